@@ -1,0 +1,160 @@
+//! The command line.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Runs criterion benches, compares their TopDown slots with a baseline, and says why one is slower.
+#[derive(Debug, Parser)]
+#[command(
+    name = "cargo topdown",
+    bin_name = "cargo topdown",
+    version,
+    max_term_width = 100
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the benches and print where their issue slots went
+    Bench(BenchArgs),
+    /// Compare the newest run with a baseline; the exit code is the gate
+    Compare(CompareArgs),
+    /// List, show, save or remove baselines
+    #[command(subcommand)]
+    Baseline(BaselineCommand),
+    /// Say what this machine can measure, and what stands in the way
+    Doctor(DoctorArgs),
+}
+
+/// `cargo topdown bench`: the flags of `cargo bench`, and our own.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// Run only benchmarks whose id matches this regular expression
+    #[arg(value_name = "FILTER")]
+    pub filter: Option<String>,
+
+    /// Keep the run as baseline NAME
+    #[arg(long, visible_alias = "save-baseline", value_name = "NAME")]
+    pub save: Option<String>,
+
+    /// Where baselines are kept
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// `cargo topdown compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The baseline to compare with: a name or a run file
+    #[arg(value_name = "BASE")]
+    pub base: String,
+
+    /// The run to judge: a name or a run file [default: the newest run]
+    #[arg(value_name = "CANDIDATE")]
+    pub candidate: Option<String>,
+
+    /// Print the whole comparison as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// Where baselines are kept
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `cargo topdown baseline`.
+#[derive(Debug, Subcommand)]
+pub enum BaselineCommand {}
+
+/// `cargo topdown doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Where baselines are kept.
+#[derive(Debug, Args)]
+pub struct StoreArgs {
+    /// Directory of the baselines [default: baselines/ in the workspace root]
+    #[arg(long, value_name = "DIR", env = "CARGO_TOPDOWN_BASELINES")]
+    pub baselines: Option<PathBuf>,
+
+    /// Path to Cargo.toml
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<PathBuf>,
+}
+
+/// How to print.
+#[derive(Debug, Args)]
+pub struct OutputArgs {
+    /// When to use colours
+    #[arg(
+        long,
+        value_name = "WHEN",
+        env = "CARGO_TERM_COLOR",
+        default_value = "auto"
+    )]
+    pub color: ColorChoice,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// On a terminal, unless NO_COLOR says otherwise.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+/// The process's arguments, without the `topdown` that cargo inserts for `cargo topdown …`.
+pub fn arguments() -> impl Iterator<Item = OsString> {
+    without_cargos_word(std::env::args_os())
+}
+
+fn without_cargos_word(
+    arguments: impl Iterator<Item = OsString>,
+) -> impl Iterator<Item = OsString> {
+    arguments
+        .enumerate()
+        .filter(|(index, word)| *index != 1 || word != "topdown")
+        .map(|(_, word)| word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn cargo_topdown_x_is_cargo_topdown_topdown_x() {
+        for line in [
+            "cargo-topdown topdown compare main",
+            "cargo-topdown compare main",
+        ] {
+            let words = without_cargos_word(line.split(' ').map(OsString::from));
+            let cli = Cli::try_parse_from(words).unwrap();
+            assert!(matches!(cli.command, Command::Compare(args) if args.base == "main"));
+        }
+    }
+}

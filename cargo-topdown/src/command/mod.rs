@@ -1,0 +1,14 @@
+//! One file per subcommand.
+
+use crate::cli::Command;
+use crate::error::{Error, Exit};
+
+/// Runs a subcommand to its exit code.
+pub fn run(command: Command) -> Result<Exit, Error> {
+    match command {
+        Command::Bench(_) => Err(Error::Unavailable("bench")),
+        Command::Compare(_) => Err(Error::Unavailable("compare")),
+        Command::Baseline(_) => Err(Error::Unavailable("baseline")),
+        Command::Doctor(_) => Err(Error::Unavailable("doctor")),
+    }
+}

@@ -1,0 +1,45 @@
+//! How the program ends: its exit codes, and the errors that lead to each.
+
+use std::process::ExitCode;
+
+use thiserror::Error;
+
+/// The exit codes. They are part of the interface: the README lists them, and CI relies on them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Nothing regressed, or the command was not a comparison.
+    Success = 0,
+    /// The command line or the settings make no sense.
+    Usage = 2,
+    /// A benchmark regressed.
+    Regressed = 100,
+    /// Building or running a bench failed.
+    BenchFailed = 101,
+    /// There was nothing valid to compare: no such baseline, another machine, another source.
+    NoComparison = 102,
+    /// The comparison decided nothing, and the policy says that this fails.
+    Inconclusive = 103,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
+}
+
+/// Everything that ends a command before its work is done.
+#[derive(Debug, Error)]
+pub enum Error {
+    /// Not built yet.
+    #[error("`{0}` is not available in this build")]
+    Unavailable(&'static str),
+}
+
+impl Error {
+    /// The exit code of this error.
+    pub fn exit(&self) -> Exit {
+        match self {
+            Error::Unavailable(_) => Exit::Usage,
+        }
+    }
+}

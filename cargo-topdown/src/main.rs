@@ -1,0 +1,25 @@
+//! `cargo topdown`: runs criterion benches, compares TopDown slots with a baseline, and fails CI.
+//!
+//! The way of the data: [`command::bench`] builds the bench targets and lets [`runner`] launch
+//! them; their samples become a run file. [`command::compare`] reads two of them, [`verdict`]
+//! judges with [`statistics`], and [`report`] prints without computing anything.
+#![forbid(unsafe_code)]
+
+mod cli;
+mod command;
+mod error;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+fn main() -> ExitCode {
+    let cli = cli::Cli::parse_from(cli::arguments());
+    match command::run(cli.command) {
+        Ok(exit) => exit.into(),
+        Err(error) => {
+            anstream::eprintln!("error: {error}");
+            error.exit().into()
+        }
+    }
+}

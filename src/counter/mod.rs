@@ -1,0 +1,104 @@
+//! Where slot counts come from.
+//!
+//! A [`Source`] takes a [`Reading`] at the start of a window and makes a [`Sample`] of it at the
+//! end. `hardware` reads the CPU's counters, `time` knows nothing but the clock, `scripted` plays
+//! back what a test wrote down. Which one is used on this machine is decided in [`choose`].
+
+mod choose;
+#[cfg(target_os = "linux")]
+pub mod hardware;
+#[cfg(not(target_os = "linux"))]
+#[path = "hardware_elsewhere.rs"]
+pub mod hardware;
+pub mod scripted;
+pub mod time;
+
+use std::time::Instant;
+
+pub use choose::{Choice, choose};
+
+use crate::provenance::{EmptyWindow, Provenance};
+use crate::sample::Sample;
+
+/// How many plain counters a [`Reading`] can hold: the most that any CPU table of `cpu` asks for.
+pub const MAX_COUNTERS: usize = 12;
+
+/// Raw counts at an instant. What each field means is known to the source that took it alone.
+#[derive(Clone, Copy, Debug)]
+pub struct Reading {
+    /// The clock.
+    pub at: Instant,
+    /// The sequence number of the leader's page.
+    pub lock: u32,
+    /// The CPU that the thread ran on.
+    pub cpu: u32,
+    /// Time that the group was enabled, and the part of it that it was on the PMU.
+    pub time_enabled_ns: u64,
+    /// See `time_enabled_ns`.
+    pub time_running_ns: u64,
+    /// The slots counter.
+    pub slots: u64,
+    /// The ratio register (Intel's PERF_METRICS), all eight bytes.
+    pub ratios: u64,
+    /// Plain counters in the order of the source's event table.
+    pub counts: [u64; MAX_COUNTERS],
+    /// Doubts that arose while reading.
+    pub flags: crate::sample::Flags,
+}
+
+impl Reading {
+    /// A reading of the clock alone, now.
+    pub fn of_clock() -> Reading {
+        Reading {
+            at: Instant::now(),
+            lock: 0,
+            cpu: 0,
+            time_enabled_ns: 0,
+            time_running_ns: 0,
+            slots: 0,
+            ratios: 0,
+            counts: [0; MAX_COUNTERS],
+            flags: crate::sample::Flags::NONE,
+        }
+    }
+}
+
+/// Something that can say where the slots between two instants went.
+///
+/// A source belongs to the thread that opened it. Between [`start`](Source::start) and
+/// [`end`](Source::end) an implementation must not allocate, lock, log or make an avoidable
+/// syscall: all of that would be measured.
+pub trait Source {
+    /// What the numbers are and how they were obtained.
+    fn provenance(&self) -> &Provenance;
+
+    /// Called between samples, outside every window: the next window is the first of a sample.
+    fn sample_boundary(&self) {}
+
+    /// Opens a window. Work that must not be measured (a reset) comes before the reading.
+    fn start(&self) -> Reading;
+
+    /// Closes the window that `start` opened.
+    fn end(&self, start: &Reading) -> Sample;
+}
+
+/// The median cost of a window of `source` that holds nothing.
+fn empty_window_of(source: &dyn Source) -> EmptyWindow {
+    const WINDOWS: usize = 101;
+    let samples: Vec<Sample> = (0..WINDOWS)
+        .map(|_| {
+            source.sample_boundary();
+            let start = source.start();
+            source.end(&start)
+        })
+        .collect();
+    EmptyWindow {
+        slots: median(samples.iter().filter_map(|sample| sample.slots).collect()),
+        wall_ns: median(samples.iter().map(|sample| sample.wall_ns).collect()).unwrap_or(0),
+    }
+}
+
+fn median(mut values: Vec<u64>) -> Option<u64> {
+    values.sort_unstable();
+    values.get(values.len() / 2).copied()
+}

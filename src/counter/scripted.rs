@@ -1,0 +1,186 @@
+//! A machine for tests: the benched code itself says what it costs.
+//!
+//! [`spend`] adds to counters of the calling thread, and the [`Scripted`] source reads them as
+//! another source reads the CPU's. So a test knows the expected numbers exactly, at any iteration
+//! count, through criterion and the whole program.
+
+use std::cell::Cell;
+use std::time::Instant;
+
+use super::{EmptyWindow, Provenance, Reading, Source};
+use crate::provenance::SourceKind;
+use crate::sample::{Flags, Level1, Level2, Sample};
+
+/// What a piece of scripted work costs.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Work {
+    /// Slots by category. They are counted in thousandths of a slot.
+    pub level1: Level1,
+    /// The part of them that level 2 tells.
+    pub level2: Level2,
+    /// Instructions retired.
+    pub instructions: u64,
+}
+
+/// The counters of a thread, in thousandths of a slot: integers, so that sums are exact.
+#[derive(Clone, Copy, Default)]
+struct Counters {
+    level1: [u64; 4],
+    level2: [u64; 4],
+    instructions: u64,
+    flags: Flags,
+}
+
+thread_local! {
+    static COUNTERS: Cell<Counters> = const {
+        Cell::new(Counters { level1: [0; 4], level2: [0; 4], instructions: 0, flags: Flags::NONE })
+    };
+}
+
+/// Lets the calling thread pay for `work`.
+pub fn spend(work: &Work) {
+    let thousandths = |slots: f64| (slots * 1000.0).round() as u64;
+    let level1 = [
+        work.level1.retiring_slots,
+        work.level1.bad_speculation_slots,
+        work.level1.frontend_bound_slots,
+        work.level1.backend_bound_slots,
+    ];
+    let level2 = [
+        work.level2.heavy_operations_slots,
+        work.level2.branch_mispredict_slots,
+        work.level2.fetch_latency_slots,
+        work.level2.memory_bound_slots,
+    ];
+    let mut counters = COUNTERS.get();
+    for (counter, slots) in counters.level1.iter_mut().zip(level1) {
+        *counter += thousandths(slots);
+    }
+    for (counter, slots) in counters.level2.iter_mut().zip(level2) {
+        *counter += thousandths(slots);
+    }
+    counters.instructions += work.instructions;
+    COUNTERS.set(counters);
+}
+
+/// Raises a doubt about the window that is open on the calling thread.
+pub fn raise(flags: Flags) {
+    let mut counters = COUNTERS.get();
+    counters.flags |= flags;
+    COUNTERS.set(counters);
+}
+
+/// The source of scripted counts. It calls itself hardware, so that everything behind it treats
+/// it so; its formula is `scripted/1`.
+#[derive(Debug)]
+pub struct Scripted {
+    provenance: Provenance,
+}
+
+impl Scripted {
+    /// A machine with level 1 and level 2, exact counts and 4 slots per cycle.
+    pub fn new() -> Scripted {
+        Scripted {
+            provenance: Provenance {
+                source: SourceKind::Hardware,
+                formula: "scripted/1".to_owned(),
+                core_type: None,
+                slots_per_cycle: Some(4),
+                reason: "a test plays the machine".to_owned(),
+                empty_window: Some(EmptyWindow {
+                    slots: Some(0),
+                    wall_ns: 0,
+                }),
+            },
+        }
+    }
+}
+
+impl Default for Scripted {
+    fn default() -> Scripted {
+        Scripted::new()
+    }
+}
+
+impl Source for Scripted {
+    fn provenance(&self) -> &Provenance {
+        &self.provenance
+    }
+
+    fn start(&self) -> Reading {
+        let mut counters = COUNTERS.get();
+        counters.flags = Flags::NONE;
+        COUNTERS.set(counters);
+        let mut reading = Reading::of_clock();
+        reading.counts[..4].copy_from_slice(&counters.level1);
+        reading.counts[4..8].copy_from_slice(&counters.level2);
+        reading.counts[8] = counters.instructions;
+        reading
+    }
+
+    fn end(&self, start: &Reading) -> Sample {
+        let counters = COUNTERS.get();
+        let slots = |now: u64, before: u64| (now - before) as f64 / 1000.0;
+        let level1 = Level1 {
+            retiring_slots: slots(counters.level1[0], start.counts[0]),
+            bad_speculation_slots: slots(counters.level1[1], start.counts[1]),
+            frontend_bound_slots: slots(counters.level1[2], start.counts[2]),
+            backend_bound_slots: slots(counters.level1[3], start.counts[3]),
+            smt_contention_slots: None,
+        };
+        let level2 = Level2 {
+            heavy_operations_slots: slots(counters.level2[0], start.counts[4]),
+            branch_mispredict_slots: slots(counters.level2[1], start.counts[5]),
+            fetch_latency_slots: slots(counters.level2[2], start.counts[6]),
+            memory_bound_slots: slots(counters.level2[3], start.counts[7]),
+        };
+        let total_slots = level1.total_slots().round() as u64;
+        Sample {
+            windows: 1,
+            wall_ns: Instant::now().duration_since(start.at).as_nanos() as u64,
+            slots: Some(total_slots),
+            level1: Some(level1),
+            level2: Some(level2),
+            instructions: Some(counters.instructions - start.counts[8]),
+            cycles: Some(total_slots / 4),
+            resolution_slots: 0.0,
+            flags: counters.flags,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_costs_what_was_spent_in_it() {
+        let source = Scripted::new();
+        let work = Work {
+            level1: Level1 {
+                retiring_slots: 40.0,
+                bad_speculation_slots: 10.5,
+                frontend_bound_slots: 20.0,
+                backend_bound_slots: 30.0,
+                smt_contention_slots: None,
+            },
+            level2: Level2 {
+                memory_bound_slots: 12.0,
+                ..Level2::default()
+            },
+            instructions: 38,
+        };
+        spend(&work);
+        let start = source.start();
+        spend(&work);
+        spend(&work);
+        raise(Flags::SWITCHED);
+        let sample = source.end(&start);
+        assert_eq!(sample.slots, Some(201));
+        assert_eq!(sample.level1.unwrap().bad_speculation_slots, 21.0);
+        assert_eq!(sample.level2.unwrap().memory_bound_slots, 24.0);
+        assert_eq!(sample.instructions, Some(76));
+        assert_eq!(sample.flags, Flags::SWITCHED);
+        assert_eq!(source.end(&source.start()).slots, Some(0));
+    }
+}

@@ -1,0 +1,67 @@
+//! The clock alone: what is left where no slots can be counted.
+
+use std::time::Instant;
+
+use super::{Reading, Source};
+use crate::provenance::{Provenance, SourceKind};
+use crate::sample::Sample;
+
+/// The source `time`: wall-clock nanoseconds and nothing else.
+#[derive(Debug)]
+pub struct Time {
+    provenance: Provenance,
+}
+
+impl Time {
+    /// `reason` says why no better source is used.
+    pub fn new(reason: impl Into<String>) -> Time {
+        let mut source = Time {
+            provenance: Provenance {
+                source: SourceKind::Time,
+                formula: "time/1".to_owned(),
+                core_type: None,
+                slots_per_cycle: None,
+                reason: reason.into(),
+                empty_window: None,
+            },
+        };
+        source.provenance.empty_window = Some(super::empty_window_of(&source));
+        source
+    }
+}
+
+impl Source for Time {
+    fn provenance(&self) -> &Provenance {
+        &self.provenance
+    }
+
+    fn start(&self) -> Reading {
+        Reading::of_clock()
+    }
+
+    fn end(&self, start: &Reading) -> Sample {
+        let wall_ns = Instant::now().duration_since(start.at).as_nanos() as u64;
+        Sample {
+            windows: 1,
+            wall_ns,
+            ..Sample::EMPTY
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_window_has_time_and_no_slots() {
+        let source = Time::new("a test");
+        let start = source.start();
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        let sample = source.end(&start);
+        assert!(sample.wall_ns >= 2_000_000);
+        assert_eq!(sample.slots, None);
+        assert_eq!(sample.level1, None);
+        assert!(source.provenance().empty_window.is_some());
+    }
+}

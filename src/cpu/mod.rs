@@ -1,0 +1,1 @@
+//! CPUs as data: which events make up the categories on which core, and by which formula.

@@ -1,0 +1,50 @@
+//! A [criterion] measurement that records where the CPU's issue slots went.
+//!
+//! TopDown analysis splits every issue slot of the pipeline into four categories: retiring, bad
+//! speculation, frontend bound and backend bound. [`TopDown`] is a criterion `Measurement` that
+//! records this split for every sample of an ordinary benchmark:
+//!
+//! ```no_run
+//! use criterion::{Criterion, criterion_group, criterion_main};
+//! use criterion_topdown::TopDown;
+//!
+//! fn sum(c: &mut Criterion<TopDown>) {
+//!     c.bench_function("sum", |b| b.iter(|| (0..1000_u64).sum::<u64>()));
+//! }
+//!
+//! criterion_group! {
+//!     name = benches;
+//!     config = Criterion::default().with_measurement(TopDown::new());
+//!     targets = sum
+//! }
+//! criterion_main!(benches);
+//! ```
+//!
+//! `cargo topdown` runs such benchmarks, keeps baselines, compares, and fails CI with a reason.
+//!
+//! # Features
+//!
+//! * `criterion` (default): the measurement for criterion 0.8.
+//! * `counters` (default): the sources of counts. Without both, only the file formats remain.
+//!
+//! [criterion]: https://docs.rs/criterion
+
+#[cfg(feature = "counters")]
+pub mod counter;
+#[cfg(feature = "counters")]
+pub mod cpu;
+#[cfg(feature = "counters")]
+pub mod error;
+#[cfg(feature = "criterion")]
+mod formatter;
+pub mod machine;
+#[cfg(feature = "criterion")]
+mod measurement;
+pub mod provenance;
+#[cfg(feature = "criterion")]
+mod recorder;
+pub mod run_file;
+pub mod sample;
+
+#[cfg(feature = "criterion")]
+pub use measurement::TopDown;

@@ -1,0 +1,198 @@
+//! The criterion `Measurement`.
+
+use std::marker::PhantomData;
+
+use criterion::measurement::{Measurement, ValueFormatter};
+
+use crate::counter::{Choice, Reading, Source, choose};
+use crate::error::OpenError;
+use crate::formatter::SlotsFormatter;
+use crate::provenance::{Provenance, SourceKind};
+use crate::recorder::Recorder;
+use crate::sample::Sample;
+
+/// Measures where the issue slots of a benchmark went.
+///
+/// criterion sees one number per sample: slots, or nanoseconds where slots cannot be counted. The
+/// whole [`Sample`] is recorded beside it, for `cargo topdown` and for the line that plain
+/// `cargo bench` prints after each benchmark.
+///
+/// Counters belong to the thread that opened them, so a `TopDown` cannot be sent to another: work
+/// that a benchmark hands to other threads is not counted.
+pub struct TopDown {
+    source: Box<dyn Source>,
+    recorder: Recorder,
+    formatter: SlotsFormatter,
+    /// Neither `Send` nor `Sync`, whatever the source is.
+    bound_to_thread: PhantomData<*const ()>,
+}
+
+impl TopDown {
+    /// The hardware counters where they can be used, else the clock. Says on standard error, once
+    /// per process, which it is and why.
+    ///
+    /// The environment variable `CARGO_TOPDOWN_SOURCE` (`auto`, `hardware`, `time`) changes the
+    /// choice. A choice that cannot be had ends the process with a message and code 101, since a
+    /// benchmark that measures something else than it was asked for must not look like a success.
+    pub fn new() -> TopDown {
+        match TopDown::open() {
+            Ok(measurement) => {
+                announce(measurement.provenance());
+                measurement
+            }
+            Err(error) => {
+                eprintln!("error: {error}");
+                std::process::exit(101);
+            }
+        }
+    }
+
+    /// As [`new`](TopDown::new), silently.
+    ///
+    /// # Errors
+    /// When `CARGO_TOPDOWN_SOURCE` names no source, or the hardware counters and they cannot be
+    /// used.
+    pub fn open() -> Result<TopDown, OpenError> {
+        Ok(TopDown::with_source(choose(Choice::from_environment()?)?))
+    }
+
+    /// Measures with `source`.
+    pub fn with_source(source: Box<dyn Source>) -> TopDown {
+        let formatter = SlotsFormatter::new(source.provenance().source);
+        TopDown {
+            recorder: Recorder::from_environment(),
+            formatter,
+            source,
+            bound_to_thread: PhantomData,
+        }
+    }
+
+    /// What the numbers are and how they are obtained.
+    pub fn provenance(&self) -> &Provenance {
+        self.source.provenance()
+    }
+
+    /// Measures one window: the helper for criterion's `iter_custom`, whose closure returns the
+    /// measured value itself.
+    ///
+    /// ```no_run
+    /// # use criterion_topdown::TopDown;
+    /// # fn bench(c: &mut criterion::Criterion<TopDown>, work: fn()) {
+    /// c.bench_function("work", |b| {
+    ///     let topdown = TopDown::new();
+    ///     b.iter_custom(|iterations| {
+    ///         topdown.measure(|| {
+    ///             for _ in 0..iterations {
+    ///                 work();
+    ///             }
+    ///         })
+    ///     })
+    /// });
+    /// # }
+    /// ```
+    ///
+    /// Samples of several windows are added with [`Sample::plus`].
+    pub fn measure<T>(&self, work: impl FnOnce() -> T) -> Sample {
+        let start = self.source.start();
+        let result = work();
+        let sample = self.source.end(&start);
+        drop(result);
+        sample
+    }
+}
+
+impl Default for TopDown {
+    fn default() -> TopDown {
+        TopDown::new()
+    }
+}
+
+impl std::fmt::Debug for TopDown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("TopDown")
+            .field("provenance", self.provenance())
+            .finish_non_exhaustive()
+    }
+}
+
+impl Measurement for TopDown {
+    type Intermediate = Reading;
+    type Value = Sample;
+
+    fn start(&self) -> Reading {
+        self.source.start()
+    }
+
+    fn end(&self, start: Reading) -> Sample {
+        self.source.end(&start)
+    }
+
+    fn add(&self, left: &Sample, right: &Sample) -> Sample {
+        left.plus(right)
+    }
+
+    /// Called by criterion before the first window of a warm-up, of a measurement, and of every
+    /// sample of `iter_batched`.
+    fn zero(&self) -> Sample {
+        self.source.sample_boundary();
+        Sample::EMPTY
+    }
+
+    /// The recording hook: criterion calls this exactly once for every sample that it keeps and
+    /// never in warm-up.
+    fn to_f64(&self, sample: &Sample) -> f64 {
+        self.recorder.keep(sample);
+        self.source.sample_boundary();
+        sample.scalar()
+    }
+
+    /// Called by criterion once per benchmark when its samples are complete, and once more for a
+    /// group's summary, when there is nothing left to seal.
+    fn formatter(&self) -> &dyn ValueFormatter {
+        self.recorder.seal(self.provenance());
+        &self.formatter
+    }
+}
+
+fn announce(provenance: &Provenance) {
+    static ONCE: std::sync::Once = std::sync::Once::new();
+    // Under `cargo topdown` the program says it, once for all launches.
+    if Recorder::is_wanted() {
+        return;
+    }
+    ONCE.call_once(|| match provenance.source {
+        SourceKind::Time => {
+            eprintln!("topdown: measuring time only ({})", provenance.reason);
+        }
+        source => eprintln!(
+            "topdown: source {source}, {} ({})",
+            provenance.formula, provenance.reason
+        ),
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::counter::scripted::{Scripted, Work, spend};
+    use crate::sample::Level1;
+
+    #[test]
+    fn the_value_is_the_vector_and_the_scalar_is_slots() {
+        let measurement = TopDown::with_source(Box::new(Scripted::new()));
+        let work = Work {
+            level1: Level1 {
+                retiring_slots: 30.0,
+                backend_bound_slots: 10.0,
+                ..Level1::default()
+            },
+            ..Work::default()
+        };
+        let first = measurement.measure(|| spend(&work));
+        let second = measurement.measure(|| spend(&work));
+        let sum = measurement.add(&measurement.add(&measurement.zero(), &first), &second);
+        assert_eq!(sum.windows, 2);
+        assert_eq!(sum.level1.unwrap().backend_bound_slots, 20.0);
+        assert_eq!(measurement.to_f64(&sum), 80.0);
+    }
+}

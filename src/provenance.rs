@@ -1,0 +1,70 @@
+//! What a set of samples is: which source, which formula, on which kind of core, at which cost.
+//!
+//! Travels from the bench process to the run file. Runs of different sources or formulas are never
+//! compared.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// Where numbers come from. Numbers of different sources are never mixed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SourceKind {
+    /// The CPU's performance counters.
+    Hardware,
+    /// A model of a core, fed with the executed instructions.
+    Model,
+    /// The clock: no slots at all.
+    Time,
+}
+
+impl SourceKind {
+    /// The word that files, flags and reports use.
+    pub fn name(self) -> &'static str {
+        match self {
+            SourceKind::Hardware => "hardware",
+            SourceKind::Model => "model",
+            SourceKind::Time => "time",
+        }
+    }
+}
+
+impl fmt::Display for SourceKind {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// What a set of samples is and how it was obtained.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provenance {
+    /// Where the numbers come from.
+    pub source: SourceKind,
+    /// Which formula made categories of counts, as `name/version`; a change of either makes runs
+    /// incomparable. `time/1` where there are no slots.
+    pub formula: String,
+    /// The PMU of a hybrid machine's core type, such as `cpu_core`; absent elsewhere.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub core_type: Option<String>,
+    /// Issue slots per cycle of this core, where known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots_per_cycle: Option<u32>,
+    /// Why this source was chosen, one sentence for people.
+    pub reason: String,
+    /// What an empty window costs, measured at open. Not subtracted from samples.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub empty_window: Option<EmptyWindow>,
+}
+
+/// The cost of a window that holds nothing: the median of many.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct EmptyWindow {
+    /// Slots between the two readings; absent without slots.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub slots: Option<u64>,
+    /// Wall-clock nanoseconds between the two readings.
+    pub wall_ns: u64,
+}

@@ -1,0 +1,92 @@
+//! Keeps the sample vectors of the benchmark that is running and hands them on when it is done.
+//!
+//! Under `cargo topdown` they go to the file that the environment names; in a plain `cargo bench`
+//! their TopDown split is printed.
+
+use std::cell::RefCell;
+use std::fs::OpenOptions;
+use std::io::{self, IsTerminal, Write};
+use std::path::{Path, PathBuf};
+
+use crate::formatter::split_line;
+use crate::provenance::Provenance;
+use crate::run_file::{Record, SAMPLES_VARIABLE};
+use crate::sample::Sample;
+
+/// Room for the samples of one benchmark, so that keeping one seldom allocates: ten times
+/// criterion's default sample size.
+const ROOM_FOR_SAMPLES: usize = 1000;
+
+pub(crate) struct Recorder {
+    samples: RefCell<Vec<Sample>>,
+    file: Option<PathBuf>,
+}
+
+impl Recorder {
+    /// Whether `cargo topdown` runs this process.
+    pub(crate) fn is_wanted() -> bool {
+        std::env::var_os(SAMPLES_VARIABLE).is_some()
+    }
+
+    pub(crate) fn from_environment() -> Recorder {
+        Recorder {
+            samples: RefCell::new(Vec::with_capacity(ROOM_FOR_SAMPLES)),
+            file: std::env::var_os(SAMPLES_VARIABLE).map(PathBuf::from),
+        }
+    }
+
+    /// Called between windows.
+    pub(crate) fn keep(&self, sample: &Sample) {
+        self.samples.borrow_mut().push(*sample);
+    }
+
+    /// The samples kept so far are all of one benchmark. Those of a benchmark that is never
+    /// sealed (test mode, a panic) are no data and vanish with the process.
+    pub(crate) fn seal(&self, provenance: &Provenance) {
+        let mut samples = self.samples.borrow_mut();
+        if samples.is_empty() {
+            return;
+        }
+        match &self.file {
+            Some(path) => {
+                let record = Record {
+                    provenance: provenance.clone(),
+                    samples: std::mem::take(&mut samples),
+                };
+                samples.reserve(ROOM_FOR_SAMPLES);
+                if let Err(error) = append(path, &record.to_line()) {
+                    // The runner counts the records and refuses this launch; the cause is here.
+                    eprintln!(
+                        "error: could not write samples to {}: {error}",
+                        path.display()
+                    );
+                }
+            }
+            None => print_split(&samples, provenance),
+        }
+        samples.clear();
+    }
+}
+
+fn append(path: &Path, line: &str) -> io::Result<()> {
+    OpenOptions::new()
+        .append(true)
+        .create(true)
+        .open(path)?
+        .write_all(line.as_bytes())
+}
+
+fn print_split(samples: &[Sample], provenance: &Provenance) {
+    let total = samples
+        .iter()
+        .fold(Sample::EMPTY, |sum, sample| sum.plus(sample));
+    let Some(line) = split_line(&total, provenance) else {
+        return;
+    };
+    let mut out = io::stdout().lock();
+    // criterion leaves "Benchmarking …: Analyzing" on the terminal's current line, to be
+    // overwritten.
+    let overwrite = if out.is_terminal() { "\r\x1b[K" } else { "" };
+    // Nothing can be done about a closed standard output, and criterion is about to notice too.
+    let _ = writeln!(out, "{overwrite}{line}");
+}

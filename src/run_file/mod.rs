@@ -1,0 +1,148 @@
+//! Runs on disk: what a run is, and how it is stored and read back.
+//!
+//! A run is two files in one directory: `run.json` with everything that a comparison needs, and
+//! `samples-ID.jsonl`, which `run.json` names, with every raw sample. The samples are written
+//! first and `run.json` is renamed into place last, so a reader sees a whole run or the run that
+//! was there before. `docs/run-file.md` describes both files for other programs.
+
+mod columns;
+mod error;
+mod record;
+mod store;
+mod wire;
+
+pub use columns::IterationSample;
+pub use error::{RunFileError, RunFileProblem};
+pub use record::{Record, SAMPLES_VARIABLE};
+pub use store::{LaunchSamples, RUN_FILE_NAME, read_run, read_samples, write_run};
+
+use serde::{Deserialize, Serialize};
+
+use crate::machine::Machine;
+use crate::provenance::Provenance;
+
+/// The version of the file formats that this library writes, and the only one so far.
+pub const SCHEMA_VERSION: u32 = 1;
+
+/// All launches of one invocation of `cargo topdown bench`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Run {
+    /// Unique; names the samples file too. Letters, digits, `-`.
+    pub id: String,
+    /// When the run began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// The version of the program that took the run.
+    pub tool_version: String,
+    /// Where it was taken.
+    pub machine: Machine,
+    /// What was built.
+    pub build: Build,
+    /// How it was launched.
+    pub launch_settings: LaunchSettings,
+    /// In the order of their first appearance; ids are unique.
+    pub benchmarks: Vec<Benchmark>,
+}
+
+/// How the measured executables were built.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Build {
+    /// The first line of `rustc --version`.
+    pub rustc: String,
+    /// The cargo profile.
+    pub profile: String,
+    /// The target triple.
+    pub target: String,
+    /// `RUSTFLAGS` as they were set in the environment; empty if not.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub rustflags: String,
+    /// The commit that was checked out; absent outside of git.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git_commit: Option<String>,
+    /// Whether the work tree differed from that commit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub git_dirty: Option<bool>,
+}
+
+/// How often and for how long every benchmark ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LaunchSettings {
+    /// Processes per bench target.
+    pub launches: u32,
+    /// Samples per launch, unless the benchmark's own code says otherwise.
+    pub sample_size: u32,
+    /// Warm-up per benchmark and launch.
+    pub warm_up_ms: u64,
+    /// Planned measurement time per benchmark and launch.
+    pub measurement_ms: u64,
+}
+
+/// Which benchmark: criterion's own id is unique within a bench target only.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BenchmarkId {
+    /// The cargo package.
+    pub package: String,
+    /// The bench target.
+    pub target: String,
+    /// criterion's full id: `group/function/value`.
+    pub name: String,
+}
+
+impl std::fmt::Display for BenchmarkId {
+    /// `package::target::name`, which is unique in a run.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}::{}::{}", self.package, self.target, self.name)
+    }
+}
+
+/// One benchmark's launches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Benchmark {
+    /// Which benchmark.
+    pub id: BenchmarkId,
+    /// What its numbers are.
+    pub provenance: Provenance,
+    /// What one iteration processes, as criterion's `Throughput` says; for display.
+    pub throughput: Option<Throughput>,
+    /// One value per launch, in launch order.
+    pub launches: Vec<LaunchValue>,
+}
+
+/// What one iteration processes.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Throughput {
+    /// How much.
+    pub per_iteration: u64,
+    /// Of what: `bytes`, `elements`, `bits`.
+    pub unit: String,
+}
+
+/// What one launch says about one benchmark: ratios of sums over the middle half of its samples.
+///
+/// Everything is per iteration. What the source does not measure is `None`.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct LaunchValue {
+    /// Which launch of the run, from 0.
+    pub launch: u32,
+    /// Samples that were fit for use.
+    pub samples_used: u32,
+    /// Samples that were dropped, for their flags or for want of slots or iterations.
+    pub samples_dropped: u32,
+    /// Wall-clock time. Its middle half is chosen by time, the others' by slots.
+    pub wall_ns: f64,
+    /// Issue slots.
+    pub slots: Option<f64>,
+    /// The categories, scaled so that they add up to `slots` exactly.
+    pub level1: Option<crate::sample::Level1>,
+    /// Parts of the categories, scaled as `level1`.
+    pub level2: Option<crate::sample::Level2>,
+    /// Retired instructions.
+    pub instructions: Option<f64>,
+    /// Unhalted cycles.
+    pub cycles: Option<f64>,
+    /// No category is further off than this fraction of the slots (0 for exact counts).
+    pub resolution_fraction: f64,
+}

@@ -1,0 +1,66 @@
+//! What a bench process hands to `cargo topdown`: one line per benchmark, beside criterion's own
+//! protocol, which carries a single number per sample.
+
+use serde::{Deserialize, Serialize};
+
+use super::columns::SampleColumns;
+use super::error::RunFileProblem;
+use crate::provenance::Provenance;
+use crate::sample::Sample;
+
+/// The environment variable in which `cargo topdown` names the file that a bench process appends
+/// its records to.
+pub const SAMPLES_VARIABLE: &str = "CARGO_TOPDOWN_SAMPLES";
+
+/// The samples of one benchmark in one launch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// What the numbers are.
+    pub provenance: Provenance,
+    /// In the order in which criterion asked for their scalars.
+    pub samples: Vec<Sample>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wire {
+    schema_version: u32,
+    provenance: Provenance,
+    samples: SampleColumns,
+}
+
+impl Record {
+    /// The record as one line of JSON, newline included.
+    pub fn to_line(&self) -> String {
+        let wire = Wire {
+            schema_version: super::SCHEMA_VERSION,
+            provenance: self.provenance.clone(),
+            samples: SampleColumns::from_samples(&self.samples),
+        };
+        let mut line = serde_json::to_string(&wire)
+            .expect("names are strings and no map key can fail to serialise");
+        line.push('\n');
+        line
+    }
+
+    /// Reads one line that [`to_line`](Record::to_line) wrote.
+    ///
+    /// # Errors
+    /// The problem, where the line is no record or one of another schema version: the bench
+    /// executable and the program are then of different releases.
+    pub fn from_line(line: &str) -> Result<Record, RunFileProblem> {
+        super::wire::check_schema_version(line)?;
+        let wire: Wire = serde_json::from_str(line).map_err(RunFileProblem::Json)?;
+        let samples =
+            wire.samples
+                .into_samples()
+                .map_err(|(field, what)| RunFileProblem::Field {
+                    field: format!("samples.{field}"),
+                    what,
+                })?;
+        Ok(Record {
+            provenance: wire.provenance,
+            samples,
+        })
+    }
+}

@@ -1,0 +1,321 @@
+//! One sample: where the issue slots of its windows went.
+//!
+//! Knows how windows add up and which doubts a sample carries. How a window is obtained from raw
+//! counts is the business of `counter`; what a doubt means for a judgement is the gate's.
+
+use std::fmt;
+
+/// Issue slots by level-1 category, as [`Sample::level1`] holds them.
+///
+/// The values are signed: the difference of two 8-bit ratios can fall below zero by as much as
+/// [`Sample::resolution_slots`]. They are clamped where they are shown and nowhere else, since
+/// clamping before averaging biases the mean.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Level1 {
+    /// Slots whose micro-operations retired.
+    pub retiring_slots: f64,
+    /// Slots spent on work that was thrown away, and on recovering from it.
+    pub bad_speculation_slots: f64,
+    /// Slots for which the frontend delivered nothing.
+    pub frontend_bound_slots: f64,
+    /// Slots for which the backend could accept nothing.
+    pub backend_bound_slots: f64,
+    /// Slots given to the other hardware thread: a fifth category on AMD Zen 4 and later.
+    pub smt_contention_slots: Option<f64>,
+}
+
+impl Level1 {
+    /// The sum over all categories; close to [`Sample::slots`], exactly equal on no hardware.
+    pub fn total_slots(&self) -> f64 {
+        self.retiring_slots
+            + self.bad_speculation_slots
+            + self.frontend_bound_slots
+            + self.backend_bound_slots
+            + self.smt_contention_slots.unwrap_or(0.0)
+    }
+
+    /// Category by category.
+    pub fn plus(&self, other: &Level1) -> Level1 {
+        Level1 {
+            retiring_slots: self.retiring_slots + other.retiring_slots,
+            bad_speculation_slots: self.bad_speculation_slots + other.bad_speculation_slots,
+            frontend_bound_slots: self.frontend_bound_slots + other.frontend_bound_slots,
+            backend_bound_slots: self.backend_bound_slots + other.backend_bound_slots,
+            smt_contention_slots: both(
+                self.smt_contention_slots,
+                other.smt_contention_slots,
+                |a, b| a + b,
+            ),
+        }
+    }
+}
+
+/// The level-2 categories that are measured; the other four are the rest of their parents:
+/// light operations, machine clears, fetch bandwidth and core bound.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Level2 {
+    /// Part of retiring.
+    pub heavy_operations_slots: f64,
+    /// Part of bad speculation.
+    pub branch_mispredict_slots: f64,
+    /// Part of frontend bound.
+    pub fetch_latency_slots: f64,
+    /// Part of backend bound.
+    pub memory_bound_slots: f64,
+}
+
+impl Level2 {
+    /// Category by category.
+    pub fn plus(&self, other: &Level2) -> Level2 {
+        Level2 {
+            heavy_operations_slots: self.heavy_operations_slots + other.heavy_operations_slots,
+            branch_mispredict_slots: self.branch_mispredict_slots + other.branch_mispredict_slots,
+            fetch_latency_slots: self.fetch_latency_slots + other.fetch_latency_slots,
+            memory_bound_slots: self.memory_bound_slots + other.memory_bound_slots,
+        }
+    }
+}
+
+/// What criterion keeps for one call of a benchmark's closure: the sum of its windows.
+///
+/// A window is the time from `start` to `end`. What a source does not measure is `None`, never 0.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Sample {
+    /// How many windows were added up.
+    pub windows: u64,
+    /// Wall-clock time inside the windows.
+    pub wall_ns: u64,
+    /// Issue slots that elapsed for this thread.
+    pub slots: Option<u64>,
+    /// Where the slots went.
+    pub level1: Option<Level1>,
+    /// Where they went in more detail, on the CPUs that tell.
+    pub level2: Option<Level2>,
+    /// Retired instructions.
+    pub instructions: Option<u64>,
+    /// Unhalted core cycles.
+    pub cycles: Option<u64>,
+    /// No category is further from the truth than this many slots. 0 where counts are exact.
+    pub resolution_slots: f64,
+    /// Doubts about this sample.
+    pub flags: Flags,
+}
+
+impl Sample {
+    /// The sum of no windows, to which every sample can be added.
+    pub const EMPTY: Sample = Sample {
+        windows: 0,
+        wall_ns: 0,
+        slots: None,
+        level1: None,
+        level2: None,
+        instructions: None,
+        cycles: None,
+        resolution_slots: 0.0,
+        flags: Flags::NONE,
+    };
+
+    /// This sample and the windows of `other`. What only one of two non-empty samples knows is
+    /// unknown for the sum.
+    pub fn plus(&self, other: &Sample) -> Sample {
+        if self.windows == 0 {
+            return *other;
+        }
+        if other.windows == 0 {
+            return *self;
+        }
+        Sample {
+            windows: self.windows + other.windows,
+            wall_ns: self.wall_ns + other.wall_ns,
+            slots: both(self.slots, other.slots, |a, b| a + b),
+            level1: both(self.level1, other.level1, |a, b| a.plus(&b)),
+            level2: both(self.level2, other.level2, |a, b| a.plus(&b)),
+            instructions: both(self.instructions, other.instructions, |a, b| a + b),
+            cycles: both(self.cycles, other.cycles, |a, b| a + b),
+            resolution_slots: self.resolution_slots + other.resolution_slots,
+            flags: self.flags | other.flags,
+        }
+    }
+
+    /// The one number that criterion keeps: slots, or nanoseconds where there are no slots.
+    ///
+    /// At least 1, since criterion drops a benchmark that has a sample of 0; an integer below
+    /// 2^53 passes through criterion's `f64` unchanged.
+    pub fn scalar(&self) -> f64 {
+        self.slots.unwrap_or(self.wall_ns).max(1) as f64
+    }
+
+    /// The resolution as a fraction (0 to 1 and above) of this sample's slots.
+    pub fn resolution_fraction(&self) -> Option<f64> {
+        match self.slots {
+            Some(slots) if slots > 0 => Some(self.resolution_slots / slots as f64),
+            _ => None,
+        }
+    }
+}
+
+fn both<T>(a: Option<T>, b: Option<T>, combine: impl Fn(T, T) -> T) -> Option<T> {
+    Some(combine(a?, b?))
+}
+
+/// Doubts about a sample; each is a bit, and a sum of windows has the doubts of all of them.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+pub struct Flags(u32);
+
+impl Flags {
+    /// No doubt.
+    pub const NONE: Flags = Flags(0);
+    /// The thread was switched out inside a window. The slots are still its own alone; each switch
+    /// costs one step of the 8-bit ratios, which [`Sample::resolution_slots`] includes.
+    pub const SWITCHED: Flags = Flags(1);
+    /// A window began on one CPU and ended on another.
+    pub const MIGRATED: Flags = Flags(1 << 1);
+    /// A counter ended below where it began: something else reset it. The counts are unusable.
+    pub const WENT_BACKWARDS: Flags = Flags(1 << 2);
+    /// The counters were not on the PMU during all of a window. The counts are unusable.
+    pub const NOT_COUNTING: Flags = Flags(1 << 3);
+    /// The ratio register did not add up to 100 %. The categories are unusable.
+    pub const BAD_RATIOS: Flags = Flags(1 << 4);
+    /// So few slots that the cost of the measurement itself shows.
+    pub const FEW_SLOTS: Flags = Flags(1 << 5);
+
+    /// Every flag with the name that files and reports use.
+    pub const NAMES: [(Flags, &'static str); 6] = [
+        (Flags::SWITCHED, "switched"),
+        (Flags::MIGRATED, "migrated"),
+        (Flags::WENT_BACKWARDS, "went-backwards"),
+        (Flags::NOT_COUNTING, "not-counting"),
+        (Flags::BAD_RATIOS, "bad-ratios"),
+        (Flags::FEW_SLOTS, "few-slots"),
+    ];
+
+    /// Those flags which leave no count of the sample to be trusted. The gate drops such samples.
+    pub const UNUSABLE: Flags = Flags(
+        Flags::MIGRATED.0 | Flags::WENT_BACKWARDS.0 | Flags::NOT_COUNTING.0 | Flags::BAD_RATIOS.0,
+    );
+
+    /// The bits, as stored in files.
+    pub const fn bits(self) -> u32 {
+        self.0
+    }
+
+    /// The flags of a file; `None` if it has a bit that this version does not know.
+    pub fn from_bits(bits: u32) -> Option<Flags> {
+        let known = Flags::NAMES.iter().fold(0, |all, (flag, _)| all | flag.0);
+        (bits & !known == 0).then_some(Flags(bits))
+    }
+
+    /// Whether any flag of `other` is set.
+    pub const fn intersects(self, other: Flags) -> bool {
+        self.0 & other.0 != 0
+    }
+}
+
+impl std::ops::BitOr for Flags {
+    type Output = Flags;
+    fn bitor(self, other: Flags) -> Flags {
+        Flags(self.0 | other.0)
+    }
+}
+
+impl std::ops::BitOrAssign for Flags {
+    fn bitor_assign(&mut self, other: Flags) {
+        self.0 |= other.0;
+    }
+}
+
+impl fmt::Display for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut separator = "";
+        for (flag, name) in Flags::NAMES {
+            if self.intersects(flag) {
+                write!(f, "{separator}{name}")?;
+                separator = ", ";
+            }
+        }
+        if separator.is_empty() {
+            f.write_str("none")
+        } else {
+            Ok(())
+        }
+    }
+}
+
+impl fmt::Debug for Flags {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Flags({self})")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn window(slots: u64) -> Sample {
+        let quarter = slots as f64 / 4.0;
+        Sample {
+            windows: 1,
+            wall_ns: 10,
+            slots: Some(slots),
+            level1: Some(Level1 {
+                retiring_slots: quarter,
+                bad_speculation_slots: quarter,
+                frontend_bound_slots: quarter,
+                backend_bound_slots: quarter,
+                smt_contention_slots: None,
+            }),
+            resolution_slots: 1.0,
+            ..Sample::EMPTY
+        }
+    }
+
+    #[test]
+    fn windows_add_up_with_their_doubts() {
+        let mut second = window(200);
+        second.flags = Flags::SWITCHED;
+        let sum = Sample::EMPTY.plus(&window(100)).plus(&second);
+        assert_eq!(sum.windows, 2);
+        assert_eq!(sum.slots, Some(300));
+        assert_eq!(sum.level1.unwrap().total_slots(), 300.0);
+        assert_eq!(sum.resolution_slots, 2.0);
+        assert_eq!(sum.flags, Flags::SWITCHED);
+    }
+
+    #[test]
+    fn what_one_window_does_not_know_the_sum_does_not_know() {
+        let timed = Sample {
+            windows: 1,
+            wall_ns: 5,
+            ..Sample::EMPTY
+        };
+        let sum = window(100).plus(&timed);
+        assert_eq!(sum.slots, None);
+        assert_eq!(sum.wall_ns, 15);
+    }
+
+    #[test]
+    fn scalar_is_slots_else_time_and_never_zero() {
+        assert_eq!(window(400).scalar(), 400.0);
+        assert_eq!(
+            Sample {
+                windows: 1,
+                wall_ns: 7,
+                ..Sample::EMPTY
+            }
+            .scalar(),
+            7.0
+        );
+        assert_eq!(Sample::EMPTY.scalar(), 1.0);
+    }
+
+    #[test]
+    fn flags_have_names_and_unknown_bits_are_refused() {
+        assert_eq!(
+            (Flags::SWITCHED | Flags::FEW_SLOTS).to_string(),
+            "switched, few-slots"
+        );
+        assert_eq!(Flags::NONE.to_string(), "none");
+        assert_eq!(Flags::from_bits(3), Some(Flags::SWITCHED | Flags::MIGRATED));
+        assert_eq!(Flags::from_bits(1 << 30), None);
+    }
+}
