@@ -8,6 +8,9 @@
 mod cli;
 mod command;
 mod error;
+// Used by the runner and by `compare`, which are being built.
+#[allow(dead_code)]
+mod statistics;
 
 use std::process::ExitCode;
 
