@@ -1,0 +1,45 @@
+//! Data: a walk that no cache and no prefetcher can help, and a source of random bits.
+
+/// A permutation of cache lines that is a single cycle, so that a walk visits all of them.
+pub struct Cycle {
+    lines: Vec<Line>,
+}
+
+/// One cache line, which holds the position of the next one.
+#[repr(align(64))]
+#[derive(Clone)]
+struct Line(usize);
+
+impl Cycle {
+    /// A random cycle through `count` lines (Sattolo's algorithm).
+    pub fn random(count: usize) -> Cycle {
+        let mut random = Random::seeded();
+        let mut lines: Vec<Line> = (0..count).map(Line).collect();
+        for last in (1..count).rev() {
+            let other = (random.next() % last as u64) as usize;
+            lines.swap(last, other);
+        }
+        Cycle { lines }
+    }
+
+    /// The position `steps` after `position`. Every step needs the one before.
+    pub fn walk(&self, position: usize, steps: usize) -> usize {
+        (0..steps).fold(position, |position, _| self.lines[position].0)
+    }
+}
+
+/// xorshift64* (Vigna 2016), with a fixed seed.
+pub struct Random(u64);
+
+impl Random {
+    pub fn seeded() -> Random {
+        Random(0x9e37_79b9_7f4a_7c15)
+    }
+
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_f491_4f6c_dd1d)
+    }
+}

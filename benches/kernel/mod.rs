@@ -1,0 +1,9 @@
+//! The kernels of `bottlenecks`, one bottleneck each.
+
+mod chain;
+mod code;
+mod data;
+
+pub use chain::{divide_chain, independent_adds, multiply_chain};
+pub use code::{LARGE_CODE_FUNCTIONS, large_code, random_branches};
+pub use data::{Cycle, Random};

@@ -1,0 +1,38 @@
+//! What measuring costs: an empty window of each source, and handing on a sample.
+
+use criterion::measurement::Measurement;
+use criterion::{Criterion, criterion_group, criterion_main};
+use criterion_topdown::TopDown;
+use criterion_topdown::counter::scripted::Scripted;
+use criterion_topdown::counter::time::Time;
+
+/// The wall clock measures this, so that no source measures itself.
+fn overhead(c: &mut Criterion) {
+    let mut group = c.benchmark_group("overhead");
+    let sources = [
+        ("best_source", TopDown::new()),
+        (
+            "time",
+            TopDown::with_source(Box::new(Time::new("the benchmark asks for it"))),
+        ),
+        ("scripted", TopDown::with_source(Box::new(Scripted::new()))),
+    ];
+    for (name, measurement) in sources {
+        group.bench_function(format!("empty_window/{name}"), |b| {
+            b.iter(|| measurement.end(measurement.start()))
+        });
+        // The hook between samples: never inside a window, but it should stay out of the way.
+        group.bench_function(format!("window_and_record/{name}"), |b| {
+            b.iter_batched(
+                || (),
+                |()| measurement.to_f64(&measurement.end(measurement.start())),
+                criterion::BatchSize::LargeInput,
+            );
+            let _ = measurement.formatter();
+        });
+    }
+    group.finish();
+}
+
+criterion_group!(benches, overhead);
+criterion_main!(benches);
