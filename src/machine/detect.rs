@@ -1,0 +1,235 @@
+//! Finds out which machine this is, from the files of a Linux system.
+
+use std::fs;
+use std::path::Path;
+
+use super::Machine;
+
+pub(super) fn this_machine() -> Machine {
+    #[allow(unused_mut)]
+    let mut machine = from_files(Path::new("/"));
+    #[cfg(target_arch = "x86_64")]
+    super::cpuid::complete(&mut machine);
+    if machine.cpus == 0 {
+        machine.cpus = std::thread::available_parallelism().map_or(0, |n| n.get() as u32);
+    }
+    machine
+}
+
+/// The machine whose `/proc` and `/sys` are below `root`.
+fn from_files(root: &Path) -> Machine {
+    let line = |path: &str| {
+        let text = fs::read_to_string(root.join(path)).ok()?;
+        let text = text.trim_matches(['\0', '\n', ' ']);
+        (!text.is_empty()).then(|| text.to_owned())
+    };
+    let cpuinfo = fs::read_to_string(root.join("proc/cpuinfo")).unwrap_or_default();
+    let mut machine = Machine {
+        architecture: std::env::consts::ARCH.to_owned(),
+        smt_active: line("sys/devices/system/cpu/smt/active").and_then(|active| {
+            match active.as_str() {
+                "0" => Some(false),
+                "1" => Some(true),
+                _ => None,
+            }
+        }),
+        cpus: line("sys/devices/system/cpu/online")
+            .and_then(|list| cpus_in(&list))
+            .unwrap_or_default(),
+        kernel: line("proc/sys/kernel/osrelease"),
+        governor: line("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        host: line("proc/sys/kernel/hostname"),
+        hypervisor: line("sys/hypervisor/type")
+            // "linux,kvm" and the like, where a device tree describes the guest.
+            .or_else(|| line("proc/device-tree/hypervisor/compatible"))
+            .map(|name| name.trim_start_matches("linux,").to_owned()),
+        ..Machine::default()
+    };
+    let midr = line("sys/devices/system/cpu/cpu0/regs/identification/midr_el1")
+        .and_then(|hex| u64::from_str_radix(hex.trim_start_matches("0x"), 16).ok())
+        .or_else(|| midr_of_cpuinfo(&cpuinfo));
+    match midr {
+        Some(midr) => identify_arm(&mut machine, midr),
+        None => identify_x86(&mut machine, &cpuinfo),
+    }
+    machine
+}
+
+fn identify_x86(machine: &mut Machine, cpuinfo: &str) {
+    let text = |key| field(cpuinfo, key).unwrap_or_default().to_owned();
+    let number = |key| field(cpuinfo, key).and_then(|value| value.parse().ok());
+    machine.vendor = text("vendor_id");
+    machine.family = number("cpu family").unwrap_or_default();
+    machine.model = number("model").unwrap_or_default();
+    machine.stepping = number("stepping").unwrap_or_default();
+    machine.name = text("model name");
+    machine.microcode = field(cpuinfo, "microcode").map(str::to_owned);
+    let is_guest = field(cpuinfo, "flags")
+        .is_some_and(|flags| flags.split_whitespace().any(|flag| flag == "hypervisor"));
+    if is_guest && machine.hypervisor.is_none() {
+        machine.hypervisor = Some("unknown".to_owned());
+    }
+}
+
+/// Fields of MIDR_EL1: Arm Architecture Reference Manual, DDI 0487, D19.2 "MIDR_EL1".
+fn identify_arm(machine: &mut Machine, midr: u64) {
+    let bits = |from: u32, count: u32| ((midr >> from) & ((1 << count) - 1)) as u32;
+    machine.vendor = format!("{:#04x}", bits(24, 8));
+    machine.family = 8;
+    machine.model = bits(4, 12);
+    machine.stepping = bits(20, 4) << 4 | bits(0, 4);
+}
+
+/// MIDR_EL1 put together again from the fields that `/proc/cpuinfo` prints.
+fn midr_of_cpuinfo(cpuinfo: &str) -> Option<u64> {
+    let number = |key| {
+        let value = field(cpuinfo, key)?;
+        match value.strip_prefix("0x") {
+            Some(hex) => u64::from_str_radix(hex, 16).ok(),
+            None => value.parse().ok(),
+        }
+    };
+    Some(
+        (number("CPU implementer")? & 0xff) << 24
+            | (number("CPU variant")? & 0xf) << 20
+            | (number("CPU part")? & 0xfff) << 4
+            | (number("CPU revision")? & 0xf),
+    )
+}
+
+/// The value of `key` for the first CPU that has it.
+fn field<'a>(cpuinfo: &'a str, key: &str) -> Option<&'a str> {
+    cpuinfo
+        .lines()
+        .filter_map(|line| line.split_once(':'))
+        .find(|(name, _)| name.trim() == key)
+        .map(|(_, value)| value.trim())
+}
+
+/// How many CPUs a list such as `0-3,8` names.
+fn cpus_in(list: &str) -> Option<u32> {
+    list.split(',')
+        .map(|range| {
+            let (first, last) = range.split_once('-').unwrap_or((range, range));
+            let (first, last): (u32, u32) = (first.parse().ok()?, last.parse().ok()?);
+            last.checked_sub(first)?.checked_add(1)
+        })
+        .try_fold(0_u32, |sum, count| sum.checked_add(count?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tempfile::TempDir;
+
+    fn system(files: &[(&str, &str)]) -> TempDir {
+        let root = tempfile::tempdir().unwrap();
+        for (path, content) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, content).unwrap();
+        }
+        root
+    }
+
+    const XEON: &str = "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\n\
+        model name\t: Intel(R) Xeon(R) Platinum 8481C\nstepping\t: 8\nmicrocode\t: 0x2b000603\n\
+        cpu MHz\t\t: 2700.000\nflags\t\t: fpu vme arch_perfmon\n\nprocessor\t: 1\nmodel\t\t: 1\n";
+
+    #[test]
+    fn an_intel_server_is_recognised() {
+        let root = system(&[
+            ("proc/cpuinfo", XEON),
+            ("proc/sys/kernel/osrelease", "6.12.1-amd64\n"),
+            ("proc/sys/kernel/hostname", "runner-7\n"),
+            ("sys/devices/system/cpu/smt/active", "1\n"),
+            ("sys/devices/system/cpu/online", "0-3,8\n"),
+            (
+                "sys/devices/system/cpu/cpu0/cpufreq/scaling_governor",
+                "performance\n",
+            ),
+        ]);
+        assert_eq!(
+            from_files(root.path()),
+            Machine {
+                architecture: std::env::consts::ARCH.to_owned(),
+                vendor: "GenuineIntel".to_owned(),
+                family: 6,
+                model: 143,
+                stepping: 8,
+                name: "Intel(R) Xeon(R) Platinum 8481C".to_owned(),
+                hypervisor: None,
+                smt_active: Some(true),
+                cpus: 5,
+                kernel: Some("6.12.1-amd64".to_owned()),
+                microcode: Some("0x2b000603".to_owned()),
+                governor: Some("performance".to_owned()),
+                host: Some("runner-7".to_owned()),
+            }
+        );
+    }
+
+    #[test]
+    fn a_guest_is_told_from_bare_metal() {
+        let guest = XEON.replace("arch_perfmon", "arch_perfmon hypervisor lahf_lm");
+        let root = system(&[("proc/cpuinfo", &guest)]);
+        assert_eq!(
+            from_files(root.path()).hypervisor.as_deref(),
+            Some("unknown")
+        );
+        let root = system(&[("proc/cpuinfo", &guest), ("sys/hypervisor/type", "xen\n")]);
+        assert_eq!(from_files(root.path()).hypervisor.as_deref(), Some("xen"));
+    }
+
+    #[test]
+    fn arm_is_the_same_from_midr_and_from_cpuinfo() {
+        // Neoverse V1 r1p1.
+        let midr = system(&[
+            (
+                "sys/devices/system/cpu/cpu0/regs/identification/midr_el1",
+                "0x00000000411fd401\n",
+            ),
+            ("proc/device-tree/hypervisor/compatible", "linux,kvm\0"),
+        ]);
+        let cpuinfo = system(&[
+            (
+                "proc/cpuinfo",
+                "processor\t: 0\nCPU implementer\t: 0x41\nCPU architecture: 8\n\
+                 CPU variant\t: 0x1\nCPU part\t: 0xd40\nCPU revision\t: 1\n",
+            ),
+            ("sys/hypervisor/type", "kvm\n"),
+        ]);
+        let machine = from_files(midr.path());
+        assert_eq!(machine, from_files(cpuinfo.path()));
+        assert_eq!((machine.family, machine.model), (8, 0xd40));
+        assert_eq!((machine.vendor.as_str(), machine.stepping), ("0x41", 0x11));
+        assert_eq!(machine.hypervisor.as_deref(), Some("kvm"));
+    }
+
+    #[test]
+    fn nothing_is_known_of_a_system_without_files() {
+        let root = system(&[]);
+        let unknown = Machine {
+            architecture: std::env::consts::ARCH.to_owned(),
+            ..Machine::default()
+        };
+        assert_eq!(from_files(root.path()), unknown);
+        let nonsense = system(&[
+            ("proc/cpuinfo", ":::\nmodel : many\n\u{0}"),
+            ("sys/devices/system/cpu/online", "3-1,9999999999\n"),
+            ("sys/devices/system/cpu/smt/active", "maybe\n"),
+            (
+                "sys/devices/system/cpu/cpu0/regs/identification/midr_el1",
+                "xyz",
+            ),
+        ]);
+        assert_eq!(from_files(nonsense.path()), unknown);
+    }
+
+    #[test]
+    fn this_machine_is_the_same_machine_twice() {
+        let machine = Machine::of_this_machine();
+        assert_eq!(machine, Machine::of_this_machine());
+        assert!(machine.cpus > 0);
+    }
+}

@@ -1,0 +1,186 @@
+//! Which machine a run was taken on, and whether two runs can be compared.
+//!
+//! Knows what identifies a machine; `detect` finds it out from `/proc` and `/sys`, `cpuid` from the
+//! CPU itself.
+
+#[cfg(target_arch = "x86_64")]
+mod cpuid;
+mod detect;
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// The identity of a machine, from CPUID and stable strings only: nothing that is measured, such
+/// as a clock rate, since that would make a machine a stranger to itself.
+///
+/// What a system does not tell is empty, 0 or `None`. [`key`](Machine::key) says which fields decide
+/// whether two runs can be compared; the others are told to people.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Machine {
+    /// `x86_64`, `aarch64` …
+    pub architecture: String,
+    /// The CPU's vendor: `GenuineIntel`, `AuthenticAMD`, or the implementer's number on Arm.
+    pub vendor: String,
+    /// CPUID family; 8 on 64-bit Arm.
+    pub family: u32,
+    /// CPUID model; the part number on Arm.
+    pub model: u32,
+    /// CPUID stepping; on Arm, variant in bits 7:4 and revision in bits 3:0.
+    pub stepping: u32,
+    /// The name that the CPU gives itself.
+    pub name: String,
+    /// The hypervisor's name (`unknown` where there is one without a name); absent on bare metal,
+    /// and on Arm guests whose firmware does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hypervisor: Option<String>,
+    /// Whether hardware threads share cores; absent where the system does not say.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub smt_active: Option<bool>,
+    /// CPUs online.
+    pub cpus: u32,
+    /// The kernel's release.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
+    /// The microcode's revision.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub microcode: Option<String>,
+    /// The frequency governor of CPU 0.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub governor: Option<String>,
+    /// The name of the host, for people only.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
+}
+
+impl Machine {
+    /// The machine that this process runs on. Never fails: what cannot be found out stays empty.
+    pub fn of_this_machine() -> Machine {
+        detect::this_machine()
+    }
+
+    /// Names the class of machines whose runs can be compared: equal keys, comparable runs.
+    ///
+    /// Made of architecture, vendor, family, model, stepping, hypervisor and SMT. Host, kernel and
+    /// microcode are left out: they are worth a warning, not a refusal. Safe as a file name (ASCII
+    /// letters, digits, `-`, `_`, `.`). Family, model and stepping are hexadecimal as in the names
+    /// of Intel's microcode files: `x86_64-GenuineIntel-06-8f-08-smt`.
+    pub fn key(&self) -> String {
+        let mut words = vec![file_name_safe(&self.architecture)];
+        if self.vendor.is_empty() {
+            words.push("unknown".to_owned());
+        } else {
+            words.push(file_name_safe(&self.vendor));
+            words.push(format!(
+                "{:02x}-{:02x}-{:02x}",
+                self.family, self.model, self.stepping
+            ));
+        }
+        words.extend(self.hypervisor.as_deref().map(file_name_safe));
+        words.extend(
+            self.smt_active
+                .map(|active| if active { "smt" } else { "nosmt" }.to_owned()),
+        );
+        words.join("-")
+    }
+}
+
+impl fmt::Display for Machine {
+    /// For people: `Intel(R) Xeon(R) Platinum 8481C, kvm`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.name.as_str(), self.vendor.as_str()) {
+            ("", "") => write!(f, "unknown {} CPU", self.architecture)?,
+            ("", vendor) => write!(f, "{} {vendor} model {:#x}", self.architecture, self.model)?,
+            (name, _) => f.write_str(name)?,
+        }
+        match &self.hypervisor {
+            Some(hypervisor) => write!(f, ", {hypervisor}"),
+            None => Ok(()),
+        }
+    }
+}
+
+fn file_name_safe(word: &str) -> String {
+    word.chars()
+        .map(|c| match c {
+            'a'..='z' | 'A'..='Z' | '0'..='9' | '.' | '_' => c,
+            _ => '_',
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sapphire_rapids() -> Machine {
+        Machine {
+            architecture: "x86_64".to_owned(),
+            vendor: "GenuineIntel".to_owned(),
+            family: 6,
+            model: 143,
+            stepping: 8,
+            name: "Intel(R) Xeon(R) Platinum 8481C".to_owned(),
+            smt_active: Some(true),
+            ..Machine::default()
+        }
+    }
+
+    #[test]
+    fn the_key_names_what_decides_comparability() {
+        let machine = sapphire_rapids();
+        assert_eq!(machine.key(), "x86_64-GenuineIntel-06-8f-08-smt");
+        let guest = Machine {
+            hypervisor: Some("kvm".to_owned()),
+            smt_active: Some(false),
+            ..machine
+        };
+        assert_eq!(guest.key(), "x86_64-GenuineIntel-06-8f-08-kvm-nosmt");
+    }
+
+    #[test]
+    fn the_key_leaves_out_what_changes_between_days() {
+        let machine = sapphire_rapids();
+        let later = Machine {
+            kernel: Some("6.12.1".to_owned()),
+            microcode: Some("0x2b000603".to_owned()),
+            governor: Some("performance".to_owned()),
+            host: Some("runner-7".to_owned()),
+            cpus: 64,
+            ..machine.clone()
+        };
+        assert_eq!(machine.key(), later.key());
+    }
+
+    #[test]
+    fn the_key_is_a_file_name_whatever_the_vendor_calls_itself() {
+        let machine = Machine {
+            vendor: "../we ird/\u{e9}".to_owned(),
+            hypervisor: Some("a:b".to_owned()),
+            ..sapphire_rapids()
+        };
+        assert_eq!(machine.key(), "x86_64-.._we_ird__-06-8f-08-a_b-smt");
+        let unknown = Machine {
+            architecture: "riscv64".to_owned(),
+            ..Machine::default()
+        };
+        assert_eq!(unknown.key(), "riscv64-unknown");
+    }
+
+    #[test]
+    fn people_read_the_name_of_the_cpu() {
+        assert_eq!(
+            sapphire_rapids().to_string(),
+            "Intel(R) Xeon(R) Platinum 8481C"
+        );
+        let arm = Machine {
+            architecture: "aarch64".to_owned(),
+            vendor: "0x41".to_owned(),
+            model: 0xd40,
+            hypervisor: Some("unknown".to_owned()),
+            ..Machine::default()
+        };
+        assert_eq!(arm.to_string(), "aarch64 0x41 model 0xd40, unknown");
+    }
+}
