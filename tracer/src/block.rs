@@ -1,0 +1,292 @@
+//! What a block is: its instructions and where their data addresses come from. Nothing here knows
+//! how blocks are found or executed.
+
+/// A block never has more instructions than this.
+pub const MAX_BLOCK_INSTRUCTIONS: usize = 48;
+
+/// The number of a block: an index into a table that the consumer may keep beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct BlockId(pub u32);
+
+impl BlockId {
+    /// The number as an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A straight run of instructions: at least one, at most [`MAX_BLOCK_INSTRUCTIONS`], of which only
+/// the last can branch.
+#[derive(Clone, Copy, Debug)]
+pub struct Block<'a> {
+    /// Which block this is.
+    pub id: BlockId,
+    /// In the order of execution, without gaps between them.
+    pub instructions: &'a [Instruction],
+    /// The memory accesses of all instructions, in the order of the instructions. See
+    /// [`Block::accesses_of`].
+    pub accesses: &'a [Access],
+    /// How many values each execution records: the length of the `addresses` that
+    /// [`Consumer::block`](crate::Consumer::block) gets.
+    pub recorded_values: usize,
+}
+
+impl<'a> Block<'a> {
+    /// The address of the first instruction.
+    pub fn start_ip(&self) -> u64 {
+        self.instructions[0].decoded.ip()
+    }
+
+    /// The address behind the last instruction: where execution goes on when it does not branch.
+    pub fn end_ip(&self) -> u64 {
+        self.last().decoded.next_ip()
+    }
+
+    /// The last instruction, the only one that can branch.
+    pub fn last(&self) -> &'a Instruction {
+        &self.instructions[self.instructions.len() - 1]
+    }
+
+    /// The memory accesses of one of this block's instructions.
+    pub fn accesses_of(&self, instruction: &Instruction) -> &'a [Access] {
+        let first = usize::from(instruction.first_access);
+        &self.accesses[first..first + usize::from(instruction.access_count)]
+    }
+}
+
+/// An instruction as it stands in the program.
+#[derive(Clone, Copy, Debug)]
+pub struct Instruction {
+    /// Address, length, code and operands.
+    pub decoded: iced_x86::Instruction,
+    /// For string instructions with a `rep` prefix, how often they repeat.
+    pub repeat: Option<Repeat>,
+    /// Its accesses are `block.accesses[first_access..][..access_count]`.
+    pub(crate) first_access: u16,
+    pub(crate) access_count: u8,
+}
+
+/// The repetitions of a string instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Repeat {
+    /// Which recorded value is the count before the instruction.
+    pub(crate) count: u16,
+    /// For `repe`/`repne`, which recorded value is the count after the instruction.
+    pub(crate) remaining: Option<u16>,
+}
+
+impl Repeat {
+    /// How many elements the instruction worked on, 0 included.
+    pub fn iterations(self, addresses: &[u64]) -> u64 {
+        let count = addresses[usize::from(self.count)];
+        let remaining = self
+            .remaining
+            .map_or(0, |entry| addresses[usize::from(entry)]);
+        count.wrapping_sub(remaining)
+    }
+}
+
+/// One access to memory by one instruction, in the sense of the architecture: implicit accesses to
+/// the stack by `push`, `pop`, `call` and `ret` and both sides of a string move are included;
+/// `lea` and multi-byte `nop` access nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Access {
+    /// What is done there.
+    pub kind: AccessKind,
+    /// Size in bytes: of one element for gathers, scatters and repeated string instructions, else of
+    /// the whole access. 0 where the size is not known, as for cache control.
+    pub size_bytes: u32,
+    /// Where.
+    pub address: Address,
+}
+
+/// What an access does. Accesses under a condition or mask count as done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AccessKind {
+    /// A load.
+    Read,
+    /// A store.
+    Write,
+    /// A load and a store to the same place.
+    ReadWrite,
+    /// A software prefetch or another hint on a line: nothing waits for it.
+    Hint,
+}
+
+/// Where an access goes. Addresses are linear: the bases of FS and GS are included.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// Always here.
+    Fixed(u64),
+    /// At a recorded value plus a constant.
+    Recorded {
+        /// Which recorded value.
+        entry: u16,
+        /// What to add, wrapping.
+        displacement: i32,
+    },
+    /// At several places: a gather or scatter.
+    Elements(Elements),
+}
+
+impl Address {
+    /// The lowest address of the access; of a repeated string instruction the first element's; of a
+    /// gather or scatter that of the first element which its mask enables, `None` if it enables
+    /// none.
+    pub fn first(self, addresses: &[u64]) -> Option<u64> {
+        match self {
+            Address::Fixed(address) => Some(address),
+            Address::Recorded {
+                entry,
+                displacement,
+            } => Some(addresses[usize::from(entry)].wrapping_add_signed(displacement.into())),
+            Address::Elements(elements) => elements.addresses(addresses).next(),
+        }
+    }
+}
+
+/// The places of a gather or scatter.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Elements {
+    /// Which recorded value is the base, displacement included.
+    pub(crate) base: u16,
+    /// The recorded values from this one on are the index vector, byte for byte.
+    pub(crate) indices: u16,
+    /// Size of one index: 4 or 8, signed.
+    pub(crate) index_bytes: u8,
+    /// 1, 2, 4 or 8.
+    pub(crate) scale: u8,
+    /// At most how many elements.
+    pub count: u8,
+    /// Which of them.
+    pub(crate) mask: Mask,
+}
+
+/// Which elements of a gather or scatter are accessed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Mask {
+    /// All of them.
+    All,
+    /// Those whose bit is set in this recorded value.
+    Bits(u16),
+    /// Those whose sign bit is set in the vector that is recorded from this value on, byte for byte.
+    Signs {
+        /// The first of the recorded values.
+        entry: u16,
+        /// Size of one element of the mask.
+        element_bytes: u8,
+    },
+}
+
+impl Elements {
+    /// The addresses of the elements that the mask enables, in the order of the elements.
+    pub fn addresses(self, recorded: &[u64]) -> impl Iterator<Item = u64> + '_ {
+        let base = recorded[usize::from(self.base)];
+        (0..usize::from(self.count))
+            .filter(move |&element| self.enabled(recorded, element))
+            .map(move |element| {
+                let bytes = usize::from(self.index_bytes);
+                let raw = lane(recorded, self.indices, element, bytes);
+                let index = if bytes == 4 {
+                    i64::from(raw as i32)
+                } else {
+                    raw as i64
+                };
+                base.wrapping_add_signed(index.wrapping_mul(self.scale.into()))
+            })
+    }
+
+    fn enabled(self, recorded: &[u64], element: usize) -> bool {
+        match self.mask {
+            Mask::All => true,
+            Mask::Bits(entry) => recorded[usize::from(entry)] >> element & 1 == 1,
+            Mask::Signs {
+                entry,
+                element_bytes,
+            } => {
+                let bytes = usize::from(element_bytes);
+                lane(recorded, entry, element, bytes) >> (bytes * 8 - 1) & 1 == 1
+            }
+        }
+    }
+}
+
+/// An element of 4 or 8 bytes of a vector that was recorded from `entry` on, zero-extended.
+fn lane(recorded: &[u64], entry: u16, element: usize, bytes: usize) -> u64 {
+    if bytes == 8 {
+        recorded[usize::from(entry) + element]
+    } else {
+        let pair = recorded[usize::from(entry) + element / 2];
+        pair >> (element % 2 * 32) & 0xffff_ffff
+    }
+}
+
+/// A block that owns its parts: for tests and tools that have bytes but no execution.
+#[derive(Clone, Debug)]
+pub struct OwnedBlock {
+    pub(crate) instructions: Vec<Instruction>,
+    pub(crate) accesses: Vec<Access>,
+    pub(crate) recorded_values: usize,
+}
+
+impl OwnedBlock {
+    /// The block as a consumer gets it.
+    pub fn as_block(&self, id: BlockId) -> Block<'_> {
+        Block {
+            id,
+            instructions: &self.instructions,
+            accesses: &self.accesses,
+            recorded_values: self.recorded_values,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_gather_has_the_addresses_of_the_enabled_elements() {
+        let elements = Elements {
+            base: 0,
+            indices: 1,
+            index_bytes: 4,
+            scale: 4,
+            count: 4,
+            mask: Mask::Bits(3),
+        };
+        let recorded = [0x1000, 0xffff_ffff_0000_0001, 0x0000_0003_0000_0002, 0b1011];
+        let addresses: Vec<u64> = elements.addresses(&recorded).collect();
+        assert_eq!(addresses, [0x1004, 0xffc, 0x100c]);
+    }
+
+    #[test]
+    fn a_mask_of_sign_bits_selects_elements() {
+        let elements = Elements {
+            base: 0,
+            indices: 1,
+            index_bytes: 8,
+            scale: 1,
+            count: 2,
+            mask: Mask::Signs {
+                entry: 3,
+                element_bytes: 8,
+            },
+        };
+        let recorded = [0x1000, 8, 16, 0, 1 << 63];
+        assert_eq!(
+            Address::Elements(elements).first(&recorded),
+            Some(0x1010),
+            "the first element is masked out"
+        );
+    }
+
+    #[test]
+    fn the_iterations_of_repne_are_the_difference_of_the_counts() {
+        let repeat = Repeat {
+            count: 0,
+            remaining: Some(1),
+        };
+        assert_eq!(repeat.iterations(&[10, 7]), 3);
+    }
+}

@@ -1,0 +1,38 @@
+//! In place of the engine where there is none: it cannot be opened.
+
+use std::convert::Infallible;
+
+use crate::consumer::{Consumer, End};
+use crate::error::{AttachError, OpenError, TraceError};
+use crate::tracer::Config;
+
+pub(crate) struct Engine<C> {
+    never: Infallible,
+    consumer: C,
+}
+
+impl<C: Consumer> Engine<C> {
+    pub(crate) fn open(_config: Config, _consumer: C) -> Result<Engine<C>, OpenError> {
+        Err(OpenError::Platform {
+            architecture: std::env::consts::ARCH,
+            system: std::env::consts::OS,
+        })
+    }
+
+    pub(crate) fn attach(&self) -> Result<(), AttachError> {
+        match self.never {}
+    }
+
+    pub(crate) fn detach(&self) -> Result<End, TraceError> {
+        match self.never {}
+    }
+
+    pub(crate) fn is_attached(&self) -> bool {
+        match self.never {}
+    }
+
+    pub(crate) fn consumer(&self) -> *mut C {
+        let _ = &self.consumer;
+        match self.never {}
+    }
+}

@@ -1,0 +1,137 @@
+//! The tracer: configuration, attach and detach.
+
+use std::cell::Cell;
+use std::marker::PhantomData;
+
+use crate::consumer::{Consumer, End};
+use crate::engine_elsewhere::Engine;
+use crate::error::{AttachError, OpenError, TraceError};
+
+/// How much a tracer can hold. Memory is reserved at once and used as it is needed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// How many instructions of the program can be translated, each counted once per block that it
+    /// is part of. A block with room for its description costs about 150 bytes per instruction.
+    pub static_instructions: usize,
+    /// The size of the trace buffer: a power of two from 64 KiB to 8 MiB.
+    pub buffer_bytes: usize,
+}
+
+impl Default for Config {
+    /// 512 Ki instructions: an ordinary Rust benchmark has 20 000 to 70 000. 256 KiB of buffer: it
+    /// stays in the L2 cache, and larger ones were measured to be no faster.
+    fn default() -> Config {
+        Config {
+            static_instructions: 512 * 1024,
+            buffer_bytes: 256 * 1024,
+        }
+    }
+}
+
+/// Traces the thread that made it.
+pub struct Tracer<C: Consumer> {
+    engine: Engine<C>,
+    consumer_lent: Cell<bool>,
+    /// Neither `Send` nor `Sync`: the bases of FS and GS and the trace belong to one thread.
+    bound_to_thread: PhantomData<*mut C>,
+}
+
+impl<C: Consumer> Tracer<C> {
+    /// Reserves all memory that tracing will need.
+    ///
+    /// # Errors
+    /// When this machine or process cannot be traced.
+    pub fn new(config: Config, consumer: C) -> Result<Tracer<C>, OpenError> {
+        Ok(Tracer {
+            engine: Engine::open(config, consumer)?,
+            consumer_lent: Cell::new(false),
+            bound_to_thread: PhantomData,
+        })
+    }
+
+    /// From the return of this function on, the calling thread is traced.
+    ///
+    /// # Errors
+    /// When this thread is being traced already, this is a forked copy of a traced process, or
+    /// inside [`with_consumer`](Tracer::with_consumer).
+    #[inline(always)]
+    pub fn attach(&self) -> Result<(), AttachError> {
+        if self.consumer_lent.get() {
+            return Err(AttachError::ConsumerInUse);
+        }
+        self.engine.attach()
+    }
+
+    /// Ends the trace; everything recorded has been handed to the consumer when this returns.
+    ///
+    /// # Errors
+    /// When the stream does not hold all that was executed since [`attach`](Tracer::attach), with
+    /// the reason. The program has run as it would have natively all the same.
+    #[inline(always)]
+    pub fn detach(&self) -> Result<End, TraceError> {
+        self.engine.detach()
+    }
+
+    /// Traces `work`, which may panic.
+    pub fn trace<T>(&self, work: impl FnOnce() -> T) -> (T, Result<End, TraceError>) {
+        if let Err(error) = self.attach() {
+            return (work(), Err(error.into()));
+        }
+        let guard = DetachOnDrop(self);
+        let value = work();
+        std::mem::forget(guard);
+        (value, self.detach())
+    }
+
+    /// Whether between attach and detach, even if the trace has ended before its time.
+    pub fn is_attached(&self) -> bool {
+        self.engine.is_attached()
+    }
+
+    /// The consumer.
+    ///
+    /// # Panics
+    /// While attached.
+    pub fn consumer_mut(&mut self) -> &mut C {
+        assert!(!self.is_attached(), "the consumer is in use until detach");
+        // SAFETY: detached, so the engine does not use the consumer; `&mut self` excludes others.
+        unsafe { &mut *self.engine.consumer() }
+    }
+
+    /// Works with the consumer behind a shared reference. `None`, without calling `work`, while
+    /// attached and inside another call of this function.
+    pub fn with_consumer<R>(&self, work: impl FnOnce(&mut C) -> R) -> Option<R> {
+        if self.is_attached() || self.consumer_lent.replace(true) {
+            return None;
+        }
+        let _returned = ReturnOnDrop(&self.consumer_lent);
+        // SAFETY: detached, and `attach` refuses while the consumer is lent, so the engine does not
+        // use it; `consumer_lent` was false, so nobody else does.
+        Some(work(unsafe { &mut *self.engine.consumer() }))
+    }
+}
+
+struct DetachOnDrop<'a, C: Consumer>(&'a Tracer<C>);
+
+impl<C: Consumer> Drop for DetachOnDrop<'_, C> {
+    fn drop(&mut self) {
+        // The work panics; nobody is there to take the result of the trace.
+        let _ = self.0.detach();
+    }
+}
+
+struct ReturnOnDrop<'a>(&'a Cell<bool>);
+
+impl Drop for ReturnOnDrop<'_> {
+    fn drop(&mut self) {
+        self.0.set(false);
+    }
+}
+
+impl<C: Consumer> std::fmt::Debug for Tracer<C> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Tracer")
+            .field("attached", &self.is_attached())
+            .finish_non_exhaustive()
+    }
+}
