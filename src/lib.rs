@@ -20,12 +20,17 @@
 //! criterion_main!(benches);
 //! ```
 //!
+//! This package can also stand in for criterion: `criterion = { package = "criterion-topdown" }`
+//! makes existing benches measure TopDown with their source unchanged, wherever the types allow.
+//! For that, criterion's own names are exported here, with `TopDown` as the default measurement.
+//!
 //! `cargo topdown` runs such benchmarks, keeps baselines, compares, and fails CI with a reason.
 //!
 //! # Features
 //!
 //! * `criterion` (default): the measurement for criterion 0.8.
 //! * `counters` (default): the sources of counts. Without both, only the file formats remain.
+//! * `html_reports`, `plotters`, `rayon`, `async_tokio` …: criterion's own, passed on.
 //!
 //! [criterion]: https://docs.rs/criterion
 
@@ -38,13 +43,17 @@ pub mod error;
 #[cfg(feature = "criterion")]
 mod formatter;
 pub mod machine;
-#[cfg(feature = "criterion")]
-mod measurement;
 pub mod provenance;
 #[cfg(feature = "criterion")]
 mod recorder;
 pub mod run_file;
 pub mod sample;
+#[cfg(feature = "criterion")]
+mod stand_in;
+#[cfg(feature = "criterion")]
+mod topdown;
 
 #[cfg(feature = "criterion")]
-pub use measurement::TopDown;
+pub use stand_in::*;
+#[cfg(feature = "criterion")]
+pub use topdown::TopDown;

@@ -154,6 +154,18 @@ impl Sample {
     }
 }
 
+/// A window of which only the time is known; what `iter_custom` closures that measure for
+/// themselves can return.
+impl From<std::time::Duration> for Sample {
+    fn from(duration: std::time::Duration) -> Sample {
+        Sample {
+            windows: 1,
+            wall_ns: duration.as_nanos() as u64,
+            ..Sample::EMPTY
+        }
+    }
+}
+
 fn both<T>(a: Option<T>, b: Option<T>, combine: impl Fn(T, T) -> T) -> Option<T> {
     Some(combine(a?, b?))
 }

@@ -15,7 +15,7 @@ pub mod time;
 
 use std::time::Instant;
 
-pub use choose::{Choice, choose};
+pub use choose::{Choice, SOURCE_VARIABLE, choose};
 
 use crate::provenance::{EmptyWindow, Provenance};
 use crate::sample::Sample;

@@ -1,0 +1,154 @@
+//! criterion's own names with [`TopDown`] as the default measurement, so that this package can
+//! stand in for criterion in a project's manifest:
+//!
+//! ```toml
+//! [dev-dependencies]
+//! criterion = { package = "criterion-topdown", version = "0.1" }
+//! ```
+//!
+//! Existing benches then measure TopDown with their source unchanged. What the types do not allow
+//! is `iter_custom` with a closure that returns a `Duration`: it has to return a
+//! [`Sample`](crate::sample::Sample), from [`TopDown::measure`] or, without slots, from the
+//! duration with `.into()`.
+
+use std::ops::{Deref, DerefMut};
+use std::path::Path;
+use std::time::Duration;
+
+#[cfg(feature = "async")]
+pub use criterion::AsyncBencher;
+use criterion::measurement::Measurement;
+use criterion::profiler::Profiler;
+pub use criterion::{
+    AxisScale, Baseline, BatchSize, BenchmarkFilter, BenchmarkGroup, BenchmarkId,
+    PlotConfiguration, PlottingBackend, SamplingMode, Throughput, async_executor, profiler,
+};
+pub use std::hint::black_box;
+
+use crate::TopDown;
+
+/// criterion's `measurement` module, where `WallTime`, the name of the default measurement in
+/// signatures, is [`TopDown`].
+pub mod measurement {
+    pub use criterion::measurement::{Measurement, ValueFormatter};
+
+    pub use crate::TopDown as WallTime;
+}
+
+/// criterion's `Bencher`, measuring TopDown unless told otherwise.
+pub type Bencher<'a, M = TopDown> = criterion::Bencher<'a, M>;
+
+/// criterion's `Criterion`, measuring TopDown unless told otherwise.
+///
+/// A type of its own and not an alias, because `Default` of the original always means wall-clock
+/// time. Whatever is not defined here is the original's, by way of `Deref`.
+pub struct Criterion<M: Measurement = TopDown>(criterion::Criterion<M>);
+
+impl Default for Criterion {
+    fn default() -> Criterion {
+        Criterion(criterion::Criterion::default().with_measurement(TopDown::new()))
+    }
+}
+
+impl<M: Measurement> Deref for Criterion<M> {
+    type Target = criterion::Criterion<M>;
+
+    fn deref(&self) -> &Self::Target {
+        &self.0
+    }
+}
+
+impl<M: Measurement> DerefMut for Criterion<M> {
+    fn deref_mut(&mut self) -> &mut Self::Target {
+        &mut self.0
+    }
+}
+
+/// The methods of criterion that take and return a whole `Criterion`.
+macro_rules! forward {
+    ($($name:ident($($argument:ident: $type:ty),*);)*) => { $(
+        #[doc = concat!("As criterion's `", stringify!($name), "`.")]
+        #[must_use]
+        pub fn $name(self $(, $argument: $type)*) -> Self {
+            Criterion(self.0.$name($($argument),*))
+        }
+    )* };
+}
+
+impl<M: Measurement> Criterion<M> {
+    /// As criterion's `with_measurement`.
+    #[must_use]
+    pub fn with_measurement<M2: Measurement>(self, measurement: M2) -> Criterion<M2> {
+        Criterion(self.0.with_measurement(measurement))
+    }
+
+    /// As criterion's `with_profiler`.
+    #[must_use]
+    pub fn with_profiler<P: Profiler + 'static>(self, profiler: P) -> Self {
+        Criterion(self.0.with_profiler(profiler))
+    }
+
+    /// As criterion's `with_filter`.
+    #[must_use]
+    pub fn with_filter<S: Into<String>>(self, filter: S) -> Self {
+        Criterion(self.0.with_filter(filter))
+    }
+
+    forward! {
+        plotting_backend(backend: PlottingBackend);
+        sample_size(samples: usize);
+        warm_up_time(duration: Duration);
+        measurement_time(duration: Duration);
+        nresamples(resamples: usize);
+        noise_threshold(fraction: f64);
+        confidence_level(level: f64);
+        significance_level(level: f64);
+        with_plots();
+        without_plots();
+        save_baseline(name: String);
+        retain_baseline(name: String, strict: bool);
+        with_benchmark_filter(filter: BenchmarkFilter);
+        with_output_color(enabled: bool);
+        output_directory(path: &Path);
+        profile_time(duration: Option<Duration>);
+        configure_from_args();
+    }
+}
+
+/// As criterion's `criterion_group!`.
+#[macro_export]
+macro_rules! criterion_group {
+    (name = $name:ident; config = $config:expr; targets = $($target:path),+ $(,)?) => {
+        /// Runs the benchmarks of this group.
+        pub fn $name() {
+            let mut criterion: $crate::Criterion<_> = $config.configure_from_args();
+            $($target(&mut criterion);)+
+        }
+    };
+    ($name:ident, $($target:path),+ $(,)?) => {
+        $crate::criterion_group! {
+            name = $name;
+            config = $crate::Criterion::default();
+            targets = $($target),+
+        }
+    };
+}
+
+/// As criterion's `criterion_main!`.
+#[macro_export]
+macro_rules! criterion_main {
+    ($($group:path),+ $(,)?) => {
+        fn main() {
+            $($group();)+
+            $crate::final_summary();
+        }
+    };
+}
+
+/// What `criterion_main!` does last. Measures nothing, so it opens no counters.
+#[doc(hidden)]
+pub fn final_summary() {
+    criterion::Criterion::default()
+        .configure_from_args()
+        .final_summary();
+}

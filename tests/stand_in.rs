@@ -1,0 +1,76 @@
+//! A bench file as people write it for criterion, compiled against this package instead: if this
+//! compiles and runs, their sources need no change.
+
+extern crate criterion_topdown as criterion;
+
+use std::time::Duration;
+
+use criterion::measurement::{Measurement, WallTime};
+use criterion::{
+    BatchSize, Bencher, BenchmarkGroup, BenchmarkId, Criterion, SamplingMode, Throughput,
+    black_box, criterion_group,
+};
+
+fn plain(c: &mut Criterion) {
+    c.bench_function("plain", |b| b.iter(|| black_box(1) + 1))
+        .bench_function("chained", named);
+}
+
+fn named(b: &mut Bencher) {
+    b.iter_batched(|| vec![1, 2, 3], |v| v.len(), BatchSize::SmallInput);
+}
+
+fn grouped(c: &mut Criterion) {
+    let mut group = c.benchmark_group("group");
+    in_group(&mut group);
+    group.finish();
+}
+
+fn in_group(group: &mut BenchmarkGroup<WallTime>) {
+    group
+        .throughput(Throughput::Elements(3))
+        .sampling_mode(SamplingMode::Flat);
+    for n in [1, 2] {
+        group.bench_with_input(BenchmarkId::new("with_input", n), &n, |b, n| {
+            b.iter(|| n + 1)
+        });
+    }
+}
+
+fn generic<M: Measurement + 'static>(c: &mut Criterion<M>) {
+    c.bench_function("generic", |b| b.iter(|| black_box(2)));
+}
+
+fn custom(c: &mut Criterion) {
+    c.bench_function("custom", |b| {
+        b.iter_custom(|n| Duration::from_nanos(10 * n).into())
+    });
+}
+
+fn quick() -> Criterion {
+    Criterion::default().sample_size(10).without_plots()
+}
+
+criterion_group!(defaults, plain, grouped);
+criterion_group! {
+    name = configured;
+    config = quick();
+    targets = generic, custom
+}
+
+/// Without `--bench` among the arguments criterion runs each benchmark once. libtest's own
+/// arguments would be read as criterion's, so the test runs this executable again without any.
+#[test]
+fn sources_written_for_criterion_compile_and_run() {
+    if std::env::var_os("RUN_THE_GROUPS").is_some() {
+        defaults();
+        configured();
+        return;
+    }
+    let status = std::process::Command::new(std::env::current_exe().expect("this executable"))
+        .env("RUN_THE_GROUPS", "yes")
+        .env("CARGO_TOPDOWN_SOURCE", "time")
+        .status()
+        .expect("this executable starts");
+    assert!(status.success(), "{status}");
+}
