@@ -1,8 +1,12 @@
 //! How the program ends: its exit codes, and the errors that lead to each.
 
+use std::io;
 use std::process::ExitCode;
 
+use criterion_topdown::run_file::RunFileError;
 use thiserror::Error;
+
+use crate::baseline_store::{BaselineNameError, StoreError};
 
 /// The exit codes. They are part of the interface: the README lists them, and CI relies on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -33,13 +37,28 @@ pub enum Error {
     /// Not built yet.
     #[error("`{0}` is not available in this build")]
     Unavailable(&'static str),
+    /// The baselines, or a run that was asked for.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// A run that cannot be read.
+    #[error(transparent)]
+    RunFile(#[from] RunFileError),
+    /// Something that is no baseline's name.
+    #[error("not the name of a baseline: {0}")]
+    BaselineName(BaselineNameError),
+    /// A report that could not be printed.
+    #[error("could not print the report: {0}")]
+    Output(#[from] io::Error),
 }
 
 impl Error {
     /// The exit code of this error.
     pub fn exit(&self) -> Exit {
         match self {
-            Error::Unavailable(_) => Exit::Usage,
+            Error::Unavailable(_) | Error::BaselineName(_) => Exit::Usage,
+            Error::Store(error) => error.exit(),
+            Error::RunFile(_) => Exit::NoComparison,
+            Error::Output(_) => Exit::BenchFailed,
         }
     }
 }

@@ -5,9 +5,11 @@
 //! judges with [`statistics`], and [`report`] prints without computing anything.
 #![forbid(unsafe_code)]
 
+mod baseline_store;
 mod cli;
 mod command;
 mod error;
+mod report;
 // Used by the runner and by `compare`, which are being built.
 #[allow(dead_code)]
 mod statistics;

@@ -14,7 +14,10 @@ mod wire;
 pub use columns::IterationSample;
 pub use error::{RunFileError, RunFileProblem};
 pub use record::{Record, SAMPLES_VARIABLE};
-pub use store::{LaunchSamples, RUN_FILE_NAME, read_run, read_samples, write_run};
+pub use store::{
+    LaunchSamples, RUN_FILE_NAME, copy_run, read_run, read_samples, remove_run, run_file_of,
+    write_run,
+};
 
 use serde::{Deserialize, Serialize};
 

@@ -49,7 +49,7 @@ impl Record {
     /// The problem, where the line is no record or one of another schema version: the bench
     /// executable and the program are then of different releases.
     pub fn from_line(line: &str) -> Result<Record, RunFileProblem> {
-        super::wire::check_schema_version(line)?;
+        super::wire::check_schema_version(line.as_bytes())?;
         let wire: Wire = serde_json::from_str(line).map_err(RunFileProblem::Json)?;
         let samples =
             wire.samples

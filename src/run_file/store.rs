@@ -3,16 +3,20 @@
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
 use super::columns::{IterationSample, SampleColumns};
 use super::error::{RunFileError, RunFileProblem};
-use super::wire::{RunWire, check_schema_version};
+use super::wire::{RunWire, check_schema_version, samples_file_name};
 use super::{BenchmarkId, Run, SCHEMA_VERSION};
 
 /// The file of a run's directory that a comparison needs.
 pub const RUN_FILE_NAME: &str = "run.json";
+
+/// How the names of files end that are still being written.
+const TEMPORARY_SUFFIX: &str = ".tmp";
 
 /// The samples of one benchmark in one launch, with the iterations of each.
 pub type LaunchSamples = (BenchmarkId, u32, Vec<IterationSample>);
@@ -38,9 +42,10 @@ pub fn write_run<'a>(
     run: &Run,
     samples: impl IntoIterator<Item = &'a LaunchSamples>,
 ) -> Result<(), RunFileError> {
-    fs::create_dir_all(directory).map_err(|e| io_error(directory, e))?;
-    let samples_file = format!("samples-{}.jsonl", run.id);
-    write_renamed(&directory.join(&samples_file), |file| {
+    let samples_file = samples_file_name(&run.id)
+        .map_err(|problem| in_file(&directory.join(RUN_FILE_NAME), problem))?;
+    let wire = RunWire::from_run(run, samples_file.clone());
+    let write_samples = |file: &mut BufWriter<File>| {
         for (benchmark, launch, samples) in samples {
             let bare: Vec<_> = samples.iter().map(|s| s.sample).collect();
             let line = SamplesLine {
@@ -55,13 +60,76 @@ pub fn write_run<'a>(
             file.write_all(b"\n")?;
         }
         Ok(())
-    })?;
-    let wire = RunWire::from_run(run, samples_file.clone());
-    write_renamed(&directory.join(RUN_FILE_NAME), |file| {
+    };
+    replace_run(directory, &samples_file, Some(write_samples), |file| {
         serde_json::to_writer(&mut *file, &wire)?;
         file.write_all(b"\n")
+    })
+}
+
+/// Copies the run at `from` (a run file, or the directory that holds one) to `directory`, byte by
+/// byte and with its samples, where they are kept; what was stored there before is replaced.
+///
+/// # Errors
+/// When the run is not whole, or anything cannot be written. The run that was there before is then
+/// still whole.
+pub fn copy_run(from: &Path, directory: &Path) -> Result<Run, RunFileError> {
+    let from = run_file_of(from);
+    let json = fs::read(&from).map_err(|e| io_error(&from, e))?;
+    let wire = parse_run(&json).map_err(|problem| in_file(&from, problem))?;
+    let samples_file = wire.samples_file.clone();
+    let run = wire.into_run().map_err(|problem| in_file(&from, problem))?;
+    let samples_path = from.with_file_name(&samples_file);
+    let samples = match File::open(&samples_path) {
+        Ok(file) => Some(file),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) => return Err(io_error(&samples_path, error)),
+    };
+    let copy_samples =
+        samples.map(|mut file| move |to: &mut BufWriter<File>| io::copy(&mut file, to).map(|_| ()));
+    replace_run(directory, &samples_file, copy_samples, |file| {
+        file.write_all(&json)
     })?;
-    remove_other_samples(directory, &samples_file);
+    Ok(run)
+}
+
+/// Removes the run that `directory` holds, and `directory` itself if nothing else is in it.
+///
+/// # Errors
+/// When there is no run, or it cannot be removed. It goes at once, with its `run.json`; samples
+/// that could not be removed after it are nobody's data.
+pub fn remove_run(directory: &Path) -> Result<(), RunFileError> {
+    let path = directory.join(RUN_FILE_NAME);
+    let samples_file = samples_file_of(&path);
+    fs::remove_file(&path).map_err(|e| io_error(&path, e))?;
+    if let Some(samples_file) = samples_file {
+        let _ = fs::remove_file(directory.join(samples_file));
+    }
+    // Fails where something else is in it, which is then not ours.
+    let _ = fs::remove_dir(directory);
+    Ok(())
+}
+
+/// The order of steps that makes a run replaceable at any moment: samples under a name of their
+/// own, then `run.json`, which names them, then what the run before left.
+fn replace_run(
+    directory: &Path,
+    samples_file: &str,
+    write_samples: Option<impl FnOnce(&mut BufWriter<File>) -> io::Result<()>>,
+    write_run_file: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), RunFileError> {
+    fs::create_dir_all(directory).map_err(|e| io_error(directory, e))?;
+    let path = directory.join(RUN_FILE_NAME);
+    let samples_before = samples_file_of(&path);
+    if let Some(write_samples) = write_samples {
+        write_renamed(&directory.join(samples_file), write_samples)?;
+    }
+    write_renamed(&path, write_run_file)?;
+    // Not "every file but ours": another process may be about to name its own.
+    if let Some(before) = samples_before.filter(|before| before != samples_file) {
+        let _ = fs::remove_file(directory.join(before));
+    }
+    remove_abandoned(directory, samples_file);
     Ok(())
 }
 
@@ -71,12 +139,9 @@ pub fn write_run<'a>(
 /// When the file cannot be read, is of another schema version, or holds what cannot be.
 pub fn read_run(path: &Path) -> Result<Run, RunFileError> {
     let path = run_file_of(path);
-    let error = |problem| RunFileError {
-        path: path.clone(),
-        problem,
-    };
-    let wire = read_wire(&path).map_err(error)?;
-    wire.into_run().map_err(error)
+    read_wire(&path)?
+        .into_run()
+        .map_err(|problem| in_file(&path, problem))
 }
 
 /// Reads every raw sample of the run at `path`, in the order in which they were taken.
@@ -85,16 +150,8 @@ pub fn read_run(path: &Path) -> Result<Run, RunFileError> {
 /// As [`read_run`], of either file.
 pub fn read_samples(path: &Path) -> Result<Vec<LaunchSamples>, RunFileError> {
     let path = run_file_of(path);
-    let wire = read_wire(&path).map_err(|problem| RunFileError {
-        path: path.clone(),
-        problem,
-    })?;
-    let samples_path = path.with_file_name(&wire.samples_file);
-    let error = |problem| RunFileError {
-        path: samples_path.clone(),
-        problem,
-    };
-    let file = File::open(&samples_path).map_err(|e| error(RunFileProblem::Io(e)))?;
+    let samples_path = path.with_file_name(read_wire(&path)?.samples_file);
+    let file = File::open(&samples_path).map_err(|e| io_error(&samples_path, e))?;
     BufReader::new(file)
         .lines()
         .enumerate()
@@ -103,11 +160,11 @@ pub fn read_samples(path: &Path) -> Result<Vec<LaunchSamples>, RunFileError> {
             read_samples_line(&line, index)
         })
         .collect::<Result<_, _>>()
-        .map_err(error)
+        .map_err(|problem| in_file(&samples_path, problem))
 }
 
 fn read_samples_line(line: &str, index: usize) -> Result<LaunchSamples, RunFileProblem> {
-    check_schema_version(line)?;
+    check_schema_version(line.as_bytes())?;
     let line: SamplesLine = serde_json::from_str(line).map_err(RunFileProblem::Json)?;
     let field_error = |field: &str, what: String| RunFileProblem::Field {
         field: format!("{field} (line {})", index + 1),
@@ -134,7 +191,8 @@ fn read_samples_line(line: &str, index: usize) -> Result<LaunchSamples, RunFileP
     Ok((line.benchmark, line.launch, samples))
 }
 
-fn run_file_of(path: &Path) -> PathBuf {
+/// The run file that `path` means: itself, or the one in that directory.
+pub fn run_file_of(path: &Path) -> PathBuf {
     if path.is_dir() {
         path.join(RUN_FILE_NAME)
     } else {
@@ -142,19 +200,28 @@ fn run_file_of(path: &Path) -> PathBuf {
     }
 }
 
-fn read_wire(path: &Path) -> Result<RunWire, RunFileProblem> {
-    let json = fs::read_to_string(path).map_err(RunFileProblem::Io)?;
+fn read_wire(path: &Path) -> Result<RunWire, RunFileError> {
+    let json = fs::read(path).map_err(|e| io_error(path, e))?;
+    parse_run(&json).map_err(|problem| in_file(path, problem))
+}
+
+fn parse_run(json: &[u8]) -> Result<RunWire, RunFileProblem> {
     // Only a file that fails is looked at a second time, for its version: large files are common.
-    serde_json::from_str(&json)
+    serde_json::from_slice(json)
         .map_err(RunFileProblem::Json)
         .and_then(|wire: RunWire| {
-            wire.check_version()?;
+            wire.check_header()?;
             Ok(wire)
         })
         .or_else(|error| {
-            check_schema_version(&json)?;
+            check_schema_version(json)?;
             Err(error)
         })
+}
+
+/// The samples file that the run file at `path` names; `None` where there is no such run.
+fn samples_file_of(path: &Path) -> Option<String> {
+    read_wire(path).ok().map(|wire| wire.samples_file)
 }
 
 /// Writes to a temporary name beside `path`, flushes to disk, and renames.
@@ -163,7 +230,7 @@ fn write_renamed(
     write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
 ) -> Result<(), RunFileError> {
     let mut temporary = path.as_os_str().to_owned();
-    temporary.push(format!(".{}.tmp", std::process::id()));
+    temporary.push(format!(".{}{TEMPORARY_SUFFIX}", std::process::id()));
     let temporary = PathBuf::from(temporary);
     let result = (|| {
         let mut file = BufWriter::new(File::create(&temporary)?);
@@ -171,6 +238,9 @@ fn write_renamed(
         file.into_inner().map_err(|e| e.into_error())?.sync_all()?;
         fs::rename(&temporary, path)
     })();
+    if result.is_ok() {
+        sync_directory_of(path);
+    }
     result.map_err(|error| {
         // What is left of the attempt is of no use to anybody; that it failed is reported below.
         let _ = fs::remove_file(&temporary);
@@ -178,16 +248,32 @@ fn write_renamed(
     })
 }
 
-/// Samples of runs that `run.json` no longer names. A file that stays does no harm, so failures
-/// are not reported.
-fn remove_other_samples(directory: &Path, keep: &str) {
+/// Makes the rename outlive a power failure, where the file system can do that.
+fn sync_directory_of(path: &Path) {
+    if let (true, Some(directory)) = (cfg!(unix), path.parent()) {
+        let _ = File::open(directory).and_then(|directory| directory.sync_all());
+    }
+}
+
+/// A file that a writer of this age has not finished belongs to a writer that is no more.
+const ABANDONED_AFTER: Duration = Duration::from_secs(60 * 60);
+
+/// What killed writers left behind. Such files are never read and do no harm, so failures are not
+/// reported.
+fn remove_abandoned(directory: &Path, samples_file: &str) {
     let Ok(entries) = fs::read_dir(directory) else {
         return;
     };
     for entry in entries.flatten() {
         let name = entry.file_name();
         let Some(name) = name.to_str() else { continue };
-        if name.starts_with("samples-") && name.ends_with(".jsonl") && name != keep {
+        let is_temporary = name.ends_with(TEMPORARY_SUFFIX);
+        let is_samples = name.starts_with("samples-") && name.ends_with(".jsonl");
+        let is_old = entry
+            .metadata()
+            .and_then(|metadata| metadata.modified())
+            .is_ok_and(|at| at.elapsed().is_ok_and(|age| age > ABANDONED_AFTER));
+        if (is_temporary || is_samples) && name != samples_file && is_old {
             let _ = fs::remove_file(entry.path());
         }
     }
@@ -197,5 +283,12 @@ fn io_error(path: &Path, error: io::Error) -> RunFileError {
     RunFileError {
         path: path.to_owned(),
         problem: RunFileProblem::Io(error),
+    }
+}
+
+fn in_file(path: &Path, problem: RunFileProblem) -> RunFileError {
+    RunFileError {
+        path: path.to_owned(),
+        problem,
     }
 }

@@ -15,12 +15,12 @@ use crate::sample::{Level1, Level2};
 
 /// Looks at the schema version alone, so that a file of another version is refused by its version
 /// and not by the first field that differs.
-pub(super) fn check_schema_version(json: &str) -> Result<(), RunFileProblem> {
+pub(super) fn check_schema_version(json: &[u8]) -> Result<(), RunFileProblem> {
     #[derive(Deserialize)]
     struct Version {
         schema_version: Option<u64>,
     }
-    let version: Version = serde_json::from_str(json).map_err(RunFileProblem::Json)?;
+    let version: Version = serde_json::from_slice(json).map_err(RunFileProblem::Json)?;
     match version.schema_version {
         None => Err(RunFileProblem::NoSchemaVersion),
         Some(found) if found == u64::from(SCHEMA_VERSION) => Ok(()),
@@ -29,6 +29,18 @@ pub(super) fn check_schema_version(json: &str) -> Result<(), RunFileProblem> {
             known: SCHEMA_VERSION,
         }),
     }
+}
+
+/// The name of the samples file of the run `id`.
+pub(super) fn samples_file_name(id: &str) -> Result<String, RunFileProblem> {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '-';
+    if id.is_empty() || id.len() > 100 || !id.chars().all(is_allowed) {
+        return Err(RunFileProblem::Field {
+            field: "id".to_owned(),
+            what: format!("is {id:?} and must be 1 to 100 ASCII letters, digits and `-`"),
+        });
+    }
+    Ok(format!("samples-{id}.jsonl"))
 }
 
 #[derive(Serialize, Deserialize)]
@@ -91,15 +103,23 @@ struct LaunchColumns {
 }
 
 impl RunWire {
-    pub(super) fn check_version(&self) -> Result<(), RunFileProblem> {
-        if self.schema_version == SCHEMA_VERSION {
-            return Ok(());
+    /// Looks at what must be right before anything else is believed.
+    pub(super) fn check_header(&self) -> Result<(), RunFileProblem> {
+        if self.schema_version != SCHEMA_VERSION {
+            return Err(RunFileProblem::SchemaVersion {
+                found: u64::from(self.schema_version),
+                known: SCHEMA_VERSION,
+            });
         }
-        let found = u64::from(self.schema_version);
-        Err(RunFileProblem::SchemaVersion {
-            found,
-            known: SCHEMA_VERSION,
-        })
+        // The name is joined to a directory, and the file is deleted with the run.
+        let expected = samples_file_name(&self.id)?;
+        if self.samples_file != expected {
+            return Err(RunFileProblem::Field {
+                field: "samples_file".to_owned(),
+                what: format!("is `{}` and must be `{expected}`", self.samples_file),
+            });
+        }
+        Ok(())
     }
 
     pub(super) fn from_run(run: &Run, samples_file: String) -> RunWire {

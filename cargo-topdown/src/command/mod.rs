@@ -1,5 +1,7 @@
 //! One file per subcommand.
 
+mod baseline;
+
 use crate::cli::Command;
 use crate::error::{Error, Exit};
 
@@ -8,7 +10,7 @@ pub fn run(command: Command) -> Result<Exit, Error> {
     match command {
         Command::Bench(_) => Err(Error::Unavailable("bench")),
         Command::Compare(_) => Err(Error::Unavailable("compare")),
-        Command::Baseline(_) => Err(Error::Unavailable("baseline")),
+        Command::Baseline(command) => baseline::run(command),
         Command::Doctor(_) => Err(Error::Unavailable("doctor")),
     }
 }

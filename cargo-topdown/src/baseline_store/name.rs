@@ -1,0 +1,115 @@
+//! What a baseline may be called.
+
+use std::fmt;
+use std::path::Path;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+/// The name of a baseline: what a git branch may be called, where that is a path on every system.
+///
+/// Parts are joined by `/`, as in `feature/x`, and become directories. A part begins with no `.`
+/// and no `-`, ends with no `.` and no space, and has none of `\ : * ? " < > |` and control
+/// characters. At most 200 bytes.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct BaselineName(String);
+
+/// Why something is no name of a baseline.
+#[derive(Clone, Debug, Error, PartialEq, Eq)]
+pub enum BaselineNameError {
+    /// Nothing before, between or after the slashes.
+    #[error("a name needs at least one character on either side of `/`")]
+    EmptyPart,
+    /// A part that is hidden, a flag, or goes up.
+    #[error("the part `{0}` begins with `.` or `-`")]
+    BadStart(String),
+    /// A part whose end Windows drops.
+    #[error("the part `{0}` ends with `.` or a space")]
+    BadEnd(String),
+    /// A character that some file system forbids.
+    #[error("{0:?} cannot be part of a file's name everywhere")]
+    BadCharacter(char),
+    /// Too long.
+    #[error("it has {0} bytes and may have 200")]
+    TooLong(usize),
+}
+
+impl BaselineName {
+    /// The name as a path relative to the store.
+    pub fn as_path(&self) -> &Path {
+        Path::new(&self.0)
+    }
+}
+
+impl FromStr for BaselineName {
+    type Err = BaselineNameError;
+
+    fn from_str(name: &str) -> Result<BaselineName, BaselineNameError> {
+        if name.len() > 200 {
+            return Err(BaselineNameError::TooLong(name.len()));
+        }
+        for part in name.split('/') {
+            if part.is_empty() {
+                return Err(BaselineNameError::EmptyPart);
+            }
+            if part.starts_with(['.', '-']) {
+                return Err(BaselineNameError::BadStart(part.to_owned()));
+            }
+            if part.ends_with(['.', ' ']) {
+                return Err(BaselineNameError::BadEnd(part.to_owned()));
+            }
+            let is_bad = |c: char| c.is_control() || r#"\:*?"<>|"#.contains(c);
+            if let Some(bad) = part.chars().find(|c| is_bad(*c)) {
+                return Err(BaselineNameError::BadCharacter(bad));
+            }
+        }
+        Ok(BaselineName(name.to_owned()))
+    }
+}
+
+impl fmt::Display for BaselineName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn branches_and_commits_are_names() {
+        for name in [
+            "main",
+            "feature/x",
+            "release-1.2",
+            "3f2a9c1",
+            "größe",
+            "a b",
+        ] {
+            assert_eq!(name.parse::<BaselineName>().unwrap().to_string(), name);
+        }
+    }
+
+    #[test]
+    fn what_leaves_the_store_or_cannot_be_a_file_is_no_name() {
+        use BaselineNameError::*;
+        for (name, error) in [
+            ("", EmptyPart),
+            ("/etc", EmptyPart),
+            ("a//b", EmptyPart),
+            ("a/", EmptyPart),
+            ("../x", BadStart("..".to_owned())),
+            ("a/.git", BadStart(".git".to_owned())),
+            ("-f", BadStart("-f".to_owned())),
+            ("a.", BadEnd("a.".to_owned())),
+            (r"a\b", BadCharacter('\\')),
+            ("c:x", BadCharacter(':')),
+            ("a\nb", BadCharacter('\n')),
+        ] {
+            assert_eq!(name.parse::<BaselineName>(), Err(error), "{name:?}");
+        }
+        let long = "x".repeat(201);
+        assert_eq!(long.parse::<BaselineName>(), Err(TooLong(201)));
+    }
+}

@@ -1,0 +1,279 @@
+//! `cargo topdown baseline`: list, show, save and remove.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use criterion_topdown::machine::Machine;
+use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::run_file::{self, Run, RunFileError};
+use serde::Serialize;
+
+use crate::baseline_store::{BaselineStore, StoredBaseline, resolve_run};
+use crate::cli::{
+    BaselineCommand, BaselineListArgs, BaselineRemoveArgs, BaselineSaveArgs, BaselineShowArgs,
+};
+use crate::error::{Error, Exit};
+use crate::report::style;
+
+/// Runs the subcommand.
+pub fn run(command: BaselineCommand) -> Result<Exit, Error> {
+    match command {
+        BaselineCommand::List(args) => list(&args),
+        BaselineCommand::Show(args) => show(&args),
+        BaselineCommand::Save(args) => save(&args),
+        BaselineCommand::Remove(args) => remove(&args),
+    }
+}
+
+/// What `list` says about one baseline; with `--json`, one element of its array.
+#[derive(Debug, Serialize)]
+struct Entry {
+    name: String,
+    machine_key: String,
+    this_machine: bool,
+    directory: String,
+    #[serde(flatten)]
+    content: Content,
+}
+
+#[derive(Debug, Serialize)]
+#[serde(untagged)]
+enum Content {
+    Run {
+        started_at: String,
+        machine: String,
+        sources: Vec<SourceKind>,
+        benchmarks: usize,
+        git_commit: Option<String>,
+    },
+    /// A run that cannot be read is listed with the reason: leaving it out would hide it.
+    Unreadable { error: String },
+}
+
+fn list(args: &BaselineListArgs) -> Result<Exit, Error> {
+    let store = BaselineStore::open(&args.store)?;
+    let this_key = Machine::of_this_machine().key();
+    let entries: Vec<Entry> = store
+        .list()?
+        .iter()
+        .map(|stored| entry(stored, &this_key))
+        .collect();
+    let mut out = style::stdout(args.output.color);
+    if args.json {
+        write_json(&mut out, &entries)?;
+    } else if entries.is_empty() {
+        writeln!(
+            out,
+            "no baselines in {}; to make one: `cargo topdown bench --save NAME`",
+            store.directory().display()
+        )?;
+    } else {
+        write_list(&mut out, &entries)?;
+    }
+    Ok(Exit::Success)
+}
+
+fn entry(stored: &StoredBaseline, this_key: &str) -> Entry {
+    Entry {
+        name: stored.name.to_string(),
+        machine_key: stored.machine_key.clone(),
+        this_machine: stored.machine_key == this_key,
+        directory: stored.directory.display().to_string(),
+        content: match run_file::read_run(&stored.directory) {
+            Ok(run) => Content::Run {
+                sources: sources_of(&run),
+                started_at: run.started_at,
+                machine: run.machine.to_string(),
+                benchmarks: run.benchmarks.len(),
+                git_commit: run.build.git_commit,
+            },
+            Err(RunFileError { problem, .. }) => Content::Unreadable {
+                error: problem.to_string(),
+            },
+        },
+    }
+}
+
+fn sources_of(run: &Run) -> Vec<SourceKind> {
+    let mut sources: Vec<SourceKind> = run
+        .benchmarks
+        .iter()
+        .map(|benchmark| benchmark.provenance.source)
+        .collect();
+    sources.sort_unstable();
+    sources.dedup();
+    sources
+}
+
+/// One block per name, one line per machine.
+fn write_list(out: &mut impl Write, entries: &[Entry]) -> io::Result<()> {
+    let (heading, good, bad, dim) = (style::HEADING, style::GOOD, style::BAD, style::DIM);
+    for of_name in entries.chunk_by(|a, b| a.name == b.name) {
+        writeln!(out, "{heading}{}{heading:#}", of_name[0].name)?;
+        let width = of_name.iter().map(|e| e.machine_key.len()).max();
+        for entry in of_name {
+            let (mark, mark_style) = match entry.this_machine {
+                true => ("*", good),
+                false => (" ", dim),
+            };
+            write!(
+                out,
+                "  {mark_style}{mark}{mark_style:#} {:width$}  ",
+                entry.machine_key,
+                width = width.unwrap_or_default()
+            )?;
+            match &entry.content {
+                Content::Run {
+                    started_at,
+                    sources,
+                    benchmarks,
+                    git_commit,
+                    ..
+                } => {
+                    let sources: Vec<&str> = sources.iter().map(|s| s.name()).collect();
+                    write!(
+                        out,
+                        "{started_at}  {:8}  {benchmarks:5} benchmarks",
+                        sources.join("+")
+                    )?;
+                    if let Some(commit) = git_commit {
+                        write!(out, "  {dim}{}{dim:#}", abbreviated(commit))?;
+                    }
+                }
+                Content::Unreadable { error } => write!(out, "{bad}unreadable{bad:#}: {error}")?,
+            }
+            writeln!(out)?;
+        }
+    }
+    if entries.iter().any(|entry| entry.this_machine) {
+        writeln!(out, "{dim}* taken on a machine like this one{dim:#}")?;
+    }
+    Ok(())
+}
+
+/// A commit as git abbreviates it.
+fn abbreviated(commit: &str) -> &str {
+    commit.get(..9).unwrap_or(commit)
+}
+
+fn show(args: &BaselineShowArgs) -> Result<Exit, Error> {
+    let path = match &args.machine {
+        None => resolve_run(&args.store, &args.name)?,
+        Some(key) => {
+            let name = args.name.parse().map_err(Error::BaselineName)?;
+            let store = BaselineStore::open(&args.store)?;
+            store.of_name(&name, Some(key))?.swap_remove(0).directory
+        }
+    };
+    let mut out = style::stdout(args.output.color);
+    let run = run_file::read_run(&path)?;
+    if args.json {
+        let file = run_file::run_file_of(&path);
+        out.write_all(&std::fs::read(&file)?)?;
+    } else {
+        write_run(&mut out, &run)?;
+    }
+    Ok(Exit::Success)
+}
+
+fn write_run(out: &mut impl Write, run: &Run) -> io::Result<()> {
+    let dim = style::DIM;
+    let machine = &run.machine;
+    let build = &run.build;
+    let mut line = |name: &str, value: &str| writeln!(out, "{dim}{name:9}{dim:#} {value}");
+    line("run", &format!("{} ({})", run.id, run.started_at))?;
+    line("machine", &format!("{machine} ({})", machine.key()))?;
+    let details: Vec<String> = [
+        machine.host.as_ref().map(|host| format!("host {host}")),
+        machine.kernel.as_ref().map(|it| format!("kernel {it}")),
+        machine
+            .microcode
+            .as_ref()
+            .map(|it| format!("microcode {it}")),
+        machine.governor.as_ref().map(|it| format!("governor {it}")),
+        Some(format!("{} CPUs", machine.cpus)),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    line("", &details.join(", "))?;
+    let mut built = format!("{}, profile {}", build.rustc, build.profile);
+    if !build.rustflags.is_empty() {
+        built += &format!(", RUSTFLAGS {}", build.rustflags);
+    }
+    line("build", &built)?;
+    if let Some(commit) = &build.git_commit {
+        let dirty = if build.git_dirty == Some(true) {
+            ", with uncommitted changes"
+        } else {
+            ""
+        };
+        line("commit", &format!("{commit}{dirty}"))?;
+    }
+    Ok(())
+}
+
+fn save(args: &BaselineSaveArgs) -> Result<Exit, Error> {
+    let store = BaselineStore::open(&args.store)?;
+    let from = match &args.run {
+        Some(run) => store.resolve(run)?,
+        None => {
+            // Said before anything is written, with what to do about it.
+            store.newest()?;
+            store.newest_directory().to_owned()
+        }
+    };
+    let stored = store.save(&args.name, &from)?;
+    report_saved(&mut style::stdout(args.output.color), &stored)?;
+    Ok(Exit::Success)
+}
+
+/// Says where a baseline went; `bench --save` says it too.
+pub fn report_saved(out: &mut impl Write, stored: &StoredBaseline) -> io::Result<()> {
+    let StoredBaseline {
+        name, directory, ..
+    } = stored;
+    writeln!(out, "saved baseline `{name}` in {}", shown(directory))
+}
+
+fn remove(args: &BaselineRemoveArgs) -> Result<Exit, Error> {
+    let store = BaselineStore::open(&args.store)?;
+    let this_key = Machine::of_this_machine().key();
+    let removed = match (&args.machine, args.all) {
+        (Some(key), _) => store.of_name(&args.name, Some(key))?,
+        (None, true) => store.of_name(&args.name, None)?,
+        (None, false) => vec![store.find(&args.name)?],
+    };
+    let mut out = style::stdout(args.output.color);
+    for stored in &removed {
+        store.remove(stored)?;
+        let of = match stored.machine_key == this_key {
+            true => "this machine",
+            false => &stored.machine_key,
+        };
+        writeln!(out, "removed baseline `{}` of {of}", stored.name)?;
+    }
+    let others = store.list()?;
+    let left = others.iter().filter(|s| s.name == args.name).count();
+    if left > 0 {
+        writeln!(
+            out,
+            "{left} of other machines remain; `--all` removes them too"
+        )?;
+    }
+    Ok(Exit::Success)
+}
+
+/// A path as people know it: relative to where they are, if it is below.
+fn shown(path: &Path) -> String {
+    let here = std::env::current_dir().unwrap_or_default();
+    path.strip_prefix(here)
+        .unwrap_or(path)
+        .display()
+        .to_string()
+}
+
+fn write_json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, value)?;
+    writeln!(out)
+}

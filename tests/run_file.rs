@@ -1,0 +1,212 @@
+//! Run files from outside: what is written is read back, for ever.
+
+use std::fs;
+use std::path::Path;
+
+use criterion_topdown::machine::Machine;
+use criterion_topdown::provenance::{EmptyWindow, Provenance, SourceKind};
+use criterion_topdown::run_file::{
+    Benchmark, BenchmarkId, Build, IterationSample, LaunchSamples, LaunchSettings, LaunchValue,
+    Run, Throughput, copy_run, read_run, read_samples, remove_run, write_run,
+};
+use criterion_topdown::sample::{Flags, Level1, Level2, Sample};
+
+const V1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/run-v1");
+
+/// The run of `tests/data/run-v1`: every field set somewhere, every optional one missing somewhere.
+fn golden_run() -> Run {
+    let hardware = Provenance {
+        source: SourceKind::Hardware,
+        formula: "intel-perf-metrics/1".to_owned(),
+        core_type: Some("cpu_core".to_owned()),
+        slots_per_cycle: Some(6),
+        reason: "the counters work".to_owned(),
+        empty_window: Some(EmptyWindow {
+            slots: Some(210),
+            wall_ns: 41,
+        }),
+    };
+    let time = Provenance {
+        source: SourceKind::Time,
+        formula: "time/1".to_owned(),
+        core_type: None,
+        slots_per_cycle: None,
+        reason: "measured with criterion's wall clock".to_owned(),
+        empty_window: None,
+    };
+    let id = |package: &str, target: &str, name: &str| BenchmarkId {
+        package: package.to_owned(),
+        target: target.to_owned(),
+        name: name.to_owned(),
+    };
+    Run {
+        id: "20261121T023000Z-4f2a".to_owned(),
+        started_at: "2026-11-21T02:30:00Z".to_owned(),
+        tool_version: "0.1.0".to_owned(),
+        machine: Machine {
+            architecture: "x86_64".to_owned(),
+            vendor: "GenuineIntel".to_owned(),
+            family: 6,
+            model: 143,
+            stepping: 8,
+            name: "Intel(R) Xeon(R) Platinum 8481C".to_owned(),
+            hypervisor: Some("kvm".to_owned()),
+            smt_active: Some(true),
+            cpus: 8,
+            kernel: Some("6.12.1-amd64".to_owned()),
+            microcode: Some("0x2b000603".to_owned()),
+            governor: Some("performance".to_owned()),
+            host: Some("runner-7".to_owned()),
+        },
+        build: Build {
+            rustc: "rustc 1.95.0 (59807616e 2026-04-14)".to_owned(),
+            profile: "bench".to_owned(),
+            target: "x86_64-unknown-linux-gnu".to_owned(),
+            rustflags: "-C target-cpu=native".to_owned(),
+            git_commit: Some("9405cb7d0c3b1f0a6f0c1e7f1a2b3c4d5e6f7081".to_owned()),
+            git_dirty: Some(false),
+        },
+        launch_settings: LaunchSettings {
+            launches: 2,
+            sample_size: 20,
+            warm_up_ms: 100,
+            measurement_ms: 500,
+        },
+        benchmarks: vec![
+            Benchmark {
+                id: id("parser", "throughput", "json/twitter/1024"),
+                provenance: hardware.clone(),
+                throughput: Some(Throughput {
+                    per_iteration: 1024,
+                    unit: "bytes".to_owned(),
+                }),
+                launches: vec![full_value(0, 1.0), full_value(1, 1.0 / 3.0)],
+            },
+            Benchmark {
+                id: id("parser", "contended", "lock \"quoted\" größe"),
+                provenance: hardware,
+                throughput: None,
+                launches: vec![LaunchValue {
+                    level1: Some(Level1 {
+                        smt_contention_slots: Some(12.5),
+                        ..full_value(0, 1.0).level1.unwrap()
+                    }),
+                    level2: None,
+                    resolution_fraction: 0.0,
+                    ..full_value(0, 1.0)
+                }],
+            },
+            Benchmark {
+                id: id("storage", "io", "read"),
+                provenance: time,
+                throughput: None,
+                launches: vec![LaunchValue {
+                    launch: 0,
+                    samples_used: 19,
+                    samples_dropped: 1,
+                    wall_ns: 123456.78901234567,
+                    ..LaunchValue::default()
+                }],
+            },
+        ],
+    }
+}
+
+fn full_value(launch: u32, factor: f64) -> LaunchValue {
+    LaunchValue {
+        launch,
+        samples_used: 20,
+        samples_dropped: launch,
+        wall_ns: 250.5 * factor,
+        slots: Some(1000.0 * factor),
+        level1: Some(Level1 {
+            retiring_slots: 400.25 * factor,
+            bad_speculation_slots: -0.25 * factor,
+            frontend_bound_slots: 100.0 * factor,
+            backend_bound_slots: 500.0 * factor,
+            smt_contention_slots: None,
+        }),
+        level2: Some(Level2 {
+            heavy_operations_slots: 5e-7 * factor,
+            branch_mispredict_slots: 0.0,
+            fetch_latency_slots: 60.0 * factor,
+            memory_bound_slots: 450.0 * factor,
+        }),
+        instructions: Some(900.0 * factor),
+        cycles: Some(1000.0 / 6.0 * factor),
+        resolution_fraction: 0.00390625,
+    }
+}
+
+fn golden_samples() -> Vec<LaunchSamples> {
+    let run = golden_run();
+    let counted = Sample {
+        windows: 1,
+        wall_ns: 1_000_250,
+        slots: Some(4_000_000),
+        level1: Some(Level1 {
+            retiring_slots: 1_600_000.0,
+            bad_speculation_slots: -8000.5,
+            frontend_bound_slots: 400_000.0,
+            backend_bound_slots: 2_008_000.5,
+            smt_contention_slots: None,
+        }),
+        level2: Some(Level2 {
+            memory_bound_slots: 1_500_000.25,
+            ..Level2::default()
+        }),
+        instructions: Some(3_600_000),
+        cycles: Some(666_667),
+        resolution_slots: 7843.137254901961,
+        flags: Flags::NONE,
+    };
+    let doubtful = Sample {
+        windows: 3,
+        flags: Flags::SWITCHED | Flags::MIGRATED,
+        ..counted
+    };
+    let contended = Sample {
+        level1: Some(Level1 {
+            smt_contention_slots: Some(50_000.0),
+            ..counted.level1.unwrap()
+        }),
+        level2: None,
+        resolution_slots: 0.0,
+        ..counted
+    };
+    let timed = Sample {
+        windows: 1,
+        wall_ns: 123_457,
+        ..Sample::EMPTY
+    };
+    let with = |iterations, sample| IterationSample { iterations, sample };
+    let id = |index: usize| run.benchmarks[index].id.clone();
+    vec![
+        (id(0), 0, vec![with(4000, counted), with(4000, doubtful)]),
+        (id(1), 0, vec![with(4000, contended)]),
+        (id(2), 0, vec![with(1, timed)]),
+        (id(0), 1, vec![with(4000, counted)]),
+    ]
+}
+
+#[test]
+fn version_1_is_read_for_ever() {
+    assert_eq!(read_run(Path::new(V1)).unwrap(), golden_run());
+    assert_eq!(read_samples(Path::new(V1)).unwrap(), golden_samples());
+}
+
+#[test]
+fn what_is_read_is_written_again_byte_by_byte() {
+    let directory = tempfile::tempdir().unwrap();
+    let golden = Path::new(V1);
+    let samples = read_samples(golden).unwrap();
+    write_run(directory.path(), &read_run(golden).unwrap(), &samples).unwrap();
+    for file in fs::read_dir(golden).unwrap() {
+        let file = file.unwrap();
+        let written = directory.path().join(file.file_name());
+        assert_eq!(
+            fs::read_to_string(written).unwrap(),
+            fs::read_to_string(file.path()).unwrap()
+        );
+    }
+}
