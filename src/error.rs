@@ -1,8 +1,31 @@
 //! Why counters cannot be used: what happened, where, and what to do next.
 
+use std::fmt;
+use std::io;
+
 use thiserror::Error;
 
+/// An event on a PMU: the place that an [`OpenError`] names.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EventPlace {
+    /// The event's name in sysfs or in the vendor's documents.
+    pub event: &'static str,
+    /// The PMU's directory in sysfs, such as `cpu` or `cpu_core`.
+    pub pmu: String,
+}
+
+impl fmt::Display for EventPlace {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "event `{}` of PMU `{}`", self.event, self.pmu)
+    }
+}
+
 /// Why a source could not be opened.
+///
+/// Each message is one line: what happened, where, and what to do next. [`remedy`] is the last
+/// part alone.
+///
+/// [`remedy`]: OpenError::remedy
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum OpenError {
@@ -12,10 +35,298 @@ pub enum OpenError {
         /// What was asked for.
         name: String,
     },
-    /// This operating system has no `perf_event_open`.
-    #[error("hardware counters need Linux; this is {name}")]
+
+    /// This operating system or processor architecture has no counters that are supported.
+    #[error(
+        "hardware counters need Linux on x86-64 or 64-bit Arm; this is {name} on {}",
+        std::env::consts::ARCH
+    )]
     OperatingSystem {
         /// The operating system.
         name: &'static str,
     },
+
+    /// The kernel knows no core PMU.
+    #[error(
+        "this {} has no performance counters: neither `cpu` nor `cpu_core` is in {directory}{}",
+        if *.hypervisor { "virtual machine" } else { "machine" }, next(.hypervisor.then_some(VIRTUAL_PMU))
+    )]
+    NoPmu {
+        /// Where the kernel lists its PMUs.
+        directory: String,
+        /// Whether CPUID reports a hypervisor.
+        hypervisor: bool,
+    },
+
+    /// A virtual machine has a PMU, but its CPU's slots and PERF_METRICS are not passed through.
+    #[error(
+        "PMU `{pmu}` of this virtual machine has no event `{missing}`: the hypervisor hides the TopDown counters of {cpu}; {BARE_METAL}"
+    )]
+    HiddenByHypervisor {
+        /// The PMU.
+        pmu: String,
+        /// The event that is missing in sysfs.
+        missing: &'static str,
+        /// Vendor, family, model and name of the CPU.
+        cpu: String,
+    },
+
+    /// A CPU whose TopDown events are not supported.
+    #[error("PMU `{pmu}` of {cpu} is not supported: {reason}")]
+    UnsupportedCpu {
+        /// The PMU.
+        pmu: String,
+        /// Vendor, family, model and name of the CPU.
+        cpu: String,
+        /// What is missing or unknown.
+        reason: &'static str,
+    },
+
+    /// A file that describes the PMU could not be read or holds something unexpected.
+    #[error("could not read {path}: {problem}; {REPORT}")]
+    BadDescription {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+
+    /// A hybrid machine, and the thread may run on efficiency cores only.
+    #[error(
+        "this thread may run on CPUs {allowed} only, and the TopDown counters of PMU `{pmu}` are on CPUs {performance}{}",
+        next(self.remedy())
+    )]
+    EfficiencyCores {
+        /// The PMU of the performance cores.
+        pmu: String,
+        /// Its CPUs, as a list.
+        performance: String,
+        /// The thread's affinity, as a list.
+        allowed: String,
+    },
+
+    /// A hybrid machine, and the thread could not be kept on its performance cores.
+    #[error("could not keep this thread on CPUs {performance} of PMU `{pmu}`: {error}{}", next(self.remedy()))]
+    Pinning {
+        /// The PMU of the performance cores.
+        pmu: String,
+        /// Its CPUs, as a list.
+        performance: String,
+        /// What `sched_setaffinity` said.
+        error: io::Error,
+    },
+
+    /// `EACCES`: the kernel does not let this user count.
+    #[error(
+        "could not open {place}: permission denied; {}{}",
+        paranoid_in_words(*.paranoid), next(self.remedy())
+    )]
+    PermissionDenied {
+        /// Which event.
+        place: EventPlace,
+        /// `kernel.perf_event_paranoid`, where it can be read.
+        paranoid: Option<i32>,
+    },
+
+    /// `EPERM` or `ENOSYS`: something between this process and the kernel forbids the call.
+    #[error("could not open {place}: {error}; a container's seccomp profile or a security module forbids `perf_event_open`{}", next(self.remedy()))]
+    Forbidden {
+        /// Which event.
+        place: EventPlace,
+        /// What `perf_event_open` said.
+        error: io::Error,
+    },
+
+    /// `ENOENT`: sysfs lists the event, but the kernel does not know it.
+    #[error("could not open {place}: the kernel does not know it (ENOENT){}", next(self.remedy()))]
+    NoSuchEvent {
+        /// Which event.
+        place: EventPlace,
+    },
+
+    /// `EINVAL` or `E2BIG`: the kernel refuses the event in this form or in this group.
+    #[error("could not open {place}: the kernel refuses it ({error}); TopDown groups need Linux 5.10, on hybrid CPUs 6.2{}", next(self.remedy()))]
+    Rejected {
+        /// Which event.
+        place: EventPlace,
+        /// What `perf_event_open` said.
+        error: io::Error,
+    },
+
+    /// `ENODEV` or `EOPNOTSUPP`: there is no PMU behind the event, or a guest has it.
+    #[error("could not open {place}: {error}; the PMU is absent, or a virtual machine on this host owns it{}", next(self.remedy()))]
+    PmuUnavailable {
+        /// Which event.
+        place: EventPlace,
+        /// What `perf_event_open` said.
+        error: io::Error,
+    },
+
+    /// `EMFILE`, `ENFILE` or `ENOSPC`: a limit on files or counters.
+    #[error("could not open {place}: {error}; a limit is used up{}", next(self.remedy()))]
+    LimitReached {
+        /// Which event.
+        place: EventPlace,
+        /// What `perf_event_open` said.
+        error: io::Error,
+    },
+
+    /// Any other answer of `perf_event_open`.
+    #[error("could not open {place}: {error}; {REPORT}")]
+    Open {
+        /// Which event.
+        place: EventPlace,
+        /// What `perf_event_open` said.
+        error: io::Error,
+    },
+
+    /// `EPERM` of `mmap`: this user's budget of pinned pages is used up.
+    #[error(
+        "could not map the page of {place}: the budget of locked memory is used up (kernel.perf_event_mlock_kb{}){}",
+        value_in_words(*.mlock_kb), next(self.remedy())
+    )]
+    PageBudget {
+        /// Which event.
+        place: EventPlace,
+        /// `kernel.perf_event_mlock_kb`, where it can be read.
+        mlock_kb: Option<i32>,
+    },
+
+    /// Any other answer of `mmap`.
+    #[error("could not map the page of {place}: {error}; {REPORT}")]
+    Map {
+        /// Which event.
+        place: EventPlace,
+        /// What `mmap` said.
+        error: io::Error,
+    },
+
+    /// An `ioctl` or a `read` on the group failed.
+    #[error("could not {action} the group of {place}: {error}; {REPORT}")]
+    Control {
+        /// What was tried.
+        action: &'static str,
+        /// The group's leader.
+        place: EventPlace,
+        /// What the kernel said.
+        error: io::Error,
+    },
+
+    /// The group was opened but is not on the PMU: something else has the counters.
+    #[error(
+        "the counters of {place} were opened on CPU {cpu} but never ran: another user of the PMU has them{}{}",
+        if *.nmi_watchdog == Some(true) { ", and the NMI watchdog is on" } else { "" },
+        next(self.remedy())
+    )]
+    NeverScheduled {
+        /// The group's leader.
+        place: EventPlace,
+        /// The CPU that the thread ran on.
+        cpu: u32,
+        /// Whether `kernel.nmi_watchdog` is on, where it can be read.
+        nmi_watchdog: Option<bool>,
+    },
+
+    /// The group runs part of the time only. Its counts would have to be scaled, which is guessing.
+    #[error(
+        "the counters of {place} ran for {running_ns} ns of {enabled_ns} ns: another user of the PMU takes turns with them{}",
+        next(self.remedy())
+    )]
+    Multiplexed {
+        /// The group's leader.
+        place: EventPlace,
+        /// How long the group was enabled.
+        enabled_ns: u64,
+        /// How long it was on the PMU.
+        running_ns: u64,
+    },
+
+    /// The kernel put an event on another register than the one that TopDown needs.
+    #[error(
+        "{place} is on counter {index:#x} instead of {expected:#x}: this kernel does not treat it as a TopDown event{}",
+        next(self.remedy())
+    )]
+    WrongCounter {
+        /// Which event.
+        place: EventPlace,
+        /// The index in its page.
+        index: u32,
+        /// The index that the register has.
+        expected: u32,
+    },
+
+    /// The self-check ran a loop and the counter did not move as it should.
+    #[error("the self-check of {place} failed: {problem}{}", next(self.remedy()))]
+    SelfCheck {
+        /// Which event.
+        place: EventPlace,
+        /// What was seen, with its limits.
+        problem: String,
+    },
+}
+
+const REPORT: &str = "please report this with the output of `cargo topdown doctor`";
+const BARE_METAL: &str = "measure on the host or on a bare-metal machine";
+const VIRTUAL_PMU: &str =
+    "give the virtual machine a PMU (KVM: `-cpu host,pmu=on`) or measure on a bare-metal machine";
+const OTHER_USERS: &str =
+    "stop `perf`, VTune, other profilers and system-wide TopDown monitoring on this machine";
+
+impl OpenError {
+    /// What to do next: a command, or one clause of advice. `None` where nothing on this machine
+    /// helps.
+    pub fn remedy(&self) -> Option<&'static str> {
+        use OpenError::*;
+        Some(match self {
+            UnknownSource { .. } | OperatingSystem { .. } | UnsupportedCpu { .. } => return None,
+            NoPmu { hypervisor, .. } => return hypervisor.then_some(VIRTUAL_PMU),
+            HiddenByHypervisor { .. } => BARE_METAL,
+            BadDescription { .. } | Open { .. } | Map { .. } | Control { .. } => REPORT,
+            EfficiencyCores { .. } => {
+                "start the benchmark on a performance core, for example with `taskset`"
+            }
+            Pinning { .. } => "allow performance cores in the cpuset of this process",
+            PermissionDenied { paranoid, .. } if paranoid.is_some_and(|level| level <= 2) => {
+                "run as root, or allow `perf_event_open` in the security policy of this system"
+            }
+            PermissionDenied { .. } => "run `sudo sysctl kernel.perf_event_paranoid=2`",
+            Forbidden { .. } => {
+                "in a container add `--cap-add=PERFMON` or a seccomp profile that allows `perf_event_open`"
+            }
+            NoSuchEvent { .. } | Rejected { .. } => "update the kernel",
+            PmuUnavailable { .. } => "stop virtual machines that use the host's PMU",
+            LimitReached { .. } => "close other users of counters, or raise `ulimit -n`",
+            PageBudget { .. } => "run `sudo sysctl kernel.perf_event_mlock_kb=4096`",
+            NeverScheduled {
+                nmi_watchdog: Some(true),
+                ..
+            } => {
+                "run `sudo sysctl kernel.nmi_watchdog=0`, and stop `perf` and other profilers on this machine"
+            }
+            NeverScheduled { .. } | Multiplexed { .. } => OTHER_USERS,
+            WrongCounter { .. } => "update the kernel, or measure on a bare-metal machine",
+            SelfCheck { .. } => REPORT,
+        })
+    }
+}
+
+fn next(remedy: Option<&'static str>) -> String {
+    remedy
+        .map(|remedy| format!("; {remedy}"))
+        .unwrap_or_default()
+}
+
+fn value_in_words(value: Option<i32>) -> String {
+    value
+        .map(|value| format!(" is {value}"))
+        .unwrap_or_default()
+}
+
+fn paranoid_in_words(paranoid: Option<i32>) -> String {
+    match paranoid {
+        Some(level) => format!(
+            "kernel.perf_event_paranoid is {level}, and counting one's own user code needs 2 or lower"
+        ),
+        None => "kernel.perf_event_paranoid must be 2 or lower".to_owned(),
+    }
 }

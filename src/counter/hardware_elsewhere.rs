@@ -2,6 +2,7 @@
 
 use std::convert::Infallible;
 
+use super::survey::Survey;
 use super::{Provenance, Reading, Source};
 use crate::error::OpenError;
 use crate::sample::Sample;
@@ -14,9 +15,27 @@ impl Hardware {
     /// # Errors
     /// Always [`OpenError::OperatingSystem`].
     pub fn open() -> Result<Hardware, OpenError> {
-        Err(OpenError::OperatingSystem {
-            name: std::env::consts::OS,
-        })
+        Err(unsupported())
+    }
+}
+
+/// A survey of a machine that has nothing to look at.
+pub fn survey() -> Survey {
+    Survey {
+        pmus: Vec::new(),
+        cpu: std::env::consts::ARCH.to_owned(),
+        perf_event_paranoid: None,
+        nmi_watchdog: None,
+        smt_active: None,
+        hypervisor: false,
+        obstacles: Vec::new(),
+        opened: Err(unsupported()),
+    }
+}
+
+fn unsupported() -> OpenError {
+    OpenError::OperatingSystem {
+        name: std::env::consts::OS,
     }
 }
 

@@ -5,12 +5,19 @@
 //! back what a test wrote down. Which one is used on this machine is decided in [`choose`].
 
 mod choose;
-#[cfg(target_os = "linux")]
+#[cfg(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+))]
 pub mod hardware;
-#[cfg(not(target_os = "linux"))]
+#[cfg(not(all(
+    target_os = "linux",
+    any(target_arch = "x86_64", target_arch = "aarch64")
+)))]
 #[path = "hardware_elsewhere.rs"]
 pub mod hardware;
 pub mod scripted;
+pub mod survey;
 pub mod time;
 
 use std::time::Instant;

@@ -1,0 +1,41 @@
+//! Keeps a thread on the cores that have the counters.
+//!
+//! On a hybrid machine the efficiency cores have neither the slots counter nor PERF_METRICS. A
+//! thread that moves there stops counting, and if it moves between the look at the page and
+//! RDPMC, the instruction faults and the process dies. So the thread must not be able to move
+//! there. Reading with system calls on any core was rejected: the counts would have holes.
+
+use super::syscalls::{affinity, set_affinity};
+use super::system::{MetricsPmu, cpu_list};
+use crate::error::OpenError;
+
+/// Lets the calling thread run only on those of its CPUs that `pmu` counts. Returns the list of
+/// them if that changed anything.
+pub(super) fn confine(pmu: &MetricsPmu) -> Result<Option<String>, OpenError> {
+    let Some(counted) = &pmu.cpus else {
+        return Ok(None);
+    };
+    let failed = |error| OpenError::Pinning {
+        pmu: pmu.name.clone(),
+        performance: cpu_list(counted),
+        error,
+    };
+    let allowed = affinity().map_err(failed)?;
+    let common: Vec<u32> = allowed
+        .iter()
+        .copied()
+        .filter(|cpu| counted.contains(cpu))
+        .collect();
+    if common.is_empty() {
+        return Err(OpenError::EfficiencyCores {
+            pmu: pmu.name.clone(),
+            performance: cpu_list(counted),
+            allowed: cpu_list(&allowed),
+        });
+    }
+    if common.len() == allowed.len() {
+        return Ok(None);
+    }
+    set_affinity(&common).map_err(failed)?;
+    Ok(Some(cpu_list(&common)))
+}

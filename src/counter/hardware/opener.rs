@@ -1,0 +1,101 @@
+//! Opens the events of one PMU, and makes of every refusal an error that says where it was.
+
+use std::io;
+
+use super::page::Page;
+use super::syscalls::{Event, EventCode};
+use super::system::SystemPaths;
+use crate::error::{EventPlace, OpenError};
+
+/// A PMU whose events are opened.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Opener<'a> {
+    pub paths: &'a SystemPaths,
+    pub pmu: &'a str,
+    pub pmu_type: u32,
+}
+
+impl Opener<'_> {
+    pub fn place(&self, event: &'static str) -> EventPlace {
+        EventPlace {
+            event,
+            pmu: self.pmu.to_owned(),
+        }
+    }
+
+    /// A group's leader, disabled.
+    pub fn leader(&self, name: &'static str, config: u64) -> Result<Event, OpenError> {
+        Event::open_leader(self.code(config)).map_err(|error| self.refusal(name, error))
+    }
+
+    pub fn member(
+        &self,
+        name: &'static str,
+        config: u64,
+        leader: &Event,
+    ) -> Result<Event, OpenError> {
+        Event::open_member(self.code(config), leader).map_err(|error| self.refusal(name, error))
+    }
+
+    pub fn map(&self, name: &'static str, event: &Event) -> Result<Page, OpenError> {
+        Page::map(event.descriptor()).map_err(|error| match error.raw_os_error() {
+            Some(libc::EPERM) => OpenError::PageBudget {
+                place: self.place(name),
+                mlock_kb: self.paths.perf_event_mlock_kb(),
+            },
+            _ => OpenError::Map {
+                place: self.place(name),
+                error,
+            },
+        })
+    }
+
+    /// Makes an error of what went wrong with a group that is already open.
+    pub fn control(
+        &self,
+        leader: &'static str,
+        action: &'static str,
+    ) -> impl Fn(io::Error) -> OpenError {
+        let place = self.place(leader);
+        move |error| OpenError::Control {
+            action,
+            place: place.clone(),
+            error,
+        }
+    }
+
+    pub fn never_scheduled(&self, leader: &'static str) -> OpenError {
+        OpenError::NeverScheduled {
+            place: self.place(leader),
+            cpu: super::syscalls::current_cpu(),
+            nmi_watchdog: self.paths.nmi_watchdog(),
+        }
+    }
+
+    fn code(&self, config: u64) -> EventCode {
+        EventCode {
+            pmu_type: self.pmu_type,
+            config,
+        }
+    }
+
+    fn refusal(&self, event: &'static str, error: io::Error) -> OpenError {
+        let place = self.place(event);
+        match error.raw_os_error() {
+            Some(libc::EACCES) => OpenError::PermissionDenied {
+                place,
+                paranoid: self.paths.perf_event_paranoid(),
+            },
+            Some(libc::EPERM | libc::ENOSYS) => OpenError::Forbidden { place, error },
+            Some(libc::ENOENT) => OpenError::NoSuchEvent { place },
+            Some(libc::EINVAL | libc::E2BIG) => OpenError::Rejected { place, error },
+            Some(libc::ENODEV | libc::EOPNOTSUPP | libc::ENXIO) => {
+                OpenError::PmuUnavailable { place, error }
+            }
+            Some(libc::EMFILE | libc::ENFILE | libc::ENOSPC) => {
+                OpenError::LimitReached { place, error }
+            }
+            _ => OpenError::Open { place, error },
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! The page that the kernel shares for an event, and reading a counter without a system call.
+//!
+//! The kernel raises `lock` whenever it moves an event on or off the PMU. What is read between two
+//! looks at `lock` that agree is one consistent state. Which of the two protocols an event follows
+//! is known to its group: [`Page::raw`] for the registers of a TopDown group, whose `offset`
+//! misleads, [`Page::count`] for plain counters.
+
+use std::io;
+use std::os::fd::{AsRawFd, BorrowedFd};
+use std::ptr::NonNull;
+use std::sync::atomic::{Ordering, compiler_fence};
+
+use perf_event_open_sys::bindings::perf_event_mmap_page;
+
+/// Bit 2 of `capabilities`: this event may be read with RDPMC.
+const CAP_USER_RDPMC: u64 = 1 << 2;
+
+/// How often a snapshot is tried while the kernel keeps moving events. One disturbance in the few
+/// dozen instructions of a snapshot is rare, and a second in a row is a broken kernel.
+const SNAPSHOT_ATTEMPTS: u32 = 16;
+
+/// The page of one event of the thread that mapped it. Unmapped on drop.
+///
+/// Neither `Send` nor `Sync`: on another thread RDPMC would read somebody else's counter.
+#[derive(Debug)]
+pub(crate) struct Page {
+    address: NonNull<perf_event_mmap_page>,
+}
+
+/// One field of the page, read by a volatile load, since the kernel changes it at any time.
+macro_rules! field {
+    ($page:expr, $($field:ident).+) => {
+        // SAFETY: `address` points to a mapped page from `map` to `drop`, and the kernel keeps the
+        // structure at its start. The place is read as a whole and no reference to it is made.
+        unsafe { (&raw const (*$page.address.as_ptr()).$($field).+).read_volatile() }
+    };
+}
+
+impl Page {
+    /// Maps the page of the event behind `descriptor`. While any page is mapped, the kernel lets
+    /// this process use RDPMC.
+    pub fn map(descriptor: BorrowedFd<'_>) -> io::Result<Page> {
+        // SAFETY: a new mapping at an address of the kernel's choice touches no existing memory.
+        let address = unsafe {
+            libc::mmap(
+                std::ptr::null_mut(),
+                page_size(),
+                libc::PROT_READ,
+                libc::MAP_SHARED,
+                descriptor.as_raw_fd(),
+                0,
+            )
+        };
+        if address == libc::MAP_FAILED {
+            return Err(io::Error::last_os_error());
+        }
+        NonNull::new(address.cast())
+            .map(|address| Page { address })
+            .ok_or_else(|| io::Error::other("mapped at address 0"))
+    }
+
+    /// The sequence number: it differs when the event was moved in between.
+    pub fn lock(&self) -> u32 {
+        field!(self, lock)
+    }
+
+    /// Where the event is: 0 nowhere, else the RDPMC selector and 1.
+    pub fn index(&self) -> u32 {
+        field!(self, index)
+    }
+
+    /// Whether the kernel allows RDPMC for this event.
+    pub fn allows_rdpmc(&self) -> bool {
+        field!(self, __bindgen_anon_1.capabilities) & CAP_USER_RDPMC != 0
+    }
+
+    /// How long the event was enabled and how long it was on the PMU, in nanoseconds, at the
+    /// kernel's last change of the page.
+    pub fn times_ns(&self) -> (u64, u64) {
+        (field!(self, time_enabled), field!(self, time_running))
+    }
+
+    /// The register as it is, all 64 bits, if the event is on the counter that has `index`.
+    #[inline]
+    pub fn raw(&self, index: u32) -> Option<u64> {
+        if self.index() == index && self.allows_rdpmc() {
+            self.read_counter(index)
+        } else {
+            None
+        }
+    }
+
+    /// The count of a plain event modulo 2^width, if it is on a counter; with the mask of that
+    /// width.
+    ///
+    /// Only differences have a meaning, and only modulo the width: after a reset the kernel's
+    /// offset is 2^48 short until the next switch.
+    #[inline]
+    pub fn count(&self) -> Option<MaskedCount> {
+        let index = self.index();
+        if index == 0 || !self.allows_rdpmc() {
+            return None;
+        }
+        let raw = self.read_counter(index)?;
+        Some(masked(raw, field!(self, offset), field!(self, pmc_width)))
+    }
+
+    /// `index` is what the page has just shown together with [`allows_rdpmc`](Page::allows_rdpmc).
+    #[cfg(target_arch = "x86_64")]
+    #[inline]
+    fn read_counter(&self, index: u32) -> Option<u64> {
+        let selector = index.wrapping_sub(1);
+        let (low, high): (u32, u32);
+        // SAFETY: RDPMC faults on selectors that the CPU does not have and where the kernel has
+        // not allowed it. The kernel wrote this selector into the page of an event of this thread,
+        // said in the same page that it allows RDPMC, and allows it until the page is unmapped. If
+        // the thread is switched out right here, the selector still exists on the CPU on which
+        // it goes on, since all CPUs that the thread may run on have this PMU (`cores` sees to that
+        // on hybrids); the value is then stale, which the caller sees at the lock. The
+        // instruction changes nothing but the two registers. Not `pure` or `nomem`: the compiler
+        // must not move it across the measured code.
+        unsafe {
+            std::arch::asm!(
+                "rdpmc",
+                in("ecx") selector,
+                out("eax") low,
+                out("edx") high,
+                options(nostack, preserves_flags),
+            );
+        }
+        Some(u64::from(high) << 32 | u64::from(low))
+    }
+
+    #[cfg(not(target_arch = "x86_64"))]
+    fn read_counter(&self, _: u32) -> Option<u64> {
+        None
+    }
+}
+
+impl Drop for Page {
+    fn drop(&mut self) {
+        // SAFETY: the mapping was made by `map` with this size, and nothing refers into it. A
+        // failure leaves it mapped, which harms nobody.
+        unsafe { libc::munmap(self.address.as_ptr().cast(), page_size()) };
+    }
+}
+
+/// A plain count modulo 2^width.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct MaskedCount {
+    pub value: u64,
+    pub mask: u64,
+}
+
+impl MaskedCount {
+    /// How far the count went since it was `earlier`.
+    pub fn since(self, earlier: u64) -> u64 {
+        self.value.wrapping_sub(earlier) & self.mask
+    }
+}
+
+/// The count of the mmap protocol, modulo 2^width. Its sign extension, which adds multiples of
+/// 2^width, falls away in the modulus.
+fn masked(raw: u64, offset: i64, width: u16) -> MaskedCount {
+    let mask = match width {
+        1..=63 => (1 << width) - 1,
+        _ => u64::MAX,
+    };
+    MaskedCount {
+        value: raw.wrapping_add_signed(offset) & mask,
+        mask,
+    }
+}
+
+/// Takes `snapshot` until no page changed meanwhile; `None` if that does not happen.
+///
+/// Locks only ever grow, so their sum changes if any of them does.
+#[inline]
+pub(crate) fn consistent<const N: usize, T>(
+    pages: [&Page; N],
+    snapshot: impl Fn() -> T,
+) -> Option<T> {
+    let locks = || {
+        pages
+            .iter()
+            .fold(0_u32, |sum, page| sum.wrapping_add(page.lock()))
+    };
+    for _ in 0..SNAPSHOT_ATTEMPTS {
+        let before = locks();
+        // The kernel writes the page on the CPU that this thread runs on, so only the compiler
+        // could reorder these accesses as seen from here; no CPU fence is needed for them.
+        compiler_fence(Ordering::SeqCst);
+        wait_for_earlier_instructions();
+        let taken = snapshot();
+        wait_for_earlier_instructions();
+        compiler_fence(Ordering::SeqCst);
+        if locks() == before {
+            return Some(taken);
+        }
+    }
+    None
+}
+
+/// RDPMC does not wait for the instructions before it, which in a short window belong to the
+/// measured code, nor do those after it wait for RDPMC. LFENCE holds both back.
+#[inline]
+fn wait_for_earlier_instructions() {
+    #[cfg(target_arch = "x86_64")]
+    // SAFETY: LFENCE exists on every x86-64 CPU and changes no state.
+    unsafe {
+        std::arch::asm!("lfence", options(nostack, preserves_flags));
+    }
+}
+
+fn page_size() -> usize {
+    // SAFETY: the call takes a number and has no effect.
+    let size = unsafe { libc::sysconf(libc::_SC_PAGESIZE) };
+    usize::try_from(size).unwrap_or(4096)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_layout_is_the_kernels() {
+        assert_eq!(std::mem::offset_of!(perf_event_mmap_page, lock), 8);
+        assert_eq!(std::mem::offset_of!(perf_event_mmap_page, index), 12);
+        assert_eq!(std::mem::offset_of!(perf_event_mmap_page, offset), 16);
+        assert_eq!(std::mem::offset_of!(perf_event_mmap_page, time_enabled), 24);
+        assert_eq!(std::mem::offset_of!(perf_event_mmap_page, time_running), 32);
+        assert_eq!(
+            std::mem::offset_of!(perf_event_mmap_page, __bindgen_anon_1),
+            40
+        );
+        assert_eq!(std::mem::offset_of!(perf_event_mmap_page, pmc_width), 48);
+        assert_eq!(std::mem::offset_of!(perf_event_mmap_page, data_head), 1024);
+    }
+
+    #[test]
+    fn a_count_is_raw_plus_offset_modulo_the_width() {
+        // raw is -16 as a 48-bit number.
+        assert_eq!(masked(0x0000_ffff_ffff_fff0, 100, 48).value, 84);
+        assert_eq!(masked(84, 0, 48).value, 84);
+    }
+
+    #[test]
+    fn differences_survive_the_offset_that_a_reset_leaves_short() {
+        let raw = 0x0000_8000_0000_1000_u64;
+        let before = masked(raw, -(raw as i64), 48);
+        let after = masked(raw + 500, -(raw as i64), 48);
+        assert_eq!(after.since(before.value), 500);
+        let high = masked((1 << 48) - 5, 0, 48);
+        assert_eq!(masked(5, 0, 48).since(high.value), 10);
+    }
+
+    #[test]
+    fn a_failed_mapping_is_an_error_and_no_page() {
+        let file = std::fs::File::open("/dev/null").unwrap();
+        let error = Page::map(std::os::fd::AsFd::as_fd(&file)).unwrap_err();
+        assert_eq!(error.raw_os_error(), Some(libc::ENODEV));
+    }
+}

@@ -1,0 +1,179 @@
+//! Slots by category from Intel's PERF_METRICS register.
+//!
+//! PERF_METRICS holds eight fractions in units of 1/255 of the slots since both registers were
+//! last set to 0: retiring, bad speculation, frontend bound, backend bound, and from Sapphire
+//! Rapids and Alder Lake on heavy operations, branch mispredict, fetch latency and memory bound,
+//! lowest byte first. It is a ratio, not a counter: what a window holds is the difference of
+//! slots x fraction at its two ends. Source: Linux, tools/perf/Documentation/topdown.txt, whose
+//! sample code forgets to divide by 255.
+//!
+//! The fractions are divided by 255 and not by their sum, as the kernel does: where they are
+//! truncated the sum falls short, and dividing by it can make a single category worse.
+
+use crate::sample::{Level1, Level2};
+
+/// What a fraction is counted in: Linux, arch/x86/events/intel/core.c, `icl_get_metrics_event_value`.
+const FULL_FRACTION: f64 = 255.0;
+
+/// The two registers at one instant.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Registers {
+    /// Slots since the last reset.
+    pub slots: u64,
+    /// PERF_METRICS.
+    pub ratios: u64,
+}
+
+impl Registers {
+    /// Below so many slots since the reset the register may not hold ratios yet.
+    const SETTLED_SLOTS: u64 = 1000;
+
+    fn category_slots(self, byte: usize) -> f64 {
+        self.slots as f64 * f64::from(self.ratios.to_le_bytes()[byte]) / FULL_FRACTION
+    }
+
+    /// The sum of the four fractions of level 1; nominally 255.
+    pub fn level1_sum(self) -> u32 {
+        self.ratios.to_le_bytes()[..4]
+            .iter()
+            .map(|byte| u32::from(*byte))
+            .sum()
+    }
+
+    /// Whether the fractions of level 1 add up, give or take their rounding.
+    pub fn adds_up(self) -> bool {
+        self.slots < Registers::SETTLED_SLOTS || (253..=257).contains(&self.level1_sum())
+    }
+}
+
+/// The slots between two states of the registers by category. A difference may fall below 0 by as
+/// much as [`resolution_slots`].
+pub(super) fn level1_between(start: Registers, end: Registers) -> Level1 {
+    let slots = |byte| end.category_slots(byte) - start.category_slots(byte);
+    Level1 {
+        retiring_slots: slots(0),
+        bad_speculation_slots: slots(1),
+        frontend_bound_slots: slots(2),
+        backend_bound_slots: slots(3),
+        smt_contention_slots: None,
+    }
+}
+
+/// The same for level 2. Of no use on CPUs that have four fractions: there the bytes are reserved.
+pub(super) fn level2_between(start: Registers, end: Registers) -> Level2 {
+    let slots = |byte| end.category_slots(byte) - start.category_slots(byte);
+    Level2 {
+        heavy_operations_slots: slots(4),
+        branch_mispredict_slots: slots(5),
+        fetch_latency_slots: slots(6),
+        memory_bound_slots: slots(7),
+    }
+}
+
+/// How far a category of the difference can be from the truth, in slots.
+///
+/// How the hardware rounds its fractions is not documented. Rounding, truncating, and forcing the
+/// sum to 255 all stay within (2 S + D) / 255, S being the slots at the start and D those of the
+/// window. Each time the thread is switched out, the kernel keeps the fractions only, and counting
+/// goes on from them: one more step of 1/255 of the slots at most.
+pub(super) fn resolution_slots(start_slots: u64, end_slots: u64, switches: u32) -> f64 {
+    let window_slots = end_slots.saturating_sub(start_slots);
+    (2.0 * start_slots as f64
+        + window_slots as f64
+        + f64::from(switches) * end_slots.max(start_slots) as f64)
+        / FULL_FRACTION
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn near(value: f64, expected: f64) {
+        assert!((value - expected).abs() < 0.01, "{value} is not {expected}");
+    }
+
+    #[test]
+    fn fractions_are_of_255() {
+        let at = Registers {
+            slots: 255_000,
+            ratios: 0x3333_3366,
+        };
+        assert_eq!(at.level1_sum(), 255);
+        let split = level1_between(Registers::default(), at);
+        near(split.retiring_slots, 102_000.0);
+        near(split.bad_speculation_slots, 51_000.0);
+        near(split.frontend_bound_slots, 51_000.0);
+        near(split.backend_bound_slots, 51_000.0);
+        near(split.total_slots(), 255_000.0);
+    }
+
+    #[test]
+    fn a_window_is_the_difference_of_scaled_ratios() {
+        let start = Registers {
+            slots: 1_000_000,
+            ratios: 0x3333_3366,
+        };
+        let end = Registers {
+            slots: 3_000_000,
+            ratios: 0x6626_264d,
+        };
+        let split = level1_between(start, end);
+        near(split.retiring_slots, 505_882.35);
+        near(split.bad_speculation_slots, 247_058.82);
+        near(split.frontend_bound_slots, 247_058.82);
+        near(split.backend_bound_slots, 1_000_000.0);
+        near(split.total_slots(), 2_000_000.0);
+    }
+
+    #[test]
+    fn level_2_is_in_the_upper_bytes() {
+        let at = Registers {
+            slots: 255,
+            ratios: 0x8040_2010_3333_3366,
+        };
+        let split = level2_between(Registers::default(), at);
+        near(split.heavy_operations_slots, 16.0);
+        near(split.branch_mispredict_slots, 32.0);
+        near(split.fetch_latency_slots, 64.0);
+        near(split.memory_bound_slots, 128.0);
+    }
+
+    #[test]
+    fn a_short_window_long_after_the_reset_can_come_out_negative() {
+        // 80/2/8/10 % of 24 042 slots after 72 million of another mix: one byte step is 282 000.
+        let start = Registers {
+            slots: 72_000_000,
+            ratios: 0x4c33_1a66,
+        };
+        let end = Registers {
+            slots: 72_024_042,
+            ratios: 0x4c33_1967,
+        };
+        let split = level1_between(start, end);
+        assert!(split.bad_speculation_slots < 0.0);
+        assert!(resolution_slots(start.slots, end.slots, 0) > 24_042.0);
+    }
+
+    #[test]
+    fn the_resolution_is_the_design_bound() {
+        near(resolution_slots(0, 255_000, 0), 1000.0);
+        near(resolution_slots(255_000, 510_000, 0), 3000.0);
+        near(resolution_slots(0, 255_000, 2), 3000.0);
+    }
+
+    #[test]
+    fn fractions_that_do_not_add_up_are_noticed_once_they_are_settled() {
+        let of = |slots, ratios| Registers { slots, ratios }.adds_up();
+        assert!(of(5000, 0x3333_3366));
+        assert!(of(5000, 0x3333_3364));
+        assert!(!of(5000, 0x3333_3363));
+        assert!(of(5000, 0x3333_3368));
+        assert!(!of(5000, 0x3333_3369));
+        assert!(of(999, 0));
+        assert!(!of(1000, 0));
+        assert!(
+            of(5000, 0xffff_ffff_3333_3366),
+            "the upper bytes do not count"
+        );
+    }
+}

@@ -1,0 +1,142 @@
+//! The same events read with read(), for machines where the administrator has turned RDPMC off.
+//!
+//! Every read() takes the slots of each category from the registers by the formula of `ratios`,
+//! rounded down to whole slots, adds them to the events' counts and sets the registers to 0. So a
+//! window begins at 0 by itself, the numbers are comparable with those of RDPMC, and only the
+//! window costs more: two system calls, whose user part is measured.
+
+use std::time::Instant;
+
+use super::doubts;
+use super::metrics_group::{CYCLES, INSTRUCTIONS, RETIRING, SLOTS};
+use super::opener::Opener;
+use super::page::Page;
+use super::ratios::resolution_slots;
+use super::self_check;
+use super::syscalls::{Event, current_cpu};
+use crate::counter::Reading;
+use crate::error::OpenError;
+use crate::sample::{Flags, Level1, Level2, Sample};
+
+/// The metric events in the order of the register's bytes; four on CPUs without level 2.
+const METRICS: [(&str, u64); 8] = [
+    RETIRING,
+    ("topdown-bad-spec", 0x8100),
+    ("topdown-fe-bound", 0x8200),
+    ("topdown-be-bound", 0x8300),
+    ("topdown-heavy-ops", 0x8400),
+    ("topdown-br-mispredict", 0x8500),
+    ("topdown-fetch-lat", 0x8600),
+    ("topdown-mem-bound", 0x8700),
+];
+
+/// Words before the counts in a group read.
+const HEADER_WORDS: usize = 3;
+const MOST_WORDS: usize = HEADER_WORDS + 1 + METRICS.len() + 2;
+
+/// An enabled group of the calling thread.
+#[derive(Debug)]
+pub(super) struct ReadGroup {
+    leader: Event,
+    /// The leader's page, for its lock: it says whether the thread was switched out.
+    page: Page,
+    members: Vec<Event>,
+    level2: bool,
+}
+
+impl ReadGroup {
+    /// Opens the group and proves that it counts.
+    pub fn open(opener: &Opener<'_>, level2: bool) -> Result<ReadGroup, OpenError> {
+        let leader = opener.leader(SLOTS.0, SLOTS.1)?;
+        let metrics = if level2 { &METRICS[..] } else { &METRICS[..4] };
+        let members = metrics
+            .iter()
+            .chain(&[INSTRUCTIONS, CYCLES])
+            .map(|(name, config)| opener.member(name, *config, &leader))
+            .collect::<Result<Vec<Event>, OpenError>>()?;
+        let group = ReadGroup {
+            page: opener.map(SLOTS.0, &leader)?,
+            leader,
+            members,
+            level2,
+        };
+        group
+            .leader
+            .enable()
+            .map_err(opener.control(SLOTS.0, "enable"))?;
+        let before = self_check::group_times(opener, &group.leader)?;
+        self_check::spin();
+        let after = self_check::group_times(opener, &group.leader)?;
+        self_check::counted(opener, before[HEADER_WORDS], after[HEADER_WORDS])?;
+        Ok(group)
+    }
+
+    pub fn start(&self) -> Reading {
+        let mut reading = self.reading(Reading::of_clock());
+        if reading.flags.intersects(Flags::NOT_COUNTING) {
+            // A pinned group that lost the PMU stays off it until it is enabled again.
+            let _ = self.leader.enable();
+            reading = self.reading(Reading::of_clock());
+        }
+        reading
+    }
+
+    /// Fills in everything but the time, which is taken outside.
+    fn reading(&self, mut reading: Reading) -> Reading {
+        let mut words = [0; MOST_WORDS];
+        let wanted = HEADER_WORDS + 1 + self.members.len();
+        let filled = self.leader.read_group(&mut words);
+        reading.cpu = current_cpu();
+        reading.lock = self.page.lock();
+        reading.time_enabled_ns = words[1];
+        reading.time_running_ns = words[2];
+        reading.slots = words[HEADER_WORDS];
+        let counts = &words[HEADER_WORDS + 1..wanted];
+        reading.counts[..counts.len()].copy_from_slice(counts);
+        if !filled.is_ok_and(|filled| filled == wanted) {
+            reading.flags |= Flags::NOT_COUNTING;
+        }
+        reading
+    }
+
+    pub fn end(&self, start: &Reading) -> Sample {
+        let mut end = self.reading(Reading {
+            flags: Flags::NONE,
+            ..*start
+        });
+        end.at = Instant::now();
+        let flags = doubts::between(start, &end);
+        let usable = !flags.intersects(Flags::NOT_COUNTING | Flags::WENT_BACKWARDS);
+        // Where nothing was counted the flags say so, and 0 stands in for the counts.
+        let count = |at: usize| match usable {
+            true => end.counts[at].wrapping_sub(start.counts[at]),
+            false => 0,
+        };
+        let slots = if usable { end.slots - start.slots } else { 0 };
+        let plain = self.members.len() - 2;
+        Sample {
+            windows: 1,
+            wall_ns: end.at.duration_since(start.at).as_nanos() as u64,
+            slots: Some(slots),
+            level1: Some(Level1 {
+                retiring_slots: count(0) as f64,
+                bad_speculation_slots: count(1) as f64,
+                frontend_bound_slots: count(2) as f64,
+                backend_bound_slots: count(3) as f64,
+                smt_contention_slots: None,
+            }),
+            level2: self.level2.then(|| Level2 {
+                heavy_operations_slots: count(4) as f64,
+                branch_mispredict_slots: count(5) as f64,
+                fetch_latency_slots: count(6) as f64,
+                memory_bound_slots: count(7) as f64,
+            }),
+            instructions: Some(count(plain)),
+            cycles: Some(count(plain + 1)),
+            // One slot for rounding down.
+            resolution_slots: resolution_slots(0, slots, doubts::switches(start.lock, end.lock))
+                + 1.0,
+            flags,
+        }
+    }
+}

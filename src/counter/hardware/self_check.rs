@@ -1,0 +1,72 @@
+//! The proof that a group counts: a successful open is none.
+
+use std::hint::black_box;
+
+use super::metrics_group::SLOTS;
+use super::opener::Opener;
+use super::ratios::Registers;
+use super::syscalls::Event;
+use crate::error::OpenError;
+
+/// Each turn is at least two instructions, each of which takes a slot.
+const SPIN_TURNS: u64 = 200_000;
+
+/// Room for a group read: three words and the most events that a group has.
+const READ_WORDS: usize = 3 + 12;
+
+/// A few hundred thousand slots of work.
+pub(super) fn spin() {
+    for turn in 0..SPIN_TURNS {
+        black_box(turn);
+    }
+}
+
+/// Whether the slots counter went on over [`spin`] as it should.
+pub(super) fn counted(opener: &Opener<'_>, before: u64, after: u64) -> Result<(), OpenError> {
+    if after.saturating_sub(before) >= SPIN_TURNS {
+        return Ok(());
+    }
+    Err(OpenError::SelfCheck {
+        place: opener.place(SLOTS.0),
+        problem: format!("a loop of {SPIN_TURNS} turns moved the counter from {before} to {after}"),
+    })
+}
+
+/// Whether the fractions of level 1 add up.
+pub(super) fn adds_up(opener: &Opener<'_>, registers: Registers) -> Result<(), OpenError> {
+    if registers.adds_up() {
+        return Ok(());
+    }
+    Err(OpenError::SelfCheck {
+        place: opener.place(super::metrics_group::RETIRING.0),
+        problem: format!(
+            "the four categories add up to {}/255 after {} slots; 253 to 257 are right",
+            registers.level1_sum(),
+            registers.slots
+        ),
+    })
+}
+
+/// Reads the group with read(), which also sets its registers to 0, and checks that it was on the
+/// PMU all the time. Returns the counts, leader first.
+pub(super) fn group_times(
+    opener: &Opener<'_>,
+    leader: &Event,
+) -> Result<[u64; READ_WORDS], OpenError> {
+    let mut words = [0; READ_WORDS];
+    let filled = leader
+        .read_group(&mut words)
+        .map_err(opener.control(SLOTS.0, "read"))?;
+    let [_, enabled_ns, running_ns, ..] = words;
+    if filled < 3 || running_ns == 0 {
+        return Err(opener.never_scheduled(SLOTS.0));
+    }
+    if enabled_ns != running_ns {
+        return Err(OpenError::Multiplexed {
+            place: opener.place(SLOTS.0),
+            enabled_ns,
+            running_ns,
+        });
+    }
+    Ok(words)
+}

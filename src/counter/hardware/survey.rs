@@ -1,0 +1,76 @@
+//! Looks at the machine for `cargo topdown doctor`.
+
+use super::Hardware;
+use super::system::{CpuIdentity, SystemPaths, core_pmus};
+use crate::counter::Source;
+use crate::counter::survey::{Obstacle, Severity, Survey};
+
+/// Looks at this machine, and tries to open its counters on the calling thread.
+pub fn survey() -> Survey {
+    survey_in(&SystemPaths::default())
+}
+
+/// As [`survey`], with the kernel's file systems at other places.
+pub fn survey_in(paths: &SystemPaths) -> Survey {
+    let cpu = CpuIdentity::read(paths);
+    let mut survey = Survey {
+        pmus: core_pmus(paths),
+        cpu: cpu.in_words(),
+        perf_event_paranoid: paths.perf_event_paranoid(),
+        nmi_watchdog: paths.nmi_watchdog(),
+        smt_active: paths.smt_active(),
+        hypervisor: cpu.hypervisor,
+        obstacles: Vec::new(),
+        opened: Hardware::open_in(paths).map(|hardware| hardware.provenance().clone()),
+    };
+    survey.obstacles = obstacles(&survey);
+    survey
+}
+
+fn obstacles(survey: &Survey) -> Vec<Obstacle> {
+    let mut obstacles = Vec::new();
+    if let Err(error) = &survey.opened {
+        obstacles.push(Obstacle {
+            severity: Severity::Prevents,
+            what: error.to_string(),
+            remedy: error.remedy().map(str::to_owned),
+        });
+    }
+    let mut degrades = |what: String, remedy: Option<String>| {
+        obstacles.push(Obstacle {
+            severity: Severity::Degrades,
+            what,
+            remedy,
+        });
+    };
+    if survey.pmus.is_empty() {
+        return obstacles;
+    }
+    for pmu in survey.pmus.iter().filter(|pmu| pmu.rdpmc == Some(0)) {
+        degrades(
+            format!(
+                "RDPMC is off for PMU `{}` (rdpmc is 0): every reading costs a system call",
+                pmu.name
+            ),
+            Some(format!(
+                "echo 1 | sudo tee /sys/bus/event_source/devices/{}/rdpmc",
+                pmu.name
+            )),
+        );
+    }
+    if survey.nmi_watchdog == Some(true) {
+        degrades(
+            "the NMI watchdog is on (kernel.nmi_watchdog is 1): it occupies one counter of every CPU"
+                .to_owned(),
+            Some("sudo sysctl kernel.nmi_watchdog=0".to_owned()),
+        );
+    }
+    if survey.smt_active == Some(true) {
+        degrades(
+            "hardware threads share cores (SMT is active): work on the sibling changes the results"
+                .to_owned(),
+            Some("echo off | sudo tee /sys/devices/system/cpu/smt/control".to_owned()),
+        );
+    }
+    obstacles
+}

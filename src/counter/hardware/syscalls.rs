@@ -1,0 +1,182 @@
+//! The system calls of counting: opening an event, controlling and reading its group, and the
+//! CPUs that a thread may run on.
+//!
+//! Knows the kernel's structures and nothing of what is counted.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use perf_event_open_sys as sys;
+use sys::bindings::{
+    PERF_FLAG_FD_CLOEXEC, PERF_FORMAT_GROUP, PERF_FORMAT_TOTAL_TIME_ENABLED,
+    PERF_FORMAT_TOTAL_TIME_RUNNING, perf_event_attr,
+};
+
+/// What to count: `type` and `config` of `perf_event_attr`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct EventCode {
+    /// The PMU's number.
+    pub pmu_type: u32,
+    /// The raw event code.
+    pub config: u64,
+}
+
+/// An open event of the calling thread, in user mode. Closed on drop.
+#[derive(Debug)]
+pub(crate) struct Event {
+    descriptor: OwnedFd,
+}
+
+impl Event {
+    /// Opens the leader of a group, disabled and pinned: the group is either on the PMU or refused,
+    /// it never shares the counters by turns.
+    pub fn open_leader(code: EventCode) -> io::Result<Event> {
+        let mut attributes = attributes(code);
+        attributes.set_disabled(1);
+        attributes.set_pinned(1);
+        Event::open(attributes, None)
+    }
+
+    /// Opens a member of the group that `leader` leads. It runs when the leader does.
+    pub fn open_member(code: EventCode, leader: &Event) -> io::Result<Event> {
+        Event::open(attributes(code), Some(leader))
+    }
+
+    fn open(mut attributes: perf_event_attr, leader: Option<&Event>) -> io::Result<Event> {
+        const THIS_THREAD: libc::pid_t = 0;
+        const ANY_CPU: libc::c_int = -1;
+        const NO_GROUP: libc::c_int = -1;
+        let group = leader.map_or(NO_GROUP, |leader| leader.descriptor.as_raw_fd());
+        loop {
+            // SAFETY: `attributes` is a valid structure whose `size` field is its size, and the
+            // call writes to nothing else. It returns a new descriptor or -1.
+            let result = unsafe {
+                sys::perf_event_open(
+                    &mut attributes,
+                    THIS_THREAD,
+                    ANY_CPU,
+                    group,
+                    PERF_FLAG_FD_CLOEXEC as libc::c_ulong,
+                )
+            };
+            if result >= 0 {
+                // SAFETY: the kernel has just made this descriptor, and nobody else has it.
+                let descriptor = unsafe { OwnedFd::from_raw_fd(result) };
+                return Ok(Event { descriptor });
+            }
+            let error = io::Error::last_os_error();
+            // A host that lends its PMU to guests wants to be told that the guests' time is not
+            // meant.
+            if error.raw_os_error() == Some(libc::EOPNOTSUPP) && attributes.exclude_guest() == 0 {
+                attributes.set_exclude_guest(1);
+                continue;
+            }
+            return Err(error);
+        }
+    }
+
+    /// Starts the group. Counters go on from where they are.
+    pub fn enable(&self) -> io::Result<()> {
+        // SAFETY: the descriptor is open, and the request takes a number, not a pointer.
+        done(unsafe { sys::ioctls::ENABLE(self.descriptor.as_raw_fd(), 0) })
+    }
+
+    /// Sets this event's count to 0; of a TopDown event that is on the PMU also the slots and
+    /// PERF_METRICS registers.
+    pub fn reset(&self) -> io::Result<()> {
+        // SAFETY: as in `enable`.
+        done(unsafe { sys::ioctls::RESET(self.descriptor.as_raw_fd(), 0) })
+    }
+
+    /// Reads the group into `words` and returns how many were filled: the number of events, the
+    /// time enabled, the time running, then one count for each event, leader first. None are
+    /// filled where a pinned group could not be put on the PMU.
+    pub fn read_group(&self, words: &mut [u64]) -> io::Result<usize> {
+        // SAFETY: the buffer is valid for writes of its size in bytes, and any bits are a u64.
+        let bytes = unsafe {
+            libc::read(
+                self.descriptor.as_raw_fd(),
+                words.as_mut_ptr().cast(),
+                size_of_val(words),
+            )
+        };
+        if bytes < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        Ok(bytes as usize / size_of::<u64>())
+    }
+
+    /// The descriptor, for mapping the event's page.
+    pub fn descriptor(&self) -> BorrowedFd<'_> {
+        self.descriptor.as_fd()
+    }
+}
+
+fn attributes(code: EventCode) -> perf_event_attr {
+    let mut attributes = perf_event_attr {
+        size: size_of::<perf_event_attr>() as u32,
+        type_: code.pmu_type,
+        config: code.config,
+        read_format: u64::from(
+            PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
+        ),
+        ..perf_event_attr::default()
+    };
+    attributes.set_exclude_kernel(1);
+    attributes.set_exclude_hv(1);
+    attributes
+}
+
+fn done(result: libc::c_int) -> io::Result<()> {
+    if result < 0 {
+        Err(io::Error::last_os_error())
+    } else {
+        Ok(())
+    }
+}
+
+/// The CPU that the calling thread runs on. The C library answers without a system call.
+pub(crate) fn current_cpu() -> u32 {
+    // SAFETY: the call takes nothing and has no effect.
+    let cpu = unsafe { libc::sched_getcpu() };
+    // It fails on kernels without the call only, which are older than TopDown events.
+    u32::try_from(cpu).unwrap_or(0)
+}
+
+const WORDS_OF_CPUS: usize = 128;
+
+/// The CPUs that the calling thread may run on, in ascending order.
+pub(crate) fn affinity() -> io::Result<Vec<u32>> {
+    let mut words = [0_u64; WORDS_OF_CPUS];
+    // SAFETY: the mask is as long as its size says; the kernel's masks are arrays of words, too,
+    // so a longer one than `cpu_set_t` is allowed.
+    done(unsafe { libc::sched_getaffinity(0, size_of_val(&words), words.as_mut_ptr().cast()) })?;
+    Ok((0..words.len() as u32 * 64)
+        .filter(|cpu| words[*cpu as usize / 64] >> (cpu % 64) & 1 == 1)
+        .collect())
+}
+
+/// Lets the calling thread run on `cpus` only.
+pub(crate) fn set_affinity(cpus: &[u32]) -> io::Result<()> {
+    let mut words = [0_u64; WORDS_OF_CPUS];
+    for cpu in cpus {
+        if let Some(word) = words.get_mut(*cpu as usize / 64) {
+            *word |= 1 << (cpu % 64);
+        }
+    }
+    // SAFETY: as in `affinity`; the kernel only reads the mask.
+    done(unsafe { libc::sched_setaffinity(0, size_of_val(&words), words.as_ptr().cast()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_thread_runs_on_a_cpu_of_its_affinity() {
+        let cpus = affinity().unwrap();
+        assert!(cpus.contains(&current_cpu()), "{cpus:?}");
+        set_affinity(&cpus).unwrap();
+        assert_eq!(affinity().unwrap(), cpus);
+    }
+}
