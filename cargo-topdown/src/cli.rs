@@ -33,6 +33,8 @@ pub enum Command {
     Baseline(BaselineCommand),
     /// Say what this machine can measure, and what stands in the way
     Doctor(DoctorArgs),
+    /// Say what this workspace has to change so that its benches measure TopDown, or change it
+    Init(InitArgs),
 }
 
 /// `cargo topdown bench`: the flags of `cargo bench`, and our own.
@@ -179,6 +181,22 @@ pub struct DoctorArgs {
     /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// `cargo topdown init`.
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// Change the manifests instead of saying what would change
+    #[arg(long)]
+    pub apply: bool,
+
+    /// Take the library from DIR instead of the registry
+    #[arg(long, value_name = "DIR")]
+    pub library: Option<PathBuf>,
+
+    /// Path to Cargo.toml
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<PathBuf>,
 }
 
 /// Where baselines are kept.

@@ -34,6 +34,12 @@ impl From<Exit> for ExitCode {
 /// Everything that ends a command before its work is done.
 #[derive(Debug, Error)]
 pub enum Error {
+    /// The workspace could not be read.
+    #[error("{0}")]
+    Metadata(#[source] cargo_metadata::Error),
+    /// The library could not be adopted.
+    #[error("{0}")]
+    Adoption(#[from] crate::adoption::AdoptionError),
     /// Not built yet.
     #[error("`{0}` is not available in this build")]
     Unavailable(&'static str),
@@ -59,6 +65,7 @@ impl Error {
             Error::Store(error) => error.exit(),
             Error::RunFile(_) => Exit::NoComparison,
             Error::Output(_) => Exit::BenchFailed,
+            Error::Metadata(_) | Error::Adoption(_) => Exit::Usage,
         }
     }
 }

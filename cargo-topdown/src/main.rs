@@ -5,6 +5,7 @@
 //! judges with [`statistics`], and [`report`] prints without computing anything.
 #![forbid(unsafe_code)]
 
+mod adoption;
 mod baseline_store;
 mod cli;
 mod command;

@@ -1,6 +1,7 @@
 //! One file per subcommand.
 
 mod baseline;
+mod init;
 
 use crate::cli::Command;
 use crate::error::{Error, Exit};
@@ -11,6 +12,7 @@ pub fn run(command: Command) -> Result<Exit, Error> {
         Command::Bench(_) => Err(Error::Unavailable("bench")),
         Command::Compare(_) => Err(Error::Unavailable("compare")),
         Command::Baseline(command) => baseline::run(command),
+        Command::Init(args) => init::run(&args),
         Command::Doctor(_) => Err(Error::Unavailable("doctor")),
     }
 }

@@ -1,0 +1,247 @@
+//! The dependency on criterion in a manifest, whatever form it is written in.
+
+use std::path::{Path, PathBuf};
+
+use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value};
+
+use super::{AdoptionError, ManifestChange};
+
+/// Where the library is to come from.
+#[derive(Clone, Debug)]
+pub enum Library {
+    /// The registry, with this version requirement.
+    Registry(String),
+    /// A directory on this machine.
+    Path(PathBuf),
+}
+
+/// Where a package's dependency on criterion is written.
+pub(super) enum Found {
+    /// In this manifest; here is the change.
+    Here(ManifestChange),
+    /// In the workspace's manifest (`workspace = true`).
+    InWorkspace,
+    /// In none of the tables where it could be.
+    Nowhere,
+}
+
+/// criterion's features that this library passes on.
+const FEATURES: [&str; 11] = [
+    "async",
+    "async_futures",
+    "async_smol",
+    "async_tokio",
+    "cargo_bench_support",
+    "csv_output",
+    "html_reports",
+    "plotters",
+    "rayon",
+    "real_blackbox",
+    "stable",
+];
+
+/// Finds the dependency in the manifest of a package and changes it.
+pub(super) fn change(text: &str, path: &Path, library: &Library) -> Result<Found, AdoptionError> {
+    let mut document = parse(text, path)?;
+    let Some(item) = criterion_of_package(document.as_table_mut()) else {
+        return Ok(Found::Nowhere);
+    };
+    let inherits = item
+        .as_table_like()
+        .and_then(|table| table.get("workspace"))
+        .and_then(Item::as_bool)
+        .unwrap_or(false);
+    if inherits {
+        return Ok(Found::InWorkspace);
+    }
+    Ok(Found::Here(replace(item, library).finish(path, document)))
+}
+
+/// Finds the dependency in the manifest of the workspace and changes it.
+pub(super) fn change_workspace(
+    text: &str,
+    path: &Path,
+    library: &Library,
+) -> Result<Option<ManifestChange>, AdoptionError> {
+    let mut document = parse(text, path)?;
+    let item = document
+        .get_mut("workspace")
+        .and_then(|workspace| workspace.get_mut("dependencies"))
+        .and_then(|dependencies| dependencies.get_mut("criterion"));
+    let Some(item) = item else { return Ok(None) };
+    Ok(Some(replace(item, library).finish(path, document)))
+}
+
+fn parse(text: &str, path: &Path) -> Result<DocumentMut, AdoptionError> {
+    text.parse().map_err(|source| AdoptionError::Toml {
+        path: path.to_owned(),
+        source,
+    })
+}
+
+const TABLES: [&str; 2] = ["dev-dependencies", "dependencies"];
+
+/// `[dev-dependencies]`, `[dependencies]`, and the same for every `[target.…]`.
+fn criterion_of_package(manifest: &mut Table) -> Option<&mut Item> {
+    let has = |table: &dyn TableLike, name: &str| {
+        table
+            .get(name)
+            .and_then(Item::as_table_like)
+            .is_some_and(|t| t.contains_key("criterion"))
+    };
+    if let Some(name) = TABLES.into_iter().find(|name| has(manifest, name)) {
+        return manifest.get_mut(name)?.get_mut("criterion");
+    }
+    let targets = manifest.get_mut("target")?.as_table_like_mut()?;
+    targets.iter_mut().find_map(|(_, target)| {
+        let target = target.as_table_like_mut()?;
+        let name = TABLES.into_iter().find(|name| has(target, name))?;
+        target.get_mut(name)?.get_mut("criterion")
+    })
+}
+
+struct Replaced {
+    before: String,
+    after: String,
+}
+
+impl Replaced {
+    fn finish(self, path: &Path, document: DocumentMut) -> ManifestChange {
+        ManifestChange {
+            path: path.to_owned(),
+            before: self.before,
+            after: self.after,
+            text: document.to_string(),
+        }
+    }
+}
+
+/// Puts the library where criterion was, with those of its features that exist there.
+fn replace(item: &mut Item, library: &Library) -> Replaced {
+    let before = one_line(item);
+    let mut table = InlineTable::new();
+    table.insert("package", "criterion-topdown".into());
+    match library {
+        Library::Registry(version) => table.insert("version", version.as_str().into()),
+        Library::Path(path) => table.insert("path", path.display().to_string().into()),
+    };
+    let old = item.as_table_like();
+    let features: toml_edit::Array = old
+        .and_then(|table| table.get("features"))
+        .and_then(Item::as_array)
+        .map(|features| {
+            let names = features.iter().filter_map(Value::as_str);
+            names.filter(|name| FEATURES.contains(name)).collect()
+        })
+        .unwrap_or_default();
+    if !features.is_empty() {
+        table.insert("features", Value::Array(features));
+    }
+    if old
+        .and_then(|table| table.get("optional"))
+        .and_then(Item::as_bool)
+        == Some(true)
+    {
+        table.insert("optional", true.into());
+    }
+    let mut value = Value::InlineTable(table);
+    // Keeps a comment that stands behind the old value.
+    if let Some(old) = item.as_value() {
+        *value.decor_mut() = old.decor().clone();
+    }
+    *item = Item::Value(value);
+    Replaced {
+        before,
+        after: one_line(item),
+    }
+}
+
+fn one_line(item: &Item) -> String {
+    let value = item.clone().into_value().map(|mut value| {
+        value.decor_mut().clear();
+        value.to_string()
+    });
+    format!("criterion = {}", value.unwrap_or_default().trim())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn changed(text: &str) -> String {
+        let library = Library::Registry("0.1".to_owned());
+        match change(text, Path::new("Cargo.toml"), &library).unwrap() {
+            Found::Here(change) => change.text,
+            Found::InWorkspace => "in the workspace".to_owned(),
+            Found::Nowhere => "nowhere".to_owned(),
+        }
+    }
+
+    #[test]
+    fn a_version_becomes_a_renamed_package_and_all_else_stays() {
+        assert_eq!(
+            changed(
+                "[dev-dependencies]\n# for benches\ncriterion = \"0.5\" # keep\nrand = \"0.9\"\n"
+            ),
+            "[dev-dependencies]\n# for benches\n\
+             criterion = { package = \"criterion-topdown\", version = \"0.1\" } # keep\n\
+             rand = \"0.9\"\n"
+        );
+    }
+
+    #[test]
+    fn features_that_exist_on_both_sides_are_kept() {
+        assert_eq!(
+            changed(
+                "[dev-dependencies]\ncriterion = { version = \"0.5\", default-features = false, \
+                 features = [\"async_tokio\", \"no_such_feature\"] }\n"
+            ),
+            "[dev-dependencies]\ncriterion = { package = \"criterion-topdown\", version = \"0.1\", \
+             features = [\"async_tokio\"] }\n"
+        );
+    }
+
+    #[test]
+    fn target_specific_tables_are_found() {
+        let text = "[target.'cfg(unix)'.dev-dependencies]\ncriterion = \"0.5\"\n";
+        assert!(
+            changed(text).contains("criterion-topdown"),
+            "{}",
+            changed(text)
+        );
+    }
+
+    #[test]
+    fn a_table_of_its_own_becomes_one_line() {
+        let text =
+            "[dev-dependencies.criterion]\nversion = \"0.5\"\nfeatures = [\"html_reports\"]\n";
+        let text = changed(text);
+        assert!(text.contains("features = [\"html_reports\"]"), "{text}");
+        assert!(text.parse::<DocumentMut>().is_ok(), "{text}");
+    }
+
+    #[test]
+    fn what_the_workspace_decides_is_changed_there() {
+        let text = "[dev-dependencies]\ncriterion.workspace = true\n";
+        assert_eq!(changed(text), "in the workspace");
+        let root = "[workspace.dependencies]\ncriterion = \"0.5\"\n";
+        let library = Library::Path(PathBuf::from("/lib"));
+        let change = change_workspace(root, Path::new("Cargo.toml"), &library)
+            .unwrap()
+            .unwrap();
+        assert_eq!(change.before, "criterion = \"0.5\"");
+        assert_eq!(
+            change.after,
+            "criterion = { package = \"criterion-topdown\", path = \"/lib\" }"
+        );
+    }
+
+    #[test]
+    fn no_toml_is_an_error_that_names_the_file() {
+        let library = Library::Registry("0.1".to_owned());
+        let Err(error) = change("[dev", Path::new("x/Cargo.toml"), &library) else {
+            panic!("this is no TOML")
+        };
+        assert!(error.to_string().starts_with("x/Cargo.toml: "), "{error}");
+    }
+}
