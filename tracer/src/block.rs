@@ -122,8 +122,8 @@ pub enum Address {
     Recorded {
         /// Which recorded value.
         entry: u16,
-        /// What to add, wrapping.
-        displacement: i32,
+        /// What to add, wrapping. Several accesses can refer to the same recorded value.
+        displacement: i64,
     },
     /// At several places: a gather or scatter.
     Elements(Elements),
@@ -139,7 +139,7 @@ impl Address {
             Address::Recorded {
                 entry,
                 displacement,
-            } => Some(addresses[usize::from(entry)].wrapping_add_signed(displacement.into())),
+            } => Some(addresses[usize::from(entry)].wrapping_add_signed(displacement)),
             Address::Elements(elements) => elements.addresses(addresses).next(),
         }
     }
@@ -148,8 +148,9 @@ impl Address {
 /// The places of a gather or scatter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elements {
-    /// Which recorded value is the base, displacement included.
+    /// Which recorded value is the base.
     pub(crate) base: u16,
+    pub(crate) displacement: i64,
     /// The recorded values from this one on are the index vector, byte for byte.
     pub(crate) indices: u16,
     /// Size of one index: 4 or 8, signed.
@@ -181,7 +182,7 @@ pub enum Mask {
 impl Elements {
     /// The addresses of the elements that the mask enables, in the order of the elements.
     pub fn addresses(self, recorded: &[u64]) -> impl Iterator<Item = u64> + '_ {
-        let base = recorded[usize::from(self.base)];
+        let base = recorded[usize::from(self.base)].wrapping_add_signed(self.displacement);
         (0..usize::from(self.count))
             .filter(move |&element| self.enabled(recorded, element))
             .map(move |element| {
@@ -249,6 +250,7 @@ mod tests {
     fn a_gather_has_the_addresses_of_the_enabled_elements() {
         let elements = Elements {
             base: 0,
+            displacement: 0,
             indices: 1,
             index_bytes: 4,
             scale: 4,
@@ -264,6 +266,7 @@ mod tests {
     fn a_mask_of_sign_bits_selects_elements() {
         let elements = Elements {
             base: 0,
+            displacement: 0,
             indices: 1,
             index_bytes: 8,
             scale: 1,

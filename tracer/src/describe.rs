@@ -1,7 +1,9 @@
 //! From a decoded instruction to its memory accesses and to what must be recorded so that their
 //! addresses are known. Nothing here touches memory or allocates.
 
-use iced_x86::{Decoder, DecoderOptions, InstructionInfoFactory, Mnemonic, OpAccess, Register};
+use iced_x86::{
+    Decoder, DecoderOptions, InstructionInfoFactory, Mnemonic, OpAccess, Register, UsedMemory,
+};
 
 use crate::block::{
     Access, AccessKind, Address, Elements, Instruction, MAX_BLOCK_INSTRUCTIONS, Mask, OwnedBlock,
@@ -27,15 +29,15 @@ pub(crate) struct ThreadFacts {
 /// What to put into a recorded value, and when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Recording {
-    /// Before: base + index × scale + displacement, of registers (`Register::None` where absent).
+    /// Before: a 64-bit general register.
+    General { entry: u16, register: Register },
+    /// Before: base + index × scale + displacement. `Register::None` where there is no base.
     Effective {
         entry: u16,
         base: Register,
         index: Register,
         scale: u8,
         displacement: i32,
-        /// FS, GS, or `Register::None` where the segment does not matter.
-        segment: Register,
     },
     /// Before: a whole vector register, from `entry` on.
     Vector { entry: u16, register: Register },
@@ -95,13 +97,24 @@ pub(crate) struct Description {
     pub accesses: Few<Access, MAX_ACCESSES>,
     pub recordings: Few<Recording, MAX_RECORDINGS>,
     pub repeat: Option<Repeat>,
-    /// The first entry that the next instruction may use.
-    pub next_entry: u16,
+    /// The general registers that it uses in any way, one bit each in the encoding's order.
+    pub registers: u16,
 }
 
-/// Describes instructions one after the other.
+/// Describes the instructions of a block one after the other.
 pub(crate) struct Describer {
     factory: InstructionInfoFactory,
+    /// Which recorded value each general register still equals, apart from a constant: addresses
+    /// with the same base are recorded once. In the encoding's order.
+    held: [Option<Held>; 16],
+    next_entry: u16,
+}
+
+/// A register's value is that of `entry` plus `offset`.
+#[derive(Clone, Copy)]
+struct Held {
+    entry: u16,
+    offset: i64,
 }
 
 impl Describer {
@@ -117,96 +130,91 @@ impl Describer {
             let mut decoder = Decoder::with_ip(64, bytes, 0, DecoderOptions::NONE);
             let _ = factory.info(&decoder.decode());
         }
-        Describer { factory }
+        Describer {
+            factory,
+            held: [None; 16],
+            next_entry: 0,
+        }
     }
 
-    /// Describes `instruction`, whose recorded values begin at `first_entry`.
+    /// Forgets the block before.
+    pub(crate) fn begin_block(&mut self) {
+        self.held = [None; 16];
+        self.next_entry = 0;
+    }
+
+    /// How many values the block records so far.
+    pub(crate) fn recorded_values(&self) -> u16 {
+        self.next_entry
+    }
+
+    /// Describes the next instruction of the block. After an error the block must end before it.
     pub(crate) fn describe(
         &mut self,
         instruction: &iced_x86::Instruction,
         facts: &ThreadFacts,
-        first_entry: u16,
     ) -> Result<Description, Undescribable> {
-        let mut result = Description {
+        let info = self.factory.info(instruction);
+        let mut draft = Draft {
             accesses: Few::new(),
             recordings: Few::new(),
-            repeat: None,
-            next_entry: first_entry,
+            held: self.held,
+            next_entry: self.next_entry,
+            facts,
         };
         let repeats = instruction.is_string_instruction()
             && (instruction.has_rep_prefix() || instruction.has_repne_prefix());
         if is_hint(instruction.mnemonic()) {
-            let operand = Operand {
-                segment: instruction.memory_segment(),
-                base: instruction.memory_base(),
-                index: instruction.memory_index(),
-                scale: instruction.memory_index_scale() as u8,
-                displacement: instruction.memory_displacement64(),
-            };
-            let address = result.address(operand, facts)?;
-            result.accesses.push(Access {
-                kind: AccessKind::Hint,
-                size_bytes: 0,
-                address,
-            })?;
-            return Ok(result);
+            draft.hint(instruction)?;
+        } else {
+            for used in info.used_memory() {
+                draft.access(instruction, used, repeats)?;
+            }
         }
-        let info = self.factory.info(instruction);
-        for used in info.used_memory() {
-            let Some(kind) = kind_of(used.access()) else {
+        let repeat = if repeats {
+            Some(draft.repeat(instruction.mnemonic())?)
+        } else {
+            None
+        };
+        let mut registers = 0;
+        for used in info.used_registers() {
+            let Some(number) = general_number(used.register()) else {
                 continue;
             };
-            let operand = Operand {
-                segment: used.segment(),
-                base: used.base(),
-                index: used.index(),
-                scale: used.scale() as u8,
-                displacement: used.displacement(),
-            };
-            let mut size_bytes = if repeats || used.index().is_vector_register() {
-                instruction.memory_size().element_size() as u32
-            } else {
-                used.memory_size().size() as u32
-            };
-            if size_bytes == 0 && saves_extended_state(instruction.mnemonic()) {
-                size_bytes = facts.xsave_bytes;
+            registers |= 1 << number;
+            if !matches!(used.access(), OpAccess::Read | OpAccess::CondRead) {
+                draft.change(number, instruction);
             }
-            let address = if used.index().is_vector_register() {
-                result.elements(instruction, operand, used.vsib_size() as u8, facts)?
-            } else {
-                result.address(operand, facts)?
-            };
-            result.accesses.push(Access {
-                kind,
-                size_bytes,
-                address,
-            })?;
         }
-        if repeats {
-            let count = result.entry();
-            result.recordings.push(Recording::Count { entry: count })?;
-            let compares = matches!(
-                instruction.mnemonic(),
-                Mnemonic::Cmpsb
-                    | Mnemonic::Cmpsw
-                    | Mnemonic::Cmpsd
-                    | Mnemonic::Cmpsq
-                    | Mnemonic::Scasb
-                    | Mnemonic::Scasw
-                    | Mnemonic::Scasd
-                    | Mnemonic::Scasq
-            );
-            let remaining = if compares {
-                let entry = result.entry();
-                result.recordings.push(Recording::CountAfter { entry })?;
-                Some(entry)
-            } else {
-                None
-            };
-            result.repeat = Some(Repeat { count, remaining });
+        for used in info.used_memory() {
+            for register in [used.base(), used.index()] {
+                registers |= general_number(register).map_or(0, |number| 1 << number);
+            }
         }
-        Ok(result)
+        self.held = draft.held;
+        self.next_entry = draft.next_entry;
+        Ok(Description {
+            accesses: draft.accesses,
+            recordings: draft.recordings,
+            repeat,
+            registers,
+        })
     }
+}
+
+/// The number of the general register that `register` is or is part of.
+pub(crate) fn general_number(register: Register) -> Option<usize> {
+    let full = register.full_register();
+    full.is_gpr64().then(|| full.number())
+}
+
+/// The description of one instruction while it is made.
+struct Draft<'a> {
+    accesses: Few<Access, MAX_ACCESSES>,
+    recordings: Few<Recording, MAX_RECORDINGS>,
+    held: [Option<Held>; 16],
+    next_entry: u16,
+    facts: &'a ThreadFacts,
 }
 
 /// An address as an instruction computes it.
@@ -219,27 +227,145 @@ struct Operand {
     displacement: u64,
 }
 
-impl Description {
-    fn entry(&mut self) -> u16 {
+impl Draft<'_> {
+    fn entries(&mut self, count: usize) -> u16 {
         let entry = self.next_entry;
-        self.next_entry += 1;
+        self.next_entry += count as u16;
         entry
     }
 
-    fn address(&mut self, operand: Operand, facts: &ThreadFacts) -> Result<Address, Undescribable> {
+    fn hint(&mut self, instruction: &iced_x86::Instruction) -> Result<(), Undescribable> {
+        let address = self.address(Operand {
+            segment: instruction.memory_segment(),
+            base: instruction.memory_base(),
+            index: instruction.memory_index(),
+            scale: instruction.memory_index_scale() as u8,
+            displacement: instruction.memory_displacement64(),
+        })?;
+        self.accesses.push(Access {
+            kind: AccessKind::Hint,
+            size_bytes: 0,
+            address,
+        })
+    }
+
+    fn access(
+        &mut self,
+        instruction: &iced_x86::Instruction,
+        used: &UsedMemory,
+        repeats: bool,
+    ) -> Result<(), Undescribable> {
+        let Some(kind) = kind_of(used.access()) else {
+            return Ok(());
+        };
+        let operand = Operand {
+            segment: used.segment(),
+            base: used.base(),
+            index: used.index(),
+            scale: used.scale() as u8,
+            displacement: used.displacement(),
+        };
+        let gathers = used.index().is_vector_register();
+        let mut size_bytes = if repeats || gathers {
+            instruction.memory_size().element_size() as u32
+        } else {
+            used.memory_size().size() as u32
+        };
+        if size_bytes == 0 && saves_extended_state(instruction.mnemonic()) {
+            size_bytes = self.facts.xsave_bytes;
+        }
+        let address = if gathers {
+            self.elements(instruction, operand, used.vsib_size() as u8)?
+        } else {
+            self.address(operand)?
+        };
+        self.accesses.push(Access {
+            kind,
+            size_bytes,
+            address,
+        })
+    }
+
+    fn repeat(&mut self, mnemonic: Mnemonic) -> Result<Repeat, Undescribable> {
+        let count = self.entries(1);
+        self.recordings.push(Recording::Count { entry: count })?;
+        let compares = matches!(
+            mnemonic,
+            Mnemonic::Cmpsb
+                | Mnemonic::Cmpsw
+                | Mnemonic::Cmpsd
+                | Mnemonic::Cmpsq
+                | Mnemonic::Scasb
+                | Mnemonic::Scasw
+                | Mnemonic::Scasd
+                | Mnemonic::Scasq
+        );
+        let remaining = if compares {
+            let entry = self.entries(1);
+            self.recordings.push(Recording::CountAfter { entry })?;
+            Some(entry)
+        } else {
+            None
+        };
+        Ok(Repeat { count, remaining })
+    }
+
+    /// The instruction changes a general register.
+    fn change(&mut self, number: usize, instruction: &iced_x86::Instruction) {
+        let moves_stack = number == Register::RSP.number()
+            && matches!(instruction.mnemonic(), Mnemonic::Push | Mnemonic::Pop)
+            && instruction.op0_register().full_register() != Register::RSP;
+        match &mut self.held[number] {
+            Some(held) if moves_stack => {
+                held.offset += i64::from(instruction.stack_pointer_increment());
+            }
+            held => *held = None,
+        }
+    }
+
+    fn address(&mut self, operand: Operand) -> Result<Address, Undescribable> {
         let segment_base = match operand.segment {
-            Register::FS => facts.fs_base,
-            Register::GS => facts.gs_base,
+            Register::FS => self.facts.fs_base,
+            Register::GS => self.facts.gs_base,
             _ => 0,
         };
-        let relative = matches!(operand.base, Register::None | Register::RIP | Register::EIP);
-        if relative && operand.index == Register::None {
+        if matches!(operand.base, Register::None | Register::RIP | Register::EIP)
+            && operand.index == Register::None
+        {
             // The decoder has already added the instruction pointer.
             return Ok(Address::Fixed(
                 operand.displacement.wrapping_add(segment_base),
             ));
         }
-        let entry = self.entry();
+        if operand.base.is_gpr64() && operand.index == Register::None {
+            let number = operand.base.number();
+            let held = match self.held[number] {
+                Some(held) => held,
+                None => {
+                    let entry = self.entries(1);
+                    self.recordings.push(Recording::General {
+                        entry,
+                        register: operand.base,
+                    })?;
+                    Held { entry, offset: 0 }
+                }
+            };
+            self.held[number] = Some(held);
+            return Ok(Address::Recorded {
+                entry: held.entry,
+                displacement: (operand.displacement as i64)
+                    .wrapping_add(held.offset)
+                    .wrapping_add_unsigned(segment_base),
+            });
+        }
+        let encodable = |register: Register| {
+            register == Register::None || register.is_gpr64() || register.is_gpr32()
+        };
+        if !encodable(operand.base) || !encodable(operand.index) {
+            // `xlatb` adds an 8-bit register.
+            return Err(Undescribable::AddressForm);
+        }
+        let entry = self.entries(1);
         self.recordings.push(Recording::Effective {
             entry,
             base: operand.base,
@@ -251,14 +377,10 @@ impl Description {
                     u32::try_from(operand.displacement).map(|bits| bits as i32)
                 })
                 .map_err(|_| Undescribable::AddressForm)?,
-            segment: match operand.segment {
-                Register::FS | Register::GS => operand.segment,
-                _ => Register::None,
-            },
         })?;
         Ok(Address::Recorded {
             entry,
-            displacement: 0,
+            displacement: segment_base as i64,
         })
     }
 
@@ -267,21 +389,20 @@ impl Description {
         instruction: &iced_x86::Instruction,
         operand: Operand,
         index_bytes: u8,
-        facts: &ThreadFacts,
     ) -> Result<Address, Undescribable> {
-        let base_only = Operand {
+        let Address::Recorded {
+            entry: base,
+            displacement,
+        } = self.address(Operand {
             index: Register::None,
-            scale: 1,
             ..operand
-        };
-        // A base that never changes is recorded too: gathers are rare, one form is enough.
-        let base = match self.address(base_only, facts)? {
-            Address::Recorded { entry, .. } => entry,
-            _ => return Err(Undescribable::AddressForm),
+        })?
+        else {
+            // Absolute: no compiler makes such a gather.
+            return Err(Undescribable::AddressForm);
         };
         let index_vector_bytes = operand.index.size();
-        let indices = self.next_entry;
-        self.next_entry += (index_vector_bytes / 8) as u16;
+        let indices = self.entries(index_vector_bytes / 8);
         self.recordings.push(Recording::Vector {
             entry: indices,
             register: operand.index,
@@ -297,7 +418,7 @@ impl Description {
         let count = (data_register.size() / element_bytes)
             .min(index_vector_bytes / usize::from(index_bytes));
         let mask = if instruction.op_mask() != Register::None {
-            let entry = self.entry();
+            let entry = self.entries(1);
             self.recordings.push(Recording::MaskBits {
                 entry,
                 register: instruction.op_mask(),
@@ -308,8 +429,7 @@ impl Description {
             if !register.is_vector_register() {
                 return Err(Undescribable::AddressForm);
             }
-            let entry = self.next_entry;
-            self.next_entry += (register.size() / 8) as u16;
+            let entry = self.entries(register.size() / 8);
             self.recordings
                 .push(Recording::Vector { entry, register })?;
             Mask::Signs {
@@ -319,6 +439,7 @@ impl Description {
         };
         Ok(Address::Elements(Elements {
             base,
+            displacement,
             indices,
             index_bytes,
             scale: operand.scale,
@@ -377,17 +498,14 @@ impl OwnedBlock {
             accesses: Vec::new(),
             recorded_values: 0,
         };
-        let mut next_entry = 0;
         while decoder.can_decode() && block.instructions.len() < MAX_BLOCK_INSTRUCTIONS {
             let decoded = decoder.decode();
             if decoded.is_invalid() {
                 break;
             }
-            let Ok(description) = describer.describe(&decoded, &ThreadFacts::default(), next_entry)
-            else {
+            let Ok(description) = describer.describe(&decoded, &ThreadFacts::default()) else {
                 break;
             };
-            next_entry = description.next_entry;
             block.instructions.push(Instruction {
                 decoded,
                 repeat: description.repeat,
@@ -399,7 +517,7 @@ impl OwnedBlock {
                 break;
             }
         }
-        block.recorded_values = usize::from(next_entry);
+        block.recorded_values = usize::from(describer.recorded_values());
         (!block.instructions.is_empty()).then_some(block)
     }
 }
@@ -420,17 +538,17 @@ mod tests {
             .collect()
     }
 
-    fn recorded(entry: u16) -> Address {
+    fn recorded(entry: u16, displacement: i64) -> Address {
         Address::Recorded {
             entry,
-            displacement: 0,
+            displacement,
         }
     }
 
     fn effective(bytes: &[u8]) -> Recording {
         let mut decoder = Decoder::with_ip(64, bytes, 0, DecoderOptions::NONE);
         Describer::new()
-            .describe(&decoder.decode(), &ThreadFacts::default(), 0)
+            .describe(&decoder.decode(), &ThreadFacts::default())
             .unwrap()
             .recordings
             .iter()
@@ -451,25 +569,68 @@ mod tests {
         assert_eq!(
             accesses(&[0xff, 0x50, 0x08]), // call [rax+8]
             [
-                (AccessKind::Read, 8, recorded(0)),
-                (AccessKind::Write, 8, recorded(1))
+                (AccessKind::Read, 8, recorded(0, 8)),
+                (AccessKind::Write, 8, recorded(1, -8))
             ]
         );
     }
 
     #[test]
     fn a_push_writes_below_the_stack_pointer() {
+        // push rax
+        assert_eq!(accesses(&[0x50]), [(AccessKind::Write, 8, recorded(0, -8))]);
+    }
+
+    #[test]
+    fn the_stack_pointer_is_recorded_once_for_a_run_of_pushes() {
+        // push rbx; push rbp; mov rax, [rsp+8]; sub rsp, 16; mov rcx, [rsp]
+        let bytes = [
+            0x53, 0x55, 0x48, 0x8b, 0x44, 0x24, 0x08, 0x48, 0x83, 0xec, 0x10, 0x48, 0x8b, 0x0c,
+            0x24,
+        ];
+        let block = OwnedBlock::describe(&bytes, 0).unwrap();
+        let addresses: Vec<_> = block
+            .accesses
+            .iter()
+            .map(|access| access.address.first(&[0x1000, 0x2000]).unwrap())
+            .collect();
+        assert_eq!(addresses, [0xff8, 0xff0, 0xff8, 0x2000]);
+        assert_eq!(block.recorded_values, 2, "sub makes it another value");
+    }
+
+    #[test]
+    fn a_base_that_is_loaded_through_itself_is_recorded_again() {
+        // mov rax, [rax]; mov rax, [rax]
+        let block = OwnedBlock::describe(&[0x48, 0x8b, 0x00, 0x48, 0x8b, 0x00], 0).unwrap();
+        assert_eq!(block.recorded_values, 2);
+    }
+
+    #[test]
+    fn a_scaled_index_is_recorded_as_the_sum() {
         assert_eq!(
-            effective(&[0x50]), // push rax
+            effective(&[0x48, 0x8b, 0x44, 0x91, 0x08]), // mov rax, [rcx+rdx*4+8]
             Recording::Effective {
                 entry: 0,
-                base: Register::RSP,
-                index: Register::None,
-                scale: 1,
-                displacement: -8,
-                segment: Register::None,
+                base: Register::RCX,
+                index: Register::RDX,
+                scale: 4,
+                displacement: 8,
             }
         );
+    }
+
+    #[test]
+    fn the_base_of_fs_is_part_of_the_address() {
+        let mut decoder = Decoder::with_ip(64, &[0x64, 0x48, 0x8b, 0x00], 0, DecoderOptions::NONE);
+        let facts = ThreadFacts {
+            fs_base: 0x7000_0000_0000,
+            ..ThreadFacts::default()
+        };
+        let description = Describer::new()
+            .describe(&decoder.decode(), &facts)
+            .unwrap();
+        let access = description.accesses.iter().next().unwrap(); // mov rax, fs:[rax]
+        assert_eq!(access.address.first(&[0x10]), Some(0x7000_0000_0010));
     }
 
     #[test]
@@ -482,7 +643,7 @@ mod tests {
     fn a_prefetch_is_a_hint() {
         assert_eq!(
             accesses(&[0x0f, 0x18, 0x08]), // prefetcht0 [rax]
-            [(AccessKind::Hint, 0, recorded(0))]
+            [(AccessKind::Hint, 0, recorded(0, 0))]
         );
     }
 
