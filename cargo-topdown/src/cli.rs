@@ -68,6 +68,10 @@ pub struct CompareArgs {
     #[arg(long)]
     pub json: bool,
 
+    /// Compare runs of different rustc or RUSTFLAGS, with a warning, instead of refusing
+    #[arg(long, env = "CARGO_TOPDOWN_ACROSS_BUILDS")]
+    pub across_builds: bool,
+
     /// Where baselines are kept
     #[command(flatten)]
     pub store: StoreArgs,

@@ -10,10 +10,11 @@ mod baseline_store;
 mod cli;
 mod command;
 mod error;
+mod policy;
 mod report;
-// Used by the runner and by `compare`, which are being built.
 #[allow(dead_code)]
 mod statistics;
+mod verdict;
 
 use std::process::ExitCode;
 

@@ -1,6 +1,7 @@
 //! One file per subcommand.
 
 mod baseline;
+mod compare;
 mod init;
 
 use crate::cli::Command;
@@ -10,7 +11,7 @@ use crate::error::{Error, Exit};
 pub fn run(command: Command) -> Result<Exit, Error> {
     match command {
         Command::Bench(_) => Err(Error::Unavailable("bench")),
-        Command::Compare(_) => Err(Error::Unavailable("compare")),
+        Command::Compare(args) => compare::run(args),
         Command::Baseline(command) => baseline::run(command),
         Command::Init(args) => init::run(&args),
         Command::Doctor(_) => Err(Error::Unavailable("doctor")),

@@ -1,3 +1,7 @@
 //! Finished results as text. Nothing is computed or decided here.
 
+pub mod comparison_json;
+mod comparison_table;
+pub mod comparison_text;
 pub mod style;
+mod wrap;

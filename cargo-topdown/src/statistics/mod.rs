@@ -3,5 +3,60 @@
 //! Takes numbers and returns numbers: it knows no files, benchmarks or policies. What the numbers
 //! mean for a benchmark is decided in `verdict`. There is no random number in here, and every sum
 //! runs in the order of its arguments, so results repeat bit for bit.
+//!
+//! The unit is the launch, not the sample: samples of one process share its memory layout, and
+//! treating them as independent is the main cause of false alarms (Kalibera & Jones 2013,
+//! "Rigorous benchmarking in reasonable time").
 
+pub mod contrast;
 pub mod launch;
+pub mod noise;
+mod polygamma;
+pub mod prior;
+pub mod student;
+
+/// The median; of an even number of values the mean of the middle two. `None` of no values.
+pub fn median(mut values: Vec<f64>) -> Option<f64> {
+    values.sort_unstable_by(f64::total_cmp);
+    let middle = values.len() / 2;
+    match values.len() {
+        0 => None,
+        length if length % 2 == 1 => Some(values[middle]),
+        _ => Some((values[middle - 1] + values[middle]) / 2.0),
+    }
+}
+
+/// The arithmetic mean; NaN of no values.
+pub fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+/// The sample variance (divisor n − 1); 0 of fewer than two values.
+pub fn variance(values: &[f64]) -> f64 {
+    if values.len() < 2 {
+        return 0.0;
+    }
+    // Two passes: the sum of squares of numbers near 1 would cost half of the digits.
+    let mean = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    squares / (values.len() - 1) as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_median_of_an_even_number_is_between_the_middle_two() {
+        assert_eq!(median(vec![4.0, 1.0, 3.0, 2.0]), Some(2.5));
+        assert_eq!(median(vec![3.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(median(vec![]), None);
+    }
+
+    #[test]
+    fn the_variance_of_large_numbers_keeps_its_digits() {
+        let values = [1e12 + 1.0, 1e12 + 2.0, 1e12 + 3.0];
+        assert_eq!(variance(&values), 1.0);
+        assert_eq!(variance(&[5.0]), 0.0);
+    }
+}

@@ -1,0 +1,14 @@
+//! A comparison for programs: [`Comparison`] as it is.
+
+use std::io::{self, Write};
+
+use crate::verdict::Comparison;
+
+/// Writes `comparison` as one JSON object and a line end.
+///
+/// # Errors
+/// When `out` does.
+pub fn write(comparison: &Comparison, mut out: impl Write) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut out, comparison)?;
+    out.write_all(b"\n")
+}

@@ -1,0 +1,267 @@
+//! The table of all benchmarks of a comparison. More columns appear as the width allows.
+
+use std::io::{self, Write};
+
+use super::comparison_text::style;
+use super::wrap::{Hanging, points};
+use crate::verdict::{BenchmarkVerdict, Class, Comparison, Effect, Metric, Share};
+
+const LEAST_NAME_WIDTH: usize = 24;
+const MOST_NAME_WIDTH: usize = 60;
+const GAP: usize = 2;
+
+struct Column {
+    heading: &'static str,
+    width: usize,
+    is_category: bool,
+    cell: fn(&BenchmarkVerdict) -> String,
+}
+
+/// In the order in which they are given up when the width is short, the last first.
+const COLUMNS: [Column; 10] = [
+    Column {
+        heading: "change %",
+        width: 8,
+        is_category: false,
+        cell: |b| {
+            b.main_effect()
+                .map_or(String::new(), |e| points(e.difference))
+        },
+    },
+    Column {
+        heading: "interval",
+        width: 15,
+        is_category: false,
+        cell: |b| b.main_effect().map_or(String::new(), interval),
+    },
+    Column {
+        heading: "time %",
+        width: 7,
+        is_category: false,
+        cell: |b| difference(b, Metric::Wall),
+    },
+    Column {
+        heading: "retiring",
+        width: 8,
+        is_category: true,
+        cell: |b| difference(b, Metric::Retiring),
+    },
+    Column {
+        heading: "bad spec",
+        width: 8,
+        is_category: true,
+        cell: |b| difference(b, Metric::BadSpeculation),
+    },
+    Column {
+        heading: "frontend",
+        width: 8,
+        is_category: true,
+        cell: |b| difference(b, Metric::FrontendBound),
+    },
+    Column {
+        heading: "backend",
+        width: 8,
+        is_category: true,
+        cell: |b| difference(b, Metric::BackendBound),
+    },
+    Column {
+        heading: "launches",
+        width: 8,
+        is_category: false,
+        cell: |b| format!("{}/{}", b.baseline_launches.used, b.candidate_launches.used),
+    },
+    Column {
+        heading: "shares % ret bad fe be",
+        width: 25,
+        is_category: false,
+        cell: shares,
+    },
+    Column {
+        heading: "per iteration",
+        width: 19,
+        is_category: false,
+        cell: |b| b.main_effect().map_or(String::new(), per_iteration),
+    },
+];
+
+/// Writes the table, the worst verdicts first, and what its marks mean.
+pub fn write(comparison: &Comparison, width: usize, out: &mut impl Write) -> io::Result<()> {
+    let mut rows: Vec<&BenchmarkVerdict> = comparison
+        .benchmarks
+        .iter()
+        .filter(|benchmark| benchmark.class != Class::NotComparable)
+        .collect();
+    rows.sort_by(|a, b| {
+        let size = |v: &BenchmarkVerdict| v.main_effect().map_or(0.0, |e| e.difference);
+        a.class
+            .cmp(&b.class)
+            .then(size(b).total_cmp(&size(a)))
+            .then(a.id.cmp(&b.id))
+    });
+    let verdict_width = rows
+        .iter()
+        .map(|row| row.class.name().len())
+        .fold("verdict".len(), usize::max);
+    let name_width = rows
+        .iter()
+        .map(|row| name(comparison, row).chars().count())
+        .fold("benchmark".len(), usize::max)
+        .clamp("benchmark".len(), MOST_NAME_WIDTH);
+    // Columns without a value in any row tell nothing.
+    let useful = COLUMNS
+        .iter()
+        .filter(|column| rows.iter().any(|row| !(column.cell)(row).is_empty()));
+    let mut columns: Vec<&Column> = Vec::new();
+    let mut left = width.saturating_sub(verdict_width + GAP);
+    for column in useful {
+        // Names are cut before the first three columns are given up.
+        let needed = if columns.len() < 3 {
+            LEAST_NAME_WIDTH
+        } else {
+            name_width
+        };
+        if left < needed + column.width + GAP {
+            // Categories are told together or not at all.
+            if column.is_category {
+                columns.retain(|column| !column.is_category);
+            }
+            break;
+        }
+        left -= column.width + GAP;
+        columns.push(column);
+    }
+    let name_width = name_width.min(left.max(LEAST_NAME_WIDTH));
+
+    write!(
+        out,
+        "{:name_width$}  {:verdict_width$}",
+        "benchmark", "verdict"
+    )?;
+    for column in &columns {
+        write!(out, "  {:>1$}", column.heading, column.width)?;
+    }
+    writeln!(out)?;
+    let mut simultaneous = false;
+    for row in &rows {
+        let style = style(row.class);
+        let name = cut(&name(comparison, row), name_width);
+        let class = row.class.name();
+        write!(
+            out,
+            "{name:name_width$}  {style}{class:verdict_width$}{style:#}"
+        )?;
+        for column in &columns {
+            write!(out, "  {:>1$}", (column.cell)(row), column.width)?;
+        }
+        writeln!(out)?;
+        simultaneous |= row.main_effect().is_some_and(|e| e.interval.simultaneous);
+    }
+    writeln!(out)?;
+    let with_slots = rows.iter().any(|row| row.effect(Metric::Slots).is_some());
+    let with_time = rows.iter().any(|row| row.effect(Metric::Slots).is_none());
+    let mut legend = String::from("Changes are percent of the baseline's ");
+    legend.push_str(match (with_slots, with_time) {
+        (true, false) => "slots per iteration; the categories add up to the change.",
+        (true, true) => {
+            "slots per iteration, of its time for benchmarks without slots; the categories add up \
+             to the change."
+        }
+        _ => "time per iteration.",
+    });
+    legend.push_str(" Intervals hold with 95 % for the benchmark alone");
+    if simultaneous {
+        legend.push_str(", with * for the whole suite at once");
+    }
+    legend.push('.');
+    Hanging { width }.write(out, "", 0, &legend)
+}
+
+/// The shortest name that is unique in the table.
+fn name(comparison: &Comparison, benchmark: &BenchmarkVerdict) -> String {
+    let first = &comparison.benchmarks[0].id;
+    let one = |same: fn(&BenchmarkVerdict, &criterion_topdown::run_file::BenchmarkId) -> bool| {
+        comparison.benchmarks.iter().all(|b| same(b, first))
+    };
+    let id = &benchmark.id;
+    if !one(|b, first| b.id.package == first.package) {
+        id.to_string()
+    } else if !one(|b, first| b.id.target == first.target) {
+        format!("{}::{}", id.target, id.name)
+    } else {
+        id.name.clone()
+    }
+}
+
+/// The end of a name says more than its beginning.
+fn cut(name: &str, width: usize) -> String {
+    let length = name.chars().count();
+    if length <= width {
+        return name.to_owned();
+    }
+    let tail: String = name.chars().skip(length + 1 - width).collect();
+    format!("…{tail}")
+}
+
+fn interval(effect: &Effect) -> String {
+    let mark = if effect.interval.simultaneous {
+        "*"
+    } else {
+        " "
+    };
+    format!(
+        "[{}, {}]{mark}",
+        points(effect.interval.low),
+        points(effect.interval.high)
+    )
+}
+
+fn difference(benchmark: &BenchmarkVerdict, metric: Metric) -> String {
+    // The time of a benchmark without slots is its change.
+    if metric == Metric::Wall && benchmark.effect(Metric::Slots).is_none() {
+        return String::new();
+    }
+    benchmark
+        .effect(metric)
+        .map_or(String::new(), |effect| points(effect.difference))
+}
+
+fn per_iteration(effect: &Effect) -> String {
+    let unit = match effect.metric {
+        Metric::Wall => " ns",
+        _ => "",
+    };
+    format!(
+        "{} → {}{unit}",
+        four_digits(effect.baseline),
+        four_digits(effect.candidate)
+    )
+}
+
+/// `1.234e9`, `12 340`, `0.56`: about four digits.
+fn four_digits(value: f64) -> String {
+    match value.abs() {
+        size if size >= 1e6 => format!("{value:.3e}"),
+        size if size >= 100.0 => format!("{value:.0}"),
+        size if size >= 1.0 => format!("{value:.2}"),
+        _ => format!("{value:.3}"),
+    }
+}
+
+/// `40 10 15 35 → 37 9 14 40`
+fn shares(benchmark: &BenchmarkVerdict) -> String {
+    let side = |fraction: fn(&Share) -> f64| -> Vec<String> {
+        benchmark
+            .shares
+            .iter()
+            .map(|share| format!("{:.0}", fraction(share) * 100.0))
+            .collect()
+    };
+    if benchmark.shares.is_empty() {
+        return String::new();
+    }
+    format!(
+        "{} → {}",
+        side(|share| share.baseline_fraction).join(" "),
+        side(|share| share.candidate_fraction).join(" ")
+    )
+}

@@ -1,0 +1,149 @@
+//! How far two sets of launches lie apart, in units of the baseline's total.
+//!
+//! The difference of every category is divided by the same number, the baseline's total slots per
+//! iteration. So the differences of the categories add up exactly to that of the total, and a tiny
+//! category that doubles stays tiny.
+
+use super::{mean, variance};
+
+/// The launches of one metric of one benchmark: both sides, and the total that is the unit.
+#[derive(Clone, Copy, Debug)]
+pub struct Launches<'a> {
+    /// The metric, per iteration, for each launch of the baseline.
+    pub baseline: &'a [f64],
+    /// The total for the same launches: slots for slots and their categories, the wall-clock time
+    /// for itself.
+    pub baseline_total: &'a [f64],
+    /// The metric for each launch of the candidate.
+    pub candidate: &'a [f64],
+}
+
+/// The launches of one side, in units of the baseline's total.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// How many launches.
+    pub launches: usize,
+    /// The sample variance between launches; 0 for a single one.
+    pub variance: f64,
+}
+
+impl Spread {
+    /// Degrees of freedom of the variance.
+    pub fn degrees_of_freedom(&self) -> f64 {
+        self.launches as f64 - 1.0
+    }
+}
+
+/// The difference of two sides and how much the launches of each differ.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Contrast {
+    /// The mean of the baseline's launches, per iteration.
+    pub baseline_mean: f64,
+    /// The mean of the candidate's launches, per iteration.
+    pub candidate_mean: f64,
+    /// Candidate less baseline as a fraction of the baseline's total.
+    pub difference: f64,
+    /// The baseline's launches. Includes the uncertainty of the total that everything is divided
+    /// by.
+    pub baseline: Spread,
+    /// The candidate's launches.
+    pub candidate: Spread,
+}
+
+impl Contrast {
+    /// `None` if a side has no launch or the baseline's total is not a positive number.
+    ///
+    /// The difference D is a ratio of means. Its variance is that of the linear contrast
+    /// v − u with v = candidate / T and u = (baseline + D · total) / T, T the mean total.
+    pub fn of(launches: Launches<'_>) -> Option<Contrast> {
+        let total = mean(launches.baseline_total);
+        if launches.candidate.is_empty() || !(total > 0.0 && total.is_finite()) {
+            return None;
+        }
+        let baseline_mean = mean(launches.baseline);
+        let candidate_mean = mean(launches.candidate);
+        let difference = (candidate_mean - baseline_mean) / total;
+        let baseline: Vec<f64> = launches
+            .baseline
+            .iter()
+            .zip(launches.baseline_total)
+            .map(|(value, value_total)| (value + difference * value_total) / total)
+            .collect();
+        let candidate: Vec<f64> = launches.candidate.iter().map(|v| v / total).collect();
+        let contrast = Contrast {
+            baseline_mean,
+            candidate_mean,
+            difference,
+            baseline: spread(&baseline),
+            candidate: spread(&candidate),
+        };
+        (difference.is_finite()
+            && contrast.baseline.variance.is_finite()
+            && contrast.candidate.variance.is_finite())
+        .then_some(contrast)
+    }
+
+    /// The launches of the side that has fewer.
+    pub fn least_launches(&self) -> usize {
+        self.baseline.launches.min(self.candidate.launches)
+    }
+}
+
+fn spread(values: &[f64]) -> Spread {
+    Spread {
+        launches: values.len(),
+        variance: variance(values),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_unit_is_the_baselines_total() {
+        let contrast = Contrast::of(Launches {
+            baseline: &[10.0, 20.0],
+            baseline_total: &[100.0, 100.0],
+            candidate: &[20.0, 30.0],
+        })
+        .unwrap();
+        assert!((contrast.difference - 0.1).abs() < 1e-15);
+        assert!((contrast.candidate.variance - 0.005).abs() < 1e-15);
+    }
+
+    #[test]
+    fn the_variance_includes_that_of_the_total() {
+        // u = (x + D·x)/T with D = 1 and T = 100: twice the baseline's relative spread.
+        let contrast = Contrast::of(Launches {
+            baseline: &[90.0, 110.0],
+            baseline_total: &[90.0, 110.0],
+            candidate: &[200.0, 200.0],
+        })
+        .unwrap();
+        assert_eq!(contrast.difference, 1.0);
+        assert!((contrast.baseline.variance - 4.0 * 0.02).abs() < 1e-12);
+    }
+
+    #[test]
+    fn nothing_to_divide_by_is_no_contrast() {
+        let zero = Launches {
+            baseline: &[0.0],
+            baseline_total: &[0.0],
+            candidate: &[1.0],
+        };
+        assert_eq!(Contrast::of(zero), None);
+        let empty = Launches {
+            baseline: &[],
+            baseline_total: &[],
+            candidate: &[1.0],
+        };
+        assert_eq!(Contrast::of(empty), None);
+        let no_candidate = Launches {
+            baseline: &[1.0],
+            baseline_total: &[1.0],
+            candidate: &[],
+        };
+        assert_eq!(Contrast::of(no_candidate), None);
+    }
+}

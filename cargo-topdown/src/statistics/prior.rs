@@ -1,0 +1,82 @@
+//! What the whole suite says about the noise of one benchmark.
+//!
+//! Five or ten launches say little about a variance. The suite's other variances say more, so they
+//! are taken as draws from a scaled inverse chi-square, fitted by the moments of their logarithms
+//! (Smyth 2004, "Linear models and empirical Bayes methods for assessing differential expression",
+//! section 6.2).
+
+use statrs::function::gamma::digamma;
+
+use super::contrast::Spread;
+use super::polygamma::{inverse_trigamma, trigamma};
+use super::{mean, variance};
+
+/// A smaller variance is not noise but identical launches; its logarithm would rule the fit.
+const LEAST_VARIANCE: f64 = 1e-10;
+/// From fewer variances nothing is fitted.
+const LEAST_VARIANCES: usize = 20;
+/// The degrees of freedom of the prior that is used instead.
+const DEFAULT_DEGREES_OF_FREEDOM: f64 = 3.0;
+/// The prior weighs at most as much as a benchmark of seven launches: a suite of like benchmarks
+/// must not drown the one that differs.
+const DEGREES_OF_FREEDOM: std::ops::RangeInclusive<f64> = 1.0..=6.0;
+/// No suite is less noisy than this (standard deviation, fraction of the total).
+const LEAST_DEVIATION: f64 = 0.001;
+
+/// The distribution of the variances of a metric over a suite.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Prior {
+    /// How many launches' worth the prior is.
+    pub degrees_of_freedom: f64,
+    /// The typical variance, in squared fractions of the total.
+    pub variance: f64,
+    /// Whether it was fitted to the suite, or assumed since the suite is too small.
+    pub fitted: bool,
+}
+
+impl Prior {
+    /// The prior of all these variances; with fewer than 20 usable ones, 3 degrees of freedom and
+    /// the standard deviation `assumed_deviation`.
+    pub fn fit(spreads: impl Iterator<Item = Spread>, assumed_deviation: f64) -> Prior {
+        let (logarithms, trigammas): (Vec<f64>, Vec<f64>) = spreads
+            .filter(|spread| spread.launches > 1 && spread.variance > LEAST_VARIANCE)
+            .map(|spread| {
+                let half = spread.degrees_of_freedom() / 2.0;
+                (
+                    spread.variance.ln() - digamma(half) + half.ln(),
+                    trigamma(half),
+                )
+            })
+            .unzip();
+        if logarithms.len() < LEAST_VARIANCES {
+            return Prior {
+                degrees_of_freedom: DEFAULT_DEGREES_OF_FREEDOM,
+                variance: assumed_deviation.powi(2),
+                fitted: false,
+            };
+        }
+        let excess = variance(&logarithms) - mean(&trigammas);
+        let degrees_of_freedom = if excess > 0.0 {
+            (2.0 * inverse_trigamma(excess))
+                .clamp(*DEGREES_OF_FREEDOM.start(), *DEGREES_OF_FREEDOM.end())
+        } else {
+            *DEGREES_OF_FREEDOM.end()
+        };
+        let half = degrees_of_freedom / 2.0;
+        let variance = (mean(&logarithms) + digamma(half) - half.ln()).exp();
+        Prior {
+            degrees_of_freedom,
+            variance: variance.max(LEAST_DEVIATION.powi(2)),
+            fitted: true,
+        }
+    }
+
+    /// The variance of one side, drawn towards the prior, but never below its own: a benchmark
+    /// that is noisier than the suite must not be judged as if it were not.
+    pub fn moderate(&self, spread: Spread) -> f64 {
+        let own = spread.degrees_of_freedom();
+        let moderated = (self.degrees_of_freedom * self.variance + own * spread.variance)
+            / (self.degrees_of_freedom + own);
+        moderated.max(spread.variance)
+    }
+}

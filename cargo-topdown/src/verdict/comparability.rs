@@ -1,0 +1,117 @@
+//! Whether two runs can be compared at all.
+//!
+//! Numbers of another CPU, source or formula are refused and never normalised: slots of different
+//! pipelines are different things. What can move a result without making it another thing (host,
+//! kernel, microcode) is a warning.
+
+use criterion_topdown::provenance::Provenance;
+use criterion_topdown::run_file::Run;
+
+use super::comparison::{Difference, Warning};
+
+/// Fields of the whole run that forbid a comparison.
+pub fn forbidding(baseline: &Run, candidate: &Run, across_builds: bool) -> Vec<Difference> {
+    let (a, b) = (&baseline.machine, &candidate.machine);
+    let mut fields = Fields::default();
+    fields.text("architecture", &a.architecture, &b.architecture);
+    fields.text("CPU vendor", &a.vendor, &b.vendor);
+    fields.number("CPU family", a.family, b.family);
+    fields.number("CPU model", a.model, b.model);
+    fields.number("CPU stepping", a.stepping, b.stepping);
+    fields.option("hypervisor", &a.hypervisor, &b.hypervisor);
+    fields.option("SMT", &a.smt_active.map(on_off), &b.smt_active.map(on_off));
+    let (a, b) = (&baseline.build, &candidate.build);
+    fields.text("target", &a.target, &b.target);
+    fields.text("profile", &a.profile, &b.profile);
+    if !across_builds {
+        fields.build(baseline, candidate);
+    }
+    fields.0
+}
+
+/// Fields of the whole run that are worth a warning.
+pub fn worrying(baseline: &Run, candidate: &Run, across_builds: bool) -> Vec<Warning> {
+    let (a, b) = (&baseline.machine, &candidate.machine);
+    let mut fields = Fields::default();
+    fields.option("host", &a.host, &b.host);
+    fields.number("CPUs online", a.cpus, b.cpus);
+    fields.option("kernel", &a.kernel, &b.kernel);
+    fields.option("microcode", &a.microcode, &b.microcode);
+    fields.option("frequency governor", &a.governor, &b.governor);
+    if across_builds {
+        fields.build(baseline, candidate);
+    }
+    let (a, b) = (&baseline.launch_settings, &candidate.launch_settings);
+    fields.number("samples per launch", a.sample_size, b.sample_size);
+    fields.number("warm-up in ms", a.warm_up_ms, b.warm_up_ms);
+    fields.number("measurement in ms", a.measurement_ms, b.measurement_ms);
+    let mut warnings: Vec<_> = fields.0.into_iter().map(Warning::Differs).collect();
+    if baseline.build.git_dirty == Some(true) {
+        warnings.push(Warning::UncommittedBaseline);
+    }
+    warnings
+}
+
+/// Fields of one benchmark that forbid its comparison.
+pub fn of_benchmark(baseline: &Provenance, candidate: &Provenance) -> Vec<Difference> {
+    let mut fields = Fields::default();
+    fields.text("source", baseline.source.name(), candidate.source.name());
+    fields.text("formula", &baseline.formula, &candidate.formula);
+    fields.option("core type", &baseline.core_type, &candidate.core_type);
+    fields.option(
+        "slots per cycle",
+        &baseline.slots_per_cycle,
+        &candidate.slots_per_cycle,
+    );
+    fields.0
+}
+
+#[derive(Default)]
+struct Fields(Vec<Difference>);
+
+impl Fields {
+    /// What was built by what. Different compilers make different programs of one source, so a
+    /// difference says nothing about the source; but a user may want to know just that.
+    fn build(&mut self, baseline: &Run, candidate: &Run) {
+        let (a, b) = (&baseline.build, &candidate.build);
+        self.text("rustc", &a.rustc, &b.rustc);
+        self.text("RUSTFLAGS", &a.rustflags, &b.rustflags);
+    }
+
+    fn text(&mut self, field: &str, baseline: &str, candidate: &str) {
+        let shown = |text: &str| match text {
+            "" => "none".to_owned(),
+            text => format!("`{text}`"),
+        };
+        if baseline != candidate {
+            self.0.push(Difference {
+                field: field.to_owned(),
+                baseline: shown(baseline),
+                candidate: shown(candidate),
+            });
+        }
+    }
+
+    fn number(&mut self, field: &str, baseline: impl ToString, candidate: impl ToString) {
+        self.text(field, &baseline.to_string(), &candidate.to_string());
+    }
+
+    fn option(
+        &mut self,
+        field: &str,
+        baseline: &Option<impl ToString>,
+        candidate: &Option<impl ToString>,
+    ) {
+        self.text(
+            field,
+            &baseline.as_ref().map_or(String::new(), ToString::to_string),
+            &candidate
+                .as_ref()
+                .map_or(String::new(), ToString::to_string),
+        );
+    }
+}
+
+fn on_off(active: bool) -> &'static str {
+    if active { "on" } else { "off" }
+}

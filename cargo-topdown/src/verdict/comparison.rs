@@ -1,0 +1,455 @@
+//! A finished comparison: everything that reports print. They compute nothing of their own.
+//!
+//! The JSON of `cargo topdown compare --json` is this type, field by field. Fractions are 0 to 1;
+//! differences are fractions of the baseline's total slots per iteration (wall-clock time: of the
+//! baseline's wall-clock time), so that those of the categories add up to that of the slots.
+
+use std::fmt;
+
+use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::run_file::BenchmarkId;
+use serde::Serialize;
+
+use super::Metric;
+
+/// The version of the JSON form.
+pub const COMPARISON_SCHEMA_VERSION: u32 = 1;
+
+/// The judgement on a candidate run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Comparison {
+    /// [`COMPARISON_SCHEMA_VERSION`].
+    pub schema_version: u32,
+    /// What it comes to.
+    pub outcome: Outcome,
+    /// The exit code that the outcome and the policy lead to.
+    pub exit_code: u8,
+    /// How many benchmarks have which verdict.
+    pub counts: Counts,
+    /// The run that the candidate was compared with.
+    pub baseline: RunSummary,
+    /// The run that was judged.
+    pub candidate: RunSummary,
+    /// Why the two runs cannot be compared at all; empty if they can.
+    pub differences: Vec<Difference>,
+    /// What a reader should know before believing any of this.
+    pub warnings: Vec<Warning>,
+    /// What holds for the suite as a whole.
+    pub suite: Suite,
+    /// One verdict for every benchmark that both runs have, in the order of their ids.
+    pub benchmarks: Vec<BenchmarkVerdict>,
+    /// Benchmarks that only the candidate has.
+    pub new: Vec<BenchmarkId>,
+    /// Benchmarks that only the baseline has.
+    pub removed: Vec<BenchmarkId>,
+}
+
+/// What a comparison comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Nothing regressed.
+    Passed,
+    /// A benchmark regressed, or has another verdict that the policy counts as a failure.
+    Failed,
+    /// There was nothing to compare, or something that could not be compared.
+    NotComparable,
+    /// Nothing regressed, a benchmark is inconclusive, and the policy counts that as a failure.
+    Inconclusive,
+}
+
+/// How many benchmarks have which verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// [`Class::Regressed`].
+    pub regressed: usize,
+    /// [`Class::Improved`].
+    pub improved: usize,
+    /// [`Class::Shifted`].
+    pub shifted: usize,
+    /// [`Class::Unchanged`].
+    pub unchanged: usize,
+    /// [`Class::Inconclusive`].
+    pub inconclusive: usize,
+    /// [`Class::NotComparable`].
+    pub not_comparable: usize,
+    /// In the candidate only.
+    pub new: usize,
+    /// In the baseline only.
+    pub removed: usize,
+}
+
+/// Which run, in short.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RunSummary {
+    /// The name or path by which the user asked for it.
+    pub label: String,
+    /// The run's id.
+    pub id: String,
+    /// When it began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// The machine's name for people.
+    pub machine: String,
+    /// The commit that was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub git_commit: Option<String>,
+    /// Whether the work tree differed from that commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub git_dirty: Option<bool>,
+    /// Launches that were asked for.
+    pub launches: u32,
+}
+
+/// A field that must be equal and is not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Difference {
+    /// The field.
+    pub field: String,
+    /// What the baseline holds.
+    pub baseline: String,
+    /// What the candidate holds.
+    pub candidate: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: {} in the baseline, {} in the candidate",
+            self.field, self.baseline, self.candidate
+        )
+    }
+}
+
+/// What holds for the suite as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Suite {
+    /// The probability that an unchanged suite fails.
+    pub alpha: f64,
+    /// Gated metrics times benchmarks.
+    pub tests: usize,
+    /// What a p-value must be below: `alpha` over the looks and the tests.
+    pub alpha_per_test: f64,
+    /// By how much the machine as a whole ran slower or faster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine_shift: Option<MachineShift>,
+    /// The median difference of slots, if half of the suite or more moved the same way by 1 % or
+    /// more: a change of the compiler, its flags, a common dependency or the machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub global_slots_difference: Option<f64>,
+    /// The noise of each metric that was compared.
+    pub noise: Vec<MetricNoise>,
+}
+
+/// A change of the wall-clock time of the whole suite, which says nothing about a benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MachineShift {
+    /// Candidate over baseline, less 1.
+    pub difference: f64,
+    /// What it is the median of.
+    pub basis: ShiftBasis,
+    /// Over how many benchmarks.
+    pub benchmarks: usize,
+    /// Whether it was taken out of the candidate's times before they were tested.
+    pub removed: bool,
+}
+
+/// How a machine shift was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ShiftBasis {
+    /// Time per slot: what the benchmarks execute has no part in it.
+    TimePerSlot,
+    /// Time alone: a change of all benchmarks at once cannot be told from one of the machine.
+    Time,
+}
+
+/// How noisy a metric was; see `docs/gate.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct MetricNoise {
+    /// The metric.
+    pub metric: Metric,
+    /// Benchmarks that it was learned from.
+    pub benchmarks: usize,
+    /// The typical standard deviation between launches, a fraction of the total.
+    pub prior_deviation: f64,
+    /// How many launches' worth that knowledge is.
+    pub prior_degrees_of_freedom: f64,
+    /// Whether it was learned from the suite; else it was assumed, since the suite is small.
+    pub prior_fitted: bool,
+    /// λ: by how much the suite differs between the runs more than its launches predict.
+    pub inflation: f64,
+}
+
+/// A verdict's class, from the worst to the least certain.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// Slower for certain, and by enough to matter.
+    Regressed,
+    /// The two sides cannot be compared.
+    NotComparable,
+    /// A category grew and the total did not.
+    Shifted,
+    /// Not enough launches, or too noisy, to say anything else.
+    Inconclusive,
+    /// Faster for certain, and by enough to matter.
+    Improved,
+    /// Any difference is below the margin for certain.
+    Unchanged,
+}
+
+impl Class {
+    /// The words that reports use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::Regressed => "regressed",
+            Class::NotComparable => "not comparable",
+            Class::Shifted => "shifted",
+            Class::Inconclusive => "inconclusive",
+            Class::Improved => "improved",
+            Class::Unchanged => "unchanged",
+        }
+    }
+}
+
+/// The judgement on one benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct BenchmarkVerdict {
+    /// Which benchmark.
+    pub id: BenchmarkId,
+    /// Where its numbers come from (the candidate's, if the two differ).
+    pub source: SourceKind,
+    /// The verdict.
+    pub class: Class,
+    /// The baseline's launches.
+    pub baseline_launches: LaunchCount,
+    /// The candidate's launches.
+    pub candidate_launches: LaunchCount,
+    /// One entry per metric that both sides have; empty if not comparable.
+    pub effects: Vec<Effect>,
+    /// The split of the slots, for reading only: shares are never tested.
+    pub shares: Vec<Share>,
+    /// Why, if something changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
+    /// What would decide, if nothing is decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<Undecided>,
+    /// Why its categories were not tested, if they were not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coarse: Option<Coarse>,
+    /// Why it is not comparable.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<Difference>,
+}
+
+impl BenchmarkVerdict {
+    /// The effect on one metric.
+    pub fn effect(&self, metric: Metric) -> Option<&Effect> {
+        self.effects.iter().find(|effect| effect.metric == metric)
+    }
+
+    /// The effect on the metric that says whether it got slower: slots, or time without slots.
+    pub fn main_effect(&self) -> Option<&Effect> {
+        self.effect(Metric::Slots)
+            .or_else(|| self.effect(Metric::Wall))
+    }
+}
+
+/// How many launches a verdict rests on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LaunchCount {
+    /// Launches with a value.
+    pub used: u32,
+    /// Launches that were asked for and gave none.
+    pub dropped: u32,
+    /// Samples that were dropped in the launches that gave a value.
+    pub samples_dropped: u64,
+}
+
+/// The difference in one metric.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Effect {
+    /// The metric.
+    pub metric: Metric,
+    /// Whether it could fail the benchmark.
+    pub gated: bool,
+    /// The mean over launches, per iteration: slots, or nanoseconds.
+    pub baseline: f64,
+    /// The same of the candidate. Wall-clock time without the machine shift, if one was removed.
+    pub candidate: f64,
+    /// Candidate less baseline as a fraction of the baseline's total.
+    pub difference: f64,
+    /// Where the true difference lies.
+    pub interval: Interval,
+    /// The p-value against "the true difference is at most the sure margin".
+    pub p: f64,
+    /// Whether it got worse: the measured difference reaches the point margin and `p` is below the
+    /// level per test.
+    pub hit: bool,
+    /// No difference of this metric is closer to the truth than this, however many launches: the
+    /// resolution of 8-bit ratios. Included in `interval` and `p`.
+    pub resolution: f64,
+    /// The standard error of the difference.
+    pub standard_error: f64,
+    /// The degrees of freedom of the standard error.
+    pub degrees_of_freedom: f64,
+    /// The baseline's standard deviation between launches, after borrowing from the suite.
+    pub baseline_launch_deviation: f64,
+    /// The same of the candidate.
+    pub candidate_launch_deviation: f64,
+}
+
+/// A confidence interval of a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Interval {
+    /// Its lower end.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+    /// Whether it holds for all tests of the suite at once (as for a hit), or for this one alone.
+    pub simultaneous: bool,
+    /// With which confidence; of a simultaneous interval, that of its lower end over the suite.
+    pub confidence: f64,
+}
+
+/// The share of a category in the slots.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Share {
+    /// The category.
+    pub category: Metric,
+    /// Fraction of the baseline's slots.
+    pub baseline_fraction: f64,
+    /// Fraction of the candidate's slots.
+    pub candidate_fraction: f64,
+}
+
+/// Why a benchmark changed: the parts of its difference.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Cause {
+    /// The metric that is explained.
+    pub metric: Metric,
+    /// Its difference.
+    pub difference: f64,
+    /// What may be said.
+    pub kind: CauseKind,
+    /// The categories from the largest part of the difference to the smallest; they add up to it.
+    pub parts: Vec<CausePart>,
+}
+
+/// What the parts of a difference allow to say.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "is")]
+pub enum CauseKind {
+    /// One category is at least half of the difference, and surely took part in it.
+    Category {
+        /// Which.
+        category: Metric,
+    },
+    /// No category is.
+    Spread,
+    /// Slots moved between categories at about the same total.
+    Moved,
+    /// The slots are what they were and each took longer: clock, steal, kernel or blocking, not
+    /// the pipeline.
+    TimePerSlot {
+        /// Candidate over baseline, less 1.
+        difference: f64,
+    },
+    /// There are no categories to explain it with.
+    Unknown,
+}
+
+/// A category's part of a difference.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct CausePart {
+    /// The category.
+    pub category: Metric,
+    /// Its difference.
+    pub difference: f64,
+    /// Its own parts, where level 2 was measured; they add up to it.
+    pub details: Vec<CauseDetail>,
+}
+
+/// A level-2 category's part of a difference. Coarser than level 1, and never tested.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct CauseDetail {
+    /// The level-2 category.
+    pub name: &'static str,
+    /// Its difference.
+    pub difference: f64,
+}
+
+/// Why nothing was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Undecided {
+    /// The reason.
+    pub reason: UndecidedReason,
+    /// Launches per side that would probably decide; `None` if more than 50.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub launches_needed: Option<u32>,
+    /// The standard deviation between launches, a fraction of the total.
+    pub launch_deviation: f64,
+}
+
+/// Why nothing was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum UndecidedReason {
+    /// One launch says nothing about how much launches differ.
+    OneLaunch,
+    /// The launches differ too much for their number.
+    Noise,
+    /// All benchmarks took longer, and without slots nobody can tell the machine from a change.
+    MachineOrGlobalChange,
+}
+
+/// Categories that are too coarse to be tested.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Coarse {
+    /// The baseline's mean resolution as a fraction of its slots.
+    pub baseline_resolution: f64,
+    /// The candidate's.
+    pub candidate_resolution: f64,
+    /// The largest that is tested.
+    pub limit: f64,
+}
+
+/// What a reader should know before believing a comparison.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case", tag = "warning")]
+pub enum Warning {
+    /// A field that should be equal but need not be.
+    Differs(Difference),
+    /// The baseline was taken of uncommitted code.
+    UncommittedBaseline,
+    /// Fewer launches than allow any failure or make a good one likely.
+    FewLaunches {
+        /// The least launches of any benchmark and side.
+        launches: u32,
+    },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Warning::Differs(difference) => {
+                write!(f, "{difference}; a difference may be its doing")
+            }
+            Warning::UncommittedBaseline => f.write_str(
+                "the baseline was taken with uncommitted changes in the work tree; \
+                 take it again from a commit",
+            ),
+            Warning::FewLaunches { launches: 1 } => f.write_str(
+                "a single launch can never fail: it says nothing about how much launches differ; \
+                 run at least 5",
+            ),
+            Warning::FewLaunches { launches } => write!(
+                f,
+                "only {launches} launches on a side, so only large differences can be found; \
+                 run at least 5, better 10"
+            ),
+        }
+    }
+}

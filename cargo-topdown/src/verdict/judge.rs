@@ -1,0 +1,306 @@
+//! The verdict on one benchmark.
+
+use criterion_topdown::run_file::{Benchmark, Run};
+
+use super::cause;
+use super::comparison::{
+    BenchmarkVerdict, Class, Difference, Effect, Interval, LaunchCount, Share, Undecided,
+    UndecidedReason,
+};
+use super::metric::Metric;
+use super::suite::{Measured, SuiteTest};
+use crate::policy::Policy;
+use crate::statistics::noise::Estimate;
+use crate::statistics::student::{Quantiles, upper_quantile};
+
+/// The error of a one-sided statement about one benchmark alone.
+pub const ONE_SIDED_ERROR: f64 = 0.05;
+/// More launches than this are not worth running.
+const MOST_LAUNCHES: u32 = 50;
+/// The quantile of the normal distribution for a power of 80 %.
+const POWER_QUANTILE: f64 = 0.84;
+
+/// Judges benchmarks of one suite.
+pub struct Judge<'a> {
+    test: &'a SuiteTest,
+    policy: &'a Policy,
+    planned_launches: [u32; 2],
+    two_sided: Quantiles,
+    per_test: Quantiles,
+}
+
+/// A metric under test.
+pub struct Tested {
+    pub metric: Metric,
+    pub estimate: Estimate,
+    pub effect: Effect,
+}
+
+impl<'a> Judge<'a> {
+    pub fn new(test: &'a SuiteTest, policy: &'a Policy, baseline: &Run, candidate: &Run) -> Self {
+        Judge {
+            test,
+            policy,
+            planned_launches: [baseline, candidate].map(|run| run.launch_settings.launches),
+            two_sided: Quantiles::of_tail(ONE_SIDED_ERROR / 2.0),
+            per_test: Quantiles::of_tail(test.alpha_per_test),
+        }
+    }
+
+    /// The verdict on a benchmark whose sides are different things.
+    pub fn not_comparable(
+        &self,
+        baseline: &Benchmark,
+        candidate: &Benchmark,
+        differences: Vec<Difference>,
+    ) -> BenchmarkVerdict {
+        let mut verdict = self.empty(baseline, candidate);
+        verdict.differences = differences;
+        verdict
+    }
+
+    /// The verdict on a benchmark that can be compared.
+    pub fn verdict(&self, measured: &Measured<'_>) -> BenchmarkVerdict {
+        let least_launches = measured
+            .baseline
+            .launches
+            .len()
+            .min(measured.candidate.launches.len());
+        let main = measured.main_metric();
+        let mut tested: Vec<Tested> = Metric::ALL
+            .into_iter()
+            .filter_map(|metric| self.tested(measured, metric, least_launches))
+            .collect();
+        let mut verdict = self.empty(measured.baseline, measured.candidate);
+        verdict.coarse = measured.coarse;
+        verdict.shares = shares(&tested);
+        let Some(total) = tested.iter().find(|t| t.metric == main) else {
+            return verdict;
+        };
+        verdict.class = self.class(measured, &tested, total, least_launches);
+        if verdict.class == Class::Inconclusive {
+            verdict.undecided = Some(self.undecided(measured, total, least_launches));
+        }
+        if verdict.class == Class::Improved {
+            let estimate = total.estimate;
+            let interval = self.simultaneous_interval(&estimate, 0.0);
+            if let Some(total) = tested.iter_mut().find(|t| t.metric == main) {
+                total.effect.interval = interval;
+            }
+        }
+        verdict.cause = cause::of(verdict.class, measured, &tested);
+        verdict.effects = tested.into_iter().map(|t| t.effect).collect();
+        verdict
+    }
+
+    fn empty(&self, baseline: &Benchmark, candidate: &Benchmark) -> BenchmarkVerdict {
+        BenchmarkVerdict {
+            id: baseline.id.clone(),
+            source: candidate.provenance.source,
+            class: Class::NotComparable,
+            baseline_launches: launch_count(baseline, self.planned_launches[0]),
+            candidate_launches: launch_count(candidate, self.planned_launches[1]),
+            effects: Vec::new(),
+            shares: Vec::new(),
+            cause: None,
+            undecided: None,
+            coarse: None,
+            differences: Vec::new(),
+        }
+    }
+
+    fn tested(
+        &self,
+        measured: &Measured<'_>,
+        metric: Metric,
+        least_launches: usize,
+    ) -> Option<Tested> {
+        let contrast = self.test.contrast(measured, metric)?;
+        let estimate = self.test.noise(metric)?.estimate(&contrast);
+        let margins = self.policy.margins(metric);
+        let gated = self.test.is_gated(measured, metric);
+        let resolution = if metric.is_category() {
+            measured.resolution
+        } else {
+            0.0
+        };
+        let p = estimate.p_above(margins.sure + resolution);
+        let hit = gated
+            && least_launches > 1
+            && estimate.difference >= margins.point
+            && p < self.test.alpha_per_test;
+        let interval = if hit {
+            self.simultaneous_interval(&estimate, resolution)
+        } else {
+            let half = self.two_sided.at(estimate.degrees_of_freedom) * estimate.standard_error;
+            Interval {
+                low: estimate.difference - half - resolution,
+                high: estimate.difference + half + resolution,
+                simultaneous: false,
+                confidence: 1.0 - ONE_SIDED_ERROR,
+            }
+        };
+        Some(Tested {
+            metric,
+            estimate,
+            effect: Effect {
+                metric,
+                gated,
+                baseline: contrast.baseline_mean,
+                candidate: contrast.candidate_mean,
+                difference: estimate.difference,
+                interval,
+                p,
+                hit,
+                resolution,
+                standard_error: estimate.standard_error,
+                degrees_of_freedom: estimate.degrees_of_freedom,
+                baseline_launch_deviation: estimate.baseline_deviation,
+                candidate_launch_deviation: estimate.candidate_deviation,
+            },
+        })
+    }
+
+    /// The interval whose lower end is above the sure margin exactly if the test rejects.
+    fn simultaneous_interval(&self, estimate: &Estimate, resolution: f64) -> Interval {
+        let t = upper_quantile(self.test.alpha_per_test, estimate.degrees_of_freedom);
+        let half = t * estimate.standard_error + resolution;
+        Interval {
+            low: estimate.difference - half,
+            high: estimate.difference + half,
+            simultaneous: true,
+            confidence: 1.0 - self.policy.alpha,
+        }
+    }
+
+    fn class(
+        &self,
+        measured: &Measured<'_>,
+        tested: &[Tested],
+        total: &Tested,
+        least_launches: usize,
+    ) -> Class {
+        let margins = self.policy.margins(total.metric);
+        let slower = total.estimate.difference >= margins.sure
+            && total.estimate.p_above(0.0) < ONE_SIDED_ERROR;
+        let category_hit = tested
+            .iter()
+            .any(|t| t.effect.hit && t.metric.is_category());
+        let whole_hit = tested
+            .iter()
+            .any(|t| t.effect.hit && !t.metric.is_category());
+        let improved = least_launches > 1
+            && total.estimate.difference <= -margins.point
+            && total.estimate.p_below(-margins.sure) < self.test.alpha_per_test;
+        let unchanged = total.estimate.p_above(-margins.point) < ONE_SIDED_ERROR
+            && total.estimate.p_below(margins.point) < ONE_SIDED_ERROR;
+        if whole_hit || category_hit && slower {
+            Class::Regressed
+        } else if (improved || unchanged) && self.suite_wide_slowdown(measured) {
+            Class::Inconclusive
+        } else if improved {
+            Class::Improved
+        } else if category_hit {
+            Class::Shifted
+        } else if unchanged {
+            Class::Unchanged
+        } else {
+            Class::Inconclusive
+        }
+    }
+
+    /// Whether this benchmark took longer only as all of them did, with nothing but time to tell.
+    fn suite_wide_slowdown(&self, measured: &Measured<'_>) -> bool {
+        !measured.has_slots()
+            && self.test.shift_of(measured).is_some()
+            && measured
+                .raw(Metric::Wall)
+                .is_some_and(|wall| wall.difference >= self.policy.margins(Metric::Wall).point)
+    }
+
+    fn undecided(
+        &self,
+        measured: &Measured<'_>,
+        total: &Tested,
+        least_launches: usize,
+    ) -> Undecided {
+        let reason = if self.suite_wide_slowdown(measured) {
+            UndecidedReason::MachineOrGlobalChange
+        } else if least_launches == 1 {
+            UndecidedReason::OneLaunch
+        } else {
+            UndecidedReason::Noise
+        };
+        let deviation = self.launch_deviation(measured, total.metric);
+        Undecided {
+            reason,
+            launches_needed: match reason {
+                // More launches say more about this machine, not about the other one.
+                UndecidedReason::MachineOrGlobalChange => None,
+                _ => self.launches_needed(total, deviation, least_launches),
+            },
+            launch_deviation: deviation,
+        }
+    }
+
+    /// The typical standard deviation between launches, with inflation and without the floor for
+    /// few launches.
+    fn launch_deviation(&self, measured: &Measured<'_>, metric: Metric) -> f64 {
+        let (Some(noise), Some(contrast)) = (
+            self.test.noise(metric),
+            self.test.contrast(measured, metric),
+        ) else {
+            return 0.0;
+        };
+        let variances = [contrast.baseline, contrast.candidate].map(|s| noise.prior.moderate(s));
+        noise.inflation * ((variances[0] + variances[1]) / 2.0).sqrt()
+    }
+
+    /// The least R with R ≥ 2·((t + 0.84)·s / (max(D, point) − sure))², where t is that of R
+    /// launches a side: the t of the launches at hand would tell who ran two that nothing helps.
+    fn launches_needed(
+        &self,
+        total: &Tested,
+        deviation: f64,
+        least_launches: usize,
+    ) -> Option<u32> {
+        let margins = self.policy.margins(total.metric);
+        let distance = total.estimate.difference.max(margins.point) - margins.sure;
+        let prior = self.test.noise(total.metric)?.prior.degrees_of_freedom;
+        let more = u32::try_from(least_launches).ok()? + 1;
+        (more.max(5)..=MOST_LAUNCHES).find(|&launches| {
+            let degrees_of_freedom = 2.0 * (prior + f64::from(launches) - 1.0);
+            let t = self.per_test.at(degrees_of_freedom);
+            let needed = 2.0 * ((t + POWER_QUANTILE) * deviation / distance).powi(2);
+            f64::from(launches) >= needed
+        })
+    }
+}
+
+fn launch_count(benchmark: &Benchmark, planned: u32) -> LaunchCount {
+    let used = u32::try_from(benchmark.launches.len()).unwrap_or(u32::MAX);
+    LaunchCount {
+        used,
+        dropped: planned.saturating_sub(used),
+        samples_dropped: benchmark
+            .launches
+            .iter()
+            .map(|launch| u64::from(launch.samples_dropped))
+            .sum(),
+    }
+}
+
+fn shares(tested: &[Tested]) -> Vec<Share> {
+    let Some(slots) = tested.iter().find(|t| t.metric == Metric::Slots) else {
+        return Vec::new();
+    };
+    tested
+        .iter()
+        .filter(|t| t.metric.is_category())
+        .map(|t| Share {
+            category: t.metric,
+            baseline_fraction: t.effect.baseline / slots.effect.baseline,
+            candidate_fraction: t.effect.candidate / slots.effect.candidate,
+        })
+        .collect()
+}

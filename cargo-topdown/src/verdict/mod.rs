@@ -1,0 +1,193 @@
+//! The gate: what is a regression, and what is not.
+//!
+//! The only place where "regressed" is decided. The procedure is that of `docs/gate.md`; the
+//! arithmetic is in [`statistics`](crate::statistics), and what is found goes into a
+//! [`Comparison`], which reports print without computing anything.
+
+mod cause;
+mod comparability;
+mod comparison;
+mod judge;
+mod metric;
+#[cfg(test)]
+pub mod scenario;
+mod suite;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+
+pub use comparison::*;
+use criterion_topdown::run_file::{BenchmarkId, Run};
+pub use metric::Metric;
+
+use crate::error::Exit;
+use crate::policy::Policy;
+use judge::Judge;
+use suite::{Measured, SuiteTest};
+
+/// A run and the name or path by which the user asked for it.
+#[derive(Clone, Copy, Debug)]
+pub struct LabelledRun<'a> {
+    /// The name or path.
+    pub label: &'a str,
+    /// The run.
+    pub run: &'a Run,
+}
+
+/// Judges `candidate` by `baseline`. Does not depend on the order of benchmarks in either.
+pub fn compare(
+    baseline: LabelledRun<'_>,
+    candidate: LabelledRun<'_>,
+    policy: &Policy,
+) -> Comparison {
+    let (base, new) = (baseline.run, candidate.run);
+    let differences = comparability::forbidding(base, new, policy.compare_across_builds);
+    let pairs = Pairs::of(base, new);
+    let measured: Vec<Result<Measured<'_>, Vec<Difference>>> = pairs
+        .both
+        .iter()
+        .map(|(a, b)| {
+            if differences.is_empty() {
+                Measured::of(a, b)
+            } else {
+                Err(differences.clone())
+            }
+        })
+        .collect();
+    let test = SuiteTest::of(measured.iter().flatten(), policy);
+    let judge = Judge::new(&test, policy, base, new);
+    let benchmarks: Vec<BenchmarkVerdict> = pairs
+        .both
+        .iter()
+        .zip(&measured)
+        .map(|((a, b), measured)| match measured {
+            Ok(measured) => judge.verdict(measured),
+            Err(differences) => judge.not_comparable(a, b, differences.clone()),
+        })
+        .collect();
+    let mut warnings = comparability::worrying(base, new, policy.compare_across_builds);
+    warnings.extend(few_launches(&benchmarks));
+    let counts = count(&benchmarks, &pairs);
+    let outcome = outcome(&differences, &counts, policy);
+    Comparison {
+        schema_version: COMPARISON_SCHEMA_VERSION,
+        outcome,
+        exit_code: exit_of(outcome) as u8,
+        counts,
+        baseline: summary(baseline),
+        candidate: summary(candidate),
+        differences,
+        warnings,
+        suite: test.findings(),
+        benchmarks,
+        new: pairs.new,
+        removed: pairs.removed,
+    }
+}
+
+/// The exit code of an outcome.
+pub fn exit_of(outcome: Outcome) -> Exit {
+    match outcome {
+        Outcome::Passed => Exit::Success,
+        Outcome::Failed => Exit::Regressed,
+        Outcome::NotComparable => Exit::NoComparison,
+        Outcome::Inconclusive => Exit::Inconclusive,
+    }
+}
+
+/// The benchmarks of two runs, each list in the order of ids: sums over benchmarks run in this
+/// order, so that the order in the files cannot change the last bit of a result.
+struct Pairs<'a> {
+    both: Vec<(
+        &'a criterion_topdown::run_file::Benchmark,
+        &'a criterion_topdown::run_file::Benchmark,
+    )>,
+    new: Vec<BenchmarkId>,
+    removed: Vec<BenchmarkId>,
+}
+
+impl<'a> Pairs<'a> {
+    fn of(baseline: &'a Run, candidate: &'a Run) -> Pairs<'a> {
+        let mut new: HashMap<&BenchmarkId, _> =
+            candidate.benchmarks.iter().map(|b| (&b.id, b)).collect();
+        let mut both = Vec::new();
+        let mut removed = Vec::new();
+        for benchmark in &baseline.benchmarks {
+            match new.remove(&benchmark.id) {
+                Some(other) => both.push((benchmark, other)),
+                None => removed.push(benchmark.id.clone()),
+            }
+        }
+        let mut new: Vec<BenchmarkId> = new.into_keys().cloned().collect();
+        both.sort_by(|a, b| a.0.id.cmp(&b.0.id));
+        new.sort();
+        removed.sort();
+        Pairs { both, new, removed }
+    }
+}
+
+fn few_launches(benchmarks: &[BenchmarkVerdict]) -> Option<Warning> {
+    const FEW: u32 = 5;
+    let launches = benchmarks
+        .iter()
+        .filter(|b| b.class != Class::NotComparable)
+        .map(|b| b.baseline_launches.used.min(b.candidate_launches.used))
+        .min()?;
+    (launches < FEW).then_some(Warning::FewLaunches { launches })
+}
+
+fn count(benchmarks: &[BenchmarkVerdict], pairs: &Pairs<'_>) -> Counts {
+    let mut counts = Counts {
+        new: pairs.new.len(),
+        removed: pairs.removed.len(),
+        ..Counts::default()
+    };
+    for benchmark in benchmarks {
+        *match benchmark.class {
+            Class::Regressed => &mut counts.regressed,
+            Class::NotComparable => &mut counts.not_comparable,
+            Class::Shifted => &mut counts.shifted,
+            Class::Inconclusive => &mut counts.inconclusive,
+            Class::Improved => &mut counts.improved,
+            Class::Unchanged => &mut counts.unchanged,
+        } += 1;
+    }
+    counts
+}
+
+/// A certain regression outweighs what could not be compared, which outweighs what could not be
+/// decided: no data is never a pass.
+fn outcome(differences: &[Difference], counts: &Counts, policy: &Policy) -> Outcome {
+    let compared = counts.regressed
+        + counts.improved
+        + counts.shifted
+        + counts.unchanged
+        + counts.inconclusive;
+    if !differences.is_empty() {
+        Outcome::NotComparable
+    } else if counts.regressed > 0
+        || policy.fail_on.shifted && counts.shifted > 0
+        || policy.fail_on.removed && counts.removed > 0
+    {
+        Outcome::Failed
+    } else if compared == 0 || counts.not_comparable > 0 {
+        Outcome::NotComparable
+    } else if policy.fail_on.inconclusive && counts.inconclusive > 0 {
+        Outcome::Inconclusive
+    } else {
+        Outcome::Passed
+    }
+}
+
+fn summary(side: LabelledRun<'_>) -> RunSummary {
+    RunSummary {
+        label: side.label.to_owned(),
+        id: side.run.id.clone(),
+        started_at: side.run.started_at.clone(),
+        machine: side.run.machine.to_string(),
+        git_commit: side.run.build.git_commit.clone(),
+        git_dirty: side.run.build.git_dirty,
+        launches: side.run.launch_settings.launches,
+    }
+}

@@ -1,0 +1,177 @@
+//! Runs for tests: benchmarks with known means and a known spread between launches.
+
+use criterion_topdown::machine::Machine;
+use criterion_topdown::provenance::{Provenance, SourceKind};
+use criterion_topdown::run_file::{
+    Benchmark, BenchmarkId, Build, LaunchSettings, LaunchValue, Run,
+};
+use criterion_topdown::sample::{Level1, Level2};
+
+/// Mean slots per iteration of the four categories in every scenario.
+pub const SPLIT: [f64; 4] = [400.0, 100.0, 150.0, 350.0];
+
+/// What one benchmark of a run is.
+#[derive(Clone, Copy)]
+pub struct Planted {
+    /// Added to each category's slots, as fractions of all slots.
+    pub categories: [f64; 4],
+    /// Factor on the time per slot.
+    pub time_per_slot: f64,
+    /// Standard deviation between launches, a fraction of the slots.
+    pub deviation: f64,
+    /// Launches.
+    pub launches: u32,
+    /// Chooses the noise.
+    pub seed: u64,
+}
+
+impl Default for Planted {
+    fn default() -> Planted {
+        Planted {
+            categories: [0.0; 4],
+            time_per_slot: 1.0,
+            deviation: 0.004,
+            launches: 10,
+            seed: 1,
+        }
+    }
+}
+
+/// A benchmark of the hardware source, with level 2.
+pub fn benchmark(name: &str, planted: Planted) -> Benchmark {
+    let total: f64 = SPLIT.iter().sum();
+    let mut noise = Noise(planted.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ hash(name));
+    let launches = (0..planted.launches)
+        .map(|launch| {
+            let [ret, bad, fe, be]: [f64; 4] = std::array::from_fn(|c| {
+                // Retiring is nearly free of noise on real machines.
+                let weight = [0.1, 0.5, 0.5, 1.0][c];
+                SPLIT[c]
+                    + total * (planted.categories[c] + weight * planted.deviation * noise.next())
+            });
+            let slots = ret + bad + fe + be;
+            LaunchValue {
+                launch,
+                samples_used: 20,
+                samples_dropped: 0,
+                wall_ns: slots / 24.0
+                    * planted.time_per_slot
+                    * (1.0 + planted.deviation * noise.next()),
+                slots: Some(slots),
+                level1: Some(Level1 {
+                    retiring_slots: ret,
+                    bad_speculation_slots: bad,
+                    frontend_bound_slots: fe,
+                    backend_bound_slots: be,
+                    smt_contention_slots: None,
+                }),
+                level2: Some(Level2 {
+                    heavy_operations_slots: 0.1 * ret,
+                    branch_mispredict_slots: 0.9 * bad,
+                    fetch_latency_slots: 0.6 * fe,
+                    memory_bound_slots: 100.0 + 0.9 * (be - 350.0),
+                }),
+                instructions: Some(ret * 0.9),
+                cycles: Some(slots / 6.0),
+                resolution_fraction: 1.0 / 255.0,
+            }
+        })
+        .collect();
+    Benchmark {
+        id: id(name),
+        provenance: Provenance {
+            source: SourceKind::Hardware,
+            formula: "intel-perf-metrics/1".to_owned(),
+            core_type: None,
+            slots_per_cycle: Some(6),
+            reason: "a test".to_owned(),
+            empty_window: None,
+        },
+        throughput: None,
+        launches,
+    }
+}
+
+/// The same, measured by the clock alone.
+pub fn timed(name: &str, planted: Planted) -> Benchmark {
+    let mut benchmark = benchmark(name, planted);
+    benchmark.provenance.source = SourceKind::Time;
+    benchmark.provenance.formula = "time/1".to_owned();
+    benchmark.provenance.slots_per_cycle = None;
+    for launch in &mut benchmark.launches {
+        *launch = LaunchValue {
+            launch: launch.launch,
+            samples_used: launch.samples_used,
+            wall_ns: launch.wall_ns,
+            ..LaunchValue::default()
+        };
+    }
+    benchmark
+}
+
+/// `suite::bench::name`.
+pub fn id(name: &str) -> BenchmarkId {
+    BenchmarkId {
+        package: "suite".to_owned(),
+        target: "bench".to_owned(),
+        name: name.to_owned(),
+    }
+}
+
+/// A run of these benchmarks.
+pub fn run(benchmarks: Vec<Benchmark>) -> Run {
+    Run {
+        id: "20261120-1".to_owned(),
+        started_at: "2026-11-20T10:00:00Z".to_owned(),
+        tool_version: "0.1.0".to_owned(),
+        machine: Machine {
+            architecture: "x86_64".to_owned(),
+            vendor: "GenuineIntel".to_owned(),
+            family: 6,
+            model: 143,
+            stepping: 8,
+            name: "Intel(R) Xeon(R) Platinum 8481C".to_owned(),
+            smt_active: Some(true),
+            cpus: 8,
+            kernel: Some("6.12.1".to_owned()),
+            ..Machine::default()
+        },
+        build: Build {
+            rustc: "rustc 1.91.0".to_owned(),
+            profile: "bench".to_owned(),
+            target: "x86_64-unknown-linux-gnu".to_owned(),
+            git_commit: Some("8c5b1f0e2d4a69b7c3e1f5a8d2b4c6e8f0a1b3c5".to_owned()),
+            git_dirty: Some(false),
+            ..Build::default()
+        },
+        launch_settings: LaunchSettings {
+            launches: 10,
+            sample_size: 20,
+            warm_up_ms: 100,
+            measurement_ms: 400,
+        },
+        benchmarks,
+    }
+}
+
+/// Numbers that look normal: the sum of twelve of a linear congruential generator.
+struct Noise(u64);
+
+impl Noise {
+    fn next(&mut self) -> f64 {
+        let mut uniform = || {
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        (0..12).map(|_| uniform()).sum::<f64>() - 6.0
+    }
+}
+
+fn hash(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}

@@ -1,0 +1,337 @@
+//! The two runs as numbers, and what they say about the suite as a whole: how the machine moved,
+//! how noisy each metric is, how many tests there are.
+
+use criterion_topdown::run_file::{Benchmark, LaunchValue};
+
+use super::comparability;
+use super::comparison::{Coarse, Difference, MachineShift, MetricNoise, ShiftBasis, Suite};
+use super::metric::Metric;
+use crate::policy::Policy;
+use crate::statistics::contrast::{Contrast, Launches};
+use crate::statistics::noise::Noise;
+use crate::statistics::{mean, median};
+
+/// Categories with a coarser resolution are not tested: a reset policy that lets 8-bit ratios
+/// refer to far more slots than the sample has.
+const COARSEST_RESOLUTION: f64 = 0.02;
+/// Below this a machine shift is within what the launches of a quiet machine do.
+const LEAST_SHIFT: f64 = 0.01;
+/// Time per slot is compared over at least this many benchmarks with slots. With fewer, wall-clock
+/// time is shown beside the slots and does not gate.
+const LEAST_BENCHMARKS_WITH_SLOTS: usize = 20;
+/// Time alone is compared over at least this many benchmarks.
+const LEAST_BENCHMARKS_OF_TIME: usize = 10;
+/// The median of fewer benchmarks is no statement about a suite.
+const LEAST_BENCHMARKS_FOR_GLOBAL_CHANGE: usize = 10;
+/// Standard deviations between launches that are assumed where the suite is too small to tell.
+const ASSUMED_DEVIATION: f64 = 0.01;
+const ASSUMED_WALL_DEVIATION: f64 = 0.02;
+
+/// A benchmark that both runs have, as numbers.
+pub struct Measured<'a> {
+    pub baseline: &'a Benchmark,
+    pub candidate: &'a Benchmark,
+    /// In the order of [`Metric::ALL`]; wall-clock time as it was measured.
+    contrasts: [Option<Contrast>; Metric::ALL.len()],
+    /// How far any category's difference may be off, whatever the number of launches.
+    pub resolution: f64,
+    pub coarse: Option<Coarse>,
+}
+
+impl<'a> Measured<'a> {
+    /// The numbers, or why they cannot be compared.
+    pub fn of(
+        baseline: &'a Benchmark,
+        candidate: &'a Benchmark,
+    ) -> Result<Measured<'a>, Vec<Difference>> {
+        let differences = comparability::of_benchmark(&baseline.provenance, &candidate.provenance);
+        if !differences.is_empty() {
+            return Err(differences);
+        }
+        let differs = |field: &str, a: String, b: String| {
+            Err(vec![Difference {
+                field: field.to_owned(),
+                baseline: a,
+                candidate: b,
+            }])
+        };
+        if baseline.launches.is_empty() || candidate.launches.is_empty() {
+            let usable = |b: &Benchmark| format!("{} usable", b.launches.len());
+            return differs("launches", usable(baseline), usable(candidate));
+        }
+        let sets = [baseline, candidate].map(|b| metrics_of(&b.launches));
+        if sets[0] != sets[1] {
+            let [a, b] = sets.map(|set| set.map(Metric::name).join(", "));
+            return differs("metrics", a, b);
+        }
+        let contrasts = Metric::ALL.map(|metric| contrast(metric, baseline, candidate));
+        let measured = Measured {
+            baseline,
+            candidate,
+            contrasts,
+            resolution: 0.0,
+            coarse: None,
+        };
+        if measured.main().is_none() {
+            let total = |b: &Benchmark| {
+                let metric = main_metric(&b.launches);
+                let values: Vec<f64> = b.launches.iter().filter_map(|l| metric.of(l)).collect();
+                format!("{} per iteration", mean(&values))
+            };
+            return differs("total", total(baseline), total(candidate));
+        }
+        Ok(measured.with_resolution())
+    }
+
+    fn with_resolution(mut self) -> Measured<'a> {
+        let Some(slots) = self.raw(Metric::Slots) else {
+            return self;
+        };
+        let ratio = slots.candidate_mean / slots.baseline_mean;
+        let [a, b] = [self.baseline, self.candidate].map(|benchmark| {
+            let fractions: Vec<f64> = benchmark
+                .launches
+                .iter()
+                .map(|launch| launch.resolution_fraction)
+                .collect();
+            mean(&fractions)
+        });
+        self.resolution = 0.5 * (a + b * ratio);
+        self.coarse = (a.max(b) > COARSEST_RESOLUTION).then_some(Coarse {
+            baseline_resolution: a,
+            candidate_resolution: b,
+            limit: COARSEST_RESOLUTION,
+        });
+        self
+    }
+
+    /// The metric that says whether the benchmark got slower, and its contrast.
+    fn main(&self) -> Option<Contrast> {
+        self.raw(self.main_metric())
+    }
+
+    pub fn main_metric(&self) -> Metric {
+        main_metric(&self.baseline.launches)
+    }
+
+    pub fn has_slots(&self) -> bool {
+        self.main_metric() == Metric::Slots
+    }
+
+    /// The contrast as it was measured.
+    pub fn raw(&self, metric: Metric) -> Option<Contrast> {
+        self.contrasts[metric as usize]
+    }
+}
+
+fn main_metric(launches: &[LaunchValue]) -> Metric {
+    if launches.iter().all(|launch| launch.slots.is_some()) {
+        Metric::Slots
+    } else {
+        Metric::Wall
+    }
+}
+
+/// The metrics that every launch has.
+fn metrics_of(launches: &[LaunchValue]) -> Metrics {
+    Metrics(
+        Metric::ALL
+            .into_iter()
+            .filter(|metric| launches.iter().all(|launch| metric.of(launch).is_some()))
+            .collect(),
+    )
+}
+
+#[derive(PartialEq)]
+struct Metrics(Vec<Metric>);
+
+impl Metrics {
+    fn map(self, name: fn(Metric) -> &'static str) -> Vec<&'static str> {
+        self.0.into_iter().map(name).collect()
+    }
+}
+
+fn contrast(metric: Metric, baseline: &Benchmark, candidate: &Benchmark) -> Option<Contrast> {
+    let values = |benchmark: &Benchmark, metric: Metric| -> Option<Vec<f64>> {
+        benchmark.launches.iter().map(|l| metric.of(l)).collect()
+    };
+    let total = match metric {
+        Metric::Wall => Metric::Wall,
+        _ => Metric::Slots,
+    };
+    Contrast::of(Launches {
+        baseline: &values(baseline, metric)?,
+        baseline_total: &values(baseline, total)?,
+        candidate: &values(candidate, metric)?,
+    })
+}
+
+/// How the suite is tested.
+pub struct SuiteTest {
+    alpha: f64,
+    pub alpha_per_test: f64,
+    tests: usize,
+    shift: Option<MachineShift>,
+    global_slots_difference: Option<f64>,
+    wall_beside_slots_is_gated: bool,
+    gated: Vec<Metric>,
+    noise: [Option<(Noise, usize)>; Metric::ALL.len()],
+}
+
+impl SuiteTest {
+    /// `suite` in the order of ids.
+    pub fn of<'a>(
+        suite: impl Iterator<Item = &'a Measured<'a>> + Clone,
+        policy: &Policy,
+    ) -> SuiteTest {
+        let with_slots = suite.clone().filter(|m| m.has_slots()).count();
+        let mut test = SuiteTest {
+            alpha: policy.alpha,
+            alpha_per_test: policy.alpha,
+            tests: 0,
+            shift: machine_shift(suite.clone()),
+            global_slots_difference: global_slots_difference(suite.clone()),
+            wall_beside_slots_is_gated: with_slots >= LEAST_BENCHMARKS_WITH_SLOTS,
+            gated: policy.gated.clone(),
+            noise: [None; Metric::ALL.len()],
+        };
+        for metric in Metric::ALL {
+            let (gated, others): (Vec<_>, Vec<_>) = suite
+                .clone()
+                .filter_map(|m| Some((m, test.contrast(m, metric)?)))
+                .partition(|(m, _)| test.is_gated(m, metric));
+            test.tests += gated.len();
+            // What cannot fail must not decide how noisy that is which can.
+            let learned_from = if gated.is_empty() { others } else { gated };
+            let contrasts: Vec<Contrast> = learned_from.into_iter().map(|(_, c)| c).collect();
+            if contrasts.is_empty() {
+                continue;
+            }
+            let assumed = match metric {
+                Metric::Wall => ASSUMED_WALL_DEVIATION,
+                _ => ASSUMED_DEVIATION,
+            };
+            test.noise[metric as usize] = Some((Noise::of(&contrasts, assumed), contrasts.len()));
+        }
+        test.alpha_per_test = test.alpha / test.tests.max(1) as f64;
+        test
+    }
+
+    /// Whether `metric` can fail this benchmark.
+    pub fn is_gated(&self, measured: &Measured<'_>, metric: Metric) -> bool {
+        let wanted = |metric| self.gated.contains(&metric);
+        match metric {
+            // Where time is all there is, it stands for the slots.
+            Metric::Wall if !measured.has_slots() => wanted(Metric::Wall) || wanted(Metric::Slots),
+            Metric::Wall => wanted(Metric::Wall) && self.wall_beside_slots_is_gated,
+            Metric::Slots => wanted(Metric::Slots),
+            category => wanted(category) && measured.coarse.is_none(),
+        }
+    }
+
+    /// The contrast to be tested: wall-clock time without the machine shift.
+    pub fn contrast(&self, measured: &Measured<'_>, metric: Metric) -> Option<Contrast> {
+        if metric != Metric::Wall {
+            return measured.raw(metric);
+        }
+        let Some(shift) = self.shift_of(measured) else {
+            return measured.raw(metric);
+        };
+        let wall = |launches: &[LaunchValue]| -> Vec<f64> {
+            launches.iter().map(|launch| launch.wall_ns).collect()
+        };
+        let baseline = wall(&measured.baseline.launches);
+        let candidate: Vec<f64> = wall(&measured.candidate.launches)
+            .into_iter()
+            .map(|wall_ns| wall_ns / (1.0 + shift))
+            .collect();
+        Contrast::of(Launches {
+            baseline: &baseline,
+            baseline_total: &baseline,
+            candidate: &candidate,
+        })
+    }
+
+    /// The machine shift that is taken out of this benchmark's times.
+    pub fn shift_of(&self, measured: &Measured<'_>) -> Option<f64> {
+        let shift = self.shift.filter(|shift| shift.removed)?;
+        // Time per slot is the machine's and holds for every benchmark; a shift of time alone is
+        // that of the benchmarks that have nothing else.
+        (shift.basis == ShiftBasis::TimePerSlot || !measured.has_slots())
+            .then_some(shift.difference)
+    }
+
+    /// The noise of `metric`; `None` if no benchmark has it.
+    pub fn noise(&self, metric: Metric) -> Option<&Noise> {
+        self.noise[metric as usize].as_ref().map(|(noise, _)| noise)
+    }
+
+    /// For the report.
+    pub fn findings(&self) -> Suite {
+        Suite {
+            alpha: self.alpha,
+            tests: self.tests,
+            alpha_per_test: self.alpha_per_test,
+            machine_shift: self.shift,
+            global_slots_difference: self.global_slots_difference,
+            noise: Metric::ALL
+                .into_iter()
+                .filter_map(|metric| {
+                    let (noise, benchmarks) = self.noise[metric as usize]?;
+                    Some(MetricNoise {
+                        metric,
+                        benchmarks,
+                        prior_deviation: noise.prior.variance.sqrt(),
+                        prior_degrees_of_freedom: noise.prior.degrees_of_freedom,
+                        prior_fitted: noise.prior.fitted,
+                        inflation: noise.inflation,
+                    })
+                })
+                .collect(),
+        }
+    }
+}
+
+fn machine_shift<'a>(
+    suite: impl Iterator<Item = &'a Measured<'a>> + Clone,
+) -> Option<MachineShift> {
+    let growth = |measured: &Measured<'_>, metric| {
+        let contrast = measured.raw(metric)?;
+        let ratio: f64 = contrast.candidate_mean / contrast.baseline_mean;
+        Some(ratio.ln()).filter(|ln| ln.is_finite())
+    };
+    let per_slot: Vec<f64> = suite
+        .clone()
+        .filter_map(|m| Some(growth(m, Metric::Wall)? - growth(m, Metric::Slots)?))
+        .collect();
+    let (logarithms, basis) = if per_slot.len() >= LEAST_BENCHMARKS_WITH_SLOTS {
+        (per_slot, ShiftBasis::TimePerSlot)
+    } else {
+        let time_alone: Vec<f64> = suite
+            .filter(|m| !m.has_slots())
+            .filter_map(|m| growth(m, Metric::Wall))
+            .collect();
+        if time_alone.len() < LEAST_BENCHMARKS_OF_TIME {
+            return None;
+        }
+        (time_alone, ShiftBasis::Time)
+    };
+    let benchmarks = logarithms.len();
+    let logarithm = median(logarithms)?;
+    Some(MachineShift {
+        difference: logarithm.exp_m1(),
+        basis,
+        benchmarks,
+        removed: logarithm.abs() >= LEAST_SHIFT,
+    })
+}
+
+fn global_slots_difference<'a>(suite: impl Iterator<Item = &'a Measured<'a>>) -> Option<f64> {
+    let differences: Vec<f64> = suite
+        .filter_map(|m| Some(m.raw(Metric::Slots)?.difference))
+        .collect();
+    if differences.len() < LEAST_BENCHMARKS_FOR_GLOBAL_CHANGE {
+        return None;
+    }
+    median(differences).filter(|difference| difference.abs() >= LEAST_SHIFT)
+}
