@@ -1,5 +1,7 @@
 //! Which source this process uses: the best that works, or the one that was asked for.
 
+use std::cell::RefCell;
+use std::rc::{Rc, Weak};
 use std::str::FromStr;
 
 use super::{Source, hardware::Hardware, time::Time};
@@ -48,19 +50,35 @@ impl FromStr for Choice {
     }
 }
 
-/// Opens the source that `choice` asks for, on the calling thread.
+thread_local! {
+    /// The counters that this thread has open. A CPU has one slots counter, so a second group of
+    /// the same thread would never count beside the first.
+    static OPEN: RefCell<Weak<Hardware>> = const { RefCell::new(Weak::new()) };
+}
+
+/// Opens the source that `choice` asks for, on the calling thread. Counters that the thread has
+/// open already are shared.
 ///
 /// # Errors
 /// [`Choice::Hardware`] fails where the counters cannot be used; the other choices never do.
 pub fn choose(choice: Choice) -> Result<Box<dyn Source>, OpenError> {
     match choice {
         Choice::Time => Ok(Box::new(Time::new("the clock was asked for"))),
-        Choice::Hardware => Ok(Box::new(Hardware::open()?)),
-        Choice::Auto => Ok(match Hardware::open() {
+        Choice::Hardware => Ok(Box::new(hardware()?)),
+        Choice::Auto => Ok(match hardware() {
             Ok(hardware) => Box::new(hardware),
             Err(error) => Box::new(Time::new(format!("no hardware counters: {error}"))),
         }),
     }
+}
+
+fn hardware() -> Result<Rc<Hardware>, OpenError> {
+    if let Some(open) = OPEN.with_borrow(Weak::upgrade) {
+        return Ok(open);
+    }
+    let opened = Rc::new(Hardware::open()?);
+    OPEN.set(Rc::downgrade(&opened));
+    Ok(opened)
 }
 
 #[cfg(test)]

@@ -20,6 +20,7 @@ pub mod scripted;
 pub mod survey;
 pub mod time;
 
+use std::rc::Rc;
 use std::time::Instant;
 
 pub use choose::{Choice, SOURCE_VARIABLE, choose};
@@ -87,6 +88,25 @@ pub trait Source {
 
     /// Closes the window that `start` opened.
     fn end(&self, start: &Reading) -> Sample;
+}
+
+/// A source that several users of one thread share.
+impl<S: Source> Source for Rc<S> {
+    fn provenance(&self) -> &Provenance {
+        (**self).provenance()
+    }
+
+    fn sample_boundary(&self) {
+        (**self).sample_boundary();
+    }
+
+    fn start(&self) -> Reading {
+        (**self).start()
+    }
+
+    fn end(&self, start: &Reading) -> Sample {
+        (**self).end(start)
+    }
 }
 
 /// The median cost of a window of `source` that holds nothing.
