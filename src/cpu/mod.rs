@@ -1,1 +1,348 @@
 //! CPUs as data: which events make up the categories on which core, and by which formula.
+//!
+//! Every family has a [`CpuTable`] in one of the modules `intel_core`, `intel_cove`,
+//! `intel_atom`, `amd_zen` and `arm_neoverse`; [`table_for`] picks the one of a CPU. A table knows events, formulas and a worked
+//! example of each formula, which a test recomputes. It knows nothing of the kernel: how a group is
+//! opened and read is the business of `counter`. So a new CPU is a new table and nothing else.
+//!
+//! # Sources
+//!
+//! Event codes and Intel's formulas: the files of <https://github.com/intel/perfmon> at 6dadedf
+//! (`mapfile.csv`, `<FAMILY>/events/*_core.json`, `TMA_Metrics-full.csv` 5.2,
+//! `E-core_TMA_Metrics.csv` 4). Each table adds what is its own.
+
+mod amd_zen;
+mod arm_neoverse;
+mod detail;
+mod intel_atom;
+mod intel_core;
+mod intel_cove;
+mod select;
+
+use std::fmt;
+use std::ops::Index;
+
+pub use detail::{Detail, Metric};
+pub use select::{CoreType, Identity, Maker, Models, Numbers, TABLES, table_for};
+
+use crate::sample::{Level1, Level2};
+
+/// The most events that a group of any table has.
+pub const MAX_EVENTS: usize = 12;
+
+/// How one family of cores tells where its issue slots went.
+#[derive(Debug)]
+pub struct CpuTable {
+    /// The family, as its maker calls it.
+    pub name: &'static str,
+    /// The CPUs that this table is for. No CPU has two tables.
+    pub models: &'static [Models],
+    /// The width of the pipeline; `None` where only the kernel knows it.
+    pub slots_per_cycle: Option<u32>,
+    /// General-purpose counters per hardware thread, with SMT on where that makes a difference.
+    pub general_counters: u32,
+    /// Where the numbers are from, beside the sources of the whole module.
+    pub sources: &'static str,
+    /// How level 1 is counted, or why it cannot be.
+    pub level1: Level1Counting,
+    /// Groups that are measured in launches of their own to explain a category.
+    pub details: &'static [Detail],
+}
+
+/// How level 1 is counted on a family of cores, or why it cannot be.
+#[derive(Debug)]
+pub enum Level1Counting {
+    /// The groups that do it, best first. A machine uses the first that its counters can hold: some
+    /// counters are taken by the NMI watchdog, or hidden from a virtual machine.
+    Forms(&'static [Form]),
+    /// These cores cannot split their slots in one group of counters. A sentence for people, which
+    /// says what can be measured instead.
+    Unsupported(&'static str),
+}
+
+impl CpuTable {
+    /// The ways in which level 1 can be counted, best first; none where it cannot be.
+    pub fn forms(&self) -> &'static [Form] {
+        match self.level1 {
+            Level1Counting::Forms(forms) => forms,
+            Level1Counting::Unsupported(_) => &[],
+        }
+    }
+}
+
+/// One group of events and the formula that makes categories of its counts.
+#[derive(Debug)]
+pub struct Form {
+    /// Which formula, as `name/version`. Runs of different formulas are never compared, so a change
+    /// of the formula is a new version. Forms that compute the same numbers from other counters
+    /// share it.
+    pub formula: &'static str,
+    /// The group. The first event leads it.
+    pub events: &'static [Event],
+    /// The event that counts unhalted core cycles, if the group has one.
+    pub cycles: Option<Event>,
+    /// The event that counts retired instructions, if the group has one.
+    pub instructions: Option<Event>,
+    /// The formula. Counts in, slots out; no category is clamped, since a mean of clamped values is
+    /// biased.
+    pub split: fn(&Counts) -> Split,
+    /// A worked example, which a test recomputes.
+    pub example: Example,
+}
+
+impl Form {
+    /// How many general-purpose counters the group takes.
+    ///
+    /// The NMI watchdog occupies the fixed counter of the cycles on Intel, so that a group with
+    /// cycles needs a general one for them.
+    pub fn general_counters(&self, nmi_watchdog: bool) -> u32 {
+        let is_general = |event: &Event| match event.counter {
+            Counter::General => true,
+            Counter::FixedCycles => nmi_watchdog,
+            Counter::Fixed => false,
+        };
+        self.events.iter().filter(|event| is_general(event)).count() as u32
+    }
+}
+
+/// Something that a core can count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Event {
+    /// The name, in its maker's spelling.
+    pub name: &'static str,
+    /// `config` of `perf_event_attr`, for the raw type of the core's PMU.
+    pub config: u64,
+    /// Which counters can count it.
+    pub counter: Counter,
+}
+
+/// Which counters can count an event.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counter {
+    /// A general-purpose counter.
+    General,
+    /// A counter of its own that nothing else wants.
+    Fixed,
+    /// The fixed counter of the cycles: the NMI watchdog wants it too.
+    FixedCycles,
+}
+
+impl Event {
+    const fn general(name: &'static str, config: u64) -> Event {
+        Event {
+            name,
+            config,
+            counter: Counter::General,
+        }
+    }
+
+    const fn fixed(name: &'static str, config: u64) -> Event {
+        Event {
+            name,
+            config,
+            counter: Counter::Fixed,
+        }
+    }
+}
+
+impl fmt::Display for Event {
+    /// `IDQ_UOPS_NOT_DELIVERED.CORE (0x19c)`.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({:#x})", self.name, self.config)
+    }
+}
+
+/// What a group counted in a window, by event.
+#[derive(Clone, Copy, Debug)]
+pub struct Counts {
+    events: &'static [Event],
+    values: [f64; MAX_EVENTS],
+    slots_per_cycle: f64,
+}
+
+impl Counts {
+    /// `deltas` are in the order of `events`; those that are missing are 0.
+    ///
+    /// A double holds a count exactly below 2^53: half a month of eight slots per cycle at 5 GHz.
+    pub fn new(
+        events: &'static [Event],
+        deltas: impl IntoIterator<Item = u64>,
+        slots_per_cycle: u32,
+    ) -> Counts {
+        let mut values = [0.0; MAX_EVENTS];
+        for (value, delta) in values.iter_mut().zip(deltas) {
+            *value = delta as f64;
+        }
+        Counts {
+            events,
+            values,
+            slots_per_cycle: f64::from(slots_per_cycle),
+        }
+    }
+
+    /// The width of the pipeline: the kernel's word where it knows better than the table.
+    pub fn slots_per_cycle(&self) -> f64 {
+        self.slots_per_cycle
+    }
+}
+
+impl Index<Event> for Counts {
+    type Output = f64;
+
+    /// The count of an event of the group.
+    ///
+    /// # Panics
+    /// When a formula asks for an event that its own group lacks, which the worked example of every
+    /// formula rules out.
+    fn index(&self, event: Event) -> &f64 {
+        let position = self
+            .events
+            .iter()
+            .position(|member| *member == event)
+            .unwrap_or_else(|| panic!("{event} is not in the group of this formula"));
+        &self.values[position]
+    }
+}
+
+/// Where the slots of a window went.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Split {
+    /// All slots of the window.
+    pub slots: f64,
+    /// By category.
+    pub level1: Level1,
+    /// In more detail, where the group tells.
+    pub level2: Option<Level2>,
+}
+
+/// Counts and the percentages that the formula makes of them, as text: a test recomputes them to
+/// the digits given.
+#[derive(Debug)]
+pub struct Example {
+    /// One count for each event of the group.
+    pub counts: &'static [u64],
+    /// Retiring, bad speculation, frontend bound, backend bound.
+    pub level1_percent: [&'static str; 4],
+    /// The fifth category, where there is one.
+    pub smt_contention_percent: Option<&'static str>,
+    /// Heavy operations, branch mispredict, fetch latency, memory bound.
+    pub level2_percent: Option<[&'static str; 4]>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// `value` in percent with as many digits after the point as `like` has.
+    pub(super) fn percent(value: f64, like: &str) -> String {
+        let decimals = like.split_once('.').map_or(0, |(_, digits)| digits.len());
+        format!("{:.decimals$}", value * 100.0)
+    }
+
+    fn all_forms() -> impl Iterator<Item = (&'static CpuTable, &'static Form)> {
+        TABLES
+            .iter()
+            .flat_map(|table| table.forms().iter().map(move |form| (*table, form)))
+    }
+
+    #[test]
+    fn every_formula_reproduces_its_example_to_the_digits_given() {
+        for (table, form) in all_forms() {
+            let example = &form.example;
+            assert_eq!(example.counts.len(), form.events.len(), "{}", table.name);
+            // The generic table has no width of its own; its example is for 8.
+            let width = table.slots_per_cycle.unwrap_or(8);
+            let split = (form.split)(&Counts::new(
+                form.events,
+                example.counts.iter().copied(),
+                width,
+            ));
+            let check = |slots: f64, expected: &str| {
+                let shown = percent(slots / split.slots, expected);
+                assert_eq!(shown, expected, "{}: {split:?}", table.name);
+            };
+            let level1 = split.level1;
+            let [retiring, bad_speculation, frontend, backend] = example.level1_percent;
+            check(level1.retiring_slots, retiring);
+            check(level1.bad_speculation_slots, bad_speculation);
+            check(level1.frontend_bound_slots, frontend);
+            check(level1.backend_bound_slots, backend);
+            match (level1.smt_contention_slots, example.smt_contention_percent) {
+                (Some(slots), Some(expected)) => check(slots, expected),
+                (None, None) => {}
+                other => panic!("{}: SMT contention {other:?}", table.name),
+            }
+            match (split.level2, example.level2_percent) {
+                (Some(level2), Some([heavy, mispredict, latency, memory])) => {
+                    check(level2.heavy_operations_slots, heavy);
+                    check(level2.branch_mispredict_slots, mispredict);
+                    check(level2.fetch_latency_slots, latency);
+                    check(level2.memory_bound_slots, memory);
+                }
+                (None, None) => {}
+                other => panic!("{}: level 2 {other:?}", table.name),
+            }
+        }
+    }
+
+    #[test]
+    fn every_detail_reproduces_its_example_to_the_digits_given() {
+        for table in TABLES {
+            for detail in table.details {
+                let counts = Counts::new(
+                    detail.events,
+                    detail.example_counts.iter().copied(),
+                    table.slots_per_cycle.unwrap_or(8),
+                );
+                assert_eq!(detail.example_counts.len(), detail.events.len());
+                assert!(detail.events.len() <= table.general_counters as usize + 2);
+                assert_eq!(detail.example_percent.len(), detail.metrics.len());
+                for (metric, expected) in detail.metrics.iter().zip(detail.example_percent) {
+                    let shown = percent((metric.value)(&counts), expected);
+                    let name = (table.name, detail.name, metric.name);
+                    assert_eq!(shown, *expected, "{name:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_group_fits_its_machine_without_a_watchdog() {
+        for (table, form) in all_forms() {
+            assert!(
+                form.general_counters(false) <= table.general_counters,
+                "{}",
+                table.name
+            );
+            assert!(form.events.len() <= MAX_EVENTS, "{}", table.name);
+            let in_group = |event: Option<Event>| event.is_none_or(|e| form.events.contains(&e));
+            assert!(in_group(form.cycles) && in_group(form.instructions));
+        }
+    }
+
+    #[test]
+    fn a_formula_is_versioned_and_belongs_to_one_table() {
+        for (table, form) in all_forms() {
+            let (name, version) = form.formula.split_once('/').expect("name/version");
+            assert!(!name.is_empty() && version.parse::<u32>().is_ok());
+            for (other, other_form) in all_forms() {
+                assert!(
+                    form.formula != other_form.formula || std::ptr::eq(table, other),
+                    "{} of {} and {}",
+                    form.formula,
+                    table.name,
+                    other.name
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_table_that_counts_nothing_says_what_can_be_measured() {
+        for table in TABLES {
+            if let Level1Counting::Unsupported(why) = table.level1 {
+                assert!(why.contains("measured"), "{}: {why}", table.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,332 @@
+//! Intel's efficient cores: Silvermont … Skymont.
+//!
+//! From Tremont on the categories are events that count slots. The widths and codes are easily
+//! mistaken for each other: Tremont is 4 wide, Gracemont 5, Crestmont 6, Skymont 8, and the event
+//! for retiring moved twice.
+
+use super::{
+    Counter, Counts, CpuTable, Detail, Event, Example, Form, Level1Counting, Metric, Models, Split,
+    select::CoreType,
+};
+use crate::sample::Level1;
+
+const CYCLES: Event = Event {
+    name: "CPU_CLK_UNHALTED.CORE",
+    config: 0x003c,
+    counter: Counter::FixedCycles,
+};
+const INSTRUCTIONS: Event = Event::fixed("INST_RETIRED.ANY", 0x00c0);
+
+// Goldmont.
+const NOT_DELIVERED: Event = Event::general("UOPS_NOT_DELIVERED.ANY", 0x009c);
+const ISSUED: Event = Event::general("UOPS_ISSUED.ANY", 0x000e);
+const RECOVERY: Event = Event::general("ISSUE_SLOTS_NOT_CONSUMED.RECOVERY", 0x02ca);
+const UOPS_RETIRED: Event = Event::general("UOPS_RETIRED.ANY", 0x00c2);
+
+// Tremont and later.
+const FRONTEND: Event = Event::general("TOPDOWN_FE_BOUND.ALL", 0x0071);
+const BAD_SPECULATION: Event = Event::general("TOPDOWN_BAD_SPECULATION.ALL", 0x0073);
+/// Umask 6: Tremont counts nothing under umask 0.
+const BAD_SPECULATION_TREMONT: Event = Event::general("TOPDOWN_BAD_SPECULATION.ALL", 0x0673);
+const RETIRING: Event = Event::general("TOPDOWN_RETIRING.ALL", 0x00c2);
+const RETIRING_CRESTMONT: Event = Event::general("TOPDOWN_RETIRING.ALL", 0x0072);
+const BACKEND: Event = Event::general("TOPDOWN_BE_BOUND.ALL", 0x0074);
+
+// Skymont. The kernel moves these to fixed counters 4 to 6 by itself; the codes 0x0500 … 0x0700 of
+// Intel's lists are not for it.
+const FRONTEND_SKYMONT: Event = Event::general("TOPDOWN_FE_BOUND.ALL_P", 0x019c);
+const BAD_SPECULATION_SKYMONT: Event = Event::general("TOPDOWN_BAD_SPECULATION.ALL_P", 0x0073);
+const RETIRING_SKYMONT: Event = Event::general("TOPDOWN_RETIRING.ALL_P", 0x02c2);
+const BACKEND_SKYMONT: Event = Event::general("TOPDOWN_BE_BOUND.ALL_P", 0x02a4);
+
+// Level 2, from Gracemont on.
+const LATENCY: Event = Event::general("TOPDOWN_FE_BOUND.FRONTEND_LATENCY", 0x7271);
+const BANDWIDTH: Event = Event::general("TOPDOWN_FE_BOUND.FRONTEND_BANDWIDTH", 0x8d71);
+const MISPREDICT: Event = Event::general("TOPDOWN_BAD_SPECULATION.MISPREDICT", 0x0473);
+const CLEARS: Event = Event::general("TOPDOWN_BAD_SPECULATION.MACHINE_CLEARS", 0x0373);
+const RESTRICTIONS: Event = Event::general("TOPDOWN_BE_BOUND.ALLOC_RESTRICTIONS", 0x0174);
+
+fn slots(counts: &Counts) -> f64 {
+    counts.slots_per_cycle() * counts[CYCLES]
+}
+
+fn split(counts: &Counts, [retiring, bad_speculation, frontend, backend]: [Event; 4]) -> Split {
+    Split {
+        slots: slots(counts),
+        level1: Level1 {
+            retiring_slots: counts[retiring],
+            bad_speculation_slots: counts[bad_speculation],
+            frontend_bound_slots: counts[frontend],
+            backend_bound_slots: counts[backend],
+            smt_contention_slots: None,
+        },
+        level2: None,
+    }
+}
+
+/// The second level of an efficient core is no [`Level2`](crate::sample::Level2): it knows no
+/// heavy operations, and divides the backend by resource and not by memory.
+const LEVEL_2: Detail = Detail {
+    name: "TopdownL2",
+    events: &[CYCLES, LATENCY, BANDWIDTH, MISPREDICT, CLEARS, RESTRICTIONS],
+    metrics: &[
+        Metric {
+            name: "Fetch_Latency",
+            of: "slots",
+            value: |counts| counts[LATENCY] / slots(counts),
+        },
+        Metric {
+            name: "Fetch_Bandwidth",
+            of: "slots",
+            value: |counts| counts[BANDWIDTH] / slots(counts),
+        },
+        Metric {
+            name: "Branch_Mispredicts",
+            of: "slots",
+            value: |counts| counts[MISPREDICT] / slots(counts),
+        },
+        Metric {
+            name: "Machine_Clears",
+            of: "slots",
+            value: |counts| counts[CLEARS] / slots(counts),
+        },
+        Metric {
+            name: "Core_Bound",
+            of: "slots",
+            value: |counts| counts[RESTRICTIONS] / slots(counts),
+        },
+    ],
+    example_counts: &[],
+    example_percent: &["12.0", "8.0", "7.5", "2.5", "5.0"],
+};
+
+/// They count cycles for two of the categories, need three events for them, and have two counters.
+pub(super) static SILVERMONT: CpuTable = CpuTable {
+    name: "Silvermont, Knights Landing",
+    models: &[Models::intel(&[0x37, 0x4a, 0x4c, 0x4d, 0x5a, 0x57, 0x85])],
+    slots_per_cycle: Some(2),
+    general_counters: 2,
+    sources: "perfmon SLM, KNL",
+    level1: Level1Counting::Unsupported(
+        "TopDown on Silvermont and Knights Landing needs three counters at a time, and these cores \
+         have two; only time can be measured",
+    ),
+    details: &[],
+};
+
+/// Backend bound is the rest: its event, ISSUE_SLOTS_NOT_CONSUMED.RESOURCE_FULL, would be the
+/// fifth on four counters.
+pub(super) static GOLDMONT: CpuTable = CpuTable {
+    name: "Goldmont",
+    models: &[Models::intel(&[0x5c, 0x5f, 0x7a])],
+    slots_per_cycle: Some(3),
+    general_counters: 4,
+    sources: "perfmon GLM, GLP",
+    level1: Level1Counting::Forms(&[Form {
+        formula: "goldmont/1",
+        events: &[
+            CYCLES,
+            INSTRUCTIONS,
+            UOPS_RETIRED,
+            ISSUED,
+            RECOVERY,
+            NOT_DELIVERED,
+        ],
+        cycles: Some(CYCLES),
+        instructions: Some(INSTRUCTIONS),
+        split: |counts| {
+            let slots = slots(counts);
+            let retiring_slots = counts[UOPS_RETIRED];
+            let bad_speculation_slots = counts[ISSUED] - counts[UOPS_RETIRED] + counts[RECOVERY];
+            let frontend_bound_slots = counts[NOT_DELIVERED];
+            Split {
+                slots,
+                level1: Level1 {
+                    retiring_slots,
+                    bad_speculation_slots,
+                    frontend_bound_slots,
+                    backend_bound_slots: slots
+                        - retiring_slots
+                        - bad_speculation_slots
+                        - frontend_bound_slots,
+                    smt_contention_slots: None,
+                },
+                level2: None,
+            }
+        },
+        example: Example {
+            counts: &[1_000_000, 900_000, 1_200_000, 1_500_000, 150_000, 600_000],
+            level1_percent: ["40.0", "15.0", "20.0", "25.0"],
+            smt_contention_percent: None,
+            level2_percent: None,
+        },
+    }]),
+    details: &[],
+};
+
+pub(super) static TREMONT: CpuTable = CpuTable {
+    name: "Tremont",
+    models: &[Models::intel(&[0x96, 0x9c, 0x86])],
+    slots_per_cycle: Some(4),
+    general_counters: 4,
+    sources: "perfmon EHL, SNR",
+    level1: Level1Counting::Forms(&[Form {
+        formula: "tremont/1",
+        events: &[
+            CYCLES,
+            INSTRUCTIONS,
+            RETIRING,
+            BAD_SPECULATION_TREMONT,
+            FRONTEND,
+            BACKEND,
+        ],
+        cycles: Some(CYCLES),
+        instructions: Some(INSTRUCTIONS),
+        split: |counts| {
+            split(
+                counts,
+                [RETIRING, BAD_SPECULATION_TREMONT, FRONTEND, BACKEND],
+            )
+        },
+        example: Example {
+            counts: &[1_000_000, 1_500_000, 1_600_000, 400_000, 800_000, 1_200_000],
+            level1_percent: ["40.0", "10.0", "20.0", "30.0"],
+            smt_contention_percent: None,
+            level2_percent: None,
+        },
+    }]),
+    details: &[],
+};
+
+/// Bad speculation is the rest, as in version 4 of Intel's formulas.
+pub(super) static GRACEMONT: CpuTable = CpuTable {
+    name: "Gracemont",
+    models: &[
+        Models::intel_hybrid(CoreType::Efficient, &[0x97, 0x9a, 0xb7, 0xba, 0xbf]),
+        Models::intel(&[0xbe]),
+    ],
+    slots_per_cycle: Some(5),
+    general_counters: 6,
+    sources: "perfmon ADL (alderlake_gracemont_core.json)",
+    level1: Level1Counting::Forms(&[Form {
+        formula: "gracemont/1",
+        events: &[CYCLES, INSTRUCTIONS, RETIRING, FRONTEND, BACKEND],
+        cycles: Some(CYCLES),
+        instructions: Some(INSTRUCTIONS),
+        split: |counts| {
+            let slots = slots(counts);
+            let rest = slots - counts[RETIRING] - counts[FRONTEND] - counts[BACKEND];
+            Split {
+                slots,
+                level1: Level1 {
+                    retiring_slots: counts[RETIRING],
+                    bad_speculation_slots: rest,
+                    frontend_bound_slots: counts[FRONTEND],
+                    backend_bound_slots: counts[BACKEND],
+                    smt_contention_slots: None,
+                },
+                level2: None,
+            }
+        },
+        example: Example {
+            counts: &[1_000_000, 1_500_000, 2_000_000, 1_000_000, 1_500_000],
+            level1_percent: ["40.0", "10.0", "20.0", "30.0"],
+            smt_contention_percent: None,
+            level2_percent: None,
+        },
+    }]),
+    details: &[Detail {
+        example_counts: &[1_000_000, 600_000, 400_000, 375_000, 125_000, 250_000],
+        ..LEVEL_2
+    }],
+};
+
+pub(super) static CRESTMONT: CpuTable = CpuTable {
+    name: "Crestmont",
+    models: &[
+        Models::intel_hybrid(CoreType::Efficient, &[0xaa, 0xac, 0xb5]),
+        Models::intel_hybrid(CoreType::LowPower, &[0xc5]),
+        Models::intel(&[0xaf, 0xb6]),
+    ],
+    slots_per_cycle: Some(6),
+    general_counters: 8,
+    sources: "perfmon MTL, SRF, GRR, ARL (arrowlake_crestmont_core.json)",
+    level1: Level1Counting::Forms(&[Form {
+        formula: "crestmont/1",
+        events: &[
+            CYCLES,
+            INSTRUCTIONS,
+            RETIRING_CRESTMONT,
+            BAD_SPECULATION,
+            FRONTEND,
+            BACKEND,
+        ],
+        cycles: Some(CYCLES),
+        instructions: Some(INSTRUCTIONS),
+        split: |counts| {
+            split(
+                counts,
+                [RETIRING_CRESTMONT, BAD_SPECULATION, FRONTEND, BACKEND],
+            )
+        },
+        example: Example {
+            counts: &[
+                1_000_000, 1_500_000, 2_400_000, 600_000, 1_200_000, 1_800_000,
+            ],
+            level1_percent: ["40.0", "10.0", "20.0", "30.0"],
+            smt_contention_percent: None,
+            level2_percent: None,
+        },
+    }]),
+    details: &[Detail {
+        example_counts: &[1_000_000, 720_000, 480_000, 450_000, 150_000, 300_000],
+        ..LEVEL_2
+    }],
+};
+
+pub(super) static SKYMONT: CpuTable = CpuTable {
+    name: "Skymont",
+    models: &[
+        Models::intel_hybrid(CoreType::Efficient, &[0xbd, 0xc5, 0xc6, 0xcc, 0xd5, 0xe5]),
+        Models::intel(&[0xdd]),
+    ],
+    slots_per_cycle: Some(8),
+    general_counters: 8,
+    sources: "perfmon LNL, ARL, PTL, CWF",
+    level1: Level1Counting::Forms(&[Form {
+        formula: "skymont/1",
+        events: &[
+            CYCLES,
+            INSTRUCTIONS,
+            RETIRING_SKYMONT,
+            BAD_SPECULATION_SKYMONT,
+            FRONTEND_SKYMONT,
+            BACKEND_SKYMONT,
+        ],
+        cycles: Some(CYCLES),
+        instructions: Some(INSTRUCTIONS),
+        split: |counts| {
+            split(
+                counts,
+                [
+                    RETIRING_SKYMONT,
+                    BAD_SPECULATION_SKYMONT,
+                    FRONTEND_SKYMONT,
+                    BACKEND_SKYMONT,
+                ],
+            )
+        },
+        example: Example {
+            counts: &[
+                1_000_000, 1_500_000, 3_200_000, 800_000, 1_600_000, 2_400_000,
+            ],
+            level1_percent: ["40.0", "10.0", "20.0", "30.0"],
+            smt_contention_percent: None,
+            level2_percent: None,
+        },
+    }]),
+    details: &[Detail {
+        example_counts: &[1_000_000, 960_000, 640_000, 600_000, 200_000, 400_000],
+        ..LEVEL_2
+    }],
+};

@@ -1,0 +1,339 @@
+//! Intel's performance cores by plain counters: Ice Lake … Lion Cove.
+//!
+//! Here slots and categories are counts of their own, exact to the event. The PERF_METRICS register
+//! of the same cores, which tells all categories at once in steps of 1/255, is the business of
+//! `counter`.
+//!
+//! Bad speculation is the rest of the slots. Intel's own tools cut it off at 0; here it keeps its
+//! sign.
+
+use super::{
+    Counter, Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Split,
+    select::CoreType,
+};
+use crate::sample::{Level1, Level2};
+
+const CYCLES: Event = Event {
+    name: "CPU_CLK_UNHALTED.THREAD",
+    config: 0x003c,
+    counter: Counter::FixedCycles,
+};
+const INSTRUCTIONS: Event = Event::fixed("INST_RETIRED.ANY", 0x00c0);
+const SLOTS: Event = Event::fixed("TOPDOWN.SLOTS", 0x0400);
+/// The same in a general counter, for virtual machines, which do not see fixed counter 3.
+const SLOTS_P: Event = Event::general("TOPDOWN.SLOTS_P", 0x01a4);
+const RETIRED: Event = Event::general("UOPS_RETIRED.SLOTS", 0x02c2);
+const NOT_DELIVERED: Event = Event::general("IDQ_UOPS_NOT_DELIVERED.CORE", 0x019c);
+const BACKEND_BOUND: Event = Event::general("TOPDOWN.BACKEND_BOUND_SLOTS", 0x02a4);
+const DROPPING_ICE_LAKE: Event = Event::general("INT_MISC.UOP_DROPPING", 0x100d);
+/// Cmask 1 and edge: how often, not for how long.
+const CLEARS_ICE_LAKE: Event = Event::general("INT_MISC.CLEARS_COUNT", 0x0104_010d);
+/// Golden Cove moved `INT_MISC` to event 0xad.
+const DROPPING_GOLDEN_COVE: Event = Event::general("INT_MISC.UOP_DROPPING", 0x10ad);
+const HEAVY: Event = Event::general("UOPS_RETIRED.HEAVY", 0x01c2);
+const MEMORY_BOUND: Event = Event::general("TOPDOWN.MEMORY_BOUND_SLOTS", 0x10a4);
+/// General counter 0 only.
+const MISPREDICT: Event = Event::general("TOPDOWN.BR_MISPREDICT_SLOTS", 0x08a4);
+/// Cmask 6: cycles in which nothing at all was delivered.
+const NOTHING_DELIVERED_GOLDEN_COVE: Event = Event::general(
+    "IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE",
+    0x0600_019c,
+);
+/// Cycles of a starvation that lasts two or more of them.
+const FETCH_LATENCY_LION_COVE: Event = Event::general("IDQ_BUBBLES.FETCH_LATENCY", 0x049c);
+/// Lion Cove's name for [`NOT_DELIVERED`].
+const BUBBLES_LION_COVE: Event = Event::general("IDQ_BUBBLES.CORE", 0x019c);
+
+/// Bad speculation is what the three other categories leave.
+fn by_rest(
+    slots: f64,
+    retiring_slots: f64,
+    frontend_bound_slots: f64,
+    backend_bound_slots: f64,
+) -> Level1 {
+    Level1 {
+        retiring_slots,
+        bad_speculation_slots: slots - retiring_slots - frontend_bound_slots - backend_bound_slots,
+        frontend_bound_slots,
+        backend_bound_slots,
+        smt_contention_slots: None,
+    }
+}
+
+fn ice_lake(counts: &Counts, slots: f64) -> Split {
+    Split {
+        slots,
+        level1: by_rest(
+            slots,
+            counts[RETIRED],
+            counts[NOT_DELIVERED] - counts[DROPPING_ICE_LAKE],
+            counts[BACKEND_BOUND] + counts.slots_per_cycle() * counts[CLEARS_ICE_LAKE],
+        ),
+        level2: None,
+    }
+}
+
+/// Made up: 100 000 uops dropped and 20 000 clears of five slots each.
+const ICE_LAKE_EXAMPLE: Example = Example {
+    counts: &[
+        10_000_000, 2_000_000, 3_000_000, 4_000_000, 2_100_000, 2_900_000, 100_000, 20_000,
+    ],
+    level1_percent: ["40.0", "10.0", "20.0", "30.0"],
+    smt_contention_percent: None,
+    level2_percent: None,
+};
+
+pub(super) static ICE_LAKE: CpuTable = CpuTable {
+    name: "Ice Lake … Rocket Lake",
+    models: &[Models::intel(&[0x7d, 0x7e, 0x6a, 0x6c, 0x8c, 0x8d, 0xa7])],
+    slots_per_cycle: Some(5),
+    general_counters: 8,
+    sources: "perfmon ICL, ICX, TGL, RKL",
+    level1: Level1Counting::Forms(&[
+        Form {
+            formula: "ice-lake-exact/1",
+            events: &[
+                SLOTS,
+                CYCLES,
+                INSTRUCTIONS,
+                RETIRED,
+                NOT_DELIVERED,
+                BACKEND_BOUND,
+                DROPPING_ICE_LAKE,
+                CLEARS_ICE_LAKE,
+            ],
+            cycles: Some(CYCLES),
+            instructions: Some(INSTRUCTIONS),
+            split: |counts| ice_lake(counts, counts[SLOTS]),
+            example: ICE_LAKE_EXAMPLE,
+        },
+        Form {
+            formula: "ice-lake-exact/1",
+            events: &[
+                SLOTS_P,
+                CYCLES,
+                INSTRUCTIONS,
+                RETIRED,
+                NOT_DELIVERED,
+                BACKEND_BOUND,
+                DROPPING_ICE_LAKE,
+                CLEARS_ICE_LAKE,
+            ],
+            cycles: Some(CYCLES),
+            instructions: Some(INSTRUCTIONS),
+            split: |counts| ice_lake(counts, counts[SLOTS_P]),
+            example: ICE_LAKE_EXAMPLE,
+        },
+    ]),
+    details: &[],
+};
+
+fn golden_cove(counts: &Counts, slots: f64) -> Split {
+    Split {
+        slots,
+        level1: by_rest(
+            slots,
+            counts[RETIRED],
+            counts[NOT_DELIVERED] - counts[DROPPING_GOLDEN_COVE],
+            counts[BACKEND_BOUND],
+        ),
+        level2: None,
+    }
+}
+
+/// Made up: 100 000 uops dropped.
+const GOLDEN_COVE_EXAMPLE: Example = Example {
+    counts: &[
+        12_000_000, 2_000_000, 3_000_000, 4_800_000, 2_500_000, 3_600_000, 100_000,
+    ],
+    level1_percent: ["40.0", "10.0", "20.0", "30.0"],
+    smt_contention_percent: None,
+    level2_percent: None,
+};
+
+pub(super) static GOLDEN_COVE: CpuTable = CpuTable {
+    name: "Golden Cove",
+    models: &[
+        Models::intel(&[0x8f, 0xcf, 0xad, 0xae]),
+        Models::intel_hybrid(
+            CoreType::Performance,
+            &[0x97, 0x9a, 0xb7, 0xba, 0xbf, 0xaa, 0xac, 0xb5],
+        ),
+    ],
+    slots_per_cycle: Some(6),
+    general_counters: 8,
+    sources: "perfmon SPR, EMR, GNR, ADL, MTL; codes below 0x90 run on counters 0 to 3 only \
+              (Linux, arch/x86/events/intel/core.c), of which these groups have none",
+    level1: Level1Counting::Forms(&[
+        // All eight general counters, so that the cycles must have their fixed one.
+        Form {
+            formula: "golden-cove-exact/1",
+            events: &[
+                SLOTS,
+                CYCLES,
+                INSTRUCTIONS,
+                RETIRED,
+                NOT_DELIVERED,
+                BACKEND_BOUND,
+                DROPPING_GOLDEN_COVE,
+                HEAVY,
+                MISPREDICT,
+                NOTHING_DELIVERED_GOLDEN_COVE,
+                MEMORY_BOUND,
+            ],
+            cycles: Some(CYCLES),
+            instructions: Some(INSTRUCTIONS),
+            split: |counts| Split {
+                level2: Some(Level2 {
+                    heavy_operations_slots: counts[HEAVY],
+                    branch_mispredict_slots: counts[MISPREDICT],
+                    fetch_latency_slots: counts.slots_per_cycle()
+                        * counts[NOTHING_DELIVERED_GOLDEN_COVE]
+                        - counts[DROPPING_GOLDEN_COVE],
+                    memory_bound_slots: counts[MEMORY_BOUND],
+                }),
+                ..golden_cove(counts, counts[SLOTS])
+            },
+            example: Example {
+                counts: &[
+                    12_000_000, 2_000_000, 3_000_000, 4_800_000, 2_500_000, 3_600_000, 100_000,
+                    1_200_000, 960_000, 256_667, 2_160_000,
+                ],
+                level2_percent: Some(["10.0", "8.0", "12.0", "18.0"]),
+                ..GOLDEN_COVE_EXAMPLE
+            },
+        },
+        Form {
+            formula: "golden-cove-exact/1",
+            events: &[
+                SLOTS,
+                CYCLES,
+                INSTRUCTIONS,
+                RETIRED,
+                NOT_DELIVERED,
+                BACKEND_BOUND,
+                DROPPING_GOLDEN_COVE,
+            ],
+            cycles: Some(CYCLES),
+            instructions: Some(INSTRUCTIONS),
+            split: |counts| golden_cove(counts, counts[SLOTS]),
+            example: GOLDEN_COVE_EXAMPLE,
+        },
+        Form {
+            formula: "golden-cove-exact/1",
+            events: &[
+                SLOTS_P,
+                CYCLES,
+                INSTRUCTIONS,
+                RETIRED,
+                NOT_DELIVERED,
+                BACKEND_BOUND,
+                DROPPING_GOLDEN_COVE,
+            ],
+            cycles: Some(CYCLES),
+            instructions: Some(INSTRUCTIONS),
+            split: |counts| golden_cove(counts, counts[SLOTS_P]),
+            example: GOLDEN_COVE_EXAMPLE,
+        },
+    ]),
+    details: &[],
+};
+
+fn lion_cove(counts: &Counts, slots: f64) -> Split {
+    Split {
+        slots,
+        level1: by_rest(
+            slots,
+            counts[RETIRED],
+            counts[BUBBLES_LION_COVE],
+            counts[BACKEND_BOUND],
+        ),
+        level2: None,
+    }
+}
+
+const LION_COVE_EXAMPLE: Example = Example {
+    counts: &[
+        16_000_000, 2_000_000, 3_000_000, 6_400_000, 3_200_000, 4_800_000,
+    ],
+    level1_percent: ["40.0", "10.0", "20.0", "30.0"],
+    smt_contention_percent: None,
+    level2_percent: None,
+};
+
+/// No uops are dropped here, so that no event corrects for them.
+pub(super) static LION_COVE: CpuTable = CpuTable {
+    name: "Lion Cove",
+    models: &[Models::intel_hybrid(
+        CoreType::Performance,
+        &[0xbd, 0xc5, 0xc6, 0xcc, 0xd5, 0xe5],
+    )],
+    slots_per_cycle: Some(8),
+    general_counters: 10,
+    sources: "perfmon LNL, ARL, PTL; memory bound counts on counter 3 only, mispredict on 0 only",
+    level1: Level1Counting::Forms(&[
+        Form {
+            formula: "lion-cove-exact/1",
+            events: &[
+                SLOTS,
+                CYCLES,
+                INSTRUCTIONS,
+                RETIRED,
+                BUBBLES_LION_COVE,
+                BACKEND_BOUND,
+                HEAVY,
+                MISPREDICT,
+                FETCH_LATENCY_LION_COVE,
+                MEMORY_BOUND,
+            ],
+            cycles: Some(CYCLES),
+            instructions: Some(INSTRUCTIONS),
+            split: |counts| Split {
+                level2: Some(Level2 {
+                    heavy_operations_slots: counts[HEAVY],
+                    branch_mispredict_slots: counts[MISPREDICT],
+                    // The event counts cycles, not slots.
+                    fetch_latency_slots: counts.slots_per_cycle() * counts[FETCH_LATENCY_LION_COVE],
+                    memory_bound_slots: counts[MEMORY_BOUND],
+                }),
+                ..lion_cove(counts, counts[SLOTS])
+            },
+            example: Example {
+                counts: &[
+                    16_000_000, 2_000_000, 3_000_000, 6_400_000, 3_200_000, 4_800_000, 1_600_000,
+                    1_280_000, 240_000, 2_880_000,
+                ],
+                level2_percent: Some(["10.0", "8.0", "12.0", "18.0"]),
+                ..LION_COVE_EXAMPLE
+            },
+        },
+        Form {
+            formula: "lion-cove-exact/1",
+            events: &[
+                SLOTS_P,
+                CYCLES,
+                INSTRUCTIONS,
+                RETIRED,
+                BUBBLES_LION_COVE,
+                BACKEND_BOUND,
+            ],
+            cycles: Some(CYCLES),
+            instructions: Some(INSTRUCTIONS),
+            split: |counts| lion_cove(counts, counts[SLOTS_P]),
+            example: LION_COVE_EXAMPLE,
+        },
+    ]),
+    details: &[],
+};
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bad_speculation_keeps_its_sign() {
+        let form = &GOLDEN_COVE.forms()[1];
+        let counts = Counts::new(form.events, [100, 0, 0, 60, 20, 30, 0], 6);
+        assert_eq!((form.split)(&counts).level1.bad_speculation_slots, -10.0);
+    }
+}

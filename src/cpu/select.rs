@@ -1,0 +1,303 @@
+//! Which table is for which CPU.
+
+use std::ops::RangeInclusive;
+
+use super::{CpuTable, amd_zen, arm_neoverse, intel_atom, intel_core, intel_cove};
+
+/// All tables. Their order means nothing, but that the last is asked last: it is for every Arm core
+/// that has no table of its own.
+pub static TABLES: &[&CpuTable] = &[
+    &intel_core::SANDY_BRIDGE,
+    &intel_core::SKYLAKE,
+    &intel_cove::ICE_LAKE,
+    &intel_cove::GOLDEN_COVE,
+    &intel_cove::LION_COVE,
+    &intel_atom::SILVERMONT,
+    &intel_atom::GOLDMONT,
+    &intel_atom::TREMONT,
+    &intel_atom::GRACEMONT,
+    &intel_atom::CRESTMONT,
+    &intel_atom::SKYMONT,
+    &amd_zen::ZEN_1_TO_3,
+    &amd_zen::ZEN_4,
+    &amd_zen::ZEN_5,
+    &arm_neoverse::N1,
+    &arm_neoverse::N2_BEFORE_R0P3,
+    &arm_neoverse::N2,
+    &arm_neoverse::N3,
+    &arm_neoverse::V1,
+    &arm_neoverse::V2,
+    &arm_neoverse::V3,
+    &arm_neoverse::C1_NANO,
+    &arm_neoverse::C1_PRO,
+    &arm_neoverse::C1_ULTRA,
+    &arm_neoverse::GENERIC,
+];
+
+/// What tells one core from another. The fields are those of [`Machine`](crate::machine::Machine),
+/// and the PMU's name gives the type of core.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Identity<'a> {
+    /// `GenuineIntel`, `AuthenticAMD`, or the implementer's number on Arm, such as `0x41`.
+    pub vendor: &'a str,
+    /// CPUID family; 8 on 64-bit Arm.
+    pub family: u32,
+    /// CPUID model; the part number on Arm.
+    pub model: u32,
+    /// CPUID stepping; on Arm, variant in bits 7:4 and revision in bits 3:0.
+    pub stepping: u32,
+    /// The type of core, since the cores of a hybrid machine share the model.
+    pub core: CoreType,
+}
+
+/// The types of core in a hybrid machine.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CoreType {
+    /// `cpu_core`, and the cores of a machine that has but one type.
+    Performance,
+    /// `cpu_atom`.
+    Efficient,
+    /// `cpu_lowpower`: the cores outside the ring of Arrow Lake-H.
+    LowPower,
+}
+
+impl CoreType {
+    /// The type of core that a PMU of this name in `/sys/bus/event_source/devices` belongs to.
+    pub fn of_pmu(name: &str) -> CoreType {
+        match name {
+            "cpu_atom" => CoreType::Efficient,
+            "cpu_lowpower" => CoreType::LowPower,
+            _ => CoreType::Performance,
+        }
+    }
+}
+
+/// Some CPUs of one maker.
+#[derive(Debug)]
+pub struct Models {
+    /// Who made them.
+    pub maker: Maker,
+    /// CPUID family; 8 on 64-bit Arm.
+    pub family: u32,
+    /// CPUID models; part numbers on Arm.
+    pub models: Numbers,
+    /// CPUID steppings; variants and revisions on Arm.
+    pub steppings: RangeInclusive<u32>,
+    /// The type of core, where cores of different tables share a model; `None` is any.
+    pub core: Option<CoreType>,
+}
+
+/// Who made a CPU.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Maker {
+    /// Intel.
+    Intel,
+    /// AMD.
+    Amd,
+    /// Arm itself: implementer 0x41.
+    Arm,
+    /// Any implementer of the Arm architecture.
+    AnyArm,
+}
+
+/// A set of numbers.
+#[derive(Debug)]
+pub enum Numbers {
+    /// Every number.
+    All,
+    /// These.
+    Of(&'static [u32]),
+    /// Those in one of these ranges.
+    In(&'static [RangeInclusive<u32>]),
+    /// Those in none of these ranges.
+    NotIn(&'static [RangeInclusive<u32>]),
+}
+
+impl Numbers {
+    fn contains(&self, number: u32) -> bool {
+        let is_in =
+            |ranges: &[RangeInclusive<u32>]| ranges.iter().any(|range| range.contains(&number));
+        match self {
+            Numbers::All => true,
+            Numbers::Of(numbers) => numbers.contains(&number),
+            Numbers::In(ranges) => is_in(ranges),
+            Numbers::NotIn(ranges) => !is_in(ranges),
+        }
+    }
+}
+
+impl Models {
+    /// All steppings of some models of Intel's family 6, of any type of core.
+    pub(super) const fn intel(models: &'static [u32]) -> Models {
+        Models {
+            maker: Maker::Intel,
+            family: 6,
+            models: Numbers::Of(models),
+            steppings: 0..=u32::MAX,
+            core: None,
+        }
+    }
+
+    /// One type of core in hybrid models of Intel's family 6.
+    pub(super) const fn intel_hybrid(core: CoreType, models: &'static [u32]) -> Models {
+        Models {
+            maker: Maker::Intel,
+            family: 6,
+            models: Numbers::Of(models),
+            steppings: 0..=u32::MAX,
+            core: Some(core),
+        }
+    }
+
+    /// All steppings of some models of an AMD family.
+    pub(super) const fn amd(family: u32, models: Numbers) -> Models {
+        Models {
+            maker: Maker::Amd,
+            family,
+            models,
+            steppings: 0..=u32::MAX,
+            core: None,
+        }
+    }
+
+    /// Cores designed by Arm, of some revisions: 0x10 is r1p0.
+    pub(super) const fn arm(parts: &'static [u32], revisions: RangeInclusive<u32>) -> Models {
+        Models {
+            maker: Maker::Arm,
+            family: 8,
+            models: Numbers::Of(parts),
+            steppings: revisions,
+            core: None,
+        }
+    }
+
+    fn contains(&self, cpu: &Identity<'_>) -> bool {
+        let is_of_maker = match self.maker {
+            Maker::Intel => cpu.vendor == "GenuineIntel",
+            Maker::Amd => cpu.vendor == "AuthenticAMD",
+            Maker::Arm => cpu.vendor == "0x41",
+            Maker::AnyArm => cpu.vendor.starts_with("0x"),
+        };
+        is_of_maker
+            && self.family == cpu.family
+            && self.models.contains(cpu.model)
+            && self.steppings.contains(&cpu.stepping)
+            && self.core.is_none_or(|core| core == cpu.core)
+    }
+}
+
+/// The table for a CPU; `None` for one that no table knows.
+pub fn table_for(cpu: &Identity<'_>) -> Option<&'static CpuTable> {
+    TABLES
+        .iter()
+        .copied()
+        .find(|table| table.models.iter().any(|models| models.contains(cpu)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name_of(cpu: Identity<'_>) -> Option<&'static str> {
+        table_for(&cpu).map(|table| table.name)
+    }
+
+    fn x86(vendor: &str, family: u32, model: u32, core: CoreType) -> Option<&'static str> {
+        name_of(Identity {
+            vendor,
+            family,
+            model,
+            stepping: 4,
+            core,
+        })
+    }
+
+    fn arm(vendor: &str, part: u32, revision: u32) -> Option<&'static str> {
+        name_of(Identity {
+            vendor,
+            family: 8,
+            model: part,
+            stepping: revision,
+            core: CoreType::Performance,
+        })
+    }
+
+    #[test]
+    fn cpus_find_the_table_of_their_family() {
+        let intel = |model| x86("GenuineIntel", 6, model, CoreType::Performance);
+        assert_eq!(intel(0x55), Some("Skylake … Cascade Lake"));
+        assert_eq!(intel(0x3f), Some("Sandy Bridge … Broadwell"));
+        assert_eq!(intel(0x6a), Some("Ice Lake … Rocket Lake"));
+        assert_eq!(intel(0x8f), Some("Golden Cove"));
+        assert_eq!(intel(0xc6), Some("Lion Cove"));
+        assert_eq!(intel(0x86), Some("Tremont"));
+        assert_eq!(intel(0xaf), Some("Crestmont"));
+        assert_eq!(intel(0x57), Some("Silvermont, Knights Landing"));
+        assert_eq!(intel(0x01), None);
+        let amd = |family, model| x86("AuthenticAMD", family, model, CoreType::Performance);
+        assert_eq!(amd(0x17, 0x31), Some("Zen 1 … Zen 3"));
+        assert_eq!(amd(0x19, 0x01), Some("Zen 1 … Zen 3"));
+        assert_eq!(amd(0x19, 0x50), Some("Zen 1 … Zen 3"));
+        assert_eq!(amd(0x19, 0x11), Some("Zen 4"));
+        assert_eq!(amd(0x19, 0x61), Some("Zen 4"));
+        assert_eq!(amd(0x1a, 0x02), Some("Zen 5"));
+        assert_eq!(amd(0x15, 0x02), None);
+        assert_eq!(x86("HygonGenuine", 0x18, 1, CoreType::Performance), None);
+    }
+
+    #[test]
+    fn the_cores_of_a_hybrid_have_different_tables() {
+        let core = |model, pmu| x86("GenuineIntel", 6, model, CoreType::of_pmu(pmu));
+        assert_eq!(core(0x97, "cpu_core"), Some("Golden Cove"));
+        assert_eq!(core(0x97, "cpu_atom"), Some("Gracemont"));
+        // Alder Lake with its efficient cores switched off, and Alder Lake-N, which has no others.
+        assert_eq!(core(0x97, "cpu"), Some("Golden Cove"));
+        assert_eq!(core(0xbe, "cpu"), Some("Gracemont"));
+        assert_eq!(core(0xc5, "cpu_core"), Some("Lion Cove"));
+        assert_eq!(core(0xc5, "cpu_atom"), Some("Skymont"));
+        assert_eq!(core(0xc5, "cpu_lowpower"), Some("Crestmont"));
+    }
+
+    #[test]
+    fn revisions_of_neoverse_n2_differ_and_strangers_are_generic() {
+        assert_eq!(arm("0x41", 0xd49, 0x02), Some("Neoverse N2 r0p0 … r0p2"));
+        assert_eq!(arm("0x41", 0xd49, 0x03), Some("Neoverse N2"));
+        assert_eq!(arm("0x41", 0xd40, 0x11), Some("Neoverse V1"));
+        assert_eq!(arm("0x41", 0xd4f, 0x01), Some("Neoverse V2"));
+        assert_eq!(arm("0x41", 0xd0c, 0x31), Some("Neoverse N1"));
+        assert_eq!(arm("0xc0", 0xac3, 0x00), Some("Arm"));
+        assert_eq!(arm("0x41", 0xfff, 0x00), Some("Arm"));
+    }
+
+    #[test]
+    fn no_cpu_has_two_tables() {
+        let (generic, others) = TABLES.split_last().unwrap();
+        assert_eq!(generic.name, "Arm");
+        for vendor in ["GenuineIntel", "AuthenticAMD", "0x41"] {
+            for family in [6, 8, 0x17, 0x19, 0x1a] {
+                for model in 0..0x1000 {
+                    for stepping in [0, 2, 3, 0x10] {
+                        for core in [
+                            CoreType::Performance,
+                            CoreType::Efficient,
+                            CoreType::LowPower,
+                        ] {
+                            let cpu = Identity {
+                                vendor,
+                                family,
+                                model,
+                                stepping,
+                                core,
+                            };
+                            let tables = others
+                                .iter()
+                                .filter(|table| table.models.iter().any(|m| m.contains(&cpu)))
+                                .count();
+                            assert!(tables <= 1, "{cpu:?}");
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
