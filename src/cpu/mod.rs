@@ -1,9 +1,10 @@
 //! CPUs as data: which events make up the categories on which core, and by which formula.
 //!
-//! Every family has a [`CpuTable`] in one of the modules `intel_core`, `intel_cove`,
-//! `intel_atom`, `amd_zen` and `arm_neoverse`; [`table_for`] picks the one of a CPU. A table knows events, formulas and a worked
-//! example of each formula, which a test recomputes. It knows nothing of the kernel: how a group is
-//! opened and read is the business of `counter`. So a new CPU is a new table and nothing else.
+//! Every family has a [`CpuTable`] in one of the modules `intel_core`, `intel_cove`, `intel_atom`,
+//! `amd_zen` and `arm_neoverse`; [`table_for`] picks the one of a CPU. A table knows events,
+//! formulas and a worked example of each formula, which a test recomputes. It knows nothing of the
+//! kernel: how a group is opened and read is the business of `counter`. So a new CPU is a new table
+//! and nothing else.
 //!
 //! # Sources
 //!
