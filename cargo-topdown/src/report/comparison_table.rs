@@ -3,6 +3,7 @@
 use std::io::{self, Write};
 
 use super::comparison_text::style;
+use super::sentences::worst_first;
 use super::wrap::{Hanging, points};
 use crate::verdict::{BenchmarkVerdict, Class, Comparison, Effect, Metric, Share};
 
@@ -86,18 +87,10 @@ const COLUMNS: [Column; 10] = [
 
 /// Writes the table, the worst verdicts first, and what its marks mean.
 pub fn write(comparison: &Comparison, width: usize, out: &mut impl Write) -> io::Result<()> {
-    let mut rows: Vec<&BenchmarkVerdict> = comparison
-        .benchmarks
-        .iter()
+    let rows: Vec<&BenchmarkVerdict> = worst_first(comparison)
+        .into_iter()
         .filter(|benchmark| benchmark.class != Class::NotComparable)
         .collect();
-    rows.sort_by(|a, b| {
-        let size = |v: &BenchmarkVerdict| v.main_effect().map_or(0.0, |e| e.difference);
-        a.class
-            .cmp(&b.class)
-            .then(size(b).total_cmp(&size(a)))
-            .then(a.id.cmp(&b.id))
-    });
     let verdict_width = rows
         .iter()
         .map(|row| row.class.name().len())

@@ -7,18 +7,12 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 
 use super::comparison_table;
-use super::wrap::{Hanging, percent, points};
-use crate::verdict::{
-    BenchmarkVerdict, Cause, CauseKind, Class, Comparison, Metric, Outcome, RunSummary, ShiftBasis,
-    Undecided, UndecidedReason,
-};
+use super::sentences::{self, Headline, REMEDY, run_in_short, sentence};
+use super::wrap::Hanging;
+use crate::verdict::{Class, Comparison};
 
 /// Of the classes that fail nothing, so many benchmarks get a sentence of their own.
 const MOST_SENTENCES: usize = 10;
-/// A part of a difference that would be shown as 0.0 is left out.
-const LEAST_SHOWN_PART: f64 = 0.0005;
-/// Level 2 is told for parts of at least this size.
-const LEAST_DETAILED_PART: f64 = 0.01;
 
 const BOLD: Style = Style::new().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default();
@@ -74,79 +68,10 @@ struct Text<'a> {
 
 impl Text<'_> {
     fn verdict(&self, out: &mut impl Write) -> io::Result<()> {
-        let Comparison {
-            outcome, counts, ..
-        } = self.comparison;
-        let baseline = &self.comparison.baseline.label;
-        let all = self.comparison.benchmarks.len();
-        let decided = counts.unchanged + counts.improved + counts.shifted;
-        let (word, style, rest) = match outcome {
-            Outcome::Failed if counts.regressed > 0 => (
-                "REGRESSED",
-                style(Class::Regressed),
-                format!(
-                    "{} of {} slower than `{baseline}`",
-                    counts.regressed,
-                    benchmarks(all)
-                ),
-            ),
-            Outcome::Failed => (
-                "FAILED",
-                style(Class::Regressed),
-                "nothing regressed, but the policy fails on what is listed below".to_owned(),
-            ),
-            Outcome::NotComparable if all == 0 => (
-                "NOT COMPARABLE",
-                style(Class::NotComparable),
-                format!("no benchmark in common with `{baseline}`"),
-            ),
-            Outcome::NotComparable => (
-                "NOT COMPARABLE",
-                style(Class::NotComparable),
-                format!(
-                    "{} of {} cannot be compared with `{baseline}`",
-                    counts.not_comparable,
-                    benchmarks(all)
-                ),
-            ),
-            Outcome::Inconclusive => (
-                "INCONCLUSIVE",
-                style(Class::Inconclusive),
-                format!(
-                    "{} of {} undecided, which the policy counts as a failure",
-                    counts.inconclusive,
-                    benchmarks(all)
-                ),
-            ),
-            Outcome::Passed if decided == 0 => (
-                "NOTHING DECIDED",
-                style(Class::Inconclusive),
-                format!("{} against `{baseline}`, all inconclusive", benchmarks(all)),
-            ),
-            Outcome::Passed => (
-                "PASSED",
-                style(Class::Improved).bold(),
-                format!(
-                    "nothing regressed in {} against `{baseline}`",
-                    benchmarks(all)
-                ),
-            ),
-        };
+        let Headline { word, class, rest } = sentences::headline(self.comparison);
+        let style = style(class);
         writeln!(out, "{style}{word}{style:#}: {rest}")?;
-        let counted: Vec<String> = [
-            (counts.regressed, "regressed"),
-            (counts.not_comparable, "not comparable"),
-            (counts.shifted, "shifted"),
-            (counts.inconclusive, "inconclusive"),
-            (counts.improved, "improved"),
-            (counts.unchanged, "unchanged"),
-            (counts.new, "new"),
-            (counts.removed, "removed"),
-        ]
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, name)| format!("{count} {name}"))
-        .collect();
+        let counted = sentences::counted(&self.comparison.counts);
         if counted.len() > 1 {
             self.lines.write(out, "", 0, &counted.join(", "))?;
         }
@@ -167,10 +92,7 @@ impl Text<'_> {
                 .write(out, "differs    ", 11, &difference.to_string())?;
         }
         if !self.comparison.differences.is_empty() {
-            let remedy = "take the baseline again on this machine with this build: \
-                          `cargo topdown bench --save NAME`; a change of rustc or RUSTFLAGS alone \
-                          can be measured with --across-builds";
-            self.lines.write(out, "try        ", 11, remedy)?;
+            self.lines.write(out, "try        ", 11, REMEDY)?;
         }
         for warning in &self.comparison.warnings {
             let lead = format!("{WARNING}warning{WARNING:#}    ");
@@ -180,46 +102,7 @@ impl Text<'_> {
     }
 
     fn suite(&self, out: &mut impl Write) -> io::Result<()> {
-        let suite = &self.comparison.suite;
-        let mut notes = Vec::new();
-        if let Some(shift) = suite.machine_shift.filter(|shift| shift.removed) {
-            let direction = if shift.difference > 0.0 {
-                "slower"
-            } else {
-                "faster"
-            };
-            let size = percent(shift.difference.abs());
-            notes.push(match shift.basis {
-                ShiftBasis::TimePerSlot => format!(
-                    "the machine ran {} {direction} per slot on everything (median of {}); wall \
-                     times are compared without it",
-                    size.trim_start_matches('+'),
-                    benchmarks(shift.benchmarks)
-                ),
-                ShiftBasis::Time => format!(
-                    "everything ran {} {direction} (median of {}): the machine or a global \
-                     change; times are compared without it",
-                    size.trim_start_matches('+'),
-                    benchmarks(shift.benchmarks)
-                ),
-            });
-        }
-        if let Some(difference) = suite.global_slots_difference {
-            notes.push(format!(
-                "the whole suite moved by {} slots (median): a global change such as the \
-                 compiler, its flags or a common dependency",
-                percent(difference)
-            ));
-        }
-        for noise in suite.noise.iter().filter(|noise| noise.inflation > 1.5) {
-            notes.push(format!(
-                "{} differs between the runs {:.1} times more than between launches of one run; \
-                 intervals are widened by that",
-                noise.metric.name(),
-                noise.inflation
-            ));
-        }
-        for note in notes {
+        for note in sentences::suite_notes(&self.comparison.suite) {
             self.lines.write(out, "note       ", 11, &note)?;
         }
         Ok(())
@@ -230,19 +113,10 @@ impl Text<'_> {
         if class == Class::NotComparable && !self.comparison.differences.is_empty() {
             return Ok(());
         }
-        let mut members: Vec<&BenchmarkVerdict> = self
-            .comparison
-            .benchmarks
-            .iter()
-            .filter(|benchmark| benchmark.class == class)
-            .collect();
+        let members = sentences::members(self.comparison, class);
         if members.is_empty() {
             return Ok(());
         }
-        members.sort_by(|a, b| {
-            let size = |v: &BenchmarkVerdict| v.main_effect().map_or(0.0, |e| e.difference.abs());
-            size(b).total_cmp(&size(a)).then(a.id.cmp(&b.id))
-        });
         let style = style(class);
         writeln!(out, "\n{style}{}{style:#}", class.name())?;
         let shown = match class {
@@ -276,124 +150,6 @@ impl Text<'_> {
             }
         }
         Ok(())
-    }
-}
-
-fn benchmarks(count: usize) -> String {
-    match count {
-        1 => "1 benchmark".to_owned(),
-        count => format!("{count} benchmarks"),
-    }
-}
-
-fn run_in_short(run: &RunSummary) -> String {
-    let mut words = vec![
-        format!("`{}`", run.label),
-        format!("{} launches", run.launches),
-        run.started_at.clone(),
-        run.machine.clone(),
-    ];
-    if let Some(commit) = &run.git_commit {
-        let short: String = commit.chars().take(10).collect();
-        let dirty = if run.git_dirty == Some(true) {
-            " with changes"
-        } else {
-            ""
-        };
-        words.push(format!("commit {short}{dirty}"));
-    }
-    words.join(", ")
-}
-
-/// What is to be said about one benchmark.
-fn sentence(benchmark: &BenchmarkVerdict) -> String {
-    match (&benchmark.cause, &benchmark.undecided) {
-        _ if benchmark.class == Class::NotComparable => benchmark
-            .differences
-            .iter()
-            .map(ToString::to_string)
-            .collect::<Vec<_>>()
-            .join("; "),
-        (Some(cause), _) => cause_sentence(cause, benchmark),
-        (None, Some(undecided)) => undecided_sentence(undecided, benchmark),
-        (None, None) => String::new(),
-    }
-}
-
-fn cause_sentence(cause: &Cause, benchmark: &BenchmarkVerdict) -> String {
-    let unit = match cause.metric {
-        Metric::Wall => "time/iter",
-        _ => "slots/iter",
-    };
-    let change = format!("{} {unit}", percent(cause.difference));
-    let parts = parts(cause);
-    match cause.kind {
-        CauseKind::Category { .. } => format!("{change}: {parts}"),
-        CauseKind::Spread => format!("{change}, spread over several categories: {parts}"),
-        CauseKind::Moved => format!("slots moved at {change}: {parts}"),
-        CauseKind::TimePerSlot { difference } => {
-            let slots = benchmark
-                .effect(Metric::Slots)
-                .map_or(0.0, |effect| effect.difference);
-            format!(
-                "{change} at {} slots: each slot took {} longer; look at clock, steal, kernel or \
-                 blocking, not at the pipeline",
-                percent(slots),
-                percent(difference).trim_start_matches('+')
-            )
-        }
-        CauseKind::Unknown if benchmark.coarse.is_some() => {
-            format!("{change}; the categories are too coarse to say why")
-        }
-        CauseKind::Unknown => format!("{change}; there are no slots to say why"),
-    }
-}
-
-/// `backend bound +7.9 (memory bound +7.2, core bound +0.7), frontend bound +0.3`
-fn parts(cause: &Cause) -> String {
-    let shown = |difference: f64| difference.abs() >= LEAST_SHOWN_PART;
-    cause
-        .parts
-        .iter()
-        .filter(|part| shown(part.difference))
-        .map(|part| {
-            let mut text = format!("{} {}", part.category.name(), points(part.difference));
-            let details: Vec<String> = part
-                .details
-                .iter()
-                .filter(|detail| shown(detail.difference))
-                .map(|detail| format!("{} {}", detail.name, points(detail.difference)))
-                .collect();
-            if part.difference.abs() >= LEAST_DETAILED_PART && !details.is_empty() {
-                text.push_str(&format!(" ({})", details.join(", ")));
-            }
-            text
-        })
-        .collect::<Vec<_>>()
-        .join(", ")
-}
-
-fn undecided_sentence(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> String {
-    let change = benchmark.main_effect().map_or(String::new(), |effect| {
-        format!(
-            "{} [{}, {}]: ",
-            percent(effect.difference),
-            points(effect.interval.low),
-            points(effect.interval.high)
-        )
-    });
-    let deviation = format!("launch sd {:.1} %", undecided.launch_deviation * 100.0);
-    match (undecided.reason, undecided.launches_needed) {
-        (UndecidedReason::MachineOrGlobalChange, _) => {
-            format!("{change}no slower than the whole suite: the machine or a global change")
-        }
-        (UndecidedReason::OneLaunch, Some(launches)) => {
-            format!("{change}one launch decides nothing; needs about {launches} launches a side")
-        }
-        (_, Some(launches)) => {
-            format!("{change}needs about {launches} launches a side ({deviation})")
-        }
-        (_, None) => format!("{change}too noisy to gate ({deviation})"),
     }
 }
 

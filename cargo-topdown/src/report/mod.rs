@@ -3,5 +3,6 @@
 pub mod comparison_json;
 mod comparison_table;
 pub mod comparison_text;
+mod sentences;
 pub mod style;
 mod wrap;

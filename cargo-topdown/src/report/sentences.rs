@@ -1,0 +1,298 @@
+//! What is said about a comparison, in words that every report uses.
+
+use super::wrap::{percent, points};
+use crate::verdict::{
+    BenchmarkVerdict, Cause, CauseKind, Class, Comparison, Counts, Metric, Outcome, RunSummary,
+    ShiftBasis, Suite, Undecided, UndecidedReason,
+};
+
+/// A part of a difference that would be shown as 0.0 is left out.
+const LEAST_SHOWN_PART: f64 = 0.0005;
+/// Level 2 is told for parts of at least this size.
+const LEAST_DETAILED_PART: f64 = 0.01;
+
+/// What to do about runs that cannot be compared.
+pub const REMEDY: &str = "take the baseline again on this machine with this build: \
+                          `cargo topdown bench --save NAME`; a change of rustc or RUSTFLAGS alone \
+                          can be measured with --across-builds";
+
+/// The verdict on the whole, in one line: a word, and what it is about.
+pub struct Headline {
+    /// `REGRESSED`, `PASSED` …
+    pub word: &'static str,
+    /// The class whose looks the word has.
+    pub class: Class,
+    /// The rest of the line.
+    pub rest: String,
+}
+
+/// The verdict on the whole.
+pub fn headline(comparison: &Comparison) -> Headline {
+    let Comparison {
+        outcome, counts, ..
+    } = comparison;
+    let baseline = &comparison.baseline.label;
+    let all = comparison.benchmarks.len();
+    let decided = counts.unchanged + counts.improved + counts.shifted;
+    let (word, class, rest) = match outcome {
+        Outcome::Failed if counts.regressed > 0 => (
+            "REGRESSED",
+            Class::Regressed,
+            format!(
+                "{} of {} slower than `{baseline}`",
+                counts.regressed,
+                benchmarks(all)
+            ),
+        ),
+        Outcome::Failed => (
+            "FAILED",
+            Class::Regressed,
+            "nothing regressed, but the policy fails on what is listed below".to_owned(),
+        ),
+        Outcome::NotComparable if all == 0 => (
+            "NOT COMPARABLE",
+            Class::NotComparable,
+            format!("no benchmark in common with `{baseline}`"),
+        ),
+        Outcome::NotComparable => (
+            "NOT COMPARABLE",
+            Class::NotComparable,
+            format!(
+                "{} of {} cannot be compared with `{baseline}`",
+                counts.not_comparable,
+                benchmarks(all)
+            ),
+        ),
+        Outcome::Inconclusive => (
+            "INCONCLUSIVE",
+            Class::Inconclusive,
+            format!(
+                "{} of {} undecided, which the policy counts as a failure",
+                counts.inconclusive,
+                benchmarks(all)
+            ),
+        ),
+        Outcome::Passed if decided == 0 => (
+            "NOTHING DECIDED",
+            Class::Inconclusive,
+            format!("{} against `{baseline}`, all inconclusive", benchmarks(all)),
+        ),
+        Outcome::Passed => (
+            "PASSED",
+            Class::Improved,
+            format!(
+                "nothing regressed in {} against `{baseline}`",
+                benchmarks(all)
+            ),
+        ),
+    };
+    Headline { word, class, rest }
+}
+
+/// `3 regressed`, `1 shifted` …, without what there is none of.
+pub fn counted(counts: &Counts) -> Vec<String> {
+    [
+        (counts.regressed, "regressed"),
+        (counts.not_comparable, "not comparable"),
+        (counts.shifted, "shifted"),
+        (counts.inconclusive, "inconclusive"),
+        (counts.improved, "improved"),
+        (counts.unchanged, "unchanged"),
+        (counts.new, "new"),
+        (counts.removed, "removed"),
+    ]
+    .into_iter()
+    .filter(|(count, _)| *count > 0)
+    .map(|(count, name)| format!("{count} {name}"))
+    .collect()
+}
+
+/// What is to be known about the suite as a whole.
+pub fn suite_notes(suite: &Suite) -> Vec<String> {
+    let mut notes = Vec::new();
+    if let Some(shift) = suite.machine_shift.filter(|shift| shift.removed) {
+        let direction = if shift.difference > 0.0 {
+            "slower"
+        } else {
+            "faster"
+        };
+        let size = percent(shift.difference.abs());
+        notes.push(match shift.basis {
+            ShiftBasis::TimePerSlot => format!(
+                "the machine ran {} {direction} per slot on everything (median of {}); wall \
+                 times are compared without it",
+                size.trim_start_matches('+'),
+                benchmarks(shift.benchmarks)
+            ),
+            ShiftBasis::Time => format!(
+                "everything ran {} {direction} (median of {}): the machine or a global \
+                 change; times are compared without it",
+                size.trim_start_matches('+'),
+                benchmarks(shift.benchmarks)
+            ),
+        });
+    }
+    if let Some(difference) = suite.global_slots_difference {
+        notes.push(format!(
+            "the whole suite moved by {} slots (median): a global change such as the \
+             compiler, its flags or a common dependency",
+            percent(difference)
+        ));
+    }
+    for noise in suite.noise.iter().filter(|noise| noise.inflation > 1.5) {
+        notes.push(format!(
+            "{} differs between the runs {:.1} times more than between launches of one run; \
+             intervals are widened by that",
+            noise.metric.name(),
+            noise.inflation
+        ));
+    }
+    notes
+}
+
+/// The benchmarks of a class, those that changed most first.
+pub fn members(comparison: &Comparison, class: Class) -> Vec<&BenchmarkVerdict> {
+    let mut members: Vec<&BenchmarkVerdict> = comparison
+        .benchmarks
+        .iter()
+        .filter(|benchmark| benchmark.class == class)
+        .collect();
+    members.sort_by(|a, b| {
+        let size = |v: &BenchmarkVerdict| v.main_effect().map_or(0.0, |e| e.difference.abs());
+        size(b).total_cmp(&size(a)).then(a.id.cmp(&b.id))
+    });
+    members
+}
+
+/// All benchmarks: the worst class first, and in a class the largest increase.
+pub fn worst_first(comparison: &Comparison) -> Vec<&BenchmarkVerdict> {
+    let mut rows: Vec<&BenchmarkVerdict> = comparison.benchmarks.iter().collect();
+    rows.sort_by(|a, b| {
+        let size = |v: &BenchmarkVerdict| v.main_effect().map_or(0.0, |e| e.difference);
+        a.class
+            .cmp(&b.class)
+            .then(size(b).total_cmp(&size(a)))
+            .then(a.id.cmp(&b.id))
+    });
+    rows
+}
+
+/// `1 benchmark`, `2 benchmarks`.
+pub fn benchmarks(count: usize) -> String {
+    match count {
+        1 => "1 benchmark".to_owned(),
+        count => format!("{count} benchmarks"),
+    }
+}
+
+/// `main`, 10 launches, when, on which machine, of which commit.
+pub fn run_in_short(run: &RunSummary) -> String {
+    let mut words = vec![
+        format!("`{}`", run.label),
+        format!("{} launches", run.launches),
+        run.started_at.clone(),
+        run.machine.clone(),
+    ];
+    if let Some(commit) = &run.git_commit {
+        let short: String = commit.chars().take(10).collect();
+        let dirty = if run.git_dirty == Some(true) {
+            " with changes"
+        } else {
+            ""
+        };
+        words.push(format!("commit {short}{dirty}"));
+    }
+    words.join(", ")
+}
+
+/// What is to be said about one benchmark.
+pub fn sentence(benchmark: &BenchmarkVerdict) -> String {
+    match (&benchmark.cause, &benchmark.undecided) {
+        _ if benchmark.class == Class::NotComparable => benchmark
+            .differences
+            .iter()
+            .map(ToString::to_string)
+            .collect::<Vec<_>>()
+            .join("; "),
+        (Some(cause), _) => cause_sentence(cause, benchmark),
+        (None, Some(undecided)) => undecided_sentence(undecided, benchmark),
+        (None, None) => String::new(),
+    }
+}
+
+fn cause_sentence(cause: &Cause, benchmark: &BenchmarkVerdict) -> String {
+    let unit = match cause.metric {
+        Metric::Wall => "time/iter",
+        _ => "slots/iter",
+    };
+    let change = format!("{} {unit}", percent(cause.difference));
+    let parts = parts(cause);
+    match cause.kind {
+        CauseKind::Category { .. } => format!("{change}: {parts}"),
+        CauseKind::Spread => format!("{change}, spread over several categories: {parts}"),
+        CauseKind::Moved => format!("slots moved at {change}: {parts}"),
+        CauseKind::TimePerSlot { difference } => {
+            let slots = benchmark
+                .effect(Metric::Slots)
+                .map_or(0.0, |effect| effect.difference);
+            format!(
+                "{change} at {} slots: each slot took {} longer; look at clock, steal, kernel or \
+                 blocking, not at the pipeline",
+                percent(slots),
+                percent(difference).trim_start_matches('+')
+            )
+        }
+        CauseKind::Unknown if benchmark.coarse.is_some() => {
+            format!("{change}; the categories are too coarse to say why")
+        }
+        CauseKind::Unknown => format!("{change}; there are no slots to say why"),
+    }
+}
+
+/// `backend bound +7.9 (memory bound +7.2, core bound +0.7), frontend bound +0.3`
+fn parts(cause: &Cause) -> String {
+    let shown = |difference: f64| difference.abs() >= LEAST_SHOWN_PART;
+    cause
+        .parts
+        .iter()
+        .filter(|part| shown(part.difference))
+        .map(|part| {
+            let mut text = format!("{} {}", part.category.name(), points(part.difference));
+            let details: Vec<String> = part
+                .details
+                .iter()
+                .filter(|detail| shown(detail.difference))
+                .map(|detail| format!("{} {}", detail.name, points(detail.difference)))
+                .collect();
+            if part.difference.abs() >= LEAST_DETAILED_PART && !details.is_empty() {
+                text.push_str(&format!(" ({})", details.join(", ")));
+            }
+            text
+        })
+        .collect::<Vec<_>>()
+        .join(", ")
+}
+
+fn undecided_sentence(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> String {
+    let change = benchmark.main_effect().map_or(String::new(), |effect| {
+        format!(
+            "{} [{}, {}]: ",
+            percent(effect.difference),
+            points(effect.interval.low),
+            points(effect.interval.high)
+        )
+    });
+    let deviation = format!("launch sd {:.1} %", undecided.launch_deviation * 100.0);
+    match (undecided.reason, undecided.launches_needed) {
+        (UndecidedReason::MachineOrGlobalChange, _) => {
+            format!("{change}no slower than the whole suite: the machine or a global change")
+        }
+        (UndecidedReason::OneLaunch, Some(launches)) => {
+            format!("{change}one launch decides nothing; needs about {launches} launches a side")
+        }
+        (_, Some(launches)) => {
+            format!("{change}needs about {launches} launches a side ({deviation})")
+        }
+        (_, None) => format!("{change}too noisy to gate ({deviation})"),
+    }
+}
