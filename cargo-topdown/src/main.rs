@@ -14,6 +14,7 @@ mod policy;
 mod report;
 #[allow(dead_code)]
 mod statistics;
+mod summary;
 mod verdict;
 
 use std::process::ExitCode;

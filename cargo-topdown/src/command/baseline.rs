@@ -13,6 +13,7 @@ use crate::cli::{
     BaselineCommand, BaselineListArgs, BaselineRemoveArgs, BaselineSaveArgs, BaselineShowArgs,
 };
 use crate::error::{Error, Exit};
+use crate::report::run_table::write_run_table;
 use crate::report::style;
 
 /// Runs the subcommand.
@@ -171,12 +172,15 @@ fn show(args: &BaselineShowArgs) -> Result<Exit, Error> {
         let file = run_file::run_file_of(&path);
         out.write_all(&std::fs::read(&file)?)?;
     } else {
-        write_run(&mut out, &run)?;
+        write_origin(&mut out, &run)?;
+        writeln!(out)?;
+        write_run_table(&mut out, &run, style::Look::of_environment())?;
     }
     Ok(Exit::Success)
 }
 
-fn write_run(out: &mut impl Write, run: &Run) -> io::Result<()> {
+/// What the table does not say of where a run comes from.
+fn write_origin(out: &mut impl Write, run: &Run) -> io::Result<()> {
     let dim = style::DIM;
     let machine = &run.machine;
     let build = &run.build;

@@ -1,4 +1,4 @@
-//! Colours, and where text goes.
+//! Colours, and what the place that text goes to can show.
 
 use std::io::Stdout;
 
@@ -13,6 +13,8 @@ pub const HEADING: Style = Style::new().bold();
 pub const DIM: Style = Style::new().dimmed();
 /// What is good.
 pub const GOOD: Style = AnsiColor::Green.on_default().bold();
+/// What needs attention.
+pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 /// What is bad.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
 
@@ -28,4 +30,58 @@ pub fn stdout(choice: ColorChoice) -> AutoStream<Stdout> {
             ColorChoice::Never => anstream::ColorChoice::Never,
         },
     )
+}
+
+/// What a report may use of the place that it is printed to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Columns.
+    pub width: usize,
+    /// Whether more than ASCII can be shown.
+    pub unicode: bool,
+}
+
+/// The width where nobody says one: that of CI logs before they scroll.
+const DEFAULT_WIDTH: usize = 100;
+
+impl Look {
+    /// What the environment says: the terminal's width, else `COLUMNS`, else 100; and the locale.
+    pub fn of_environment() -> Look {
+        let width = terminal_size::terminal_size()
+            .map(|(width, _)| usize::from(width.0))
+            .or_else(|| std::env::var("COLUMNS").ok()?.parse().ok())
+            .filter(|width| *width > 0)
+            .unwrap_or(DEFAULT_WIDTH);
+        let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
+            .iter()
+            .filter_map(|name| std::env::var(name).ok())
+            .find(|value| !value.is_empty());
+        Look {
+            width,
+            // Windows has no such variables, and its terminals show everything.
+            unicode: cfg!(windows) || locale.is_some_and(|locale| is_utf8(&locale)),
+        }
+    }
+}
+
+fn is_utf8(locale: &str) -> bool {
+    let locale = locale.to_ascii_lowercase();
+    locale.contains("utf-8") || locale.contains("utf8")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_locale_names_its_encoding() {
+        for (locale, expected) in [
+            ("C.UTF-8", true),
+            ("de_DE.utf8@euro", true),
+            ("C", false),
+            ("en_US.ISO-8859-1", false),
+        ] {
+            assert_eq!(is_utf8(locale), expected, "{locale}");
+        }
+    }
 }

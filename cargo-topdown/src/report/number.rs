@@ -1,0 +1,67 @@
+//! Numbers for people: four digits and a unit.
+
+/// A number of slots per iteration: `999.9`, `12.34K`.
+pub fn slots(value: f64) -> String {
+    scaled(value, &["", "K", "M", "G", "T"])
+}
+
+/// A time: `250.5 ns`, `1.234 ms`. `ascii` avoids the µ.
+pub fn time_ns(value: f64, ascii: bool) -> String {
+    let micro = if ascii { " us" } else { " µs" };
+    scaled(value, &[" ns", micro, " ms", " s"])
+}
+
+/// A fraction as percent, one decimal. What rounds to zero has no sign: a category can be below
+/// zero by its resolution.
+pub fn percent(fraction: f64) -> String {
+    let text = format!("{:.1}", fraction * 100.0);
+    match text.as_str() {
+        "-0.0" => "0.0".to_owned(),
+        _ => text,
+    }
+}
+
+fn scaled(value: f64, units: &[&str]) -> String {
+    let mut value = value;
+    let mut step = 0;
+    // 999.95 would be printed as 1000.0.
+    while value.abs() >= 999.95 && step + 1 < units.len() {
+        value /= 1000.0;
+        step += 1;
+    }
+    let decimals = match value.abs() {
+        v if v < 9.9995 => 3,
+        v if v < 99.995 => 2,
+        _ => 1,
+    };
+    format!("{value:.decimals$}{}", units[step])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn four_digits_at_every_size() {
+        for (value, text) in [
+            (0.0, "0.000"),
+            (9.9996, "10.00"),
+            (99.996, "100.0"),
+            (999.96, "1.000K"),
+            (12_345.0, "12.35K"),
+            (1.5e15, "1500.0T"),
+        ] {
+            assert_eq!(slots(value), text);
+        }
+        assert_eq!(time_ns(1234.0, false), "1.234 µs");
+        assert_eq!(time_ns(1234.0, true), "1.234 us");
+        assert_eq!(time_ns(90e9, false), "90.00 s");
+    }
+
+    #[test]
+    fn percent_has_no_negative_zero() {
+        assert_eq!(percent(-0.0001), "0.0");
+        assert_eq!(percent(-0.004), "-0.4");
+        assert_eq!(percent(0.5), "50.0");
+    }
+}

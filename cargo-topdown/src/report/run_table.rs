@@ -1,0 +1,536 @@
+//! The table of a run: one benchmark after the other, with its TopDown bar.
+//!
+//! On a narrow terminal a benchmark has two lines, numbers and bar; on a wide one a single line.
+//! What makes a benchmark's numbers doubtful stands below it.
+
+use std::io::{self, Write};
+
+use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::run_file::{Benchmark, Run};
+
+use super::bar::{CATEGORIES, bar};
+use super::number::{percent, slots, time_ns};
+use super::style::{DIM, HEADING, Look, WARNING};
+use super::text::{padded, right_aligned, shortened, width_of, wrapped};
+use crate::summary::{Shares, Summary};
+
+/// From this width on a benchmark has a single line.
+const WIDE: usize = 140;
+
+/// The widths that a bar may have.
+const BAR_WIDTH: std::ops::RangeInclusive<usize> = 8..=60;
+
+/// A category's resolution beyond which a mark is set: the gate's margin for being sure.
+const COARSE_FRACTION: f64 = 0.01;
+
+/// How the columns of shares are called, in the order of [`CATEGORIES`], and what the number in
+/// parentheses is.
+const SHORT_NAMES: [(&str, Option<&str>); 5] = [
+    ("ret", Some("heavy operations")),
+    ("bad", Some("branch mispredicts")),
+    ("fe", Some("fetch latency")),
+    ("be", Some("memory bound")),
+    ("smt", None),
+];
+
+/// Writes the table, with ANSI colours; strip them where they are not wanted.
+///
+/// # Errors
+/// When `out` fails.
+pub fn write_run_table(out: &mut impl Write, run: &Run, look: Look) -> io::Result<()> {
+    write_header(out, run, look)?;
+    let rows: Vec<Row> = run.benchmarks.iter().map(|b| Row::of(b, look)).collect();
+    let layout = Layout::of(&rows, look);
+    writeln!(out)?;
+    let several_groups = run
+        .benchmarks
+        .windows(2)
+        .any(|pair| group_of(&pair[0]) != group_of(&pair[1]));
+    layout.write_heading(out)?;
+    let mut rows = rows.iter();
+    for group in run.benchmarks.chunk_by(|a, b| group_of(a) == group_of(b)) {
+        if several_groups {
+            let (package, target) = group_of(&group[0]);
+            writeln!(out, "{HEADING}{package}::{target}{HEADING:#}")?;
+        }
+        for row in rows.by_ref().take(group.len()) {
+            layout.write_row(out, row)?;
+        }
+    }
+    layout.write_legend(out)
+}
+
+fn group_of(benchmark: &Benchmark) -> (&str, &str) {
+    (&benchmark.id.package, &benchmark.id.target)
+}
+
+fn write_header(out: &mut impl Write, run: &Run, look: Look) -> io::Result<()> {
+    let settings = &run.launch_settings;
+    let times = if look.unicode { "×" } else { "x" };
+    let what = format!(
+        "{}: {} launches {times} {} samples, profile {}",
+        run.machine, settings.launches, settings.sample_size, run.build.profile
+    );
+    for line in wrapped(&what, look.width) {
+        writeln!(out, "{HEADING}{line}{HEADING:#}")?;
+    }
+    let mut sources: Vec<(String, usize)> = Vec::new();
+    for benchmark in &run.benchmarks {
+        let provenance = &benchmark.provenance;
+        let source = match provenance.source {
+            SourceKind::Time => "time".to_owned(),
+            counted => format!("{counted} ({})", provenance.formula),
+        };
+        let text = format!("source {source}: {}", provenance.reason);
+        match sources.iter_mut().find(|(known, _)| *known == text) {
+            Some((_, count)) => *count += 1,
+            None => sources.push((text, 1)),
+        }
+    }
+    let several = sources.len() > 1;
+    for (mut text, count) in sources {
+        if several {
+            text += &format!(" ({count} of {} benchmarks)", run.benchmarks.len());
+        }
+        for (index, line) in wrapped(&text, look.width.saturating_sub(2))
+            .iter()
+            .enumerate()
+        {
+            writeln!(out, "{}{line}", if index == 0 { "" } else { "  " })?;
+        }
+    }
+    Ok(())
+}
+
+/// A benchmark's numbers as text.
+struct Row {
+    name: String,
+    slots: Option<String>,
+    time: String,
+    instructions_per_cycle: Option<String>,
+    spread: Option<String>,
+    shares: Option<Shares>,
+    /// One text per category, in the order of [`CATEGORIES`].
+    share_cells: Vec<String>,
+    is_time_only: bool,
+    notes: Vec<String>,
+}
+
+impl Row {
+    fn of(benchmark: &Benchmark, look: Look) -> Row {
+        let Some(summary) = Summary::of(benchmark) else {
+            return Row {
+                name: benchmark.id.name.clone(),
+                slots: None,
+                time: "-".to_owned(),
+                instructions_per_cycle: None,
+                spread: None,
+                shares: None,
+                share_cells: Vec::new(),
+                is_time_only: false,
+                notes: vec!["no launch gave a value".to_owned()],
+            };
+        };
+        let plus_minus = if look.unicode { "±" } else { "+-" };
+        // Of what the gate looks at.
+        let gated = summary.slots.unwrap_or(summary.wall_ns);
+        Row {
+            name: benchmark.id.name.clone(),
+            slots: summary.slots.map(|spread| slots(spread.mean)),
+            time: time_ns(summary.wall_ns.mean, !look.unicode),
+            instructions_per_cycle: summary
+                .instructions_per_cycle
+                .map(|ipc| format!("{ipc:.2}")),
+            spread: gated
+                .relative_sd
+                .map(|sd| format!("{plus_minus}{} %", percent(sd))),
+            shares: summary.shares,
+            share_cells: summary.shares.map(|s| share_cells(&s)).unwrap_or_default(),
+            is_time_only: benchmark.provenance.source == SourceKind::Time,
+            notes: notes(&summary, plus_minus),
+        }
+    }
+}
+
+fn share_cells(shares: &Shares) -> Vec<String> {
+    let cell = |index: usize, share: f64| {
+        let (name, _) = SHORT_NAMES[index];
+        let part = shares
+            .level2
+            .and_then(|parts| parts.get(index).copied())
+            .map(|part| format!("({})", percent(part)))
+            .unwrap_or_default();
+        format!("{name} {}{part}", percent(share))
+    };
+    let level1 = shares.level1.iter().copied();
+    level1
+        .chain(shares.smt_contention)
+        .enumerate()
+        .map(|(index, share)| cell(index, share))
+        .collect()
+}
+
+fn notes(summary: &Summary, plus_minus: &str) -> Vec<String> {
+    let mut notes = Vec::new();
+    if summary.samples_dropped > 0 {
+        notes.push(format!(
+            "{} of {} samples dropped",
+            summary.samples_dropped,
+            summary.samples_dropped + summary.samples_used
+        ));
+    }
+    if summary.resolution_fraction > COARSE_FRACTION {
+        notes.push(format!(
+            "coarse: each category {plus_minus}{} % of slots; longer samples help",
+            percent(summary.resolution_fraction)
+        ));
+    }
+    notes
+}
+
+/// Which columns there are, and how wide.
+struct Layout {
+    look: Look,
+    is_wide: bool,
+    has_slots: bool,
+    has_ipc: bool,
+    has_spread: bool,
+    has_level2: bool,
+    has_notes: bool,
+    name_width: usize,
+    bar_width: usize,
+    /// One width per category; empty where no benchmark has shares.
+    share_widths: Vec<usize>,
+}
+
+const GAP: usize = 2;
+const INDENT: usize = 2;
+const SLOTS_WIDTH: usize = 10;
+const TIME_WIDTH: usize = 9;
+const IPC_WIDTH: usize = 5;
+const SPREAD_WIDTH: usize = 8;
+
+impl Layout {
+    fn of(rows: &[Row], look: Look) -> Layout {
+        let categories = rows.iter().map(|row| row.share_cells.len()).max();
+        let share_widths: Vec<usize> = (0..categories.unwrap_or(0))
+            .map(|index| {
+                let cells = rows.iter().filter_map(|row| row.share_cells.get(index));
+                cells.map(|cell| width_of(cell)).max().unwrap_or(0)
+            })
+            .collect();
+        let mut layout = Layout {
+            look,
+            is_wide: look.width >= WIDE,
+            has_slots: rows.iter().any(|row| row.slots.is_some()),
+            has_ipc: rows.iter().any(|row| row.instructions_per_cycle.is_some()),
+            has_spread: rows.iter().any(|row| row.spread.is_some()),
+            has_level2: rows
+                .iter()
+                .any(|row| row.shares.is_some_and(|shares| shares.level2.is_some())),
+            has_notes: rows.iter().any(|row| !row.notes.is_empty()),
+            name_width: 0,
+            bar_width: 0,
+            share_widths,
+        };
+        let longest = rows
+            .iter()
+            .map(|row| width_of(&row.name))
+            .max()
+            .unwrap_or(0);
+        let heading = width_of("benchmark");
+        let numbers = layout.numbers_width();
+        let shares = layout.shares_width();
+        let room = look.width.saturating_sub(INDENT);
+        if layout.is_wide && shares > 0 {
+            let room = room.saturating_sub(numbers + GAP + shares);
+            layout.name_width = longest.max(heading).min(room * 2 / 3);
+            layout.bar_width = room - layout.name_width - GAP;
+        } else {
+            layout.name_width = longest
+                .max(heading)
+                .min(room.saturating_sub(numbers).max(10));
+            // The bar's line is indented twice.
+            layout.bar_width = room.saturating_sub(INDENT + shares);
+        }
+        layout.bar_width = layout.bar_width.clamp(*BAR_WIDTH.start(), *BAR_WIDTH.end());
+        layout
+    }
+
+    /// The columns right of the name, each with the gap before it.
+    fn numbers_width(&self) -> usize {
+        [
+            (self.has_slots, SLOTS_WIDTH),
+            (true, TIME_WIDTH),
+            (self.has_ipc, IPC_WIDTH),
+            (self.has_spread, SPREAD_WIDTH),
+        ]
+        .iter()
+        .filter(|(is_shown, _)| *is_shown)
+        .map(|(_, width)| GAP + width)
+        .sum()
+    }
+
+    /// The columns right of the bar, each with the gap before it.
+    fn shares_width(&self) -> usize {
+        self.share_widths.iter().map(|width| GAP + width).sum()
+    }
+
+    fn numbers(&self, slots: &str, time: &str, ipc: &str, spread: &str) -> String {
+        let mut text = String::new();
+        for (is_shown, cell, width) in [
+            (self.has_slots, slots, SLOTS_WIDTH),
+            (true, time, TIME_WIDTH),
+            (self.has_ipc, ipc, IPC_WIDTH),
+            (self.has_spread, spread, SPREAD_WIDTH),
+        ] {
+            if is_shown {
+                text += &" ".repeat(GAP);
+                text += &right_aligned(cell, width);
+            }
+        }
+        text
+    }
+
+    fn write_heading(&self, out: &mut impl Write) -> io::Result<()> {
+        let indent = " ".repeat(INDENT);
+        let name = padded("benchmark", self.name_width);
+        let numbers = self.numbers("slots/iter", "time/iter", "IPC", "spread");
+        writeln!(out, "{indent}{DIM}{name}{numbers}{DIM:#}")
+    }
+
+    fn write_row(&self, out: &mut impl Write, row: &Row) -> io::Result<()> {
+        let indent = " ".repeat(INDENT);
+        let name = shortened(&row.name, self.name_width, self.look.unicode);
+        let numbers = self.numbers(
+            row.slots.as_deref().unwrap_or("-"),
+            &row.time,
+            row.instructions_per_cycle.as_deref().unwrap_or("-"),
+            row.spread.as_deref().unwrap_or("-"),
+        );
+        write!(out, "{indent}{}{numbers}", padded(&name, self.name_width))?;
+        if let Some(second) = self.shares_part(row) {
+            if self.is_wide {
+                write!(out, "{}{second}", " ".repeat(GAP))?;
+            } else {
+                write!(out, "\n{indent}{indent}{second}")?;
+            }
+        }
+        writeln!(out)?;
+        for note in &row.notes {
+            writeln!(out, "{indent}{indent}{WARNING}!{WARNING:#} {note}")?;
+        }
+        Ok(())
+    }
+
+    /// Bar and percentages; for a benchmark among others that have them, why it has none.
+    fn shares_part(&self, row: &Row) -> Option<String> {
+        if self.share_widths.is_empty() {
+            return None;
+        }
+        let Some(shares) = &row.shares else {
+            let text = row
+                .is_time_only
+                .then_some("time only: no slots were counted");
+            return text.map(|text| format!("{DIM}{text}{DIM:#}"));
+        };
+        let mut all = shares.level1.to_vec();
+        all.extend(shares.smt_contention);
+        let mut text = bar(&all, self.bar_width, self.look.unicode);
+        let cells = self.share_widths.iter().zip(&row.share_cells);
+        for ((width, cell), category) in cells.zip(&CATEGORIES) {
+            let style = category.style;
+            let (name, number) = cell.split_once(' ').unwrap_or((cell, ""));
+            let cell = padded(number, width - width_of(name) - 1);
+            text += &format!("{}{style}{name}{style:#} {cell}", " ".repeat(GAP));
+        }
+        Some(text.trim_end().to_owned())
+    }
+
+    fn write_legend(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut items: Vec<(String, String)> = Vec::new();
+        let categories = CATEGORIES.iter().zip(SHORT_NAMES);
+        for (category, (short, part)) in categories.take(self.share_widths.len()) {
+            let glyph = category.glyph(self.look.unicode);
+            let part = part
+                .filter(|_| self.has_level2)
+                .map(|part| format!(" ({part})"))
+                .unwrap_or_default();
+            let text = format!("{short} = {}{part}", category.name);
+            let style = category.style;
+            items.push((
+                format!("{glyph} {text}"),
+                format!("{style}{glyph}{style:#} {DIM}{text}{DIM:#}"),
+            ));
+        }
+        let mut explain = |text: &str| {
+            items.push((text.to_owned(), format!("{DIM}{text}{DIM:#}")));
+        };
+        if !self.share_widths.is_empty() {
+            explain("in percent of slots");
+        }
+        if self.has_spread {
+            explain("spread: standard deviation between launches");
+        }
+        if self.has_notes && self.has_slots {
+            explain("! see `cargo topdown doctor`");
+        }
+        if !items.is_empty() {
+            writeln!(out)?;
+        }
+        let mut used = 0;
+        for (plain, styled) in items {
+            let width = width_of(&plain);
+            if used > 0 && used + GAP + 1 + width > self.look.width {
+                writeln!(out)?;
+                used = 0;
+            }
+            if used > 0 {
+                write!(out, "{}", " ".repeat(GAP + 1))?;
+                used += GAP + 1;
+            }
+            write!(out, "{styled}")?;
+            used += width;
+        }
+        if used > 0 {
+            writeln!(out)?;
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use criterion_topdown::run_file::{LaunchValue, read_run};
+    use std::path::Path;
+
+    /// The run of the library's golden files: two counted benchmarks and a timed one.
+    fn mixed_run() -> Run {
+        let data = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/run-v1");
+        read_run(Path::new(data)).unwrap()
+    }
+
+    /// One target with level 2 throughout; ids of all lengths, and one coarse benchmark.
+    fn counted_run() -> Run {
+        let mut run = mixed_run();
+        let model = run.benchmarks[0].clone();
+        run.benchmarks = [
+            ("sum", 40.0),
+            ("json/twitter/1024", 400.0),
+            (
+                "a_group_with_a_rather_long_name/and_a_function/with a parameter/1048576",
+                4e6,
+            ),
+        ]
+        .into_iter()
+        .map(|(name, factor)| {
+            let mut benchmark = model.clone();
+            benchmark.id.name = name.to_owned();
+            for (index, value) in benchmark.launches.iter_mut().enumerate() {
+                *value = scaled(&model.launches[0], factor * (1.0 + index as f64 / 100.0));
+                value.resolution_fraction = factor / 1e8;
+            }
+            benchmark
+        })
+        .collect();
+        run
+    }
+
+    fn scaled(value: &LaunchValue, factor: f64) -> LaunchValue {
+        let mut value = *value;
+        value.wall_ns *= factor;
+        value.slots = value.slots.map(|slots| slots * factor);
+        value.instructions = value.instructions.map(|it| it * factor);
+        value.cycles = value.cycles.map(|cycles| cycles * factor);
+        value.level1 = value.level1.map(|mut level1| {
+            level1.retiring_slots *= factor;
+            level1.bad_speculation_slots *= factor;
+            level1.frontend_bound_slots *= factor;
+            level1.backend_bound_slots *= factor;
+            level1
+        });
+        value.level2 = value.level2.map(|mut level2| {
+            level2.heavy_operations_slots *= factor;
+            level2.fetch_latency_slots *= factor;
+            level2.memory_bound_slots *= factor;
+            level2
+        });
+        value
+    }
+
+    fn timed_run() -> Run {
+        let mut run = mixed_run();
+        run.benchmarks.drain(..2);
+        run.benchmarks[0].provenance.reason =
+            "no hardware counters: the event `slots` does not exist on this machine, which is a \
+             guest of a hypervisor without a virtual PMU"
+                .to_owned();
+        run
+    }
+
+    fn table(run: &Run, width: usize, unicode: bool) -> String {
+        let mut out = Vec::new();
+        write_run_table(&mut out, run, Look { width, unicode }).unwrap();
+        let text = anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string();
+        for line in text.lines() {
+            assert!(width_of(line) <= width, "wider than {width}: {line}");
+            assert_eq!(line, line.trim_end());
+        }
+        text
+    }
+
+    #[test]
+    fn a_counted_run_at_80_columns() {
+        insta::assert_snapshot!(table(&counted_run(), 80, true));
+    }
+
+    #[test]
+    fn a_counted_run_at_200_columns() {
+        insta::assert_snapshot!(table(&counted_run(), 200, true));
+    }
+
+    #[test]
+    fn a_counted_run_in_ascii() {
+        let text = table(&counted_run(), 80, false);
+        assert!(text.is_ascii());
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_mixed_run_at_80_columns() {
+        insta::assert_snapshot!(table(&mixed_run(), 80, true));
+    }
+
+    #[test]
+    fn a_mixed_run_at_200_columns() {
+        insta::assert_snapshot!(table(&mixed_run(), 200, true));
+    }
+
+    #[test]
+    fn a_timed_run_at_80_columns() {
+        insta::assert_snapshot!(table(&timed_run(), 80, true));
+    }
+
+    #[test]
+    fn a_benchmark_without_launches_is_not_left_out() {
+        let mut run = counted_run();
+        run.benchmarks[1].launches.clear();
+        let text = table(&run, 80, true);
+        assert!(text.contains("no launch gave a value"), "{text}");
+        run.benchmarks.clear();
+        table(&run, 80, true);
+    }
+
+    #[test]
+    fn a_terminal_too_narrow_for_the_table_is_no_disaster() {
+        let mut out = Vec::new();
+        for width in [1, 20, 60] {
+            let look = Look {
+                width,
+                unicode: true,
+            };
+            write_run_table(&mut out, &mixed_run(), look).unwrap();
+        }
+    }
+}

@@ -1,0 +1,98 @@
+//! Text in columns: as wide as the terminal shows it, shortened and wrapped.
+
+use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+/// How many columns `text` takes.
+pub fn width_of(text: &str) -> usize {
+    text.width()
+}
+
+/// `text` in at most `width` columns: what is left out is left out in the middle, since
+/// benchmarks of a group differ at their ends.
+pub fn shortened(text: &str, width: usize, unicode: bool) -> String {
+    let ellipsis = if unicode { "…" } else { "..." };
+    if width_of(text) <= width {
+        return text.to_owned();
+    }
+    let Some(room) = width.checked_sub(width_of(ellipsis)) else {
+        return ellipsis.chars().take(width).collect();
+    };
+    let head = head_within(text.chars(), room / 2);
+    let tail: Vec<char> = head_within(text.chars().rev(), room - room / 2)
+        .chars()
+        .rev()
+        .collect();
+    format!("{head}{ellipsis}{}", tail.into_iter().collect::<String>())
+}
+
+fn head_within(characters: impl Iterator<Item = char>, width: usize) -> String {
+    let mut used = 0;
+    characters
+        .take_while(|c| {
+            used += c.width().unwrap_or(0);
+            used <= width
+        })
+        .collect()
+}
+
+/// `text` and spaces up to `width` columns.
+pub fn padded(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(width_of(text))))
+}
+
+/// Spaces up to `width` columns, and `text`.
+pub fn right_aligned(text: &str, width: usize) -> String {
+    format!("{}{text}", " ".repeat(width.saturating_sub(width_of(text))))
+}
+
+/// `text` broken at spaces into lines of at most `width` columns; longer words stay whole.
+pub fn wrapped(text: &str, width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for word in text.split_whitespace() {
+        match lines.last_mut() {
+            Some(line) if width_of(line) + 1 + width_of(word) <= width => {
+                line.push(' ');
+                line.push_str(word);
+            }
+            _ => lines.push(word.to_owned()),
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_are_shortened_in_the_middle() {
+        assert_eq!(shortened("json/twitter", 12, true), "json/twitter");
+        assert_eq!(shortened("json/twitter/1024", 11, true), "json/…/1024");
+        assert_eq!(shortened("json/twitter/1024", 11, false), "json...1024");
+        assert_eq!(shortened("json", 2, false), "..");
+        // Wide characters count twice.
+        assert_eq!(
+            shortened("日本語日本語", 7, true),
+            "日…本語".replace("本語", "語")
+        );
+    }
+
+    #[test]
+    fn shortening_never_exceeds_the_width() {
+        for width in 0..20 {
+            for text in ["日本語日本語日本語", "abcdefghijklmnopqrst", "a日b本c語"] {
+                assert!(width_of(&shortened(text, width, true)) <= width);
+                assert!(width_of(&shortened(text, width, false)) <= width);
+            }
+        }
+    }
+
+    #[test]
+    fn lines_break_at_spaces() {
+        assert_eq!(
+            wrapped("no hardware counters here", 12),
+            ["no hardware", "counters", "here"]
+        );
+        assert!(wrapped(" ", 10).is_empty());
+    }
+}

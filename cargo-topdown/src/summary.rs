@@ -1,0 +1,215 @@
+//! What the launches of one benchmark say together, for people: means, shares and spread.
+//!
+//! Arithmetic of the tables alone. The gate has its own, in `statistics`, and judges launch values.
+
+use criterion_topdown::run_file::{Benchmark, LaunchValue};
+
+/// One benchmark of a run over all its launches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// Launches that gave a value.
+    pub launches: usize,
+    /// Wall-clock nanoseconds per iteration.
+    pub wall_ns: Spread,
+    /// Slots per iteration; `None` where any launch has none.
+    pub slots: Option<Spread>,
+    /// Where the slots went; `None` where any launch does not know.
+    pub shares: Option<Shares>,
+    /// Instructions per cycle.
+    pub instructions_per_cycle: Option<f64>,
+    /// Samples that were measured and not used, over all launches.
+    pub samples_dropped: u64,
+    /// Samples that were used, over all launches.
+    pub samples_used: u64,
+    /// The coarsest launch's resolution, as a fraction of its slots.
+    pub resolution_fraction: f64,
+}
+
+/// A mean over launches and how far they are apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// The arithmetic mean.
+    pub mean: f64,
+    /// The sample standard deviation as a fraction of the mean; `None` for a single launch.
+    pub relative_sd: Option<f64>,
+}
+
+/// Categories as fractions of all slots: mean slots of the category over mean slots. Signed, as
+/// the samples are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shares {
+    /// Retiring, bad speculation, frontend bound, backend bound.
+    pub level1: [f64; 4],
+    /// The measured part of each: heavy operations, branch mispredicts, fetch latency, memory
+    /// bound.
+    pub level2: Option<[f64; 4]>,
+    /// Slots of the other hardware thread, on CPUs that tell.
+    pub smt_contention: Option<f64>,
+}
+
+impl Summary {
+    /// `None` for a benchmark without launches.
+    pub fn of(benchmark: &Benchmark) -> Option<Summary> {
+        let launches = &benchmark.launches;
+        let over = |quantity: &dyn Fn(&LaunchValue) -> Option<f64>| {
+            let values: Option<Vec<f64>> = launches.iter().map(quantity).collect();
+            values.filter(|values| !values.is_empty())
+        };
+        let slots = over(&|v| v.slots).map(|values| Spread::of(&values));
+        Some(Summary {
+            launches: launches.len(),
+            wall_ns: Spread::of(&over(&|v| Some(v.wall_ns))?),
+            slots,
+            shares: slots
+                .filter(|slots| slots.mean > 0.0)
+                .and_then(|slots| shares(launches, slots.mean)),
+            instructions_per_cycle: over(&|v| v.instructions)
+                .zip(over(&|v| v.cycles))
+                .map(|(instructions, cycles)| mean(&instructions) / mean(&cycles))
+                .filter(|ratio| ratio.is_finite()),
+            samples_dropped: launches.iter().map(|v| u64::from(v.samples_dropped)).sum(),
+            samples_used: launches.iter().map(|v| u64::from(v.samples_used)).sum(),
+            resolution_fraction: launches
+                .iter()
+                .fold(0.0, |coarsest, v| v.resolution_fraction.max(coarsest)),
+        })
+    }
+}
+
+impl Spread {
+    fn of(values: &[f64]) -> Spread {
+        let mean = mean(values);
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let sd = (squares / (values.len() as f64 - 1.0)).sqrt();
+        Spread {
+            mean,
+            relative_sd: (values.len() > 1 && mean > 0.0).then(|| sd / mean),
+        }
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn shares(launches: &[LaunchValue], mean_slots: f64) -> Option<Shares> {
+    let total_slots = mean_slots * launches.len() as f64;
+    let share = |quantity: &dyn Fn(&LaunchValue) -> Option<f64>| -> Option<f64> {
+        let sum: Option<f64> = launches.iter().map(quantity).sum();
+        sum.map(|slots| slots / total_slots)
+    };
+    let level1 = [
+        share(&|v| Some(v.level1?.retiring_slots))?,
+        share(&|v| Some(v.level1?.bad_speculation_slots))?,
+        share(&|v| Some(v.level1?.frontend_bound_slots))?,
+        share(&|v| Some(v.level1?.backend_bound_slots))?,
+    ];
+    let level2 = || {
+        Some([
+            share(&|v| Some(v.level2?.heavy_operations_slots))?,
+            share(&|v| Some(v.level2?.branch_mispredict_slots))?,
+            share(&|v| Some(v.level2?.fetch_latency_slots))?,
+            share(&|v| Some(v.level2?.memory_bound_slots))?,
+        ])
+    };
+    Some(Shares {
+        level1,
+        level2: level2(),
+        smt_contention: share(&|v| v.level1?.smt_contention_slots),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use criterion_topdown::provenance::{Provenance, SourceKind};
+    use criterion_topdown::run_file::BenchmarkId;
+    use criterion_topdown::sample::Level1;
+
+    fn benchmark(launches: Vec<LaunchValue>) -> Benchmark {
+        Benchmark {
+            id: BenchmarkId {
+                package: "p".to_owned(),
+                target: "t".to_owned(),
+                name: "n".to_owned(),
+            },
+            provenance: Provenance {
+                source: SourceKind::Hardware,
+                formula: "test/1".to_owned(),
+                core_type: None,
+                slots_per_cycle: None,
+                reason: String::new(),
+                empty_window: None,
+            },
+            throughput: None,
+            launches,
+        }
+    }
+
+    fn value(slots: f64, retiring_slots: f64) -> LaunchValue {
+        LaunchValue {
+            samples_used: 19,
+            samples_dropped: 1,
+            wall_ns: slots / 4.0,
+            slots: Some(slots),
+            level1: Some(Level1 {
+                retiring_slots,
+                backend_bound_slots: slots - retiring_slots,
+                ..Level1::default()
+            }),
+            instructions: Some(retiring_slots),
+            cycles: Some(slots / 4.0),
+            resolution_fraction: slots / 1e6,
+            ..LaunchValue::default()
+        }
+    }
+
+    #[test]
+    fn shares_are_of_the_sum_and_not_means_of_ratios() {
+        let summary =
+            Summary::of(&benchmark(vec![value(100.0, 100.0), value(300.0, 0.0)])).unwrap();
+        assert_eq!(summary.slots.unwrap().mean, 200.0);
+        let shares = summary.shares.unwrap();
+        assert_eq!(shares.level1, [0.25, 0.0, 0.0, 0.75]);
+        assert_eq!(shares.level2, None);
+        assert_eq!(summary.instructions_per_cycle, Some(1.0));
+        assert_eq!((summary.samples_used, summary.samples_dropped), (38, 2));
+        assert_eq!(summary.resolution_fraction, 300.0 / 1e6);
+        // sd of 100 and 300 is 141.42.
+        let relative_sd = summary.slots.unwrap().relative_sd.unwrap();
+        assert!((relative_sd - 0.5_f64.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_one_launch_does_not_know_is_not_told() {
+        let blind = LaunchValue {
+            slots: None,
+            level1: None,
+            ..value(100.0, 50.0)
+        };
+        let summary = Summary::of(&benchmark(vec![value(100.0, 50.0), blind])).unwrap();
+        assert_eq!((summary.slots, summary.shares), (None, None));
+    }
+
+    #[test]
+    fn one_launch_has_no_spread_and_no_launch_no_summary() {
+        let summary = Summary::of(&benchmark(vec![value(100.0, 50.0)])).unwrap();
+        assert_eq!(summary.wall_ns.relative_sd, None);
+        assert_eq!(Summary::of(&benchmark(Vec::new())), None);
+    }
+
+    #[test]
+    fn nothing_measured_is_not_divided_by() {
+        let nothing = LaunchValue {
+            slots: Some(0.0),
+            cycles: Some(0.0),
+            ..value(0.0, 0.0)
+        };
+        let summary = Summary::of(&benchmark(vec![nothing, nothing])).unwrap();
+        assert_eq!(
+            (summary.shares, summary.instructions_per_cycle),
+            (None, None)
+        );
+        assert_eq!(summary.slots.unwrap().relative_sd, None);
+    }
+}
