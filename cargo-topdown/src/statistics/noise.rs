@@ -120,3 +120,95 @@ impl Estimate {
         )
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::contrast::Launches;
+
+    /// Twelve benchmarks of five launches a side; number 4 is 6 % slower. Integers, so that any
+    /// other program can make the same numbers.
+    fn suite() -> Vec<Contrast> {
+        (0..12_i64)
+            .map(|b| {
+                let scale = 1 + b % 4;
+                let value = |noise: i64, shift: i64| (1000 + scale * noise + shift) as f64;
+                let baseline: Vec<f64> = (0..5)
+                    .map(|r| value((7 * b + 13 * r + b * r * r) % 17 - 8, 0))
+                    .collect();
+                let shift = if b == 4 { 60 } else { 0 };
+                let candidate: Vec<f64> = (0..5)
+                    .map(|r| value((5 * b + 11 * r + 2 * b * r * r) % 19 - 9, shift))
+                    .collect();
+                Contrast::of(Launches {
+                    baseline: &baseline,
+                    baseline_total: &baseline,
+                    candidate: &candidate,
+                })
+                .unwrap()
+            })
+            .collect()
+    }
+
+    fn close(value: f64, expected: f64) {
+        assert!(
+            (value / expected - 1.0).abs() < 1e-9,
+            "{value} instead of {expected}"
+        );
+    }
+
+    /// The numbers are of a program written from the specification alone in Python with numpy
+    /// 2.4.6 and scipy 1.17.1: `special.digamma`, `special.polygamma`, `optimize.brentq` for the
+    /// degrees of freedom, `stats.t.sf` for p.
+    #[test]
+    fn the_moderated_test_agrees_with_scipy() {
+        let contrasts = suite();
+        let noise = Noise::of(&contrasts, 0.01);
+        assert!(noise.prior.fitted);
+        close(noise.prior.degrees_of_freedom, 3.314741935135422);
+        close(noise.prior.variance, 0.00011836236489034536);
+        close(noise.inflation, 1.4273264881593195);
+        let estimate = noise.estimate(&contrasts[4]);
+        close(estimate.difference, 0.05888243540957347);
+        close(estimate.standard_error, 0.007832221123452391);
+        close(estimate.degrees_of_freedom, 14.492668140449798);
+        let p = estimate.p_above(0.01);
+        assert!((p / 9.23096464003167e-06 - 1.0).abs() < 1e-7, "{p}");
+    }
+
+    /// As above, with the assumed prior of 3 degrees of freedom and 1 %.
+    #[test]
+    fn a_small_suite_is_judged_by_an_assumed_prior() {
+        let contrasts = &suite()[4..5];
+        let noise = Noise::of(contrasts, 0.01);
+        assert!(!noise.prior.fitted);
+        assert_eq!(noise.inflation, 1.0);
+        let estimate = noise.estimate(&contrasts[0]);
+        close(estimate.standard_error, 0.005117434178532046);
+        close(estimate.degrees_of_freedom, 13.811775338705795);
+    }
+
+    #[test]
+    fn a_noisy_benchmark_is_not_judged_by_the_quiet_ones() {
+        let contrasts = suite();
+        let noise = Noise::of(&contrasts, 0.01);
+        for contrast in &contrasts {
+            let estimate = noise.estimate(contrast);
+            assert!(estimate.baseline_deviation.powi(2) >= contrast.baseline.variance * 0.999);
+            assert!(estimate.candidate_deviation.powi(2) >= contrast.candidate.variance * 0.999);
+        }
+    }
+
+    #[test]
+    fn fewer_than_five_launches_are_never_believed_to_be_quiet() {
+        let contrast = Contrast::of(Launches {
+            baseline: &[1000.0, 1000.0, 1000.0, 1000.0, 1000.0],
+            baseline_total: &[1000.0; 5],
+            candidate: &[1050.0; 4],
+        })
+        .unwrap();
+        let estimate = Noise::of(&[contrast], 0.01).estimate(&contrast);
+        assert_eq!(estimate.baseline_deviation, FEW_LAUNCHES_DEVIATION);
+        assert_eq!(estimate.candidate_deviation, FEW_LAUNCHES_DEVIATION);
+    }
+}

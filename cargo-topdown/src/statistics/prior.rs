@@ -80,3 +80,41 @@ impl Prior {
         moderated.max(spread.variance)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spreads(variances: impl Iterator<Item = f64>) -> Vec<Spread> {
+        variances
+            .map(|variance| Spread {
+                launches: 5,
+                variance,
+            })
+            .collect()
+    }
+
+    #[test]
+    fn variances_that_vary_less_than_chance_give_the_strongest_prior() {
+        let equal = spreads(std::iter::repeat_n(1e-4, 40));
+        let prior = Prior::fit(equal.into_iter(), 0.01);
+        assert_eq!(prior.degrees_of_freedom, 6.0);
+    }
+
+    #[test]
+    fn variances_that_vary_wildly_give_the_weakest_prior() {
+        let wild = spreads((0..40).map(|n| 1e-8 * 1.5_f64.powi(n)));
+        assert_eq!(Prior::fit(wild.into_iter(), 0.01).degrees_of_freedom, 1.0);
+    }
+
+    #[test]
+    fn identical_launches_teach_nothing() {
+        let identical = spreads(std::iter::repeat_n(0.0, 100));
+        let prior = Prior::fit(identical.into_iter(), 0.01);
+        assert!(!prior.fitted);
+        assert_eq!(prior.variance, 1e-4);
+        let still = spreads(std::iter::repeat_n(1e-9, 100));
+        let prior = Prior::fit(still.into_iter(), 0.01);
+        assert_eq!(prior.variance, LEAST_DEVIATION.powi(2));
+    }
+}
