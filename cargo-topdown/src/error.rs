@@ -7,6 +7,7 @@ use criterion_topdown::run_file::RunFileError;
 use thiserror::Error;
 
 use crate::baseline_store::{BaselineNameError, StoreError};
+use crate::command::bench::BenchError;
 
 /// The exit codes. They are part of the interface: the README lists them, and CI relies on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -17,12 +18,14 @@ pub enum Exit {
     Usage = 2,
     /// A benchmark regressed.
     Regressed = 100,
-    /// Building or running a bench failed.
+    /// Building or running a bench failed, or there was no benchmark to run.
     BenchFailed = 101,
     /// There was nothing valid to compare: no such baseline, another machine, another source.
     NoComparison = 102,
     /// The comparison decided nothing, and the policy says that this fails.
     Inconclusive = 103,
+    /// Ctrl-C, as shells have it: 128 and the signal's number.
+    Interrupted = 130,
 }
 
 impl From<Exit> for ExitCode {
@@ -43,6 +46,9 @@ pub enum Error {
     /// Not built yet.
     #[error("`{0}` is not available in this build")]
     Unavailable(&'static str),
+    /// The benches could not be built, run or stored.
+    #[error(transparent)]
+    Bench(#[from] BenchError),
     /// The baselines, or a run that was asked for.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -62,6 +68,7 @@ impl Error {
     pub fn exit(&self) -> Exit {
         match self {
             Error::Unavailable(_) | Error::BaselineName(_) => Exit::Usage,
+            Error::Bench(error) => error.exit(),
             Error::Store(error) => error.exit(),
             Error::RunFile(_) => Exit::NoComparison,
             Error::Output(_) => Exit::BenchFailed,

@@ -7,11 +7,15 @@
 
 mod adoption;
 mod baseline_store;
+mod bench_targets;
+mod build_identity;
 mod cli;
 mod command;
 mod error;
 mod policy;
 mod report;
+mod runner;
+mod settings;
 #[allow(dead_code)]
 mod statistics;
 mod summary;

@@ -1,6 +1,7 @@
 //! One file per subcommand.
 
 mod baseline;
+pub mod bench;
 mod compare;
 mod init;
 
@@ -10,7 +11,7 @@ use crate::error::{Error, Exit};
 /// Runs a subcommand to its exit code.
 pub fn run(command: Command) -> Result<Exit, Error> {
     match command {
-        Command::Bench(_) => Err(Error::Unavailable("bench")),
+        Command::Bench(args) => bench::run(&args),
         Command::Compare(args) => compare::run(args),
         Command::Baseline(command) => baseline::run(command),
         Command::Init(args) => init::run(&args),

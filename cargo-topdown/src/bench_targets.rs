@@ -1,0 +1,409 @@
+//! Which bench executables there are, and what each needs to run as `cargo bench` would run it.
+//!
+//! cargo builds them and names them in its messages. It is not asked to run them: it would hand
+//! criterion's arguments to every libtest harness too, which rejects them.
+
+use std::collections::{BTreeMap, HashMap};
+use std::ffi::OsString;
+use std::io::BufReader;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::{env, fs, io};
+
+use cargo_metadata::{
+    Artifact, BuildScript, Message, Metadata, MetadataCommand, Package, PackageId, TargetKind,
+};
+use memchr::memmem;
+use thiserror::Error;
+
+use crate::cli::{CargoBenchArgs, ColorChoice, MeasuringArgs};
+use crate::runner::protocol::RUNNER_NAME;
+use crate::settings::{Settings, SettingsError, Table};
+
+/// The variable in which the dynamic linker looks for directories, and cargo's own choice on macOS.
+const LIBRARY_PATH_VARIABLE: &str = if cfg!(windows) {
+    "PATH"
+} else if cfg!(target_os = "macos") {
+    "DYLD_FALLBACK_LIBRARY_PATH"
+} else {
+    "LD_LIBRARY_PATH"
+};
+
+/// An executable bench target.
+#[derive(Clone, Debug)]
+pub struct BenchTarget {
+    /// The package's name.
+    pub package: String,
+    /// The target's name, unique within the package.
+    pub name: String,
+    /// What to start.
+    pub executable: PathBuf,
+    /// Where to start it: the directory of the package's manifest.
+    pub package_root: PathBuf,
+    /// What cargo sets in the environment of the package's benches, but for `CARGO`.
+    pub environment: BTreeMap<String, OsString>,
+    /// How to measure it.
+    pub settings: Settings,
+    /// Whether criterion is linked in.
+    pub has_criterion: bool,
+}
+
+impl std::fmt::Display for BenchTarget {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}::{}", self.package, self.name)
+    }
+}
+
+/// Why there are no bench executables.
+#[derive(Debug, Error)]
+pub enum BuildError {
+    /// `cargo metadata` failed.
+    #[error("{0}")]
+    Metadata(#[from] cargo_metadata::Error),
+    /// cargo could not be started, or its messages not be read.
+    #[error("could not run `{cargo} bench --no-run`: {error}")]
+    Cargo {
+        /// `$CARGO`.
+        cargo: String,
+        /// Why.
+        error: io::Error,
+    },
+    /// cargo failed. It has said why.
+    #[error("the benches could not be built")]
+    Failed,
+    /// An executable that cargo named cannot be read.
+    #[error("could not read {}: {error}", path.display())]
+    Executable {
+        /// The executable.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// A setting makes no sense.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+}
+
+/// cargo, its workspace, and what the command line says about both.
+pub struct Cargo<'a> {
+    /// `$CARGO`.
+    pub program: PathBuf,
+    /// The flags for it.
+    pub flags: &'a CargoBenchArgs,
+    /// `--manifest-path`.
+    pub manifest_path: Option<&'a Path>,
+    /// When to use colours.
+    pub color: ColorChoice,
+}
+
+/// `$CARGO`, which cargo sets for its subcommands: the cargo that the user called.
+pub fn cargo_program() -> PathBuf {
+    env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from)
+}
+
+impl Cargo<'_> {
+    /// Reads the workspace.
+    ///
+    /// # Errors
+    /// When there is none, or cargo does not understand it.
+    pub fn metadata(&self) -> Result<Metadata, BuildError> {
+        let mut command = MetadataCommand::new();
+        command.cargo_path(&self.program).no_deps();
+        if let Some(path) = self.manifest_path {
+            command.manifest_path(path);
+        }
+        command.other_options(self.common_flags());
+        Ok(command.exec()?)
+    }
+
+    /// Builds the selected benches and returns their executables, sorted by package and name.
+    ///
+    /// # Errors
+    /// When cargo fails, or a setting of one of their packages makes no sense.
+    pub fn bench_targets(
+        &self,
+        metadata: &Metadata,
+        measuring: &MeasuringArgs,
+    ) -> Result<Vec<BenchTarget>, BuildError> {
+        let built = self.build()?;
+        let workspace = Table::of_metadata(
+            &metadata.workspace_metadata,
+            "workspace.metadata.topdown",
+            metadata.workspace_root.join("Cargo.toml").as_str(),
+        )?;
+        let library_directories = rustc_library_directories();
+        let mut targets = Vec::new();
+        for artifact in &built.benches {
+            // A bench target of a package outside of the workspace cannot be selected.
+            let Some(package) = metadata
+                .packages
+                .iter()
+                .find(|p| p.id == artifact.package_id)
+            else {
+                continue;
+            };
+            let Some(executable) = artifact.executable.as_ref() else {
+                continue;
+            };
+            let table = Table::of_metadata(
+                &package.metadata,
+                "package.metadata.topdown",
+                package.manifest_path.as_str(),
+            )?;
+            targets.push(BenchTarget {
+                package: package.name.to_string(),
+                name: artifact.target.name.clone(),
+                executable: executable.clone().into_std_path_buf(),
+                package_root: package_root(package),
+                environment: built.environment(
+                    package,
+                    executable.as_std_path(),
+                    &library_directories,
+                ),
+                settings: Settings::resolve(measuring, &table, &workspace)?,
+                has_criterion: has_criterion(executable.as_std_path())?,
+            });
+        }
+        targets.sort_by(|a, b| (&a.package, &a.name).cmp(&(&b.package, &b.name)));
+        Ok(targets)
+    }
+
+    fn build(&self) -> Result<Built, BuildError> {
+        let error = |error| BuildError::Cargo {
+            cargo: self.program.display().to_string(),
+            error,
+        };
+        let mut child = Command::new(&self.program)
+            .args([
+                "bench",
+                "--no-run",
+                "--message-format=json-render-diagnostics",
+            ])
+            .args(self.build_flags())
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .map_err(error)?;
+        let stdout = child.stdout.take().expect("stdout was piped");
+        let mut built = Built::default();
+        for message in Message::parse_stream(BufReader::new(stdout)) {
+            match message.map_err(error)? {
+                Message::CompilerArtifact(artifact) => built.add(artifact),
+                Message::BuildScriptExecuted(script) => built.scripts.push(script),
+                // What a compiler or a build script prints for people to standard output.
+                Message::TextLine(line) => eprintln!("{line}"),
+                _ => {}
+            }
+        }
+        if child.wait().map_err(error)?.success() {
+            Ok(built)
+        } else {
+            Err(BuildError::Failed)
+        }
+    }
+
+    /// The flags that both `cargo metadata` and `cargo bench` take.
+    fn common_flags(&self) -> Vec<String> {
+        let flags = self.flags;
+        let mut words = Vec::new();
+        for (is_set, flag) in [
+            (flags.locked, "--locked"),
+            (flags.offline, "--offline"),
+            (flags.frozen, "--frozen"),
+        ] {
+            if is_set {
+                words.push(flag.to_owned());
+            }
+        }
+        each(&mut words, "--config", &flags.config);
+        words
+    }
+
+    fn build_flags(&self) -> Vec<String> {
+        let flags = self.flags;
+        let mut words = self.common_flags();
+        if let Some(path) = self.manifest_path {
+            words.extend(["--manifest-path".to_owned(), path.display().to_string()]);
+        }
+        if let Some(path) = &flags.target_dir {
+            words.extend(["--target-dir".to_owned(), path.display().to_string()]);
+        }
+        for (is_set, flag) in [
+            (flags.workspace, "--workspace"),
+            (flags.benches, "--benches"),
+            (flags.all_features, "--all-features"),
+            (flags.no_default_features, "--no-default-features"),
+            (flags.quiet, "--quiet"),
+        ] {
+            if is_set {
+                words.push(flag.to_owned());
+            }
+        }
+        each(&mut words, "--package", &flags.package);
+        each(&mut words, "--exclude", &flags.exclude);
+        each(&mut words, "--bench", &flags.bench);
+        each(&mut words, "--features", &flags.features);
+        each(&mut words, "--profile", flags.profile.as_slice());
+        each(&mut words, "--target", flags.target.as_slice());
+        each(&mut words, "--jobs", flags.jobs.as_slice());
+        words.extend((0..flags.verbose).map(|_| "--verbose".to_owned()));
+        words.extend(["--color".to_owned(), self.color.name().to_owned()]);
+        words
+    }
+}
+
+fn each(words: &mut Vec<String>, flag: &str, values: &[String]) {
+    for value in values {
+        words.extend([flag.to_owned(), value.clone()]);
+    }
+}
+
+/// What cargo said while it built.
+#[derive(Default)]
+struct Built {
+    benches: Vec<Artifact>,
+    /// The programs of each package, which its benches may want to start.
+    programs: HashMap<PackageId, Vec<(String, PathBuf)>>,
+    scripts: Vec<BuildScript>,
+}
+
+impl Built {
+    fn add(&mut self, artifact: Artifact) {
+        let kind = &artifact.target.kind;
+        if artifact.profile.test {
+            // The library and the programs are built as bench targets too, unless their manifest
+            // says `bench = false`; theirs is the libtest harness.
+            if kind.contains(&TargetKind::Bench) {
+                self.benches.push(artifact);
+            }
+        } else if kind.contains(&TargetKind::Bin)
+            && let Some(executable) = artifact.executable
+        {
+            self.programs
+                .entry(artifact.package_id)
+                .or_default()
+                .push((artifact.target.name, executable.into_std_path_buf()));
+        }
+    }
+
+    /// What `cargo bench` sets for the benches of `package`, as observed with cargo 1.95.
+    fn environment(
+        &self,
+        package: &Package,
+        executable: &Path,
+        library_directories: &[PathBuf],
+    ) -> BTreeMap<String, OsString> {
+        let version = &package.version;
+        let text = |value: &Option<String>| value.clone().unwrap_or_default();
+        let path = |value: &Option<cargo_metadata::camino::Utf8PathBuf>| {
+            value.as_ref().map(ToString::to_string).unwrap_or_default()
+        };
+        let mut environment: BTreeMap<String, OsString> = [
+            ("DIR", package_root(package).display().to_string()),
+            ("PATH", package.manifest_path.to_string()),
+        ]
+        .into_iter()
+        .map(|(name, value)| (format!("CARGO_MANIFEST_{name}"), value.into()))
+        .collect();
+        for (name, value) in [
+            ("NAME", package.name.to_string()),
+            ("VERSION", version.to_string()),
+            ("VERSION_MAJOR", version.major.to_string()),
+            ("VERSION_MINOR", version.minor.to_string()),
+            ("VERSION_PATCH", version.patch.to_string()),
+            ("VERSION_PRE", version.pre.to_string()),
+            ("AUTHORS", package.authors.join(":")),
+            ("DESCRIPTION", text(&package.description)),
+            ("HOMEPAGE", text(&package.homepage)),
+            ("REPOSITORY", text(&package.repository)),
+            ("LICENSE", text(&package.license)),
+            ("LICENSE_FILE", path(&package.license_file)),
+            ("README", path(&package.readme)),
+            (
+                "RUST_VERSION",
+                package
+                    .rust_version
+                    .as_ref()
+                    .map(ToString::to_string)
+                    .unwrap_or_default(),
+            ),
+        ] {
+            environment.insert(format!("CARGO_PKG_{name}"), value.into());
+        }
+        for (name, program) in self.programs.get(&package.id).into_iter().flatten() {
+            environment.insert(format!("CARGO_BIN_EXE_{name}"), program.into());
+        }
+        for script in self.scripts.iter().filter(|s| s.package_id == package.id) {
+            environment.insert("OUT_DIR".to_owned(), script.out_dir.as_os_str().into());
+            for (name, value) in &script.env {
+                environment.insert(name.clone(), value.into());
+            }
+        }
+        environment.insert(
+            LIBRARY_PATH_VARIABLE.to_owned(),
+            self.library_path(executable, library_directories),
+        );
+        environment
+    }
+
+    /// Where dynamic libraries are found: those of build scripts, of this build and of the
+    /// toolchain, before those that the user has set.
+    fn library_path(&self, executable: &Path, library_directories: &[PathBuf]) -> OsString {
+        let profile_directory = executable.parent().and_then(Path::parent);
+        let of_scripts = self.scripts.iter().flat_map(|script| &script.linked_paths);
+        let mut directories: Vec<PathBuf> = of_scripts
+            // `native=/a/directory`, or without the kind.
+            .map(|path| match path.as_str().split_once('=') {
+                Some((_kind, directory)) => PathBuf::from(directory),
+                None => PathBuf::from(path),
+            })
+            // As cargo: the system's own libraries are found without.
+            .filter(|path| profile_directory.is_some_and(|directory| path.starts_with(directory)))
+            .collect();
+        directories.extend(profile_directory.map(Path::to_owned));
+        directories.extend(executable.parent().map(Path::to_owned));
+        directories.extend(library_directories.iter().cloned());
+        if let Some(existing) = env::var_os(LIBRARY_PATH_VARIABLE) {
+            directories.extend(env::split_paths(&existing));
+        }
+        // It fails for a directory with a separator in its name, which no variable can hold.
+        env::join_paths(directories).unwrap_or_default()
+    }
+}
+
+fn package_root(package: &Package) -> PathBuf {
+    let manifest = package.manifest_path.as_std_path();
+    manifest.parent().unwrap_or(manifest).to_owned()
+}
+
+/// Where the standard library is, for benches that link it dynamically; nothing where `rustc`
+/// does not say, since almost none do.
+fn rustc_library_directories() -> Vec<PathBuf> {
+    let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
+    let output = Command::new(rustc)
+        .args(["--print", "target-libdir", "--print", "sysroot"])
+        .output();
+    let Ok(output) = output else {
+        return Vec::new();
+    };
+    let text = String::from_utf8_lossy(&output.stdout);
+    let mut lines = text.lines().map(PathBuf::from);
+    lines
+        .next()
+        .into_iter()
+        .chain(lines.next().map(|sysroot| sysroot.join("lib")))
+        .collect()
+}
+
+/// Whether criterion is part of `executable`.
+///
+/// cargo's metadata does not tell a target with `harness = false` from one with the libtest
+/// harness, nor criterion from another harness, and to try would hand arguments to programs that
+/// reject them, or run for minutes. The name of the runner is in every executable with criterion.
+fn has_criterion(executable: &Path) -> Result<bool, BuildError> {
+    let content = fs::read(executable).map_err(|error| BuildError::Executable {
+        path: executable.to_owned(),
+        error,
+    })?;
+    Ok(memmem::find(&content, RUNNER_NAME).is_some())
+}

@@ -1,0 +1,87 @@
+//! What ends `cargo topdown bench` before its work is done.
+
+use std::io;
+
+use criterion_topdown::run_file::RunFileError;
+use thiserror::Error;
+
+use crate::bench_targets::BuildError;
+use crate::error::Exit;
+use crate::runner::launch::LaunchError;
+use crate::settings::SettingsError;
+
+/// Why there is no run, or one that lacks something.
+#[derive(Debug, Error)]
+pub enum BenchError {
+    /// A setting makes no sense.
+    #[error(transparent)]
+    Settings(#[from] SettingsError),
+    /// An argument for criterion that this program cannot let through.
+    #[error("`{flag}` cannot be passed to criterion: {instead}")]
+    CriterionArgument {
+        /// The flag.
+        flag: String,
+        /// Why, or what to use in its place.
+        instead: &'static str,
+    },
+    /// The benches could not be built.
+    #[error(transparent)]
+    Build(#[from] BuildError),
+    /// There was nothing to build.
+    #[error("no bench targets in the selected packages; see `[[bench]]` in the cargo book")]
+    NoBenchTargets,
+    /// The bench targets have no criterion benchmark.
+    #[error("none of the bench targets has a criterion benchmark, so nothing was measured")]
+    NoBenchmarks,
+    /// The filter matched nothing.
+    #[error(
+        "no benchmark matches `{filter}`, so nothing was measured; `cargo bench -- --list` lists \
+         their ids"
+    )]
+    NothingMatched {
+        /// The filter.
+        filter: String,
+    },
+    /// Bench targets or benchmarks failed. Each has been named.
+    #[error("{failed} of the benches failed, see above")]
+    BenchesFailed {
+        /// How many.
+        failed: usize,
+    },
+    /// A launch could not be made.
+    #[error(transparent)]
+    Launch(LaunchError),
+    /// Ctrl-C could not be handled.
+    #[error("could not handle Ctrl-C: {0}")]
+    Interrupt(#[from] ctrlc::Error),
+    /// There is no place for temporary files.
+    #[error("could not make a temporary directory: {0}")]
+    Scratch(io::Error),
+    /// The run could not be stored.
+    #[error("could not store the run; the one before is unchanged: {0}")]
+    NotStored(RunFileError),
+    /// The user stopped the run.
+    #[error("interrupted; nothing was stored")]
+    Interrupted,
+}
+
+impl BenchError {
+    /// The exit code of this error.
+    pub fn exit(&self) -> Exit {
+        match self {
+            BenchError::Settings(_)
+            | BenchError::CriterionArgument { .. }
+            | BenchError::Build(BuildError::Settings(_)) => Exit::Usage,
+            BenchError::Build(_)
+            | BenchError::NoBenchTargets
+            | BenchError::NoBenchmarks
+            | BenchError::NothingMatched { .. }
+            | BenchError::BenchesFailed { .. }
+            | BenchError::Launch(_)
+            | BenchError::Interrupt(_)
+            | BenchError::Scratch(_)
+            | BenchError::NotStored(_) => Exit::BenchFailed,
+            BenchError::Interrupted => Exit::Interrupted,
+        }
+    }
+}

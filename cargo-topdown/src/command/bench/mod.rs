@@ -1,0 +1,224 @@
+//! `cargo topdown bench`: build, launch, store, print.
+
+mod error;
+
+use criterion_topdown::machine::Machine;
+use criterion_topdown::run_file::{LaunchSettings, Run, write_run};
+use jiff::Timestamp;
+
+use crate::baseline_store::BaselineStore;
+use crate::bench_targets::{BenchTarget, Cargo, cargo_program};
+use crate::build_identity::build_identity;
+use crate::cli::BenchArgs;
+use crate::command::baseline;
+use crate::error::{Error, Exit};
+use crate::report::style;
+use crate::runner::launch::{LaunchError, Launcher};
+use crate::runner::progress::{Progress, Style};
+use crate::runner::{self, Outcome, interrupt};
+use crate::settings::{Settings, Table};
+
+pub use error::BenchError;
+
+/// Flags of criterion that this program sets itself, with the flag of ours to use; and those under
+/// which criterion measures nothing, or something that cannot be kept.
+const REFUSED_FLAGS: [(&str, &str); 18] = [
+    ("--bench", "it is always set"),
+    ("--save-baseline", "use `--save NAME` before the `--`"),
+    ("-s", "use `--save NAME` before the `--`"),
+    ("--baseline", "use `cargo topdown compare NAME`"),
+    ("-b", "use `cargo topdown compare NAME`"),
+    ("--baseline-lenient", "use `cargo topdown compare NAME`"),
+    ("--load-baseline", "use `cargo topdown compare`"),
+    (
+        "--discard-baseline",
+        "a run is kept as a baseline with `--save` only",
+    ),
+    ("--profile-time", "nothing is measured under it"),
+    ("--list", "nothing is measured under it"),
+    ("--test", "nothing is measured under it"),
+    ("--ignored", "nothing is measured under it"),
+    ("--quick", "it leaves too few samples"),
+    ("--sample-size", "use it before the `--`"),
+    ("--warm-up-time", "use it before the `--`"),
+    ("--measurement-time", "use it before the `--`"),
+    ("--exact", "use it before the `--`"),
+    ("--help", "use `cargo bench -- --help`"),
+];
+
+/// Runs the benches, stores the run, and prints its table.
+///
+/// # Errors
+/// When the benches could not be built, or there is nothing to store.
+pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
+    check_criterion_arguments(&args.criterion)?;
+    let cargo = Cargo {
+        program: cargo_program(),
+        flags: &args.cargo,
+        manifest_path: args.store.manifest_path.as_deref(),
+        color: args.output.color,
+    };
+    let metadata = cargo.metadata().map_err(BenchError::Build)?;
+    // Before the build, which can take long.
+    let workspace_settings = {
+        let manifest = metadata.workspace_root.join("Cargo.toml");
+        let table = Table::of_metadata(
+            &metadata.workspace_metadata,
+            "workspace.metadata.topdown",
+            manifest.as_str(),
+        )
+        .map_err(BenchError::Settings)?;
+        Settings::resolve(&args.measuring, &Table::default(), &table)
+            .map_err(BenchError::Settings)?
+    };
+    let store = BaselineStore::of_workspace(&metadata, args.store.baselines.as_deref())?;
+    let targets = cargo
+        .bench_targets(&metadata, &args.measuring)
+        .map_err(BenchError::Build)?;
+    if targets.is_empty() {
+        return Err(BenchError::NoBenchTargets.into());
+    }
+    if args.cargo.no_run {
+        return Ok(Exit::Success);
+    }
+    let started_at = Timestamp::now();
+    let guard = interrupt::guard().map_err(BenchError::Interrupt)?;
+    let outcome = launch(args, &targets, &cargo)?;
+    report_problems(&outcome);
+    let failed = failures(&outcome);
+    if outcome.collected.benchmarks.is_empty() || (args.measuring.fail_fast && failed > 0) {
+        return Err(nothing_to_keep(args, &outcome, failed).into());
+    }
+    let run = Run {
+        id: run_id(started_at),
+        started_at: started_at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        machine: Machine::of_this_machine(),
+        build: build_identity(&args.cargo, metadata.workspace_root.as_std_path()),
+        launch_settings: launch_settings(&targets, &workspace_settings),
+        benchmarks: outcome.collected.benchmarks.clone(),
+    };
+    // Not below `--target-dir`, which `compare` will not be given.
+    write_run(store.newest_directory(), &run, &outcome.collected.samples)
+        .map_err(BenchError::NotStored)?;
+    let saved = match &args.save {
+        // A baseline without the benchmarks that failed would let them go unnoticed for good.
+        Some(name) if failed == 0 => Some(store.save(name, store.newest_directory())?),
+        _ => None,
+    };
+    drop(guard);
+    for benchmark in &run.benchmarks {
+        println!("{} {:?}", benchmark.id, benchmark.launches.last());
+    }
+    if let Some(stored) = saved {
+        baseline::report_saved(&mut style::stdout(args.output.color), &stored)?;
+    }
+    if failed > 0 {
+        return Err(BenchError::BenchesFailed { failed }.into());
+    }
+    Ok(Exit::Success)
+}
+
+/// Refuses what would break a launch, with what to do in its place.
+fn check_criterion_arguments(arguments: &[String]) -> Result<(), BenchError> {
+    for argument in arguments {
+        let flag = argument.split('=').next().unwrap_or(argument);
+        if let Some((flag, instead)) = REFUSED_FLAGS.iter().find(|(refused, _)| *refused == flag) {
+            return Err(BenchError::CriterionArgument {
+                flag: (*flag).to_owned(),
+                instead,
+            });
+        }
+    }
+    Ok(())
+}
+
+fn launch(args: &BenchArgs, targets: &[BenchTarget], cargo: &Cargo) -> Result<Outcome, BenchError> {
+    let scratch = tempfile::Builder::new()
+        .prefix("cargo-topdown-")
+        .tempdir()
+        .map_err(BenchError::Scratch)?;
+    let mut arguments = args.criterion.clone();
+    if args.exact {
+        arguments.push("--exact".to_owned());
+    }
+    arguments.extend(args.filter.clone());
+    let launcher = Launcher {
+        scratch: scratch.path().to_owned(),
+        cargo: cargo.program.clone(),
+        arguments,
+    };
+    let mut progress = Progress::new(Style::of_process(args.cargo.quiet), targets);
+    let outcome = runner::run(targets, &launcher, args.measuring.fail_fast, &mut progress);
+    progress.finish();
+    outcome.map_err(|error| match error {
+        LaunchError::Interrupted => BenchError::Interrupted,
+        other => BenchError::Launch(other),
+    })
+}
+
+fn report_problems(outcome: &Outcome) {
+    for target in &outcome.not_criterion {
+        anstream::eprintln!(
+            "note: bench target `{target}` is left out: it is no criterion benchmark (one that \
+             should be needs `harness = false` in its [[bench]] section)"
+        );
+    }
+    for lost in &outcome.collected.lost_launches {
+        anstream::eprintln!(
+            "warning: launch {} of `{}` has too few usable samples and does not count",
+            lost.launch,
+            lost.id
+        );
+    }
+    for error in &outcome.collected.errors {
+        anstream::eprintln!("error: {error}");
+    }
+    for failure in &outcome.failures {
+        anstream::eprintln!("error: {failure}");
+        if !failure.output.is_empty() {
+            anstream::eprintln!("--- the end of its output ---\n{}---", failure.output);
+        }
+    }
+}
+
+fn failures(outcome: &Outcome) -> usize {
+    outcome.failures.len() + outcome.collected.errors.len()
+}
+
+fn nothing_to_keep(args: &BenchArgs, outcome: &Outcome, failed: usize) -> BenchError {
+    match &args.filter {
+        _ if failed > 0 => BenchError::BenchesFailed { failed },
+        Some(filter) => BenchError::NothingMatched {
+            filter: filter.clone(),
+        },
+        None if outcome.not_criterion.is_empty() => BenchError::NoBenchmarks,
+        None => BenchError::NoBenchmarks,
+    }
+}
+
+/// The time and the process, so that two runs never share a name.
+fn run_id(started_at: Timestamp) -> String {
+    format!(
+        "{}-{}",
+        started_at.strftime("%Y%m%dT%H%M%SZ"),
+        std::process::id()
+    )
+}
+
+/// What all targets have in common; the workspace's settings where packages differ.
+fn launch_settings(targets: &[BenchTarget], workspace: &Settings) -> LaunchSettings {
+    let first = targets.first().map_or(workspace, |target| &target.settings);
+    let settings = if targets.iter().all(|t| t.settings == *first) {
+        first
+    } else {
+        workspace
+    };
+    let ms = |time: std::time::Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    LaunchSettings {
+        launches: settings.launches,
+        sample_size: settings.sample_size,
+        warm_up_ms: ms(settings.warm_up_time),
+        measurement_ms: ms(settings.measurement_time),
+    }
+}

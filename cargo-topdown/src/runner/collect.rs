@@ -1,0 +1,220 @@
+//! Puts the launches together: benchmarks by id, one value per launch.
+
+use std::collections::HashMap;
+
+use criterion_topdown::provenance::Provenance;
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchSamples};
+use criterion_topdown::sample::Flags;
+use thiserror::Error;
+
+use super::launch::Measured;
+use crate::bench_targets::BenchTarget;
+use crate::statistics::launch::{LEAST_SAMPLES, launch_value};
+
+/// Why a benchmark is not part of the run, although it ran.
+#[derive(Debug, Error, PartialEq)]
+pub enum BenchmarkError {
+    /// It was in some launches only.
+    #[error("benchmark `{id}` ran in {ran} of {launches} launches; it dropped out of {missing}")]
+    DroppedOut {
+        /// The benchmark.
+        id: BenchmarkId,
+        /// In how many launches it was.
+        ran: usize,
+        /// How many launches there were.
+        launches: u32,
+        /// `launch 2`, or `launches 2 and 3`.
+        missing: String,
+    },
+    /// Its numbers are not the same thing in all launches.
+    #[error(
+        "benchmark `{id}` was measured by {first} in launch 1 and by {other} in launch {launch}; \
+         numbers of different sources are never mixed"
+    )]
+    Mixed {
+        /// The benchmark.
+        id: BenchmarkId,
+        /// What the first launch's numbers are.
+        first: String,
+        /// What the other launch's numbers are.
+        other: String,
+        /// Which launch, from 1.
+        launch: u32,
+    },
+    /// No launch had enough usable samples.
+    #[error(
+        "benchmark `{id}` has no launch with {} usable samples ({doubts}); measure for longer, or \
+         pin the bench to one CPU",
+        LEAST_SAMPLES
+    )]
+    NothingUsable {
+        /// The benchmark.
+        id: BenchmarkId,
+        /// The flags of its samples.
+        doubts: String,
+    },
+}
+
+/// A launch without enough usable samples, in a benchmark with others that have.
+#[derive(Debug, PartialEq)]
+pub struct LostLaunch {
+    /// The benchmark.
+    pub id: BenchmarkId,
+    /// Which launch, from 1.
+    pub launch: u32,
+}
+
+/// What all launches gave.
+#[derive(Debug, Default)]
+pub struct Collected {
+    /// The benchmarks with at least one launch value.
+    pub benchmarks: Vec<Benchmark>,
+    /// Their samples, in the order in which they were taken.
+    pub samples: Vec<LaunchSamples>,
+    /// The benchmarks that are left out, and why.
+    pub errors: Vec<BenchmarkError>,
+    /// Launches that have no value.
+    pub lost_launches: Vec<LostLaunch>,
+}
+
+/// Gathers launches as they come.
+#[derive(Debug, Default)]
+pub struct Collector {
+    launches: Vec<(BenchmarkId, u32, Measured)>,
+}
+
+impl Collector {
+    /// Keeps the benchmarks of one launch (from 0) of `target`.
+    pub fn add(&mut self, target: &BenchTarget, launch: u32, benchmarks: Vec<Measured>) {
+        self.launches.extend(benchmarks.into_iter().map(|measured| {
+            let id = BenchmarkId {
+                package: target.package.clone(),
+                target: target.name.clone(),
+                name: measured.name.clone(),
+            };
+            (id, launch, measured)
+        }));
+    }
+
+    /// Forgets what `target` has given: a later launch of it failed.
+    pub fn forget(&mut self, target: &BenchTarget) {
+        self.launches
+            .retain(|(id, _, _)| (&id.package, &id.target) != (&target.package, &target.name));
+    }
+
+    /// The benchmarks in the order of their first appearance. `launches_of` says how many launches
+    /// there were of the target of a benchmark.
+    pub fn finish(self, launches_of: impl Fn(&BenchmarkId) -> u32) -> Collected {
+        let mut order: Vec<BenchmarkId> = Vec::new();
+        let mut by_id: HashMap<BenchmarkId, Vec<(u32, Measured)>> = HashMap::new();
+        for (id, launch, measured) in self.launches {
+            if !by_id.contains_key(&id) {
+                order.push(id.clone());
+            }
+            by_id.entry(id).or_default().push((launch, measured));
+        }
+        let mut collected = Collected::default();
+        for id in order {
+            let launches = by_id.remove(&id).unwrap_or_default();
+            let count = launches_of(&id);
+            if let Err(error) = collected.add(id, launches, count) {
+                collected.errors.push(error);
+            }
+        }
+        collected.samples.sort_by_key(|(_, launch, _)| *launch);
+        collected
+    }
+}
+
+impl Collected {
+    fn add(
+        &mut self,
+        id: BenchmarkId,
+        launches: Vec<(u32, Measured)>,
+        count: u32,
+    ) -> Result<(), BenchmarkError> {
+        let missing: Vec<u32> = (0..count)
+            .filter(|launch| launches.iter().all(|(other, _)| other != launch))
+            .collect();
+        if !missing.is_empty() {
+            return Err(BenchmarkError::DroppedOut {
+                id,
+                ran: launches.len(),
+                launches: count,
+                missing: names_of_launches(&missing),
+            });
+        }
+        let Some((_, first)) = launches.first() else {
+            return Ok(());
+        };
+        let (provenance, throughput) = (first.provenance.clone(), first.throughput.clone());
+        for (launch, measured) in &launches {
+            if !is_same_kind(&measured.provenance, &provenance) {
+                return Err(BenchmarkError::Mixed {
+                    id,
+                    first: kind_of(&provenance),
+                    other: kind_of(&measured.provenance),
+                    launch: launch + 1,
+                });
+            }
+        }
+        let values: Vec<_> = launches
+            .iter()
+            .map(|(launch, measured)| (*launch, launch_value(*launch, &measured.samples)))
+            .collect();
+        if values.iter().all(|(_, value)| value.is_none()) {
+            let samples = launches.iter().flat_map(|(_, measured)| &measured.samples);
+            let doubts = samples.fold(Flags::NONE, |all, s| all | s.sample.flags);
+            return Err(BenchmarkError::NothingUsable {
+                id,
+                doubts: format!("flags: {doubts}"),
+            });
+        }
+        for (launch, value) in &values {
+            if value.is_none() {
+                self.lost_launches.push(LostLaunch {
+                    id: id.clone(),
+                    launch: launch + 1,
+                });
+            }
+        }
+        self.benchmarks.push(Benchmark {
+            id: id.clone(),
+            provenance,
+            throughput,
+            launches: values.into_iter().filter_map(|(_, value)| value).collect(),
+        });
+        let samples = launches
+            .into_iter()
+            .map(|(launch, measured)| (id.clone(), launch, measured.samples));
+        self.samples.extend(samples);
+        Ok(())
+    }
+}
+
+/// Whether two launches measured the same thing. The cost of an empty window is measured anew at
+/// each launch, and the reason is prose.
+fn is_same_kind(a: &Provenance, b: &Provenance) -> bool {
+    (a.source, &a.formula, &a.core_type, a.slots_per_cycle)
+        == (b.source, &b.formula, &b.core_type, b.slots_per_cycle)
+}
+
+fn kind_of(provenance: &Provenance) -> String {
+    let mut kind = format!("{} ({}", provenance.source, provenance.formula);
+    if let Some(core_type) = &provenance.core_type {
+        kind += ", ";
+        kind += core_type;
+    }
+    kind + ")"
+}
+
+/// `launch 2`, `launches 2, 3`; counted from 1, as people do.
+fn names_of_launches(launches: &[u32]) -> String {
+    let numbers: Vec<String> = launches.iter().map(|l| (l + 1).to_string()).collect();
+    let word = if launches.len() == 1 {
+        "launch"
+    } else {
+        "launches"
+    };
+    format!("{word} {}", numbers.join(", "))
+}

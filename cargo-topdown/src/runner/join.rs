@@ -1,0 +1,368 @@
+//! Joins criterion's numbers with the sample vectors that the bench left in the samples file.
+//!
+//! criterion sends one scalar per sample; our measurement wrote the samples that these scalars
+//! were made of. Both are the same samples only if they agree one by one. Anything else is an
+//! error: a vector under a wrong name would be a wrong result that nobody notices.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+use criterion_topdown::provenance::{Provenance, SourceKind};
+use criterion_topdown::run_file::{IterationSample, Record, RunFileProblem};
+use criterion_topdown::sample::Sample;
+use thiserror::Error;
+
+/// How criterion's wall-clock measurement formats 1: the sign that its scalars are nanoseconds.
+const ONE_NANOSECOND: &str = " ns";
+
+/// Why criterion's samples and ours are not the same.
+#[derive(Debug, Error)]
+pub enum JoinError {
+    /// The samples file could not be read.
+    #[error("could not read the samples file: {0}")]
+    Io(#[from] io::Error),
+    /// A line of it is no record.
+    #[error("the samples file of `{benchmark}` is not understood: {problem}")]
+    Record {
+        /// The benchmark that had just ended.
+        benchmark: String,
+        /// What is wrong with the line.
+        problem: RunFileProblem,
+    },
+    /// More than one record for one benchmark.
+    #[error("`{benchmark}` left {records} records of samples in place of one")]
+    SeveralRecords {
+        /// The benchmark.
+        benchmark: String,
+        /// How many there were.
+        records: usize,
+    },
+    /// Different numbers of samples.
+    #[error("criterion reports {criterion} samples of `{benchmark}`, but {recorded} were recorded")]
+    Counts {
+        /// The benchmark.
+        benchmark: String,
+        /// Samples that criterion reports.
+        criterion: usize,
+        /// Samples in the record.
+        recorded: usize,
+    },
+    /// Different samples.
+    #[error(
+        "criterion reports {criterion} for sample {sample} of `{benchmark}`, but {recorded} was \
+         recorded"
+    )]
+    Values {
+        /// The benchmark.
+        benchmark: String,
+        /// Which sample, from 1.
+        sample: usize,
+        /// The scalar that criterion reports.
+        criterion: f64,
+        /// The scalar of the recorded sample.
+        recorded: f64,
+    },
+    /// The numbers of iterations do not fit the samples.
+    #[error(
+        "criterion reports {iterations} iteration counts for {samples} samples of `{benchmark}`, \
+         or one that is no count"
+    )]
+    Iterations {
+        /// The benchmark.
+        benchmark: String,
+        /// How many counts there are.
+        iterations: usize,
+        /// How many samples there are.
+        samples: usize,
+    },
+    /// The benchmark's measurement is neither ours nor the wall clock.
+    #[error(
+        "`{benchmark}` measures something of its own, which it writes as `{one}`; only \
+         criterion_topdown::TopDown and criterion's wall-clock time can be kept"
+    )]
+    OtherMeasurement {
+        /// The benchmark.
+        benchmark: String,
+        /// What its formatter makes of the value 1.
+        one: String,
+    },
+}
+
+/// What criterion says about a benchmark that is complete.
+pub struct Reported<'a> {
+    /// criterion's full id.
+    pub name: &'a str,
+    /// Iterations of each sample.
+    pub iterations: &'a [f64],
+    /// The scalar of each sample.
+    pub scalars: &'a [f64],
+    /// What its measurement's formatter makes of the value 1.
+    pub one: &'a str,
+}
+
+/// The samples file of one launch, read as far as the bench has written it.
+pub struct SamplesFile {
+    file: File,
+    position: u64,
+}
+
+impl SamplesFile {
+    /// Makes an empty file for a bench to append to.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn create(path: &Path) -> io::Result<SamplesFile> {
+        Ok(SamplesFile {
+            file: File::options()
+                .read(true)
+                .write(true)
+                .create(true)
+                .truncate(true)
+                .open(path)?,
+            position: 0,
+        })
+    }
+
+    /// The lines that were written since the last call.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn new_lines(&mut self) -> io::Result<String> {
+        let mut lines = String::new();
+        self.file.seek(SeekFrom::Start(self.position))?;
+        self.position += self.file.read_to_string(&mut lines)? as u64;
+        Ok(lines)
+    }
+}
+
+/// The samples of one benchmark: those of the only record in `lines`, or, if there is none, the
+/// nanoseconds that criterion's own measurement reports.
+///
+/// # Errors
+/// When the record's samples are not those that criterion reports.
+pub fn join(
+    reported: &Reported,
+    lines: &str,
+) -> Result<(Provenance, Vec<IterationSample>), JoinError> {
+    let records = lines
+        .lines()
+        .map(Record::from_line)
+        .collect::<Result<Vec<Record>, _>>()
+        .map_err(|problem| JoinError::Record {
+            benchmark: reported.name.to_owned(),
+            problem,
+        })?;
+    let (provenance, samples) = match <[Record; 1]>::try_from(records) {
+        Ok([record]) => {
+            check_scalars(reported, &record.samples)?;
+            (record.provenance, record.samples)
+        }
+        Err(none) if none.is_empty() => wall_clock(reported)?,
+        Err(several) => {
+            return Err(JoinError::SeveralRecords {
+                benchmark: reported.name.to_owned(),
+                records: several.len(),
+            });
+        }
+    };
+    Ok((provenance, with_iterations(reported, samples)?))
+}
+
+fn check_scalars(reported: &Reported, samples: &[Sample]) -> Result<(), JoinError> {
+    if samples.len() != reported.scalars.len() {
+        return Err(JoinError::Counts {
+            benchmark: reported.name.to_owned(),
+            criterion: reported.scalars.len(),
+            recorded: samples.len(),
+        });
+    }
+    for (index, (sample, scalar)) in samples.iter().zip(reported.scalars).enumerate() {
+        // Exactly: the scalar is an integer below 2^53, which no step on the way can change.
+        if sample.scalar() != *scalar {
+            return Err(JoinError::Values {
+                benchmark: reported.name.to_owned(),
+                sample: index + 1,
+                criterion: *scalar,
+                recorded: sample.scalar(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// The samples of a benchmark that does not use our measurement.
+fn wall_clock(reported: &Reported) -> Result<(Provenance, Vec<Sample>), JoinError> {
+    if !reported.one.ends_with(ONE_NANOSECOND) {
+        return Err(JoinError::OtherMeasurement {
+            benchmark: reported.name.to_owned(),
+            one: reported.one.to_owned(),
+        });
+    }
+    let provenance = Provenance {
+        source: SourceKind::Time,
+        formula: "time/1".to_owned(),
+        core_type: None,
+        slots_per_cycle: None,
+        reason: "the benchmark uses criterion's wall-clock measurement".to_owned(),
+        empty_window: None,
+    };
+    let samples = reported
+        .scalars
+        .iter()
+        .map(|nanoseconds| Sample {
+            // criterion does not say how many there were.
+            windows: 1,
+            wall_ns: *nanoseconds as u64,
+            ..Sample::EMPTY
+        })
+        .collect();
+    Ok((provenance, samples))
+}
+
+fn with_iterations(
+    reported: &Reported,
+    samples: Vec<Sample>,
+) -> Result<Vec<IterationSample>, JoinError> {
+    let is_count = |count: &f64| *count >= 1.0 && count.fract() == 0.0;
+    if reported.iterations.len() != samples.len() || !reported.iterations.iter().all(is_count) {
+        return Err(JoinError::Iterations {
+            benchmark: reported.name.to_owned(),
+            iterations: reported.iterations.len(),
+            samples: samples.len(),
+        });
+    }
+    Ok(reported
+        .iterations
+        .iter()
+        .zip(samples)
+        .map(|(iterations, sample)| IterationSample {
+            iterations: *iterations as u64,
+            sample,
+        })
+        .collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const REPORTED: Reported = Reported {
+        name: "sum/10",
+        iterations: &[1.0, 2.0],
+        scalars: &[100.0, 200.0],
+        one: "1.0000 ns",
+    };
+
+    fn line(slots: &[u64]) -> String {
+        let record = Record {
+            provenance: Provenance {
+                source: SourceKind::Hardware,
+                formula: "scripted/1".to_owned(),
+                core_type: None,
+                slots_per_cycle: Some(4),
+                reason: "a test".to_owned(),
+                empty_window: None,
+            },
+            samples: slots
+                .iter()
+                .map(|slots| Sample {
+                    windows: 1,
+                    wall_ns: 9,
+                    slots: Some(*slots),
+                    ..Sample::EMPTY
+                })
+                .collect(),
+        };
+        record.to_line()
+    }
+
+    fn refusal(reported: &Reported, lines: &str) -> String {
+        join(reported, lines).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn samples_get_their_iterations() {
+        let (provenance, samples) = join(&REPORTED, &line(&[100, 200])).unwrap();
+        assert_eq!(provenance.formula, "scripted/1");
+        assert_eq!(samples[1].iterations, 2);
+        assert_eq!(samples[1].sample.slots, Some(200));
+    }
+
+    #[test]
+    fn a_missing_sample_is_refused_with_both_counts() {
+        assert_eq!(
+            refusal(&REPORTED, &line(&[100])),
+            "criterion reports 2 samples of `sum/10`, but 1 were recorded"
+        );
+    }
+
+    #[test]
+    fn another_sample_is_refused_with_both_values() {
+        assert_eq!(
+            refusal(&REPORTED, &line(&[100, 201])),
+            "criterion reports 200 for sample 2 of `sum/10`, but 201 was recorded"
+        );
+    }
+
+    #[test]
+    fn two_records_are_refused() {
+        let lines = line(&[100, 200]) + &line(&[100, 200]);
+        assert_eq!(
+            refusal(&REPORTED, &lines),
+            "`sum/10` left 2 records of samples in place of one"
+        );
+    }
+
+    #[test]
+    fn a_broken_line_is_refused() {
+        let lines = line(&[100, 200]);
+        let message = refusal(&REPORTED, &lines[..lines.len() / 2]);
+        assert!(
+            message.starts_with("the samples file of `sum/10` is not understood"),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn no_record_means_the_wall_clock() {
+        let (provenance, samples) = join(&REPORTED, "").unwrap();
+        assert_eq!(provenance.source, SourceKind::Time);
+        assert_eq!(samples[0].sample.wall_ns, 100);
+        assert_eq!(samples[0].sample.slots, None);
+    }
+
+    #[test]
+    fn a_foreign_measurement_is_not_taken_for_time() {
+        let cycles = Reported {
+            one: "1.0000 cycles",
+            ..REPORTED
+        };
+        let message = refusal(&cycles, "");
+        assert!(message.contains("`1.0000 cycles`"), "{message}");
+    }
+
+    #[test]
+    fn iteration_counts_must_fit() {
+        for iterations in [&[1.0][..], &[1.0, 0.0], &[1.0, 1.5], &[1.0, f64::NAN]] {
+            let reported = Reported {
+                iterations,
+                ..REPORTED
+            };
+            let message = refusal(&reported, &line(&[100, 200]));
+            assert!(message.contains("iteration counts"), "{message}");
+        }
+    }
+
+    #[test]
+    fn each_line_is_read_once() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("samples");
+        let mut samples = SamplesFile::create(&path).unwrap();
+        assert_eq!(samples.new_lines().unwrap(), "");
+        std::fs::write(&path, "one\n").unwrap();
+        assert_eq!(samples.new_lines().unwrap(), "one\n");
+        std::fs::write(&path, "one\ntwo\n").unwrap();
+        assert_eq!(samples.new_lines().unwrap(), "two\n");
+    }
+}

@@ -1,0 +1,315 @@
+//! One launch: a bench process from its start to its end.
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use criterion_topdown::provenance::Provenance;
+use criterion_topdown::run_file::{IterationSample, SAMPLES_VARIABLE, Throughput};
+use thiserror::Error;
+
+use super::interrupt;
+use super::join::{JoinError, Reported, SamplesFile, join};
+use super::protocol::{Connection, Event, PORT_VARIABLE, ProtocolError, RawId};
+use crate::bench_targets::BenchTarget;
+
+/// The environment variable that names criterion's output directory. Under a runner criterion
+/// writes next to nothing, and what it does write must not mix with the user's own results.
+const CRITERION_HOME_VARIABLE: &str = "CRITERION_HOME";
+
+/// The environment variable in which the library looks for its source.
+const SOURCE_VARIABLE: &str = "CARGO_TOPDOWN_SOURCE";
+
+/// How often a process that has not connected yet is looked at. A criterion bench connects before
+/// it measures anything, so this disturbs no measurement.
+const LOOK_INTERVAL: Duration = Duration::from_millis(5);
+
+/// How much of a failed bench's output is shown.
+const TAIL_BYTES: u64 = 4096;
+
+/// One benchmark of one launch.
+#[derive(Debug)]
+pub struct Measured {
+    /// criterion's full id.
+    pub name: String,
+    /// What one iteration processes.
+    pub throughput: Option<Throughput>,
+    /// What the numbers are.
+    pub provenance: Provenance,
+    /// In the order in which they were taken.
+    pub samples: Vec<IterationSample>,
+}
+
+/// How a launch ended.
+#[derive(Debug)]
+pub enum Launched {
+    /// With its benchmarks, which can be none: the filter decides.
+    Benchmarks(Vec<Measured>),
+    /// In success, without having looked for its runner: no criterion bench.
+    NotCriterion,
+}
+
+/// Why a launch gave nothing.
+#[derive(Debug, Error)]
+pub enum LaunchError {
+    /// The process could not be started, or something around it failed.
+    #[error("{what}: {error}")]
+    Io {
+        /// What was attempted.
+        what: String,
+        /// Why it failed.
+        error: io::Error,
+    },
+    /// The process ended in failure: it panicked, or something that it needs is missing.
+    #[error("it ended with {0}")]
+    Exited(ExitStatus),
+    /// The process was a criterion bench in an earlier launch.
+    #[error("it did not look for its runner, as it had done in an earlier launch")]
+    NotConnected,
+    /// The conversation went wrong.
+    #[error(transparent)]
+    Protocol(#[from] ProtocolError),
+    /// criterion's samples are not ours.
+    #[error(transparent)]
+    Join(#[from] JoinError),
+    /// Two benchmarks with one name, which nothing could tell apart.
+    #[error("it has more than one benchmark `{0}`; give one of them another name")]
+    DuplicateName(String),
+    /// The user stopped the run.
+    #[error("interrupted")]
+    Interrupted,
+}
+
+/// What a launch needs to know beside its target.
+pub struct Launcher {
+    /// Holds the files of one launch, which the next overwrites.
+    pub scratch: PathBuf,
+    /// `$CARGO`.
+    pub cargo: PathBuf,
+    /// What the user wants to run, as arguments of the bench executable.
+    pub arguments: Vec<String>,
+}
+
+impl Launcher {
+    /// Runs `target` once. `on_benchmark` hears the name of each benchmark that begins.
+    ///
+    /// # Errors
+    /// When any of its benchmarks could not be measured; nothing of the launch is usable then.
+    pub fn launch(
+        &self,
+        target: &BenchTarget,
+        mut on_benchmark: impl FnMut(&str),
+    ) -> Result<Launched, LaunchError> {
+        let samples_path = self.scratch.join("samples.jsonl");
+        let mut samples = SamplesFile::create(&samples_path)
+            .map_err(|error| io_error("could not make a samples file", error))?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
+            .map_err(|error| io_error("could not listen on 127.0.0.1", error))?;
+        let mut process = Process(self.spawn(target, &listener, &samples_path)?);
+        let conversation = match accept(&listener, &mut process.0)? {
+            None => None,
+            Some(stream) => {
+                let _registered = interrupt::hangs_up(&stream);
+                Some(converse(stream, &mut samples, &mut on_benchmark))
+            }
+        };
+        // After a quarrel nothing that the bench could still do would be used.
+        let quarrel = matches!(&conversation, Some(Err(error)) if !is_hang_up(error));
+        if !quarrel && !interrupt::requested() {
+            let status = process
+                .0
+                .wait()
+                .map_err(|error| io_error("could not wait for the bench", error))?;
+            // Ctrl-C in a terminal ends the bench too.
+            if !status.success() && !interrupt::requested() {
+                return Err(LaunchError::Exited(status));
+            }
+        }
+        if interrupt::requested() {
+            return Err(LaunchError::Interrupted);
+        }
+        match conversation {
+            None => Ok(Launched::NotCriterion),
+            Some(benchmarks) => benchmarks.map(Launched::Benchmarks),
+        }
+    }
+
+    /// The end of what the last launched bench printed.
+    pub fn output_tail(&self) -> String {
+        tail(&self.output_path()).unwrap_or_default()
+    }
+
+    fn output_path(&self) -> PathBuf {
+        self.scratch.join("output.txt")
+    }
+
+    fn spawn(
+        &self,
+        target: &BenchTarget,
+        listener: &TcpListener,
+        samples: &Path,
+    ) -> Result<Child, LaunchError> {
+        let open = || -> io::Result<_> {
+            let port = listener.local_addr()?.port();
+            // A file and no pipe: nobody has to be woken up to empty it while the bench measures.
+            let output = File::create(self.output_path())?;
+            Ok((port, output.try_clone()?, output))
+        };
+        let (port, stdout, stderr) =
+            open().map_err(|error| io_error("could not prepare a launch", error))?;
+        let settings = &target.settings;
+        Command::new(&target.executable)
+            .arg("--bench")
+            .args(["--sample-size", &settings.sample_size.to_string()])
+            .args(["--warm-up-time", &seconds(settings.warm_up_time)])
+            .args(["--measurement-time", &seconds(settings.measurement_time)])
+            .args(&self.arguments)
+            .current_dir(&target.package_root)
+            .envs(&target.environment)
+            .env("CARGO", &self.cargo)
+            .env(PORT_VARIABLE, port.to_string())
+            .env(SAMPLES_VARIABLE, samples)
+            .env(SOURCE_VARIABLE, settings.source.name())
+            .env(CRITERION_HOME_VARIABLE, self.scratch.join("criterion"))
+            .stdin(Stdio::null())
+            .stdout(stdout)
+            .stderr(stderr)
+            .spawn()
+            .map_err(|error| {
+                io_error(
+                    &format!("could not start {}", target.executable.display()),
+                    error,
+                )
+            })
+    }
+}
+
+fn seconds(time: Duration) -> String {
+    time.as_secs_f64().to_string()
+}
+
+fn io_error(what: &str, error: io::Error) -> LaunchError {
+    LaunchError::Io {
+        what: what.to_owned(),
+        error,
+    }
+}
+
+/// Waits until the bench connects; `None` when it ends before it does. There is no time limit:
+/// nothing tells a bench that is slow to prepare its data from one that hangs.
+fn accept(listener: &TcpListener, child: &mut Child) -> Result<Option<TcpStream>, LaunchError> {
+    let error = |error| io_error("could not accept the bench's connection", error);
+    listener.set_nonblocking(true).map_err(error)?;
+    loop {
+        // In this order: a process that connects and ends at once has connected.
+        let ended = child.try_wait().map_err(error)?.is_some();
+        match listener.accept() {
+            Ok((stream, _)) => {
+                // Not everywhere does a stream forget that its listener would not block.
+                stream.set_nonblocking(false).map_err(error)?;
+                stream.set_nodelay(true).map_err(error)?;
+                return Ok(Some(stream));
+            }
+            Err(nobody) if nobody.kind() == io::ErrorKind::WouldBlock => {}
+            Err(failure) => return Err(error(failure)),
+        }
+        if ended || interrupt::requested() {
+            return Ok(None);
+        }
+        thread::sleep(LOOK_INTERVAL);
+    }
+}
+
+/// A bench process, which does not outlive the interest in it.
+struct Process(Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // Both fail, or do nothing, where it has been waited for.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// Whether the bench has gone; its exit status then says more than the error does.
+fn is_hang_up(error: &LaunchError) -> bool {
+    matches!(error, LaunchError::Protocol(ProtocolError::Io(_)))
+}
+
+/// Talks to the bench until it hangs up.
+fn converse(
+    stream: TcpStream,
+    samples: &mut SamplesFile,
+    on_benchmark: &mut impl FnMut(&str),
+) -> Result<Vec<Measured>, LaunchError> {
+    let mut connection = Connection::open(stream)?;
+    let mut benchmarks = Vec::new();
+    let mut names = HashSet::new();
+    while let Some(event) = connection.receive()? {
+        match event {
+            Event::BeginningBenchmark { id } => on_benchmark(&id.name()),
+            Event::MeasurementComplete { id, iters, times } => {
+                // The answer comes after the bench's recorder has written the samples.
+                let one = connection.format_value(1.0)?;
+                let lines = samples.new_lines().map_err(JoinError::Io)?;
+                let measured = measured(&id, &iters, &times, &one, &lines)?;
+                if !names.insert(measured.name.clone()) {
+                    return Err(LaunchError::DuplicateName(measured.name));
+                }
+                benchmarks.push(measured);
+                connection.proceed()?;
+            }
+            Event::FinishedBenchmarkGroup {} => {
+                // A benchmark that panicked leaves samples that no completion will claim.
+                connection.format_value(1.0)?;
+                samples.new_lines().map_err(JoinError::Io)?;
+                connection.proceed()?;
+            }
+            _ => {}
+        }
+    }
+    Ok(benchmarks)
+}
+
+fn measured(
+    id: &RawId,
+    iterations: &[f64],
+    scalars: &[f64],
+    one: &str,
+    lines: &str,
+) -> Result<Measured, JoinError> {
+    let name = id.name();
+    let reported = Reported {
+        name: &name,
+        iterations,
+        scalars,
+        one,
+    };
+    let (provenance, samples) = join(&reported, lines)?;
+    Ok(Measured {
+        throughput: id.throughput(),
+        name,
+        provenance,
+        samples,
+    })
+}
+
+/// The last lines of the file at `path`.
+fn tail(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let start = length.saturating_sub(TAIL_BYTES);
+    file.seek(SeekFrom::Start(start))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    let text = String::from_utf8_lossy(&bytes);
+    Ok(match text.split_once('\n') {
+        Some((_part_of_a_line, rest)) if start > 0 => rest.to_owned(),
+        _ => text.into_owned(),
+    })
+}

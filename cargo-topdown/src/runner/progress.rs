@@ -1,0 +1,224 @@
+//! Says on standard error what runs, which launch of how many, and how long it will take.
+//!
+//! On a terminal that is one line that changes; elsewhere one line per round of launches.
+
+use std::io::{IsTerminal, stderr};
+use std::time::{Duration, Instant};
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+use crate::bench_targets::BenchTarget;
+
+/// Redraws per second; each costs the bench a little of the machine.
+const REDRAWS_PER_SECOND: u8 = 4;
+
+/// How progress is shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Style {
+    /// Not at all.
+    Quiet,
+    /// One line per round of launches.
+    Lines,
+    /// One line that changes.
+    Bar,
+}
+
+impl Style {
+    /// The style for this process: `--quiet`, then `CARGO_TERM_PROGRESS_WHEN` (`never` forbids the
+    /// bar), then whether standard error is a terminal.
+    pub fn of_process(quiet: bool) -> Style {
+        let when = std::env::var("CARGO_TERM_PROGRESS_WHEN");
+        if quiet {
+            Style::Quiet
+        } else if stderr().is_terminal() && when.as_deref() != Ok("never") {
+            Style::Bar
+        } else {
+            Style::Lines
+        }
+    }
+}
+
+/// The progress of a run.
+pub struct Progress {
+    style: Style,
+    bar: ProgressBar,
+    estimate: Estimate,
+    rounds: u32,
+    /// The round that has been announced.
+    announced: Option<u32>,
+    /// `package::name`, or the name alone where one package is all there is.
+    name: String,
+    with_packages: bool,
+    begun_at: Instant,
+}
+
+impl Progress {
+    /// The progress through all launches of `targets`.
+    pub fn new(style: Style, targets: &[BenchTarget]) -> Progress {
+        let launches: Vec<u32> = targets.iter().map(|t| t.settings.launches).collect();
+        let draw_target = match style {
+            Style::Bar => ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SECOND),
+            Style::Quiet | Style::Lines => ProgressDrawTarget::hidden(),
+        };
+        let total = launches.iter().map(|n| u64::from(*n)).sum();
+        let bar = ProgressBar::with_draw_target(Some(total), draw_target);
+        let template = "{prefix:>12} [{bar:20}] {wide_msg}";
+        bar.set_style(
+            ProgressStyle::with_template(template)
+                .expect("the template is a constant")
+                .progress_chars("=> "),
+        );
+        Progress {
+            style,
+            bar,
+            rounds: launches.iter().copied().max().unwrap_or(0),
+            estimate: Estimate::new(&launches),
+            announced: None,
+            name: String::new(),
+            with_packages: targets
+                .windows(2)
+                .any(|pair| pair[0].package != pair[1].package),
+            begun_at: Instant::now(),
+        }
+    }
+
+    /// A launch (from 0) begins.
+    pub fn begin(&mut self, target: &BenchTarget, launch: u32) {
+        self.begun_at = Instant::now();
+        self.name = if self.with_packages {
+            target.to_string()
+        } else {
+            target.name.clone()
+        };
+        self.bar
+            .set_prefix(format!("Launch {}/{}", launch + 1, self.rounds));
+        self.benchmark("");
+        if self.style == Style::Lines && self.announced != Some(launch) {
+            self.announced = Some(launch);
+            let left = match self.estimate.left() {
+                Some(left) => format!(", {} left", minutes(left)),
+                None => String::new(),
+            };
+            eprintln!("      Launch {} of {}{left}", launch + 1, self.rounds);
+        }
+    }
+
+    /// A benchmark of that launch begins.
+    pub fn benchmark(&mut self, name: &str) {
+        let left = match self.estimate.left() {
+            Some(left) => minutes(left.saturating_sub(self.begun_at.elapsed())) + " left, ",
+            None => String::new(),
+        };
+        let separator = if name.is_empty() { "" } else { ": " };
+        let target = &self.name;
+        self.bar
+            .set_message(format!("{left}{target}{separator}{name}"));
+    }
+
+    /// The launch of target number `index` is over; with `done` it was its last.
+    pub fn end(&mut self, index: usize, took: Duration, done: bool) {
+        self.estimate.end(index, took, done);
+        self.bar
+            .set_length(self.bar.position() + 1 + self.estimate.launches_left());
+        self.bar.inc(1);
+    }
+
+    /// Removes the line from the terminal.
+    pub fn finish(self) {
+        self.bar.finish_and_clear();
+    }
+}
+
+/// How long the rest will take: as long as the same targets took before.
+#[derive(Debug)]
+struct Estimate {
+    targets: Vec<TargetTime>,
+}
+
+#[derive(Debug)]
+struct TargetTime {
+    launches_left: u32,
+    launches: u32,
+    total: Duration,
+}
+
+impl Estimate {
+    fn new(launches: &[u32]) -> Estimate {
+        let target = |launches: &u32| TargetTime {
+            launches_left: *launches,
+            launches: 0,
+            total: Duration::ZERO,
+        };
+        Estimate {
+            targets: launches.iter().map(target).collect(),
+        }
+    }
+
+    fn end(&mut self, index: usize, took: Duration, done: bool) {
+        let target = &mut self.targets[index];
+        target.launches += 1;
+        target.total += took;
+        target.launches_left = if done {
+            0
+        } else {
+            target.launches_left.saturating_sub(1)
+        };
+    }
+
+    fn launches_left(&self) -> u64 {
+        self.targets
+            .iter()
+            .map(|t| u64::from(t.launches_left))
+            .sum()
+    }
+
+    /// `None` until one launch of every target is over, since targets have nothing in common.
+    fn left(&self) -> Option<Duration> {
+        self.targets
+            .iter()
+            .filter(|target| target.launches_left > 0)
+            .map(|target| Some(target.total.checked_div(target.launches)? * target.launches_left))
+            .sum()
+    }
+}
+
+/// `50 s`, `2 min 10 s`, `1 h 5 min`.
+fn minutes(time: Duration) -> String {
+    let seconds = time.as_secs() + u64::from(time.subsec_millis() >= 500);
+    match seconds {
+        0..60 => format!("{seconds} s"),
+        60..3600 => format!("{} min {} s", seconds / 60, seconds % 60),
+        _ => format!("{} h {} min", seconds / 3600, seconds % 3600 / 60),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn time_left_is_what_the_same_targets_took() {
+        let mut estimate = Estimate::new(&[3, 2]);
+        estimate.end(0, Duration::from_secs(10), false);
+        assert_eq!(estimate.left(), None);
+        estimate.end(1, Duration::from_secs(2), false);
+        assert_eq!(estimate.left(), Some(Duration::from_secs(22)));
+        estimate.end(0, Duration::from_secs(20), false);
+        assert_eq!(estimate.left(), Some(Duration::from_secs(17)));
+        estimate.end(1, Duration::from_secs(2), true);
+        assert_eq!(estimate.left(), Some(Duration::from_secs(15)));
+        assert_eq!(estimate.launches_left(), 1);
+    }
+
+    #[test]
+    fn times_are_written_for_people() {
+        for (seconds, text) in [
+            (0, "0 s"),
+            (59, "59 s"),
+            (130, "2 min 10 s"),
+            (3900, "1 h 5 min"),
+        ] {
+            assert_eq!(minutes(Duration::from_secs(seconds)), text);
+        }
+    }
+}

@@ -1,0 +1,228 @@
+//! criterion's runner protocol, from the side of the runner.
+//!
+//! A criterion bench that finds `CARGO_CRITERION_PORT` in its environment connects to that port of
+//! localhost. Both sides say hello; from then on each message is one frame: a big-endian `u32`
+//! length, then as much CBOR. The protocol has been at version 1 since criterion 0.3.3; this is
+//! written against `connection.rs` of criterion 0.8.2.
+
+use std::collections::HashMap;
+use std::io::{self, Read, Write};
+
+use ciborium::Value;
+use criterion_topdown::run_file::Throughput;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+/// The environment variable in which a bench looks for its runner's port.
+pub const PORT_VARIABLE: &str = "CARGO_CRITERION_PORT";
+
+/// What every executable with criterion in it contains: the name of the runner, which is part of
+/// criterion's messages for people and of the hello that it expects.
+pub const RUNNER_NAME: &[u8] = b"cargo-criterion";
+
+/// The version that follows the name. A bench writes it to its log and does nothing else with it.
+const RUNNER_VERSION: [u8; 3] = [1, 1, 0];
+
+const BENCH_NAME: &[u8] = b"Criterion";
+const PROTOCOL_VERSION: u16 = 1;
+const PROTOCOL_FORMAT: u16 = 1;
+
+/// The longest frame that is accepted. Ten million samples need less.
+const LONGEST_FRAME: u32 = 256 << 20;
+
+/// What a bench tells its runner. Fields that nobody needs are left out.
+#[derive(Debug, PartialEq, Deserialize)]
+pub enum Event {
+    /// A group begins.
+    BeginningBenchmarkGroup {},
+    /// A group is over. The bench waits for requests until [`Request::Continue`].
+    FinishedBenchmarkGroup {},
+    /// A benchmark begins.
+    BeginningBenchmark { id: RawId },
+    /// A benchmark does not match the filter.
+    SkippingBenchmark {},
+    /// Its warm-up begins.
+    Warmup {},
+    /// Its measurement begins.
+    MeasurementStart {},
+    /// Its measurement is over. The bench waits for requests until [`Request::Continue`].
+    MeasurementComplete {
+        id: RawId,
+        /// Iterations of each sample.
+        iters: Vec<f64>,
+        /// What the measurement's `to_f64` returned for each sample.
+        times: Vec<f64>,
+    },
+    /// The answer to [`Request::FormatValue`].
+    FormattedValue { value: String },
+}
+
+/// What a runner can ask of a bench that waits.
+#[derive(Debug, Serialize)]
+pub enum Request {
+    /// Calls the `ValueFormatter` of the measurement.
+    FormatValue { value: f64 },
+    /// Lets the bench go on.
+    Continue,
+}
+
+/// A benchmark as criterion names it.
+#[derive(Debug, PartialEq, Deserialize)]
+pub struct RawId {
+    group_id: String,
+    function_id: Option<String>,
+    value_str: Option<String>,
+    /// Kept as it comes, because criterion's enumeration grows with its releases.
+    throughput: Vec<HashMap<String, Value>>,
+}
+
+impl RawId {
+    /// criterion's full id: what the filter is matched with.
+    pub fn name(&self) -> String {
+        let mut name = self.group_id.clone();
+        for part in [&self.function_id, &self.value_str].into_iter().flatten() {
+            name.push('/');
+            name.push_str(part);
+        }
+        name
+    }
+
+    /// What one iteration processes, where the benchmark says so in a unit that is known here.
+    pub fn throughput(&self) -> Option<Throughput> {
+        let (kind, amount) = self.throughput.first()?.iter().next()?;
+        let (unit, amount) = match kind.as_str() {
+            "Bytes" | "BytesDecimal" => ("bytes", amount),
+            "Elements" => ("elements", amount),
+            "Bits" => ("bits", amount),
+            // criterion calls the elements the primary of the two.
+            "ElementsAndBytes" => ("elements", field(amount, "elements")?),
+            _ => return None,
+        };
+        Some(Throughput {
+            per_iteration: u64::try_from(amount.as_integer()?).ok()?,
+            unit: unit.to_owned(),
+        })
+    }
+}
+
+fn field<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
+    let fields = value.as_map()?;
+    let (_, value) = fields.iter().find(|(key, _)| key.as_text() == Some(name))?;
+    Some(value)
+}
+
+/// A conversation that did not go as the protocol has it.
+#[derive(Debug, Error)]
+pub enum ProtocolError {
+    /// The connection broke.
+    #[error("the connection to the bench failed: {0}")]
+    Io(#[from] io::Error),
+    /// The other side's hello is not criterion's.
+    #[error("the bench did not answer as criterion does: its hello was {0:?}")]
+    Hello(Vec<u8>),
+    /// criterion of a release with another protocol.
+    #[error(
+        "the bench's criterion {criterion} speaks runner protocol {version} in format {format}; \
+         this release knows 1 in format 1"
+    )]
+    Version {
+        /// criterion's version.
+        criterion: String,
+        /// The protocol's version.
+        version: u16,
+        /// The format of its messages.
+        format: u16,
+    },
+    /// A frame of impossible length.
+    #[error("the bench announced a message of {0} bytes, more than any benchmark needs")]
+    FrameLength(u32),
+    /// A frame that is no message.
+    #[error("the bench sent a message that is not understood: {0}")]
+    Message(String),
+    /// A message at a point where the protocol has another.
+    #[error("the bench sent {0} in place of an answer")]
+    Unexpected(String),
+}
+
+/// A connection to a bench, after the hellos.
+pub struct Connection<S> {
+    stream: S,
+}
+
+impl<S: Read + Write> Connection<S> {
+    /// Says hello and reads the bench's.
+    ///
+    /// # Errors
+    /// When the other side is no criterion bench, or one with another version of the protocol.
+    pub fn open(mut stream: S) -> Result<Connection<S>, ProtocolError> {
+        stream.write_all(&[RUNNER_NAME, &RUNNER_VERSION].concat())?;
+        let mut hello = [0; BENCH_NAME.len() + 7];
+        stream.read_exact(&mut hello)?;
+        let Some([major, minor, patch, v0, v1, f0, f1]) = hello.strip_prefix(BENCH_NAME) else {
+            return Err(ProtocolError::Hello(hello.to_vec()));
+        };
+        let version = u16::from_be_bytes([*v0, *v1]);
+        let format = u16::from_be_bytes([*f0, *f1]);
+        if (version, format) != (PROTOCOL_VERSION, PROTOCOL_FORMAT) {
+            return Err(ProtocolError::Version {
+                criterion: format!("{major}.{minor}.{patch}"),
+                version,
+                format,
+            });
+        }
+        Ok(Connection { stream })
+    }
+
+    /// The next message; `None` when the bench has hung up between two messages.
+    ///
+    /// # Errors
+    /// When the connection breaks within a message, or the message is not understood.
+    pub fn receive(&mut self) -> Result<Option<Event>, ProtocolError> {
+        let mut length = [0; 4];
+        match self.stream.read_exact(&mut length) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => return Ok(None),
+            other => other?,
+        }
+        let length = u32::from_be_bytes(length);
+        if length > LONGEST_FRAME {
+            return Err(ProtocolError::FrameLength(length));
+        }
+        let mut frame = vec![0; length as usize];
+        self.stream.read_exact(&mut frame)?;
+        ciborium::from_reader(frame.as_slice())
+            .map(Some)
+            .map_err(|error| ProtocolError::Message(error.to_string()))
+    }
+
+    /// Lets a waiting bench go on.
+    ///
+    /// # Errors
+    /// When the connection breaks.
+    pub fn proceed(&mut self) -> Result<(), ProtocolError> {
+        self.send(&Request::Continue)
+    }
+
+    /// What the measurement's formatter makes of `value`. Only a waiting bench answers; its answer
+    /// also proves that it has called `Measurement::formatter`.
+    ///
+    /// # Errors
+    /// When the connection breaks or something else than the answer comes.
+    pub fn format_value(&mut self, value: f64) -> Result<String, ProtocolError> {
+        self.send(&Request::FormatValue { value })?;
+        match self.receive()? {
+            Some(Event::FormattedValue { value }) => Ok(value),
+            Some(other) => Err(ProtocolError::Unexpected(format!("{other:?}"))),
+            None => Err(ProtocolError::Io(io::ErrorKind::UnexpectedEof.into())),
+        }
+    }
+
+    fn send(&mut self, request: &Request) -> Result<(), ProtocolError> {
+        let mut frame = vec![0; 4];
+        ciborium::into_writer(request, &mut frame)
+            .map_err(|error| ProtocolError::Message(error.to_string()))?;
+        let length = u32::try_from(frame.len() - 4).expect("a request is a few bytes");
+        frame[..4].copy_from_slice(&length.to_be_bytes());
+        self.stream.write_all(&frame)?;
+        Ok(())
+    }
+}

@@ -1,0 +1,274 @@
+//! How long and how often to measure: from flags, the environment and `Cargo.toml`.
+//!
+//! Each setting is looked up in this order: flag, environment variable `CARGO_TOPDOWN_…`,
+//! `[package.metadata.topdown]`, `[workspace.metadata.topdown]`, default. The first two are one
+//! step here, since clap has merged them.
+
+use std::time::Duration;
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+use thiserror::Error;
+
+use crate::cli::{MeasuringArgs, SourceChoice};
+
+/// The key of cargo's metadata tables that is ours.
+const TABLE: &str = "topdown";
+
+/// The least number of samples that criterion accepts.
+const LEAST_SAMPLE_SIZE: u32 = 10;
+
+/// The shortest time that a run file can say.
+const LEAST_TIME: Duration = Duration::from_millis(1);
+
+/// How one bench target is measured.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Processes; at least 1.
+    pub launches: u32,
+    /// Samples per benchmark and launch; at least 10.
+    pub sample_size: u32,
+    /// Warm-up per benchmark and launch.
+    pub warm_up_time: Duration,
+    /// Planned measurement time per benchmark and launch.
+    pub measurement_time: Duration,
+    /// Where the numbers come from.
+    pub source: SourceChoice,
+}
+
+impl Default for Settings {
+    /// 10 launches of 20 samples, since launches say more than samples do. At 0.25 s criterion's
+    /// linear sampling makes the first of 20 samples about 1 ms long.
+    fn default() -> Settings {
+        Settings {
+            launches: 10,
+            sample_size: 20,
+            warm_up_time: Duration::from_millis(100),
+            measurement_time: Duration::from_millis(250),
+            source: SourceChoice::Auto,
+        }
+    }
+}
+
+/// What a metadata table says; `cargo` reads neither its keys nor its values.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+pub struct Table {
+    launches: Option<u32>,
+    sample_size: Option<u32>,
+    warm_up_time: Option<f64>,
+    measurement_time: Option<f64>,
+    source: Option<SourceChoice>,
+    /// Read by [`crate::baseline_store`]; here so that it is a known key.
+    #[serde(rename = "baselines")]
+    _baselines: Option<IgnoredAny>,
+}
+
+/// A setting that makes no sense.
+#[derive(Debug, Error, PartialEq)]
+pub enum SettingsError {
+    /// A key that does not exist, or a value of the wrong kind.
+    #[error("in `[{table}]` of {manifest}: {what}")]
+    Table {
+        /// The table's name in the manifest.
+        table: &'static str,
+        /// The path of the manifest.
+        manifest: String,
+        /// What serde says, which names the key.
+        what: String,
+    },
+    /// A value out of its range.
+    #[error("{setting} is {value}; it must be {range}")]
+    Range {
+        /// The setting as a flag.
+        setting: &'static str,
+        /// Its value.
+        value: String,
+        /// What it may be.
+        range: &'static str,
+    },
+}
+
+impl Table {
+    /// Reads our table out of `metadata`, the `metadata` table of a package or workspace.
+    ///
+    /// # Errors
+    /// When it has an unknown key or a value of the wrong kind. `table` and `manifest` say where.
+    pub fn of_metadata(
+        metadata: &serde_json::Value,
+        table: &'static str,
+        manifest: &str,
+    ) -> Result<Table, SettingsError> {
+        match metadata.get(TABLE) {
+            None => Ok(Table::default()),
+            Some(value) => Table::deserialize(value).map_err(|error| SettingsError::Table {
+                table,
+                manifest: manifest.to_owned(),
+                what: error.to_string(),
+            }),
+        }
+    }
+}
+
+impl Settings {
+    /// The settings of one package's benches.
+    ///
+    /// # Errors
+    /// When a value is out of its range.
+    pub fn resolve(
+        flags: &MeasuringArgs,
+        package: &Table,
+        workspace: &Table,
+    ) -> Result<Settings, SettingsError> {
+        let default = Settings::default();
+        let launches = flags
+            .launches
+            .or(package.launches)
+            .or(workspace.launches)
+            .unwrap_or(default.launches);
+        if launches == 0 {
+            return Err(SettingsError::Range {
+                setting: "--launches",
+                value: launches.to_string(),
+                range: "at least 1",
+            });
+        }
+        let sample_size = flags
+            .sample_size
+            .or(package.sample_size)
+            .or(workspace.sample_size)
+            .unwrap_or(default.sample_size);
+        if sample_size < LEAST_SAMPLE_SIZE {
+            return Err(SettingsError::Range {
+                setting: "--sample-size",
+                value: sample_size.to_string(),
+                range: "at least 10",
+            });
+        }
+        Ok(Settings {
+            launches,
+            sample_size,
+            warm_up_time: time(
+                "--warm-up-time",
+                flags.warm_up_time,
+                package.warm_up_time,
+                workspace.warm_up_time,
+                default.warm_up_time,
+            )?,
+            measurement_time: time(
+                "--measurement-time",
+                flags.measurement_time,
+                package.measurement_time,
+                workspace.measurement_time,
+                default.measurement_time,
+            )?,
+            source: flags
+                .source
+                .or(package.source)
+                .or(workspace.source)
+                .unwrap_or(default.source),
+        })
+    }
+}
+
+fn time(
+    setting: &'static str,
+    flag: Option<f64>,
+    package: Option<f64>,
+    workspace: Option<f64>,
+    default: Duration,
+) -> Result<Duration, SettingsError> {
+    let Some(seconds) = flag.or(package).or(workspace) else {
+        return Ok(default);
+    };
+    Duration::try_from_secs_f64(seconds)
+        .ok()
+        .filter(|time| *time >= LEAST_TIME)
+        .ok_or_else(|| SettingsError::Range {
+            setting,
+            value: format!("{seconds} s"),
+            range: "at least 0.001 s",
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn table(value: serde_json::Value) -> Result<Table, SettingsError> {
+        let metadata = json!({ "topdown": value, "other-tool": { "anything": 1 } });
+        Table::of_metadata(&metadata, "package.metadata.topdown", "x/Cargo.toml")
+    }
+
+    #[test]
+    fn flag_beats_package_beats_workspace_beats_default() {
+        let flags = MeasuringArgs {
+            launches: Some(2),
+            ..MeasuringArgs::default()
+        };
+        let package = table(json!({ "launches": 3, "sample-size": 30 })).unwrap();
+        let workspace = table(json!({
+            "launches": 4, "sample-size": 40, "warm-up-time": 0.5, "source": "time"
+        }))
+        .unwrap();
+        let settings = Settings::resolve(&flags, &package, &workspace).unwrap();
+        assert_eq!(
+            settings,
+            Settings {
+                launches: 2,
+                sample_size: 30,
+                warm_up_time: Duration::from_millis(500),
+                measurement_time: Duration::from_millis(250),
+                source: SourceChoice::Time,
+            }
+        );
+    }
+
+    #[test]
+    fn an_unknown_key_is_named() {
+        let error = table(json!({ "lauches": 3 })).unwrap_err().to_string();
+        assert!(
+            error.starts_with(
+                "in `[package.metadata.topdown]` of x/Cargo.toml: unknown field `lauches`"
+            ),
+            "{error}"
+        );
+        assert!(table(json!({ "source": "magic" })).is_err());
+        assert!(table(json!("launches")).is_err());
+    }
+
+    #[test]
+    fn no_table_changes_nothing() {
+        let none = Table::of_metadata(&serde_json::Value::Null, "t", "m").unwrap();
+        let settings = Settings::resolve(&MeasuringArgs::default(), &none, &none).unwrap();
+        assert_eq!(settings, Settings::default());
+    }
+
+    #[test]
+    fn values_out_of_range_are_refused_by_name() {
+        for (value, message) in [
+            (
+                json!({ "launches": 0 }),
+                "--launches is 0; it must be at least 1",
+            ),
+            (
+                json!({ "sample-size": 9 }),
+                "--sample-size is 9; it must be at least 10",
+            ),
+            (
+                json!({ "warm-up-time": 0.0 }),
+                "--warm-up-time is 0 s; it must be at least 0.001 s",
+            ),
+            (
+                json!({ "measurement-time": -1.0 }),
+                "--measurement-time is -1 s; it must be at least 0.001 s",
+            ),
+        ] {
+            let table = table(value).unwrap();
+            let error = Settings::resolve(&MeasuringArgs::default(), &table, &Table::default())
+                .unwrap_err();
+            assert_eq!(error.to_string(), message);
+        }
+    }
+}
