@@ -25,7 +25,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run the benches and print where their issue slots went
-    Bench(BenchArgs),
+    Bench(Box<BenchArgs>),
     /// Compare the newest run with a baseline; the exit code is the gate
     Compare(CompareArgs),
     /// List, show, save or remove baselines
