@@ -1,0 +1,146 @@
+//! What the machine offers, told from its files: no system call on an event is needed.
+
+use criterion_topdown::counter::hardware::{Hardware, survey_in};
+use criterion_topdown::counter::survey::{Severity, TopdownEvents};
+use criterion_topdown::error::OpenError;
+
+use crate::SLOTS_PER_LOOK_AT_OPEN;
+use crate::machine::Machine;
+use crate::system::System;
+use crate::trap;
+
+fn refusal(system: &System) -> OpenError {
+    Hardware::open_in(&system.paths()).unwrap_err()
+}
+
+#[test]
+fn no_pmu_is_an_error_that_tells_machines_from_virtual_ones() {
+    let error = refusal(&System::empty(0x8f, false));
+    assert!(
+        matches!(
+            error,
+            OpenError::NoPmu {
+                hypervisor: false,
+                ..
+            }
+        ),
+        "{error:?}"
+    );
+    let error = refusal(&System::empty(0x8f, true));
+    assert!(
+        matches!(
+            error,
+            OpenError::NoPmu {
+                hypervisor: true,
+                ..
+            }
+        ),
+        "{error:?}"
+    );
+    assert!(error.to_string().contains("virtual machine"), "{error}");
+}
+
+#[test]
+fn a_pmu_without_slots_in_a_virtual_machine_is_the_hypervisors_doing() {
+    let system = System::empty(0x6a, true);
+    system.add_bare_pmu("cpu");
+    let error = refusal(&system);
+    assert!(
+        matches!(error, OpenError::HiddenByHypervisor { .. }),
+        "{error:?}"
+    );
+    // A CPU that has none, virtual or not.
+    let system = System::empty(0x55, true);
+    system.add_bare_pmu("cpu");
+    let error = refusal(&system);
+    assert!(
+        matches!(error, OpenError::UnsupportedCpu { .. }),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn events_of_the_same_name_on_general_counters_are_not_perf_metrics() {
+    let system = System::empty(0x96, false);
+    system.add_plain_pmu("cpu");
+    system.write_pmu("cpu/events/slots", "event=0x00,umask=0x4");
+    let error = refusal(&system);
+    assert!(
+        matches!(error, OpenError::UnsupportedCpu { .. }),
+        "{error:?}"
+    );
+    assert!(error.to_string().contains("model 0x96"), "{error}");
+}
+
+#[test]
+fn damaged_descriptions_are_named() {
+    let system = System::sapphire_rapids();
+    system.write_pmu("cpu/type", "four");
+    let error = refusal(&system);
+    assert!(
+        matches!(error, OpenError::BadDescription { .. }),
+        "{error:?}"
+    );
+    assert!(error.to_string().contains("cpu/type"), "{error}");
+    let system = System::hybrid("3-1", "4");
+    assert!(matches!(refusal(&system), OpenError::BadDescription { .. }));
+}
+
+#[test]
+fn a_survey_lists_what_is_there_and_what_is_in_the_way() {
+    let system = System::sapphire_rapids();
+    system.set("nmi_watchdog", "1");
+    system.set("perf_event_paranoid", "4");
+    system.write_pmu("cpu/rdpmc", "0");
+    let mut machine = Machine::new();
+    machine.slots_per_look = SLOTS_PER_LOOK_AT_OPEN;
+    machine.refuse_open = Some((crate::machine::SLOTS, libc::EACCES));
+    if let Err(reason) = trap::install(machine) {
+        eprintln!("skipped: {reason}");
+        return;
+    }
+    let survey = survey_in(&system.paths());
+    let [pmu] = &survey.pmus[..] else {
+        panic!("{survey:?}");
+    };
+    assert_eq!(pmu.name, "cpu");
+    assert_eq!(pmu.topdown, TopdownEvents::MetricsLevel2);
+    assert_eq!(pmu.rdpmc, Some(0));
+    assert!(pmu.events.contains(&"slots".to_owned()));
+    assert_eq!(survey.perf_event_paranoid, Some(4));
+    assert!(!survey.hypervisor);
+    assert!(survey.opened.is_err());
+    let remedies: Vec<&str> = survey
+        .obstacles
+        .iter()
+        .map(|obstacle| obstacle.remedy.as_deref().unwrap_or(""))
+        .collect();
+    assert_eq!(survey.obstacles[0].severity, Severity::Prevents);
+    for (remedy, expected) in remedies.iter().zip([
+        "perf_event_paranoid=2",
+        "devices/cpu/rdpmc",
+        "nmi_watchdog=0",
+    ]) {
+        assert!(remedy.contains(expected), "{remedies:?}");
+    }
+    assert_eq!(remedies.len(), 3);
+}
+
+#[test]
+fn a_survey_of_a_hybrid_machine_tells_its_cores_apart() {
+    let system = System::hybrid("4000-4003", "0-3999");
+    let survey = survey_in(&system.paths());
+    let kinds: Vec<(&str, TopdownEvents)> = survey
+        .pmus
+        .iter()
+        .map(|pmu| (pmu.name.as_str(), pmu.topdown))
+        .collect();
+    assert_eq!(
+        kinds,
+        [
+            ("cpu_core", TopdownEvents::MetricsLevel2),
+            ("cpu_atom", TopdownEvents::Plain)
+        ]
+    );
+    assert_eq!(survey.pmus[0].cpus.as_deref(), Some("4000-4003"));
+}

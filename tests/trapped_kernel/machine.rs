@@ -1,0 +1,536 @@
+//! A kernel and a PMU that behave as Linux 6.1 and 6.12 were recorded to do with TopDown events on
+//! Intel CPUs, and that note every breach of their rules by the code under test.
+
+use std::ffi::c_int;
+
+use perf_event_open_sys::bindings::{perf_event_attr, perf_event_mmap_page};
+
+use crate::pages::Pages;
+use crate::trap::EVENT_DESCRIPTORS;
+
+pub const SLOTS: u64 = 0x0400;
+pub const RETIRING: u64 = 0x8000;
+pub const INSTRUCTIONS: u64 = 0x00c0;
+pub const CYCLES: u64 = 0x003c;
+
+const COUNTER_MASK: u64 = (1 << 48) - 1;
+/// What a plain counter is preset to: -(2^47 - 1) in 48 bits.
+const PRESET: u64 = 0x8000_0000_0001;
+const ENABLE: u64 = 0x2400;
+const RESET: u64 = 0x2403;
+
+/// Shares of slots: four of level 1, then four of level 2.
+pub type Mix = [f64; 8];
+pub const DEFAULT_MIX: Mix = [0.40, 0.10, 0.20, 0.30, 0.10, 0.08, 0.12, 0.18];
+
+/// What the code under test did.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Call {
+    Open(u64),
+    Map(u64),
+    Enable,
+    Reset,
+    Read,
+    Close(u64),
+}
+
+/// Something that happens to the thread while it reads counters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Disturbance {
+    Switch,
+    Displace,
+}
+
+/// An event as the kernel keeps it.
+struct Event {
+    descriptor: c_int,
+    attributes: perf_event_attr,
+    page: Option<usize>,
+    count: u64,
+    /// What of the registers is in `count` already, since the last switch in.
+    counted: u64,
+}
+
+/// See the module.
+pub struct Machine {
+    /// The categories of work done from now on.
+    pub mix: Mix,
+    /// Whether the CPU has the slots counter and PERF_METRICS; else their codes count nothing.
+    pub has_metrics: bool,
+    /// `rdpmc` in sysfs.
+    pub rdpmc_allowed: bool,
+    /// Work that each look at the slots costs.
+    pub slots_per_look: u64,
+    /// Someone else has the PMU.
+    pub pmu_is_taken: bool,
+    /// The group is on the PMU half of the time.
+    pub half_time: bool,
+    /// The metrics register is stuck at this value.
+    pub stuck_ratios: Option<u64>,
+    /// The answer to opening an event with this code.
+    pub refuse_open: Option<(u64, c_int)>,
+    /// The answer to an open without `exclude_guest`.
+    pub wants_exclude_guest: bool,
+    pub refuse_map: Option<c_int>,
+    pub refuse_control: Option<c_int>,
+    /// After so many more RDPMC, this happens, once.
+    pub disturbance: Option<(u32, Disturbance)>,
+    /// The thread is switched out and in after every RDPMC.
+    pub disturb_every_look: bool,
+    pub calls: Vec<Call>,
+    pub rdpmcs: u32,
+    pub violations: Vec<String>,
+
+    events: Vec<Event>,
+    pages: Pages,
+    enabled: bool,
+    on_pmu: bool,
+    has_run: bool,
+    now_ns: u64,
+    enabled_ns: u64,
+    running_ns: u64,
+    slots: u64,
+    categories: [f64; 8],
+    instructions: u64,
+    cycles: u64,
+}
+
+impl Machine {
+    pub fn new() -> Machine {
+        Machine {
+            mix: DEFAULT_MIX,
+            has_metrics: true,
+            rdpmc_allowed: true,
+            slots_per_look: 0,
+            pmu_is_taken: false,
+            half_time: false,
+            stuck_ratios: None,
+            refuse_open: None,
+            wants_exclude_guest: false,
+            refuse_map: None,
+            refuse_control: None,
+            disturbance: None,
+            disturb_every_look: false,
+            calls: Vec::new(),
+            rdpmcs: 0,
+            violations: Vec::new(),
+            events: Vec::new(),
+            pages: Pages::new(),
+            enabled: false,
+            on_pmu: false,
+            has_run: false,
+            now_ns: 0,
+            enabled_ns: 0,
+            running_ns: 0,
+            // Left by whoever had the PMU before.
+            slots: 0x7fff_1234_5678,
+            categories: [1e12; 8],
+            instructions: PRESET,
+            cycles: PRESET,
+        }
+    }
+
+    /// The thread runs: two slots to an instruction, six to a cycle.
+    pub fn work(&mut self, slots: u64) {
+        self.pass_time(slots / 20);
+        if self.on_pmu {
+            self.slots = (self.slots + slots) & COUNTER_MASK;
+            for (category, share) in self.categories.iter_mut().zip(self.mix) {
+                *category += slots as f64 * share;
+            }
+            self.instructions = (self.instructions + slots / 2) & COUNTER_MASK;
+            self.cycles = (self.cycles + slots / 6) & COUNTER_MASK;
+        }
+    }
+
+    /// The thread is switched out and in again. The registers of TopDown events are saved and
+    /// restored; plain counters get a new value and an offset that fits it.
+    pub fn switch(&mut self) {
+        if !self.on_pmu {
+            return;
+        }
+        let ratios = self.ratios();
+        self.update_counts();
+        self.categories = quantised(self.slots, ratios);
+        self.instructions = PRESET;
+        self.cycles = PRESET;
+        for at in 0..self.events.len() {
+            self.events[at].counted = self.register_of(at);
+        }
+        for _ in 0..3 {
+            self.update_pages();
+        }
+    }
+
+    /// A performance monitoring interrupt: counts are updated and the registers start anew; the
+    /// lock of the page does not move.
+    pub fn overflow_interrupt(&mut self) {
+        self.update_counts();
+        self.zero_topdown_registers();
+    }
+
+    /// Someone with a higher priority takes the PMU; a pinned group then is in error.
+    pub fn displace(&mut self) {
+        self.pmu_is_taken = true;
+        self.leave_pmu();
+    }
+
+    /// The group loses the PMU for a while and gets it back.
+    pub fn starve(&mut self, lost_ns: u64) {
+        self.leave_pmu();
+        self.pass_time(lost_ns);
+        self.enter_pmu();
+    }
+
+    pub fn open_events(&self) -> usize {
+        self.events.len()
+    }
+
+    pub fn attributes(&self, config: u64) -> perf_event_attr {
+        let event = self.events.iter().find(|e| e.attributes.config == config);
+        event.expect("the event is open").attributes
+    }
+
+    /// Answers RDPMC.
+    pub fn rdpmc(&mut self, selector: u32) -> u64 {
+        if self.events.is_empty() {
+            return 0;
+        }
+        self.rdpmcs += 1;
+        let confirmed = self
+            .pages
+            .mapped()
+            .any(|page| page.index == selector.wrapping_add(1));
+        if !self.rdpmc_allowed || !confirmed {
+            self.violations
+                .push(format!("RDPMC of {selector:#x}, which no page confirms"));
+        }
+        let value = match selector {
+            0x4000_0003 => {
+                self.work(self.slots_per_look);
+                self.slots
+            }
+            0x2000_0000 => self.ratios(),
+            0x4000_0000 => self.instructions,
+            0x4000_0001 => self.cycles,
+            _ => 0,
+        };
+        self.disturb();
+        value
+    }
+
+    fn disturb(&mut self) {
+        if self.disturb_every_look {
+            self.switch();
+        }
+        match &mut self.disturbance {
+            None => {}
+            Some((0, what)) => {
+                let what = *what;
+                self.disturbance = None;
+                match what {
+                    Disturbance::Switch => self.switch(),
+                    Disturbance::Displace => self.displace(),
+                }
+            }
+            Some((remaining, _)) => *remaining -= 1,
+        }
+    }
+
+    /// Answers a system call: its result, or an errno below 0.
+    pub fn system_call(&mut self, number: i64, arguments: [i64; 6]) -> i64 {
+        let descriptor = arguments[0] as c_int;
+        match number {
+            libc::SYS_perf_event_open => self.open(arguments),
+            libc::SYS_mmap => self.map(arguments),
+            libc::SYS_ioctl => self.control(descriptor, arguments[1] as u64),
+            libc::SYS_read => self.read(descriptor, arguments[1] as *mut u64, arguments[2]),
+            libc::SYS_close => self.close(descriptor),
+            _ => -i64::from(libc::ENOSYS),
+        }
+    }
+
+    fn open(&mut self, arguments: [i64; 6]) -> i64 {
+        // SAFETY: the code under test passes a structure of the size that is in it.
+        let attributes = unsafe { *(arguments[0] as *const perf_event_attr) };
+        let config = attributes.config;
+        self.calls.push(Call::Open(config));
+        let [_, thread, cpu, group, flags, _] = arguments;
+        if (thread as c_int, cpu as c_int) != (0, -1) || flags != 8 || attributes.type_ != 4 {
+            self.violations
+                .push(format!("opened {config:#x} otherwise than for this thread"));
+        }
+        if self.wants_exclude_guest && attributes.exclude_guest() == 0 {
+            return -i64::from(libc::EOPNOTSUPP);
+        }
+        if let Some((refused, errno)) = self.refuse_open
+            && refused == config
+        {
+            return -i64::from(errno);
+        }
+        let leader = self.events.first();
+        let is_metric = self.has_metrics && (0x8000..=0x8700).contains(&config);
+        let group = group as c_int;
+        let leads = group == -1;
+        let follows_slots = leader
+            .is_some_and(|event| event.attributes.config == SLOTS && event.descriptor == group);
+        let twice = self.events.iter().any(|e| e.attributes.config == config);
+        if (is_metric && !follows_slots) || (!leads && attributes.pinned() == 1) || twice {
+            return -i64::from(libc::EINVAL);
+        }
+        if leads != (attributes.disabled() == 1) {
+            self.violations.push(format!(
+                "{config:#x}: only the leader is opened disabled, lest the group run too early"
+            ));
+        }
+        // SAFETY: plain calls on a file of our own.
+        let descriptor = unsafe {
+            let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+            let descriptor = libc::fcntl(null, libc::F_DUPFD_CLOEXEC, EVENT_DESCRIPTORS.start);
+            libc::close(null);
+            descriptor
+        };
+        self.events.push(Event {
+            descriptor,
+            attributes,
+            page: None,
+            count: 0,
+            counted: 0,
+        });
+        i64::from(descriptor)
+    }
+
+    fn map(&mut self, arguments: [i64; 6]) -> i64 {
+        let [address, length, protection, flags, descriptor, offset] = arguments;
+        if let Some(errno) = self.refuse_map {
+            return -i64::from(errno);
+        }
+        let right = address == 0
+            && length == 4096
+            && protection as c_int == libc::PROT_READ
+            && flags as c_int == libc::MAP_SHARED
+            && offset == 0;
+        let Some(at) = self.find(descriptor as c_int).filter(|_| right) else {
+            return -i64::from(libc::EINVAL);
+        };
+        self.calls
+            .push(Call::Map(self.events[at].attributes.config));
+        let page = self.pages.map();
+        self.events[at].page = Some(page);
+        self.update_page(at);
+        self.pages.address(page) as i64
+    }
+
+    fn control(&mut self, descriptor: c_int, request: u64) -> i64 {
+        if let Some(errno) = self.refuse_control {
+            return -i64::from(errno);
+        }
+        if self.find(descriptor) != Some(0) {
+            self.violations
+                .push("controlled another event than the leader".to_owned());
+            return 0;
+        }
+        match request {
+            ENABLE => {
+                self.calls.push(Call::Enable);
+                self.enabled = true;
+                self.enter_pmu();
+            }
+            RESET => {
+                self.calls.push(Call::Reset);
+                if self.on_pmu {
+                    self.update_counts();
+                    self.zero_topdown_registers();
+                }
+                self.events[0].count = 0;
+                self.update_page(0);
+                // The way back to user mode.
+                self.work(40);
+            }
+            _ => return -i64::from(libc::ENOTTY),
+        }
+        0
+    }
+
+    fn read(&mut self, descriptor: c_int, buffer: *mut u64, size: i64) -> i64 {
+        self.calls.push(Call::Read);
+        if self.find(descriptor) != Some(0) {
+            self.violations
+                .push("read another event than the leader".to_owned());
+        }
+        if self.enabled && !self.on_pmu {
+            // A pinned group in error: end of file.
+            return 0;
+        }
+        self.pass_time(100);
+        self.work(self.slots_per_look);
+        self.update_counts();
+        self.zero_topdown_registers();
+        let mut words = vec![self.events.len() as u64, self.enabled_ns, self.running_ns];
+        words.extend(self.events.iter().map(|event| event.count));
+        if (size as usize) < words.len() * 8 {
+            return -i64::from(libc::ENOSPC);
+        }
+        // SAFETY: the buffer of the code under test has at least that size, as it says.
+        unsafe { buffer.copy_from_nonoverlapping(words.as_ptr(), words.len()) };
+        words.len() as i64 * 8
+    }
+
+    fn close(&mut self, descriptor: c_int) -> i64 {
+        if let Some(at) = self.find(descriptor) {
+            let event = self.events.remove(at);
+            self.calls.push(Call::Close(event.attributes.config));
+        }
+        // `close` would trap again; this is the same under another number.
+        // SAFETY: the descriptor is one that `open` made.
+        unsafe { libc::syscall(libc::SYS_close_range, descriptor, descriptor, 0) }
+    }
+
+    fn find(&self, descriptor: c_int) -> Option<usize> {
+        self.events.iter().position(|e| e.descriptor == descriptor)
+    }
+
+    fn pass_time(&mut self, ns: u64) {
+        self.now_ns += ns;
+        if self.enabled {
+            self.enabled_ns += ns;
+            if self.on_pmu {
+                self.running_ns += if self.half_time { ns / 2 } else { ns };
+            }
+        }
+    }
+
+    fn enter_pmu(&mut self) {
+        if self.enabled && !self.pmu_is_taken {
+            self.on_pmu = true;
+            if self.has_run {
+                // Restored, the ratios as their fractions.
+                self.categories = quantised(self.slots, self.ratios());
+            } else {
+                self.has_run = true;
+                self.zero_topdown_registers();
+            }
+            for at in 0..self.events.len() {
+                self.events[at].counted = self.register_of(at);
+            }
+            self.update_pages();
+        }
+    }
+
+    fn leave_pmu(&mut self) {
+        self.update_counts();
+        self.on_pmu = false;
+        self.update_pages();
+    }
+
+    fn zero_topdown_registers(&mut self) {
+        self.slots = 0;
+        self.categories = [0.0; 8];
+        for at in 0..self.events.len() {
+            if self.is_topdown(at) {
+                self.events[at].counted = 0;
+            }
+        }
+    }
+
+    fn is_topdown(&self, at: usize) -> bool {
+        let config = self.events[at].attributes.config;
+        self.has_metrics && (config == SLOTS || (0x8000..=0x8700).contains(&config))
+    }
+
+    /// What the register of an event stands for at this moment.
+    fn register_of(&self, at: usize) -> u64 {
+        match self.events[at].attributes.config {
+            config @ 0x8000..=0x8700 if self.has_metrics => {
+                let byte = self.ratios().to_le_bytes()[(config as usize >> 8) & 7];
+                self.slots * u64::from(byte) / 255
+            }
+            SLOTS if self.has_metrics => self.slots,
+            INSTRUCTIONS => self.instructions,
+            CYCLES => self.cycles,
+            _ => 0,
+        }
+    }
+
+    fn update_counts(&mut self) {
+        if !self.on_pmu {
+            return;
+        }
+        for at in 0..self.events.len() {
+            let now = self.register_of(at);
+            let event = &mut self.events[at];
+            // What would make a count smaller is dropped.
+            event.count += now.saturating_sub(event.counted);
+            event.counted = now;
+        }
+    }
+
+    /// PERF_METRICS: fractions of 255, level 1 forced to that sum by the largest remainders.
+    fn ratios(&self) -> u64 {
+        if let Some(ratios) = self.stuck_ratios {
+            return ratios;
+        }
+        let total: f64 = self.categories[..4].iter().sum();
+        if total == 0.0 {
+            return 0;
+        }
+        let exact = self.categories.map(|category| category / total * 255.0);
+        let mut bytes = exact.map(|fraction| fraction.round() as u8);
+        bytes[..4].copy_from_slice(&[0, 1, 2, 3].map(|at: usize| exact[at] as u8));
+        let mut order = [0, 1, 2, 3];
+        order.sort_by(|a, b| exact[*b].fract().total_cmp(&exact[*a].fract()));
+        let missing = 255 - bytes[..4].iter().map(|b| u32::from(*b)).sum::<u32>();
+        for at in order.iter().cycle().take(missing as usize) {
+            bytes[*at] += 1;
+        }
+        u64::from_le_bytes(bytes)
+    }
+
+    fn update_pages(&mut self) {
+        for at in 0..self.events.len() {
+            self.update_page(at);
+        }
+    }
+
+    fn update_page(&mut self, at: usize) {
+        let Some(page) = self.events[at].page else {
+            return;
+        };
+        let config = self.events[at].attributes.config;
+        let on_counter = self.on_pmu && self.rdpmc_allowed;
+        let index = match config {
+            _ if !on_counter => 0,
+            SLOTS if self.has_metrics => 0x4000_0004,
+            0x8000..=0x8700 if self.has_metrics => 0x2000_0001,
+            INSTRUCTIONS => 0x4000_0001,
+            CYCLES => 0x4000_0002,
+            _ => at as u32 + 1,
+        };
+        let count = self.events[at].count as i64;
+        let offset = if self.is_topdown(at) {
+            // What the kernel leaves there is of no use with the restored registers.
+            0x7fff_ffff_ffff + count
+        } else {
+            let register = self.register_of(at);
+            count - ((register << 16) as i64 >> 16)
+        };
+        let capabilities = if self.rdpmc_allowed { 0x1e } else { 0x1a };
+        let (enabled_ns, running_ns) = (self.enabled_ns, self.running_ns);
+        self.pages
+            .change(page, |content: &mut perf_event_mmap_page| {
+                content.index = index;
+                content.offset = offset;
+                content.pmc_width = 48;
+                content.__bindgen_anon_1.capabilities = capabilities;
+                content.time_enabled = enabled_ns;
+                content.time_running = running_ns;
+            });
+    }
+}
+
+/// The categories that the register's fractions stand for: all that survives a switch.
+fn quantised(slots: u64, ratios: u64) -> [f64; 8] {
+    ratios
+        .to_le_bytes()
+        .map(|byte| slots as f64 * f64::from(byte) / 255.0)
+}

@@ -1,0 +1,59 @@
+//! The hardware source on a machine that needs no PMU: this process plays the kernel and the CPU.
+//!
+//! The library's own system calls and RDPMC instructions are trapped and answered as Linux was
+//! recorded to answer them, so that what is tested is what ships. `trap` catches them, `machine`
+//! and `pages` answer, `system` is the file system side; the tests are in `opening`, `windows` and
+//! `looking`.
+
+#![cfg(all(feature = "counters", target_os = "linux", target_arch = "x86_64"))]
+
+mod looking;
+mod machine;
+mod opening;
+mod pages;
+mod system;
+mod trap;
+mod windows;
+
+use criterion_topdown::counter::hardware::Hardware;
+use criterion_topdown::error::OpenError;
+
+use machine::Machine;
+use system::System;
+use trap::with;
+
+/// What a look at the slots costs while the source is opened: enough for its self-check.
+const SLOTS_PER_LOOK_AT_OPEN: u64 = 400_000;
+
+/// Puts a machine under this thread and opens the source on it. `None` where this system does not
+/// let a process trap its own calls; the reason is printed.
+fn try_open(
+    system: &System,
+    prepare: impl FnOnce(&mut Machine),
+) -> Option<Result<Hardware, OpenError>> {
+    let mut machine = Machine::new();
+    machine.slots_per_look = SLOTS_PER_LOOK_AT_OPEN;
+    prepare(&mut machine);
+    if let Err(reason) = trap::install(machine) {
+        eprintln!("skipped: {reason}");
+        return None;
+    }
+    let opened = Hardware::open_in(&system.paths());
+    with(|machine| {
+        machine.slots_per_look = 0;
+        assert_eq!(machine.violations, [""; 0]);
+    });
+    Some(opened)
+}
+
+fn open(system: &System, prepare: impl FnOnce(&mut Machine)) -> Option<Hardware> {
+    try_open(system, prepare).map(|opened| opened.unwrap())
+}
+
+fn refusal(system: &System, prepare: impl FnOnce(&mut Machine)) -> Option<OpenError> {
+    try_open(system, prepare).map(|opened| {
+        let error = opened.unwrap_err();
+        with(|machine| assert_eq!(machine.open_events(), 0, "a refused group is closed"));
+        error
+    })
+}

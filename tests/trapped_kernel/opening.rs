@@ -1,0 +1,388 @@
+//! Opening the source: the group that is opened, and every way in which it can be refused.
+
+use criterion_topdown::counter::Source;
+use criterion_topdown::counter::hardware::{FORMULA_LEVEL1, FORMULA_LEVEL2, Hardware};
+use criterion_topdown::error::OpenError;
+use criterion_topdown::provenance::SourceKind;
+
+use crate::machine::{CYCLES, Call, INSTRUCTIONS, RETIRING, SLOTS};
+use crate::system::System;
+use crate::trap::with;
+use crate::{SLOTS_PER_LOOK_AT_OPEN, open, refusal};
+
+#[test]
+fn the_group_is_complete_before_it_runs_and_is_reset_before_it_is_used() {
+    let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
+        return;
+    };
+    with(|machine| {
+        let events = [SLOTS, RETIRING, INSTRUCTIONS, CYCLES];
+        let opened: Vec<Call> = events.map(Call::Open).to_vec();
+        let mapped: Vec<Call> = events.map(Call::Map).to_vec();
+        assert_eq!(machine.calls[..4], opened);
+        assert_eq!(machine.calls[4..8], mapped);
+        assert_eq!(machine.calls[8..10], [Call::Enable, Call::Reset]);
+        for config in events {
+            let attributes = machine.attributes(config);
+            assert_eq!(attributes.size as usize, size_of_val(&attributes));
+            assert_eq!(attributes.read_format, 1 | 2 | 8);
+            assert_eq!(attributes.exclude_kernel(), 1);
+            assert_eq!(attributes.exclude_hv(), 1);
+            assert_eq!(attributes.inherit(), 0);
+            assert_eq!(attributes.pinned(), u64::from(config == SLOTS));
+        }
+    });
+    let provenance = hardware.provenance();
+    assert_eq!(provenance.source, SourceKind::Hardware);
+    assert_eq!(provenance.formula, FORMULA_LEVEL2);
+    assert_eq!(provenance.core_type, None);
+    assert_eq!(provenance.slots_per_cycle, Some(6));
+    assert_eq!(
+        provenance.reason,
+        "PERF_METRICS of PMU `cpu`, read with RDPMC"
+    );
+    let empty_window = provenance.empty_window.unwrap();
+    assert_eq!(empty_window.slots, Some(SLOTS_PER_LOOK_AT_OPEN));
+}
+
+#[test]
+fn four_fractions_make_level_1_only() {
+    let Some(hardware) = open(&System::ice_lake(), |_| ()) else {
+        return;
+    };
+    assert_eq!(hardware.provenance().formula, FORMULA_LEVEL1);
+    assert_eq!(hardware.provenance().slots_per_cycle, Some(5));
+}
+
+#[test]
+fn everything_is_closed_on_drop() {
+    let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
+        return;
+    };
+    assert_eq!(with(|machine| machine.open_events()), 4);
+    drop(hardware);
+    assert_eq!(with(|machine| machine.open_events()), 0);
+}
+
+#[test]
+fn with_rdpmc_off_all_metrics_are_in_the_group() {
+    let Some(hardware) = open(&System::sapphire_rapids(), |m| m.rdpmc_allowed = false) else {
+        return;
+    };
+    with(|machine| {
+        assert_eq!(machine.open_events(), 1 + 8 + 2);
+        assert_eq!(machine.rdpmcs, 0);
+    });
+    // The same formula: the kernel computes what this library computes.
+    assert_eq!(hardware.provenance().formula, FORMULA_LEVEL2);
+    let reason = &hardware.provenance().reason;
+    assert!(reason.contains("RDPMC is off"), "{reason}");
+}
+
+#[test]
+fn a_host_that_lends_its_pmu_is_told_that_guests_are_not_meant() {
+    let Some(hardware) = open(&System::sapphire_rapids(), |m| m.wants_exclude_guest = true) else {
+        return;
+    };
+    assert_eq!(with(|m| m.attributes(CYCLES)).exclude_guest(), 1);
+    drop(hardware);
+}
+
+/// The message names the place and says what to do next.
+fn assert_message(error: &OpenError, words: &[&str]) {
+    let message = error.to_string();
+    for word in words {
+        assert!(message.contains(word), "`{word}` is not in: {message}");
+    }
+    assert!(!message.ends_with('.'), "{message}");
+}
+
+#[test]
+fn every_errno_of_open_has_its_error_and_advice() {
+    let system = System::sapphire_rapids();
+    system.set("perf_event_paranoid", "3");
+    type Check = fn(&OpenError) -> bool;
+    let cases: [(i32, Check, &str); 12] = [
+        (
+            libc::EACCES,
+            |e| {
+                matches!(
+                    e,
+                    OpenError::PermissionDenied {
+                        paranoid: Some(3),
+                        ..
+                    }
+                )
+            },
+            "sudo sysctl kernel.perf_event_paranoid=2",
+        ),
+        (
+            libc::EPERM,
+            |e| matches!(e, OpenError::Forbidden { .. }),
+            "--cap-add=PERFMON",
+        ),
+        (
+            libc::ENOSYS,
+            |e| matches!(e, OpenError::Forbidden { .. }),
+            "seccomp",
+        ),
+        (
+            libc::ENOENT,
+            |e| matches!(e, OpenError::NoSuchEvent { .. }),
+            "ENOENT",
+        ),
+        (
+            libc::EINVAL,
+            |e| matches!(e, OpenError::Rejected { .. }),
+            "Linux 5.10",
+        ),
+        (
+            libc::E2BIG,
+            |e| matches!(e, OpenError::Rejected { .. }),
+            "update the kernel",
+        ),
+        (
+            libc::ENODEV,
+            |e| matches!(e, OpenError::PmuUnavailable { .. }),
+            "virtual machine",
+        ),
+        (
+            libc::EOPNOTSUPP,
+            |e| matches!(e, OpenError::PmuUnavailable { .. }),
+            "PMU",
+        ),
+        (
+            libc::EMFILE,
+            |e| matches!(e, OpenError::LimitReached { .. }),
+            "ulimit -n",
+        ),
+        (
+            libc::ENFILE,
+            |e| matches!(e, OpenError::LimitReached { .. }),
+            "ulimit -n",
+        ),
+        (
+            libc::ENOSPC,
+            |e| matches!(e, OpenError::LimitReached { .. }),
+            "ulimit -n",
+        ),
+        (
+            libc::EIO,
+            |e| matches!(e, OpenError::Open { .. }),
+            "cargo topdown doctor",
+        ),
+    ];
+    for config in [SLOTS, RETIRING] {
+        for (errno, is_right, advice) in cases {
+            let Some(error) = refusal(&system, |m| m.refuse_open = Some((config, errno))) else {
+                return;
+            };
+            assert!(is_right(&error), "{errno}: {error:?}");
+            let event = if config == SLOTS {
+                "`slots`"
+            } else {
+                "`topdown-retiring`"
+            };
+            assert_message(&error, &[event, "PMU `cpu`", advice]);
+        }
+    }
+}
+
+#[test]
+fn permission_denied_at_an_allowed_level_names_another_cause() {
+    let system = System::sapphire_rapids();
+    let Some(error) = refusal(&system, |m| m.refuse_open = Some((SLOTS, libc::EACCES))) else {
+        return;
+    };
+    assert_message(
+        &error,
+        &["kernel.perf_event_paranoid is 2", "security policy"],
+    );
+}
+
+#[test]
+fn a_used_up_page_budget_is_named() {
+    let system = System::sapphire_rapids();
+    let Some(error) = refusal(&system, |m| m.refuse_map = Some(libc::EPERM)) else {
+        return;
+    };
+    assert!(
+        matches!(
+            error,
+            OpenError::PageBudget {
+                mlock_kb: Some(516),
+                ..
+            }
+        ),
+        "{error:?}"
+    );
+    assert_message(&error, &["`slots`", "kernel.perf_event_mlock_kb is 516"]);
+}
+
+#[test]
+fn other_failures_of_mapping_and_controlling_are_reported() {
+    let system = System::sapphire_rapids();
+    let Some(error) = refusal(&system, |m| m.refuse_map = Some(libc::EINVAL)) else {
+        return;
+    };
+    assert!(matches!(error, OpenError::Map { .. }), "{error:?}");
+    let error = refusal(&system, |m| m.refuse_control = Some(libc::EIO)).unwrap();
+    assert!(
+        matches!(
+            error,
+            OpenError::Control {
+                action: "enable",
+                ..
+            }
+        ),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn a_group_that_opens_but_never_runs_names_the_other_users() {
+    let system = System::sapphire_rapids();
+    for rdpmc_allowed in [true, false] {
+        let taken = |m: &mut crate::machine::Machine| {
+            m.pmu_is_taken = true;
+            m.rdpmc_allowed = rdpmc_allowed;
+        };
+        system.set("nmi_watchdog", "0");
+        let Some(error) = refusal(&system, taken) else {
+            return;
+        };
+        assert!(
+            matches!(
+                error,
+                OpenError::NeverScheduled {
+                    nmi_watchdog: Some(false),
+                    ..
+                }
+            ),
+            "{error:?}"
+        );
+        assert_message(&error, &["never ran", "`perf`"]);
+        system.set("nmi_watchdog", "1");
+        let error = refusal(&system, taken).unwrap();
+        assert_message(&error, &["sudo sysctl kernel.nmi_watchdog=0"]);
+    }
+}
+
+#[test]
+fn a_group_that_runs_by_turns_is_refused() {
+    let system = System::sapphire_rapids();
+    for rdpmc_allowed in [true, false] {
+        let Some(error) = refusal(&system, |m| {
+            m.half_time = true;
+            m.rdpmc_allowed = rdpmc_allowed;
+        }) else {
+            return;
+        };
+        let OpenError::Multiplexed {
+            enabled_ns,
+            running_ns,
+            ..
+        } = error
+        else {
+            panic!("{error:?}");
+        };
+        assert!(running_ns < enabled_ns);
+    }
+}
+
+#[test]
+fn an_event_on_another_counter_is_never_read() {
+    // The kernel takes the codes for general events: Skylake with the files of a newer CPU.
+    let Some(error) = refusal(&System::sapphire_rapids(), |m| m.has_metrics = false) else {
+        return;
+    };
+    let OpenError::WrongCounter {
+        index: 1,
+        expected: 0x4000_0004,
+        ..
+    } = error
+    else {
+        panic!("{error:?}");
+    };
+    with(|machine| assert_eq!(machine.rdpmcs, 0));
+}
+
+#[test]
+fn slots_that_stand_still_fail_the_self_check() {
+    for rdpmc_allowed in [true, false] {
+        let Some(error) = refusal(&System::sapphire_rapids(), |m| {
+            m.slots_per_look = 0;
+            m.rdpmc_allowed = rdpmc_allowed;
+        }) else {
+            return;
+        };
+        assert!(matches!(error, OpenError::SelfCheck { .. }), "{error:?}");
+        assert_message(&error, &["`slots`", "200000 turns"]);
+    }
+}
+
+#[test]
+fn ratios_that_do_not_add_up_fail_the_self_check() {
+    let Some(error) = refusal(&System::sapphire_rapids(), |m| {
+        m.stuck_ratios = Some(0x1010_1010);
+    }) else {
+        return;
+    };
+    assert!(matches!(error, OpenError::SelfCheck { .. }), "{error:?}");
+    assert_message(&error, &["`topdown-retiring`", "64/255"]);
+}
+
+#[test]
+fn on_a_hybrid_machine_the_thread_is_kept_on_performance_cores() {
+    // CPU 0 has to be one that this thread may use; elsewhere there is nothing to confine.
+    let system = System::hybrid("0", "1-4000");
+    let mut two = false;
+    let Some(opened) = crate::try_open(&system, |_| {
+        two = std::thread::available_parallelism().is_ok_and(|count| count.get() > 1);
+    }) else {
+        return;
+    };
+    let hardware = match opened {
+        Ok(hardware) => hardware,
+        Err(OpenError::EfficiencyCores { allowed, .. }) => {
+            eprintln!("skipped: this thread may run on CPUs {allowed} only");
+            return;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let provenance = hardware.provenance();
+    assert_eq!(provenance.core_type.as_deref(), Some("cpu_core"));
+    let says_so = provenance.reason.contains("kept on CPUs 0");
+    assert_eq!(says_so, two, "{}", provenance.reason);
+    assert!(std::thread::available_parallelism().is_ok_and(|count| count.get() == 1));
+}
+
+#[test]
+fn a_thread_on_efficiency_cores_is_refused() {
+    let Some(error) = refusal(&System::hybrid("4000-4003", "0-3999"), |_| ()) else {
+        return;
+    };
+    assert!(
+        matches!(error, OpenError::EfficiencyCores { .. }),
+        "{error:?}"
+    );
+    assert_message(&error, &["4000-4003", "taskset", "`cpu_core`"]);
+    with(|machine| assert_eq!(machine.calls, []));
+}
+
+#[test]
+fn a_thread_that_cannot_be_kept_there_is_refused() {
+    let system = System::hybrid("0", "1-4000");
+    let allowed = crate::windows::allowed_cpus();
+    if !allowed.contains(&0) || allowed.len() == 1 {
+        eprintln!("skipped: this thread may run on CPUs {allowed:?} only");
+        return;
+    }
+    if let Err(reason) = crate::trap::refuse_affinity() {
+        eprintln!("skipped: {reason}");
+        return;
+    }
+    let error = Hardware::open_in(&system.paths()).unwrap_err();
+    assert!(matches!(error, OpenError::Pinning { .. }), "{error:?}");
+    assert_message(&error, &["CPUs 0", "`cpu_core`", "cpuset"]);
+}

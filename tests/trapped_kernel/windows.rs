@@ -1,0 +1,390 @@
+//! What a window says about the work inside it, and about what disturbed it.
+
+use criterion_topdown::counter::Source;
+use criterion_topdown::counter::hardware::Hardware;
+use criterion_topdown::sample::{Flags, Sample};
+
+use crate::machine::{Call, DEFAULT_MIX, Disturbance, Machine, Mix};
+use crate::open;
+use crate::system::System;
+use crate::trap::with;
+
+const OTHER_MIX: Mix = [0.05, 0.65, 0.10, 0.20, 0.01, 0.60, 0.02, 0.03];
+
+fn window(hardware: &Hardware, inside: impl FnOnce(&mut Machine)) -> Sample {
+    hardware.sample_boundary();
+    let start = hardware.start();
+    with(inside);
+    let sample = hardware.end(&start);
+    with(|machine| assert_eq!(machine.violations, [""; 0]));
+    sample
+}
+
+/// Every category is within the resolution of its share of the slots, and the resolution is
+/// not wider than `limit`, a fraction of the slots.
+fn assert_split(sample: &Sample, mix: Mix, limit: f64) {
+    let slots = sample.slots.unwrap() as f64;
+    let level1 = sample.level1.unwrap();
+    let mut categories = vec![
+        level1.retiring_slots,
+        level1.bad_speculation_slots,
+        level1.frontend_bound_slots,
+        level1.backend_bound_slots,
+    ];
+    if let Some(level2) = sample.level2 {
+        categories.extend([
+            level2.heavy_operations_slots,
+            level2.branch_mispredict_slots,
+            level2.fetch_latency_slots,
+            level2.memory_bound_slots,
+        ]);
+    }
+    for (got, share) in categories.iter().zip(mix) {
+        let error = (got - slots * share).abs();
+        assert!(
+            error <= sample.resolution_slots,
+            "{got} is not {share} of {slots} within {}",
+            sample.resolution_slots
+        );
+    }
+    let fraction = sample.resolution_fraction().unwrap();
+    assert!(fraction <= limit, "resolution {fraction}");
+}
+
+#[test]
+fn a_window_holds_the_work_inside_it_and_nothing_else() {
+    let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
+        return;
+    };
+    with(|machine| machine.mix = OTHER_MIX);
+    window(&hardware, |machine| machine.work(7_000_000));
+    let sample = window(&hardware, |machine| {
+        machine.mix = DEFAULT_MIX;
+        machine.work(1_200_000);
+    });
+    assert_eq!(sample.windows, 1);
+    assert_eq!(sample.slots, Some(1_200_000));
+    assert_eq!(sample.instructions, Some(600_000));
+    assert_eq!(sample.cycles, Some(200_000));
+    assert_eq!(sample.flags, Flags::NONE);
+    assert_split(&sample, DEFAULT_MIX, 0.004);
+}
+
+#[test]
+fn reserved_bytes_are_not_level_2() {
+    let Some(hardware) = open(&System::ice_lake(), |_| ()) else {
+        return;
+    };
+    let sample = window(&hardware, |machine| machine.work(600_000));
+    assert_eq!(sample.level2, None);
+    assert_split(&sample, DEFAULT_MIX, 0.004);
+}
+
+#[test]
+fn no_system_call_is_made_inside_a_window() {
+    let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
+        return;
+    };
+    hardware.sample_boundary();
+    let start = hardware.start();
+    let before = with(|machine| machine.calls.len());
+    hardware.end(&start);
+    assert_eq!(with(|machine| machine.calls.len()), before);
+}
+
+#[test]
+fn a_reset_comes_before_each_of_the_first_windows_and_then_after_4096_slots() {
+    let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
+        return;
+    };
+    hardware.sample_boundary();
+    let resets = |windows: u32| {
+        let count = || with(|m| m.calls.iter().filter(|c| **c == Call::Reset).count());
+        let before = count();
+        let mut sum = Sample::EMPTY;
+        for _ in 0..windows {
+            let start = hardware.start();
+            with(|machine| machine.work(1000));
+            sum = sum.plus(&hardware.end(&start));
+        }
+        (count() - before, sum)
+    };
+    let (count, sum) = resets(1024);
+    assert_eq!(count, 1024);
+    assert_eq!(sum.slots, Some(1_024_000));
+    assert_split(&sum, DEFAULT_MIX, 0.005);
+    // 40 slots and five windows of 1000 pass the limit.
+    let (count, sum) = resets(5000);
+    assert_eq!(count, 1000);
+    assert!(sum.resolution_slots <= 5000.0 * (2.0 * 4096.0 + 1000.0) / 255.0);
+    assert_split(&sum, DEFAULT_MIX, 0.02);
+    assert_eq!(sum.flags, Flags::FEW_SLOTS);
+    hardware.sample_boundary();
+    assert_eq!(resets(3).0, 3);
+}
+
+#[test]
+fn a_switch_inside_a_window_counts_right_and_is_flagged() {
+    let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
+        return;
+    };
+    let sample = window(&hardware, |machine| {
+        for _ in 0..3 {
+            machine.work(200_000);
+            machine.switch();
+        }
+        machine.work(200_000);
+    });
+    assert_eq!(sample.slots, Some(800_000));
+    assert_eq!(sample.flags, Flags::SWITCHED);
+    assert_split(&sample, DEFAULT_MIX, 0.03);
+    assert!(sample.resolution_slots > 4.0 * 800_000.0 / 255.0);
+}
+
+#[test]
+fn plain_counters_are_right_across_a_switch() {
+    let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
+        return;
+    };
+    let sample = window(&hardware, |machine| {
+        machine.work(600_000);
+        machine.switch();
+        machine.work(600_000);
+    });
+    assert_eq!(sample.instructions, Some(600_000));
+    assert_eq!(sample.cycles, Some(200_000));
+}
+
+#[test]
+fn a_reading_that_is_interrupted_is_taken_again() {
+    let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
+        return;
+    };
+    // The four counters of a reading: the switch comes after each of them in turn.
+    for rdpmcs in 0..4 {
+        hardware.sample_boundary();
+        with(|machine| {
+            machine.disturbance = Some((rdpmcs, Disturbance::Switch));
+            machine.rdpmcs = 0;
+        });
+        let start = hardware.start();
+        assert_eq!(with(|machine| machine.rdpmcs), 4 + 4);
+        with(|machine| machine.work(600_000));
+        let sample = hardware.end(&start);
+        assert_eq!(sample.flags, Flags::NONE, "interrupted at {rdpmcs}");
+        assert_eq!(sample.instructions, Some(300_000));
+        assert_split(&sample, DEFAULT_MIX, 0.004);
+    }
+}
+
+#[test]
+fn a_switch_inside_the_last_reading_belongs_to_the_window() {
+    let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
+        return;
+    };
+    let sample = window(&hardware, |machine| {
+        machine.work(600_000);
+        machine.disturbance = Some((1, Disturbance::Switch));
+    });
+    assert_eq!(sample.flags, Flags::SWITCHED);
+    assert_eq!(sample.slots, Some(600_000));
+    assert_eq!(sample.cycles, Some(100_000));
+}
+
+#[test]
+fn readings_that_never_settle_are_given_up() {
+    let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
+        return;
+    };
+    let sample = window(&hardware, |machine| {
+        machine.work(600_000);
+        machine.disturb_every_look = true;
+        machine.rdpmcs = 0;
+    });
+    assert_eq!(sample.flags, Flags::NOT_COUNTING);
+    assert_eq!(sample.slots, Some(0));
+    assert_eq!(with(|machine| machine.rdpmcs), 16 * 4);
+}
+
+#[test]
+fn an_overflow_interrupt_shows_as_slots_going_backwards() {
+    let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
+        return;
+    };
+    with(|machine| machine.mix = OTHER_MIX);
+    let start = hardware.start();
+    with(|machine| {
+        machine.work(600_000);
+        machine.overflow_interrupt();
+    });
+    let sample = hardware.end(&start);
+    assert!(sample.flags.intersects(Flags::WENT_BACKWARDS));
+    assert_eq!(sample.slots, Some(0));
+}
+
+#[test]
+fn a_window_that_loses_the_pmu_is_flagged_and_the_next_one_counts_again() {
+    let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
+        return;
+    };
+    let sample = window(&hardware, |machine| {
+        machine.work(600_000);
+        machine.displace();
+        machine.work(600_000);
+    });
+    assert_eq!(sample.flags, Flags::NOT_COUNTING);
+    assert_eq!(sample.slots, Some(0));
+
+    // Still taken: nothing can be counted from the start.
+    let sample = window(&hardware, |machine| machine.work(600_000));
+    assert_eq!(sample.flags, Flags::NOT_COUNTING);
+
+    with(|machine| machine.pmu_is_taken = false);
+    let sample = window(&hardware, |machine| machine.work(600_000));
+    assert_eq!(sample.flags, Flags::NONE);
+    assert_eq!(sample.slots, Some(600_000));
+    assert_split(&sample, DEFAULT_MIX, 0.004);
+}
+
+#[test]
+fn a_group_that_is_displaced_during_a_reading_is_not_read_on() {
+    let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
+        return;
+    };
+    for rdpmcs in 0..3 {
+        with(|machine| {
+            machine.pmu_is_taken = false;
+            machine.rdpmcs = 0;
+        });
+        let sample = window(&hardware, |machine| {
+            machine.work(600_000);
+            machine.disturbance = Some((rdpmcs, Disturbance::Displace));
+        });
+        assert_eq!(sample.flags, Flags::NOT_COUNTING);
+    }
+}
+
+#[test]
+fn a_window_that_shared_the_pmu_by_turns_is_flagged() {
+    let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
+        return;
+    };
+    let sample = window(&hardware, |machine| {
+        machine.work(600_000);
+        machine.starve(1_000_000);
+        machine.work(600_000);
+    });
+    assert!(sample.flags.intersects(Flags::NOT_COUNTING));
+    assert_eq!(sample.slots, Some(0));
+}
+
+#[test]
+fn ratios_that_do_not_add_up_are_flagged() {
+    let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
+        return;
+    };
+    let sample = window(&hardware, |machine| {
+        machine.work(600_000);
+        machine.stuck_ratios = Some(0x3333_3333);
+    });
+    assert_eq!(sample.flags, Flags::BAD_RATIOS);
+    assert_eq!(sample.slots, Some(600_000));
+}
+
+#[test]
+fn a_window_of_few_slots_is_flagged() {
+    let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
+        return;
+    };
+    let flags = |slots| window(&hardware, |machine| machine.work(slots)).flags;
+    assert_eq!(flags(50_000), Flags::NONE);
+    assert_eq!(flags(49_999), Flags::FEW_SLOTS);
+}
+
+#[test]
+fn a_move_to_another_cpu_is_flagged() {
+    let cpus = allowed_cpus();
+    let [first, second, ..] = cpus[..] else {
+        eprintln!("skipped: this thread may run on one CPU only");
+        return;
+    };
+    run_on(first);
+    let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
+        return;
+    };
+    let sample = window(&hardware, |machine| {
+        machine.work(300_000);
+        run_on(second);
+        machine.switch();
+        machine.work(300_000);
+    });
+    assert_eq!(sample.flags, Flags::SWITCHED | Flags::MIGRATED);
+    assert_eq!(sample.slots, Some(600_000));
+}
+
+#[test]
+fn with_rdpmc_off_the_same_numbers_come_from_read() {
+    let Some(hardware) = open(&System::sapphire_rapids(), |m| m.rdpmc_allowed = false) else {
+        return;
+    };
+    with(|machine| machine.mix = OTHER_MIX);
+    window(&hardware, |machine| machine.work(7_000_000));
+    let sample = window(&hardware, |machine| {
+        machine.mix = DEFAULT_MIX;
+        machine.work(1_200_000);
+    });
+    assert_eq!(sample.slots, Some(1_200_000));
+    assert_eq!(sample.instructions, Some(600_000));
+    assert_eq!(sample.cycles, Some(200_000));
+    assert_eq!(sample.flags, Flags::NONE);
+    assert!(sample.level2.is_some());
+    assert_split(&sample, DEFAULT_MIX, 0.004);
+
+    let sample = window(&hardware, |machine| {
+        machine.work(600_000);
+        machine.switch();
+        machine.work(600_000);
+    });
+    assert_eq!(sample.flags, Flags::SWITCHED);
+    assert_eq!(sample.slots, Some(1_200_000));
+    assert_split(&sample, DEFAULT_MIX, 0.02);
+    with(|machine| assert_eq!(machine.rdpmcs, 0));
+}
+
+#[test]
+fn with_rdpmc_off_a_lost_pmu_is_noticed_and_regained() {
+    let Some(hardware) = open(&System::ice_lake(), |m| m.rdpmc_allowed = false) else {
+        return;
+    };
+    let sample = window(&hardware, |machine| {
+        machine.work(600_000);
+        machine.displace();
+    });
+    assert!(sample.flags.intersects(Flags::NOT_COUNTING));
+    assert_eq!(sample.slots, Some(0));
+    with(|machine| machine.pmu_is_taken = false);
+    let sample = window(&hardware, |machine| machine.work(600_000));
+    assert_eq!(sample.flags, Flags::NONE);
+    assert_eq!(sample.level2, None);
+    assert_split(&sample, DEFAULT_MIX, 0.004);
+}
+
+pub fn allowed_cpus() -> Vec<usize> {
+    // SAFETY: the set is valid for writes of its size, and CPU_ISSET only reads it.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::sched_getaffinity(0, size_of_val(&set), &mut set);
+        (0..libc::CPU_SETSIZE as usize)
+            .filter(|cpu| libc::CPU_ISSET(*cpu, &set))
+            .collect()
+    }
+}
+
+fn run_on(cpu: usize) {
+    // SAFETY: the set is valid for reads of its size.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu, &mut set);
+        assert_eq!(libc::sched_setaffinity(0, size_of_val(&set), &set), 0);
+    }
+}
