@@ -49,7 +49,7 @@ pub enum OpenError {
     /// The kernel knows no core PMU.
     #[error(
         "this {} has no performance counters: neither `cpu` nor `cpu_core` is in {directory}{}",
-        if *.hypervisor { "virtual machine" } else { "machine" }, next(.hypervisor.then_some(VIRTUAL_PMU))
+        if *.hypervisor { "virtual machine" } else { "machine" }, next(self.remedy())
     )]
     NoPmu {
         /// Where the kernel lists its PMUs.
@@ -269,6 +269,8 @@ const REPORT: &str = "please report this with the output of `cargo topdown docto
 const BARE_METAL: &str = "measure on the host or on a bare-metal machine";
 const VIRTUAL_PMU: &str =
     "give the virtual machine a PMU (KVM: `-cpu host,pmu=on`) or measure on a bare-metal machine";
+const KERNEL_PMU: &str =
+    "see with `dmesg | grep -i pmu` why the kernel found none; in a container, make sysfs visible";
 const OTHER_USERS: &str =
     "stop `perf`, VTune, other profilers and system-wide TopDown monitoring on this machine";
 
@@ -279,7 +281,10 @@ impl OpenError {
         use OpenError::*;
         Some(match self {
             UnknownSource { .. } | OperatingSystem { .. } | UnsupportedCpu { .. } => return None,
-            NoPmu { hypervisor, .. } => return hypervisor.then_some(VIRTUAL_PMU),
+            NoPmu {
+                hypervisor: true, ..
+            } => VIRTUAL_PMU,
+            NoPmu { .. } => KERNEL_PMU,
             HiddenByHypervisor { .. } => BARE_METAL,
             BadDescription { .. } | Open { .. } | Map { .. } | Control { .. } => REPORT,
             EfficiencyCores { .. } => {
