@@ -341,6 +341,14 @@ pub struct BaselineRemoveArgs {
 /// `cargo topdown doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
+    /// Fail (exit code 102) unless the hardware counters can be used
+    #[arg(long)]
+    pub strict: bool,
+
+    /// Print the diagnosis as JSON
+    #[arg(long)]
+    pub json: bool,
+
     /// How to print
     #[command(flatten)]
     pub output: OutputArgs,

@@ -43,9 +43,6 @@ pub enum Error {
     /// The library could not be adopted.
     #[error("{0}")]
     Adoption(#[from] crate::adoption::AdoptionError),
-    /// Not built yet.
-    #[error("`{0}` is not available in this build")]
-    Unavailable(&'static str),
     /// The benches could not be built, run or stored.
     #[error(transparent)]
     Bench(#[from] BenchError),
@@ -58,6 +55,9 @@ pub enum Error {
     /// Something that is no baseline's name.
     #[error("not the name of a baseline: {0}")]
     BaselineName(BaselineNameError),
+    /// A source was asked for that does not exist.
+    #[error(transparent)]
+    Source(#[from] criterion_topdown::error::OpenError),
     /// A report that could not be printed.
     #[error("could not print the report: {0}")]
     Output(#[from] io::Error),
@@ -67,7 +67,7 @@ impl Error {
     /// The exit code of this error.
     pub fn exit(&self) -> Exit {
         match self {
-            Error::Unavailable(_) | Error::BaselineName(_) => Exit::Usage,
+            Error::BaselineName(_) | Error::Source(_) => Exit::Usage,
             Error::Bench(error) => error.exit(),
             Error::Store(error) => error.exit(),
             Error::RunFile(_) => Exit::NoComparison,

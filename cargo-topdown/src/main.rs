@@ -11,6 +11,7 @@ mod bench_targets;
 mod build_identity;
 mod cli;
 mod command;
+mod disturbances;
 mod error;
 mod policy;
 mod report;

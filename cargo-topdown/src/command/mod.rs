@@ -3,6 +3,7 @@
 mod baseline;
 pub mod bench;
 mod compare;
+mod doctor;
 mod init;
 
 use crate::cli::Command;
@@ -15,6 +16,6 @@ pub fn run(command: Command) -> Result<Exit, Error> {
         Command::Compare(args) => compare::run(args),
         Command::Baseline(command) => baseline::run(command),
         Command::Init(args) => init::run(&args),
-        Command::Doctor(_) => Err(Error::Unavailable("doctor")),
+        Command::Doctor(args) => doctor::run(&args),
     }
 }

@@ -4,6 +4,7 @@ mod bar;
 pub mod comparison_json;
 mod comparison_table;
 pub mod comparison_text;
+pub mod diagnosis;
 mod number;
 pub mod run_table;
 mod sentences;

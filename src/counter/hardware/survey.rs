@@ -65,12 +65,5 @@ fn obstacles(survey: &Survey) -> Vec<Obstacle> {
             Some("sudo sysctl kernel.nmi_watchdog=0".to_owned()),
         );
     }
-    if survey.smt_active == Some(true) {
-        degrades(
-            "hardware threads share cores (SMT is active): work on the sibling changes the results"
-                .to_owned(),
-            Some("echo off | sudo tee /sys/devices/system/cpu/smt/control".to_owned()),
-        );
-    }
     obstacles
 }

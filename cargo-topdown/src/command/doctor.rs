@@ -1,0 +1,36 @@
+//! `cargo topdown doctor`: what this machine can measure, and what stands in the way.
+
+use std::io::Write;
+use std::path::Path;
+
+use criterion_topdown::counter::{Choice, hardware};
+use criterion_topdown::machine::Machine;
+
+use crate::cli::DoctorArgs;
+use crate::disturbances::disturbances;
+use crate::error::{Error, Exit};
+use crate::report::diagnosis::{Diagnosis, write_json, write_text};
+use crate::report::style::{self, Look};
+
+/// Looks at the machine, and tries to open its counters.
+pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
+    let choice = Choice::from_environment()?;
+    let machine = Machine::of_this_machine();
+    let diagnosis = Diagnosis {
+        disturbances: disturbances(&machine, Path::new("/")),
+        survey: hardware::survey(),
+        machine,
+        choice,
+    };
+    let mut out = style::stdout(args.output.color);
+    if args.json {
+        write_json(&mut out, &diagnosis)?;
+    } else {
+        write_text(&mut out, &diagnosis, Look::of_environment())?;
+    }
+    out.flush()?;
+    Ok(match args.strict && diagnosis.survey.opened.is_err() {
+        true => Exit::NoComparison,
+        false => Exit::Success,
+    })
+}

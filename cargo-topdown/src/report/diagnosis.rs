@@ -1,0 +1,431 @@
+//! What `cargo topdown doctor` found, as text and as JSON.
+
+use std::io::{self, Write};
+
+use criterion_topdown::counter::Choice;
+use criterion_topdown::counter::survey::{Pmu, Severity, Survey, TopdownEvents};
+use criterion_topdown::machine::Machine;
+use criterion_topdown::provenance::Provenance;
+use serde_json::{Value, json};
+
+use super::style::{BAD, DIM, GOOD, HEADING, Look, WARNING};
+use super::text::{padded, wrapped};
+use crate::disturbances::Disturbance;
+
+/// The version of the JSON form.
+const SCHEMA_VERSION: u32 = 1;
+
+/// Everything that there is to say about a machine.
+#[derive(Debug)]
+pub struct Diagnosis {
+    /// Which machine.
+    pub machine: Machine,
+    /// Which source is wanted: `CARGO_TOPDOWN_SOURCE`, or the best.
+    pub choice: Choice,
+    /// The hardware counters.
+    pub survey: Survey,
+    /// What makes launches differ.
+    pub disturbances: Vec<Disturbance>,
+}
+
+impl Diagnosis {
+    /// The source that a bench would use, and why; an error where it would fail.
+    fn used(&self) -> Result<(&'static str, String), String> {
+        match (self.choice, &self.survey.opened) {
+            (Choice::Time, _) => Ok(("time", "the clock was asked for".to_owned())),
+            (_, Ok(provenance)) => Ok(("hardware", provenance.reason.clone())),
+            (Choice::Hardware, Err(_)) => Err("hardware counters were asked for, and they \
+                cannot be used: benches will fail"
+                .to_owned()),
+            (_, Err(_)) => Ok((
+                "time",
+                "without counters there is the clock alone: no slots, and no causes".to_owned(),
+            )),
+        }
+    }
+}
+
+/// Writes the diagnosis for people, with ANSI colours.
+///
+/// # Errors
+/// When `out` fails.
+pub fn write_text(out: &mut impl Write, diagnosis: &Diagnosis, look: Look) -> io::Result<()> {
+    let mut page = Page { out, look };
+    page.heading(&diagnosis.machine.to_string())?;
+    for (name, value) in facts(diagnosis) {
+        page.fact(&name, &value)?;
+    }
+    page.blank()?;
+    page.heading("sources")?;
+    match &diagnosis.survey.opened {
+        Ok(provenance) => page.finding(GOOD, "yes", &hardware_in_words(provenance), None)?,
+        Err(_) => page.finding(BAD, "no", "hardware: cannot be used, see below", None)?,
+    }
+    page.finding(
+        GOOD,
+        "yes",
+        "time: wall clock alone, on every machine",
+        None,
+    )?;
+    match diagnosis.used() {
+        Ok((source, why)) => page.finding(GOOD, "use", &format!("{source}: {why}"), None)?,
+        Err(why) => page.finding(BAD, "fail", &why, None)?,
+    }
+    let obstacles = &diagnosis.survey.obstacles;
+    if !obstacles.is_empty() {
+        page.blank()?;
+        page.heading("in the way of the counters")?;
+    }
+    for obstacle in obstacles {
+        let (style, word) = match obstacle.severity {
+            Severity::Prevents => (BAD, "stop"),
+            Severity::Degrades => (WARNING, "warn"),
+        };
+        // An error's message ends with its remedy, which is printed on a line of its own here.
+        let what = match &obstacle.remedy {
+            Some(remedy) => obstacle
+                .what
+                .trim_end_matches(remedy)
+                .trim_end_matches("; "),
+            None => &obstacle.what,
+        };
+        page.finding(style, word, what, obstacle.remedy.as_deref())?;
+    }
+    if !diagnosis.disturbances.is_empty() {
+        page.blank()?;
+        page.heading("what makes measurements noisy here")?;
+    }
+    for disturbance in &diagnosis.disturbances {
+        page.finding(
+            WARNING,
+            "warn",
+            &disturbance.what,
+            Some(&disturbance.remedy),
+        )?;
+    }
+    Ok(())
+}
+
+fn facts(diagnosis: &Diagnosis) -> Vec<(String, String)> {
+    let machine = &diagnosis.machine;
+    let survey = &diagnosis.survey;
+    let mut system = vec![format!("{} CPUs", machine.cpus)];
+    let mut more = |name: &str, value: &Option<String>| {
+        if let Some(value) = value {
+            system.push(format!("{name} {value}"));
+        }
+    };
+    more("kernel", &machine.kernel);
+    more("microcode", &machine.microcode);
+    more("governor", &machine.governor);
+    let yes_no = |value: bool| if value { "on" } else { "off" };
+    let settings: Vec<String> = [
+        survey
+            .perf_event_paranoid
+            .map(|level| format!("perf_event_paranoid {level}")),
+        survey
+            .nmi_watchdog
+            .map(|on| format!("NMI watchdog {}", yes_no(on))),
+        machine.smt_active.map(|on| format!("SMT {}", yes_no(on))),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    let mut facts = vec![
+        ("key".to_owned(), machine.key()),
+        ("system".to_owned(), system.join(", ")),
+        ("settings".to_owned(), settings.join(", ")),
+    ];
+    facts.extend(
+        survey
+            .pmus
+            .iter()
+            .map(|pmu| (format!("PMU {}", pmu.name), pmu_in_words(pmu))),
+    );
+    facts.retain(|(_, value)| !value.is_empty());
+    facts
+}
+
+fn pmu_in_words(pmu: &Pmu) -> String {
+    let topdown = match pmu.topdown {
+        TopdownEvents::Missing => "no TopDown events",
+        TopdownEvents::Plain => "TopDown events for general counters",
+        TopdownEvents::MetricsLevel1 => "PERF_METRICS with level 1",
+        TopdownEvents::MetricsLevel2 => "PERF_METRICS with levels 1 and 2",
+    };
+    let rdpmc = match pmu.rdpmc {
+        Some(value) => format!(", rdpmc {value}"),
+        None => String::new(),
+    };
+    let cpus = match &pmu.cpus {
+        Some(cpus) => format!(", CPUs {cpus}"),
+        None => String::new(),
+    };
+    format!("{topdown}, {} events{rdpmc}{cpus}", pmu.events.len())
+}
+
+fn hardware_in_words(provenance: &Provenance) -> String {
+    let mut text = format!("hardware: {}", provenance.formula);
+    if let Some(width) = provenance.slots_per_cycle {
+        text += &format!(", {width} slots per cycle");
+    }
+    if let Some(window) = &provenance.empty_window {
+        let slots = window
+            .slots
+            .map(|slots| format!("{slots} slots, "))
+            .unwrap_or_default();
+        text += &format!("; an empty window costs {slots}{} ns", window.wall_ns);
+    }
+    text
+}
+
+struct Page<'a, W> {
+    out: &'a mut W,
+    look: Look,
+}
+
+impl<W: Write> Page<'_, W> {
+    fn heading(&mut self, text: &str) -> io::Result<()> {
+        writeln!(self.out, "{HEADING}{text}{HEADING:#}")
+    }
+
+    fn blank(&mut self) -> io::Result<()> {
+        writeln!(self.out)
+    }
+
+    fn fact(&mut self, name: &str, value: &str) -> io::Result<()> {
+        const NAME_WIDTH: usize = 12;
+        let lines = wrapped(value, self.look.width.saturating_sub(NAME_WIDTH + 2));
+        for (index, line) in lines.iter().enumerate() {
+            let name = padded(if index == 0 { name } else { "" }, NAME_WIDTH);
+            writeln!(self.out, "  {DIM}{name}{DIM:#}{line}")?;
+        }
+        Ok(())
+    }
+
+    fn finding(
+        &mut self,
+        style: anstyle::Style,
+        word: &str,
+        what: &str,
+        remedy: Option<&str>,
+    ) -> io::Result<()> {
+        const WORD_WIDTH: usize = 6;
+        let indent = " ".repeat(WORD_WIDTH + 2);
+        let width = self.look.width.saturating_sub(indent.len());
+        for (index, line) in wrapped(what, width).iter().enumerate() {
+            if index == 0 {
+                let word = padded(word, WORD_WIDTH);
+                writeln!(self.out, "  {style}{word}{style:#}{line}")?;
+            } else {
+                writeln!(self.out, "{indent}{line}")?;
+            }
+        }
+        match remedy {
+            // Not wrapped: it is there to be copied.
+            Some(remedy) => writeln!(self.out, "{indent}{DIM}try:{DIM:#} {remedy}"),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Writes the diagnosis as one JSON object.
+///
+/// # Errors
+/// When `out` fails.
+pub fn write_json(out: &mut impl Write, diagnosis: &Diagnosis) -> io::Result<()> {
+    serde_json::to_writer_pretty(&mut *out, &to_json(diagnosis))?;
+    writeln!(out)
+}
+
+fn to_json(diagnosis: &Diagnosis) -> Value {
+    let survey = &diagnosis.survey;
+    let obstacles: Vec<Value> = survey
+        .obstacles
+        .iter()
+        .map(|obstacle| {
+            let severity = match obstacle.severity {
+                Severity::Prevents => "prevents",
+                Severity::Degrades => "degrades",
+            };
+            json!({ "severity": severity, "what": obstacle.what, "remedy": obstacle.remedy })
+        })
+        .collect();
+    let disturbances: Vec<Value> = diagnosis
+        .disturbances
+        .iter()
+        .map(|found| json!({ "what": found.what, "remedy": found.remedy }))
+        .collect();
+    let pmus: Vec<Value> = survey
+        .pmus
+        .iter()
+        .map(|pmu| {
+            let topdown = match pmu.topdown {
+                TopdownEvents::Missing => "missing",
+                TopdownEvents::Plain => "plain",
+                TopdownEvents::MetricsLevel1 => "metrics-level-1",
+                TopdownEvents::MetricsLevel2 => "metrics-level-2",
+            };
+            json!({
+                "name": pmu.name,
+                "cpus": pmu.cpus,
+                "rdpmc": pmu.rdpmc,
+                "topdown": topdown,
+                "events": pmu.events,
+            })
+        })
+        .collect();
+    json!({
+        "schema_version": SCHEMA_VERSION,
+        "machine_key": diagnosis.machine.key(),
+        "machine": diagnosis.machine,
+        "source": diagnosis.used().ok().map(|(source, _)| source),
+        "hardware": {
+            "usable": survey.opened.is_ok(),
+            "provenance": survey.opened.as_ref().ok(),
+            "perf_event_paranoid": survey.perf_event_paranoid,
+            "nmi_watchdog": survey.nmi_watchdog,
+            "pmus": pmus,
+            "obstacles": obstacles,
+        },
+        "disturbances": disturbances,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use criterion_topdown::counter::survey::Obstacle;
+    use criterion_topdown::error::OpenError;
+    use criterion_topdown::provenance::{EmptyWindow, SourceKind};
+
+    fn machine() -> Machine {
+        Machine {
+            architecture: "x86_64".to_owned(),
+            vendor: "GenuineIntel".to_owned(),
+            family: 6,
+            model: 143,
+            stepping: 8,
+            name: "Intel(R) Xeon(R) Platinum 8481C".to_owned(),
+            smt_active: Some(true),
+            cpus: 8,
+            kernel: Some("6.12.1-amd64".to_owned()),
+            governor: Some("powersave".to_owned()),
+            ..Machine::default()
+        }
+    }
+
+    fn provenance() -> Provenance {
+        Provenance {
+            source: SourceKind::Hardware,
+            formula: "intel-perf-metrics/1".to_owned(),
+            core_type: None,
+            slots_per_cycle: Some(6),
+            reason: "the counters passed their self-check".to_owned(),
+            empty_window: Some(EmptyWindow {
+                slots: Some(210),
+                wall_ns: 41,
+            }),
+        }
+    }
+
+    fn able() -> Diagnosis {
+        Diagnosis {
+            machine: machine(),
+            choice: Choice::Auto,
+            survey: Survey {
+                pmus: vec![Pmu {
+                    name: "cpu".to_owned(),
+                    cpus: None,
+                    rdpmc: Some(1),
+                    events: vec!["slots".to_owned(), "topdown-retiring".to_owned()],
+                    topdown: TopdownEvents::MetricsLevel2,
+                }],
+                cpu: "Intel family 6 model 143".to_owned(),
+                perf_event_paranoid: Some(2),
+                nmi_watchdog: Some(true),
+                smt_active: Some(true),
+                hypervisor: false,
+                obstacles: vec![Obstacle {
+                    severity: Severity::Degrades,
+                    what: "the NMI watchdog is on: it occupies one counter of every CPU".to_owned(),
+                    remedy: Some("sudo sysctl kernel.nmi_watchdog=0".to_owned()),
+                }],
+                opened: Ok(provenance()),
+            },
+            disturbances: vec![Disturbance {
+                what: "the frequency governor is `powersave`: the clock follows the load"
+                    .to_owned(),
+                remedy: "echo performance | sudo tee \
+                         /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"
+                    .to_owned(),
+            }],
+        }
+    }
+
+    fn unable() -> Diagnosis {
+        let error = OpenError::NoPmu {
+            directory: "/sys/bus/event_source/devices".to_owned(),
+            hypervisor: true,
+        };
+        Diagnosis {
+            survey: Survey {
+                pmus: Vec::new(),
+                nmi_watchdog: None,
+                hypervisor: true,
+                obstacles: vec![Obstacle {
+                    severity: Severity::Prevents,
+                    what: error.to_string(),
+                    remedy: error.remedy().map(str::to_owned),
+                }],
+                opened: Err(error),
+                ..able().survey
+            },
+            ..able()
+        }
+    }
+
+    fn text(diagnosis: &Diagnosis) -> String {
+        let mut out = Vec::new();
+        let look = Look {
+            width: 80,
+            unicode: true,
+        };
+        write_text(&mut out, diagnosis, look).unwrap();
+        anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string()
+    }
+
+    #[test]
+    fn a_machine_that_can_count() {
+        insta::assert_snapshot!(text(&able()));
+    }
+
+    #[test]
+    fn a_machine_that_cannot_count() {
+        insta::assert_snapshot!(text(&unable()));
+    }
+
+    #[test]
+    fn the_json_has_the_same_facts() {
+        insta::assert_snapshot!(format!("{:#}", to_json(&able())));
+        let json = to_json(&unable());
+        assert_eq!(json["source"], "time");
+        assert_eq!(json["hardware"]["usable"], false);
+        assert_eq!(json["hardware"]["obstacles"][0]["severity"], "prevents");
+    }
+
+    #[test]
+    fn what_was_asked_for_decides() {
+        let clock = Diagnosis {
+            choice: Choice::Time,
+            ..able()
+        };
+        assert_eq!(clock.used().unwrap().0, "time");
+        let impossible = Diagnosis {
+            choice: Choice::Hardware,
+            ..unable()
+        };
+        assert!(text(&impossible).contains("fail  hardware counters were asked for"));
+        assert_eq!(to_json(&impossible)["source"], Value::Null);
+    }
+}
