@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::baseline_store::BaselineName;
+use crate::report::request::ReportRequest;
 
 /// Runs criterion benches, compares their TopDown slots with a baseline, and says why one is slower.
 #[derive(Debug, Parser)]
@@ -226,6 +227,11 @@ pub struct CompareArgs {
     /// Print the whole comparison as JSON
     #[arg(long)]
     pub json: bool,
+
+    /// Write a report too: `github` (annotations), or `markdown`, `comment`, `junit` or `json` with
+    /// `=PATH`; may be repeated
+    #[arg(long = "report", value_name = "FORMAT[=PATH]")]
+    pub reports: Vec<ReportRequest>,
 
     /// Compare runs of different rustc or RUSTFLAGS, with a warning, instead of refusing
     #[arg(long, env = "CARGO_TOPDOWN_ACROSS_BUILDS")]

@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use crate::baseline_store::{BaselineNameError, StoreError};
 use crate::command::bench::BenchError;
+use crate::report::request::ReportError;
 
 /// The exit codes. They are part of the interface: the README lists them, and CI relies on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -58,6 +59,9 @@ pub enum Error {
     /// A source was asked for that does not exist.
     #[error(transparent)]
     Source(#[from] criterion_topdown::error::OpenError),
+    /// A report that could not be written to its file.
+    #[error(transparent)]
+    Report(#[from] ReportError),
     /// A report that could not be printed.
     #[error("could not print the report: {0}")]
     Output(#[from] io::Error),
@@ -71,7 +75,7 @@ impl Error {
             Error::Bench(error) => error.exit(),
             Error::Store(error) => error.exit(),
             Error::RunFile(_) => Exit::NoComparison,
-            Error::Output(_) => Exit::BenchFailed,
+            Error::Output(_) | Error::Report(_) => Exit::BenchFailed,
             Error::Metadata(_) | Error::Adoption(_) => Exit::Usage,
         }
     }

@@ -41,6 +41,9 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
         &policy,
     );
     print(&args, &comparison)?;
+    for report in &args.reports {
+        report.write(&comparison)?;
+    }
     Ok(verdict::exit_of(comparison.outcome))
 }
 

@@ -157,6 +157,7 @@ impl Text<'_> {
 mod tests {
     use super::*;
     use crate::policy::Policy;
+    use crate::report::examples::one_of_each;
     use crate::verdict::scenario::{self, Planted, benchmark, timed};
     use crate::verdict::{LabelledRun, compare};
     use criterion_topdown::run_file::{Benchmark, Run};
@@ -173,67 +174,6 @@ mod tests {
         write(&comparison, width, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         anstream::adapter::strip_str(&text).to_string()
-    }
-
-    /// One benchmark of each verdict among 24.
-    fn one_of_each() -> (Vec<Benchmark>, Run) {
-        let plain = |seed| Planted {
-            seed,
-            ..Planted::default()
-        };
-        let names: Vec<String> = (0..16).map(|n| format!("lookup/hash/{n:04}")).collect();
-        let with = |seed, change: &[(&str, Planted)]| -> Vec<Benchmark> {
-            let changed = change
-                .iter()
-                .map(|(name, planted)| benchmark(name, Planted { seed, ..*planted }));
-            let plain = names.iter().map(|name| benchmark(name, plain(seed)));
-            changed.chain(plain).collect()
-        };
-        let categories = |categories| Planted {
-            categories,
-            ..Planted::default()
-        };
-        let noisy = |factor| Planted {
-            deviation: 0.05 * factor,
-            ..Planted::default()
-        };
-        let names = [
-            "parse/json/a document with a name too long for a narrow table",
-            "sort/random",
-            "sort/sorted",
-            "copy",
-            "chase/ring",
-            "alloc/small",
-            "alloc/large",
-        ];
-        let base = names.map(|name| {
-            let planted = match name {
-                "alloc/small" => noisy(1.0),
-                "alloc/large" => noisy(5.0),
-                _ => Planted::default(),
-            };
-            (name, planted)
-        });
-        let new = names.map(|name| {
-            let planted = match name {
-                "sort/random" => categories([0.04, 0.04, 0.04, 0.0]),
-                "sort/sorted" => categories([-0.06, 0.0, 0.0, 0.06]),
-                "copy" => categories([0.0, 0.0, 0.0, -0.08]),
-                "chase/ring" => Planted {
-                    time_per_slot: 1.12,
-                    ..Planted::default()
-                },
-                "alloc/small" => noisy(1.0),
-                "alloc/large" => noisy(5.0),
-                _ => categories([0.0, 0.002, 0.003, 0.08]),
-            };
-            (name, planted)
-        });
-        let mut baseline = with(1, &base);
-        baseline.push(benchmark("gone", plain(1)));
-        let mut candidate = with(2, &new);
-        candidate.push(benchmark("fresh", plain(2)));
-        (baseline, scenario::run(candidate))
     }
 
     #[test]

@@ -1,11 +1,17 @@
 //! Finished results as text. Nothing is computed or decided here.
 
+mod annotations;
 mod bar;
 pub mod comparison_json;
 mod comparison_table;
 pub mod comparison_text;
 pub mod diagnosis;
+#[cfg(test)]
+mod examples;
+mod junit;
+mod markdown;
 mod number;
+pub mod request;
 pub mod run_table;
 mod sentences;
 pub mod style;

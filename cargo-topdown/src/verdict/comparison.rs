@@ -24,6 +24,10 @@ pub struct Comparison {
     pub outcome: Outcome,
     /// The exit code that the outcome and the policy lead to.
     pub exit_code: u8,
+    /// The verdicts that fail a comparison.
+    pub failing: Vec<Class>,
+    /// Whether a benchmark that is missing in the candidate fails it too.
+    pub removed_fails: bool,
     /// How many benchmarks have which verdict.
     pub counts: Counts,
     /// The run that the candidate was compared with.

@@ -74,6 +74,8 @@ pub fn compare(
         schema_version: COMPARISON_SCHEMA_VERSION,
         outcome,
         exit_code: exit_of(outcome) as u8,
+        failing: failing(policy),
+        removed_fails: policy.fail_on.removed,
         counts,
         baseline: summary(baseline),
         candidate: summary(candidate),
@@ -84,6 +86,18 @@ pub fn compare(
         new: pairs.new,
         removed: pairs.removed,
     }
+}
+
+fn failing(policy: &Policy) -> Vec<Class> {
+    [
+        (Class::Regressed, true),
+        (Class::NotComparable, true),
+        (Class::Shifted, policy.fail_on.shifted),
+        (Class::Inconclusive, policy.fail_on.inconclusive),
+    ]
+    .into_iter()
+    .filter_map(|(class, fails)| fails.then_some(class))
+    .collect()
 }
 
 /// The exit code of an outcome.

@@ -1,0 +1,149 @@
+//! A comparison as GitHub's workflow commands, which show up beside the log and on the run's page.
+//!
+//! GitHub keeps ten of each kind for a step, so the worst ten are told and how many more there are.
+
+use std::io::{self, Write};
+
+use super::sentences::{headline, members, sentence};
+use crate::verdict::{BenchmarkVerdict, Comparison, Outcome};
+
+/// What GitHub keeps of each kind.
+const MOST: usize = 10;
+
+/// Writes the commands.
+///
+/// # Errors
+/// When `out` does.
+pub fn write(comparison: &Comparison, mut out: impl Write) -> io::Result<()> {
+    let whole = headline(comparison);
+    if !comparison.differences.is_empty() {
+        let reasons: Vec<String> = comparison
+            .differences
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        let message = format!("{}\n{}", whole.rest, reasons.join("\n"));
+        return command(&mut out, "error", &title(whole.word), &message);
+    }
+    let failing: Vec<&BenchmarkVerdict> = comparison
+        .failing
+        .iter()
+        .flat_map(|class| members(comparison, *class))
+        .collect();
+    // A benchmark that is missing, or nothing in common.
+    if failing.is_empty() && comparison.outcome != Outcome::Passed {
+        command(&mut out, "error", &title(whole.word), &whole.rest)?;
+    }
+    for benchmark in failing.iter().take(MOST) {
+        let title = format!("{}: {}", benchmark.class.name(), benchmark.id);
+        command(&mut out, "error", &title, &sentence(benchmark))?;
+    }
+    if failing.len() > MOST {
+        // Of another kind: it would be the eleventh of its own.
+        let message = format!(
+            "{} more fail; all are in the step's summary",
+            failing.len() - MOST
+        );
+        command(&mut out, "notice", &title(whole.word), &message)?;
+    }
+    Ok(())
+}
+
+fn title(word: &str) -> String {
+    format!("TopDown: {word}")
+}
+
+/// One command. What is escaped, and how, is that of GitHub's `@actions/core`.
+fn command(out: &mut impl Write, kind: &str, title: &str, message: &str) -> io::Result<()> {
+    let message = data(message);
+    let title = data(title).replace(':', "%3A").replace(',', "%2C");
+    writeln!(out, "::{kind} title={title}::{message}")
+}
+
+fn data(text: &str) -> String {
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::examples::{compared, hostile, one_of_each};
+    use crate::verdict::scenario::{self, Planted, benchmark};
+
+    fn text(comparison: &Comparison) -> String {
+        let mut out = Vec::new();
+        write(comparison, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn what_regressed_is_an_error() {
+        let (baseline, candidate) = one_of_each();
+        let text = text(&compared(&scenario::run(baseline), &candidate));
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn the_worst_ten_and_how_many_more() {
+        let suite = |seed, slower: bool| {
+            let benchmarks = (0..40).map(|n| {
+                let change = if slower && n < 13 {
+                    0.2 + f64::from(n) / 100.0
+                } else {
+                    0.0
+                };
+                let planted = Planted {
+                    seed,
+                    categories: [0.0, 0.0, 0.0, change],
+                    ..Planted::default()
+                };
+                benchmark(&format!("b{n:02}"), planted)
+            });
+            scenario::run(benchmarks.collect())
+        };
+        let text = text(&compared(&suite(1, false), &suite(2, true)));
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 11);
+        assert!(lines[0].starts_with("::error title=regressed%3A suite%3A%3Abench%3A%3Ab12::+3"));
+        assert_eq!(
+            lines[10],
+            "::notice title=TopDown%3A REGRESSED::3 more fail; all are in the step's summary"
+        );
+    }
+
+    #[test]
+    fn a_pass_says_nothing() {
+        let one = |seed| {
+            scenario::run(vec![benchmark(
+                "a",
+                Planted {
+                    seed,
+                    ..Planted::default()
+                },
+            )])
+        };
+        assert_eq!(text(&compared(&one(1), &one(2))), "");
+    }
+
+    #[test]
+    fn another_machine_is_one_error_with_its_reasons() {
+        let one = || scenario::run(vec![benchmark("a", Planted::default())]);
+        let mut candidate = one();
+        candidate.machine.model = 207;
+        assert_eq!(
+            text(&compared(&one(), &candidate)),
+            "::error title=TopDown%3A NOT COMPARABLE::1 of 1 benchmark cannot be compared with \
+             `main`%0ACPU model: `143` in the baseline, `207` in the candidate\n"
+        );
+    }
+
+    #[test]
+    fn a_name_cannot_begin_a_command_of_its_own() {
+        let (baseline, candidate) = hostile();
+        let text = text(&compared(&baseline, &candidate));
+        assert_eq!(text.lines().count(), 1, "{text}");
+        assert!(text.contains("%250A"), "{text}");
+    }
+}

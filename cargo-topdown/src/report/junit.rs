@@ -1,0 +1,196 @@
+//! A comparison as JUnit's XML, for GitLab, Jenkins and whatever else shows tests: one test case per
+//! benchmark.
+//!
+//! What fails the gate is a failure, what could not be compared an error, what could not be decided
+//! skipped. Runs that cannot be compared at all, or have nothing in common, are an error too: a file
+//! without test cases would be shown as a success.
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use super::sentences::{headline, sentence};
+use crate::verdict::{BenchmarkVerdict, Class, Comparison};
+
+/// Writes the file.
+///
+/// # Errors
+/// When `out` does.
+pub fn write(comparison: &Comparison, out: &mut impl Write) -> io::Result<()> {
+    let mut cases = Vec::new();
+    if comparison.benchmarks.is_empty() || !comparison.differences.is_empty() {
+        let whole = headline(comparison);
+        let reasons: Vec<String> = comparison
+            .differences
+            .iter()
+            .map(ToString::to_string)
+            .collect();
+        cases.push(Case {
+            class_name: "cargo topdown".to_owned(),
+            name: "comparison".to_owned(),
+            result: Some(("error", whole.rest, reasons.join("\n"))),
+        });
+    }
+    cases.extend(
+        comparison
+            .benchmarks
+            .iter()
+            .map(|benchmark| case(comparison, benchmark)),
+    );
+    for id in &comparison.removed {
+        let is_failure = comparison.removed_fails;
+        cases.push(Case {
+            class_name: format!("{}.{}", id.package, id.target),
+            name: id.name.clone(),
+            result: Some((
+                if is_failure { "failure" } else { "skipped" },
+                "in the baseline only".to_owned(),
+                String::new(),
+            )),
+        });
+    }
+    let count = |kind| {
+        cases
+            .iter()
+            .filter(|case| matches!(&case.result, Some((k, ..)) if *k == kind))
+            .count()
+    };
+    writeln!(out, r#"<?xml version="1.0" encoding="UTF-8"?>"#)?;
+    writeln!(
+        out,
+        r#"<testsuites name="cargo topdown" tests="{}" failures="{}" errors="{}">"#,
+        cases.len(),
+        count("failure"),
+        count("error")
+    )?;
+    writeln!(
+        out,
+        r#"  <testsuite name="{}" timestamp="{}" tests="{}" failures="{}" errors="{}" skipped="{}">"#,
+        escaped(&format!(
+            "{} against {}",
+            comparison.candidate.label, comparison.baseline.label
+        )),
+        escaped(&comparison.candidate.started_at),
+        cases.len(),
+        count("failure"),
+        count("error"),
+        count("skipped")
+    )?;
+    for case in &cases {
+        case.write(out)?;
+    }
+    writeln!(out, "  </testsuite>\n</testsuites>")
+}
+
+struct Case {
+    class_name: String,
+    name: String,
+    /// Element, message and text of what is not a success.
+    result: Option<(&'static str, String, String)>,
+}
+
+impl Case {
+    fn write(&self, out: &mut impl Write) -> io::Result<()> {
+        write!(
+            out,
+            r#"    <testcase classname="{}" name="{}""#,
+            escaped(&self.class_name),
+            escaped(&self.name)
+        )?;
+        match &self.result {
+            None => writeln!(out, "/>"),
+            Some((kind, message, text)) => writeln!(
+                out,
+                "><{kind} message=\"{}\">{}</{kind}></testcase>",
+                escaped(message),
+                escaped(text)
+            ),
+        }
+    }
+}
+
+fn case(comparison: &Comparison, benchmark: &BenchmarkVerdict) -> Case {
+    let text = sentence(benchmark);
+    let message = format!("{}: {text}", benchmark.class.name());
+    let kind = match benchmark.class {
+        Class::NotComparable => Some("error"),
+        class if comparison.failing.contains(&class) => Some("failure"),
+        Class::Inconclusive => Some("skipped"),
+        _ => None,
+    };
+    Case {
+        class_name: format!("{}.{}", benchmark.id.package, benchmark.id.target),
+        name: benchmark.id.name.clone(),
+        result: kind.map(|kind| (kind, message, text)),
+    }
+}
+
+/// For text and for attributes in double quotes. What XML 1.0 cannot hold becomes U+FFFD.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => escaped.push_str("&amp;"),
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '"' => escaped.push_str("&quot;"),
+            // A parser makes a space of them in an attribute.
+            '\t' | '\n' | '\r' => {
+                let _ = write!(escaped, "&#{};", u32::from(character));
+            }
+            '\0'..='\x1f' | '\u{fffe}' | '\u{ffff}' => escaped.push('\u{fffd}'),
+            other => escaped.push(other),
+        }
+    }
+    escaped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::examples::{compared, hostile, one_of_each};
+    use crate::verdict::scenario::{self, Planted, benchmark};
+
+    fn text(comparison: &Comparison) -> String {
+        let mut out = Vec::new();
+        write(comparison, &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn one_test_case_per_benchmark() {
+        let (baseline, candidate) = one_of_each();
+        let text = text(&compared(&scenario::run(baseline), &candidate));
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn another_machine_is_an_error() {
+        let one = || scenario::run(vec![benchmark("a", Planted::default())]);
+        let mut candidate = one();
+        candidate.machine.model = 207;
+        insta::assert_snapshot!(text(&compared(&one(), &candidate)));
+    }
+
+    #[test]
+    fn nothing_in_common_is_an_error() {
+        let one = |name| scenario::run(vec![benchmark(name, Planted::default())]);
+        let text = text(&compared(&one("a"), &one("b")));
+        assert!(
+            text.contains("<error message=\"no benchmark in common"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn names_stay_text() {
+        let (baseline, candidate) = hostile();
+        let text = text(&compared(&baseline, &candidate));
+        assert!(
+            text.contains(
+                "name=\"&lt;script&gt;alert('1')&lt;/script&gt; @user [x](https://example.com) \
+             www.example.com `|` a|b &quot;]]&gt;&amp;amp; %0A::error::x\u{fffd}[31m&#13;&#10;# h\""
+            ),
+            "{text}"
+        );
+    }
+}

@@ -1,0 +1,390 @@
+//! A comparison as GitHub's Markdown: a step summary, or a comment on a pull request.
+//!
+//! What regressed comes first and never folded; the rest is folded. Both have a limit of size, so
+//! the text is built piece by piece and what does not fit is counted. Everything that comes from
+//! benchmarks or machines is escaped so that it stays text: no HTML, link, image, mention or table
+//! cell of its own. `ci/comment.sh` relies on that: it posts nothing that has any.
+
+use super::sentences::{
+    Headline, REMEDY, counted, headline, members, run_in_short, sentence, suite_notes, worst_first,
+};
+use super::wrap::points;
+use crate::verdict::{BenchmarkVerdict, Class, Comparison, Metric, Outcome};
+
+/// GitHub takes 1 MiB for a step, and the step may have written something else.
+const SUMMARY_BYTES: usize = 1_000_000;
+/// GitHub takes 65,536 characters; `ci/comment.sh` adds a marker and a link.
+const COMMENT_BYTES: usize = 60_000;
+/// Kept for what closes the text.
+const RESERVED_BYTES: usize = 1_000;
+/// Longer names are cut in the middle.
+const LONGEST_NAME: usize = 200;
+
+/// The step summary.
+pub fn summary(comparison: &Comparison) -> String {
+    document(comparison, SUMMARY_BYTES)
+}
+
+/// The comment. Its first line tells `ci/comment.sh` whether there is anything to say.
+pub fn comment(comparison: &Comparison) -> String {
+    let counts = &comparison.counts;
+    let is_news = comparison.outcome != Outcome::Passed
+        || counts.shifted + counts.improved + counts.removed > 0;
+    let state = if is_news { "news" } else { "quiet" };
+    format!(
+        "<!-- cargo-topdown: {state} -->\n{}",
+        document(comparison, COMMENT_BYTES)
+    )
+}
+
+fn document(comparison: &Comparison, limit: usize) -> String {
+    let mut text = Bounded::new(limit - RESERVED_BYTES);
+    let Headline { word, rest, .. } = headline(comparison);
+    text.push(&format!("## TopDown: {}\n\n", word.to_lowercase()));
+    text.push(&format!("**{}**", inline(&rest)));
+    let counted = counted(&comparison.counts);
+    if counted.len() > 1 {
+        text.push(&format!("  \n{}", counted.join(", ")));
+    }
+    text.push("\n\n");
+    notes(comparison, &mut text);
+    if comparison.differences.is_empty() {
+        for class in [Class::Regressed, Class::NotComparable] {
+            if !members(comparison, class).is_empty() {
+                text.push(&format!("### {}\n\n", capitalised(class.name())));
+                sentences(comparison, class, &mut text);
+                text.push("\n");
+            }
+        }
+        for class in [Class::Shifted, Class::Inconclusive, Class::Improved] {
+            folded(
+                &format!("{} {}", members(comparison, class).len(), class.name()),
+                !members(comparison, class).is_empty(),
+                &mut text,
+                |text| sentences(comparison, class, text),
+            );
+        }
+    }
+    for (word, ids) in [("removed", &comparison.removed), ("new", &comparison.new)] {
+        folded(
+            &format!("{} {word}", ids.len()),
+            !ids.is_empty(),
+            &mut text,
+            |text| {
+                text.items(
+                    ids.iter()
+                        .map(|id| format!("- {}\n", code(&id.to_string()))),
+                )
+            },
+        );
+    }
+    let rows = worst_first(comparison);
+    folded(
+        &format!("All {} benchmarks", rows.len()),
+        comparison.differences.is_empty() && !rows.is_empty(),
+        &mut text,
+        |text| table(&rows, text),
+    );
+    text.finish()
+}
+
+fn notes(comparison: &Comparison, text: &mut Bounded) {
+    let mut lines = vec![
+        format!("baseline {}", inline(&run_in_short(&comparison.baseline))),
+        format!("candidate {}", inline(&run_in_short(&comparison.candidate))),
+    ];
+    for difference in &comparison.differences {
+        lines.push(format!("**differs** {}", inline(&difference.to_string())));
+    }
+    if !comparison.differences.is_empty() {
+        lines.push(format!("**try** {}", inline(REMEDY)));
+    }
+    for warning in &comparison.warnings {
+        lines.push(format!("**warning** {}", inline(&warning.to_string())));
+    }
+    for note in suite_notes(&comparison.suite) {
+        lines.push(format!("**note** {}", inline(&note)));
+    }
+    text.items(lines.into_iter().map(|line| format!("- {line}\n")));
+    text.push("\n");
+}
+
+fn sentences(comparison: &Comparison, class: Class, text: &mut Bounded) {
+    text.items(members(comparison, class).iter().map(|benchmark| {
+        format!(
+            "- {}  \n  {}\n",
+            code(&benchmark.id.to_string()),
+            inline(&sentence(benchmark))
+        )
+    }));
+}
+
+/// Writes `content` folded under `summary`, if there `is_any`.
+fn folded(summary: &str, is_any: bool, text: &mut Bounded, content: impl FnOnce(&mut Bounded)) {
+    const CLOSE: &str = "\n</details>\n\n";
+    if !is_any || !text.open(&format!("<details><summary>{summary}</summary>\n\n"), CLOSE) {
+        return;
+    }
+    content(text);
+    text.close(CLOSE);
+}
+
+/// Columns of which no row has a value are left out.
+fn table(rows: &[&BenchmarkVerdict], text: &mut Bounded) {
+    const COLUMNS: [(&str, Metric); 6] = [
+        ("time %", Metric::Wall),
+        ("retiring", Metric::Retiring),
+        ("bad spec", Metric::BadSpeculation),
+        ("frontend", Metric::FrontendBound),
+        ("backend", Metric::BackendBound),
+        ("SMT", Metric::SmtContention),
+    ];
+    let columns: Vec<(&str, Metric)> = COLUMNS
+        .into_iter()
+        .filter(|(_, metric)| rows.iter().any(|row| row.effect(*metric).is_some()))
+        .collect();
+    let mut heading = "| benchmark | verdict | change % | interval |".to_owned();
+    let mut rule = "|:--|:--|--:|--:|".to_owned();
+    for (name, _) in &columns {
+        heading.push_str(&format!(" {name} |"));
+        rule.push_str("--:|");
+    }
+    text.push(&format!("{heading}\n{rule}\n"));
+    text.items(rows.iter().map(|row| {
+        let (change, interval) = row.main_effect().map_or_else(Default::default, |effect| {
+            let interval = effect.interval;
+            let mark = if interval.simultaneous { "\\*" } else { "" };
+            let ends = format!("{} to {}", points(interval.low), points(interval.high));
+            (points(effect.difference), format!("{ends}{mark}"))
+        });
+        let class = match row.class {
+            Class::Unchanged => row.class.name().to_owned(),
+            class => format!("**{}**", class.name()),
+        };
+        let mut line = format!(
+            "| {} | {class} | {change} | {interval} |",
+            code(&row.id.to_string())
+        );
+        for (_, metric) in &columns {
+            let cell = row
+                .effect(*metric)
+                .map_or(String::new(), |effect| points(effect.difference));
+            line.push_str(&format!(" {cell} |"));
+        }
+        line.push('\n');
+        line
+    }));
+    text.push(
+        "\nChanges are percent of the baseline's slots per iteration (time: of its time); categories \
+         add up to the change. Intervals: 95 % for the benchmark alone; with \\*, 95 % for the whole \
+         suite at once.\n",
+    );
+}
+
+fn capitalised(text: &str) -> String {
+    let mut characters = text.chars();
+    match characters.next() {
+        Some(first) => first.to_uppercase().chain(characters).collect(),
+        None => String::new(),
+    }
+}
+
+/// Text in which backquotes mark what is quoted, as in messages.
+fn inline(text: &str) -> String {
+    text.split('`')
+        .enumerate()
+        .map(|(index, part)| match index % 2 {
+            1 => code(part),
+            _ => escaped(part),
+        })
+        .collect()
+}
+
+/// A name from outside, as code: mentions do not work there. Not a code span, in which nothing can
+/// be escaped.
+fn code(text: &str) -> String {
+    let length = text.chars().count();
+    let text = if length > LONGEST_NAME {
+        let half = LONGEST_NAME / 2;
+        let head: String = text.chars().take(half).collect();
+        let tail: String = text.chars().skip(length - half).collect();
+        format!("{head}…{tail}")
+    } else {
+        text.to_owned()
+    };
+    format!("<code>{}</code>", escaped(&text))
+}
+
+/// Text as character references wherever Markdown, its table cells or GitHub's automatic links could
+/// take it for something else.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    let mut before = ' ';
+    let mut characters = text.chars().peekable();
+    while let Some(character) = characters.next() {
+        let after = characters.peek().copied().unwrap_or(' ');
+        let is_plain = match character {
+            'w' | 'W' => !(matches!(before, 'w' | 'W') && after == '.'),
+            '_' => before.is_alphanumeric() && after.is_alphanumeric(),
+            ':' => after != '/',
+            '#' => false,
+            '.' | '/' | ',' | ';' | '-' | '+' | '%' | '(' | ')' | '=' | '?' | '\'' | '"' | ' ' => {
+                true
+            }
+            other => other.is_alphanumeric() || (!other.is_ascii() && !other.is_control()),
+        };
+        match character {
+            _ if is_plain => escaped.push(character),
+            // Where it may stand outside of code, a mention of nobody.
+            '@' => escaped.push('\u{ff20}'),
+            _ if character.is_control() => escaped.push('\u{fffd}'),
+            _ => escaped.push_str(&format!("&#{};", u32::from(character))),
+        }
+        before = character;
+    }
+    escaped
+}
+
+/// Text that never grows beyond a limit: a piece is there as a whole or not at all.
+struct Bounded {
+    text: String,
+    limit: usize,
+}
+
+impl Bounded {
+    fn new(limit: usize) -> Bounded {
+        Bounded {
+            text: String::new(),
+            limit,
+        }
+    }
+
+    fn push(&mut self, piece: &str) -> bool {
+        let fits = self.text.len() + piece.len() <= self.limit;
+        if fits {
+            self.text.push_str(piece);
+        }
+        fits
+    }
+
+    /// As many pieces as fit, and how many do not.
+    fn items(&mut self, pieces: impl ExactSizeIterator<Item = String>) {
+        // What says so has its place in any case.
+        const MORE: usize = 100;
+        let all = pieces.len();
+        self.limit = self.limit.saturating_sub(MORE);
+        let shown = pieces.take_while(|piece| self.push(piece)).count();
+        self.limit += MORE;
+        if shown < all {
+            self.push(&format!(
+                "\n… and {} more, for which there is no room here\n",
+                all - shown
+            ));
+        }
+    }
+
+    /// Begins what `close` has to end, for which room is kept.
+    fn open(&mut self, piece: &str, close: &str) -> bool {
+        self.limit = self.limit.saturating_sub(close.len());
+        let fits = self.push(piece);
+        if !fits {
+            self.limit += close.len();
+        }
+        fits
+    }
+
+    fn close(&mut self, close: &str) {
+        self.limit += close.len();
+        self.push(close);
+    }
+
+    fn finish(self) -> String {
+        self.text
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::examples::{HOSTILE_NAME, compared, hostile, one_of_each};
+    use crate::verdict::scenario::{self, Planted, benchmark};
+
+    #[test]
+    fn one_of_each_verdict() {
+        let (baseline, candidate) = one_of_each();
+        insta::assert_snapshot!(summary(&compared(&scenario::run(baseline), &candidate)));
+    }
+
+    #[test]
+    fn another_machine() {
+        let one = || scenario::run(vec![benchmark("a", Planted::default())]);
+        let mut candidate = one();
+        candidate.machine.model = 207;
+        insta::assert_snapshot!(comment(&compared(&one(), &candidate)));
+    }
+
+    #[test]
+    fn a_comment_where_nothing_changed_is_quiet() {
+        let one = |seed| {
+            let planted = Planted {
+                seed,
+                ..Planted::default()
+            };
+            scenario::run(vec![benchmark("a", planted)])
+        };
+        let text = comment(&compared(&one(1), &one(2)));
+        assert!(
+            text.starts_with("<!-- cargo-topdown: quiet -->\n## TopDown: passed\n"),
+            "{text}"
+        );
+        let (baseline, candidate) = one_of_each();
+        let text = comment(&compared(&scenario::run(baseline), &candidate));
+        assert!(
+            text.starts_with("<!-- cargo-topdown: news -->\n## TopDown: regressed\n"),
+            "{text}"
+        );
+    }
+
+    #[test]
+    fn names_stay_text() {
+        assert_eq!(
+            escaped(HOSTILE_NAME),
+            "&#60;script&#62;alert('1')&#60;/script&#62; ＠user &#91;x&#93;(https&#58;//example.com) \
+             ww&#119;.example.com &#96;&#124;&#96; a&#124;b \"&#93;&#93;&#62;&#38;amp; \
+             %0A::error::x\u{fffd}&#91;31m\u{fffd}\u{fffd}&#35; h"
+        );
+        let (baseline, candidate) = hostile();
+        let text = summary(&compared(&baseline, &candidate));
+        let bare = text.replace("<code>", "").replace("</code>", "");
+        let bare = bare.replace("<details>", "").replace("</details>", "");
+        let bare = bare.replace("<summary>", "").replace("</summary>", "");
+        for forbidden in ["<", "[", "@", "://", "www."] {
+            assert!(!bare.contains(forbidden), "{forbidden} in {bare}");
+        }
+    }
+
+    #[test]
+    fn a_huge_suite_fits_and_says_what_is_left_out() {
+        let suite = |seed| {
+            let benchmarks = (0..3000).map(|n| {
+                let planted = Planted {
+                    seed,
+                    launches: 2,
+                    ..Planted::default()
+                };
+                benchmark(&format!("{}/{n}", "long".repeat(100)), planted)
+            });
+            scenario::run(benchmarks.collect())
+        };
+        let comparison = compared(&suite(1), &suite(2));
+        let comment = comment(&comparison);
+        assert!(comment.len() <= COMMENT_BYTES, "{}", comment.len());
+        assert!(comment.len() > COMMENT_BYTES / 2, "{}", comment.len());
+        assert!(comment.contains("more, for which there is no room here"));
+        assert_eq!(
+            comment.matches("<details>").count(),
+            comment.matches("</details>").count()
+        );
+        assert!(summary(&comparison).len() <= SUMMARY_BYTES);
+    }
+}

@@ -1,0 +1,118 @@
+//! Which reports a user asks for beside the one on the terminal, and writing them.
+
+use std::fs::File;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::str::FromStr;
+
+use thiserror::Error;
+
+use super::{annotations, comparison_json, junit, markdown};
+use crate::verdict::Comparison;
+
+/// A report that is asked for with `--report`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReportRequest {
+    /// GitHub's workflow commands, among the messages of the program.
+    GithubAnnotations,
+    /// A file.
+    File(FileFormat, PathBuf),
+}
+
+/// What a file holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum FileFormat {
+    /// A GitHub step summary.
+    Markdown,
+    /// A comment on a pull request: shorter, and marked for `ci/comment.sh`.
+    Comment,
+    /// JUnit's XML.
+    Junit,
+    /// What `--json` prints.
+    Json,
+}
+
+/// Not a report.
+#[derive(Debug, Error, PartialEq, Eq)]
+#[error("expected github, or markdown, comment, junit or json with =PATH")]
+pub struct NoReport;
+
+impl FromStr for ReportRequest {
+    type Err = NoReport;
+
+    fn from_str(text: &str) -> Result<ReportRequest, NoReport> {
+        let (format, path) = match text.split_once('=') {
+            None if text == "github" => return Ok(ReportRequest::GithubAnnotations),
+            Some((format, path)) if !path.is_empty() => (format, path),
+            _ => return Err(NoReport),
+        };
+        let format = match format {
+            "markdown" => FileFormat::Markdown,
+            "comment" => FileFormat::Comment,
+            "junit" => FileFormat::Junit,
+            "json" => FileFormat::Json,
+            _ => return Err(NoReport),
+        };
+        Ok(ReportRequest::File(format, path.into()))
+    }
+}
+
+/// A report that could not be written.
+#[derive(Debug, Error)]
+#[error("could not write the report {}: {error}", path.display())]
+pub struct ReportError {
+    path: PathBuf,
+    #[source]
+    error: io::Error,
+}
+
+impl ReportRequest {
+    /// Writes the report on `comparison`.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(&self, comparison: &Comparison) -> Result<(), ReportError> {
+        match self {
+            // Standard output is for results; GitHub reads commands from both streams.
+            ReportRequest::GithubAnnotations => annotations::write(comparison, io::stderr().lock())
+                .map_err(|error| ReportError {
+                    path: "/dev/stderr".into(),
+                    error,
+                }),
+            ReportRequest::File(format, path) => {
+                write_file(*format, path, comparison).map_err(|error| ReportError {
+                    path: path.clone(),
+                    error,
+                })
+            }
+        }
+    }
+}
+
+fn write_file(format: FileFormat, path: &PathBuf, comparison: &Comparison) -> io::Result<()> {
+    let mut out = BufWriter::new(File::create(path)?);
+    match format {
+        FileFormat::Markdown => out.write_all(markdown::summary(comparison).as_bytes())?,
+        FileFormat::Comment => out.write_all(markdown::comment(comparison).as_bytes())?,
+        FileFormat::Junit => junit::write(comparison, &mut out)?,
+        FileFormat::Json => comparison_json::write(comparison, &mut out)?,
+    }
+    out.flush()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_a_format_and_a_path() {
+        assert_eq!("github".parse(), Ok(ReportRequest::GithubAnnotations));
+        assert_eq!(
+            "junit=a=b.xml".parse(),
+            Ok(ReportRequest::File(FileFormat::Junit, "a=b.xml".into()))
+        );
+        for text in ["", "junit", "junit=", "github=x", "pdf=x", "=x"] {
+            assert_eq!(text.parse::<ReportRequest>(), Err(NoReport), "{text:?}");
+        }
+    }
+}
