@@ -16,9 +16,9 @@ use cargo_metadata::{
 use memchr::memmem;
 use thiserror::Error;
 
-use crate::cli::{CargoBenchArgs, ColorChoice, MeasuringArgs};
+use crate::cli::{CargoBenchArgs, ColorChoice};
 use crate::runner::protocol::RUNNER_NAME;
-use crate::settings::{Settings, SettingsError, Table};
+use crate::settings::{Settings, WorkspaceSettings};
 
 /// The variable in which the dynamic linker looks for directories, and cargo's own choice on macOS.
 const LIBRARY_PATH_VARIABLE: &str = if cfg!(windows) {
@@ -79,9 +79,6 @@ pub enum BuildError {
         /// Why.
         error: io::Error,
     },
-    /// A setting makes no sense.
-    #[error(transparent)]
-    Settings(#[from] SettingsError),
 }
 
 /// cargo, its workspace, and what the command line says about both.
@@ -119,18 +116,13 @@ impl Cargo<'_> {
     /// Builds the selected benches and returns their executables, sorted by package and name.
     ///
     /// # Errors
-    /// When cargo fails, or a setting of one of their packages makes no sense.
+    /// When cargo fails, or an executable cannot be read.
     pub fn bench_targets(
         &self,
         metadata: &Metadata,
-        measuring: &MeasuringArgs,
+        settings: &WorkspaceSettings,
     ) -> Result<Vec<BenchTarget>, BuildError> {
         let built = self.build()?;
-        let workspace = Table::of_metadata(
-            &metadata.workspace_metadata,
-            "workspace.metadata.topdown",
-            metadata.workspace_root.join("Cargo.toml").as_str(),
-        )?;
         let library_directories = rustc_library_directories();
         let mut targets = Vec::new();
         for artifact in &built.benches {
@@ -145,11 +137,6 @@ impl Cargo<'_> {
             let Some(executable) = artifact.executable.as_ref() else {
                 continue;
             };
-            let table = Table::of_metadata(
-                &package.metadata,
-                "package.metadata.topdown",
-                package.manifest_path.as_str(),
-            )?;
             targets.push(BenchTarget {
                 package: package.name.to_string(),
                 name: artifact.target.name.clone(),
@@ -160,7 +147,7 @@ impl Cargo<'_> {
                     executable.as_std_path(),
                     &library_directories,
                 ),
-                settings: Settings::resolve(measuring, &table, &workspace)?,
+                settings: settings.of_package(&package.id),
                 has_criterion: has_criterion(executable.as_std_path())?,
             });
         }

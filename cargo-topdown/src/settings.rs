@@ -4,8 +4,10 @@
 //! `[package.metadata.topdown]`, `[workspace.metadata.topdown]`, default. The first two are one
 //! step here, since clap has merged them.
 
+use std::collections::HashMap;
 use std::time::Duration;
 
+use cargo_metadata::{Metadata, PackageId};
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use thiserror::Error;
@@ -53,7 +55,7 @@ impl Default for Settings {
 /// What a metadata table says; `cargo` reads neither its keys nor its values.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-pub struct Table {
+struct Table {
     launches: Option<u32>,
     sample_size: Option<u32>,
     warm_up_time: Option<f64>,
@@ -94,7 +96,7 @@ impl Table {
     ///
     /// # Errors
     /// When it has an unknown key or a value of the wrong kind. `table` and `manifest` say where.
-    pub fn of_metadata(
+    fn of_metadata(
         metadata: &serde_json::Value,
         table: &'static str,
         manifest: &str,
@@ -110,12 +112,57 @@ impl Table {
     }
 }
 
+/// The settings of all packages of a workspace.
+#[derive(Debug)]
+pub struct WorkspaceSettings {
+    /// Those of a package that says nothing of its own.
+    pub workspace: Settings,
+    packages: HashMap<PackageId, Settings>,
+}
+
+impl WorkspaceSettings {
+    /// The settings that `flags` and the manifests make.
+    ///
+    /// # Errors
+    /// When a setting makes no sense, even one of a package that is not going to be benched: a
+    /// misspelt setting must not wait to be noticed.
+    pub fn resolve(
+        flags: &MeasuringArgs,
+        metadata: &Metadata,
+    ) -> Result<WorkspaceSettings, SettingsError> {
+        let table = Table::of_metadata(
+            &metadata.workspace_metadata,
+            "workspace.metadata.topdown",
+            metadata.workspace_root.join("Cargo.toml").as_str(),
+        )?;
+        let mut packages = HashMap::new();
+        for package in metadata.workspace_packages() {
+            let own = Table::of_metadata(
+                &package.metadata,
+                "package.metadata.topdown",
+                package.manifest_path.as_str(),
+            )?;
+            let settings = Settings::resolve(flags, &own, &table)?;
+            packages.insert(package.id.clone(), settings);
+        }
+        Ok(WorkspaceSettings {
+            workspace: Settings::resolve(flags, &Table::default(), &table)?,
+            packages,
+        })
+    }
+
+    /// Those of one package.
+    pub fn of_package(&self, id: &PackageId) -> Settings {
+        self.packages.get(id).copied().unwrap_or(self.workspace)
+    }
+}
+
 impl Settings {
     /// The settings of one package's benches.
     ///
     /// # Errors
     /// When a value is out of its range.
-    pub fn resolve(
+    fn resolve(
         flags: &MeasuringArgs,
         package: &Table,
         workspace: &Table,

@@ -226,3 +226,165 @@ impl<S: Read + Write> Connection<S> {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a bench of criterion 0.8.2 sent: its hello, then the frames of a group with one
+    /// benchmark that the filter skips and one that it runs, and of more groups like it. Answers
+    /// to `FormatValue` follow `MeasurementComplete` and `FinishedBenchmarkGroup`.
+    const RECORDED: &[u8] = include_bytes!("../../tests/data/criterion-0.8.2.frames");
+
+    /// Plays the bench: says what was written down and remembers what it hears.
+    struct Played<'a> {
+        said: &'a [u8],
+        heard: Vec<u8>,
+    }
+
+    impl Read for Played<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+            self.said.read(buffer)
+        }
+    }
+
+    impl Write for Played<'_> {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.heard.write(bytes)
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    fn open(said: &[u8]) -> Result<Connection<Played<'_>>, ProtocolError> {
+        Connection::open(Played {
+            said,
+            heard: Vec::new(),
+        })
+    }
+
+    fn message(said: &[u8]) -> String {
+        match open(said) {
+            Err(error) => error.to_string(),
+            Ok(mut connection) => connection.receive().unwrap_err().to_string(),
+        }
+    }
+
+    #[test]
+    fn a_recorded_bench_is_understood() {
+        let mut connection = open(RECORDED).unwrap();
+        let mut names = Vec::new();
+        let mut complete = Vec::new();
+        let mut answers = 0;
+        while let Some(event) = connection.receive().unwrap() {
+            match event {
+                Event::BeginningBenchmark { id } => names.push(id.name()),
+                Event::MeasurementComplete { id, iters, times } => {
+                    complete.push((id.name(), id.throughput(), iters, times));
+                    assert_eq!(connection.format_value(1.0).unwrap(), "1.0000 slots");
+                    connection.proceed().unwrap();
+                    answers += 1;
+                }
+                Event::FinishedBenchmarkGroup {} => {
+                    connection.format_value(1.0).unwrap();
+                    connection.proceed().unwrap();
+                    answers += 1;
+                }
+                _ => {}
+            }
+        }
+        assert_eq!(names, ["sums/forward/20", "batched/per iteration"]);
+        let (name, throughput, iters, times) = &complete[0];
+        assert_eq!(name, "sums/forward/20");
+        assert_eq!(
+            *throughput,
+            Some(Throughput {
+                per_iteration: 20,
+                unit: "elements".to_owned()
+            })
+        );
+        assert_eq!(iters.len(), 10);
+        let scalars: Vec<f64> = iters.iter().map(|iterations| iterations * 20.0).collect();
+        assert_eq!(*times, scalars, "scripted: 20 slots per iteration");
+        assert_eq!(complete[1].1.as_ref().unwrap().unit, "bytes");
+
+        // `FormatValue` with the half-precision 1.0, and `Continue`.
+        let mut heard = b"cargo-criterion\x01\x01\x00".to_vec();
+        for _ in 0..answers {
+            heard.extend(b"\x00\x00\x00\x17\xa1\x6bFormatValue\xa1\x65value\xf9\x3c\x00");
+            heard.extend(b"\x00\x00\x00\x09\x68Continue");
+        }
+        assert_eq!(connection.stream.heard, heard);
+    }
+
+    #[test]
+    fn another_program_is_not_taken_for_criterion() {
+        let message = message(b"HTTP/1.1 200 OK\r\n");
+        assert!(message.contains("did not answer as criterion"), "{message}");
+    }
+
+    #[test]
+    fn another_protocol_version_is_refused_by_number() {
+        assert_eq!(
+            message(b"Criterion\x01\x02\x03\x00\x02\x00\x01"),
+            "the bench's criterion 1.2.3 speaks runner protocol 2 in format 1; this release knows \
+             1 in format 1"
+        );
+    }
+
+    #[test]
+    fn a_connection_that_breaks_is_an_error_and_a_hang_up_is_not() {
+        let hello = &RECORDED[..16];
+        assert_eq!(open(hello).unwrap().receive().unwrap(), None);
+        let mut within_a_frame = open(&RECORDED[..30]).unwrap();
+        assert!(matches!(
+            within_a_frame.receive(),
+            Err(ProtocolError::Io(_))
+        ));
+        assert!(matches!(open(&RECORDED[..10]), Err(ProtocolError::Io(_))));
+        assert!(open(hello).unwrap().format_value(1.0).is_err());
+    }
+
+    #[test]
+    fn frames_that_are_no_messages_are_refused() {
+        let with = |frame: &[u8]| [&RECORDED[..16], frame].concat();
+        let too_long = message(&with(&[0xff; 4]));
+        assert!(too_long.contains("4294967295 bytes"), "{too_long}");
+        let nonsense = message(&with(b"\x00\x00\x00\x02\x61x"));
+        assert!(nonsense.contains("not understood"), "{nonsense}");
+        let event = b"\x00\x00\x00\x17\xa1\x71SkippingBenchmark\xa1\x61i\xf6";
+        let unexpected = open(&with(event)).unwrap().format_value(1.0).unwrap_err();
+        assert!(
+            unexpected.to_string().contains("SkippingBenchmark"),
+            "{unexpected}"
+        );
+    }
+
+    #[test]
+    fn throughput_has_a_unit_or_is_left_out() {
+        let of = |kind: &str, amount: Value| {
+            RawId {
+                group_id: "g".to_owned(),
+                function_id: None,
+                value_str: Some("1".to_owned()),
+                throughput: vec![HashMap::from([(kind.to_owned(), amount)])],
+            }
+            .throughput()
+            .map(|throughput| (throughput.per_iteration, throughput.unit))
+        };
+        let seven = || Value::from(7);
+        let both = Value::Map(vec![
+            (Value::from("elements"), seven()),
+            (Value::from("bytes"), Value::from(9)),
+        ]);
+        assert_eq!(of("Bits", seven()), Some((7, "bits".to_owned())));
+        assert_eq!(of("BytesDecimal", seven()), Some((7, "bytes".to_owned())));
+        assert_eq!(
+            of("ElementsAndBytes", both),
+            Some((7, "elements".to_owned()))
+        );
+        assert_eq!(of("Furlongs", seven()), None);
+        assert_eq!(of("Bytes", Value::from(-1)), None);
+    }
+}

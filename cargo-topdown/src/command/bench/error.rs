@@ -32,6 +32,9 @@ pub enum BenchError {
     NoBenchTargets,
     /// The bench targets have no criterion benchmark.
     #[error("none of the bench targets has a criterion benchmark, so nothing was measured")]
+    NoCriterion,
+    /// criterion ran no benchmark, although no filter was given here.
+    #[error("no benchmark ran, so nothing was measured; `cargo bench -- --list` lists their ids")]
     NoBenchmarks,
     /// The filter matched nothing.
     #[error(
@@ -69,11 +72,10 @@ impl BenchError {
     /// The exit code of this error.
     pub fn exit(&self) -> Exit {
         match self {
-            BenchError::Settings(_)
-            | BenchError::CriterionArgument { .. }
-            | BenchError::Build(BuildError::Settings(_)) => Exit::Usage,
+            BenchError::Settings(_) | BenchError::CriterionArgument { .. } => Exit::Usage,
             BenchError::Build(_)
             | BenchError::NoBenchTargets
+            | BenchError::NoCriterion
             | BenchError::NoBenchmarks
             | BenchError::NothingMatched { .. }
             | BenchError::BenchesFailed { .. }

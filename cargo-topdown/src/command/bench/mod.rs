@@ -16,7 +16,7 @@ use crate::report::style;
 use crate::runner::launch::{LaunchError, Launcher};
 use crate::runner::progress::{Progress, Style};
 use crate::runner::{self, Outcome, interrupt};
-use crate::settings::{Settings, Table};
+use crate::settings::{Settings, WorkspaceSettings};
 
 pub use error::BenchError;
 
@@ -60,20 +60,11 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     };
     let metadata = cargo.metadata().map_err(BenchError::Build)?;
     // Before the build, which can take long.
-    let workspace_settings = {
-        let manifest = metadata.workspace_root.join("Cargo.toml");
-        let table = Table::of_metadata(
-            &metadata.workspace_metadata,
-            "workspace.metadata.topdown",
-            manifest.as_str(),
-        )
-        .map_err(BenchError::Settings)?;
-        Settings::resolve(&args.measuring, &Table::default(), &table)
-            .map_err(BenchError::Settings)?
-    };
+    let settings =
+        WorkspaceSettings::resolve(&args.measuring, &metadata).map_err(BenchError::Settings)?;
     let store = BaselineStore::of_workspace(&metadata, args.store.baselines.as_deref())?;
     let targets = cargo
-        .bench_targets(&metadata, &args.measuring)
+        .bench_targets(&metadata, &settings)
         .map_err(BenchError::Build)?;
     if targets.is_empty() {
         return Err(BenchError::NoBenchTargets.into());
@@ -87,7 +78,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     report_problems(&outcome);
     let failed = failures(&outcome);
     if outcome.collected.benchmarks.is_empty() || (args.measuring.fail_fast && failed > 0) {
-        return Err(nothing_to_keep(args, &outcome, failed).into());
+        return Err(nothing_to_keep(args, &targets, &outcome).into());
     }
     let run = Run {
         id: run_id(started_at),
@@ -95,7 +86,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         machine: Machine::of_this_machine(),
         build: build_identity(&args.cargo, metadata.workspace_root.as_std_path()),
-        launch_settings: launch_settings(&targets, &workspace_settings),
+        launch_settings: launch_settings(&targets, &settings.workspace),
         benchmarks: outcome.collected.benchmarks.clone(),
     };
     // Not below `--target-dir`, which `compare` will not be given.
@@ -186,13 +177,16 @@ fn failures(outcome: &Outcome) -> usize {
     outcome.failures.len() + outcome.collected.errors.len()
 }
 
-fn nothing_to_keep(args: &BenchArgs, outcome: &Outcome, failed: usize) -> BenchError {
+/// Why there is nothing to store.
+fn nothing_to_keep(args: &BenchArgs, targets: &[BenchTarget], outcome: &Outcome) -> BenchError {
     match &args.filter {
-        _ if failed > 0 => BenchError::BenchesFailed { failed },
+        _ if failures(outcome) > 0 => BenchError::BenchesFailed {
+            failed: failures(outcome),
+        },
+        _ if outcome.not_criterion.len() == targets.len() => BenchError::NoCriterion,
         Some(filter) => BenchError::NothingMatched {
             filter: filter.clone(),
         },
-        None if outcome.not_criterion.is_empty() => BenchError::NoBenchmarks,
         None => BenchError::NoBenchmarks,
     }
 }

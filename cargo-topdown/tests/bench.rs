@@ -1,0 +1,268 @@
+//! `cargo topdown bench` from outside: the fixture workspace through the compiled program.
+
+mod fixture;
+
+use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::run_file::{Benchmark, Run, read_samples};
+use fixture::Fixture;
+
+fn benchmark<'a>(run: &'a Run, name: &str) -> &'a Benchmark {
+    let found = run.benchmarks.iter().find(|b| b.id.name == name);
+    found.unwrap_or_else(|| panic!("no benchmark {name} in {:?}", names(run)))
+}
+
+fn names(run: &Run) -> Vec<&str> {
+    run.benchmarks.iter().map(|b| b.id.name.as_str()).collect()
+}
+
+#[test]
+fn a_run_holds_what_the_benches_spent() {
+    let fixture = Fixture::new();
+    fixture.bench(&["--bench", "kernels"]).succeeds();
+    let run = fixture.newest_run();
+    assert_eq!(run.launch_settings.launches, 2);
+    assert_eq!(run.launch_settings.sample_size, 10);
+    assert_eq!(run.launch_settings.warm_up_ms, 1);
+    assert_eq!(run.build.profile, "dev");
+    assert!(run.build.rustc.starts_with("rustc 1."), "{:?}", run.build);
+    assert!(run.build.target.contains('-'), "{:?}", run.build);
+    assert!(run.started_at.ends_with('Z'), "{}", run.started_at);
+    assert_eq!(run.machine.architecture, std::env::consts::ARCH);
+
+    let forward = benchmark(&run, "sums/forward/20");
+    assert_eq!(forward.id.to_string(), "suite::kernels::sums/forward/20");
+    assert_eq!(forward.provenance.formula, "scripted/1");
+    let throughput = forward.throughput.as_ref().unwrap();
+    assert_eq!(
+        (throughput.per_iteration, throughput.unit.as_str()),
+        (20, "elements")
+    );
+    let launches: Vec<u32> = forward.launches.iter().map(|value| value.launch).collect();
+    assert_eq!(launches, [0, 1]);
+    for value in &benchmark(&run, "chase").launches {
+        assert_eq!(value.slots, Some(40.0));
+        let backend_bound_slots = value.level1.unwrap().backend_bound_slots;
+        assert!((backend_bound_slots - 30.0).abs() < 1e-9);
+        let memory_bound_slots = value.level2.unwrap().memory_bound_slots;
+        assert!((memory_bound_slots - 15.0).abs() < 1e-9);
+        assert_eq!((value.samples_used, value.samples_dropped), (10, 0));
+    }
+    // The set-up, outside of the windows, spends a thousand.
+    let batched = benchmark(&run, "batched/per iteration");
+    assert!(
+        batched
+            .launches
+            .iter()
+            .all(|value| value.slots == Some(8.0))
+    );
+    // Longer than what criterion keeps of a title or a directory's name.
+    let long = "long".repeat(30);
+    let two = benchmark(&run, &format!("{long}/two"));
+    assert!(two.launches.iter().all(|value| value.slots == Some(2.0)));
+}
+
+#[test]
+fn every_sample_is_kept_with_its_iterations() {
+    let fixture = Fixture::new();
+    fixture
+        .bench(&["--bench", "kernels", "^batched/"])
+        .succeeds();
+    let samples = read_samples(&fixture.newest()).unwrap();
+    let launches: Vec<u32> = samples.iter().map(|(_, launch, _)| *launch).collect();
+    assert_eq!(launches, [0, 1]);
+    for (_, _, samples) in &samples {
+        assert_eq!(samples.len(), 10);
+        for sample in samples {
+            assert_eq!(sample.sample.slots, Some(8 * sample.iterations));
+            assert_eq!(sample.sample.windows, sample.iterations);
+        }
+    }
+}
+
+#[test]
+fn several_instances_and_the_wall_clock_share_a_process() {
+    let fixture = Fixture::new();
+    fixture.bench(&["--bench", "mixed"]).succeeds();
+    let run = fixture.newest_run();
+    assert_eq!(names(&run), ["first", "wall clock", "second"]);
+    for (name, slots) in [
+        ("first", Some(5.0)),
+        ("second", Some(6.0)),
+        ("wall clock", None),
+    ] {
+        let launches = &benchmark(&run, name).launches;
+        assert!(launches.iter().all(|value| value.slots == slots), "{name}");
+    }
+    let clock = benchmark(&run, "wall clock");
+    assert_eq!(clock.provenance.source, SourceKind::Time);
+    assert!(clock.provenance.reason.contains("wall-clock"));
+    assert!(clock.launches.iter().all(|value| value.wall_ns > 0.0));
+}
+
+#[test]
+fn other_harnesses_are_left_out_by_name_and_never_started() {
+    let fixture = Fixture::new();
+    let outcome = fixture
+        .bench(&["--package", "suite", "--exact", "first"])
+        .succeeds();
+    assert_eq!(names(&fixture.newest_run()), ["first"]);
+    for target in ["suite::libtest", "suite::own_harness"] {
+        assert!(
+            outcome
+                .stderr
+                .contains(&format!("bench target `{target}` is left out")),
+            "{}",
+            outcome.stderr
+        );
+    }
+    let outcome = fixture.bench(&["--bench", "libtest"]);
+    outcome.fails_with(101, "none of the bench targets has a criterion benchmark");
+}
+
+#[test]
+fn a_filter_that_matches_nothing_is_an_error() {
+    let fixture = Fixture::new();
+    let outcome = fixture.bench(&["--bench", "kernels", "--bench", "mixed", "no such thing"]);
+    outcome.fails_with(101, "no benchmark matches `no such thing`");
+    assert!(!fixture.newest().exists());
+    // A regular expression, unless told otherwise.
+    let outcome = fixture.bench(&["--bench", "kernels", "--exact", "forward"]);
+    outcome.fails_with(101, "no benchmark matches `forward`");
+    fixture
+        .bench(&["--bench", "kernels", "forward/.0$"])
+        .succeeds();
+    assert_eq!(
+        names(&fixture.newest_run()),
+        ["sums/forward/10", "sums/forward/20"]
+    );
+}
+
+#[test]
+fn a_baseline_is_saved_and_a_planted_slowdown_measured() {
+    let fixture = Fixture::new();
+    let save = ["--bench", "kernels", "--save-baseline", "main", "chase"];
+    let outcome = fixture.bench(&save).succeeds();
+    assert!(
+        outcome.stdout.contains("saved baseline `main`"),
+        "{}",
+        outcome.stdout
+    );
+    fixture
+        .bench_with(
+            &["--bench", "kernels", "chase"],
+            &[("FIXTURE_BACKEND_BOUND_SLOTS", "35")],
+        )
+        .succeeds();
+    let slots = |run: &Run| benchmark(run, "chase").launches[0].slots;
+    assert_eq!(slots(&fixture.baseline("main")), Some(40.0));
+    assert_eq!(slots(&fixture.newest_run()), Some(45.0));
+}
+
+#[test]
+fn settings_of_flag_and_environment_reach_the_benches() {
+    let fixture = Fixture::new();
+    let flags = ["--bench", "mixed", "--exact", "first", "--launches", "1"];
+    let environment = [
+        ("CARGO_TOPDOWN_SAMPLE_SIZE", "12"),
+        ("CARGO_TOPDOWN_LAUNCHES", "5"),
+    ];
+    fixture.bench_with(&flags, &environment).succeeds();
+    let run = fixture.newest_run();
+    assert_eq!(
+        (
+            run.launch_settings.launches,
+            run.launch_settings.sample_size
+        ),
+        (1, 12)
+    );
+    let launches = &benchmark(&run, "first").launches;
+    assert_eq!(launches.len(), 1);
+    assert_eq!(launches[0].samples_used, 12);
+}
+
+#[test]
+fn a_packages_settings_are_its_own() {
+    let fixture = Fixture::new();
+    fixture
+        .bench(&["--workspace", "--bench", "trouble", "--bench", "mixed", "f"])
+        .succeeds();
+    let run = fixture.newest_run();
+    let launches = |name| benchmark(&run, name).launches.len();
+    assert_eq!((launches("first"), launches("fine")), (2, 3));
+    // Those of the workspace, since the packages differ.
+    assert_eq!(run.launch_settings.launches, 2);
+}
+
+#[test]
+fn nothing_runs_with_no_run() {
+    let fixture = Fixture::new();
+    fixture.bench(&["--bench", "mixed", "--no-run"]).succeeds();
+    assert!(!fixture.newest().exists());
+}
+
+#[test]
+fn usage_errors_come_before_any_work() {
+    let fixture = Fixture::new();
+    let refused = |words: &[&str], text: &str| fixture.bench(words).fails_with(2, text);
+    refused(
+        &["--", "--save-baseline", "x"],
+        "`--save-baseline` cannot be passed to criterion",
+    );
+    refused(&["--", "--baseline=x"], "use `cargo topdown compare NAME`");
+    refused(&["--", "--profile-time", "1"], "nothing is measured");
+    refused(
+        &["--launches", "0"],
+        "--launches is 0; it must be at least 1",
+    );
+    refused(&["--source", "magic"], "magic");
+    refused(&["--exact"], "FILTER");
+    refused(&["--save", "../x"], "../x");
+}
+
+#[test]
+fn criterions_own_arguments_are_let_through() {
+    let fixture = Fixture::new();
+    let words = ["--bench", "mixed", "--", "--nresamples", "2000", "^first$"];
+    fixture.bench(&words).succeeds();
+    assert_eq!(names(&fixture.newest_run()), ["first"]);
+    let nothing = fixture.bench(&["--bench", "mixed", "--", "no such thing"]);
+    nothing.fails_with(101, "no benchmark ran");
+}
+
+#[test]
+fn a_build_that_fails_shows_cargos_words() {
+    let fixture = Fixture::new();
+    let outcome = fixture.bench(&["--bench", "no_such_target"]);
+    let outcome = outcome.fails_with(101, "the benches could not be built");
+    assert!(
+        outcome.stderr.contains("no_such_target"),
+        "{}",
+        outcome.stderr
+    );
+    let elsewhere = fixture.bench(&["--manifest-path", "/nowhere/Cargo.toml"]);
+    elsewhere.fails_with(101, "/nowhere/Cargo.toml");
+}
+
+#[test]
+fn an_unknown_setting_is_named_before_the_build() {
+    let directory = tempfile::tempdir().unwrap();
+    let manifest = directory.path().join("Cargo.toml");
+    std::fs::create_dir(directory.path().join("src")).unwrap();
+    std::fs::write(directory.path().join("src/lib.rs"), "").unwrap();
+    let text = "[package]\nname = \"x\"\n[package.metadata.topdown]\nlauches = 3\n";
+    std::fs::write(&manifest, text).unwrap();
+    let outcome = Fixture::new().bench(&["--manifest-path", manifest.to_str().unwrap()]);
+    outcome.fails_with(2, "unknown field `lauches`");
+}
+
+#[test]
+fn both_spellings_of_the_program_work() {
+    let fixture = Fixture::new();
+    let words = ["bench", "--bench", "mixed", "--exact", "first"];
+    fixture.run(&words, &[]).succeeds();
+    let first = fixture.newest_run().id;
+    fixture
+        .run(&[&["topdown"], &words[..]].concat(), &[])
+        .succeeds();
+    assert_ne!(fixture.newest_run().id, first);
+}
