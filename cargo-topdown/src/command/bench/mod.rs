@@ -105,6 +105,11 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         baseline::report_saved(&mut style::stdout(args.output.color), &stored)?;
     }
     if failed > 0 {
+        if let Some(name) = &args.save {
+            anstream::eprintln!(
+                "error: baseline `{name}` was not saved, since the run is not whole"
+            );
+        }
         return Err(BenchError::BenchesFailed { failed }.into());
     }
     Ok(Exit::Success)

@@ -1,10 +1,9 @@
-//! `cargo topdown bench` from outside: the fixture workspace through the compiled program.
-
-mod fixture;
+//! What a run of sound benches holds.
 
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, Run, read_samples};
-use fixture::Fixture;
+
+use crate::fixture::Fixture;
 
 fn benchmark<'a>(run: &'a Run, name: &str) -> &'a Benchmark {
     let found = run.benchmarks.iter().find(|b| b.id.name == name);

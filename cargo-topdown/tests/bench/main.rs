@@ -1,0 +1,5 @@
+//! `cargo topdown bench` from outside: the fixture workspace through the compiled program.
+
+mod fixture;
+mod run;
+mod trouble;

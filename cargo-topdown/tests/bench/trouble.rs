@@ -1,0 +1,220 @@
+//! What becomes of benches that go wrong: each is named, and the others are not lost.
+
+use std::io::Read;
+use std::process::Stdio;
+use std::time::{Duration, Instant};
+
+use criterion_topdown::run_file::{Run, read_samples};
+
+use crate::fixture::{Fixture, Outcome};
+
+/// Runs a sound target and the one that is in trouble.
+fn bench_in(fixture: &Fixture, trouble: &str) -> Outcome {
+    bench_with(fixture, trouble, &[])
+}
+
+fn bench_with(fixture: &Fixture, trouble: &str, flags: &[&str]) -> Outcome {
+    let targets = ["--workspace", "--bench", "mixed", "--bench", "trouble"];
+    fixture.bench_with(&[&targets, flags].concat(), &[("FIXTURE_TROUBLE", trouble)])
+}
+
+fn names(run: &Run) -> Vec<&str> {
+    run.benchmarks.iter().map(|b| b.id.name.as_str()).collect()
+}
+
+const SOUND: [&str; 3] = ["first", "wall clock", "second"];
+
+#[test]
+fn a_panic_is_shown_and_the_other_targets_are_kept() {
+    let fixture = Fixture::new();
+    let outcome = bench_in(&fixture, "panics").fails_with(
+        101,
+        "bench target `trouble::trouble` failed in launch 1: it ended with exit status: 101",
+    );
+    assert!(
+        outcome.stderr.contains("the bench's data is missing"),
+        "{}",
+        outcome.stderr
+    );
+    assert!(
+        outcome.stderr.contains("a word on standard output"),
+        "{}",
+        outcome.stderr
+    );
+    assert_eq!(names(&fixture.newest_run()), SOUND);
+}
+
+#[test]
+fn a_later_failure_takes_back_the_targets_earlier_launches() {
+    let fixture = Fixture::new();
+    bench_in(&fixture, "panics in launch 2").fails_with(101, "failed in launch 2");
+    assert_eq!(names(&fixture.newest_run()), SOUND);
+    let samples = read_samples(&fixture.newest()).unwrap();
+    assert!(samples.iter().all(|(id, _, _)| id.package == "suite"));
+}
+
+#[test]
+fn a_failed_run_becomes_no_baseline() {
+    let fixture = Fixture::new();
+    let outcome = bench_with(&fixture, "panics", &["--save", "main"]);
+    outcome.fails_with(101, "baseline `main` was not saved");
+    assert!(!fixture.baselines().exists());
+}
+
+#[test]
+fn fail_fast_keeps_nothing() {
+    let fixture = Fixture::new();
+    bench_with(&fixture, "panics", &["--fail-fast"]).fails_with(101, "trouble::trouble");
+    assert!(!fixture.newest().exists());
+}
+
+#[test]
+fn a_bench_that_fails_before_it_connects_is_a_failure() {
+    let fixture = Fixture::new();
+    bench_in(&fixture, "exits").fails_with(101, "it ended with exit status: 3");
+}
+
+#[test]
+fn a_bench_that_never_connects_is_named_and_left_out() {
+    let fixture = Fixture::new();
+    let outcome = bench_in(&fixture, "never connects").succeeds();
+    assert!(
+        outcome
+            .stderr
+            .contains("bench target `trouble::trouble` is left out"),
+        "{}",
+        outcome.stderr
+    );
+    bench_in(&fixture, "connects at first")
+        .fails_with(101, "failed in launch 2: it did not look for its runner");
+}
+
+#[test]
+fn two_benchmarks_with_one_name_are_refused() {
+    let fixture = Fixture::new();
+    bench_in(&fixture, "twice").fails_with(101, "more than one benchmark `same`");
+}
+
+#[test]
+fn a_benchmark_that_drops_out_is_named_and_the_rest_of_its_target_kept() {
+    let fixture = Fixture::new();
+    bench_in(&fixture, "drops out").fails_with(
+        101,
+        "benchmark `trouble::trouble::drops out` ran in 1 of 3 launches; it dropped out of \
+         launches 2, 3",
+    );
+    let run = fixture.newest_run();
+    assert!(names(&run).contains(&"fine"));
+    assert!(!names(&run).contains(&"drops out"));
+}
+
+#[test]
+fn a_benchmark_without_usable_samples_is_an_error() {
+    let fixture = Fixture::new();
+    bench_in(&fixture, "unusable").fails_with(
+        101,
+        "benchmark `trouble::trouble::migrates` has no launch with 4 usable samples (flags: \
+         migrated)",
+    );
+}
+
+#[test]
+fn a_launch_without_usable_samples_does_not_count() {
+    let fixture = Fixture::new();
+    let outcome = bench_in(&fixture, "unusable in launch 2").succeeds();
+    assert!(
+        outcome
+            .stderr
+            .contains("launch 2 of `trouble::trouble::migrates once`"),
+        "{}",
+        outcome.stderr
+    );
+    let run = fixture.newest_run();
+    let benchmark = run.benchmarks.iter().find(|b| b.id.name == "migrates once");
+    let launches: Vec<u32> = benchmark
+        .unwrap()
+        .launches
+        .iter()
+        .map(|v| v.launch)
+        .collect();
+    assert_eq!(launches, [0, 2]);
+}
+
+#[test]
+fn launches_of_different_formulas_are_not_mixed() {
+    let fixture = Fixture::new();
+    bench_in(&fixture, "another formula").fails_with(
+        101,
+        "benchmark `trouble::trouble::changes` was measured by hardware (scripted/1) in launch 1 \
+         and by hardware (scripted/2) in launch 2",
+    );
+}
+
+#[test]
+fn scalars_that_were_not_recorded_refuse_the_launch() {
+    let fixture = Fixture::new();
+    bench_in(&fixture, "lies").fails_with(101, "of `lies`, but ");
+}
+
+#[test]
+fn a_measurement_of_something_else_is_not_taken_for_time() {
+    let fixture = Fixture::new();
+    bench_in(&fixture, "foreign").fails_with(101, "which it writes as `1.0000 cache misses`");
+}
+
+#[test]
+fn samples_of_a_benchmark_that_panicked_are_not_the_next_ones() {
+    let fixture = Fixture::new();
+    bench_in(&fixture, "caught").succeeds();
+    let run = fixture.newest_run();
+    assert!(names(&run).contains(&"after"));
+    assert!(!names(&run).contains(&"caught"));
+}
+
+#[test]
+fn benches_find_the_environment_of_cargo_bench() {
+    let fixture = Fixture::new();
+    bench_with(&fixture, "environment", &["--source", "time"]).succeeds();
+}
+
+/// The signal goes to the program alone, as `kill` sends it; Ctrl-C in a terminal reaches the
+/// bench as well, which is the easier case.
+#[cfg(unix)]
+#[test]
+fn an_interrupted_run_leaves_nothing_behind() {
+    let fixture = Fixture::new();
+    let scratch = tempfile::tempdir().unwrap();
+    let words = ["bench", "--package", "trouble", "--bench", "trouble"];
+    let mut program = fixture
+        .command(&words, &[("FIXTURE_TROUBLE", "hangs")])
+        .env("TMPDIR", scratch.path())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let begun_at = Instant::now();
+    while !fixture.state().exists() {
+        assert!(
+            begun_at.elapsed() < Duration::from_secs(300),
+            "the bench never started"
+        );
+        assert_eq!(program.try_wait().unwrap(), None, "the program has ended");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    let kill = std::process::Command::new("kill")
+        .args(["-INT", &program.id().to_string()])
+        .status();
+    assert!(kill.unwrap().success());
+    let mut stderr = String::new();
+    // Ends when the program and the bench have: both hold the pipe, or the bench's file.
+    program
+        .stderr
+        .take()
+        .unwrap()
+        .read_to_string(&mut stderr)
+        .unwrap();
+    assert_eq!(program.wait().unwrap().code(), Some(130), "{stderr}");
+    assert!(stderr.contains("interrupted"), "{stderr}");
+    assert_eq!(std::fs::read_dir(scratch.path()).unwrap().count(), 0);
+    assert!(!fixture.newest().exists());
+}
