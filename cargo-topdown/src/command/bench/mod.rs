@@ -12,7 +12,8 @@ use crate::build_identity::build_identity;
 use crate::cli::BenchArgs;
 use crate::command::baseline;
 use crate::error::{Error, Exit};
-use crate::report::style;
+use crate::report::run_table::write_run_table;
+use crate::report::style::{self, Look};
 use crate::runner::launch::{LaunchError, Launcher};
 use crate::runner::progress::{Progress, Style};
 use crate::runner::{self, Outcome, interrupt};
@@ -98,11 +99,10 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         _ => None,
     };
     drop(guard);
-    for benchmark in &run.benchmarks {
-        println!("{} {:?}", benchmark.id, benchmark.launches.last());
-    }
+    let mut out = style::stdout(args.output.color);
+    write_run_table(&mut out, &run, Look::of_environment())?;
     if let Some(stored) = saved {
-        baseline::report_saved(&mut style::stdout(args.output.color), &stored)?;
+        baseline::report_saved(&mut out, &stored)?;
     }
     if failed > 0 {
         if let Some(name) = &args.save {
