@@ -34,6 +34,8 @@ pub enum Command {
     Baseline(BaselineCommand),
     /// Say what this machine can measure, and what stands in the way
     Doctor(DoctorArgs),
+    /// Simulate suites of which the truth is known, and say how often the gate errs
+    Simulate(SimulateArgs),
     /// Say what this workspace has to change so that its benches measure TopDown, or change it
     Init(InitArgs),
 }
@@ -240,6 +242,26 @@ pub struct CompareArgs {
     /// Where baselines are kept
     #[command(flatten)]
     pub store: StoreArgs,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `cargo topdown simulate`.
+#[derive(Debug, Args)]
+pub struct SimulateArgs {
+    /// Suites per machine and number of launches
+    #[arg(long, default_value_t = 100)]
+    pub suites: u64,
+
+    /// Benchmarks per suite
+    #[arg(long, default_value_t = 200)]
+    pub benchmarks: usize,
+
+    /// Where all random numbers come from
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
 
     /// How to print
     #[command(flatten)]

@@ -17,6 +17,7 @@ mod policy;
 mod report;
 mod runner;
 mod settings;
+mod simulation;
 #[allow(dead_code)]
 mod statistics;
 mod summary;

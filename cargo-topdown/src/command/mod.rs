@@ -5,6 +5,7 @@ pub mod bench;
 mod compare;
 mod doctor;
 mod init;
+mod simulate;
 
 use crate::cli::Command;
 use crate::error::{Error, Exit};
@@ -15,6 +16,7 @@ pub fn run(command: Command) -> Result<Exit, Error> {
         Command::Bench(args) => bench::run(&args),
         Command::Compare(args) => compare::run(args),
         Command::Baseline(command) => baseline::run(command),
+        Command::Simulate(args) => simulate::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Doctor(args) => doctor::run(&args),
     }

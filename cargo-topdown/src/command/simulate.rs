@@ -1,0 +1,126 @@
+//! `cargo topdown simulate`: how often the gate errs, on suites of which the truth is known.
+
+use std::io::Write;
+
+use crate::cli::SimulateArgs;
+use crate::error::{Error, Exit};
+use crate::report::style;
+use crate::simulation::machine::{MACHINES, SHARED_MACHINE};
+use crate::simulation::{Design, Experiment, Planted};
+use crate::verdict::Metric;
+
+/// Launches of baseline and candidate.
+const DESIGNS: [Design; 4] = [design(1, 1), design(5, 5), design(10, 5), design(10, 10)];
+/// Those for which planted changes are looked for.
+const PLANTED_DESIGNS: [Design; 2] = [design(10, 5), design(10, 10)];
+const PLANTED_METRICS: [Metric; 5] = [
+    Metric::Retiring,
+    Metric::BadSpeculation,
+    Metric::FrontendBound,
+    Metric::BackendBound,
+    Metric::Wall,
+];
+const PLANTED_PERCENT: [u32; 6] = [2, 3, 4, 5, 7, 10];
+/// One benchmark in so many has the planted change.
+const PLANTED_EVERY: usize = 10;
+
+const fn design(baseline: u32, candidate: u32) -> Design {
+    Design {
+        baseline,
+        candidate,
+    }
+}
+
+/// Runs the subcommand.
+pub fn run(args: &SimulateArgs) -> Result<Exit, Error> {
+    let mut out = style::stdout(args.output.color);
+    let SimulateArgs {
+        seed,
+        suites,
+        benchmarks,
+        ..
+    } = *args;
+    let unchanged = Experiment {
+        seed,
+        suites,
+        benchmarks,
+        machine: SHARED_MACHINE,
+        design: DESIGNS[0],
+        planted: None,
+    };
+    writeln!(
+        out,
+        "seed {seed}; suites of {benchmarks} benchmarks, 6 metrics each\n\n\
+         Nothing changed: failing suites of {suites} (inconclusive benchmarks)\n"
+    )?;
+    write!(out, "{:<10}", "launches")?;
+    for machine in MACHINES {
+        write!(out, "{:>16}", machine.name)?;
+    }
+    writeln!(out)?;
+    for design in DESIGNS {
+        write!(out, "{:<10}", shown(design))?;
+        for machine in MACHINES {
+            let tally = Experiment {
+                machine,
+                design,
+                ..unchanged
+            }
+            .run();
+            let cell = format!(
+                "{} ({:.1} %)",
+                tally.suites_with_false_alarm,
+                tally.inconclusive_fraction() * 100.0
+            );
+            write!(out, "{cell:>16}")?;
+            out.flush()?;
+        }
+        writeln!(out)?;
+    }
+    // A tenth of the benchmarks of each suite are planted, so fewer suites give enough of them.
+    let planted_suites = suites.div_ceil(5);
+    writeln!(
+        out,
+        "\nOne benchmark in {PLANTED_EVERY} changed, {} machine: found of {} (cause named rightly)\n",
+        SHARED_MACHINE.name,
+        planted_suites * benchmarks.div_ceil(PLANTED_EVERY) as u64
+    )?;
+    write!(out, "{:<10}{:<8}", "launches", "change")?;
+    for metric in PLANTED_METRICS {
+        write!(out, "{:>18}", metric.name())?;
+    }
+    writeln!(out)?;
+    for design in PLANTED_DESIGNS {
+        for percent in PLANTED_PERCENT {
+            write!(out, "{:<10}{:<8}", shown(design), format!("+{percent} %"))?;
+            for metric in PLANTED_METRICS {
+                let tally = Experiment {
+                    // Other suites than above: their noise must not repeat.
+                    seed: seed.wrapping_add(1),
+                    suites: planted_suites,
+                    design,
+                    planted: Some(Planted {
+                        metric,
+                        size: f64::from(percent) / 100.0,
+                        every: PLANTED_EVERY,
+                    }),
+                    ..unchanged
+                }
+                .run();
+                let explained = match tally.found {
+                    0 => "-".to_owned(),
+                    _ => format!("{:.1} %", tally.explained_fraction() * 100.0),
+                };
+                let cell = format!("{:.1} % ({explained})", tally.power() * 100.0);
+                write!(out, "{cell:>18}")?;
+                out.flush()?;
+            }
+            writeln!(out)?;
+        }
+    }
+    Ok(Exit::Success)
+}
+
+fn shown(design: Design) -> String {
+    format!("{}/{}", design.baseline, design.candidate)
+}

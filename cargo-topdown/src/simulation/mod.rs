@@ -1,0 +1,267 @@
+//! How often the gate errs: suites of which it is known what changed.
+//!
+//! Nobody can tell from real runs whether a gate was right. Here the truth is known, the noise is
+//! that of [`machine`], and the judge is the one that judges real runs.
+
+pub mod machine;
+mod suite;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use fastrand::Rng;
+
+use crate::policy::Policy;
+use crate::verdict::{CauseKind, Class, Comparison, LabelledRun, Metric, compare};
+use machine::Machine;
+pub use suite::Planted;
+use suite::{Session, Suite};
+
+/// Samples per launch, as `cargo topdown bench` takes by default.
+const SAMPLES: u64 = 20;
+
+/// How a suite is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Design {
+    /// Launches of the baseline.
+    pub baseline: u32,
+    /// Launches of the candidate.
+    pub candidate: u32,
+}
+
+/// What is simulated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Experiment {
+    /// Every random number follows from this and the number of the suite.
+    pub seed: u64,
+    /// Suites.
+    pub suites: u64,
+    /// Benchmarks per suite.
+    pub benchmarks: usize,
+    /// The machine.
+    pub machine: Machine,
+    /// Launches.
+    pub design: Design,
+    /// What changed.
+    pub planted: Option<Planted>,
+}
+
+/// What the gate said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Suites judged.
+    pub suites: usize,
+    /// Suites with an unchanged benchmark called regressed.
+    pub suites_with_false_alarm: usize,
+    /// Benchmarks without a planted change.
+    pub unchanged: usize,
+    /// Those called regressed.
+    pub false_alarms: usize,
+    /// Those about which nothing was decided.
+    pub inconclusive: usize,
+    /// Benchmarks with a planted change.
+    pub planted: usize,
+    /// Those called regressed.
+    pub found: usize,
+    /// Those called regressed for the right cause.
+    pub explained: usize,
+}
+
+impl Experiment {
+    /// Runs and judges all suites, on as many threads as there are CPUs. The result does not
+    /// depend on their number.
+    pub fn run(&self) -> Tally {
+        let next = AtomicU64::new(0);
+        let total = Mutex::new(Tally::default());
+        let threads = std::thread::available_parallelism().map_or(1, usize::from);
+        std::thread::scope(|scope| {
+            for _ in 0..threads {
+                scope.spawn(|| {
+                    loop {
+                        let suite = next.fetch_add(1, Ordering::Relaxed);
+                        if suite >= self.suites {
+                            return;
+                        }
+                        let tally = self.tally(&self.judge(suite));
+                        total
+                            .lock()
+                            .unwrap_or_else(PoisonError::into_inner)
+                            .add(&tally);
+                    }
+                });
+            }
+        });
+        total.into_inner().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn judge(&self, number: u64) -> Comparison {
+        let mut rng = Rng::with_seed(self.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let suite = Suite::draw(self.machine, self.benchmarks, &mut rng);
+        let baseline = suite.run(
+            Session::Baseline,
+            self.design.baseline,
+            SAMPLES,
+            None,
+            &mut rng,
+        );
+        let candidate = suite.run(
+            Session::Candidate,
+            self.design.candidate,
+            SAMPLES,
+            self.planted,
+            &mut rng,
+        );
+        let label = |label, run| LabelledRun { label, run };
+        compare(
+            label("baseline", &baseline),
+            label("candidate", &candidate),
+            &Policy::default(),
+        )
+    }
+
+    fn tally(&self, comparison: &Comparison) -> Tally {
+        let mut tally = Tally {
+            suites: 1,
+            ..Tally::default()
+        };
+        for (index, benchmark) in comparison.benchmarks.iter().enumerate() {
+            let regressed = benchmark.class == Class::Regressed;
+            match self.planted.filter(|planted| index % planted.every == 0) {
+                Some(planted) => {
+                    let kind = benchmark.cause.as_ref().map(|cause| cause.kind);
+                    let right = match kind {
+                        Some(CauseKind::Category { category }) => category == planted.metric,
+                        Some(CauseKind::TimePerSlot { .. }) => planted.metric == Metric::Wall,
+                        _ => false,
+                    };
+                    tally.planted += 1;
+                    tally.found += usize::from(regressed);
+                    tally.explained += usize::from(regressed && right);
+                }
+                None => {
+                    tally.unchanged += 1;
+                    tally.false_alarms += usize::from(regressed);
+                    tally.inconclusive += usize::from(benchmark.class == Class::Inconclusive);
+                }
+            }
+        }
+        tally.suites_with_false_alarm = usize::from(tally.false_alarms > 0);
+        tally
+    }
+}
+
+impl Tally {
+    fn add(&mut self, other: &Tally) {
+        self.suites += other.suites;
+        self.suites_with_false_alarm += other.suites_with_false_alarm;
+        self.unchanged += other.unchanged;
+        self.false_alarms += other.false_alarms;
+        self.inconclusive += other.inconclusive;
+        self.planted += other.planted;
+        self.found += other.found;
+        self.explained += other.explained;
+    }
+
+    /// Found among planted; NaN if nothing was planted.
+    pub fn power(&self) -> f64 {
+        self.found as f64 / self.planted as f64
+    }
+
+    /// Explained rightly among found; NaN if nothing was found.
+    pub fn explained_fraction(&self) -> f64 {
+        self.explained as f64 / self.found as f64
+    }
+
+    /// Inconclusive among the unchanged.
+    pub fn inconclusive_fraction(&self) -> f64 {
+        self.inconclusive as f64 / self.unchanged as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::machine::{MACHINES, SHARED_MACHINE};
+    use super::*;
+
+    const UNCHANGED: Experiment = Experiment {
+        seed: 20,
+        suites: 4,
+        benchmarks: 60,
+        machine: SHARED_MACHINE,
+        design: Design {
+            baseline: 10,
+            candidate: 10,
+        },
+        planted: None,
+    };
+
+    // `cargo topdown simulate` measures these rates on suites of 200 benchmarks. Here they are
+    // guarded with fixed seeds, so that a change of the procedure that breaks them is noticed.
+
+    #[test]
+    fn unchanged_suites_pass_on_every_machine() {
+        for machine in MACHINES {
+            let tally = Experiment {
+                machine,
+                ..UNCHANGED
+            }
+            .run();
+            assert_eq!(tally.unchanged, 240);
+            assert_eq!(tally.false_alarms, 0, "{}", machine.name);
+        }
+    }
+
+    #[test]
+    fn planted_changes_are_found_and_explained() {
+        for (metric, least) in [
+            (Metric::Retiring, 0.9),
+            (Metric::BadSpeculation, 0.9),
+            (Metric::FrontendBound, 0.9),
+            (Metric::BackendBound, 0.7),
+        ] {
+            let tally = Experiment {
+                planted: Some(Planted {
+                    metric,
+                    size: 0.06,
+                    every: 10,
+                }),
+                ..UNCHANGED
+            }
+            .run();
+            assert_eq!(tally.planted, 24);
+            assert!(tally.power() >= least, "{}: {tally:?}", metric.name());
+            assert!(tally.explained_fraction() >= 0.98, "{tally:?}");
+            assert_eq!(tally.false_alarms, 0);
+        }
+    }
+
+    #[test]
+    fn one_launch_fails_nothing_however_much_changed() {
+        let tally = Experiment {
+            design: Design {
+                baseline: 1,
+                candidate: 1,
+            },
+            planted: Some(Planted {
+                metric: Metric::BackendBound,
+                size: 2.0,
+                every: 3,
+            }),
+            ..UNCHANGED
+        }
+        .run();
+        assert_eq!((tally.found, tally.false_alarms), (0, 0));
+    }
+
+    #[test]
+    fn the_seed_decides_everything_and_the_number_of_threads_nothing() {
+        let judge = |seed| Experiment { seed, ..UNCHANGED }.judge(3);
+        assert_eq!(judge(5), judge(5));
+        assert_ne!(judge(5), judge(6));
+        let one_by_one = (0..UNCHANGED.suites).fold(Tally::default(), |mut total, suite| {
+            total.add(&UNCHANGED.tally(&UNCHANGED.judge(suite)));
+            total
+        });
+        assert_eq!(UNCHANGED.run(), one_by_one);
+    }
+}

@@ -1,0 +1,293 @@
+//! Suites of made-up benchmarks, run on made-up machines down to the single sample.
+//!
+//! Everything that the real way of the data does to numbers happens here too: samples of linearly
+//! growing length, counts that are integers, categories in steps of 1/255, launch values by
+//! [`launch_value`].
+
+use criterion_topdown::machine::Machine as MachineIdentity;
+use criterion_topdown::provenance::{Provenance, SourceKind};
+use criterion_topdown::run_file::{
+    Benchmark, BenchmarkId, Build, IterationSample, LaunchSettings, LaunchValue, Run,
+};
+use criterion_topdown::sample::{Level1, Sample};
+use fastrand::Rng;
+
+use super::machine::Machine;
+use crate::statistics::launch::launch_value;
+use crate::verdict::Metric;
+
+/// Fewest slots of a sample: some ten microseconds.
+const LEAST_SAMPLE_SLOTS: f64 = 100_000.0;
+/// Steps of the 8-bit ratios.
+const STEPS: f64 = 255.0;
+/// How noisy each category is for its size. What retires hardly varies; branch predictor and
+/// frontend are the core's own and feel the layout of a launch; caches and memory are shared with
+/// everything that runs.
+const CATEGORY_NOISE: [f64; 4] = [0.05, 0.5, 0.5, 1.0];
+
+/// A change of some benchmarks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Planted {
+    /// A category, or wall-clock time alone.
+    pub metric: Metric,
+    /// Fraction of the baseline's slots, or of its time.
+    pub size: f64,
+    /// Every how many-th benchmark.
+    pub every: usize,
+}
+
+/// The category that a metric is, in the order of the arrays here.
+fn category_index(metric: Metric) -> Option<usize> {
+    match metric {
+        Metric::Retiring => Some(0),
+        Metric::BadSpeculation => Some(1),
+        Metric::FrontendBound => Some(2),
+        Metric::BackendBound => Some(3),
+        _ => None,
+    }
+}
+
+/// A made-up benchmark.
+struct Workload {
+    slots: f64,
+    shares: [f64; 4],
+    slots_deviation: f64,
+    time_deviation: f64,
+    mode_distance: f64,
+    ns_per_slot: f64,
+    /// What the candidate's session adds: to each category, and to the time per slot.
+    session: ([f64; 4], f64),
+}
+
+/// Made-up benchmarks on a machine.
+pub struct Suite {
+    machine: Machine,
+    workloads: Vec<Workload>,
+}
+
+/// Which of the two runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Session {
+    /// The run that is compared with.
+    Baseline,
+    /// The run that is judged.
+    Candidate,
+}
+
+impl Suite {
+    /// `size` benchmarks drawn by `rng`.
+    pub fn draw(machine: Machine, size: usize, rng: &mut Rng) -> Suite {
+        let workloads = (0..size).map(|_| Workload::draw(&machine, rng)).collect();
+        Suite { machine, workloads }
+    }
+
+    /// `launches` launches of `samples` samples of every benchmark.
+    pub fn run(
+        &self,
+        session: Session,
+        launches: u32,
+        samples: u64,
+        planted: Option<Planted>,
+        rng: &mut Rng,
+    ) -> Run {
+        let benchmarks = self
+            .workloads
+            .iter()
+            .enumerate()
+            .map(|(index, workload)| {
+                let planted = planted.filter(|planted| index % planted.every == 0);
+                let mut process = Process {
+                    machine: &self.machine,
+                    workload,
+                    session,
+                    planted,
+                    state: [0.0; 5],
+                };
+                let launches = (0..launches)
+                    .filter_map(|launch| process.launch(launch, samples, rng))
+                    .collect();
+                benchmark(index, launches)
+            })
+            .collect();
+        run(benchmarks, launches)
+    }
+}
+
+impl Workload {
+    fn draw(machine: &Machine, rng: &mut Rng) -> Workload {
+        let retiring = 0.2 + 0.5 * rng.f64();
+        // Exponential weights: some benchmarks are bound by one thing, some by several.
+        let weights = [0.5, 1.0, 2.0].map(|typical| 0.05 - typical * (1.0 - rng.f64()).ln());
+        let rest: f64 = weights.iter().sum();
+        let [bad, fe, be] = weights.map(|weight| (1.0 - retiring) * weight / rest);
+        let deviation =
+            |median: f64, rng: &mut Rng| median * (machine.deviation_spread * normal(rng)).exp();
+        Workload {
+            slots: 10_f64.powf(3.0 + 4.0 * rng.f64()),
+            shares: [retiring, bad, fe, be],
+            slots_deviation: deviation(machine.slots_deviation, rng),
+            time_deviation: deviation(machine.time_deviation, rng),
+            mode_distance: if machine.bimodal {
+                0.02 + 0.06 * rng.f64()
+            } else {
+                0.0
+            },
+            ns_per_slot: 1.0 / 24.0,
+            session: (
+                [0.0, 0.3, 0.3, 1.0].map(|weight| weight * machine.session_deviation * normal(rng)),
+                (1.0 + machine.session_time_shift)
+                    * (1.0 + machine.session_deviation * normal(rng)),
+            ),
+        }
+    }
+
+    /// How much of the launch noise is in each category; the squares add up to 1.
+    fn noise_weights(&self) -> [f64; 4] {
+        let raw: [f64; 4] = std::array::from_fn(|c| CATEGORY_NOISE[c] * self.shares[c]);
+        let norm = raw.iter().map(|weight| weight * weight).sum::<f64>().sqrt();
+        raw.map(|weight| weight / norm)
+    }
+}
+
+/// The launches of a benchmark, one after the other.
+struct Process<'a> {
+    machine: &'a Machine,
+    workload: &'a Workload,
+    session: Session,
+    planted: Option<Planted>,
+    /// The noise of the launch before: of each category, and of the time.
+    state: [f64; 5],
+}
+
+impl Process<'_> {
+    fn launch(&mut self, launch: u32, samples: u64, rng: &mut Rng) -> Option<LaunchValue> {
+        let Workload {
+            slots,
+            slots_deviation,
+            time_deviation,
+            mode_distance,
+            ..
+        } = *self.workload;
+        let rho = self.machine.autocorrelation;
+        for value in &mut self.state {
+            *value = rho * *value + (1.0 - rho * rho).sqrt() * normal(rng);
+        }
+        let weights = self.workload.noise_weights();
+        // Fractions of the mean slots.
+        let mut categories: [f64; 4] = std::array::from_fn(|c| {
+            self.workload.shares[c] + slots_deviation * weights[c] * self.state[c]
+        });
+        let mut ns_per_slot =
+            self.workload.ns_per_slot * (1.0 + time_deviation * self.state[4]).max(0.1);
+        if rng.u32(..self.machine.disturbed_one_in) == 0 {
+            categories[3] += 3.0 * slots_deviation;
+            ns_per_slot *= 1.0 + 3.0 * time_deviation;
+        }
+        if rng.bool() {
+            categories[3] += mode_distance;
+        }
+        if self.session == Session::Candidate {
+            for (category, drift) in categories.iter_mut().zip(self.workload.session.0) {
+                *category += drift;
+            }
+            ns_per_slot *= self.workload.session.1;
+        }
+        if let Some(planted) = self.planted {
+            match category_index(planted.metric) {
+                Some(index) => categories[index] += planted.size,
+                None => ns_per_slot *= 1.0 + planted.size,
+            }
+        }
+        let unit = (LEAST_SAMPLE_SLOTS / slots).ceil().max(1.0) as u64;
+        let samples: Vec<IterationSample> = (1..=samples)
+            .map(|n| {
+                self.sample(
+                    n * unit,
+                    categories.map(|fraction| slots * fraction.max(0.0)),
+                    ns_per_slot,
+                    rng,
+                )
+            })
+            .collect();
+        launch_value(launch, &samples)
+    }
+
+    fn sample(
+        &self,
+        iterations: u64,
+        mut categories: [f64; 4],
+        ns_per_slot: f64,
+        rng: &mut Rng,
+    ) -> IterationSample {
+        let noise = self.machine.sample_deviation;
+        categories[3] *= (1.0 + noise * normal(rng)).max(0.0);
+        // One sample in thirty is hit by something else altogether.
+        if rng.u32(..30) == 0 {
+            categories[3] += categories.iter().sum::<f64>() * (0.1 + rng.f64());
+        }
+        let slots_per_iteration: f64 = categories.iter().sum();
+        let slots = (slots_per_iteration * iterations as f64).round();
+        let [ret, bad, fe, be] = categories
+            .map(|category| (category / slots_per_iteration * STEPS).round() / STEPS * slots);
+        IterationSample {
+            iterations,
+            sample: Sample {
+                windows: 1,
+                wall_ns: (slots * ns_per_slot * (1.0 + noise * normal(rng)).max(0.1)) as u64,
+                slots: Some(slots as u64),
+                level1: Some(Level1 {
+                    retiring_slots: ret,
+                    bad_speculation_slots: bad,
+                    frontend_bound_slots: fe,
+                    backend_bound_slots: be,
+                    smt_contention_slots: None,
+                }),
+                resolution_slots: slots / STEPS,
+                ..Sample::EMPTY
+            },
+        }
+    }
+}
+
+/// Standard normal, by Box and Muller.
+fn normal(rng: &mut Rng) -> f64 {
+    let radius = (-2.0 * (1.0 - rng.f64()).ln()).sqrt();
+    radius * (std::f64::consts::TAU * rng.f64()).cos()
+}
+
+fn benchmark(index: usize, launches: Vec<LaunchValue>) -> Benchmark {
+    Benchmark {
+        id: BenchmarkId {
+            package: "simulated".to_owned(),
+            target: "suite".to_owned(),
+            name: format!("{index:05}"),
+        },
+        provenance: Provenance {
+            source: SourceKind::Hardware,
+            formula: "simulated/1".to_owned(),
+            core_type: None,
+            slots_per_cycle: Some(6),
+            reason: "simulated".to_owned(),
+            empty_window: None,
+        },
+        throughput: None,
+        launches,
+    }
+}
+
+fn run(benchmarks: Vec<Benchmark>, launches: u32) -> Run {
+    Run {
+        id: "simulated".to_owned(),
+        started_at: "1970-01-01T00:00:00Z".to_owned(),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        machine: MachineIdentity::default(),
+        build: Build::default(),
+        launch_settings: LaunchSettings {
+            launches,
+            sample_size: 20,
+            warm_up_ms: 0,
+            measurement_ms: 0,
+        },
+        benchmarks,
+    }
+}
