@@ -10,9 +10,16 @@ use crate::simulation::{Design, Experiment, Planted};
 use crate::verdict::Metric;
 
 /// Launches of baseline and candidate.
-const DESIGNS: [Design; 4] = [design(1, 1), design(5, 5), design(10, 5), design(10, 10)];
+const DESIGNS: [Design; 6] = [
+    design(1, 1),
+    design(5, 5),
+    design(10, 5),
+    design(10, 10),
+    again(design(10, 5), 10, 20),
+    again(design(10, 5), 20, 20),
+];
 /// Those for which planted changes are looked for.
-const PLANTED_DESIGNS: [Design; 2] = [design(10, 5), design(10, 10)];
+const PLANTED_DESIGNS: [Design; 4] = [DESIGNS[2], DESIGNS[3], DESIGNS[4], DESIGNS[5]];
 const PLANTED_METRICS: [Metric; 5] = [
     Metric::Retiring,
     Metric::BadSpeculation,
@@ -20,7 +27,7 @@ const PLANTED_METRICS: [Metric; 5] = [
     Metric::BackendBound,
     Metric::Wall,
 ];
-const PLANTED_PERCENT: [u32; 6] = [2, 3, 4, 5, 7, 10];
+const PLANTED_PERCENT: [u32; 5] = [2, 3, 5, 7, 10];
 /// One benchmark in so many has the planted change.
 const PLANTED_EVERY: usize = 10;
 
@@ -28,6 +35,14 @@ const fn design(baseline: u32, candidate: u32) -> Design {
     Design {
         baseline,
         candidate,
+        second_look: None,
+    }
+}
+
+const fn again(design: Design, baseline: u32, candidate: u32) -> Design {
+    Design {
+        second_look: Some((baseline, candidate)),
+        ..design
     }
 }
 
@@ -53,13 +68,13 @@ pub fn run(args: &SimulateArgs) -> Result<Exit, Error> {
         "seed {seed}; suites of {benchmarks} benchmarks, 6 metrics each\n\n\
          Nothing changed: failing suites of {suites} (inconclusive benchmarks)\n"
     )?;
-    write!(out, "{:<10}", "launches")?;
+    write!(out, "{:<14}", "launches")?;
     for machine in MACHINES {
         write!(out, "{:>16}", machine.name)?;
     }
     writeln!(out)?;
     for design in DESIGNS {
-        write!(out, "{:<10}", shown(design))?;
+        write!(out, "{:<14}", shown(design))?;
         for machine in MACHINES {
             let tally = Experiment {
                 machine,
@@ -85,14 +100,14 @@ pub fn run(args: &SimulateArgs) -> Result<Exit, Error> {
         SHARED_MACHINE.name,
         planted_suites * benchmarks.div_ceil(PLANTED_EVERY) as u64
     )?;
-    write!(out, "{:<10}{:<8}", "launches", "change")?;
+    write!(out, "{:<14}{:<8}", "launches", "change")?;
     for metric in PLANTED_METRICS {
         write!(out, "{:>18}", metric.name())?;
     }
     writeln!(out)?;
     for design in PLANTED_DESIGNS {
         for percent in PLANTED_PERCENT {
-            write!(out, "{:<10}{:<8}", shown(design), format!("+{percent} %"))?;
+            write!(out, "{:<14}{:<8}", shown(design), format!("+{percent} %"))?;
             for metric in PLANTED_METRICS {
                 let tally = Experiment {
                     // Other suites than above: their noise must not repeat.
@@ -121,6 +136,11 @@ pub fn run(args: &SimulateArgs) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
+/// `10/5`, and for suspects that are run again `10/5→20/20`.
 fn shown(design: Design) -> String {
-    format!("{}/{}", design.baseline, design.candidate)
+    let first = format!("{}/{}", design.baseline, design.candidate);
+    match design.second_look {
+        None => first,
+        Some((baseline, candidate)) => format!("{first}→{baseline}/{candidate}"),
+    }
 }

@@ -12,7 +12,9 @@ use std::sync::{Mutex, PoisonError};
 use fastrand::Rng;
 
 use crate::policy::Policy;
-use crate::verdict::{CauseKind, Class, Comparison, LabelledRun, Metric, compare};
+use crate::verdict::{
+    CauseKind, Class, Comparison, LabelledRun, Metric, compare, first_look, second_look,
+};
 use machine::Machine;
 pub use suite::Planted;
 use suite::{Session, Suite};
@@ -27,6 +29,8 @@ pub struct Design {
     pub baseline: u32,
     /// Launches of the candidate.
     pub candidate: u32,
+    /// Launches of both sides, those before included, of suspects that are run again.
+    pub second_look: Option<(u32, u32)>,
 }
 
 /// What is simulated.
@@ -97,26 +101,39 @@ impl Experiment {
     fn judge(&self, number: u64) -> Comparison {
         let mut rng = Rng::with_seed(self.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let suite = Suite::draw(self.machine, self.benchmarks, &mut rng);
-        let baseline = suite.run(
-            Session::Baseline,
-            self.design.baseline,
-            SAMPLES,
-            None,
-            &mut rng,
-        );
-        let candidate = suite.run(
-            Session::Candidate,
-            self.design.candidate,
-            SAMPLES,
-            self.planted,
-            &mut rng,
-        );
+        let mut run = |session, launches, wanted: &dyn Fn(usize) -> bool| {
+            let planted = self.planted.filter(|_| session == Session::Candidate);
+            suite.run(session, launches, SAMPLES, planted, wanted, &mut rng)
+        };
+        let Design {
+            baseline: base_launches,
+            candidate: new_launches,
+            second_look: again,
+        } = self.design;
+        let mut baseline = run(Session::Baseline, base_launches, &|_| true);
+        let mut candidate = run(Session::Candidate, new_launches, &|_| true);
+        let policy = Policy::default();
         let label = |label, run| LabelledRun { label, run };
-        compare(
-            label("baseline", &baseline),
-            label("candidate", &candidate),
-            &Policy::default(),
-        )
+        let sides = [label("baseline", &baseline), label("candidate", &candidate)];
+        let Some((base_total, new_total)) = again else {
+            return compare(sides[0], sides[1], &policy);
+        };
+        let first = first_look(sides[0], sides[1], &policy);
+        let suspect: Vec<bool> = first.benchmarks.iter().map(|b| b.suspect).collect();
+        let more = [
+            run(Session::Baseline, base_total - base_launches, &|i| {
+                suspect[i]
+            }),
+            run(Session::Candidate, new_total - new_launches, &|i| {
+                suspect[i]
+            }),
+        ];
+        for (run, more) in [&mut baseline, &mut candidate].into_iter().zip(more) {
+            for (benchmark, more) in run.benchmarks.iter_mut().zip(more.benchmarks) {
+                benchmark.launches.extend(more.launches);
+            }
+        }
+        second_look(first, &baseline, &candidate, &policy)
     }
 
     fn tally(&self, comparison: &Comparison) -> Tally {
@@ -191,6 +208,7 @@ mod tests {
         design: Design {
             baseline: 10,
             candidate: 10,
+            second_look: None,
         },
         planted: None,
     };
@@ -236,11 +254,36 @@ mod tests {
     }
 
     #[test]
+    fn a_second_look_finds_more() {
+        let planted = Some(Planted {
+            metric: Metric::BackendBound,
+            size: 0.05,
+            every: 3,
+        });
+        let tally = |second_look| {
+            Experiment {
+                design: Design {
+                    baseline: 10,
+                    candidate: 5,
+                    second_look,
+                },
+                planted,
+                ..UNCHANGED
+            }
+            .run()
+        };
+        let (once, twice) = (tally(None), tally(Some((20, 20))));
+        assert!(twice.found > once.found, "{once:?} {twice:?}");
+        assert_eq!(twice.false_alarms, 0);
+    }
+
+    #[test]
     fn one_launch_fails_nothing_however_much_changed() {
         let tally = Experiment {
             design: Design {
                 baseline: 1,
                 candidate: 1,
+                second_look: None,
             },
             planted: Some(Planted {
                 metric: Metric::BackendBound,

@@ -81,13 +81,15 @@ impl Suite {
         Suite { machine, workloads }
     }
 
-    /// `launches` launches of `samples` samples of every benchmark.
+    /// `launches` launches of `samples` samples of every benchmark that `wanted` tells by its
+    /// number; the others have none.
     pub fn run(
         &self,
         session: Session,
         launches: u32,
         samples: u64,
         planted: Option<Planted>,
+        wanted: impl Fn(usize) -> bool,
         rng: &mut Rng,
     ) -> Run {
         let benchmarks = self
@@ -103,6 +105,7 @@ impl Suite {
                     planted,
                     state: [0.0; 5],
                 };
+                let launches = if wanted(index) { launches } else { 0 };
                 let launches = (0..launches)
                     .filter_map(|launch| process.launch(launch, samples, rng))
                     .collect();

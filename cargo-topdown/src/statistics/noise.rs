@@ -74,6 +74,22 @@ impl Noise {
                     + b.powi(2) / candidate.degrees_of_freedom),
         }
     }
+
+    /// What this noise makes of the difference of a benchmark that was run again, when the noise
+    /// was learned from the suite's first look and `first_standard_error` was the result.
+    ///
+    /// What differs between the runs beyond their launches, which is what the inflation stands
+    /// for, does not shrink with more launches: it is added as the variance that it was.
+    pub fn estimate_again(&self, contrast: &Contrast, first_standard_error: f64) -> Estimate {
+        let of_launches = Noise {
+            inflation: 1.0,
+            ..*self
+        };
+        let beyond = first_standard_error.powi(2) * (1.0 - self.inflation.powi(-2));
+        let mut estimate = of_launches.estimate(contrast);
+        estimate.standard_error = (estimate.standard_error.powi(2) + beyond).sqrt();
+        estimate
+    }
 }
 
 struct Side {
@@ -197,6 +213,21 @@ mod tests {
             assert!(estimate.baseline_deviation.powi(2) >= contrast.baseline.variance * 0.999);
             assert!(estimate.candidate_deviation.powi(2) >= contrast.candidate.variance * 0.999);
         }
+    }
+
+    #[test]
+    fn what_differs_beyond_the_launches_does_not_shrink_with_their_number() {
+        let contrasts = suite();
+        let noise = Noise::of(&contrasts, 0.01);
+        let first = noise.estimate(&contrasts[4]);
+        let again = noise.estimate_again(&contrasts[4], first.standard_error);
+        close(again.standard_error, first.standard_error);
+        let mut more = contrasts[4];
+        more.baseline.launches = 1_000_000;
+        more.candidate.launches = 1_000_000;
+        let again = noise.estimate_again(&more, first.standard_error);
+        let beyond = first.standard_error * (1.0 - noise.inflation.powi(-2)).sqrt();
+        assert!((again.standard_error / beyond - 1.0).abs() < 1e-3);
     }
 
     #[test]

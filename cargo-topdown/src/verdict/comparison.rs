@@ -132,8 +132,13 @@ pub struct Suite {
     pub alpha: f64,
     /// Gated metrics times benchmarks.
     pub tests: usize,
+    /// How often the question is asked: 2 if suspects are run again, and `alpha` is split.
+    pub looks: u32,
     /// What a p-value must be below: `alpha` over the looks and the tests.
     pub alpha_per_test: f64,
+    /// Whether wall-clock time gates benchmarks that have slots: only in a suite that is large
+    /// enough to tell the machine's share of it.
+    pub wall_beside_slots_is_gated: bool,
     /// By how much the machine as a whole ran slower or faster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_shift: Option<MachineShift>,
@@ -226,6 +231,10 @@ pub struct BenchmarkVerdict {
     pub source: SourceKind,
     /// The verdict.
     pub class: Class,
+    /// Whether it looks slower without being certain, so that more launches are worth their time.
+    pub suspect: bool,
+    /// Which look the verdict is from: 1, or 2 if the benchmark was run again.
+    pub look: u32,
     /// The baseline's launches.
     pub baseline_launches: LaunchCount,
     /// The candidate's launches.

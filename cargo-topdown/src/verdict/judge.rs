@@ -59,8 +59,12 @@ impl<'a> Judge<'a> {
         verdict
     }
 
-    /// The verdict on a benchmark that can be compared.
-    pub fn verdict(&self, measured: &Measured<'_>) -> BenchmarkVerdict {
+    /// The verdict on a benchmark that can be compared; `first` if it was run again.
+    pub fn verdict(
+        &self,
+        measured: &Measured<'_>,
+        first: Option<&BenchmarkVerdict>,
+    ) -> BenchmarkVerdict {
         let least_launches = measured
             .baseline
             .launches
@@ -69,15 +73,17 @@ impl<'a> Judge<'a> {
         let main = measured.main_metric();
         let mut tested: Vec<Tested> = Metric::ALL
             .into_iter()
-            .filter_map(|metric| self.tested(measured, metric, least_launches))
+            .filter_map(|metric| self.tested(measured, metric, least_launches, first))
             .collect();
         let mut verdict = self.empty(measured.baseline, measured.candidate);
+        verdict.look = if first.is_some() { 2 } else { 1 };
         verdict.coarse = measured.coarse;
         verdict.shares = shares(&tested);
         let Some(total) = tested.iter().find(|t| t.metric == main) else {
             return verdict;
         };
         verdict.class = self.class(measured, &tested, total, least_launches);
+        verdict.suspect = verdict.class != Class::Regressed && self.suspect(&tested, total);
         if verdict.class == Class::Inconclusive {
             verdict.undecided = Some(self.undecided(measured, total, least_launches));
         }
@@ -98,6 +104,8 @@ impl<'a> Judge<'a> {
             id: baseline.id.clone(),
             source: candidate.provenance.source,
             class: Class::NotComparable,
+            suspect: false,
+            look: 1,
             baseline_launches: launch_count(baseline, self.planned_launches[0]),
             candidate_launches: launch_count(candidate, self.planned_launches[1]),
             effects: Vec::new(),
@@ -114,9 +122,14 @@ impl<'a> Judge<'a> {
         measured: &Measured<'_>,
         metric: Metric,
         least_launches: usize,
+        first: Option<&BenchmarkVerdict>,
     ) -> Option<Tested> {
         let contrast = self.test.contrast(measured, metric)?;
-        let estimate = self.test.noise(metric)?.estimate(&contrast);
+        let noise = self.test.noise(metric)?;
+        let estimate = match first.and_then(|first| first.effect(metric)) {
+            Some(first) => noise.estimate_again(&contrast, first.standard_error),
+            None => noise.estimate(&contrast),
+        };
         let margins = self.policy.margins(metric);
         let gated = self.test.is_gated(measured, metric);
         let resolution = if metric.is_category() {
@@ -207,6 +220,17 @@ impl<'a> Judge<'a> {
         } else {
             Class::Inconclusive
         }
+    }
+
+    /// Whether a gated metric looks worse, by the measured difference and for this benchmark alone.
+    fn suspect(&self, tested: &[Tested], total: &Tested) -> bool {
+        tested.iter().filter(|t| t.effect.gated).any(|t| {
+            t.estimate.difference >= self.policy.margins(t.metric).point
+                && t.estimate.p_above(t.effect.resolution) < ONE_SIDED_ERROR
+                // A category fails nothing that did not get slower.
+                && (!t.metric.is_category()
+                    || total.estimate.difference >= self.policy.margins(total.metric).sure)
+        })
     }
 
     /// Whether this benchmark took longer only as all of them did, with nothing but time to tell.

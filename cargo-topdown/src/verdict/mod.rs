@@ -41,6 +41,59 @@ pub fn compare(
     candidate: LabelledRun<'_>,
     policy: &Policy,
 ) -> Comparison {
+    look(baseline, candidate, policy, 1)
+}
+
+/// As [`compare`], for those who can run the [suspects](BenchmarkVerdict::suspect) again: with half of the error
+/// probability, so that [`second_look`] has the other half.
+pub fn first_look(
+    baseline: LabelledRun<'_>,
+    candidate: LabelledRun<'_>,
+    policy: &Policy,
+) -> Comparison {
+    look(baseline, candidate, policy, 2)
+}
+
+/// Judges the suspects of `first` by all of their launches, those of the first look included; the
+/// other verdicts stay. `baseline` and `candidate` need to hold the suspects only. To be called
+/// once: asking until the answer pleases would make the error probability a fiction.
+pub fn second_look(
+    mut first: Comparison,
+    baseline: &Run,
+    candidate: &Run,
+    policy: &Policy,
+) -> Comparison {
+    let test = SuiteTest::again(&first.suite, policy);
+    let judge = Judge::new(&test, policy, baseline, candidate);
+    let pairs = Pairs::of(baseline, candidate);
+    for verdict in first.benchmarks.iter_mut().filter(|b| b.suspect) {
+        let pair = pairs
+            .both
+            .binary_search_by(|(benchmark, _)| benchmark.id.cmp(&verdict.id))
+            .map(|index| pairs.both[index]);
+        // A suspect that was not run again keeps its verdict.
+        if let Ok((a, b)) = pair
+            && let Ok(measured) = Measured::of(a, b)
+        {
+            *verdict = judge.verdict(&measured, Some(verdict));
+        }
+    }
+    let counts = count(&first.benchmarks, first.counts.new, first.counts.removed);
+    let outcome = outcome(&first.differences, &counts, policy);
+    Comparison {
+        outcome,
+        exit_code: exit_of(outcome) as u8,
+        counts,
+        ..first
+    }
+}
+
+fn look(
+    baseline: LabelledRun<'_>,
+    candidate: LabelledRun<'_>,
+    policy: &Policy,
+    looks: u32,
+) -> Comparison {
     let (base, new) = (baseline.run, candidate.run);
     let differences = comparability::forbidding(base, new, policy.compare_across_builds);
     let pairs = Pairs::of(base, new);
@@ -55,20 +108,20 @@ pub fn compare(
             }
         })
         .collect();
-    let test = SuiteTest::of(measured.iter().flatten(), policy);
+    let test = SuiteTest::of(measured.iter().flatten(), policy, looks);
     let judge = Judge::new(&test, policy, base, new);
     let benchmarks: Vec<BenchmarkVerdict> = pairs
         .both
         .iter()
         .zip(&measured)
         .map(|((a, b), measured)| match measured {
-            Ok(measured) => judge.verdict(measured),
+            Ok(measured) => judge.verdict(measured, None),
             Err(differences) => judge.not_comparable(a, b, differences.clone()),
         })
         .collect();
     let mut warnings = comparability::worrying(base, new, policy.compare_across_builds);
     warnings.extend(few_launches(&benchmarks));
-    let counts = count(&benchmarks, &pairs);
+    let counts = count(&benchmarks, pairs.new.len(), pairs.removed.len());
     let outcome = outcome(&differences, &counts, policy);
     Comparison {
         schema_version: COMPARISON_SCHEMA_VERSION,
@@ -151,10 +204,10 @@ fn few_launches(benchmarks: &[BenchmarkVerdict]) -> Option<Warning> {
     (launches < FEW).then_some(Warning::FewLaunches { launches })
 }
 
-fn count(benchmarks: &[BenchmarkVerdict], pairs: &Pairs<'_>) -> Counts {
+fn count(benchmarks: &[BenchmarkVerdict], new: usize, removed: usize) -> Counts {
     let mut counts = Counts {
-        new: pairs.new.len(),
-        removed: pairs.removed.len(),
+        new,
+        removed,
         ..Counts::default()
     };
     for benchmark in benchmarks {

@@ -9,6 +9,7 @@ use super::metric::Metric;
 use crate::policy::Policy;
 use crate::statistics::contrast::{Contrast, Launches};
 use crate::statistics::noise::Noise;
+use crate::statistics::prior::Prior;
 use crate::statistics::{mean, median};
 
 /// Categories with a coarser resolution are not tested: a reset policy that lets 8-bit ratios
@@ -169,6 +170,7 @@ fn contrast(metric: Metric, baseline: &Benchmark, candidate: &Benchmark) -> Opti
 /// How the suite is tested.
 pub struct SuiteTest {
     alpha: f64,
+    looks: u32,
     pub alpha_per_test: f64,
     tests: usize,
     shift: Option<MachineShift>,
@@ -183,10 +185,12 @@ impl SuiteTest {
     pub fn of<'a>(
         suite: impl Iterator<Item = &'a Measured<'a>> + Clone,
         policy: &Policy,
+        looks: u32,
     ) -> SuiteTest {
         let with_slots = suite.clone().filter(|m| m.has_slots()).count();
         let mut test = SuiteTest {
             alpha: policy.alpha,
+            looks,
             alpha_per_test: policy.alpha,
             tests: 0,
             shift: machine_shift(suite.clone()),
@@ -213,8 +217,34 @@ impl SuiteTest {
             };
             test.noise[metric as usize] = Some((Noise::of(&contrasts, assumed), contrasts.len()));
         }
-        test.alpha_per_test = test.alpha / test.tests.max(1) as f64;
+        test.alpha_per_test = test.alpha / f64::from(looks) / test.tests.max(1) as f64;
         test
+    }
+
+    /// The test of the second look: everything that is learned from the whole suite stays as the
+    /// first look found it, since the second has the suspects alone.
+    pub fn again(first: &Suite, policy: &Policy) -> SuiteTest {
+        let mut noise = [None; Metric::ALL.len()];
+        for found in &first.noise {
+            let prior = Prior {
+                degrees_of_freedom: found.prior_degrees_of_freedom,
+                variance: found.prior_deviation.powi(2),
+                fitted: found.prior_fitted,
+            };
+            let inflation = found.inflation;
+            noise[found.metric as usize] = Some((Noise { prior, inflation }, found.benchmarks));
+        }
+        SuiteTest {
+            alpha: first.alpha,
+            looks: first.looks,
+            alpha_per_test: first.alpha_per_test,
+            tests: first.tests,
+            shift: first.machine_shift,
+            global_slots_difference: first.global_slots_difference,
+            wall_beside_slots_is_gated: first.wall_beside_slots_is_gated,
+            gated: policy.gated.clone(),
+            noise,
+        }
     }
 
     /// Whether `metric` can fail this benchmark.
@@ -271,7 +301,9 @@ impl SuiteTest {
         Suite {
             alpha: self.alpha,
             tests: self.tests,
+            looks: self.looks,
             alpha_per_test: self.alpha_per_test,
+            wall_beside_slots_is_gated: self.wall_beside_slots_is_gated,
             machine_shift: self.shift,
             global_slots_difference: self.global_slots_difference,
             noise: Metric::ALL
