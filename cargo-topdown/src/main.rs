@@ -18,7 +18,6 @@ mod report;
 mod runner;
 mod settings;
 mod simulation;
-#[allow(dead_code)]
 mod statistics;
 mod summary;
 mod verdict;

@@ -102,7 +102,7 @@ impl Text<'_> {
     }
 
     fn suite(&self, out: &mut impl Write) -> io::Result<()> {
-        for note in sentences::suite_notes(&self.comparison.suite) {
+        for note in sentences::suite_notes(self.comparison) {
             self.lines.write(out, "note       ", 11, &note)?;
         }
         Ok(())

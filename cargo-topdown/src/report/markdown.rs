@@ -102,7 +102,7 @@ fn notes(comparison: &Comparison, text: &mut Bounded) {
     for warning in &comparison.warnings {
         lines.push(format!("**warning** {}", inline(&warning.to_string())));
     }
-    for note in suite_notes(&comparison.suite) {
+    for note in suite_notes(comparison) {
         lines.push(format!("**note** {}", inline(&note)));
     }
     text.items(lines.into_iter().map(|line| format!("- {line}\n")));

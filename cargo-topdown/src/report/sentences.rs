@@ -3,7 +3,7 @@
 use super::wrap::{percent, points};
 use crate::verdict::{
     BenchmarkVerdict, Cause, CauseKind, Class, Comparison, Counts, Metric, Outcome, RunSummary,
-    ShiftBasis, Suite, Undecided, UndecidedReason,
+    ShiftBasis, Undecided, UndecidedReason,
 };
 
 /// A part of a difference that would be shown as 0.0 is left out.
@@ -108,8 +108,26 @@ pub fn counted(counts: &Counts) -> Vec<String> {
 }
 
 /// What is to be known about the suite as a whole.
-pub fn suite_notes(suite: &Suite) -> Vec<String> {
+pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
+    let suite = &comparison.suite;
     let mut notes = Vec::new();
+    let again: Vec<&BenchmarkVerdict> = comparison
+        .benchmarks
+        .iter()
+        .filter(|benchmark| benchmark.look > 1)
+        .collect();
+    if !again.is_empty() {
+        let most = |launches: fn(&BenchmarkVerdict) -> u32| {
+            again.iter().map(|b| launches(b)).max().unwrap_or_default()
+        };
+        notes.push(format!(
+            "{} looked slower without being certain and ran again, to {}/{} launches; the error \
+             probability is split between the two looks",
+            benchmarks(again.len()),
+            most(|b| b.baseline_launches.used),
+            most(|b| b.candidate_launches.used)
+        ));
+    }
     if let Some(shift) = suite.machine_shift.filter(|shift| shift.removed) {
         let direction = if shift.difference > 0.0 {
             "slower"
