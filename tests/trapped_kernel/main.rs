@@ -46,7 +46,11 @@ fn try_open(
     Some(opened)
 }
 
+/// As [`try_open`] where it must succeed. The thread stays on its CPU from then on: a real move
+/// would be noticed, as it should.
 fn open(system: &System, prepare: impl FnOnce(&mut Machine)) -> Option<Hardware> {
+    // SAFETY: the call takes nothing and has no effect.
+    run_on(unsafe { libc::sched_getcpu() } as usize);
     try_open(system, prepare).map(|opened| opened.unwrap())
 }
 
@@ -56,4 +60,24 @@ fn refusal(system: &System, prepare: impl FnOnce(&mut Machine)) -> Option<OpenEr
         with(|machine| assert_eq!(machine.open_events(), 0, "a refused group is closed"));
         error
     })
+}
+
+fn allowed_cpus() -> Vec<usize> {
+    // SAFETY: the set is valid for writes of its size, and CPU_ISSET only reads it.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::sched_getaffinity(0, size_of_val(&set), &mut set);
+        (0..libc::CPU_SETSIZE as usize)
+            .filter(|cpu| libc::CPU_ISSET(*cpu, &set))
+            .collect()
+    }
+}
+
+fn run_on(cpu: usize) {
+    // SAFETY: the set is valid for reads of its size.
+    unsafe {
+        let mut set: libc::cpu_set_t = std::mem::zeroed();
+        libc::CPU_SET(cpu, &mut set);
+        assert_eq!(libc::sched_setaffinity(0, size_of_val(&set), &set), 0);
+    }
 }

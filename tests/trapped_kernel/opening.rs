@@ -65,6 +65,21 @@ fn everything_is_closed_on_drop() {
 }
 
 #[test]
+fn a_second_handle_of_a_thread_shares_the_group() {
+    let system = System::sapphire_rapids();
+    let Some(first) = open(&system, |_| ()) else {
+        return;
+    };
+    let second = Hardware::open_in(&system.paths()).unwrap();
+    assert_eq!(with(|machine| machine.open_events()), 4);
+    drop(first);
+    assert_eq!(with(|machine| machine.open_events()), 4);
+    assert_eq!(second.provenance().formula, FORMULA_LEVEL2);
+    drop(second);
+    assert_eq!(with(|machine| machine.open_events()), 0);
+}
+
+#[test]
 fn with_rdpmc_off_all_metrics_are_in_the_group() {
     let Some(hardware) = open(&System::sapphire_rapids(), |m| m.rdpmc_allowed = false) else {
         return;
@@ -373,7 +388,7 @@ fn a_thread_on_efficiency_cores_is_refused() {
 #[test]
 fn a_thread_that_cannot_be_kept_there_is_refused() {
     let system = System::hybrid("0", "1-4000");
-    let allowed = crate::windows::allowed_cpus();
+    let allowed = crate::allowed_cpus();
     if !allowed.contains(&0) || allowed.len() == 1 {
         eprintln!("skipped: this thread may run on CPUs {allowed:?} only");
         return;

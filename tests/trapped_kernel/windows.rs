@@ -5,9 +5,9 @@ use criterion_topdown::counter::hardware::Hardware;
 use criterion_topdown::sample::{Flags, Sample};
 
 use crate::machine::{Call, DEFAULT_MIX, Disturbance, Machine, Mix};
-use crate::open;
 use crate::system::System;
 use crate::trap::with;
+use crate::{allowed_cpus, open, run_on};
 
 const OTHER_MIX: Mix = [0.05, 0.65, 0.10, 0.20, 0.01, 0.60, 0.02, 0.03];
 
@@ -223,6 +223,22 @@ fn an_overflow_interrupt_shows_as_slots_going_backwards() {
 }
 
 #[test]
+fn a_window_around_another_one_is_flagged() {
+    let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
+        return;
+    };
+    let outer = hardware.start();
+    with(|machine| machine.work(600_000));
+    let inner = window(&hardware, |machine| machine.work(700_000));
+    let outer = hardware.end(&outer);
+    assert_eq!(inner.flags, Flags::NONE);
+    assert_eq!(inner.slots, Some(700_000));
+    // More slots than at its start, and yet not those since its start.
+    assert!(outer.flags.intersects(Flags::WENT_BACKWARDS));
+    assert_eq!(outer.slots, Some(0));
+}
+
+#[test]
 fn a_window_that_loses_the_pmu_is_flagged_and_the_next_one_counts_again() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
         return;
@@ -367,24 +383,4 @@ fn with_rdpmc_off_a_lost_pmu_is_noticed_and_regained() {
     assert_eq!(sample.flags, Flags::NONE);
     assert_eq!(sample.level2, None);
     assert_split(&sample, DEFAULT_MIX, 0.004);
-}
-
-pub fn allowed_cpus() -> Vec<usize> {
-    // SAFETY: the set is valid for writes of its size, and CPU_ISSET only reads it.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::sched_getaffinity(0, size_of_val(&set), &mut set);
-        (0..libc::CPU_SETSIZE as usize)
-            .filter(|cpu| libc::CPU_ISSET(*cpu, &set))
-            .collect()
-    }
-}
-
-fn run_on(cpu: usize) {
-    // SAFETY: the set is valid for reads of its size.
-    unsafe {
-        let mut set: libc::cpu_set_t = std::mem::zeroed();
-        libc::CPU_SET(cpu, &mut set);
-        assert_eq!(libc::sched_setaffinity(0, size_of_val(&set), &set), 0);
-    }
 }

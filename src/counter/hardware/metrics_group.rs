@@ -5,6 +5,7 @@
 //! while the page's `offset` counts what was before a second time. One metric event is enough: all
 //! of them name the same register, which holds all eight fractions.
 
+use std::cell::Cell;
 use std::time::Instant;
 
 use super::doubts;
@@ -32,6 +33,8 @@ const SLOTS_MASK: u64 = (1 << 48) - 1;
 /// Where a reading keeps its plain counters.
 const INSTRUCTIONS_AT: usize = 0;
 const CYCLES_AT: usize = 1;
+/// And how many resets came before it.
+const RESETS_AT: usize = 2;
 
 /// An enabled group of the calling thread.
 #[derive(Debug)]
@@ -45,6 +48,8 @@ pub(super) struct MetricsGroup {
     _members: [Event; 3],
     level2: bool,
     policy: ResetPolicy,
+    /// A window that saw one, by another window inside it, has no start to count from.
+    resets: Cell<u64>,
 }
 
 /// What the group's registers and pages say at one instant.
@@ -81,6 +86,7 @@ impl MetricsGroup {
             _members: [metrics, instructions, cycles],
             level2,
             policy: ResetPolicy::default(),
+            resets: Cell::new(0),
         };
         let failed = |action| opener.control(SLOTS.0, action);
         group.leader.enable().map_err(failed("enable"))?;
@@ -164,6 +170,7 @@ impl MetricsGroup {
     /// wider resolution: nothing else has to be done about it.
     fn reset(&self) {
         let _ = self.leader.reset();
+        self.resets.set(self.resets.get() + 1);
     }
 
     #[inline]
@@ -176,6 +183,7 @@ impl MetricsGroup {
             Some(snapshot) => snapshot.put_into(&mut reading),
             None => reading.flags = Flags::NOT_COUNTING,
         }
+        reading.counts[RESETS_AT] = self.resets.get();
         reading
     }
 
@@ -204,6 +212,9 @@ impl MetricsGroup {
         };
         snapshot.put_into(&mut end);
         sample.flags = doubts::between(start, &end);
+        if start.counts[RESETS_AT] != self.resets.get() {
+            sample.flags |= Flags::WENT_BACKWARDS;
+        }
         if sample
             .flags
             .intersects(Flags::NOT_COUNTING | Flags::WENT_BACKWARDS)

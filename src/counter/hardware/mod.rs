@@ -21,7 +21,8 @@ mod survey;
 mod syscalls;
 mod system;
 
-use std::marker::PhantomData;
+use std::cell::RefCell;
+use std::rc::{Rc, Weak};
 
 pub use survey::{survey, survey_in};
 pub use system::SystemPaths;
@@ -45,12 +46,25 @@ pub const FORMULA_LEVEL1: &str = "intel-perf-metrics-level1/1";
 ///
 /// Counts user mode only, so it needs no more than `kernel.perf_event_paranoid` 2. Counts of a
 /// sample whose flags are [`UNUSABLE`](crate::sample::Flags::UNUSABLE) may be placeholders of 0.
+///
+/// A thread has one slots counter, so all handles of a thread share one group. A window that is
+/// opened inside another one spoils the outer one, which is flagged.
 #[derive(Debug)]
 pub struct Hardware {
+    /// Not an `Arc`: on another thread RDPMC would read somebody else's counters.
+    opened: Rc<Opened>,
+}
+
+/// What the handles of a thread share.
+#[derive(Debug)]
+struct Opened {
+    paths: SystemPaths,
     engine: Engine,
     provenance: Provenance,
-    /// On another thread RDPMC would read somebody else's counters.
-    bound_to_thread: PhantomData<*const ()>,
+}
+
+thread_local! {
+    static OPENED: RefCell<Weak<Opened>> = const { RefCell::new(Weak::new()) };
 }
 
 #[derive(Debug)]
@@ -62,7 +76,8 @@ enum Engine {
 impl Hardware {
     /// Opens the counters of the calling thread and proves that they count, which takes about a
     /// millisecond. On a hybrid machine the thread is kept on the performance cores from then on;
-    /// the provenance says so.
+    /// the provenance says so. It must not be moved to others while the handle is in use: RDPMC of
+    /// counters that they do not have ends the process.
     ///
     /// # Errors
     /// Why the counters cannot be used on this machine, by this user, or at this moment.
@@ -75,6 +90,26 @@ impl Hardware {
     /// # Errors
     /// As [`open`](Hardware::open).
     pub fn open_in(paths: &SystemPaths) -> Result<Hardware, OpenError> {
+        let shared = OPENED.with_borrow(Weak::upgrade);
+        if let Some(opened) = shared.filter(|opened| opened.paths == *paths) {
+            return Ok(Hardware { opened });
+        }
+        let hardware = Hardware {
+            opened: Rc::new(Opened::new(paths)?),
+        };
+        // Taken of a handle that is not shared yet, so that it can still be written down.
+        let empty_window = empty_window_of(&hardware);
+        let mut opened = hardware.opened;
+        if let Some(opened) = Rc::get_mut(&mut opened) {
+            opened.provenance.empty_window = Some(empty_window);
+        }
+        OPENED.set(Rc::downgrade(&opened));
+        Ok(Hardware { opened })
+    }
+}
+
+impl Opened {
+    fn new(paths: &SystemPaths) -> Result<Opened, OpenError> {
         let cpu = CpuIdentity::read(paths);
         let pmu = metrics_pmu(paths, &cpu)?;
         let confined = cores::confine(&pmu)?;
@@ -100,43 +135,41 @@ impl Hardware {
         } else {
             FORMULA_LEVEL1
         };
-        let mut hardware = Hardware {
+        Ok(Opened {
+            paths: paths.clone(),
             engine,
             provenance: Provenance {
                 source: SourceKind::Hardware,
                 formula: formula.to_owned(),
-                core_type: pmu.cpus.is_some().then_some(pmu.name),
+                core_type: (pmu.name != "cpu").then_some(pmu.name),
                 slots_per_cycle: cpu.metrics_width(),
                 reason,
                 empty_window: None,
             },
-            bound_to_thread: PhantomData,
-        };
-        hardware.provenance.empty_window = Some(empty_window_of(&hardware));
-        Ok(hardware)
+        })
     }
 }
 
 impl Source for Hardware {
     fn provenance(&self) -> &Provenance {
-        &self.provenance
+        &self.opened.provenance
     }
 
     fn sample_boundary(&self) {
-        if let Engine::Rdpmc(group) = &self.engine {
+        if let Engine::Rdpmc(group) = &self.opened.engine {
             group.sample_boundary();
         }
     }
 
     fn start(&self) -> Reading {
-        match &self.engine {
+        match &self.opened.engine {
             Engine::Rdpmc(group) => group.start(),
             Engine::Read(group) => group.start(),
         }
     }
 
     fn end(&self, start: &Reading) -> Sample {
-        match &self.engine {
+        match &self.opened.engine {
             Engine::Rdpmc(group) => group.end(start),
             Engine::Read(group) => group.end(start),
         }

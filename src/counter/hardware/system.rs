@@ -7,7 +7,7 @@ use crate::counter::survey::{Pmu, TopdownEvents};
 use crate::error::OpenError;
 
 /// Where the kernel's file systems are mounted. A test puts its own directories in their place.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemPaths {
     /// sysfs: `/sys`.
     pub sys: PathBuf,
