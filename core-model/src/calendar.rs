@@ -1,0 +1,214 @@
+//! Who may use a shared resource in which cycle.
+//!
+//! The model visits instructions in program order but an out-of-order core serves them in the order
+//! in which they become ready. A "next free cycle" counter would let a late instruction delay an
+//! early one, so each resource keeps a calendar: a bit per cycle, and a request takes the first
+//! free bit at or after the cycle from which it is ready.
+
+/// A set of execution ports, one bit each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ports(pub u32);
+
+impl Ports {
+    /// No port: the instruction is finished at rename.
+    pub const NONE: Ports = Ports(0);
+
+    /// The ports of both sets.
+    pub const fn or(self, other: Ports) -> Ports {
+        Ports(self.0 | other.0)
+    }
+
+    /// The ports of this set that are not in `other`.
+    pub const fn without(self, other: Ports) -> Ports {
+        Ports(self.0 & !other.0)
+    }
+
+    /// Whether the set is empty.
+    pub const fn is_empty(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// Rows kept: 64 cycles each, thus 8192 cycles. A reservation further in the future than this
+/// overwrites the oldest row; requests for the overwritten cycles are accepted without a record.
+const ROWS: usize = 128;
+const PORTS: usize = 32;
+
+#[derive(Clone, Copy)]
+struct Row {
+    /// The number of the 64-cycle span this row currently stands for.
+    span: u64,
+    busy: [u64; PORTS],
+}
+
+/// The busy cycles of all execution ports.
+pub(crate) struct PortCalendar {
+    rows: Box<[Row; ROWS]>,
+}
+
+impl PortCalendar {
+    pub(crate) fn new() -> Self {
+        let empty = Row {
+            span: 0,
+            busy: [0; PORTS],
+        };
+        PortCalendar { rows: boxed(empty) }
+    }
+
+    /// Takes the first cycle at or after `from` in which one of `ports` is free, and returns it.
+    ///
+    /// Among several free ports the highest-numbered is taken, so a core numbers its most
+    /// specialised ports lowest and keeps them free for those who need them.
+    #[inline]
+    pub(crate) fn reserve(&mut self, ports: Ports, from: u64) -> u64 {
+        if ports.is_empty() {
+            return from;
+        }
+        let mut span = from / 64;
+        let mut allowed = u64::MAX << (from % 64);
+        loop {
+            let row = &mut self.rows[span as usize % ROWS];
+            if row.span != span {
+                if row.span > span {
+                    // The row already stands for a later time: this cycle is beyond memory.
+                    return from.max(span * 64);
+                }
+                row.span = span;
+                row.busy = [0; PORTS];
+            }
+            let mut busy_everywhere = u64::MAX;
+            let mut left = ports.0;
+            while left != 0 {
+                busy_everywhere &= row.busy[left.trailing_zeros() as usize % PORTS];
+                left &= left - 1;
+            }
+            let free = !busy_everywhere & allowed;
+            if free != 0 {
+                let bit = free & free.wrapping_neg();
+                let mut left = ports.0;
+                while left != 0 {
+                    let port = left.ilog2() as usize % PORTS;
+                    if row.busy[port] & bit == 0 {
+                        row.busy[port] |= bit;
+                        break;
+                    }
+                    left &= !(1 << port);
+                }
+                return span * 64 + u64::from(free.trailing_zeros());
+            }
+            span += 1;
+            allowed = u64::MAX;
+        }
+    }
+}
+
+impl PortCalendar {
+    /// Marks one more cycle of the first port of `ports` as busy, for operations that are not
+    /// pipelined.
+    #[inline]
+    pub(crate) fn block(&mut self, ports: Ports, cycle: u64) {
+        if ports.is_empty() {
+            return;
+        }
+        let span = cycle / 64;
+        let row = &mut self.rows[span as usize % ROWS];
+        if row.span < span {
+            row.span = span;
+            row.busy = [0; PORTS];
+        }
+        if row.span == span {
+            row.busy[ports.0.trailing_zeros() as usize % PORTS] |= 1 << (cycle % 64);
+        }
+    }
+}
+
+/// The busy intervals of one resource that serves one request every `interval` cycles.
+pub(crate) struct Bandwidth {
+    interval: u64,
+    /// Number of the 64-interval span, and its busy bits.
+    rows: Box<[(u64, u64); ROWS]>,
+}
+
+impl Bandwidth {
+    /// A resource that accepts one request in each `interval` cycles; 0 means without limit.
+    pub(crate) fn new(interval: u32) -> Self {
+        Bandwidth {
+            interval: u64::from(interval),
+            rows: boxed((0, 0)),
+        }
+    }
+
+    /// Takes the first free interval at or after `from`; returns when the request is accepted.
+    #[inline]
+    pub(crate) fn reserve(&mut self, from: u64) -> u64 {
+        if self.interval == 0 {
+            return from;
+        }
+        let first = from / self.interval;
+        let mut span = first / 64;
+        let mut allowed = u64::MAX << (first % 64);
+        loop {
+            let row = &mut self.rows[span as usize % ROWS];
+            if row.0 != span {
+                if row.0 > span {
+                    return from.max(span * 64 * self.interval);
+                }
+                *row = (span, 0);
+            }
+            let free = !row.1 & allowed;
+            if free != 0 {
+                row.1 |= free & free.wrapping_neg();
+                let slot = span * 64 + u64::from(free.trailing_zeros());
+                return from.max(slot * self.interval);
+            }
+            span += 1;
+            allowed = u64::MAX;
+        }
+    }
+}
+
+/// A boxed array made on the heap, without passing through the stack.
+pub(crate) fn boxed<T: Copy, const N: usize>(value: T) -> Box<[T; N]> {
+    match vec![value; N].into_boxed_slice().try_into() {
+        Ok(array) => array,
+        Err(_) => unreachable!("a vector of N elements is an array of N elements"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_port_serves_one_request_per_cycle() {
+        let mut calendar = PortCalendar::new();
+        let port = Ports(0b1);
+        assert_eq!(calendar.reserve(port, 10), 10);
+        assert_eq!(calendar.reserve(port, 10), 11);
+        assert_eq!(calendar.reserve(port, 5), 5);
+    }
+
+    #[test]
+    fn the_most_general_port_is_taken_first() {
+        let mut calendar = PortCalendar::new();
+        assert_eq!(calendar.reserve(Ports(0b11), 0), 0);
+        // Port 1 took the general request, so the specialised port 0 is still free.
+        assert_eq!(calendar.reserve(Ports(0b01), 0), 0);
+        assert_eq!(calendar.reserve(Ports(0b11), 0), 1);
+    }
+
+    #[test]
+    fn a_late_request_does_not_delay_an_early_one() {
+        let mut memory = Bandwidth::new(10);
+        assert_eq!(memory.reserve(1000), 1000);
+        assert_eq!(memory.reserve(20), 20);
+        assert_eq!(memory.reserve(20), 30);
+    }
+
+    #[test]
+    fn a_full_row_continues_in_the_next() {
+        let mut calendar = PortCalendar::new();
+        let last = (0..200).map(|_| calendar.reserve(Ports(1), 0)).last();
+        assert_eq!(last, Some(199));
+    }
+}

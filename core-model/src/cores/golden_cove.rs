@@ -1,0 +1,314 @@
+//! Intel Golden Cove, as in Sapphire Rapids (server) and Alder Lake (P-core).
+//!
+//! Sources, by the letters used below:
+//!
+//! * **O**: Intel 64 and IA-32 Architectures Optimization Reference Manual, volume 1 (248966),
+//!   chapter on the Golden Cove microarchitecture, and Intel's Architecture Day 2021 slides.
+//! * **U**: uops.info, measurements for Alder Lake P (latency, throughput, port usage).
+//! * **M**: measured by this project's prototype on a Sapphire Rapids virtual machine, as a ratio
+//!   to a chain of dependent additions.
+//! * **K**: calibrated there on single kernels until the modelled cycles met the measured ones.
+//! * **A**: assumed; no public source is known to us.
+//!
+//! Measured values win over published ones.
+
+use crate::calendar::Ports;
+use crate::instruction::{Class, Timing};
+use crate::parameters::{
+    Cache, CoreParameters, Frontend, Memory, MemoryPorts, Prediction, Rename, TargetBuffer, Tlb,
+    Window,
+};
+
+// The numbers of the ports are Intel's; the bits are ordered from the most specialised to the most
+// general, because the calendar takes the highest free bit.
+const P1: Ports = Ports(1 << 0);
+const P0: Ports = Ports(1 << 1);
+const P5: Ports = Ports(1 << 2);
+const P6: Ports = Ports(1 << 3);
+const P10: Ports = Ports(1 << 4);
+const P2: Ports = Ports(1 << 5);
+const P3: Ports = Ports(1 << 6);
+const P11: Ports = Ports(1 << 7);
+const P4: Ports = Ports(1 << 8);
+const P9: Ports = Ports(1 << 9);
+const P7: Ports = Ports(1 << 10);
+const P8: Ports = Ports(1 << 11);
+/// The divider of integers behind port 1, and that of floats behind port 0: issuing to them blocks
+/// the divider, not the port.
+const INTEGER_DIVIDER: Ports = Ports(1 << 12);
+const FLOAT_DIVIDER: Ports = Ports(1 << 13);
+
+const P01: Ports = P0.or(P1);
+const P05: Ports = P0.or(P5);
+const P06: Ports = P0.or(P6);
+const P15: Ports = P1.or(P5);
+const P015: Ports = P01.or(P5);
+const ALU: Ports = P015.or(P6).or(P10);
+
+/// Intel Golden Cove.
+pub const GOLDEN_COVE: CoreParameters = CoreParameters {
+    name: "golden-cove",
+    version: 1,
+    width: 6,        // O
+    retire_width: 8, // O
+    issue_delay: 4,  // K
+    frontend: Frontend {
+        uop_cache_lines: 512,        // O: 4096 operations, 8 per line
+        uop_cache_ways: 8,           // O
+        uop_cache_window_bytes: 32,  // A: O says 64 with several lines each
+        uop_cache_width: 8,          // O
+        decode_width: 6,             // O
+        decode_bytes: 32,            // O
+        decode_switch_cycles: 1,     // A
+        microcode_above_slots: 4,    // O
+        microcode_entry_cycles: 2,   // A
+        queue_entries: 144,          // O
+        taken_branches_per_cycle: 1, // O
+        runahead_lines: 32,          // A
+    },
+    prediction: Prediction {
+        bimodal_entries: 16 * 1024,                // A
+        tagged_entries: 2048,                      // A
+        history_branches: [4, 9, 19, 43, 96, 200], // A: O gives 194 taken branches
+        indirect_entries: 8192,                    // A
+        return_stack_entries: 32,                  // A
+        // O: 128 without a bubble, then 5 Ki and 12 Ki; the two large ones are taken together.
+        target_buffers: [
+            TargetBuffer {
+                entries: 128,
+                bubble_cycles: 0,
+            },
+            TargetBuffer {
+                entries: 8 * 1024,
+                bubble_cycles: 1,
+            },
+        ],
+        unknown_target_cycles: 6, // A
+        redirect_cycles: 14,      // K
+        recovery_cycles: 4,       // K
+    },
+    rename: Rename {
+        eliminates_integer_moves: true,    // M: 0.35 per pair
+        eliminates_vector_moves: true,     // U
+        eliminates_immediate_adds: true,   // M: 0.19 per addition
+        fuses_compare_and_branch: true,    // O
+        fuses_arithmetic_and_branch: true, // O
+        renames_memory: true,              // M: 0.55 per store and load
+        read_modify_write_extra_slots: 1,  // U: 2 fused operations
+    },
+    window: Window {
+        reorder_entries: 512, // O
+        load_entries: 192,    // O
+        store_entries: 114,   // O
+        // Published measurements: 280 and 332, less the architectural ones.
+        integer_registers: 264,
+        vector_registers: 300,
+        // Published measurements; O gives no figure.
+        scheduler_entries: [97, 70, 38],
+        integer_scheduler: 0,
+        vector_scheduler: 0,
+        load_scheduler: 1,
+        store_scheduler: 2,
+        store_commit_width: 2, // O: two stores to one line
+    },
+    ports: MemoryPorts {
+        load: P2.or(P3).or(P11),  // O
+        load_512: P2.or(P3),      // O
+        store_address: P7.or(P8), // O
+        store_data: P4.or(P9),    // O
+        store_data_512: P4,       // O
+        lost_at_512: P1,          // O: ports 0 and 1 join
+    },
+    memory: Memory {
+        // O
+        l1i: Cache {
+            bytes: 32 << 10,
+            ways: 8,
+            cycles: 0,
+        },
+        // O, M
+        l1d: Cache {
+            bytes: 48 << 10,
+            ways: 12,
+            cycles: 5,
+        },
+        vector_load_extra_cycles: 1, // M
+        // O, M
+        l2: Cache {
+            bytes: 2 << 20,
+            ways: 16,
+            cycles: 15,
+        },
+        // K
+        l3: Cache {
+            bytes: 32 << 20,
+            ways: 16,
+            cycles: 105,
+        },
+        memory_cycles: 280,         // A
+        l2_line_cycles: 1,          // O: 64 bytes per cycle
+        l3_line_cycles: 6,          // K
+        memory_line_cycles: 13,     // K: 10 to 12 GB/s for one core of a virtual machine
+        l1_fill_buffers: 16,        // O
+        l2_fill_buffers: 48,        // O
+        forward_cycles: 5,          // M: 7.3 for a read-modify-write chain
+        blocked_forward_cycles: 13, // published measurements
+        // O
+        dtlb: Tlb {
+            entries: 96,
+            ways: 6,
+        },
+        // O
+        itlb: Tlb {
+            entries: 256,
+            ways: 8,
+        },
+        // O
+        stlb: Tlb {
+            entries: 2048,
+            ways: 16,
+        },
+        stlb_cycles: 7,         // published measurements
+        walk_cycles: 36,        // K
+        stream_ahead_lines: 16, // A
+        stride_ahead: 4,        // A
+    },
+    timings: TIMINGS,
+};
+
+// One row per class, in the order of `Class`. Latencies from M where it has them, else U.
+const TIMINGS: &[Timing] = &[
+    Timing::single(Class::Unknown, &[ALU], 1),
+    Timing::at_rename(Class::Nop),
+    Timing::at_rename(Class::Prefetch),
+    Timing::single(Class::IntMove, &[ALU], 1),
+    Timing::single(Class::IntConstant, &[ALU], 1),
+    Timing::at_rename(Class::MemoryMove),
+    Timing::single(Class::IntAlu, &[ALU], 1),
+    Timing::single(Class::IntAdd, &[ALU], 1),
+    Timing::single(Class::IntAddImmediate, &[ALU], 1),
+    Timing::single(Class::IntSignSplat, &[P06], 1),
+    Timing::single(Class::IntShift, &[P06], 1),
+    Timing::several(Class::IntShiftByCl, 2, &[P06, P06], 2),
+    Timing::several(Class::RotateCarry, 3, &[P06, ALU, P06], 2),
+    Timing::single(Class::DoubleShift, &[P1], 3),
+    Timing::single(Class::AddCarry, &[P06], 1),
+    Timing::single(Class::SetCondition, &[P06], 1),
+    Timing::single(Class::CondMove, &[P06], 2), // M: 2.8 with the test before it
+    Timing::several(Class::CondMoveTwoFlags, 2, &[P06, P06], 2), // M: 3 with the compare
+    Timing::single(Class::Lea, &[ALU], 1),
+    Timing::single(Class::LeaComplex, &[P15], 2), // M
+    Timing::single(Class::Multiply, &[P1], 3),
+    Timing::several(Class::MultiplyWide, 2, &[P1, P5], 4),
+    Timing::several(Class::Divide64, 4, &[INTEGER_DIVIDER, P1, P0, ALU], 14).blocking(4), // M, U
+    Timing::several(Class::Divide32, 4, &[INTEGER_DIVIDER, P1, P0, ALU], 11).blocking(4), // M, U
+    Timing::single(Class::BitCount, &[P1], 3),
+    Timing::single(Class::BitScan, &[P1], 3),
+    Timing::single(Class::BitDeposit, &[P1], 3),
+    Timing::single(Class::BitField, &[P15], 1),
+    Timing::single(Class::BitTest, &[P06], 1),
+    Timing::single(Class::ByteSwap, &[P15], 1),
+    Timing::several(Class::ByteSwap64, 2, &[P06, P15], 2),
+    Timing::single(Class::Crc, &[P1], 3),
+    Timing::several(Class::Exchange, 3, &[ALU, ALU, ALU], 2), // M: 1.5
+    Timing::several(Class::ExchangeAdd, 3, &[ALU, ALU, ALU], 2),
+    Timing::several(Class::CompareExchange, 5, &[ALU, ALU, ALU, P06, ALU], 5),
+    Timing::several(Class::Atomic, 8, &[ALU, ALU, P06, ALU], 13), // M: 18 with the load
+    Timing::single(Class::Branch, &[P06], 1),
+    Timing::several(Class::Loop, 7, &[ALU, ALU, ALU, P06], 2),
+    Timing::single(Class::Jump, &[P6], 1),
+    Timing::several(Class::Call, 2, &[P6], 1),
+    Timing::single(Class::Return, &[P6], 1),
+    Timing::at_rename(Class::Push),
+    Timing::at_rename(Class::Pop),
+    Timing::several(Class::Leave, 3, &[ALU], 1),
+    Timing::several(Class::StringStep, 3, &[ALU, ALU], 1),
+    Timing::several(Class::StringRepeat, 16, &[ALU; 4], 10), // A
+    Timing::several(Class::Pause, 4, &[P0], 40),             // M
+    Timing::several(Class::LoadFence, 2, &[ALU], 12),        // M
+    Timing::several(Class::FullFence, 4, &[ALU], 33),
+    Timing::several(Class::StoreFence, 2, &[ALU], 6),
+    Timing::several(Class::ReadClock, 15, &[ALU, ALU, ALU, ALU, ALU, ALU], 46), // M
+    Timing::several(Class::Random, 16, &[ALU, ALU, ALU, ALU], 255),
+    Timing::several(Class::CpuId, 100, &[ALU, ALU, ALU, ALU], 100),
+    Timing::several(Class::SystemCall, 60, &[ALU, ALU, ALU, ALU], 150), // A
+    Timing::several(Class::Microcode, 40, &[ALU; 8], 40),               // A
+    Timing::single(Class::VecMove, &[P015], 1),
+    Timing::single(Class::VecFromGpr, &[P5], 2), // M
+    Timing::single(Class::VecToGpr, &[P0], 2),   // M
+    Timing::single(Class::VecLogic, &[P015], 1),
+    Timing::single(Class::VecAdd, &[P015], 1),
+    Timing::single(Class::VecCompare, &[P01], 1),
+    Timing::single(Class::VecMaskCompare, &[P5], 3),
+    Timing::single(Class::VecShift, &[P01], 1),
+    Timing::several(Class::VecShiftByXmm, 2, &[P01, P5], 2),
+    Timing::single(Class::VecShiftVar, &[P01], 1),
+    Timing::single(Class::VecShuffle, &[P15], 1),
+    Timing::single(Class::VecShuffleLane, &[P5], 3),
+    Timing::several(Class::VecNarrow, 2, &[P5, P5], 4),
+    Timing::single(Class::VecBlend, &[P015], 1),
+    Timing::several(Class::VecBlendVar, 3, &[P015, P015, P015], 3),
+    Timing::several(Class::VecMaskMove, 2, &[P015, P0], 3),
+    Timing::several(Class::VecCompress, 2, &[P5, P5], 6),
+    Timing::single(Class::VecMultiply, &[P01], 5),
+    Timing::several(Class::VecMultiply32, 2, &[P01, P01], 10), // M
+    Timing::single(Class::VecMoveMask, &[P0], 2),              // M
+    Timing::several(Class::VecInsert, 2, &[P5, P5], 3),
+    Timing::several(Class::VecExtract, 2, &[P0, P5], 3),
+    Timing::several(Class::VecTest, 2, &[P0, P5], 4),
+    Timing::single(Class::VecSumDifferences, &[P5], 3),
+    Timing::several(Class::VecMultiSad, 2, &[P15, P5], 4),
+    Timing::several(Class::VecHorizontal, 3, &[P15, P15, P015], 3),
+    Timing::single(Class::VecPopcnt, &[P5], 3),
+    Timing::single(Class::VecLzcnt, &[P0], 4),
+    Timing::several(Class::VecConflict, 24, &[P05; 8], 26),
+    Timing::several(Class::VecString, 3, &[P0; 3], 10),
+    Timing::several(Class::VecZeroUpper, 4, &[], 0),
+    Timing::several(Class::Gather, 4, &[P0, P5, P0, P5], 8),
+    Timing::several(Class::Scatter, 8, &[P0, P5, P0, P5], 6),
+    Timing::single(Class::MaskLogic, &[P0], 1),
+    Timing::single(Class::MaskShift, &[P5], 4),
+    Timing::single(Class::MaskTest, &[P0], 2),
+    Timing::single(Class::MaskMove, &[P0], 1),
+    Timing::single(Class::MaskFromGpr, &[P5], 2),
+    Timing::single(Class::MaskToGpr, &[P0], 2),
+    Timing::single(Class::MaskToVec, &[P05], 3),
+    Timing::single(Class::FpAdd, &[P15], 3).chained(2), // M
+    Timing::single(Class::FpMultiply, &[P01], 4),       // M
+    Timing::single(Class::FpFma, &[P01], 4),            // M
+    Timing::single(Class::FpMinMax, &[P01], 4),         // M
+    Timing::single(Class::FpCompare, &[P15], 3),
+    Timing::single(Class::FpCompareFlags, &[P0], 3),
+    Timing::several(Class::FpDivide32, 1, &[FLOAT_DIVIDER, P0], 11).blocking(3),
+    Timing::several(Class::FpDivide32Wide, 1, &[FLOAT_DIVIDER, P0], 11).blocking(5),
+    Timing::several(Class::FpDivide64, 1, &[FLOAT_DIVIDER, P0], 13).blocking(4), // M
+    Timing::several(Class::FpDivide64Wide, 1, &[FLOAT_DIVIDER, P0], 13).blocking(8),
+    Timing::several(Class::FpSqrt32, 1, &[FLOAT_DIVIDER, P0], 12).blocking(3),
+    Timing::several(Class::FpSqrt64, 1, &[FLOAT_DIVIDER, P0], 13).blocking(6), // M
+    Timing::single(Class::FpReciprocal, &[P0], 4),
+    Timing::several(Class::FpRound, 2, &[P01, P01], 8),
+    Timing::single(Class::FpManipulate, &[P01], 4),
+    Timing::single(Class::FpConvert, &[P01], 4),
+    Timing::several(Class::FpConvertWidth, 2, &[P01, P5], 5),
+    Timing::several(Class::FpFromInt, 2, &[P01, P5], 6), // M: 12 with the way back
+    Timing::several(Class::FpToInt, 2, &[P01, P0], 6),   // M
+    Timing::several(Class::FpDot, 6, &[P01, P15, P15, P5], 14),
+    Timing::single(Class::Aes, &[P01], 3), // M
+    Timing::several(Class::AesKey, 14, &[P0, P5, P0, P5, P0, P5], 12),
+    Timing::single(Class::CarrylessMultiply, &[P5], 3),
+    Timing::single(Class::Galois, &[P01], 3),
+    Timing::single(Class::Sha256Rounds, &[P5], 4).blocking(2), // M
+    Timing::several(Class::Sha256Message, 4, &[P5, P015, P015, P5], 6), // M: 5.4 and 5.9
+    Timing::single(Class::Sha1Rounds, &[P5], 6),
+    Timing::single(Class::Sha1Message, &[P5], 2),
+    Timing::several(Class::MxcsrLoad, 4, &[P0, P6], 7),
+    Timing::several(Class::MxcsrStore, 4, &[P0], 3),
+    Timing::single(Class::X87Move, &[P05], 1),
+    Timing::single(Class::X87Add, &[P5], 3),
+    Timing::single(Class::X87Multiply, &[P0], 4),
+    Timing::several(Class::X87Divide, 1, &[FLOAT_DIVIDER, P0], 15).blocking(5),
+    Timing::single(Class::X87Compare, &[P5], 3),
+    Timing::several(Class::X87Convert, 2, &[P5, P0], 6),
+    Timing::several(Class::X87Control, 3, &[P5, P0, ALU], 6),
+    Timing::several(Class::X87Transcendental, 60, &[P05; 8], 60),
+];

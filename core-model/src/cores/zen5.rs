@@ -1,0 +1,318 @@
+//! AMD Zen 5, as in Turin (server).
+//!
+//! Sources, by the letters used below:
+//!
+//! * **O**: Software Optimization Guide for the AMD Zen5 Microarchitecture (58455).
+//! * **M**: measured by this project on a Turin virtual machine, as a ratio to a chain of dependent
+//!   additions.
+//! * **P**: published measurements (uops.info, Chips and Cheese).
+//! * **K**: calibrated on single kernels until the modelled cycles met the measured ones.
+//! * **A**: assumed; no public source is known to us.
+
+use crate::calendar::Ports;
+use crate::instruction::{Class, Timing};
+use crate::parameters::{
+    Cache, CoreParameters, Frontend, Memory, MemoryPorts, Prediction, Rename, TargetBuffer, Tlb,
+    Window,
+};
+
+// Six integer pipes, four address pipes, four floating-point pipes and two that store vectors. The
+// bits are ordered from the most specialised to the most general. O
+const ALU0: Ports = Ports(1 << 0);
+const ALU1: Ports = Ports(1 << 1);
+const ALU2: Ports = Ports(1 << 2);
+const ALU3: Ports = Ports(1 << 3);
+const ALU4: Ports = Ports(1 << 4);
+const ALU5: Ports = Ports(1 << 5);
+const AGU0: Ports = Ports(1 << 6);
+const AGU1: Ports = Ports(1 << 7);
+const AGU2: Ports = Ports(1 << 8);
+const AGU3: Ports = Ports(1 << 9);
+const FP0: Ports = Ports(1 << 10);
+const FP1: Ports = Ports(1 << 11);
+const FP2: Ports = Ports(1 << 12);
+const FP3: Ports = Ports(1 << 13);
+const STORE0: Ports = Ports(1 << 14);
+const STORE1: Ports = Ports(1 << 15);
+/// Dividers: issuing to them blocks the divider, not the pipe.
+const INTEGER_DIVIDER: Ports = Ports(1 << 16);
+const FP_DIVIDER: Ports = Ports(1 << 17);
+
+const ALU: Ports = ALU0.or(ALU1).or(ALU2).or(ALU3).or(ALU4).or(ALU5);
+const MULTIPLY: Ports = ALU0.or(ALU1).or(ALU2);
+const SHIFT: Ports = ALU1.or(ALU2).or(ALU4);
+const CONDITION: Ports = ALU0.or(ALU3).or(ALU4).or(ALU5);
+const BRANCH: Ports = ALU3.or(ALU4).or(ALU5);
+const FP01: Ports = FP0.or(FP1);
+const FP23: Ports = FP2.or(FP3);
+const FP12: Ports = FP1.or(FP2);
+const FP03: Ports = FP0.or(FP3);
+const FP: Ports = FP01.or(FP23);
+/// Transfers between the register files.
+const FP_STORE: Ports = STORE0.or(STORE1);
+const FP_MOVE: Ports = FP_STORE;
+
+/// AMD Zen 5.
+pub const ZEN_5: CoreParameters = CoreParameters {
+    name: "zen-5",
+    version: 1,
+    width: 8,        // O
+    retire_width: 8, // O
+    issue_delay: 4,  // A
+    frontend: Frontend {
+        uop_cache_lines: 1024,       // O: 64 sets of 16 ways, 6 instructions each
+        uop_cache_ways: 16,          // O
+        uop_cache_window_bytes: 32,  // A: lines end at 64 bytes or 6 instructions
+        uop_cache_width: 12,         // O: two lines of 6
+        decode_width: 4,             // O: one cluster per thread
+        decode_bytes: 32,            // O
+        decode_switch_cycles: 1,     // A
+        microcode_above_slots: 4,    // A: O says 2, short sequences are faster
+        microcode_entry_cycles: 2,   // A
+        queue_entries: 96,           // A
+        taken_branches_per_cycle: 2, // O
+        runahead_lines: 32,          // A
+    },
+    prediction: Prediction {
+        bimodal_entries: 16 * 1024,                // A
+        tagged_entries: 4096,                      // A
+        history_branches: [4, 9, 19, 43, 96, 240], // A
+        indirect_entries: 4096,                    // O: 3072
+        return_stack_entries: 64,                  // O: 52
+        target_buffers: [
+            TargetBuffer {
+                entries: 16 * 1024,
+                bubble_cycles: 0,
+            },
+            TargetBuffer {
+                entries: 32 * 1024,
+                bubble_cycles: 1,
+            },
+        ], // O: 16 Ki, then 8 Ki more
+        unknown_target_cycles: 8,                  // A
+        redirect_cycles: 12,                       // O: 12 to 18, 15 typically
+        recovery_cycles: 2,                        // A
+    },
+    rename: Rename {
+        eliminates_integer_moves: true,    // O
+        eliminates_vector_moves: true,     // O
+        eliminates_immediate_adds: false,  // M
+        fuses_compare_and_branch: true,    // O
+        fuses_arithmetic_and_branch: true, // O
+        renames_memory: true,              // O: for rsp and rbp
+        read_modify_write_extra_slots: 0,  // O: one macro-operation
+    },
+    window: Window {
+        reorder_entries: 448,             // O
+        load_entries: 202,                // P
+        store_entries: 104,               // O
+        integer_registers: 224,           // O: 240 less the architectural ones
+        vector_registers: 352,            // O: 384 less the architectural ones
+        scheduler_entries: [88, 210, 56], // O: 88; 3 × 38 and 96 before them; 56
+        integer_scheduler: 0,
+        vector_scheduler: 1,
+        load_scheduler: 2,
+        store_scheduler: 2,
+        store_commit_width: 2, // O
+    },
+    ports: MemoryPorts {
+        load: AGU0.or(AGU1).or(AGU2).or(AGU3), // O
+        load_512: AGU0.or(AGU1),               // O: two of 64 bytes
+        store_address: AGU2.or(AGU3),          // O: two stores per cycle
+        store_data: STORE0.or(STORE1),         // O
+        store_data_512: STORE0,                // O: one of 64 bytes
+        lost_at_512: Ports::NONE,              // O: full width on servers
+    },
+    memory: Memory {
+        // O
+        l1i: Cache {
+            bytes: 32 << 10,
+            ways: 8,
+            cycles: 0,
+        },
+        // O
+        l1d: Cache {
+            bytes: 48 << 10,
+            ways: 12,
+            cycles: 4,
+        },
+        vector_load_extra_cycles: 3, // O: 7
+        // O
+        l2: Cache {
+            bytes: 1 << 20,
+            ways: 16,
+            cycles: 14,
+        },
+        // O: 32 MiB; latency K
+        l3: Cache {
+            bytes: 32 << 20,
+            ways: 16,
+            cycles: 50,
+        },
+        memory_cycles: 450,         // K
+        l2_line_cycles: 1,          // O: 64 bytes per cycle
+        l3_line_cycles: 2,          // O: 32 bytes per cycle
+        memory_line_cycles: 6,      // K
+        l1_fill_buffers: 24,        // O
+        l2_fill_buffers: 48,        // O
+        forward_cycles: 7,          // P
+        blocked_forward_cycles: 14, // P
+        // O
+        dtlb: Tlb {
+            entries: 96,
+            ways: 12,
+        },
+        // O
+        itlb: Tlb {
+            entries: 64,
+            ways: 8,
+        },
+        // O
+        stlb: Tlb {
+            entries: 4096,
+            ways: 16,
+        },
+        stlb_cycles: 7,         // P
+        walk_cycles: 36,        // A
+        stream_ahead_lines: 16, // A
+        stride_ahead: 4,        // A
+    },
+    timings: TIMINGS,
+};
+
+// One row per class, in the order of `Class`.
+const TIMINGS: &[Timing] = &[
+    Timing::single(Class::Unknown, &[ALU], 1),
+    Timing::at_rename(Class::Nop),
+    Timing::at_rename(Class::Prefetch),
+    Timing::single(Class::IntMove, &[ALU], 1),
+    Timing::single(Class::IntConstant, &[ALU], 1),
+    Timing::at_rename(Class::MemoryMove),
+    Timing::single(Class::IntAlu, &[ALU], 1),
+    Timing::single(Class::IntAdd, &[ALU], 1),
+    Timing::single(Class::IntAddImmediate, &[ALU], 1),
+    Timing::single(Class::IntSignSplat, &[ALU], 1),
+    Timing::single(Class::IntShift, &[SHIFT], 1),
+    Timing::single(Class::IntShiftByCl, &[SHIFT], 1),
+    Timing::single(Class::RotateCarry, &[SHIFT], 1),
+    Timing::several(Class::DoubleShift, 2, &[SHIFT, SHIFT], 3),
+    Timing::single(Class::AddCarry, &[ALU], 1),
+    Timing::single(Class::SetCondition, &[CONDITION], 1),
+    Timing::single(Class::CondMove, &[CONDITION], 1),
+    Timing::single(Class::CondMoveTwoFlags, &[CONDITION], 1),
+    Timing::single(Class::Lea, &[ALU], 1),
+    Timing::single(Class::LeaComplex, &[ALU], 2),
+    Timing::single(Class::Multiply, &[MULTIPLY], 3),
+    Timing::several(Class::MultiplyWide, 2, &[MULTIPLY, ALU], 3),
+    Timing::several(Class::Divide64, 2, &[INTEGER_DIVIDER, ALU], 10).blocking(7),
+    Timing::several(Class::Divide32, 2, &[INTEGER_DIVIDER, ALU], 10).blocking(5),
+    Timing::single(Class::BitCount, &[SHIFT], 1),
+    Timing::single(Class::BitScan, &[SHIFT], 1),
+    Timing::single(Class::BitDeposit, &[MULTIPLY], 3),
+    Timing::single(Class::BitField, &[ALU], 1),
+    Timing::single(Class::BitTest, &[ALU], 1),
+    Timing::single(Class::ByteSwap, &[ALU], 1),
+    Timing::single(Class::ByteSwap64, &[ALU], 1),
+    Timing::single(Class::Crc, &[MULTIPLY], 3),
+    Timing::several(Class::Exchange, 2, &[ALU, ALU], 1),
+    Timing::several(Class::ExchangeAdd, 2, &[ALU, ALU], 1),
+    Timing::several(Class::CompareExchange, 3, &[ALU, ALU, ALU], 2),
+    Timing::several(Class::Atomic, 6, &[ALU, ALU, ALU], 5),
+    Timing::single(Class::Branch, &[BRANCH], 1),
+    Timing::several(Class::Loop, 2, &[ALU, BRANCH], 1),
+    Timing::single(Class::Jump, &[BRANCH], 1),
+    Timing::several(Class::Call, 2, &[BRANCH], 1),
+    Timing::single(Class::Return, &[BRANCH], 1),
+    Timing::at_rename(Class::Push),
+    Timing::at_rename(Class::Pop),
+    Timing::several(Class::Leave, 2, &[ALU], 1),
+    Timing::several(Class::StringStep, 3, &[ALU, ALU], 1),
+    Timing::several(Class::StringRepeat, 16, &[ALU; 4], 10),
+    Timing::several(Class::Pause, 4, &[ALU], 64),
+    Timing::several(Class::LoadFence, 1, &[ALU], 12),
+    Timing::several(Class::FullFence, 4, &[ALU], 40),
+    Timing::several(Class::StoreFence, 1, &[ALU], 6),
+    Timing::several(Class::ReadClock, 20, &[ALU; 6], 40),
+    Timing::several(Class::Random, 16, &[ALU; 4], 255),
+    Timing::several(Class::CpuId, 100, &[ALU; 4], 100),
+    Timing::several(Class::SystemCall, 60, &[ALU; 4], 150),
+    Timing::several(Class::Microcode, 40, &[ALU; 8], 40),
+    Timing::single(Class::VecMove, &[FP], 1),
+    Timing::single(Class::VecFromGpr, &[FP_MOVE], 3),
+    Timing::single(Class::VecToGpr, &[FP_STORE], 3),
+    Timing::single(Class::VecLogic, &[FP], 1),
+    Timing::single(Class::VecAdd, &[FP], 1),
+    Timing::single(Class::VecCompare, &[FP], 1),
+    Timing::single(Class::VecMaskCompare, &[FP01], 2),
+    Timing::single(Class::VecShift, &[FP12], 1),
+    Timing::single(Class::VecShiftByXmm, &[FP12], 1),
+    Timing::single(Class::VecShiftVar, &[FP12], 1),
+    Timing::single(Class::VecShuffle, &[FP12], 1),
+    Timing::single(Class::VecShuffleLane, &[FP12], 3),
+    Timing::several(Class::VecNarrow, 2, &[FP12, FP12], 4),
+    Timing::single(Class::VecBlend, &[FP], 1),
+    Timing::single(Class::VecBlendVar, &[FP01], 1),
+    Timing::several(Class::VecMaskMove, 2, &[FP, FP], 2),
+    Timing::several(Class::VecCompress, 2, &[FP12, FP12], 5),
+    Timing::single(Class::VecMultiply, &[FP03], 3),
+    Timing::single(Class::VecMultiply32, &[FP03], 3),
+    Timing::single(Class::VecMoveMask, &[FP_STORE], 4),
+    Timing::several(Class::VecInsert, 2, &[FP12, FP_MOVE], 4),
+    Timing::several(Class::VecExtract, 2, &[FP12, FP_STORE], 4),
+    Timing::several(Class::VecTest, 2, &[FP12, FP_STORE], 5),
+    Timing::single(Class::VecSumDifferences, &[FP03], 3),
+    Timing::several(Class::VecMultiSad, 3, &[FP03, FP03, FP03], 4),
+    Timing::several(Class::VecHorizontal, 3, &[FP12, FP12, FP23], 4),
+    Timing::single(Class::VecPopcnt, &[FP12], 2),
+    Timing::single(Class::VecLzcnt, &[FP12], 2),
+    Timing::several(Class::VecConflict, 8, &[FP; 8], 7),
+    Timing::several(Class::VecString, 3, &[FP12, FP12, FP_STORE], 8),
+    Timing::at_rename(Class::VecZeroUpper),
+    Timing::several(Class::Gather, 8, &[FP; 4], 8),
+    Timing::several(Class::Scatter, 16, &[FP; 4], 8),
+    Timing::single(Class::MaskLogic, &[FP], 1),
+    Timing::single(Class::MaskShift, &[FP], 2),
+    Timing::several(Class::MaskTest, 2, &[FP, FP_STORE], 3),
+    Timing::single(Class::MaskMove, &[FP], 1),
+    Timing::single(Class::MaskFromGpr, &[FP_MOVE], 3),
+    Timing::single(Class::MaskToGpr, &[FP_STORE], 3),
+    Timing::single(Class::MaskToVec, &[FP], 2),
+    Timing::single(Class::FpAdd, &[FP23], 3).chained(2),
+    Timing::single(Class::FpMultiply, &[FP01], 3),
+    Timing::single(Class::FpFma, &[FP01], 4),
+    Timing::single(Class::FpMinMax, &[FP01], 2),
+    Timing::single(Class::FpCompare, &[FP01], 2),
+    Timing::several(Class::FpCompareFlags, 2, &[FP01, FP_STORE], 4),
+    Timing::single(Class::FpDivide32, &[FP_DIVIDER], 11).blocking(3),
+    Timing::single(Class::FpDivide32Wide, &[FP_DIVIDER], 11).blocking(4),
+    Timing::single(Class::FpDivide64, &[FP_DIVIDER], 13).blocking(5),
+    Timing::single(Class::FpDivide64Wide, &[FP_DIVIDER], 13).blocking(6),
+    Timing::single(Class::FpSqrt32, &[FP_DIVIDER], 15).blocking(5),
+    Timing::single(Class::FpSqrt64, &[FP_DIVIDER], 21).blocking(9),
+    Timing::single(Class::FpReciprocal, &[FP01], 4),
+    Timing::single(Class::FpRound, &[FP23], 3),
+    Timing::single(Class::FpManipulate, &[FP23], 4),
+    Timing::single(Class::FpConvert, &[FP23], 4),
+    Timing::several(Class::FpConvertWidth, 1, &[FP23], 4),
+    Timing::several(Class::FpFromInt, 2, &[FP_MOVE, FP23], 7),
+    Timing::several(Class::FpToInt, 2, &[FP23, FP_STORE], 7),
+    Timing::several(Class::FpDot, 6, &[FP01, FP23, FP23, FP12], 12),
+    Timing::single(Class::Aes, &[FP01], 4),
+    Timing::single(Class::AesKey, &[FP01], 4),
+    Timing::several(Class::CarrylessMultiply, 4, &[FP01, FP01, FP, FP], 4),
+    Timing::single(Class::Galois, &[FP01], 3),
+    Timing::single(Class::Sha256Rounds, &[FP0], 4).blocking(2),
+    Timing::several(Class::Sha256Message, 2, &[FP0, FP], 2),
+    Timing::several(Class::Sha1Rounds, 2, &[FP0, FP], 6).blocking(2),
+    Timing::single(Class::Sha1Message, &[FP0], 1),
+    Timing::several(Class::MxcsrLoad, 2, &[FP, ALU], 7),
+    Timing::several(Class::MxcsrStore, 2, &[FP_STORE], 3),
+    Timing::single(Class::X87Move, &[FP], 1),
+    Timing::single(Class::X87Add, &[FP23], 7),
+    Timing::single(Class::X87Multiply, &[FP01], 7),
+    Timing::single(Class::X87Divide, &[FP_DIVIDER], 15).blocking(6),
+    Timing::single(Class::X87Compare, &[FP23], 2),
+    Timing::single(Class::X87Convert, &[FP23], 7),
+    Timing::several(Class::X87Control, 3, &[FP, FP_STORE, ALU], 6),
+    Timing::several(Class::X87Transcendental, 60, &[FP; 8], 60),
+];

@@ -1,0 +1,204 @@
+//! Forms of one mnemonic that cores execute differently.
+
+use iced_x86::{Instruction, Mnemonic, OpKind, Register, RflagsBits};
+
+use super::Class;
+use super::mnemonics::class_of;
+
+/// The class of an instruction, by mnemonic, operand kinds, widths and addressing.
+pub(super) fn class(instruction: &Instruction) -> Class {
+    let locked = instruction.has_lock_prefix()
+        || (instruction.mnemonic() == Mnemonic::Xchg && has_memory(instruction));
+    if locked {
+        return Class::Atomic;
+    }
+    match class_of(instruction.mnemonic()) {
+        Class::IntMove => integer_move(instruction),
+        Class::IntAlu => extension(instruction),
+        Class::IntAdd if adds_immediate(instruction) => Class::IntAddImmediate,
+        Class::IntShift if shifts_by_cl(instruction) => Class::IntShiftByCl,
+        Class::CondMove if reads_two_flag_groups(instruction) => Class::CondMoveTwoFlags,
+        Class::Lea if lea_is_complex(instruction) => Class::LeaComplex,
+        Class::Multiply if instruction.op_count() == 1 => Class::MultiplyWide,
+        Class::Divide64 if !divides_64_bits(instruction) => Class::Divide32,
+        Class::ByteSwap if instruction.op0_register().is_gpr64() => Class::ByteSwap64,
+        // `movsd` and `cmpsd` name a string instruction and a scalar one.
+        Class::StringStep if touches_vector(instruction) => match instruction.mnemonic() {
+            Mnemonic::Cmpsd => Class::FpCompare,
+            _ => vector_move(instruction),
+        },
+        Class::StringStep if repeats(instruction) => Class::StringRepeat,
+        Class::VecMove => vector_move(instruction),
+        Class::VecShift if shifts_by_register(instruction) => Class::VecShiftByXmm,
+        Class::VecCompare if instruction.op0_register().is_k() => Class::VecMaskCompare,
+        Class::FpCompare if instruction.op0_register().is_k() => Class::VecMaskCompare,
+        Class::MaskMove => mask_move(instruction),
+        Class::FpDivide32 if vector_bytes(instruction) > 16 => Class::FpDivide32Wide,
+        Class::FpDivide64 if vector_bytes(instruction) > 16 => Class::FpDivide64Wide,
+        Class::VecShuffle | Class::VecShuffleLane if only_loads(instruction) => Class::MemoryMove,
+        // An insertion or extraction of the half that is element 0 of memory needs no shuffle.
+        Class::VecShuffleLane if only_stores(instruction) => Class::MemoryMove,
+        class => class,
+    }
+}
+
+/// Width in bytes of the widest vector register among the operands; 0 without one.
+pub(super) fn vector_bytes(instruction: &Instruction) -> usize {
+    (0..instruction.op_count())
+        .map(|operand| instruction.op_register(operand))
+        .filter(|register| register.is_vector_register())
+        .map(|register| register.size())
+        .max()
+        .unwrap_or(0)
+}
+
+/// Whether the result does not depend on the sources: `xor eax, eax` and its relatives.
+pub(super) fn ignores_sources(instruction: &Instruction) -> bool {
+    use Mnemonic::*;
+    let same = match instruction.op_count() {
+        2 => same_registers(instruction, 0, 1),
+        3 => same_registers(instruction, 1, 2),
+        _ => false,
+    };
+    same && (is_zeroing(instruction)
+        || matches!(
+            instruction.mnemonic(),
+            Pcmpeqb | Pcmpeqw | Pcmpeqd | Pcmpeqq | Vpcmpeqb | Vpcmpeqw | Vpcmpeqd | Vpcmpeqq
+        ))
+}
+
+/// Whether, with equal sources, the result is zero and rename knows it.
+pub(super) fn is_zeroing(instruction: &Instruction) -> bool {
+    use Mnemonic::*;
+    let gpr = instruction.op0_register().is_gpr32() || instruction.op0_register().is_gpr64();
+    match instruction.mnemonic() {
+        Xor | Sub => gpr,
+        Pxor | Xorps | Xorpd | Vpxor | Vpxord | Vpxorq | Vxorps | Vxorpd => true,
+        Psubb | Psubw | Psubd | Psubq | Vpsubb | Vpsubw | Vpsubd | Vpsubq => true,
+        Pcmpgtb | Pcmpgtw | Pcmpgtd | Pcmpgtq => true,
+        _ => false,
+    }
+}
+
+fn same_registers(instruction: &Instruction, first: u32, second: u32) -> bool {
+    instruction.op_kind(first) == OpKind::Register
+        && instruction.op_kind(second) == OpKind::Register
+        && instruction.op_register(first) == instruction.op_register(second)
+}
+
+fn has_memory(instruction: &Instruction) -> bool {
+    (0..instruction.op_count()).any(|operand| instruction.op_kind(operand) == OpKind::Memory)
+}
+
+fn divides_64_bits(instruction: &Instruction) -> bool {
+    instruction.op0_register().is_gpr64()
+        || (has_memory(instruction) && instruction.memory_size().size() == 8)
+}
+
+fn only_loads(instruction: &Instruction) -> bool {
+    instruction.op_count() == 2 && instruction.op1_kind() == OpKind::Memory
+}
+
+fn only_stores(instruction: &Instruction) -> bool {
+    instruction.op0_kind() == OpKind::Memory
+}
+
+fn touches_vector(instruction: &Instruction) -> bool {
+    vector_bytes(instruction) > 0
+}
+
+fn integer_move(instruction: &Instruction) -> Class {
+    if has_memory(instruction) || instruction.op1_kind() == OpKind::Memory {
+        return if instruction.mnemonic() == Mnemonic::Movbe {
+            Class::ByteSwap
+        } else {
+            Class::MemoryMove
+        };
+    }
+    let to = instruction.op0_register();
+    let from_register = instruction.op1_kind() == OpKind::Register;
+    if from_register && (to.is_gpr32() || to.is_gpr64()) {
+        Class::IntMove
+    } else {
+        Class::IntConstant
+    }
+}
+
+/// Zero and sign extension from memory is work of the load port.
+fn extension(instruction: &Instruction) -> Class {
+    use Mnemonic::*;
+    let extends = matches!(instruction.mnemonic(), Movzx | Movsx | Movsxd);
+    if extends && only_loads(instruction) {
+        Class::MemoryMove
+    } else {
+        Class::IntAlu
+    }
+}
+
+fn adds_immediate(instruction: &Instruction) -> bool {
+    let to = instruction.op0_register();
+    let full = to.is_gpr32() || to.is_gpr64();
+    let by_immediate = instruction.op_count() == 1
+        || !matches!(instruction.op1_kind(), OpKind::Register | OpKind::Memory);
+    instruction.op0_kind() == OpKind::Register && full && by_immediate
+}
+
+fn shifts_by_cl(instruction: &Instruction) -> bool {
+    instruction.op_count() == 2 && instruction.op1_register() == Register::CL
+}
+
+fn shifts_by_register(instruction: &Instruction) -> bool {
+    let count = instruction.op_count();
+    count >= 2 && instruction.op_kind(count - 1) != OpKind::Immediate8
+}
+
+fn reads_two_flag_groups(instruction: &Instruction) -> bool {
+    let read = instruction.rflags_read();
+    read & RflagsBits::CF != 0 && read & RflagsBits::ZF != 0
+}
+
+fn lea_is_complex(instruction: &Instruction) -> bool {
+    let base = instruction.memory_base() != Register::None;
+    let index = instruction.memory_index() != Register::None;
+    let scaled = index && instruction.memory_index_scale() > 1;
+    let displaced = instruction.memory_displacement64() != 0;
+    scaled || (base && index && displaced)
+}
+
+fn vector_move(instruction: &Instruction) -> Class {
+    if has_memory(instruction) {
+        return Class::MemoryMove;
+    }
+    let to = instruction.op0_register();
+    let from = instruction.op1_register();
+    if to.is_gpr() {
+        Class::VecToGpr
+    } else if from.is_gpr() {
+        Class::VecFromGpr
+    } else if instruction.op_count() == 3 || merges_scalar(instruction) {
+        // `movss`/`movsd` between registers keeps the upper part: a blend.
+        Class::VecBlend
+    } else {
+        Class::VecMove
+    }
+}
+
+fn repeats(instruction: &Instruction) -> bool {
+    instruction.has_rep_prefix() || instruction.has_repne_prefix()
+}
+
+fn merges_scalar(instruction: &Instruction) -> bool {
+    matches!(instruction.mnemonic(), Mnemonic::Movss | Mnemonic::Movsd)
+}
+
+fn mask_move(instruction: &Instruction) -> Class {
+    if has_memory(instruction) {
+        Class::MemoryMove
+    } else if instruction.op0_register().is_gpr() {
+        Class::MaskToGpr
+    } else if instruction.op1_register().is_gpr() {
+        Class::MaskFromGpr
+    } else {
+        Class::MaskMove
+    }
+}

@@ -1,0 +1,473 @@
+//! From a decoded instruction to what the model executes. Runs once per translated instruction.
+
+use iced_x86::{
+    Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
+    OpKind, Register as Iced, RflagsBits,
+};
+use topdown_tracer::{Access, AccessKind};
+
+use super::operation::{DESTINATIONS, Flow, MemoryOperand, OPERATIONS, Operation, Rename, SOURCES};
+use super::registers::{
+    CARRY_FLAG, FIRST_X87, NONE, OTHER_FLAGS, Register, STACK_POINTER, is_vector, number,
+};
+use super::{Class, Timing, form};
+use crate::calendar::Ports;
+use crate::parameters::CoreParameters;
+
+/// Lowers instructions for one core.
+pub(crate) struct Lowering {
+    factory: InstructionInfoFactory,
+    timings: [Timing; Class::ALL.len()],
+    parameters: CoreParameters,
+}
+
+impl Lowering {
+    /// Reserves all memory that lowering will need.
+    pub(crate) fn new(parameters: &CoreParameters) -> Self {
+        let mut factory = InstructionInfoFactory::new();
+        // `vzeroall` uses the most registers: the factory's vectors never grow again.
+        let mut decoder = Decoder::with_ip(64, &[0xc5, 0xfc, 0x77], 0, DecoderOptions::NONE);
+        let _ = factory.info(&decoder.decode());
+        let mut timings = [Timing::at_rename(Class::Unknown); Class::ALL.len()];
+        for &timing in parameters.timings {
+            timings[timing.class as usize] = timing;
+        }
+        Lowering {
+            factory,
+            timings,
+            parameters: parameters.clone(),
+        }
+    }
+
+    /// The memory operand behind an access of `instruction`.
+    pub(crate) fn memory_operand(
+        &self,
+        instruction: &Instruction,
+        access: &Access,
+    ) -> MemoryOperand {
+        MemoryOperand {
+            kind: access.kind,
+            bytes: access.size_bytes.max(1),
+            address: access.address,
+            registers: address_registers(instruction, access.kind),
+            non_temporal: is_non_temporal(instruction.mnemonic()),
+        }
+    }
+
+    /// Lowers `instruction`, whose memory operands are `memory`.
+    pub(crate) fn lower(
+        &mut self,
+        instruction: &Instruction,
+        memory: &[MemoryOperand],
+    ) -> Operation {
+        let class = form::class(instruction);
+        let timing = self.timings[class as usize];
+        let loads = memory.iter().any(MemoryOperand::reads);
+        let stores = memory.iter().any(MemoryOperand::writes);
+        let vector_bytes = form::vector_bytes(instruction);
+        let mut operation = Operation {
+            ip: instruction.ip(),
+            next_ip: instruction.next_ip(),
+            flow: flow(instruction),
+            class,
+            rename: Rename::Execute,
+            slots: timing.slots,
+            latency: timing.latency,
+            chained_latency: timing.chained_latency,
+            busy: timing.busy,
+            operations: 0,
+            scheduler: 0,
+            integer_results: 0,
+            vector_results: 0,
+            x87_increment: instruction.fpu_stack_increment_info().increment() as i8,
+            is_x87: false,
+            serializes: is_serializing(class),
+            is_atomic: class == Class::Atomic || class == Class::FullFence,
+            loads_vector: vector_bytes > 0,
+            is_plain_load: class == Class::MemoryMove && loads && vector_bytes == 0,
+            is_known: class != Class::Unknown,
+            first_memory: 0,
+            memory_count: 0,
+            sources: [NONE; SOURCES],
+            destinations: [NONE; DESTINATIONS],
+            ports: [Ports::NONE; OPERATIONS],
+            repeat: None,
+        };
+        let lost = if vector_bytes == 64 {
+            self.parameters.ports.lost_at_512
+        } else {
+            Ports::NONE
+        };
+        for (port, &row) in operation.ports.iter_mut().zip(timing.operations) {
+            let kept = row.without(lost);
+            *port = if kept.is_empty() { row } else { kept };
+            operation.operations += 1;
+        }
+        if loads && stores && class != Class::Atomic && timing.operations.len() == 1 {
+            operation.slots += self.parameters.rename.read_modify_write_extra_slots as u8;
+        }
+        if matches!(class, Class::Gather | Class::Scatter) {
+            // An element each: the row holds the fixed part only.
+            let element_bytes = memory.first().map_or(4, |operand| operand.bytes.max(4));
+            operation.slots = operation
+                .slots
+                .saturating_add((vector_bytes as u32 / element_bytes) as u8);
+        }
+        self.registers(instruction, &mut operation);
+        self.rename(instruction, &mut operation);
+        let in_vector = operation
+            .destinations
+            .iter()
+            .any(|&register| is_vector(register))
+            || vector_bytes > 0;
+        operation.scheduler = if in_vector {
+            self.parameters.window.vector_scheduler as u8
+        } else {
+            self.parameters.window.integer_scheduler as u8
+        };
+        operation
+    }
+
+    /// Fills in sources and destinations.
+    fn registers(&mut self, instruction: &Instruction, operation: &mut Operation) {
+        let stack_engine = matches!(
+            operation.class,
+            Class::Push | Class::Pop | Class::Call | Class::Return
+        );
+        let base = number(instruction.memory_base());
+        let index = number(instruction.memory_index());
+        let has_access = operation.class != Class::Lea && operation.class != Class::LeaComplex;
+        let mut sources = Slots::new(&mut operation.sources);
+        let mut destinations = Slots::new(&mut operation.destinations);
+        for used in self.factory.info(instruction).used_registers() {
+            let register = number(used.register());
+            if register == NONE || (stack_engine && register == STACK_POINTER) {
+                continue;
+            }
+            let access = used.access();
+            let reads = matches!(
+                access,
+                OpAccess::Read | OpAccess::CondRead | OpAccess::ReadWrite | OpAccess::ReadCondWrite
+            );
+            let writes = matches!(
+                access,
+                OpAccess::Write
+                    | OpAccess::CondWrite
+                    | OpAccess::ReadWrite
+                    | OpAccess::ReadCondWrite
+            );
+            let address_only = has_access
+                && (register == base || register == index)
+                && !reads_operand(instruction, register);
+            if reads && !address_only {
+                sources.push(register);
+            }
+            if writes {
+                destinations.push(register);
+                // Results of 8 and 16 bits and conditional ones merge with the old content.
+                let partial = used.register().is_gpr8() || used.register().is_gpr16();
+                if partial || access == OpAccess::CondWrite {
+                    sources.push(register);
+                }
+                if is_vector(register) {
+                    operation.vector_results = 1;
+                } else {
+                    operation.integer_results += 1;
+                }
+            }
+            if (FIRST_X87..FIRST_X87 + 8).contains(&register) && used.register().is_st() {
+                operation.is_x87 = true;
+            }
+        }
+        let carry = RflagsBits::CF;
+        let read = instruction.rflags_read();
+        let modified = instruction.rflags_modified();
+        if read & carry != 0 {
+            sources.push(CARRY_FLAG);
+        }
+        if read & STATUS_FLAGS & !carry != 0 {
+            sources.push(OTHER_FLAGS);
+        }
+        if modified & carry != 0 {
+            destinations.push(CARRY_FLAG);
+        }
+        if modified & STATUS_FLAGS & !carry != 0 {
+            destinations.push(OTHER_FLAGS);
+        }
+        if operation.class == Class::IntShiftByCl {
+            // A count of 0 keeps the flags, so they are an input.
+            sources.push(OTHER_FLAGS);
+        }
+    }
+
+    /// Decides what rename does without a port.
+    fn rename(&self, instruction: &Instruction, operation: &mut Operation) {
+        let rename = &self.parameters.rename;
+        if form::ignores_sources(instruction) {
+            operation.sources = [NONE; SOURCES];
+            if form::is_zeroing(instruction) {
+                operation.rename = Rename::Constant;
+            }
+        } else if (operation.class == Class::IntMove && rename.eliminates_integer_moves)
+            || (operation.class == Class::VecMove && rename.eliminates_vector_moves)
+            || (operation.class == Class::IntAddImmediate
+                && rename.eliminates_immediate_adds
+                && operation.memory_count == 0)
+        {
+            operation.rename = Rename::Forward;
+        }
+        if operation.rename != Rename::Execute {
+            operation.operations = 0;
+            operation.latency = 0;
+            operation.chained_latency = 0;
+        }
+    }
+
+    /// Joins a conditional jump with the instruction before it, where the core does.
+    pub(crate) fn fuse(
+        &self,
+        first: &Instruction,
+        operation: &mut Operation,
+        jump: &mut Operation,
+    ) {
+        let rename = &self.parameters.rename;
+        if jump.flow != Flow::Conditional || jump.class != Class::Branch {
+            return;
+        }
+        use Mnemonic::*;
+        let fuses = match first.mnemonic() {
+            Cmp | Test => rename.fuses_compare_and_branch,
+            Add | Sub | And | Inc | Dec => {
+                rename.fuses_arithmetic_and_branch && first.op0_kind() == OpKind::Register
+            }
+            _ => false,
+        };
+        // A memory operand with an immediate does not fuse (Intel Optimization Manual, 3.4.2.2).
+        let has_immediate =
+            first.op_count() == 2 && !matches!(first.op1_kind(), OpKind::Register | OpKind::Memory);
+        if !fuses || (operation.memory_count > 0 && has_immediate) {
+            return;
+        }
+        let branch = self.timings[Class::Branch as usize];
+        operation.rename = Rename::Execute;
+        operation.operations = 0;
+        for (port, &row) in operation.ports.iter_mut().zip(branch.operations) {
+            *port = row;
+            operation.operations += 1;
+        }
+        operation.latency = branch.latency;
+        operation.chained_latency = branch.latency;
+        jump.slots = 0;
+        jump.operations = 0;
+        jump.latency = 0;
+        jump.chained_latency = 0;
+    }
+}
+
+const STATUS_FLAGS: u32 = RflagsBits::CF
+    | RflagsBits::OF
+    | RflagsBits::SF
+    | RflagsBits::ZF
+    | RflagsBits::AF
+    | RflagsBits::PF;
+
+/// A fixed number of places, filled from the front; what does not fit is left out, and registers
+/// that are there already are not repeated.
+struct Slots<'a, const N: usize> {
+    places: &'a mut [Register; N],
+    used: usize,
+}
+
+impl<'a, const N: usize> Slots<'a, N> {
+    fn new(places: &'a mut [Register; N]) -> Self {
+        Slots { places, used: 0 }
+    }
+
+    fn push(&mut self, register: Register) {
+        if !self.places.contains(&register)
+            && let Some(place) = self.places.get_mut(self.used)
+        {
+            *place = register;
+            self.used += 1;
+        }
+    }
+}
+
+fn reads_operand(instruction: &Instruction, register: Register) -> bool {
+    // The first operand of most instructions is written; where it is read too, the register is
+    // needed whether or not it is also part of the address.
+    (0..instruction.op_count()).any(|operand| {
+        instruction.op_kind(operand) == OpKind::Register
+            && number(instruction.op_register(operand)) == register
+            && !(operand == 0 && only_writes_first(instruction))
+    })
+}
+
+fn only_writes_first(instruction: &Instruction) -> bool {
+    matches!(form::class(instruction), Class::MemoryMove | Class::Pop)
+}
+
+fn address_registers(instruction: &Instruction, kind: AccessKind) -> [Register; 2] {
+    if instruction.is_string_instruction() {
+        return [number(Iced::RSI), number(Iced::RDI)];
+    }
+    let on_stack = match form::class(instruction) {
+        Class::Push | Class::Call => kind == AccessKind::Write,
+        Class::Pop | Class::Return => kind == AccessKind::Read,
+        Class::Leave => return [number(Iced::RBP), NONE],
+        _ => false,
+    };
+    if on_stack {
+        return [STACK_POINTER, NONE];
+    }
+    [
+        number(instruction.memory_base()),
+        number(instruction.memory_index()),
+    ]
+}
+
+fn flow(instruction: &Instruction) -> Flow {
+    match instruction.flow_control() {
+        FlowControl::ConditionalBranch => Flow::Conditional,
+        FlowControl::UnconditionalBranch => Flow::Jump,
+        FlowControl::IndirectBranch => Flow::IndirectJump,
+        FlowControl::Return => Flow::Return,
+        FlowControl::Call if instruction.mnemonic() == Mnemonic::Call => Flow::Call,
+        FlowControl::IndirectCall => Flow::IndirectCall,
+        _ => Flow::Next,
+    }
+}
+
+fn is_serializing(class: Class) -> bool {
+    matches!(
+        class,
+        Class::Pause | Class::LoadFence | Class::CpuId | Class::SystemCall | Class::FullFence
+    )
+}
+
+fn is_non_temporal(mnemonic: Mnemonic) -> bool {
+    use Mnemonic::*;
+    matches!(
+        mnemonic,
+        Movnti | Movntdq | Movntps | Movntpd | Movntq | Vmovntdq | Vmovntps | Vmovntpd
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cores::{GOLDEN_COVE, ZEN_5};
+    use crate::instruction::registers::is_vector;
+
+    fn decode(bytes: &[u8]) -> Instruction {
+        Decoder::with_ip(64, bytes, 0x1000, DecoderOptions::NONE).decode()
+    }
+
+    fn lower(bytes: &[u8]) -> Operation {
+        Lowering::new(&GOLDEN_COVE).lower(&decode(bytes), &[])
+    }
+
+    #[test]
+    fn forms_of_one_mnemonic_have_their_own_class() {
+        let cases: [(&[u8], Class); 14] = [
+            (&[0x48, 0x89, 0xd8], Class::IntMove),          // mov rax, rbx
+            (&[0x48, 0x8b, 0x03], Class::MemoryMove),       // mov rax, [rbx]
+            (&[0xb8, 1, 0, 0, 0], Class::IntConstant),      // mov eax, 1
+            (&[0x48, 0x8d, 0x04, 0x0b], Class::Lea),        // lea rax, [rbx+rcx]
+            (&[0x48, 0x8d, 0x04, 0x4b], Class::LeaComplex), // lea rax, [rbx+rcx*2]
+            (&[0x48, 0x8d, 0x44, 0x0b, 4], Class::LeaComplex), // lea rax, [rbx+rcx+4]
+            (&[0x48, 0xf7, 0xf3], Class::Divide64),         // div rbx
+            (&[0xf7, 0xf3], Class::Divide32),               // div ebx
+            (&[0x48, 0xd3, 0xe0], Class::IntShiftByCl),     // shl rax, cl
+            (&[0x48, 0x0f, 0x47, 0xc3], Class::CondMoveTwoFlags), // cmova rax, rbx
+            (&[0xf2, 0x0f, 0x10, 0xc1], Class::VecBlend),   // movsd xmm0, xmm1
+            (&[0x66, 0x48, 0x0f, 0x6e, 0xc0], Class::VecFromGpr), // movq xmm0, rax
+            (&[0xf0, 0x48, 0x01, 0x03], Class::Atomic),     // lock add [rbx], rax
+            (&[0xf3, 0xa4], Class::StringRepeat),           // rep movsb
+        ];
+        for (bytes, class) in cases {
+            assert_eq!(lower(bytes).class, class, "{:?}", decode(bytes).code());
+        }
+    }
+
+    #[test]
+    fn a_zeroing_idiom_depends_on_nothing() {
+        let operation = lower(&[0x31, 0xc0]); // xor eax, eax
+        assert_eq!(operation.rename, Rename::Constant);
+        assert_eq!(operation.sources, [NONE; SOURCES]);
+        // pcmpeqd xmm0, xmm0 depends on nothing either, but is executed.
+        let operation = lower(&[0x66, 0x0f, 0x76, 0xc0]);
+        assert_eq!(operation.rename, Rename::Execute);
+        assert_eq!(operation.sources, [NONE; SOURCES]);
+    }
+
+    #[test]
+    fn a_write_of_eight_bits_needs_the_old_content() {
+        let rax = number(Iced::RAX);
+        assert!(lower(&[0x0f, 0x94, 0xc0]).sources.contains(&rax)); // sete al
+        assert!(!lower(&[0xb8, 1, 0, 0, 0]).sources.contains(&rax)); // mov eax, 1
+    }
+
+    #[test]
+    fn an_increment_leaves_the_carry_flag_alone() {
+        let operation = lower(&[0x48, 0xff, 0xc0]); // inc rax
+        assert!(!operation.destinations.contains(&CARRY_FLAG));
+        assert!(operation.destinations.contains(&OTHER_FLAGS));
+    }
+
+    #[test]
+    fn the_base_of_an_address_is_not_a_source_of_the_data() {
+        let operation = lower(&[0x48, 0x03, 0x03]); // add rax, [rbx]
+        assert!(operation.sources.contains(&number(Iced::RAX)));
+        assert!(!operation.sources.contains(&number(Iced::RBX)));
+    }
+
+    #[test]
+    fn the_stack_pointer_of_a_push_costs_nothing() {
+        let operation = lower(&[0x50]); // push rax
+        assert!(!operation.destinations.contains(&STACK_POINTER));
+        assert!(operation.sources.contains(&number(Iced::RAX)));
+    }
+
+    #[test]
+    fn a_compare_and_its_jump_share_a_slot() {
+        let compare = decode(&[0x48, 0x39, 0xd8]); // cmp rax, rbx
+        let mut lowering = Lowering::new(&GOLDEN_COVE);
+        let mut first = lowering.lower(&compare, &[]);
+        let mut jump = lowering.lower(&decode(&[0x74, 0x10]), &[]); // je
+        lowering.fuse(&compare, &mut first, &mut jump);
+        assert_eq!((first.slots, jump.slots), (1, 0));
+    }
+
+    #[test]
+    fn a_move_and_a_jump_do_not_fuse() {
+        let first = decode(&[0x48, 0x89, 0xd8]);
+        let mut lowering = Lowering::new(&GOLDEN_COVE);
+        let mut operation = lowering.lower(&first, &[]);
+        let mut jump = lowering.lower(&decode(&[0x74, 0x10]), &[]);
+        lowering.fuse(&first, &mut operation, &mut jump);
+        assert_eq!(jump.slots, 1);
+    }
+
+    #[test]
+    fn a_vector_of_64_bytes_loses_a_port_on_golden_cove_only() {
+        let instruction = decode(&[0x62, 0xf1, 0x7d, 0x48, 0xfe, 0xc1]); // vpaddd zmm0, zmm0, zmm1
+        let ports = |core| {
+            Lowering::new(core).lower(&instruction, &[]).ports[0]
+                .0
+                .count_ones()
+        };
+        assert_eq!(ports(&GOLDEN_COVE), 2);
+        assert_eq!(ports(&ZEN_5), 4);
+    }
+
+    #[test]
+    fn results_know_their_register_file() {
+        let operation = lower(&[0x66, 0x0f, 0xfe, 0xc1]); // paddd xmm0, xmm1
+        assert_eq!(
+            (operation.integer_results, operation.vector_results),
+            (0, 1)
+        );
+        assert!(is_vector(operation.destinations[0]));
+    }
+}

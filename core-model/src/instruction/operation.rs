@@ -1,0 +1,155 @@
+//! An instruction as the model executes it.
+
+use topdown_tracer::{AccessKind, Address, Repeat};
+
+use super::Class;
+use super::registers::{NONE, Register};
+use crate::calendar::Ports;
+
+/// At most this many registers are read, memory addresses aside.
+pub(crate) const SOURCES: usize = 4;
+/// At most this many registers are written.
+pub(crate) const DESTINATIONS: usize = 4;
+/// At most this many port operations, memory accesses aside.
+pub(crate) const OPERATIONS: usize = 8;
+
+/// How an instruction may change the path of execution.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Flow {
+    /// It does not.
+    Next,
+    /// A conditional jump.
+    Conditional,
+    /// A direct jump.
+    Jump,
+    /// A direct call.
+    Call,
+    /// A jump through a register or memory.
+    IndirectJump,
+    /// A call through a register or memory.
+    IndirectCall,
+    /// A return.
+    Return,
+}
+
+/// What rename makes of an instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rename {
+    /// Executed on ports.
+    Execute,
+    /// Its result is its source: a move or an addition of an immediate without a port.
+    Forward,
+    /// Its result is a constant known at rename.
+    Constant,
+}
+
+/// An instruction, its operands and its row of the table.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Operation {
+    /// Address of the instruction.
+    pub ip: u64,
+    /// Address of the next one in memory.
+    pub next_ip: u64,
+    /// How it may change the path.
+    pub flow: Flow,
+    /// Its class.
+    pub class: Class,
+    /// What rename does with it.
+    pub rename: Rename,
+    /// Issue slots; 0 where it shares the slot of the instruction before it.
+    pub slots: u8,
+    /// Cycles from the last source to the result.
+    pub latency: u8,
+    /// The same behind the same class.
+    pub chained_latency: u8,
+    /// Cycles for which the first port operation blocks its port.
+    pub busy: u8,
+    /// How many of `ports` are used.
+    pub operations: u8,
+    /// The scheduler in which it waits.
+    pub scheduler: u8,
+    /// Results in the general register file, and in the vector register file.
+    pub integer_results: u8,
+    /// See `integer_results`.
+    pub vector_results: u8,
+    /// Change of the top of the x87 stack; registers are relative to it where `is_x87`.
+    pub x87_increment: i8,
+    /// Whether x87 registers are among the operands.
+    pub is_x87: bool,
+    /// Nothing behind it issues before it is done.
+    pub serializes: bool,
+    /// No load behind it starts before it is done, and all stores before it are written.
+    pub is_atomic: bool,
+    /// Loads go to a vector register.
+    pub loads_vector: bool,
+    /// A general register is set from memory alone: the load may be renamed.
+    pub is_plain_load: bool,
+    /// The form is in the table.
+    pub is_known: bool,
+    /// Index of the first memory operand in the program's table, and how many there are.
+    pub first_memory: u32,
+    /// See `first_memory`.
+    pub memory_count: u8,
+    /// Registers read, [`super::NONE`] where fewer.
+    pub sources: [Register; SOURCES],
+    /// Registers written, [`super::NONE`] where fewer.
+    pub destinations: [Register; DESTINATIONS],
+    /// Ports of each operation.
+    pub ports: [Ports; OPERATIONS],
+    /// Repetition count of a string instruction.
+    pub repeat: Option<Repeat>,
+}
+
+/// One memory operand.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MemoryOperand {
+    /// What is done there.
+    pub kind: AccessKind,
+    /// Width in bytes; at least 1.
+    pub bytes: u32,
+    /// Where.
+    pub address: Address,
+    /// The registers that the address is made of.
+    pub registers: [Register; 2],
+    /// Written around the caches.
+    pub non_temporal: bool,
+}
+
+impl Operation {
+    /// One step of this repeated string instruction: its memory operands and nothing else.
+    pub(crate) fn string_step(&self) -> Operation {
+        Operation {
+            slots: 2,
+            operations: 0,
+            latency: 0,
+            chained_latency: 0,
+            integer_results: 0,
+            loads_vector: true,
+            sources: [NONE; SOURCES],
+            destinations: [NONE; DESTINATIONS],
+            repeat: None,
+            ..*self
+        }
+    }
+}
+
+impl MemoryOperand {
+    /// Touches nothing.
+    pub(crate) const NONE: MemoryOperand = MemoryOperand {
+        kind: AccessKind::Hint,
+        bytes: 1,
+        address: Address::Fixed(0),
+        registers: [NONE, NONE],
+        non_temporal: false,
+    };
+
+    /// Whether something waits for the content.
+    pub(crate) fn reads(&self) -> bool {
+        matches!(self.kind, AccessKind::Read | AccessKind::ReadWrite)
+    }
+
+    /// Whether the content changes.
+    pub(crate) fn writes(&self) -> bool {
+        matches!(self.kind, AccessKind::Write | AccessKind::ReadWrite)
+    }
+}

@@ -1,0 +1,40 @@
+//! A model of an out-of-order core that accounts for every issue slot of a traced program.
+//!
+//! [`Model`] is a [`Consumer`](topdown_tracer::Consumer) of the tracer's stream. It executes each
+//! instruction on a core described by [`CoreParameters`] and charges each issue slot to one category
+//! of the TopDown method.
+//!
+//! # What it is
+//!
+//! One pass over the executed instructions in program order. Each gets its times (delivered, issued,
+//! executed, retired) from those of its predecessors and from calendars of shared resources; no
+//! cycle is simulated in which nothing begins. The result depends on the stream and on the
+//! parameters only: the same stream gives the same counts, bit for bit.
+//!
+//! # What it leaves out
+//!
+//! The kernel, other threads, other cores and the other hardware thread. Work on the wrong path:
+//! its slots are charged, its effect on caches is not modelled. Physical addresses: caches are
+//! indexed by virtual ones. Store-side coherence, page faults, frequency changes.
+
+mod branch;
+mod calendar;
+mod core;
+pub mod cores;
+mod instruction;
+mod ledger;
+mod memory;
+mod model;
+mod parameters;
+mod pipeline;
+mod slots;
+
+pub use calendar::Ports;
+pub use instruction::{Class, Timing};
+pub use ledger::BlockCounts;
+pub use model::{Capacity, Model};
+pub use parameters::{
+    Cache, CoreParameters, Frontend, Memory, MemoryPorts, Prediction, Rename, SCHEDULERS,
+    TAGGED_TABLES, TargetBuffer, Tlb, Window,
+};
+pub use slots::{Counts, Events, Slots};

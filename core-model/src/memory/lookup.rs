@@ -1,0 +1,127 @@
+//! A set-associative table of line or page numbers: caches, TLBs, the cache of decoded operations.
+
+/// What an insertion pushed out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Evicted {
+    /// Its number.
+    pub number: u64,
+    /// Whether it was marked dirty.
+    pub dirty: bool,
+}
+
+/// Numbers in sets, each set ordered from the most to the least recently used.
+pub(crate) struct Lookup {
+    /// Number + 1, shifted left by one; the lowest bit is the dirty mark. 0 is an empty way.
+    ways: Box<[u64]>,
+    associativity: usize,
+    set_mask: usize,
+}
+
+impl Lookup {
+    /// A table for `entries` numbers; the number of sets is rounded up to a power of two.
+    pub(crate) fn new(entries: u32, associativity: u32) -> Self {
+        let associativity = associativity.max(1) as usize;
+        let sets = (entries as usize / associativity)
+            .max(1)
+            .next_power_of_two();
+        Lookup {
+            ways: vec![0; sets * associativity].into_boxed_slice(),
+            associativity,
+            set_mask: sets - 1,
+        }
+    }
+
+    #[inline]
+    fn set(&mut self, number: u64) -> &mut [u64] {
+        let first = (number as usize & self.set_mask) * self.associativity;
+        &mut self.ways[first..first + self.associativity]
+    }
+
+    /// Whether `number` is there; it becomes the most recently used, and dirty where asked.
+    #[inline]
+    pub(crate) fn touch(&mut self, number: u64, dirty: bool) -> bool {
+        let set = self.set(number);
+        let key = (number + 1) << 1;
+        let Some(place) = set.iter().position(|&way| way & !1 == key) else {
+            return false;
+        };
+        let entry = set[place] | u64::from(dirty);
+        if place > 0 {
+            set.copy_within(..place, 1);
+        }
+        set[0] = entry;
+        true
+    }
+
+    /// Whether `number` is there; changes nothing.
+    #[inline]
+    pub(crate) fn contains(&mut self, number: u64) -> bool {
+        let key = (number + 1) << 1;
+        self.set(number).iter().any(|&way| way & !1 == key)
+    }
+
+    /// Puts `number`, which is not there, in the place of the least recently used.
+    #[inline]
+    pub(crate) fn insert(&mut self, number: u64, dirty: bool) -> Option<Evicted> {
+        let set = self.set(number);
+        let last = set.len() - 1;
+        let victim = set[last];
+        set.copy_within(..last, 1);
+        set[0] = (number + 1) << 1 | u64::from(dirty);
+        (victim != 0).then(|| Evicted {
+            number: (victim >> 1) - 1,
+            dirty: victim & 1 != 0,
+        })
+    }
+
+    /// Touches `number`, inserting it where it is missing. Returns whether it was there.
+    #[inline]
+    pub(crate) fn access(&mut self, number: u64) -> bool {
+        let there = self.touch(number, false);
+        if !there {
+            self.insert(number, false);
+        }
+        there
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_least_recently_used_is_replaced() {
+        let mut table = Lookup::new(2, 2);
+        assert_eq!(table.insert(1, false), None);
+        assert_eq!(table.insert(2, true), None);
+        assert!(table.touch(1, false));
+        assert_eq!(
+            table.insert(3, false),
+            Some(Evicted {
+                number: 2,
+                dirty: true
+            })
+        );
+        assert!(table.touch(1, false) && table.touch(3, false) && !table.touch(2, false));
+    }
+
+    #[test]
+    fn number_zero_is_a_number() {
+        let mut table = Lookup::new(4, 1);
+        assert!(!table.touch(0, false));
+        assert!(!table.access(0));
+        assert!(table.access(0));
+    }
+
+    #[test]
+    fn a_dirty_mark_stays_until_eviction() {
+        let mut table = Lookup::new(1, 1);
+        table.insert(7, false);
+        table.touch(7, true);
+        table.touch(7, false);
+        assert_eq!(
+            table.insert(8, false).map(|evicted| evicted.dirty),
+            Some(true)
+        );
+    }
+}

@@ -1,0 +1,412 @@
+//! The memory hierarchy: where a line is found, when it arrives, and which bandwidth it takes.
+//!
+//! Works on virtual addresses: what physical addresses would change (the sets of L2 and L3) differs
+//! between runs of the same program on a real machine and is left out for the sake of repeatability.
+
+mod lookup;
+mod prefetch;
+
+pub(crate) use lookup::Lookup;
+use prefetch::{Lines, Streamer, Strider};
+
+use crate::calendar::{Bandwidth, boxed};
+use crate::parameters::Memory as Parameters;
+use crate::slots::Events;
+
+/// Bytes of a cache line, on every core in the table.
+pub(crate) const LINE_BYTES: u64 = 64;
+const LINES_PER_PAGE: u64 = 64;
+const ARRIVALS: usize = 1024;
+const NEVER: u64 = u64::MAX;
+
+/// Which lines are on their way into a cache, and when they arrive. A line that is forgotten because
+/// another took its place counts as arrived.
+struct Arrivals(Box<[(u64, u64); ARRIVALS]>);
+
+impl Arrivals {
+    fn new() -> Self {
+        Arrivals(boxed((NEVER, 0)))
+    }
+
+    #[inline]
+    fn expect(&mut self, line: u64, at: u64) {
+        self.0[line as usize % ARRIVALS] = (line, at);
+    }
+
+    /// When `line`, which is in the cache, can be used: at once or when it arrives.
+    #[inline]
+    fn ready(&self, line: u64) -> u64 {
+        let (expected, at) = self.0[line as usize % ARRIVALS];
+        if expected == line { at } else { 0 }
+    }
+}
+
+/// Buffers that are each held by one line from request to arrival.
+struct FillBuffers(Box<[u64]>);
+
+impl FillBuffers {
+    fn new(entries: u32) -> Self {
+        FillBuffers(vec![0; entries.max(1) as usize].into_boxed_slice())
+    }
+
+    /// Waits for the buffer that is free first; returns its index and when it is free.
+    #[inline]
+    fn first_free(&self) -> (usize, u64) {
+        let mut best = (0, self.0[0]);
+        for (index, &until) in self.0.iter().enumerate() {
+            if until < best.1 {
+                best = (index, until);
+            }
+        }
+        best
+    }
+
+    #[inline]
+    fn hold(&mut self, index: usize, until: u64) {
+        self.0[index] = until;
+    }
+}
+
+/// Caches, TLBs, prefetchers and the bandwidth between them.
+pub(crate) struct Hierarchy {
+    parameters: Parameters,
+    l1i: Lookup,
+    l1d: Lookup,
+    l2: Lookup,
+    l3: Lookup,
+    into_l1i: Arrivals,
+    into_l1d: Arrivals,
+    into_l2: Arrivals,
+    l1_fills: FillBuffers,
+    l2_fills: FillBuffers,
+    l2_lines: Bandwidth,
+    l3_lines: Bandwidth,
+    memory_lines: Bandwidth,
+    dtlb: Lookup,
+    itlb: Lookup,
+    stlb: Lookup,
+    streamer: Streamer,
+    strider: Strider,
+}
+
+impl Hierarchy {
+    pub(crate) fn new(parameters: &Parameters) -> Self {
+        let cache = |cache: crate::parameters::Cache| {
+            Lookup::new(cache.bytes / LINE_BYTES as u32, cache.ways)
+        };
+        let tlb = |tlb: crate::parameters::Tlb| Lookup::new(tlb.entries, tlb.ways);
+        Hierarchy {
+            l1i: cache(parameters.l1i),
+            l1d: cache(parameters.l1d),
+            l2: cache(parameters.l2),
+            l3: cache(parameters.l3),
+            into_l1i: Arrivals::new(),
+            into_l1d: Arrivals::new(),
+            into_l2: Arrivals::new(),
+            l1_fills: FillBuffers::new(parameters.l1_fill_buffers),
+            l2_fills: FillBuffers::new(parameters.l2_fill_buffers),
+            l2_lines: Bandwidth::new(parameters.l2_line_cycles),
+            l3_lines: Bandwidth::new(parameters.l3_line_cycles),
+            memory_lines: Bandwidth::new(parameters.memory_line_cycles),
+            dtlb: tlb(parameters.dtlb),
+            itlb: tlb(parameters.itlb),
+            stlb: tlb(parameters.stlb),
+            streamer: Streamer::new(parameters.stream_ahead_lines),
+            strider: Strider::new(parameters.stride_ahead),
+            parameters: parameters.clone(),
+        }
+    }
+
+    /// A load that starts at `at`: when its data is there. Covers the second line of a load that
+    /// crosses one.
+    #[inline]
+    pub(crate) fn load(
+        &mut self,
+        ip: u64,
+        address: u64,
+        bytes: u32,
+        at: u64,
+        events: &mut Events,
+    ) -> u64 {
+        let first = address / LINE_BYTES;
+        let last = address.wrapping_add(u64::from(bytes) - 1) / LINE_BYTES;
+        let mut ready = self.load_line(first, at, events);
+        if last != first {
+            // The second half takes the next cycle of the same port.
+            ready = ready.max(self.load_line(last, at + 1, events));
+        }
+        if let Some(target) = self.strider.load(ip, address) {
+            self.prefetch_l1(target / LINE_BYTES, at, events);
+        }
+        ready
+    }
+
+    #[inline]
+    fn load_line(&mut self, line: u64, at: u64, events: &mut Events) -> u64 {
+        let at = self.translate(line, at, events);
+        let hit = at + u64::from(self.parameters.l1d.cycles);
+        if self.l1d.touch(line, false) {
+            return hit.max(self.into_l1d.ready(line));
+        }
+        events.l1d_misses += 1;
+        self.fill_l1d(line, at, false, true, events)
+    }
+
+    /// A store that is ready to be written at `at`: when its line is there to be written.
+    #[inline]
+    pub(crate) fn store(&mut self, address: u64, bytes: u32, at: u64, events: &mut Events) -> u64 {
+        let first = address / LINE_BYTES;
+        let last = address.wrapping_add(u64::from(bytes) - 1) / LINE_BYTES;
+        let mut ready = self.store_line(first, at, events);
+        if last != first {
+            ready = ready.max(self.store_line(last, at, events));
+        }
+        ready
+    }
+
+    #[inline]
+    fn store_line(&mut self, line: u64, at: u64, events: &mut Events) -> u64 {
+        let at = self.translate(line, at, events);
+        if self.l1d.touch(line, true) {
+            return at.max(self.into_l1d.ready(line));
+        }
+        events.l1d_misses += 1;
+        self.fill_l1d(line, at, true, true, events)
+    }
+
+    /// A store around the caches: when its write-combining buffer was sent off.
+    pub(crate) fn store_around(
+        &mut self,
+        address: u64,
+        bytes: u32,
+        at: u64,
+        events: &mut Events,
+    ) -> u64 {
+        // A line goes to memory with its last byte; the parts before wait in the buffer.
+        let end = address.wrapping_add(u64::from(bytes));
+        if end % LINE_BYTES != 0 {
+            return at;
+        }
+        events.memory_write_bytes += LINE_BYTES;
+        self.memory_lines.reserve(at)
+    }
+
+    /// A software prefetch.
+    pub(crate) fn prefetch(&mut self, address: u64, at: u64, events: &mut Events) {
+        self.prefetch_l1(address / LINE_BYTES, at, events);
+    }
+
+    /// A fetch of a line of code that the frontend asks for at `at`: when the line is there.
+    #[inline]
+    pub(crate) fn fetch_code(&mut self, line: u64, at: u64, events: &mut Events) -> u64 {
+        let page = line / LINES_PER_PAGE;
+        let mut at = at;
+        if !self.itlb.access(page) {
+            at += u64::from(self.parameters.stlb_cycles);
+            if !self.stlb.access(page) {
+                events.itlb_walks += 1;
+                at += u64::from(self.parameters.walk_cycles);
+            }
+        }
+        if self.l1i.touch(line, false) {
+            return at.max(self.into_l1i.ready(line));
+        }
+        events.l1i_misses += 1;
+        let ready = self.fill_l2(line, at, true, events);
+        self.l1i.insert(line, false);
+        self.into_l1i.expect(line, ready);
+        ready
+    }
+
+    /// When the translation of a data line's page is known.
+    #[inline]
+    fn translate(&mut self, line: u64, at: u64, events: &mut Events) -> u64 {
+        let page = line / LINES_PER_PAGE;
+        if self.dtlb.access(page) {
+            return at;
+        }
+        let mut at = at + u64::from(self.parameters.stlb_cycles);
+        if !self.stlb.access(page) {
+            events.dtlb_walks += 1;
+            at += u64::from(self.parameters.walk_cycles);
+        }
+        at
+    }
+
+    fn prefetch_l1(&mut self, line: u64, at: u64, events: &mut Events) {
+        if !self.l1d.contains(line) {
+            self.fill_l1d(line, at, false, false, events);
+        }
+    }
+
+    /// Brings a line that the L1 data cache does not have into it; returns when it is there.
+    fn fill_l1d(
+        &mut self,
+        line: u64,
+        at: u64,
+        dirty: bool,
+        demand: bool,
+        events: &mut Events,
+    ) -> u64 {
+        let (buffer, free) = self.l1_fills.first_free();
+        if !demand && free > at {
+            // Prefetches do not wait for a buffer.
+            return at;
+        }
+        let at = at.max(free);
+        let lines = self.streamer.request(line);
+        let ready = self.fill_l2(line, at, demand, events);
+        self.l1_fills.hold(buffer, ready);
+        if let Some(evicted) = self.l1d.insert(line, dirty)
+            && evicted.dirty
+            && !self.l2.touch(evicted.number, true)
+        {
+            self.insert_l2(evicted.number, true, at, events);
+        }
+        self.into_l1d.expect(line, ready);
+        if let Some(lines) = lines {
+            self.prefetch_l2(lines, at, events);
+        }
+        ready
+    }
+
+    fn prefetch_l2(&mut self, lines: Lines, at: u64, events: &mut Events) {
+        for line in lines.iter() {
+            if self.l2.contains(line) {
+                continue;
+            }
+            let (buffer, free) = self.l2_fills.first_free();
+            if free > at {
+                return;
+            }
+            let ready = self.fetch_below_l2(line, at, false, events);
+            self.l2_fills.hold(buffer, ready);
+            self.insert_l2(line, false, at, events);
+            self.into_l2.expect(line, ready);
+        }
+    }
+
+    /// A request to the L2 at `at`; returns when the line is at the L1's door.
+    fn fill_l2(&mut self, line: u64, at: u64, demand: bool, events: &mut Events) -> u64 {
+        let accepted = self.l2_lines.reserve(at);
+        let hit = accepted + u64::from(self.parameters.l2.cycles);
+        if self.l2.touch(line, false) {
+            return hit.max(self.into_l2.ready(line));
+        }
+        if demand {
+            events.l2_misses += 1;
+        }
+        let (buffer, free) = self.l2_fills.first_free();
+        let accepted = accepted.max(free);
+        let ready = self.fetch_below_l2(line, accepted, demand, events);
+        self.l2_fills.hold(buffer, ready);
+        self.insert_l2(line, false, accepted, events);
+        self.into_l2.expect(line, ready);
+        ready
+    }
+
+    /// A request to L3 and memory; returns when the line is there. Latencies count from the load.
+    fn fetch_below_l2(&mut self, line: u64, at: u64, demand: bool, events: &mut Events) -> u64 {
+        let accepted = self.l3_lines.reserve(at);
+        if self.l3.touch(line, false) {
+            return accepted + u64::from(self.parameters.l3.cycles);
+        }
+        if demand {
+            events.l3_misses += 1;
+        }
+        events.memory_read_bytes += LINE_BYTES;
+        let accepted = self.memory_lines.reserve(accepted);
+        self.insert_l3(line, false, accepted, events);
+        accepted + u64::from(self.parameters.memory_cycles)
+    }
+
+    fn insert_l2(&mut self, line: u64, dirty: bool, at: u64, events: &mut Events) {
+        if let Some(evicted) = self.l2.insert(line, dirty)
+            && evicted.dirty
+        {
+            self.l3_lines.reserve(at);
+            if !self.l3.touch(evicted.number, true) {
+                self.insert_l3(evicted.number, true, at, events);
+            }
+        }
+    }
+
+    fn insert_l3(&mut self, line: u64, dirty: bool, at: u64, events: &mut Events) {
+        if let Some(evicted) = self.l3.insert(line, dirty)
+            && evicted.dirty
+        {
+            events.memory_write_bytes += LINE_BYTES;
+            self.memory_lines.reserve(at);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cores::GOLDEN_COVE;
+
+    fn hierarchy() -> (Hierarchy, Events) {
+        (Hierarchy::new(&GOLDEN_COVE.memory), Events::default())
+    }
+
+    #[test]
+    fn a_second_load_of_a_line_hits_the_l1() {
+        let (mut memory, mut events) = hierarchy();
+        let first = memory.load(1, 0x1000, 8, 1000, &mut events);
+        assert!(first >= 1000 + 280);
+        assert_eq!(memory.load(1, 0x1008, 8, 5000, &mut events), 5005);
+        assert_eq!((events.l1d_misses, events.l3_misses), (1, 1));
+        assert_eq!(events.memory_read_bytes, 64);
+    }
+
+    #[test]
+    fn a_load_behind_a_miss_of_the_same_line_waits_for_it() {
+        let (mut memory, mut events) = hierarchy();
+        let first = memory.load(1, 0x1000, 8, 1000, &mut events);
+        assert_eq!(memory.load(1, 0x1010, 8, 1001, &mut events), first);
+        assert_eq!(events.l1d_misses, 1);
+    }
+
+    #[test]
+    fn misses_in_flight_are_limited_by_the_fill_buffers() {
+        let (mut memory, mut events) = hierarchy();
+        // Distinct pages, so that no prefetcher helps; the pages are in the TLB by the second round.
+        let round = |memory: &mut Hierarchy, events: &mut Events, line: u64, at: u64| {
+            (0..17)
+                .map(|page| memory.load(page, page * 4096 + line * 64, 8, at, events))
+                .max()
+                .unwrap_or(0)
+        };
+        round(&mut memory, &mut events, 0, 0);
+        let done = round(&mut memory, &mut events, 1, 10_000);
+        assert!(done >= 10_000 + 2 * 280, "{done}");
+    }
+
+    #[test]
+    fn dirty_lines_are_written_back_to_memory() {
+        let (mut memory, mut events) = hierarchy();
+        let lines = u64::from(GOLDEN_COVE.memory.l3.bytes + GOLDEN_COVE.memory.l2.bytes) / 64 * 2;
+        for line in 0..lines {
+            memory.store(line * 64, 8, line * 20, &mut events);
+        }
+        assert!(events.memory_write_bytes > 0);
+        assert!(events.memory_write_bytes < events.memory_read_bytes);
+    }
+
+    #[test]
+    fn a_load_across_a_line_touches_both() {
+        let (mut memory, mut events) = hierarchy();
+        memory.load(1, 0x103c, 8, 0, &mut events);
+        assert_eq!(events.l1d_misses, 2);
+    }
+
+    #[test]
+    fn a_page_walk_is_counted_once_per_cold_page() {
+        let (mut memory, mut events) = hierarchy();
+        memory.load(1, 0x1000, 8, 0, &mut events);
+        memory.load(1, 0x1800, 8, 0, &mut events);
+        memory.load(1, 0x2000, 8, 0, &mut events);
+        assert_eq!(events.dtlb_walks, 2);
+    }
+}

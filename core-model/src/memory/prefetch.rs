@@ -1,0 +1,243 @@
+//! Prefetchers: what they learn from accesses and which lines they ask for.
+
+const LINES_PER_PAGE: u64 = 64;
+const PAGES: usize = 64;
+const INSTRUCTIONS: usize = 512;
+
+/// A range of lines to fetch: `first` to `last` in steps of one, in either direction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lines {
+    pub first: u64,
+    pub count: u64,
+    pub descending: bool,
+}
+
+impl Lines {
+    /// The lines, nearest first.
+    pub(crate) fn iter(self) -> impl Iterator<Item = u64> {
+        (0..self.count).map(move |step| {
+            if self.descending {
+                self.first - step
+            } else {
+                self.first + step
+            }
+        })
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Page {
+    /// Page number + 1; 0 is empty.
+    tag: u64,
+    last_line: u64,
+    /// The furthest line asked for in the current direction.
+    furthest: u64,
+    descending: bool,
+    /// Accesses in this direction without a break.
+    length: u8,
+}
+
+/// Follows accesses that advance through a page of 4 KiB and runs ahead of them.
+pub(crate) struct Streamer {
+    pages: Box<[Page; PAGES]>,
+    ahead: u64,
+}
+
+impl Streamer {
+    pub(crate) fn new(ahead_lines: u32) -> Self {
+        let empty = Page {
+            tag: 0,
+            last_line: 0,
+            furthest: 0,
+            descending: false,
+            length: 0,
+        };
+        Streamer {
+            pages: crate::calendar::boxed(empty),
+            ahead: u64::from(ahead_lines),
+        }
+    }
+
+    /// Learns from a request for `line`; returns what to prefetch, never beyond its page.
+    #[inline]
+    pub(crate) fn request(&mut self, line: u64) -> Option<Lines> {
+        if self.ahead == 0 {
+            return None;
+        }
+        let page_number = line / LINES_PER_PAGE;
+        let page = &mut self.pages[page_number as usize % PAGES];
+        if page.tag != page_number + 1 {
+            *page = Page {
+                tag: page_number + 1,
+                last_line: line,
+                furthest: line,
+                descending: false,
+                length: 1,
+            };
+            return None;
+        }
+        if line == page.last_line {
+            return None;
+        }
+        let descending = line < page.last_line;
+        let near = line.abs_diff(page.last_line) <= 3;
+        if !near || (page.length > 1 && descending != page.descending) {
+            page.length = 1;
+            page.furthest = line;
+        } else {
+            page.length = page.length.saturating_add(1);
+        }
+        if descending != page.descending {
+            page.furthest = line;
+        }
+        page.last_line = line;
+        page.descending = descending;
+        if page.length < 3 {
+            return None;
+        }
+        // A young stream looks less far ahead than an established one.
+        let ahead = self.ahead.min(u64::from(page.length) * 2);
+        let (first, wanted) = if descending {
+            let bottom = page_number * LINES_PER_PAGE;
+            let target = line.saturating_sub(ahead).max(bottom);
+            if page.furthest.min(line) == bottom {
+                return None;
+            }
+            let first = page.furthest.min(line) - 1;
+            (first, (first + 1).saturating_sub(target))
+        } else {
+            let top = page_number * LINES_PER_PAGE + LINES_PER_PAGE - 1;
+            let target = (line + ahead).min(top);
+            let first = page.furthest.max(line) + 1;
+            (first, (target + 1).saturating_sub(first))
+        };
+        if wanted == 0 {
+            return None;
+        }
+        page.furthest = if descending {
+            first - (wanted - 1)
+        } else {
+            first + wanted - 1
+        };
+        Some(Lines {
+            first,
+            count: wanted,
+            descending,
+        })
+    }
+}
+
+#[derive(Clone, Copy)]
+struct Stride {
+    ip: u64,
+    last_address: u64,
+    stride: i64,
+    confidence: u8,
+}
+
+/// Follows one load instruction's addresses and prefetches at its stride.
+pub(crate) struct Strider {
+    instructions: Box<[Stride; INSTRUCTIONS]>,
+    ahead: i64,
+}
+
+impl Strider {
+    pub(crate) fn new(ahead_strides: u32) -> Self {
+        let empty = Stride {
+            ip: 0,
+            last_address: 0,
+            stride: 0,
+            confidence: 0,
+        };
+        Strider {
+            instructions: crate::calendar::boxed(empty),
+            ahead: i64::from(ahead_strides),
+        }
+    }
+
+    /// Learns from a load; returns an address to prefetch, in the same page of 4 KiB.
+    #[inline]
+    pub(crate) fn load(&mut self, ip: u64, address: u64) -> Option<u64> {
+        if self.ahead == 0 {
+            return None;
+        }
+        let entry = &mut self.instructions[(ip ^ ip >> 9) as usize % INSTRUCTIONS];
+        if entry.ip != ip {
+            *entry = Stride {
+                ip,
+                last_address: address,
+                stride: 0,
+                confidence: 0,
+            };
+            return None;
+        }
+        let stride = address.wrapping_sub(entry.last_address) as i64;
+        entry.last_address = address;
+        if stride == 0 {
+            return None;
+        }
+        if stride != entry.stride {
+            entry.stride = stride;
+            entry.confidence = 0;
+            return None;
+        }
+        if entry.confidence < 2 {
+            entry.confidence += 1;
+            return None;
+        }
+        let distance = if stride.unsigned_abs() >= 64 {
+            stride.wrapping_mul(self.ahead)
+        } else {
+            stride.signum() * 64 * self.ahead.min(2)
+        };
+        let target = address.wrapping_add_signed(distance);
+        (target / 4096 == address / 4096 && target / 64 != address / 64).then_some(target)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_third_line_in_a_row_starts_a_stream() {
+        let mut streamer = Streamer::new(8);
+        assert_eq!(streamer.request(640), None);
+        assert_eq!(streamer.request(641), None);
+        let lines: Vec<u64> = streamer.request(642).unwrap().iter().collect();
+        assert_eq!(lines, [643, 644, 645, 646, 647, 648]);
+        let next: Vec<u64> = streamer.request(643).unwrap().iter().collect();
+        assert_eq!(next, [649, 650, 651], "the stream asks for each line once");
+    }
+
+    #[test]
+    fn a_stream_ends_at_its_page() {
+        let mut streamer = Streamer::new(16);
+        for line in 60..62 {
+            streamer.request(line);
+        }
+        let lines: Vec<u64> = streamer.request(62).unwrap().iter().collect();
+        assert_eq!(lines, [63]);
+        assert_eq!(streamer.request(63), None);
+    }
+
+    #[test]
+    fn a_stream_runs_downwards_too() {
+        let mut streamer = Streamer::new(4);
+        streamer.request(30);
+        streamer.request(29);
+        let lines: Vec<u64> = streamer.request(28).unwrap().iter().collect();
+        assert_eq!(lines, [27, 26, 25, 24]);
+        streamer.request(2);
+        streamer.request(1);
+        assert_eq!(streamer.request(0), None, "nothing lies below the page");
+    }
+
+    #[test]
+    fn a_steady_stride_is_prefetched_inside_its_page() {
+        let mut strider = Strider::new(4);
+        let asked: Vec<_> = (0..5).map(|step| strider.load(0x400, step * 256)).collect();
+        assert_eq!(asked, [None, None, None, None, Some(4 * 256 + 1024)]);
+        assert_eq!(strider.load(0x400, 4096 - 256), None);
+    }
+}

@@ -1,0 +1,206 @@
+//! The model as the tracer sees it: a table of translated blocks, and the core that executes them.
+
+use topdown_tracer::{Address, Block, BlockId, Consumer};
+
+use crate::core::Core;
+use crate::instruction::{Lowering, MemoryOperand, NONE, Operation};
+use crate::ledger::BlockCounts;
+use crate::memory::LINE_BYTES;
+use crate::parameters::CoreParameters;
+use crate::slots::{Counts, Events};
+
+/// How large a program the model has room for. All memory is reserved when it is made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Capacity {
+    /// Translated instructions, counted once per block that they are part of.
+    pub instructions: usize,
+    /// Translated blocks.
+    pub blocks: usize,
+}
+
+impl Default for Capacity {
+    /// 512 Ki instructions, as the tracer; an eighth as many blocks.
+    fn default() -> Self {
+        Capacity {
+            instructions: 512 * 1024,
+            blocks: 64 * 1024,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+struct LoweredBlock {
+    start_ip: u64,
+    end_ip: u64,
+    first: u32,
+    count: u32,
+}
+
+/// A model of one core, fed with executed blocks.
+///
+/// It never allocates and never panics while it consumes.
+pub struct Model {
+    core: Core,
+    lowering: Lowering,
+    operations: Vec<Operation>,
+    memory: Vec<MemoryOperand>,
+    blocks: Vec<LoweredBlock>,
+    full: bool,
+    events_before: Events,
+}
+
+impl Model {
+    /// A core that has executed nothing: caches and predictors are empty.
+    pub fn new(parameters: &CoreParameters, capacity: Capacity) -> Self {
+        Model {
+            core: Core::new(parameters, capacity.blocks),
+            lowering: Lowering::new(parameters),
+            operations: Vec::with_capacity(capacity.instructions),
+            memory: Vec::with_capacity(capacity.instructions),
+            blocks: Vec::with_capacity(capacity.blocks),
+            full: false,
+            events_before: Events::default(),
+        }
+    }
+
+    /// Everything since the model was made. The part of a stretch of execution is the difference of
+    /// two calls, each after [`drain`](Model::drain).
+    pub fn counts(&self) -> Counts {
+        self.core.ledger.counts(self.core.events)
+    }
+
+    /// Lets all that is in flight retire. Between two calls slots add up to width × cycles exactly.
+    pub fn drain(&mut self) {
+        self.core.drain();
+    }
+
+    /// What each translated block has cost since the model was made: first address, address behind
+    /// the last instruction, counts. A block may share instructions with another.
+    pub fn blocks(
+        &self,
+    ) -> impl Iterator<Item = (BlockId, std::ops::Range<u64>, BlockCounts)> + '_ {
+        self.blocks.iter().enumerate().map(|(number, block)| {
+            let id = BlockId(number as u32);
+            let counts = self.core.ledger.block(id.0);
+            (id, block.start_ip..block.end_ip, counts)
+        })
+    }
+
+    /// Whether the program was larger than the model's [`Capacity`]: what came then was not
+    /// executed, and the counts are not those of the program.
+    pub fn is_full(&self) -> bool {
+        self.full
+    }
+}
+
+/// Executes a repeated string instruction: its start, then its steps.
+fn repeat(
+    core: &mut Core,
+    operation: &Operation,
+    memory: &[MemoryOperand],
+    recorded: &[u64],
+    block: u32,
+) {
+    let Some(repeat) = operation.repeat else {
+        return;
+    };
+    core.execute(operation, &[], recorded, block);
+    let element_bytes = u64::from(memory.first().map_or(1, |operand| operand.bytes));
+    let total_bytes = repeat.iterations(recorded).saturating_mul(element_bytes);
+    // Moves and fills work on whole lines, comparisons on elements.
+    let fast = memory.iter().any(MemoryOperand::writes);
+    let step_bytes = if fast { LINE_BYTES } else { element_bytes };
+    let step = operation.string_step();
+    let mut offset = 0;
+    while offset < total_bytes {
+        let mut operands = [MemoryOperand::NONE; 2];
+        for (place, operand) in operands.iter_mut().zip(memory) {
+            let start = operand.address.first(recorded).unwrap_or(0);
+            *place = MemoryOperand {
+                bytes: step_bytes.min(total_bytes - offset) as u32,
+                address: Address::Fixed(start.wrapping_add(offset)),
+                registers: [NONE, NONE],
+                ..*operand
+            };
+        }
+        core.execute(&step, &operands[..memory.len().min(2)], recorded, block);
+        offset += step_bytes;
+    }
+}
+
+impl Consumer for Model {
+    fn translated(&mut self, block: &Block<'_>) {
+        let instructions = block.instructions.len();
+        let no_room = self.blocks.len() == self.blocks.capacity()
+            || self.operations.len() + instructions > self.operations.capacity()
+            || self.memory.len() + block.accesses.len() > self.memory.capacity();
+        if no_room || block.id.index() != self.blocks.len() {
+            self.full = true;
+            return;
+        }
+        let first = self.operations.len();
+        for instruction in block.instructions {
+            let first_memory = self.memory.len();
+            for access in block.accesses_of(instruction) {
+                let operand = self.lowering.memory_operand(&instruction.decoded, access);
+                self.memory.push(operand);
+            }
+            let memory = &self.memory[first_memory..];
+            let mut operation = self.lowering.lower(&instruction.decoded, memory);
+            operation.first_memory = first_memory as u32;
+            operation.memory_count = memory.len() as u8;
+            operation.repeat = instruction.repeat;
+            self.operations.push(operation);
+        }
+        if let [.., compare, jump] = &mut self.operations[first..]
+            && let [.., instruction, _] = block.instructions
+        {
+            self.lowering.fuse(&instruction.decoded, compare, jump);
+        }
+        self.blocks.push(LoweredBlock {
+            start_ip: block.start_ip(),
+            end_ip: block.end_ip(),
+            first: first as u32,
+            count: instructions as u32,
+        });
+    }
+
+    fn block(&mut self, block: &Block<'_>, addresses: &[u64]) {
+        let Some(&lowered) = self.blocks.get(block.id.index()) else {
+            self.full = true;
+            return;
+        };
+        self.core.arrive(lowered.start_ip);
+        for number in lowered.first..lowered.first + lowered.count {
+            let operation = &self.operations[number as usize];
+            let first = operation.first_memory as usize;
+            let last = first + usize::from(operation.memory_count);
+            self.core.events.instructions += 1;
+            self.core.events.unknown_instructions += u64::from(!operation.is_known);
+            if operation.repeat.is_some() {
+                let mut memory = [MemoryOperand::NONE; 2];
+                let count = (last - first).min(2);
+                memory[..count].copy_from_slice(&self.memory[first..first + count]);
+                repeat(
+                    &mut self.core,
+                    operation,
+                    &memory[..count],
+                    addresses,
+                    block.id.0,
+                );
+            } else {
+                self.core
+                    .execute(operation, &self.memory[first..last], addresses, block.id.0);
+            }
+        }
+        let events = self.core.events;
+        self.core
+            .ledger
+            .count(block.id.0, events - self.events_before);
+        self.events_before = events;
+    }
+
+    fn keep_tracing(&self) -> bool {
+        !self.full
+    }
+}

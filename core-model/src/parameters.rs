@@ -1,0 +1,236 @@
+//! What a core is, as data.
+//!
+//! A core is one constant of type [`CoreParameters`] in one file under `cores/`; the model reads it
+//! and knows no core by name. Each value there carries its source.
+
+use crate::calendar::Ports;
+use crate::instruction::Timing;
+
+/// One core: widths, capacities, latencies, ports and the instruction table.
+///
+/// Unless said otherwise, times are in core cycles and capacities in entries. Entry counts of
+/// predictors and sets of caches are powers of two.
+#[derive(Clone, Debug)]
+pub struct CoreParameters {
+    /// Name of the core, such as `golden-cove`.
+    pub name: &'static str,
+    /// Raised with every change of a value or of the table: results of different versions are not
+    /// comparable.
+    pub version: u32,
+    /// Slots per cycle: how many operations the core renames and issues.
+    pub width: u32,
+    /// Operations retired per cycle.
+    pub retire_width: u32,
+    /// From an operation's issue to the earliest cycle in which a port executes it.
+    pub issue_delay: u32,
+    /// The frontend.
+    pub frontend: Frontend,
+    /// The branch predictors.
+    pub prediction: Prediction,
+    /// What rename does without a port.
+    pub rename: Rename,
+    /// Buffers that hold operations in flight.
+    pub window: Window,
+    /// Which ports do the fixed work of loads and stores.
+    pub ports: MemoryPorts,
+    /// The memory hierarchy.
+    pub memory: Memory,
+    /// The instruction table: one row for each [`crate::instruction::Class`], in its order.
+    pub timings: &'static [Timing],
+}
+
+/// The frontend: from the address of the next instruction to the queue before rename.
+#[derive(Clone, Debug)]
+pub struct Frontend {
+    /// Lines of the cache of decoded operations; each holds one aligned code window.
+    pub uop_cache_lines: u32,
+    /// Its associativity.
+    pub uop_cache_ways: u32,
+    /// Bytes of code for which one line stands; a power of two.
+    pub uop_cache_window_bytes: u32,
+    /// Operations per cycle from the cache of decoded operations.
+    pub uop_cache_width: u32,
+    /// Instructions per cycle through the decoders.
+    pub decode_width: u32,
+    /// Bytes per cycle through the decoders.
+    pub decode_bytes: u32,
+    /// Lost on the change from decoded operations to decoders.
+    pub decode_switch_cycles: u32,
+    /// An instruction of more slots than this comes from microcode...
+    pub microcode_above_slots: u32,
+    /// ... and loses this many cycles on entry.
+    pub microcode_entry_cycles: u32,
+    /// Operations between frontend and rename.
+    pub queue_entries: u32,
+    /// Taken branches per cycle that the frontend can follow.
+    pub taken_branches_per_cycle: u32,
+    /// Code lines by which branch prediction may run ahead of fetch, prefetching as it goes.
+    pub runahead_lines: u32,
+}
+
+/// Branch prediction.
+#[derive(Clone, Debug)]
+pub struct Prediction {
+    /// Entries of the bimodal table under the tagged ones.
+    pub bimodal_entries: u32,
+    /// Entries of each tagged table.
+    pub tagged_entries: u32,
+    /// Length in branches of the history each tagged table sees, ascending, at most 500.
+    pub history_branches: [u32; TAGGED_TABLES],
+    /// Entries of the table of indirect targets.
+    pub indirect_entries: u32,
+    /// Entries of the return stack.
+    pub return_stack_entries: u32,
+    /// Levels of the branch target buffer: entries, and fetch bubble of a taken branch found there.
+    pub target_buffers: [TargetBuffer; 2],
+    /// Fetch bubble of a direct taken branch that no level knows: the decoder finds it.
+    pub unknown_target_cycles: u32,
+    /// From the resolution of a mispredicted branch to the issue of the first right operation.
+    pub redirect_cycles: u32,
+    /// Of these, the cycles in which the allocator recovers; they count as bad speculation, the
+    /// rest as frontend bound.
+    pub recovery_cycles: u32,
+}
+
+/// How many tagged tables the direction predictor has.
+pub const TAGGED_TABLES: usize = 6;
+
+/// One level of the branch target buffer.
+#[derive(Clone, Copy, Debug)]
+pub struct TargetBuffer {
+    /// Branches it holds.
+    pub entries: u32,
+    /// Cycles without fetch after a taken branch found at this level.
+    pub bubble_cycles: u32,
+}
+
+/// What happens at rename.
+#[derive(Clone, Debug)]
+pub struct Rename {
+    /// Register-to-register moves of general registers take no port.
+    pub eliminates_integer_moves: bool,
+    /// Register-to-register moves of vector registers take no port.
+    pub eliminates_vector_moves: bool,
+    /// Additions of an immediate (add, sub, inc, dec) have no latency and take no port.
+    pub eliminates_immediate_adds: bool,
+    /// A compare and the conditional jump after it take one slot.
+    pub fuses_compare_and_branch: bool,
+    /// Arithmetic (add, sub, and, inc, dec) also fuses with the jump after it.
+    pub fuses_arithmetic_and_branch: bool,
+    /// A load of what the same base register and displacement stored takes no latency.
+    pub renames_memory: bool,
+    /// Extra slots of an instruction that reads, changes and writes memory.
+    pub read_modify_write_extra_slots: u32,
+}
+
+/// Buffers of operations in flight.
+#[derive(Clone, Debug)]
+pub struct Window {
+    /// Reorder buffer.
+    pub reorder_entries: u32,
+    /// Loads that have not retired.
+    pub load_entries: u32,
+    /// Stores that have not been written to the L1.
+    pub store_entries: u32,
+    /// General registers for results in flight.
+    pub integer_registers: u32,
+    /// Vector registers for results in flight.
+    pub vector_registers: u32,
+    /// Operations that wait for execution, by pool.
+    pub scheduler_entries: [u32; SCHEDULERS],
+    /// The pool in which integer operations wait.
+    pub integer_scheduler: usize,
+    /// The pool in which vector operations wait.
+    pub vector_scheduler: usize,
+    /// The pool in which loads wait.
+    pub load_scheduler: usize,
+    /// The pool in which stores wait.
+    pub store_scheduler: usize,
+    /// Stores written to the L1 per cycle.
+    pub store_commit_width: u32,
+}
+
+/// How many scheduler pools there are room for; a core may use fewer.
+pub const SCHEDULERS: usize = 3;
+
+/// The ports that serve memory operands.
+#[derive(Clone, Debug)]
+pub struct MemoryPorts {
+    /// Loads up to 32 bytes.
+    pub load: Ports,
+    /// Loads of 64 bytes.
+    pub load_512: Ports,
+    /// Addresses of stores.
+    pub store_address: Ports,
+    /// Data of stores up to 32 bytes.
+    pub store_data: Ports,
+    /// Data of stores of 64 bytes.
+    pub store_data_512: Ports,
+    /// Ports that cannot execute vector operations while these are 64 bytes wide.
+    pub lost_at_512: Ports,
+}
+
+/// The memory hierarchy.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    /// L1 instruction cache. Its latency is hidden in the frontend's depth.
+    pub l1i: Cache,
+    /// L1 data cache; latency of a general-register load.
+    pub l1d: Cache,
+    /// Added to the latency of a load into a vector register.
+    pub vector_load_extra_cycles: u32,
+    /// L2.
+    pub l2: Cache,
+    /// L3.
+    pub l3: Cache,
+    /// Latency of a load from memory.
+    pub memory_cycles: u32,
+    /// Cycles per line from L2 to L1.
+    pub l2_line_cycles: u32,
+    /// Cycles per line from L3 to L2.
+    pub l3_line_cycles: u32,
+    /// Cycles per line between L3 and memory, either way.
+    pub memory_line_cycles: u32,
+    /// Lines that may be on their way into the L1 data cache.
+    pub l1_fill_buffers: u32,
+    /// Lines that may be on their way into the L2.
+    pub l2_fill_buffers: u32,
+    /// From the data of a store to the result of a load that takes it from the store queue.
+    pub forward_cycles: u32,
+    /// Added when a load overlaps a store that cannot forward: it waits for the write.
+    pub blocked_forward_cycles: u32,
+    /// First-level data TLB: entries and ways.
+    pub dtlb: Tlb,
+    /// First-level instruction TLB.
+    pub itlb: Tlb,
+    /// Second-level TLB.
+    pub stlb: Tlb,
+    /// Latency of a hit in the second level.
+    pub stlb_cycles: u32,
+    /// Latency of a page walk.
+    pub walk_cycles: u32,
+    /// Lines by which the per-page streamer runs ahead, into the L2; 0 switches it off.
+    pub stream_ahead_lines: u32,
+    /// Strides by which the per-instruction prefetcher runs ahead, into the L1; 0 switches it off.
+    pub stride_ahead: u32,
+}
+
+/// One cache: 64-byte lines, least recently used replaced.
+#[derive(Clone, Copy, Debug)]
+pub struct Cache {
+    /// Capacity in bytes.
+    pub bytes: u32,
+    /// Associativity.
+    pub ways: u32,
+    /// Latency of a load that hits here, from its issue.
+    pub cycles: u32,
+}
+
+/// One TLB level of 4 KiB pages.
+#[derive(Clone, Copy, Debug)]
+pub struct Tlb {
+    /// Pages it holds.
+    pub entries: u32,
+    /// Associativity.
+    pub ways: u32,
+}

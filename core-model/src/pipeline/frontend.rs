@@ -1,0 +1,157 @@
+//! The frontend: when each instruction reaches the queue before rename.
+
+use crate::branch::Outcome;
+use crate::instruction::Operation;
+use crate::memory::{Hierarchy, LINE_BYTES, Lookup};
+use crate::parameters::Frontend as Parameters;
+use crate::slots::Events;
+
+/// Code lines whose fetch times are kept; at least the longest run-ahead.
+const LINES: usize = 64;
+const NO_WINDOW: u64 = u64::MAX;
+
+/// Fetch and decode, on the predicted path.
+pub(crate) struct Frontend {
+    parameters: Parameters,
+    uop_cache: Lookup,
+    /// The cycle in which instructions are being delivered.
+    cycle: u64,
+    delivered: u32,
+    decoded_bytes: u32,
+    taken_in_cycle: u32,
+    /// The code window being delivered, [`NO_WINDOW`] after a change of path.
+    window: u64,
+    line: u64,
+    decoding: bool,
+    /// The cycle in which branch prediction reached the current line.
+    predicted: u64,
+    fetched: [u64; LINES],
+    lines: u64,
+}
+
+impl Frontend {
+    pub(crate) fn new(parameters: &Parameters) -> Self {
+        Frontend {
+            uop_cache: Lookup::new(parameters.uop_cache_lines, parameters.uop_cache_ways),
+            parameters: parameters.clone(),
+            cycle: 0,
+            delivered: 0,
+            decoded_bytes: 0,
+            taken_in_cycle: 0,
+            window: NO_WINDOW,
+            line: NO_WINDOW,
+            decoding: false,
+            predicted: 0,
+            fetched: [0; LINES],
+            lines: 0,
+        }
+    }
+
+    /// The cycle in which all slots of `operation` are in the queue, which has room for them from
+    /// `queue_room` on.
+    #[inline]
+    pub(crate) fn deliver(
+        &mut self,
+        operation: &Operation,
+        queue_room: u64,
+        memory: &mut Hierarchy,
+        events: &mut Events,
+    ) -> u64 {
+        let window = operation.ip / u64::from(self.parameters.uop_cache_window_bytes);
+        if window != self.window {
+            self.window = window;
+            self.enter_window(operation.ip, memory, events);
+        }
+        if queue_room > self.cycle {
+            self.next_cycle(queue_room);
+        }
+        let slots = u32::from(operation.slots);
+        let length = (operation.next_ip - operation.ip) as u32;
+        let width = if self.decoding {
+            self.parameters.decode_width
+        } else {
+            self.parameters.uop_cache_width
+        };
+        if slots > self.parameters.microcode_above_slots {
+            self.next_cycle(self.cycle + u64::from(self.parameters.microcode_entry_cycles));
+            let cycles = slots.div_ceil(self.parameters.microcode_above_slots.max(1));
+            self.next_cycle(self.cycle + u64::from(cycles));
+            return self.cycle;
+        }
+        let bytes_full =
+            self.decoding && self.decoded_bytes + length > self.parameters.decode_bytes;
+        if self.delivered + slots > width || bytes_full {
+            self.next_cycle(self.cycle + 1);
+        }
+        self.delivered += slots;
+        self.decoded_bytes += length;
+        self.cycle
+    }
+
+    /// Continues behind a branch.
+    #[inline]
+    pub(crate) fn branch(&mut self, outcome: &Outcome) {
+        if !outcome.taken {
+            return;
+        }
+        self.window = NO_WINDOW;
+        self.taken_in_cycle += 1;
+        if outcome.bubble_cycles > 0 {
+            self.next_cycle(self.cycle + 1 + outcome.bubble_cycles);
+        } else if self.taken_in_cycle >= self.parameters.taken_branches_per_cycle {
+            self.next_cycle(self.cycle + 1);
+        }
+        if outcome.found_at_decode {
+            // Prediction ran down the wrong path meanwhile.
+            self.predicted = self.cycle;
+        }
+    }
+
+    /// Restarts on the right path; its first instruction can be issued at `at`.
+    pub(crate) fn redirect(&mut self, at: u64) {
+        if at > self.cycle {
+            self.next_cycle(at);
+        }
+        self.window = NO_WINDOW;
+        self.predicted = self.cycle;
+    }
+
+    #[inline]
+    fn next_cycle(&mut self, cycle: u64) {
+        self.cycle = cycle;
+        self.delivered = 0;
+        self.decoded_bytes = 0;
+        self.taken_in_cycle = 0;
+    }
+
+    #[inline]
+    fn enter_window(&mut self, ip: u64, memory: &mut Hierarchy, events: &mut Events) {
+        let hit = self.uop_cache.access(self.window);
+        let line = ip / LINE_BYTES;
+        if line != self.line {
+            self.line = line;
+            // Prediction passes a line per cycle, at most so many lines ahead of fetch.
+            let ahead = u64::from(self.parameters.runahead_lines).clamp(1, LINES as u64);
+            let behind = self.fetched[(self.lines.wrapping_sub(ahead)) as usize % LINES];
+            self.predicted = (self.predicted + 1).max(behind).min(self.cycle);
+            if !hit {
+                let arrival = memory.fetch_code(line, self.predicted, events);
+                if arrival > self.cycle {
+                    self.next_cycle(arrival);
+                }
+            }
+            self.fetched[self.lines as usize % LINES] = self.cycle;
+            self.lines += 1;
+        } else if !hit {
+            // The line was fetched for its other windows.
+            let arrival = memory.fetch_code(line, self.cycle, events);
+            if arrival > self.cycle {
+                self.next_cycle(arrival);
+            }
+        }
+        if !hit && !self.decoding {
+            self.next_cycle(self.cycle + u64::from(self.parameters.decode_switch_cycles));
+        }
+        self.decoding = !hit;
+    }
+}

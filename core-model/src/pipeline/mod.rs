@@ -1,0 +1,11 @@
+//! The parts of the core between the frontend and retirement, each as the times it imposes.
+
+mod frontend;
+mod schedulers;
+mod stores;
+mod window;
+
+pub(crate) use frontend::Frontend;
+pub(crate) use schedulers::Schedulers;
+pub(crate) use stores::{Forward, Store, StoreQueue};
+pub(crate) use window::{InFlight, Needs, Window};

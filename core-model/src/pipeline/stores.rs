@@ -1,0 +1,189 @@
+//! The store queue: forwarding to loads, and writing to the L1 in order.
+
+use crate::calendar::boxed;
+use crate::instruction::Register;
+use crate::parameters::Window as Parameters;
+
+/// Stores kept: more than any store queue holds.
+const RING: usize = 256;
+/// Places of the table from 8-byte granules to stores.
+const GRANULES: usize = 1024;
+const GRANULE_BYTES: u64 = 8;
+
+/// A store.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Store {
+    /// Where it writes.
+    pub address: u64,
+    /// How many bytes.
+    pub bytes: u32,
+    /// When its address is known.
+    pub address_known: u64,
+    /// When its data is known.
+    pub data_ready: u64,
+    /// When it has been written to the L1; set by [`StoreQueue::write`].
+    pub written: u64,
+    /// The only register of its address, [`crate::instruction::NONE`] for other forms.
+    pub base: Register,
+    /// Which instruction set that register.
+    pub base_writer: u64,
+}
+
+/// What a load finds in the store queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Forward {
+    /// Nothing that overlaps.
+    None,
+    /// A store that holds all of its bytes.
+    Whole(Store),
+    /// A store that holds some of them.
+    Part(Store),
+}
+
+/// Stores from issue to the L1.
+pub(crate) struct StoreQueue {
+    ring: Box<[Store; RING]>,
+    next: u64,
+    /// Granule number + 1 and the youngest store to it.
+    granules: Box<[(u64, u64); GRANULES]>,
+    capacity: u64,
+    write_width: u32,
+    write_cycle: u64,
+    written_in_cycle: u32,
+}
+
+impl StoreQueue {
+    pub(crate) fn new(parameters: &Parameters) -> Self {
+        StoreQueue {
+            ring: boxed(Store::default()),
+            next: 0,
+            granules: boxed((0, 0)),
+            capacity: u64::from(parameters.store_entries).min(RING as u64),
+            write_width: parameters.store_commit_width.max(1),
+            write_cycle: 0,
+            written_in_cycle: 0,
+        }
+    }
+
+    /// The first cycle in which the queue has room for so many more stores.
+    #[inline]
+    pub(crate) fn room(&self, stores: u64) -> u64 {
+        let needed = stores.min(self.capacity);
+        match (self.next + needed).checked_sub(self.capacity + 1) {
+            Some(blocking) if blocking < self.next => self.ring[blocking as usize % RING].written,
+            _ => 0,
+        }
+    }
+
+    /// What a load of these bytes finds, among the stores before it.
+    #[inline]
+    pub(crate) fn find(&self, address: u64, bytes: u32) -> Forward {
+        let end = address.wrapping_add(u64::from(bytes));
+        let first = address / GRANULE_BYTES;
+        let last = end.wrapping_sub(1) / GRANULE_BYTES;
+        let mut youngest = self.overlapping(first, address, end);
+        if last != first {
+            youngest = youngest.max(self.overlapping(last, address, end));
+        }
+        let Some(number) = youngest else {
+            return Forward::None;
+        };
+        let store = self.ring[number as usize % RING];
+        let whole =
+            store.address <= address && end <= store.address.wrapping_add(u64::from(store.bytes));
+        if whole {
+            Forward::Whole(store)
+        } else {
+            Forward::Part(store)
+        }
+    }
+
+    #[inline]
+    fn overlapping(&self, granule: u64, address: u64, end: u64) -> Option<u64> {
+        let (tag, number) = self.granules[granule as usize % GRANULES];
+        let kept = number < self.next && self.next - number <= RING as u64;
+        if tag != granule + 1 || !kept {
+            return None;
+        }
+        let store = &self.ring[number as usize % RING];
+        let overlaps =
+            store.address < end && address < store.address.wrapping_add(u64::from(store.bytes));
+        overlaps.then_some(number)
+    }
+
+    /// Adds a store that retires at `retires` and whose line can be written at `line_ready`.
+    /// Returns when it is written.
+    #[inline]
+    pub(crate) fn write(&mut self, mut store: Store, retires: u64, line_ready: u64) -> u64 {
+        let at = retires.max(line_ready);
+        if at > self.write_cycle {
+            self.write_cycle = at;
+            self.written_in_cycle = 0;
+        } else if self.written_in_cycle >= self.write_width {
+            self.write_cycle += 1;
+            self.written_in_cycle = 0;
+        }
+        self.written_in_cycle += 1;
+        store.written = self.write_cycle;
+        let first = store.address / GRANULE_BYTES;
+        let last = store.address.wrapping_add(u64::from(store.bytes) - 1) / GRANULE_BYTES;
+        for granule in first..=last.min(first.saturating_add(8)) {
+            self.granules[granule as usize % GRANULES] = (granule + 1, self.next);
+        }
+        self.ring[self.next as usize % RING] = store;
+        self.next += 1;
+        self.write_cycle
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cores::GOLDEN_COVE;
+
+    fn store(address: u64, bytes: u32) -> Store {
+        Store {
+            address,
+            bytes,
+            ..Store::default()
+        }
+    }
+
+    #[test]
+    fn a_load_finds_the_youngest_store_that_overlaps() {
+        let mut queue = StoreQueue::new(&GOLDEN_COVE.window);
+        queue.write(store(0x100, 8), 10, 0);
+        queue.write(store(0x100, 4), 20, 0);
+        assert!(matches!(queue.find(0x100, 4), Forward::Whole(found) if found.bytes == 4));
+        assert!(matches!(queue.find(0x100, 8), Forward::Part(_)));
+        assert!(matches!(queue.find(0x104, 4), Forward::None));
+        assert!(matches!(queue.find(0x108, 8), Forward::None));
+    }
+
+    #[test]
+    fn a_load_across_granules_sees_a_store_to_the_second() {
+        let mut queue = StoreQueue::new(&GOLDEN_COVE.window);
+        queue.write(store(0x108, 8), 10, 0);
+        assert!(matches!(queue.find(0x104, 8), Forward::Part(_)));
+    }
+
+    #[test]
+    fn stores_are_written_in_order() {
+        let mut queue = StoreQueue::new(&GOLDEN_COVE.window);
+        assert_eq!(queue.write(store(0, 8), 10, 300), 300);
+        assert_eq!(queue.write(store(64, 8), 11, 11), 300);
+        assert_eq!(queue.write(store(128, 8), 12, 12), 301);
+    }
+
+    #[test]
+    fn a_full_queue_waits_for_the_oldest_write() {
+        let mut queue = StoreQueue::new(&GOLDEN_COVE.window);
+        let entries = u64::from(GOLDEN_COVE.window.store_entries);
+        for number in 0..entries {
+            assert_eq!(queue.room(1), 0);
+            queue.write(store(number * 64, 8), 1000 + number, 0);
+        }
+        assert_eq!(queue.room(1), 1000);
+        assert_eq!(queue.room(2), 1001);
+    }
+}

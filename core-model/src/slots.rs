@@ -1,0 +1,163 @@
+//! Where issue slots went, and what else was counted on the way.
+//!
+//! All values are integers. The categories of a [`Slots`] add up to width × cycles exactly, by
+//! construction: each slot is given to one category at the moment the model's clock passes it.
+
+use std::ops::{AddAssign, Sub};
+
+macro_rules! counts {
+    ($(#[$meta:meta])* $name:ident { $($(#[$field_meta:meta])* $field:ident,)* }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        pub struct $name {
+            $($(#[$field_meta])* pub $field: u64,)*
+        }
+
+        impl AddAssign for $name {
+            fn add_assign(&mut self, other: $name) {
+                $(self.$field += other.$field;)*
+            }
+        }
+
+        impl Sub for $name {
+            type Output = $name;
+
+            /// What was added since `earlier`.
+            fn sub(self, earlier: $name) -> $name {
+                $name { $($field: self.$field - earlier.$field,)* }
+            }
+        }
+    };
+}
+
+counts! {
+    /// Issue slots by category; level 2 where level 1 has a split.
+    ///
+    /// The definitions follow Yasin, "A Top-Down method for performance analysis and counters
+    /// architecture" (ISPASS 2014), section III.
+    Slots {
+        /// Slots of instructions that retired and take one slot each.
+        light_operations,
+        /// Slots of instructions that retired and take two or more slots.
+        heavy_operations,
+        /// Slots from the issue of a mispredicted branch until the core issues right-path
+        /// instructions again, less the part in which the frontend refills.
+        branch_mispredicts,
+        /// The same for memory-ordering clears.
+        machine_clears,
+        /// Slots of cycles in which the frontend delivered nothing and nothing else stood in the
+        /// way.
+        fetch_latency,
+        /// Slots of cycles in which the frontend delivered less than the core accepts.
+        fetch_bandwidth,
+        /// Slots that waited for a load at the head of the reorder buffer, or for the store queue.
+        memory_bound,
+        /// Slots that waited for execution ports, dividers or latency other than memory's.
+        core_bound,
+    }
+}
+
+impl Slots {
+    /// Slots of instructions that retired.
+    pub fn retiring(&self) -> u64 {
+        self.light_operations + self.heavy_operations
+    }
+
+    /// Slots spent on work that was thrown away.
+    pub fn bad_speculation(&self) -> u64 {
+        self.branch_mispredicts + self.machine_clears
+    }
+
+    /// Slots for which the frontend delivered nothing.
+    pub fn frontend_bound(&self) -> u64 {
+        self.fetch_latency + self.fetch_bandwidth
+    }
+
+    /// Slots for which the backend could accept nothing.
+    pub fn backend_bound(&self) -> u64 {
+        self.memory_bound + self.core_bound
+    }
+
+    /// The sum over all categories.
+    pub fn total(&self) -> u64 {
+        self.retiring() + self.bad_speculation() + self.frontend_bound() + self.backend_bound()
+    }
+}
+
+counts! {
+    /// Events that are counted while slots are accounted for.
+    Events {
+        /// Executed instructions; a repeated string instruction counts once.
+        instructions,
+        /// Executed instructions whose form the instruction table does not know. They are charged
+        /// one slot and one cycle; see [`Events::coverage_fraction`].
+        unknown_instructions,
+        /// Branches of all kinds: conditional, direct, indirect, call, return.
+        branches,
+        /// Branches whose direction or target was predicted wrongly.
+        mispredicted_branches,
+        /// Loads that ran before an older store to the same place and were thrown away.
+        machine_clears,
+        /// Demand fetches of a 64-byte line of code that were not in the L1 instruction cache.
+        l1i_misses,
+        /// Loads and stores of 64-byte lines that were not in the L1 data cache.
+        l1d_misses,
+        /// Demand requests, of data or code, that were not in the L2.
+        l2_misses,
+        /// Demand requests that were not in the L3.
+        l3_misses,
+        /// Loads and stores whose page was in neither level of the data TLB: page walks.
+        dtlb_walks,
+        /// Code fetches whose page was in neither level of the instruction TLB.
+        itlb_walks,
+        /// Bytes read from memory: demand and prefetched lines, 64 each.
+        memory_read_bytes,
+        /// Bytes written back to memory, 64 per dirty line.
+        memory_write_bytes,
+    }
+}
+
+impl Events {
+    /// The fraction (0 to 1) of executed instructions whose form the instruction table knows; 1
+    /// where nothing was executed.
+    pub fn coverage_fraction(&self) -> f64 {
+        if self.instructions == 0 {
+            return 1.0;
+        }
+        1.0 - self.unknown_instructions as f64 / self.instructions as f64
+    }
+}
+
+/// The result of a stretch of modelled execution.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// Core cycles that passed.
+    pub cycles: u64,
+    /// Where their issue slots went: [`Slots::total`] equals width × `cycles` exactly.
+    pub slots: Slots,
+    /// What else happened.
+    pub events: Events,
+}
+
+impl Counts {
+    /// Instructions per cycle; 0 where no cycle passed.
+    pub fn instructions_per_cycle(&self) -> f64 {
+        if self.cycles == 0 {
+            return 0.0;
+        }
+        self.events.instructions as f64 / self.cycles as f64
+    }
+}
+
+impl Sub for Counts {
+    type Output = Counts;
+
+    /// What was added since `earlier`.
+    fn sub(self, earlier: Counts) -> Counts {
+        Counts {
+            cycles: self.cycles - earlier.cycles,
+            slots: self.slots - earlier.slots,
+            events: self.events - earlier.events,
+        }
+    }
+}

@@ -1,0 +1,281 @@
+//! Programs with one known bottleneck each: the model must name it.
+
+mod program;
+
+use iced_x86::code_asm::*;
+use program::{Program, Random};
+use topdown_core_model::cores::{ALL, GOLDEN_COVE};
+use topdown_core_model::{CoreParameters, Counts};
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bottleneck {
+    Frontend,
+    Memory,
+    Core,
+}
+
+/// The category must hold at least half of the slots that are not retiring, on every core.
+fn assert_bottleneck(expected: Bottleneck, run: impl Fn(&CoreParameters) -> Counts) {
+    for core in ALL {
+        let counts = run(core);
+        let slots = counts.slots;
+        let waiting = slots.total() - slots.retiring();
+        let share = match expected {
+            Bottleneck::Frontend => slots.frontend_bound(),
+            Bottleneck::Memory => slots.memory_bound,
+            Bottleneck::Core => slots.core_bound,
+        };
+        assert!(
+            share * 2 >= waiting && waiting * 10 >= slots.total(),
+            "{}: {expected:?} has {share} of {waiting} waiting slots: {counts:#?}",
+            core.name
+        );
+    }
+}
+
+/// How often a loop repeats its body of one or two instructions: all fit into one block.
+const BODIES: usize = 20;
+
+/// Writes one body of a loop.
+type Body = fn(&mut CodeAssembler);
+
+/// A loop of one block: the bodies and a jump back that is always taken.
+fn looped(body: impl Fn(&mut CodeAssembler)) -> Program {
+    Program::new(|a| {
+        let mut top = a.create_label();
+        a.set_label(&mut top).unwrap();
+        for _ in 0..BODIES {
+            body(a);
+        }
+        a.jmp(top).unwrap();
+    })
+}
+
+fn cycles_per_body(core: &CoreParameters, body: impl Fn(&mut CodeAssembler)) -> f64 {
+    let times = 400;
+    let counts = looped(body).repeat(core, times);
+    counts.cycles as f64 / (times as f64 / 2.0 * BODIES as f64)
+}
+
+#[test]
+fn chains_run_at_the_latency_of_their_instruction() {
+    let chains: [(Body, f64); 6] = [
+        (|a| a.add(rax, rax).unwrap(), 1.0),
+        (|a| a.imul_2(rax, rax).unwrap(), 3.0),
+        (|a| a.mulsd(xmm0, xmm0).unwrap(), 4.0),
+        (|a| a.addsd(xmm0, xmm0).unwrap(), 2.0),
+        (|a| a.lea(rax, rax + rax * 4).unwrap(), 2.0),
+        (|a| a.divsd(xmm0, xmm0).unwrap(), 13.0),
+    ];
+    for (body, latency) in chains {
+        let measured = cycles_per_body(&GOLDEN_COVE, body);
+        assert!(
+            (measured / latency - 1.0).abs() < 0.02,
+            "{measured} for {latency}"
+        );
+    }
+}
+
+#[test]
+fn eliminated_instructions_run_at_the_width() {
+    let bodies: [Body; 4] = [
+        |a| a.mov(rax, rbx).unwrap(),
+        |a| a.xor(eax, eax).unwrap(),
+        |a| a.add(rax, 1).unwrap(),
+        |a| a.nop().unwrap(),
+    ];
+    for body in bodies {
+        let measured = cycles_per_body(&GOLDEN_COVE, body);
+        assert!((measured - 1.0 / 6.0).abs() < 0.02, "{measured}");
+    }
+}
+
+#[test]
+fn a_chain_of_additions_is_core_bound() {
+    let program = looped(|a| a.add(rax, rax).unwrap());
+    assert_bottleneck(Bottleneck::Core, |core| program.repeat(core, 200));
+}
+
+#[test]
+fn a_chain_of_multiplications_is_core_bound() {
+    let program = looped(|a| a.imul_2(rax, rbx).unwrap());
+    assert_bottleneck(Bottleneck::Core, |core| program.repeat(core, 200));
+}
+
+#[test]
+fn a_chain_of_float_additions_is_core_bound() {
+    let program = looped(|a| a.addsd(xmm0, xmm1).unwrap());
+    assert_bottleneck(Bottleneck::Core, |core| program.repeat(core, 200));
+}
+
+#[test]
+fn a_chain_of_divisions_is_core_bound() {
+    let program = looped(|a| a.div(rbx).unwrap());
+    assert_bottleneck(Bottleneck::Core, |core| program.repeat(core, 200));
+}
+
+#[test]
+fn independent_work_for_one_port_is_core_bound() {
+    let program = looped(|a| {
+        a.vpclmulqdq(xmm0, xmm4, xmm5, 0).unwrap();
+        a.vpclmulqdq(xmm1, xmm4, xmm5, 0).unwrap();
+    });
+    assert_bottleneck(Bottleneck::Core, |core| program.repeat(core, 200));
+}
+
+#[test]
+fn independent_additions_mostly_retire() {
+    let program = Program::new(|a| {
+        let mut top = a.create_label();
+        a.set_label(&mut top).unwrap();
+        for _ in 0..6 {
+            for register in [rax, rbx, rcx, rdx, rsi, rdi] {
+                a.add(register, r8).unwrap();
+            }
+        }
+        a.jmp(top).unwrap();
+    });
+    for core in ALL {
+        let counts = program.repeat(core, 200);
+        let share = counts.slots.retiring() as f64 / counts.slots.total() as f64;
+        assert!(share > 0.7, "{}: {share}", core.name);
+    }
+}
+
+/// A walk through a random cycle of lines: each load needs the one before.
+fn chase(core: &CoreParameters, bytes: u64, steps: usize) -> Counts {
+    let program = Program::new(|a| {
+        let mut top = a.create_label();
+        a.set_label(&mut top).unwrap();
+        a.mov(rax, ptr(rax)).unwrap();
+        a.jmp(top).unwrap();
+    });
+    let lines = bytes / 64;
+    let mut order: Vec<u64> = (0..lines).collect();
+    let mut random = Random(88_172_645_463_325_252);
+    for at in (1..order.len()).rev() {
+        order.swap(at, random.next() as usize % (at + 1));
+    }
+    let path: Vec<(usize, u64)> = (0..steps)
+        .map(|step| (0, 0x1000_0000 + order[step % order.len()] * 64))
+        .collect();
+    program.run(core, &path)
+}
+
+#[test]
+fn a_pointer_chase_is_memory_bound_at_every_level() {
+    for (bytes, steps) in [
+        (16 << 10, 4000),
+        (512 << 10, 40_000),
+        (8 << 20, 400_000),
+        (128 << 20, 60_000),
+    ] {
+        assert_bottleneck(Bottleneck::Memory, |core| chase(core, bytes, steps));
+    }
+}
+
+#[test]
+fn a_pointer_chase_takes_the_latency_of_its_level() {
+    let per_step = |bytes, steps: usize| {
+        chase(&GOLDEN_COVE, bytes, steps).cycles as f64 / (steps as f64 / 2.0)
+    };
+    let l1 = per_step(16 << 10, 4000);
+    assert!((l1 - 5.0).abs() < 0.2, "{l1}");
+    let l2 = per_step(256 << 10, 40_000);
+    assert!((15.0..17.0).contains(&l2), "{l2}");
+    let memory = per_step(256 << 20, 60_000);
+    assert!(memory > 280.0 + 36.0, "{memory}");
+}
+
+#[test]
+fn random_branches_are_bad_speculation() {
+    let program = Program::new(|a| {
+        let mut top = a.create_label();
+        let mut skip = a.create_label();
+        a.set_label(&mut top).unwrap();
+        a.test(rax, rbx).unwrap();
+        a.je(skip).unwrap();
+        a.add(rcx, r8).unwrap();
+        a.add(rdx, r8).unwrap();
+        a.set_label(&mut skip).unwrap();
+        a.add(rsi, r8).unwrap();
+        a.jmp(top).unwrap();
+    });
+    let mut random = Random(1234);
+    let mut path = Vec::new();
+    for _ in 0..20_000 {
+        path.push((0, 0));
+        if random.next() & 1 == 0 {
+            path.push((1, 0));
+        }
+        path.push((2, 0));
+    }
+    for core in ALL {
+        let counts = program.run(core, &path);
+        let misses = counts.events.mispredicted_branches;
+        assert!((4000..6000).contains(&misses), "{misses} of 10000");
+        let slots = counts.slots;
+        // Refilling the frontend is part of the price and is counted there.
+        let price = slots.bad_speculation() + slots.fetch_latency;
+        assert!(price * 2 > slots.total() - slots.retiring(), "{counts:#?}");
+        assert!(slots.bad_speculation() * 5 > slots.total(), "{counts:#?}");
+    }
+}
+
+#[test]
+fn a_large_code_footprint_is_frontend_bound() {
+    // More jumps than any branch target buffer holds, each a few lines behind the one before.
+    const JUMPS: usize = 40_000;
+    let program = Program::new(|a| {
+        for _ in 0..JUMPS {
+            let mut next = a.create_label();
+            a.add(rax, r8).unwrap();
+            a.add(rbx, r8).unwrap();
+            a.jmp(next).unwrap();
+            a.set_label(&mut next).unwrap();
+        }
+        a.nop().unwrap();
+    });
+    let path: Vec<(usize, u64)> = (0..4)
+        .flat_map(|_| (0..JUMPS).map(|block| (block, 0)))
+        .collect();
+    assert_bottleneck(Bottleneck::Frontend, |core| program.run(core, &path));
+}
+
+#[test]
+fn a_stream_of_stores_is_memory_bound() {
+    let program = Program::new(|a| {
+        let mut top = a.create_label();
+        a.set_label(&mut top).unwrap();
+        a.mov(ptr(rdi), rax).unwrap();
+        a.add(rdi, r8).unwrap();
+        a.jmp(top).unwrap();
+    });
+    let path: Vec<(usize, u64)> = (0..400_000)
+        .map(|step| (0, 0x1000_0000 + step * 64))
+        .collect();
+    assert_bottleneck(Bottleneck::Memory, |core| program.run(core, &path));
+}
+
+#[test]
+fn a_store_before_a_load_of_the_same_place_is_forwarded() {
+    let program = looped(|a| {
+        a.mov(ptr(rdi), rax).unwrap();
+        a.mov(rax, ptr(rsi)).unwrap();
+    });
+    let counts = program.repeat(&GOLDEN_COVE, 200);
+    let per_pair = counts.cycles as f64 / (100.0 * BODIES as f64);
+    assert!((4.0..8.0).contains(&per_pair), "{per_pair}");
+    assert!(counts.events.machine_clears < 50, "loads learn to wait");
+}
+
+#[test]
+fn a_load_through_the_register_of_the_store_is_renamed() {
+    let program = looped(|a| {
+        a.mov(ptr(rdi), rax).unwrap();
+        a.mov(rax, ptr(rdi)).unwrap();
+    });
+    let counts = program.repeat(&GOLDEN_COVE, 200);
+    let per_pair = counts.cycles as f64 / (100.0 * BODIES as f64);
+    assert!(per_pair < 1.2, "{per_pair}");
+}

@@ -1,0 +1,122 @@
+//! Synthetic programs for the model: assembled code, split into blocks, with scripted addresses.
+#![allow(dead_code, reason = "each test target uses its part")]
+
+use std::collections::BTreeSet;
+
+use iced_x86::Decoder;
+use iced_x86::code_asm::CodeAssembler;
+use topdown_core_model::{Capacity, CoreParameters, Counts, Model};
+use topdown_tracer::{Address, Block, BlockId, Consumer, OwnedBlock};
+
+const BASE_IP: u64 = 0x40_0000;
+
+/// Code that is executed block by block.
+pub struct Program {
+    blocks: Vec<OwnedBlock>,
+}
+
+impl Program {
+    /// Assembles code and splits it into blocks, at branches and where they go.
+    pub fn new(write: impl FnOnce(&mut CodeAssembler)) -> Program {
+        let mut assembler = CodeAssembler::new(64).expect("64 is a bitness");
+        write(&mut assembler);
+        let bytes = assembler.assemble(BASE_IP).expect("the code assembles");
+        let targets: BTreeSet<usize> = Decoder::with_ip(64, &bytes, BASE_IP, 0)
+            .iter()
+            .filter(|instruction| instruction.near_branch_target() >= BASE_IP)
+            .map(|instruction| (instruction.near_branch_target() - BASE_IP) as usize)
+            .collect();
+        let mut blocks = Vec::new();
+        let mut at = 0;
+        while at < bytes.len() {
+            let ip = BASE_IP + at as u64;
+            let end = targets
+                .range(at + 1..)
+                .next()
+                .copied()
+                .unwrap_or(bytes.len());
+            let block = OwnedBlock::describe(&bytes[at..end], ip).expect("the code has blocks");
+            at = (block.as_block(BlockId(0)).end_ip() - BASE_IP) as usize;
+            blocks.push(block);
+        }
+        Program { blocks }
+    }
+
+    /// A model that knows all blocks and has executed none.
+    pub fn model(&self, core: &CoreParameters) -> Model {
+        let mut model = self.empty_model(core);
+        self.translate(&mut model);
+        model
+    }
+
+    /// A model that knows no block.
+    pub fn empty_model(&self, core: &CoreParameters) -> Model {
+        let capacity = Capacity {
+            instructions: 1 << 18,
+            blocks: 1 << 16,
+        };
+        Model::new(core, capacity)
+    }
+
+    /// Tells the model all blocks.
+    pub fn translate(&self, model: &mut Model) {
+        for number in 0..self.blocks.len() {
+            model.translated(&self.block(number));
+        }
+    }
+
+    fn block(&self, number: usize) -> Block<'_> {
+        self.blocks[number].as_block(BlockId(number as u32))
+    }
+
+    /// Executes one block; every memory operand that is not fixed is at `address`.
+    pub fn step(&self, model: &mut Model, number: usize, address: u64) {
+        let block = self.block(number);
+        let mut recorded = [address; 64];
+        for access in block.accesses {
+            if let Address::Recorded { displacement, .. } = access.address {
+                // The displacement is part of the operand: take it off again.
+                recorded.fill(address.wrapping_sub(displacement as u64));
+            }
+        }
+        model.block(&block, &recorded[..block.recorded_values]);
+    }
+
+    /// Runs `path`, pairs of block and address, and returns what its second half has cost.
+    pub fn run(&self, core: &CoreParameters, path: &[(usize, u64)]) -> Counts {
+        let mut model = self.model(core);
+        let (warm_up, measured) = path.split_at(path.len() / 2);
+        for &(block, address) in warm_up {
+            self.step(&mut model, block, address);
+        }
+        model.drain();
+        let before = model.counts();
+        for &(block, address) in measured {
+            self.step(&mut model, block, address);
+        }
+        model.drain();
+        assert!(!model.is_full());
+        let counts = model.counts() - before;
+        assert_eq!(counts.slots.total(), counts.cycles * u64::from(core.width));
+        assert_eq!(counts.events.coverage_fraction(), 1.0);
+        counts
+    }
+
+    /// Runs block 0 `times` times without memory operands.
+    pub fn repeat(&self, core: &CoreParameters, times: usize) -> Counts {
+        self.run(core, &vec![(0, 0x10_0000); times])
+    }
+}
+
+/// A fixed sequence of pseudo-random numbers.
+pub struct Random(pub u64);
+
+impl Random {
+    /// The next number.
+    pub fn next(&mut self) -> u64 {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        self.0
+    }
+}
