@@ -7,11 +7,13 @@ use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{EmptyWindow, Provenance, SourceKind};
 use criterion_topdown::run_file::{
     Benchmark, BenchmarkId, Build, IterationSample, LaunchSamples, LaunchSettings, LaunchValue,
-    Run, Throughput, copy_run, read_run, read_samples, remove_run, write_run,
+    Record, Run, Throughput, copy_run, read_run, read_samples, remove_run, write_run,
 };
 use criterion_topdown::sample::{Flags, Level1, Level2, Sample};
 
 const V1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/run-v1");
+
+const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/record-v1.jsonl");
 
 /// The run of `tests/data/run-v1`: every field set somewhere, every optional one missing somewhere.
 fn golden_run() -> Run {
@@ -193,6 +195,19 @@ fn golden_samples() -> Vec<LaunchSamples> {
 fn version_1_is_read_for_ever() {
     assert_eq!(read_run(Path::new(V1)).unwrap(), golden_run());
     assert_eq!(read_samples(Path::new(V1)).unwrap(), golden_samples());
+}
+
+#[test]
+fn a_record_of_version_1_is_read_for_ever_and_written_again() {
+    let line = fs::read_to_string(RECORD).unwrap();
+    let record = Record::from_line(&line).unwrap();
+    let samples = golden_samples().swap_remove(0).2;
+    let expected = Record {
+        provenance: golden_run().benchmarks[0].provenance.clone(),
+        samples: samples.iter().map(|sample| sample.sample).collect(),
+    };
+    assert_eq!(record, expected);
+    assert_eq!(record.to_line(), line);
 }
 
 #[test]

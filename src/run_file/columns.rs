@@ -1,187 +1,179 @@
-//! Samples as columns: the wire form of a list of samples, one array per quantity.
+//! What samples and launch values have in common on disk: one array per quantity.
 //!
-//! A row form would repeat every name for every sample and make the files five times as large.
+//! A row form would repeat every name for every row and make the files five times as large.
 
 use serde::{Deserialize, Serialize};
 
-use crate::sample::{Flags, Level1, Level2, Sample};
+use super::error::RunFileProblem;
+use crate::sample::{Level1, Level2};
 
-/// A sample and the number of iterations that it stands for.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct IterationSample {
-    /// Calls of the benchmarked routine; at least 1 in what criterion reports.
-    pub iterations: u64,
-    /// The sum of the sample's windows.
-    pub sample: Sample,
+/// The largest count that a file may hold: 2^53, up to which an `f64` holds every integer. It is
+/// weeks of slots, and leaves room for sums over thousands of samples in 64 bits.
+const MAX_COUNT: u64 = 1 << 53;
+
+/// A quantity of every row, or `None` where any row lacks it: half a column could not be compared.
+pub(super) fn optional_column<R, T>(
+    rows: &[R],
+    quantity: impl Fn(&R) -> Option<T>,
+) -> Option<Vec<T>> {
+    if rows.is_empty() {
+        return None;
+    }
+    rows.iter().map(quantity).collect()
 }
 
-/// The columns. A quantity that is missing in any sample is left out for all of them.
-#[derive(Debug, Default, Serialize, Deserialize)]
+/// The columns of level 1.
+#[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct SampleColumns {
-    windows: Vec<u64>,
-    wall_ns: Vec<u64>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    slots: Option<Vec<u64>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    retiring_slots: Option<Vec<f64>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    bad_speculation_slots: Option<Vec<f64>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    frontend_bound_slots: Option<Vec<f64>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    backend_bound_slots: Option<Vec<f64>>,
+pub(super) struct Level1Columns {
+    retiring_slots: Vec<f64>,
+    bad_speculation_slots: Vec<f64>,
+    frontend_bound_slots: Vec<f64>,
+    backend_bound_slots: Vec<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     smt_contention_slots: Option<Vec<f64>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    heavy_operations_slots: Option<Vec<f64>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    branch_mispredict_slots: Option<Vec<f64>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    fetch_latency_slots: Option<Vec<f64>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    memory_bound_slots: Option<Vec<f64>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    instructions: Option<Vec<u64>>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    cycles: Option<Vec<u64>>,
-    resolution_slots: Vec<f64>,
-    flags: Vec<u32>,
 }
 
-impl SampleColumns {
-    pub(super) fn from_samples(samples: &[Sample]) -> SampleColumns {
-        fn column<T>(
-            samples: &[Sample],
-            quantity: impl Fn(&Sample) -> Option<T>,
-        ) -> Option<Vec<T>> {
-            if samples.is_empty() {
-                None
-            } else {
-                samples.iter().map(quantity).collect()
-            }
-        }
-        let level1 = |field: fn(&Level1) -> f64| column(samples, |s| s.level1.as_ref().map(field));
-        let level2 = |field: fn(&Level2) -> f64| column(samples, |s| s.level2.as_ref().map(field));
-        SampleColumns {
-            windows: samples.iter().map(|s| s.windows).collect(),
-            wall_ns: samples.iter().map(|s| s.wall_ns).collect(),
-            slots: column(samples, |s| s.slots),
-            retiring_slots: level1(|l| l.retiring_slots),
-            bad_speculation_slots: level1(|l| l.bad_speculation_slots),
-            frontend_bound_slots: level1(|l| l.frontend_bound_slots),
-            backend_bound_slots: level1(|l| l.backend_bound_slots),
-            smt_contention_slots: column(samples, |s| s.level1?.smt_contention_slots),
-            heavy_operations_slots: level2(|l| l.heavy_operations_slots),
-            branch_mispredict_slots: level2(|l| l.branch_mispredict_slots),
-            fetch_latency_slots: level2(|l| l.fetch_latency_slots),
-            memory_bound_slots: level2(|l| l.memory_bound_slots),
-            instructions: column(samples, |s| s.instructions),
-            cycles: column(samples, |s| s.cycles),
-            resolution_slots: samples.iter().map(|s| s.resolution_slots).collect(),
-            flags: samples.iter().map(|s| s.flags.bits()).collect(),
+impl Level1Columns {
+    pub(super) fn of<R>(
+        rows: &[R],
+        level1: impl Fn(&R) -> Option<Level1>,
+    ) -> Option<Level1Columns> {
+        let levels = optional_column(rows, level1)?;
+        let column = |field: fn(&Level1) -> f64| levels.iter().map(field).collect();
+        Some(Level1Columns {
+            retiring_slots: column(|level| level.retiring_slots),
+            bad_speculation_slots: column(|level| level.bad_speculation_slots),
+            frontend_bound_slots: column(|level| level.frontend_bound_slots),
+            backend_bound_slots: column(|level| level.backend_bound_slots),
+            smt_contention_slots: optional_column(&levels, |level| level.smt_contention_slots),
+        })
+    }
+
+    pub(super) fn check(&self, rows: Rows) -> Result<(), RunFileProblem> {
+        rows.signed("level1.retiring_slots", &self.retiring_slots)?;
+        rows.signed("level1.bad_speculation_slots", &self.bad_speculation_slots)?;
+        rows.signed("level1.frontend_bound_slots", &self.frontend_bound_slots)?;
+        rows.signed("level1.backend_bound_slots", &self.backend_bound_slots)?;
+        match &self.smt_contention_slots {
+            Some(column) => rows.signed("level1.smt_contention_slots", column),
+            None => Ok(()),
         }
     }
 
-    /// The samples, or the name of the column that is wrong and why.
-    pub(super) fn into_samples(self) -> Result<Vec<Sample>, (&'static str, String)> {
-        let count = self.windows.len();
-        fn right_length<T>(
-            column: &[T],
-            count: usize,
-            name: &'static str,
-        ) -> Result<(), (&'static str, String)> {
-            if column.len() == count {
-                Ok(())
-            } else {
-                Err((
-                    name,
-                    format!("has {} values for {count} samples", column.len()),
-                ))
-            }
+    pub(super) fn row(&self, index: usize) -> Level1 {
+        Level1 {
+            retiring_slots: self.retiring_slots[index],
+            bad_speculation_slots: self.bad_speculation_slots[index],
+            frontend_bound_slots: self.frontend_bound_slots[index],
+            backend_bound_slots: self.backend_bound_slots[index],
+            smt_contention_slots: self.smt_contention_slots.as_ref().map(|all| all[index]),
         }
-        fn finite(
-            column: &Option<Vec<f64>>,
-            count: usize,
-            name: &'static str,
-        ) -> Result<(), (&'static str, String)> {
-            let Some(column) = column else { return Ok(()) };
-            right_length(column, count, name)?;
-            match column.iter().find(|value| !value.is_finite()) {
-                None => Ok(()),
-                Some(value) => Err((name, format!("holds {value}, which is no number of slots"))),
-            }
+    }
+}
+
+/// The columns of level 2.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Level2Columns {
+    heavy_operations_slots: Vec<f64>,
+    branch_mispredict_slots: Vec<f64>,
+    fetch_latency_slots: Vec<f64>,
+    memory_bound_slots: Vec<f64>,
+}
+
+impl Level2Columns {
+    pub(super) fn of<R>(
+        rows: &[R],
+        level2: impl Fn(&R) -> Option<Level2>,
+    ) -> Option<Level2Columns> {
+        let levels = optional_column(rows, level2)?;
+        let column = |field: fn(&Level2) -> f64| levels.iter().map(field).collect();
+        Some(Level2Columns {
+            heavy_operations_slots: column(|level| level.heavy_operations_slots),
+            branch_mispredict_slots: column(|level| level.branch_mispredict_slots),
+            fetch_latency_slots: column(|level| level.fetch_latency_slots),
+            memory_bound_slots: column(|level| level.memory_bound_slots),
+        })
+    }
+
+    pub(super) fn check(&self, rows: Rows) -> Result<(), RunFileProblem> {
+        rows.signed(
+            "level2.heavy_operations_slots",
+            &self.heavy_operations_slots,
+        )?;
+        rows.signed(
+            "level2.branch_mispredict_slots",
+            &self.branch_mispredict_slots,
+        )?;
+        rows.signed("level2.fetch_latency_slots", &self.fetch_latency_slots)?;
+        rows.signed("level2.memory_bound_slots", &self.memory_bound_slots)
+    }
+
+    pub(super) fn row(&self, index: usize) -> Level2 {
+        Level2 {
+            heavy_operations_slots: self.heavy_operations_slots[index],
+            branch_mispredict_slots: self.branch_mispredict_slots[index],
+            fetch_latency_slots: self.fetch_latency_slots[index],
+            memory_bound_slots: self.memory_bound_slots[index],
         }
-        right_length(&self.wall_ns, count, "wall_ns")?;
-        right_length(&self.flags, count, "flags")?;
-        for (column, name) in [
-            (&self.slots, "slots"),
-            (&self.instructions, "instructions"),
-            (&self.cycles, "cycles"),
-        ] {
-            if let Some(column) = column {
-                right_length(column, count, name)?;
-            }
+    }
+}
+
+/// What every column of a table must satisfy before any row is made of it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rows {
+    /// How many values each column has.
+    pub(super) count: usize,
+    /// What the rows are called in messages.
+    pub(super) what: &'static str,
+}
+
+impl Rows {
+    pub(super) fn length<T>(self, field: &str, column: &[T]) -> Result<(), RunFileProblem> {
+        if column.len() == self.count {
+            return Ok(());
         }
-        for (column, name) in [
-            (&self.retiring_slots, "retiring_slots"),
-            (&self.bad_speculation_slots, "bad_speculation_slots"),
-            (&self.frontend_bound_slots, "frontend_bound_slots"),
-            (&self.backend_bound_slots, "backend_bound_slots"),
-            (&self.smt_contention_slots, "smt_contention_slots"),
-            (&self.heavy_operations_slots, "heavy_operations_slots"),
-            (&self.branch_mispredict_slots, "branch_mispredict_slots"),
-            (&self.fetch_latency_slots, "fetch_latency_slots"),
-            (&self.memory_bound_slots, "memory_bound_slots"),
-        ] {
-            finite(column, count, name)?;
+        let Rows { count, what } = self;
+        let what = format!("has {} values for {count} {what}", column.len());
+        Err(RunFileProblem::field(field, what))
+    }
+
+    /// Whole numbers from 0 to 2^53.
+    pub(super) fn counts(self, field: &str, column: &[u64]) -> Result<(), RunFileProblem> {
+        self.length(field, column)?;
+        match column.iter().find(|value| **value > MAX_COUNT) {
+            None => Ok(()),
+            Some(value) => Err(RunFileProblem::field(
+                field,
+                format!("holds {value}, which is more than 2^53"),
+            )),
         }
-        right_length(&self.resolution_slots, count, "resolution_slots")?;
-        if let Some(bad) = self
-            .resolution_slots
-            .iter()
-            .find(|r| !r.is_finite() || **r < 0.0)
-        {
-            return Err(("resolution_slots", format!("holds {bad}")));
+    }
+
+    /// Numbers from 0 to 2^53.
+    pub(super) fn unsigned(self, field: &str, column: &[f64]) -> Result<(), RunFileProblem> {
+        self.signed(field, column)?;
+        match column.iter().find(|value| **value < 0.0) {
+            None => Ok(()),
+            Some(value) => Err(RunFileProblem::field(
+                field,
+                format!("holds {value}, which is below 0"),
+            )),
         }
-        let at = |column: &Option<Vec<f64>>, i: usize| column.as_ref().map(|values| values[i]);
-        let count_at = |column: &Option<Vec<u64>>, i: usize| column.as_ref().map(|v| v[i]);
-        (0..count)
-            .map(|i| {
-                let level1 = || {
-                    Some(Level1 {
-                        retiring_slots: at(&self.retiring_slots, i)?,
-                        bad_speculation_slots: at(&self.bad_speculation_slots, i)?,
-                        frontend_bound_slots: at(&self.frontend_bound_slots, i)?,
-                        backend_bound_slots: at(&self.backend_bound_slots, i)?,
-                        smt_contention_slots: at(&self.smt_contention_slots, i),
-                    })
-                };
-                let level2 = || {
-                    Some(Level2 {
-                        heavy_operations_slots: at(&self.heavy_operations_slots, i)?,
-                        branch_mispredict_slots: at(&self.branch_mispredict_slots, i)?,
-                        fetch_latency_slots: at(&self.fetch_latency_slots, i)?,
-                        memory_bound_slots: at(&self.memory_bound_slots, i)?,
-                    })
-                };
-                Ok(Sample {
-                    windows: self.windows[i],
-                    wall_ns: self.wall_ns[i],
-                    slots: count_at(&self.slots, i),
-                    level1: level1(),
-                    level2: level2(),
-                    instructions: count_at(&self.instructions, i),
-                    cycles: count_at(&self.cycles, i),
-                    resolution_slots: self.resolution_slots[i],
-                    flags: Flags::from_bits(self.flags[i]).ok_or_else(|| {
-                        (
-                            "flags",
-                            format!("holds {:#x}, which has unknown bits", self.flags[i]),
-                        )
-                    })?,
-                })
-            })
-            .collect()
+    }
+
+    /// Numbers from -2^53 to 2^53: a category may be below zero by its resolution.
+    pub(super) fn signed(self, field: &str, column: &[f64]) -> Result<(), RunFileProblem> {
+        self.length(field, column)?;
+        // Written so that NaN would be found too.
+        let is_sound = |value: &f64| value.abs() <= MAX_COUNT as f64;
+        match column.iter().find(|value| !is_sound(value)) {
+            None => Ok(()),
+            Some(value) => Err(RunFileProblem::field(
+                field,
+                format!("holds {value:e}, which is beyond 2^53"),
+            )),
+        }
     }
 }

@@ -5,6 +5,8 @@ use std::path::PathBuf;
 
 use thiserror::Error;
 
+use super::BenchmarkId;
+
 /// A problem with a file, and which file.
 #[derive(Debug, Error)]
 #[error("{}: {problem}", path.display())]
@@ -23,8 +25,14 @@ pub enum RunFileProblem {
     #[error("{0}")]
     Io(#[source] io::Error),
     /// It is not the JSON that was expected.
-    #[error("not a run file: {0}")]
-    Json(#[source] serde_json::Error),
+    #[error("not what this release writes: {}{error}", place(field))]
+    Json {
+        /// The path of the field where parsing stopped; `.` before the first one.
+        field: String,
+        /// What was found there.
+        #[source]
+        error: serde_json::Error,
+    },
     /// It carries no schema version.
     #[error("not a run file: it has no `schema_version`")]
     NoSchemaVersion,
@@ -47,4 +55,50 @@ pub enum RunFileProblem {
         /// What is wrong with it.
         what: String,
     },
+    /// The run file has a launch whose samples are not in the samples file: it lost its end.
+    #[error(
+        "there are no samples of launch {launch} of benchmark `{benchmark}`; the file is cut off"
+    )]
+    MissingSamples {
+        /// Which benchmark.
+        benchmark: BenchmarkId,
+        /// Which launch.
+        launch: u32,
+    },
+    /// A line of the samples file is wrong.
+    #[error("line {line}: {problem}")]
+    Line {
+        /// Which line, from 1.
+        line: usize,
+        /// What is wrong with it.
+        #[source]
+        problem: Box<RunFileProblem>,
+    },
+}
+
+fn place(field: &str) -> String {
+    match field {
+        "." => String::new(),
+        field => format!("field `{field}`: "),
+    }
+}
+
+impl RunFileProblem {
+    pub(super) fn field(field: impl Into<String>, what: impl Into<String>) -> RunFileProblem {
+        RunFileProblem::Field {
+            field: field.into(),
+            what: what.into(),
+        }
+    }
+
+    /// The problem as seen from the object whose field `place` holds it.
+    pub(super) fn under(self, place: &str) -> RunFileProblem {
+        match self {
+            RunFileProblem::Field { field, what } => RunFileProblem::Field {
+                field: format!("{place}.{field}"),
+                what,
+            },
+            other => other,
+        }
+    }
 }

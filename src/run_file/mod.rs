@@ -7,25 +7,26 @@
 
 mod columns;
 mod error;
+mod launch_columns;
 mod record;
+mod sample_columns;
+mod samples_file;
 mod store;
+mod version;
 mod wire;
 
-pub use columns::IterationSample;
 pub use error::{RunFileError, RunFileProblem};
 pub use record::{Record, SAMPLES_VARIABLE};
+pub use samples_file::{IterationSample, LaunchSamples};
 pub use store::{
-    LaunchSamples, RUN_FILE_NAME, copy_run, read_run, read_samples, remove_run, run_file_of,
-    write_run,
+    RUN_FILE_NAME, copy_run, read_run, read_samples, remove_run, run_file_of, write_run,
 };
+pub use version::SCHEMA_VERSION;
 
 use serde::{Deserialize, Serialize};
 
 use crate::machine::Machine;
 use crate::provenance::Provenance;
-
-/// The version of the file formats that this library writes, and the only one so far.
-pub const SCHEMA_VERSION: u32 = 1;
 
 /// All launches of one invocation of `cargo topdown bench`.
 #[derive(Clone, Debug, PartialEq)]

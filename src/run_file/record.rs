@@ -3,8 +3,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::columns::SampleColumns;
 use super::error::RunFileProblem;
+use super::sample_columns::SampleColumns;
+use super::version::{KnownVersion, parse};
 use crate::provenance::Provenance;
 use crate::sample::Sample;
 
@@ -24,7 +25,7 @@ pub struct Record {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Wire {
-    schema_version: u32,
+    schema_version: KnownVersion,
     provenance: Provenance,
     samples: SampleColumns,
 }
@@ -33,7 +34,7 @@ impl Record {
     /// The record as one line of JSON, newline included.
     pub fn to_line(&self) -> String {
         let wire = Wire {
-            schema_version: super::SCHEMA_VERSION,
+            schema_version: KnownVersion,
             provenance: self.provenance.clone(),
             samples: SampleColumns::from_samples(&self.samples),
         };
@@ -49,18 +50,13 @@ impl Record {
     /// The problem, where the line is no record or one of another schema version: the bench
     /// executable and the program are then of different releases.
     pub fn from_line(line: &str) -> Result<Record, RunFileProblem> {
-        super::wire::check_schema_version(line.as_bytes())?;
-        let wire: Wire = serde_json::from_str(line).map_err(RunFileProblem::Json)?;
-        let samples =
-            wire.samples
-                .into_samples()
-                .map_err(|(field, what)| RunFileProblem::Field {
-                    field: format!("samples.{field}"),
-                    what,
-                })?;
+        let wire: Wire = parse(line.as_bytes())?;
         Ok(Record {
             provenance: wire.provenance,
-            samples,
+            samples: wire
+                .samples
+                .into_samples()
+                .map_err(|problem| problem.under("samples"))?,
         })
     }
 }

@@ -1,37 +1,21 @@
 //! Writing and reading a run's two files.
 
+use std::collections::HashSet;
 use std::fs::{self, File};
-use std::io::{self, BufRead, BufReader, BufWriter, Write};
+use std::io::{self, BufReader, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use serde::{Deserialize, Serialize};
-
-use super::columns::{IterationSample, SampleColumns};
 use super::error::{RunFileError, RunFileProblem};
-use super::wire::{RunWire, check_schema_version, samples_file_name};
-use super::{BenchmarkId, Run, SCHEMA_VERSION};
+use super::samples_file::{self, LaunchSamples};
+use super::wire::RunWire;
+use super::{BenchmarkId, Run};
 
 /// The file of a run's directory that a comparison needs.
 pub const RUN_FILE_NAME: &str = "run.json";
 
 /// How the names of files end that are still being written.
 const TEMPORARY_SUFFIX: &str = ".tmp";
-
-/// The samples of one benchmark in one launch, with the iterations of each.
-pub type LaunchSamples = (BenchmarkId, u32, Vec<IterationSample>);
-
-/// One line of the samples file.
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct SamplesLine {
-    schema_version: u32,
-    run: String,
-    benchmark: BenchmarkId,
-    launch: u32,
-    iterations: Vec<u64>,
-    samples: SampleColumns,
-}
 
 /// Stores `run` in `directory`, which is made if needed; what was stored there before is replaced.
 ///
@@ -42,29 +26,17 @@ pub fn write_run<'a>(
     run: &Run,
     samples: impl IntoIterator<Item = &'a LaunchSamples>,
 ) -> Result<(), RunFileError> {
-    let samples_file = samples_file_name(&run.id)
+    let wire = RunWire::from_run(run)
         .map_err(|problem| in_file(&directory.join(RUN_FILE_NAME), problem))?;
-    let wire = RunWire::from_run(run, samples_file.clone());
-    let write_samples = |file: &mut BufWriter<File>| {
-        for (benchmark, launch, samples) in samples {
-            let bare: Vec<_> = samples.iter().map(|s| s.sample).collect();
-            let line = SamplesLine {
-                schema_version: SCHEMA_VERSION,
-                run: run.id.clone(),
-                benchmark: benchmark.clone(),
-                launch: *launch,
-                iterations: samples.iter().map(|s| s.iterations).collect(),
-                samples: SampleColumns::from_samples(&bare),
-            };
-            serde_json::to_writer(&mut *file, &line)?;
-            file.write_all(b"\n")?;
-        }
-        Ok(())
-    };
-    replace_run(directory, &samples_file, Some(write_samples), |file| {
-        serde_json::to_writer(&mut *file, &wire)?;
-        file.write_all(b"\n")
-    })
+    replace_run(
+        directory,
+        &wire.samples_file,
+        Some(|file: &mut BufWriter<File>| samples_file::write(file, &run.id, samples)),
+        |file| {
+            serde_json::to_writer(&mut *file, &wire)?;
+            file.write_all(b"\n")
+        },
+    )
 }
 
 /// Copies the run at `from` (a run file, or the directory that holds one) to `directory`, byte by
@@ -76,7 +48,7 @@ pub fn write_run<'a>(
 pub fn copy_run(from: &Path, directory: &Path) -> Result<Run, RunFileError> {
     let from = run_file_of(from);
     let json = fs::read(&from).map_err(|e| io_error(&from, e))?;
-    let wire = parse_run(&json).map_err(|problem| in_file(&from, problem))?;
+    let wire = RunWire::parse(&json).map_err(|problem| in_file(&from, problem))?;
     let samples_file = wire.samples_file.clone();
     let run = wire.into_run().map_err(|problem| in_file(&from, problem))?;
     let samples_path = from.with_file_name(&samples_file);
@@ -150,45 +122,33 @@ pub fn read_run(path: &Path) -> Result<Run, RunFileError> {
 /// As [`read_run`], of either file.
 pub fn read_samples(path: &Path) -> Result<Vec<LaunchSamples>, RunFileError> {
     let path = run_file_of(path);
-    let samples_path = path.with_file_name(read_wire(&path)?.samples_file);
+    let wire = read_wire(&path)?;
+    let samples_path = path.with_file_name(&wire.samples_file);
+    let run = wire.into_run().map_err(|problem| in_file(&path, problem))?;
     let file = File::open(&samples_path).map_err(|e| io_error(&samples_path, e))?;
-    BufReader::new(file)
-        .lines()
-        .enumerate()
-        .map(|(index, line)| {
-            let line = line.map_err(RunFileProblem::Io)?;
-            read_samples_line(&line, index)
-        })
-        .collect::<Result<_, _>>()
-        .map_err(|problem| in_file(&samples_path, problem))
+    let samples = samples_file::read(BufReader::new(file), &run.id)
+        .map_err(|problem| in_file(&samples_path, problem))?;
+    check_complete(&run, &samples).map_err(|problem| in_file(&samples_path, problem))?;
+    Ok(samples)
 }
 
-fn read_samples_line(line: &str, index: usize) -> Result<LaunchSamples, RunFileProblem> {
-    check_schema_version(line.as_bytes())?;
-    let line: SamplesLine = serde_json::from_str(line).map_err(RunFileProblem::Json)?;
-    let field_error = |field: &str, what: String| RunFileProblem::Field {
-        field: format!("{field} (line {})", index + 1),
-        what,
-    };
-    let samples = line
-        .samples
-        .into_samples()
-        .map_err(|(column, what)| field_error(&format!("samples.{column}"), what))?;
-    if samples.len() != line.iterations.len() {
-        let what = format!(
-            "has {} values for {} samples",
-            line.iterations.len(),
-            samples.len()
-        );
-        return Err(field_error("iterations", what));
-    }
-    let samples = line
-        .iterations
-        .into_iter()
-        .zip(samples)
-        .map(|(iterations, sample)| IterationSample { iterations, sample })
+/// A file that lost its end can still be whole lines.
+fn check_complete(run: &Run, samples: &[LaunchSamples]) -> Result<(), RunFileProblem> {
+    let present: HashSet<(&BenchmarkId, u32)> = samples
+        .iter()
+        .map(|(id, launch, _)| (id, *launch))
         .collect();
-    Ok((line.benchmark, line.launch, samples))
+    for benchmark in &run.benchmarks {
+        for value in &benchmark.launches {
+            if !present.contains(&(&benchmark.id, value.launch)) {
+                return Err(RunFileProblem::MissingSamples {
+                    benchmark: benchmark.id.clone(),
+                    launch: value.launch,
+                });
+            }
+        }
+    }
+    Ok(())
 }
 
 /// The run file that `path` means: itself, or the one in that directory.
@@ -202,21 +162,7 @@ pub fn run_file_of(path: &Path) -> PathBuf {
 
 fn read_wire(path: &Path) -> Result<RunWire, RunFileError> {
     let json = fs::read(path).map_err(|e| io_error(path, e))?;
-    parse_run(&json).map_err(|problem| in_file(path, problem))
-}
-
-fn parse_run(json: &[u8]) -> Result<RunWire, RunFileProblem> {
-    // Only a file that fails is looked at a second time, for its version: large files are common.
-    serde_json::from_slice(json)
-        .map_err(RunFileProblem::Json)
-        .and_then(|wire: RunWire| {
-            wire.check_header()?;
-            Ok(wire)
-        })
-        .or_else(|error| {
-            check_schema_version(json)?;
-            Err(error)
-        })
+    RunWire::parse(&json).map_err(|problem| in_file(path, problem))
 }
 
 /// The samples file that the run file at `path` names; `None` where there is no such run.

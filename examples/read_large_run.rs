@@ -1,0 +1,93 @@
+//! How long a large run takes to read: `cargo run --release --example read_large_run`.
+//!
+//! `cargo topdown compare` reads two of them before it can say anything.
+
+use std::time::Instant;
+
+use criterion_topdown::machine::Machine;
+use criterion_topdown::provenance::{Provenance, SourceKind};
+use criterion_topdown::run_file::{
+    Benchmark, BenchmarkId, Build, LaunchSettings, LaunchValue, Run, read_run, write_run,
+};
+use criterion_topdown::sample::{Level1, Level2};
+
+const BENCHMARKS: u32 = 10_000;
+const LAUNCHES: u32 = 10;
+
+fn main() -> Result<(), Box<dyn std::error::Error>> {
+    let directory = tempfile::tempdir()?;
+    write_run(directory.path(), &large_run(), &[])?;
+    let bytes = std::fs::metadata(directory.path().join("run.json"))?.len();
+    println!(
+        "{BENCHMARKS} benchmarks x {LAUNCHES} launches: {:.1} MB",
+        bytes as f64 / 1e6
+    );
+    for _ in 0..5 {
+        let start = Instant::now();
+        let run = read_run(directory.path())?;
+        println!("read in {:.3} s", start.elapsed().as_secs_f64());
+        assert_eq!(run.benchmarks.len(), BENCHMARKS as usize);
+    }
+    Ok(())
+}
+
+/// Every column, and numbers with all their digits, as measured ones have.
+fn large_run() -> Run {
+    let value = |benchmark: u32, launch: u32| {
+        let slots = 1000.0 * (1.0 + f64::from(benchmark)).sqrt() + f64::from(launch) / 7.0;
+        LaunchValue {
+            launch,
+            samples_used: 20,
+            samples_dropped: 0,
+            wall_ns: slots / 18.1,
+            slots: Some(slots),
+            level1: Some(Level1 {
+                retiring_slots: slots * 0.41,
+                bad_speculation_slots: slots * 0.09,
+                frontend_bound_slots: slots * 0.17,
+                backend_bound_slots: slots * 0.33,
+                smt_contention_slots: None,
+            }),
+            level2: Some(Level2 {
+                heavy_operations_slots: slots * 0.03,
+                branch_mispredict_slots: slots * 0.07,
+                fetch_latency_slots: slots * 0.11,
+                memory_bound_slots: slots * 0.23,
+            }),
+            instructions: Some(slots * 0.37),
+            cycles: Some(slots / 6.0),
+            resolution_fraction: 0.00390625,
+        }
+    };
+    let benchmark = |index: u32| Benchmark {
+        id: BenchmarkId {
+            package: "package".to_owned(),
+            target: "target".to_owned(),
+            name: format!("group/function/{index}"),
+        },
+        provenance: Provenance {
+            source: SourceKind::Hardware,
+            formula: "intel-perf-metrics/1".to_owned(),
+            core_type: None,
+            slots_per_cycle: Some(6),
+            reason: "the counters work".to_owned(),
+            empty_window: None,
+        },
+        throughput: None,
+        launches: (0..LAUNCHES).map(|launch| value(index, launch)).collect(),
+    };
+    Run {
+        id: "large".to_owned(),
+        started_at: "2026-11-21T02:30:00Z".to_owned(),
+        tool_version: "0.1.0".to_owned(),
+        machine: Machine::of_this_machine(),
+        build: Build::default(),
+        launch_settings: LaunchSettings {
+            launches: LAUNCHES,
+            sample_size: 20,
+            warm_up_ms: 100,
+            measurement_ms: 250,
+        },
+        benchmarks: (0..BENCHMARKS).map(benchmark).collect(),
+    }
+}

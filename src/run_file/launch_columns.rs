@@ -1,0 +1,93 @@
+//! Launch values on disk.
+
+use serde::{Deserialize, Serialize};
+
+use super::LaunchValue;
+use super::columns::{Level1Columns, Level2Columns, Rows, optional_column};
+use super::error::RunFileProblem;
+
+/// The columns of a benchmark's launch values; all quantities are per iteration.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct LaunchColumns {
+    launch: Vec<u32>,
+    samples_used: Vec<u32>,
+    samples_dropped: Vec<u32>,
+    wall_ns: Vec<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    slots: Option<Vec<f64>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    level1: Option<Level1Columns>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    level2: Option<Level2Columns>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    instructions: Option<Vec<f64>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cycles: Option<Vec<f64>>,
+    resolution_fraction: Vec<f64>,
+}
+
+impl LaunchColumns {
+    pub(super) fn from_values(values: &[LaunchValue]) -> LaunchColumns {
+        LaunchColumns {
+            launch: values.iter().map(|v| v.launch).collect(),
+            samples_used: values.iter().map(|v| v.samples_used).collect(),
+            samples_dropped: values.iter().map(|v| v.samples_dropped).collect(),
+            wall_ns: values.iter().map(|v| v.wall_ns).collect(),
+            slots: optional_column(values, |v| v.slots),
+            level1: Level1Columns::of(values, |v| v.level1),
+            level2: Level2Columns::of(values, |v| v.level2),
+            instructions: optional_column(values, |v| v.instructions),
+            cycles: optional_column(values, |v| v.cycles),
+            resolution_fraction: values.iter().map(|v| v.resolution_fraction).collect(),
+        }
+    }
+
+    /// The values, checked: every length, every number, and the order of the launches.
+    pub(super) fn into_values(self) -> Result<Vec<LaunchValue>, RunFileProblem> {
+        let rows = Rows {
+            count: self.launch.len(),
+            what: "launches",
+        };
+        if let Some(pair) = self.launch.windows(2).find(|pair| pair[0] >= pair[1]) {
+            let what = format!("has {} after {}: launches must ascend", pair[1], pair[0]);
+            return Err(RunFileProblem::field("launch", what));
+        }
+        rows.length("samples_used", &self.samples_used)?;
+        rows.length("samples_dropped", &self.samples_dropped)?;
+        rows.unsigned("wall_ns", &self.wall_ns)?;
+        for (field, column) in [
+            ("slots", &self.slots),
+            ("instructions", &self.instructions),
+            ("cycles", &self.cycles),
+        ] {
+            if let Some(column) = column {
+                rows.unsigned(field, column)?;
+            }
+        }
+        if let Some(level1) = &self.level1 {
+            level1.check(rows)?;
+        }
+        if let Some(level2) = &self.level2 {
+            level2.check(rows)?;
+        }
+        rows.unsigned("resolution_fraction", &self.resolution_fraction)?;
+        Ok((0..rows.count).map(|index| self.row(index)).collect())
+    }
+
+    fn row(&self, index: usize) -> LaunchValue {
+        let quantity = |column: &Option<Vec<f64>>| column.as_ref().map(|all| all[index]);
+        LaunchValue {
+            launch: self.launch[index],
+            samples_used: self.samples_used[index],
+            samples_dropped: self.samples_dropped[index],
+            wall_ns: self.wall_ns[index],
+            slots: quantity(&self.slots),
+            level1: self.level1.as_ref().map(|level1| level1.row(index)),
+            level2: self.level2.as_ref().map(|level2| level2.row(index)),
+            instructions: quantity(&self.instructions),
+            cycles: quantity(&self.cycles),
+            resolution_fraction: self.resolution_fraction[index],
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Samples on disk.
+
+use serde::{Deserialize, Serialize};
+
+use super::columns::{Level1Columns, Level2Columns, Rows, optional_column};
+use super::error::RunFileProblem;
+use crate::sample::{Flags, Sample};
+
+/// The columns of a list of samples. A quantity that is missing in any sample is left out for all
+/// of them.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SampleColumns {
+    windows: Vec<u64>,
+    wall_ns: Vec<u64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    slots: Option<Vec<u64>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    level1: Option<Level1Columns>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    level2: Option<Level2Columns>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    instructions: Option<Vec<u64>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    cycles: Option<Vec<u64>>,
+    resolution_slots: Vec<f64>,
+    flags: Vec<u32>,
+}
+
+impl SampleColumns {
+    pub(super) fn from_samples(samples: &[Sample]) -> SampleColumns {
+        SampleColumns {
+            windows: samples.iter().map(|s| s.windows).collect(),
+            wall_ns: samples.iter().map(|s| s.wall_ns).collect(),
+            slots: optional_column(samples, |s| s.slots),
+            level1: Level1Columns::of(samples, |s| s.level1),
+            level2: Level2Columns::of(samples, |s| s.level2),
+            instructions: optional_column(samples, |s| s.instructions),
+            cycles: optional_column(samples, |s| s.cycles),
+            resolution_slots: samples.iter().map(|s| s.resolution_slots).collect(),
+            flags: samples.iter().map(|s| s.flags.bits()).collect(),
+        }
+    }
+
+    /// The samples, checked: every length and every number.
+    pub(super) fn into_samples(self) -> Result<Vec<Sample>, RunFileProblem> {
+        let rows = Rows {
+            count: self.windows.len(),
+            what: "samples",
+        };
+        rows.counts("windows", &self.windows)?;
+        rows.counts("wall_ns", &self.wall_ns)?;
+        for (field, column) in [
+            ("slots", &self.slots),
+            ("instructions", &self.instructions),
+            ("cycles", &self.cycles),
+        ] {
+            if let Some(column) = column {
+                rows.counts(field, column)?;
+            }
+        }
+        if let Some(level1) = &self.level1 {
+            level1.check(rows)?;
+        }
+        if let Some(level2) = &self.level2 {
+            level2.check(rows)?;
+        }
+        rows.unsigned("resolution_slots", &self.resolution_slots)?;
+        rows.length("flags", &self.flags)?;
+        (0..rows.count).map(|index| self.row(index)).collect()
+    }
+
+    fn row(&self, index: usize) -> Result<Sample, RunFileProblem> {
+        let count = |column: &Option<Vec<u64>>| column.as_ref().map(|all| all[index]);
+        let bits = self.flags[index];
+        Ok(Sample {
+            windows: self.windows[index],
+            wall_ns: self.wall_ns[index],
+            slots: count(&self.slots),
+            level1: self.level1.as_ref().map(|level1| level1.row(index)),
+            level2: self.level2.as_ref().map(|level2| level2.row(index)),
+            instructions: count(&self.instructions),
+            cycles: count(&self.cycles),
+            resolution_slots: self.resolution_slots[index],
+            flags: Flags::from_bits(bits).ok_or_else(|| {
+                RunFileProblem::field("flags", format!("holds {bits:#x}, which has unknown bits"))
+            })?,
+        })
+    }
+}

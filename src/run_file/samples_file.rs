@@ -1,0 +1,99 @@
+//! The samples file: one line per benchmark and launch, with every raw sample.
+
+use std::io::{self, BufRead, Write};
+
+use serde::{Deserialize, Serialize};
+
+use super::BenchmarkId;
+use super::columns::Rows;
+use super::error::RunFileProblem;
+use super::sample_columns::SampleColumns;
+use super::version::{KnownVersion, parse};
+use crate::sample::Sample;
+
+/// A sample and the number of iterations that it stands for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IterationSample {
+    /// Calls of the benchmarked routine; at least 1 in what criterion reports.
+    pub iterations: u64,
+    /// The sum of the sample's windows.
+    pub sample: Sample,
+}
+
+/// The samples of one benchmark in one launch, with the iterations of each.
+pub type LaunchSamples = (BenchmarkId, u32, Vec<IterationSample>);
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Line {
+    schema_version: KnownVersion,
+    run: String,
+    benchmark: BenchmarkId,
+    launch: u32,
+    iterations: Vec<u64>,
+    samples: SampleColumns,
+}
+
+/// Writes the samples of the run `id`.
+pub(super) fn write<'a>(
+    out: &mut impl Write,
+    id: &str,
+    samples: impl IntoIterator<Item = &'a LaunchSamples>,
+) -> io::Result<()> {
+    for (benchmark, launch, samples) in samples {
+        let bare: Vec<Sample> = samples.iter().map(|s| s.sample).collect();
+        let line = Line {
+            schema_version: KnownVersion,
+            run: id.to_owned(),
+            benchmark: benchmark.clone(),
+            launch: *launch,
+            iterations: samples.iter().map(|s| s.iterations).collect(),
+            samples: SampleColumns::from_samples(&bare),
+        };
+        serde_json::to_writer(&mut *out, &line)?;
+        out.write_all(b"\n")?;
+    }
+    Ok(())
+}
+
+/// Reads the samples of the run `id`.
+pub(super) fn read(input: impl BufRead, id: &str) -> Result<Vec<LaunchSamples>, RunFileProblem> {
+    input
+        .split(b'\n')
+        .enumerate()
+        .map(|(index, line)| {
+            line.map_err(RunFileProblem::Io)
+                .and_then(|line| read_line(&line, id))
+                .map_err(|problem| RunFileProblem::Line {
+                    line: index + 1,
+                    problem: Box::new(problem),
+                })
+        })
+        .collect()
+}
+
+fn read_line(line: &[u8], id: &str) -> Result<LaunchSamples, RunFileProblem> {
+    let line: Line = parse(line)?;
+    if line.run != id {
+        return Err(RunFileProblem::field(
+            "run",
+            format!("is {:?}, and the run file is that of {id:?}", line.run),
+        ));
+    }
+    let samples = line
+        .samples
+        .into_samples()
+        .map_err(|problem| problem.under("samples"))?;
+    let rows = Rows {
+        count: samples.len(),
+        what: "samples",
+    };
+    rows.counts("iterations", &line.iterations)?;
+    let samples = line
+        .iterations
+        .into_iter()
+        .zip(samples)
+        .map(|(iterations, sample)| IterationSample { iterations, sample })
+        .collect();
+    Ok((line.benchmark, line.launch, samples))
+}
