@@ -1,7 +1,7 @@
 //! Malformed files: each is refused with the file, the field and what is wrong; none panics.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use criterion_topdown::run_file::{Record, RunFileProblem, read_run, read_samples, write_run};
 use proptest::prelude::*;
@@ -36,7 +36,7 @@ fn refusal(name: &str, from: &str, to: &str) -> String {
         _ => read_samples(directory.path()).map(|_| ()),
     }
     .unwrap_err();
-    assert_eq!(error.path, PathBuf::from(directory.path().join(name)));
+    assert_eq!(error.path, directory.path().join(name));
     error.problem.to_string()
 }
 

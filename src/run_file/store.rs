@@ -74,8 +74,16 @@ pub fn remove_run(directory: &Path) -> Result<(), RunFileError> {
     let path = directory.join(RUN_FILE_NAME);
     let samples_file = samples_file_of(&path);
     fs::remove_file(&path).map_err(|e| io_error(&path, e))?;
-    if let Some(samples_file) = samples_file {
-        let _ = fs::remove_file(directory.join(samples_file));
+    // A run file that cannot be read names nothing, so every samples file must have been its own.
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let is_its_own = match &samples_file {
+            Some(samples_file) => name == **samples_file,
+            None => name.to_str().is_some_and(is_samples_file),
+        };
+        if is_its_own {
+            let _ = fs::remove_file(entry.path());
+        }
     }
     // Fails where something else is in it, which is then not ours.
     let _ = fs::remove_dir(directory);
@@ -214,15 +222,18 @@ fn remove_abandoned(directory: &Path, samples_file: &str) {
         let name = entry.file_name();
         let Some(name) = name.to_str() else { continue };
         let is_temporary = name.ends_with(TEMPORARY_SUFFIX);
-        let is_samples = name.starts_with("samples-") && name.ends_with(".jsonl");
         let is_old = entry
             .metadata()
             .and_then(|metadata| metadata.modified())
             .is_ok_and(|at| at.elapsed().is_ok_and(|age| age > ABANDONED_AFTER));
-        if (is_temporary || is_samples) && name != samples_file && is_old {
+        if (is_temporary || is_samples_file(name)) && name != samples_file && is_old {
             let _ = fs::remove_file(entry.path());
         }
     }
+}
+
+fn is_samples_file(name: &str) -> bool {
+    name.starts_with("samples-") && name.ends_with(".jsonl")
 }
 
 fn io_error(path: &Path, error: io::Error) -> RunFileError {
