@@ -16,8 +16,9 @@ fn main() {
         }
     };
     println!(
-        "source: {} ({})",
+        "source: {}, {} ({})",
         topdown.provenance().source,
+        topdown.provenance().formula,
         topdown.provenance().reason
     );
     let sample = topdown.measure(|| (0..1_000_000_u64).fold(0, |sum, n| sum ^ black_box(n)));
@@ -30,17 +31,37 @@ fn print_split(sample: &Sample) {
         return;
     };
     println!("{slots:>16} slots, doubts: {}", sample.flags);
-    for (category, category_slots) in [
+    let mut categories = vec![
         ("retiring", level1.retiring_slots),
         ("bad speculation", level1.bad_speculation_slots),
         ("frontend bound", level1.frontend_bound_slots),
         ("backend bound", level1.backend_bound_slots),
-    ] {
+    ];
+    if let Some(smt_contention_slots) = level1.smt_contention_slots {
+        categories.push(("SMT contention", smt_contention_slots));
+    }
+    if let Some(level2) = sample.level2 {
+        categories.extend([
+            ("heavy operations", level2.heavy_operations_slots),
+            ("mispredicts", level2.branch_mispredict_slots),
+            ("fetch latency", level2.fetch_latency_slots),
+            ("memory bound", level2.memory_bound_slots),
+        ]);
+    }
+    for (category, category_slots) in categories {
         println!(
-            "{:>16} {category:<16} {:5.1} %",
+            "{:>16} {category:<16} {:6.2} %",
             category_slots.round(),
             100.0 * category_slots / slots as f64
         );
+    }
+    for (name, count) in [
+        ("instructions", sample.instructions),
+        ("cycles", sample.cycles),
+    ] {
+        if let Some(count) = count {
+            println!("{count:>16} {name}");
+        }
     }
     println!("{:>16} resolution", sample.resolution_slots.round());
 }

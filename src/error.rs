@@ -36,6 +36,13 @@ pub enum OpenError {
         name: String,
     },
 
+    /// Counters were asked for that do not exist.
+    #[error("unknown counters `{name}`; the choices are auto, metrics and exact")]
+    UnknownCounters {
+        /// What was asked for.
+        name: String,
+    },
+
     /// This operating system or processor architecture has no counters that are supported.
     #[error(
         "hardware counters need Linux on x86-64 or 64-bit Arm; this is {name} on {}",
@@ -227,6 +234,20 @@ pub enum OpenError {
         nmi_watchdog: Option<bool>,
     },
 
+    /// The NMI watchdog has a counter that the group needs.
+    #[error(
+        "the counters of {place} were opened but never ran: beside the NMI watchdog the group needs {needed} general counters, and there are {available}{}",
+        next(self.remedy())
+    )]
+    TooFewCounters {
+        /// The group's leader.
+        place: EventPlace,
+        /// General counters that the group needs while the watchdog is on.
+        needed: u32,
+        /// General counters that a thread of this CPU has then.
+        available: u32,
+    },
+
     /// The group runs part of the time only. Its counts would have to be scaled, which is guessing.
     #[error(
         "the counters of {place} ran for {running_ns} ns of {enabled_ns} ns: another user of the PMU takes turns with them{}",
@@ -280,7 +301,10 @@ impl OpenError {
     pub fn remedy(&self) -> Option<&'static str> {
         use OpenError::*;
         Some(match self {
-            UnknownSource { .. } | OperatingSystem { .. } | UnsupportedCpu { .. } => return None,
+            UnknownSource { .. }
+            | UnknownCounters { .. }
+            | OperatingSystem { .. }
+            | UnsupportedCpu { .. } => return None,
             NoPmu {
                 hypervisor: true, ..
             } => VIRTUAL_PMU,
@@ -308,6 +332,7 @@ impl OpenError {
             } => {
                 "run `sudo sysctl kernel.nmi_watchdog=0`, and stop `perf` and other profilers on this machine"
             }
+            TooFewCounters { .. } => "run `sudo sysctl kernel.nmi_watchdog=0`",
             NeverScheduled { .. } | Multiplexed { .. } => OTHER_USERS,
             WrongCounter { .. } => "update the kernel, or measure on a bare-metal machine",
             SelfCheck { .. } => REPORT,

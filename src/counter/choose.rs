@@ -60,13 +60,15 @@ thread_local! {
 /// open already are shared.
 ///
 /// # Errors
-/// [`Choice::Hardware`] fails where the counters cannot be used; the other choices never do.
+/// [`Choice::Hardware`] fails where the counters cannot be used; the other choices fail where
+/// [`COUNTERS_VARIABLE`](super::COUNTERS_VARIABLE) is wrong and never else.
 pub fn choose(choice: Choice) -> Result<Box<dyn Source>, OpenError> {
     match choice {
         Choice::Time => Ok(Box::new(Time::new("the clock was asked for"))),
         Choice::Hardware => Ok(Box::new(hardware()?)),
         Choice::Auto => Ok(match hardware() {
             Ok(hardware) => Box::new(hardware),
+            Err(error @ OpenError::UnknownCounters { .. }) => return Err(error),
             Err(error) => Box::new(Time::new(format!("no hardware counters: {error}"))),
         }),
     }

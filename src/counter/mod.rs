@@ -5,6 +5,7 @@
 //! back what a test wrote down. Which one is used on this machine is decided in [`choose`].
 
 mod choose;
+mod counters;
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
@@ -24,6 +25,7 @@ use std::rc::Rc;
 use std::time::Instant;
 
 pub use choose::{Choice, SOURCE_VARIABLE, choose};
+pub use counters::{COUNTERS_VARIABLE, Counters};
 
 use crate::provenance::{EmptyWindow, Provenance};
 use crate::sample::Sample;

@@ -54,6 +54,16 @@ pub enum TopdownEvents {
     MetricsLevel2,
 }
 
+impl TopdownEvents {
+    /// Whether there is PERF_METRICS.
+    pub fn is_metrics(self) -> bool {
+        matches!(
+            self,
+            TopdownEvents::MetricsLevel1 | TopdownEvents::MetricsLevel2
+        )
+    }
+}
+
 /// Something that stands in the way of good counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {

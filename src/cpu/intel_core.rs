@@ -145,11 +145,4 @@ mod tests {
             assert_eq!(format!("{fraction:.4}"), "0.9082");
         }
     }
-
-    #[test]
-    fn the_watchdog_takes_the_counter_that_skylake_has_not_to_spare() {
-        let form = &SKYLAKE.forms()[0];
-        assert_eq!(form.general_counters(false), 4);
-        assert_eq!(form.general_counters(true), 5);
-    }
 }

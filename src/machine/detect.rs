@@ -7,7 +7,7 @@ use super::Machine;
 
 pub(super) fn this_machine() -> Machine {
     #[allow(unused_mut)]
-    let mut machine = from_files(Path::new("/"));
+    let mut machine = from_files(Path::new("/sys"), Path::new("/proc"));
     #[cfg(target_arch = "x86_64")]
     super::cpuid::complete(&mut machine);
     if machine.cpus == 0 {
@@ -16,36 +16,36 @@ pub(super) fn this_machine() -> Machine {
     machine
 }
 
-/// The machine whose `/proc` and `/sys` are below `root`.
-fn from_files(root: &Path) -> Machine {
-    let line = |path: &str| {
-        let text = fs::read_to_string(root.join(path)).ok()?;
+/// The machine that sysfs and procfs describe, mounted at these places.
+pub(super) fn from_files(sys: &Path, proc: &Path) -> Machine {
+    let line = |directory: &Path, path: &str| {
+        let text = fs::read_to_string(directory.join(path)).ok()?;
         let text = text.trim_matches(['\0', '\n', ' ']);
         (!text.is_empty()).then(|| text.to_owned())
     };
-    let cpuinfo = fs::read_to_string(root.join("proc/cpuinfo")).unwrap_or_default();
+    let cpuinfo = fs::read_to_string(proc.join("cpuinfo")).unwrap_or_default();
     let mut machine = Machine {
         architecture: std::env::consts::ARCH.to_owned(),
-        smt_active: line("sys/devices/system/cpu/smt/active").and_then(|active| {
+        smt_active: line(sys, "devices/system/cpu/smt/active").and_then(|active| {
             match active.as_str() {
                 "0" => Some(false),
                 "1" => Some(true),
                 _ => None,
             }
         }),
-        cpus: line("sys/devices/system/cpu/online")
+        cpus: line(sys, "devices/system/cpu/online")
             .and_then(|list| cpus_in(&list))
             .unwrap_or_default(),
-        kernel: line("proc/sys/kernel/osrelease"),
-        governor: line("sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-        host: line("proc/sys/kernel/hostname"),
-        hypervisor: line("sys/hypervisor/type")
+        kernel: line(proc, "sys/kernel/osrelease"),
+        governor: line(sys, "devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        host: line(proc, "sys/kernel/hostname"),
+        hypervisor: line(sys, "hypervisor/type")
             // "linux,kvm" and the like, where a device tree describes the guest.
-            .or_else(|| line("proc/device-tree/hypervisor/compatible"))
+            .or_else(|| line(proc, "device-tree/hypervisor/compatible"))
             .map(|name| name.trim_start_matches("linux,").to_owned()),
         ..Machine::default()
     };
-    let midr = line("sys/devices/system/cpu/cpu0/regs/identification/midr_el1")
+    let midr = line(sys, "devices/system/cpu/cpu0/regs/identification/midr_el1")
         .and_then(|hex| u64::from_str_radix(hex.trim_start_matches("0x"), 16).ok())
         .or_else(|| midr_of_cpuinfo(&cpuinfo));
     match midr {
@@ -132,6 +132,10 @@ mod tests {
         root
     }
 
+    fn below(root: &TempDir) -> Machine {
+        from_files(&root.path().join("sys"), &root.path().join("proc"))
+    }
+
     const XEON: &str = "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\n\
         model name\t: Intel(R) Xeon(R) Platinum 8481C\nstepping\t: 8\nmicrocode\t: 0x2b000603\n\
         cpu MHz\t\t: 2700.000\nflags\t\t: fpu vme arch_perfmon\n\nprocessor\t: 1\nmodel\t\t: 1\n";
@@ -150,7 +154,7 @@ mod tests {
             ),
         ]);
         assert_eq!(
-            from_files(root.path()),
+            below(&root),
             Machine {
                 architecture: std::env::consts::ARCH.to_owned(),
                 vendor: "GenuineIntel".to_owned(),
@@ -173,12 +177,9 @@ mod tests {
     fn a_guest_is_told_from_bare_metal() {
         let guest = XEON.replace("arch_perfmon", "arch_perfmon hypervisor lahf_lm");
         let root = system(&[("proc/cpuinfo", &guest)]);
-        assert_eq!(
-            from_files(root.path()).hypervisor.as_deref(),
-            Some("unknown")
-        );
+        assert_eq!(below(&root).hypervisor.as_deref(), Some("unknown"));
         let root = system(&[("proc/cpuinfo", &guest), ("sys/hypervisor/type", "xen\n")]);
-        assert_eq!(from_files(root.path()).hypervisor.as_deref(), Some("xen"));
+        assert_eq!(below(&root).hypervisor.as_deref(), Some("xen"));
     }
 
     #[test]
@@ -199,8 +200,8 @@ mod tests {
             ),
             ("sys/hypervisor/type", "kvm\n"),
         ]);
-        let machine = from_files(midr.path());
-        assert_eq!(machine, from_files(cpuinfo.path()));
+        let machine = below(&midr);
+        assert_eq!(machine, below(&cpuinfo));
         assert_eq!((machine.family, machine.model), (8, 0xd40));
         assert_eq!((machine.vendor.as_str(), machine.stepping), ("0x41", 0x11));
         assert_eq!(machine.hypervisor.as_deref(), Some("kvm"));
@@ -213,7 +214,7 @@ mod tests {
             architecture: std::env::consts::ARCH.to_owned(),
             ..Machine::default()
         };
-        assert_eq!(from_files(root.path()), unknown);
+        assert_eq!(below(&root), unknown);
         let nonsense = system(&[
             ("proc/cpuinfo", ":::\nmodel : many\n\u{0}"),
             ("sys/devices/system/cpu/online", "3-1,9999999999\n"),
@@ -223,7 +224,7 @@ mod tests {
                 "xyz",
             ),
         ]);
-        assert_eq!(from_files(nonsense.path()), unknown);
+        assert_eq!(below(&nonsense), unknown);
     }
 
     #[test]

@@ -60,6 +60,12 @@ impl Machine {
         detect::this_machine()
     }
 
+    /// The machine that sysfs and procfs describe, mounted at these places.
+    #[cfg(all(feature = "counters", target_os = "linux"))]
+    pub(crate) fn from_files(sys: &std::path::Path, proc: &std::path::Path) -> Machine {
+        detect::from_files(sys, proc)
+    }
+
     /// Names the class of machines whose runs can be compared: equal keys, comparable runs.
     ///
     /// Made of architecture, vendor, family, model, stepping, hypervisor and SMT. Host, kernel and

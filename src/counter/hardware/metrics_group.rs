@@ -126,14 +126,14 @@ impl MetricsGroup {
         self_check::counted(opener, before.registers.slots, after.registers.slots)?;
         self_check::adds_up(opener, after.registers)?;
         // The times in the page are those of its last change; a read() brings today's.
-        self_check::group_times(opener, &self.leader).map(|_| ())
+        self_check::group_times(opener, SLOTS.0, &self.leader).map(|_| ())
     }
 
     /// `None` where an event of the group is not on the PMU.
     #[inline]
     fn snapshot(&self) -> Option<Snapshot> {
         let pages = [&self.slots, &self.metrics, &self.instructions, &self.cycles];
-        consistent(pages, || {
+        consistent(pages.into_iter(), || {
             let slots = self.slots.raw(SLOTS_INDEX)? & SLOTS_MASK;
             let ratios = self.metrics.raw(METRICS_INDEX)?;
             Some(Snapshot {

@@ -1,15 +1,18 @@
-//! The CPU's own counters: Intel CPUs with PERF_METRICS, on Linux.
+//! The CPU's own counters, on Linux.
 //!
 //! [`Hardware`] finds the PMU (`system`), keeps the thread on its cores (`cores`), opens a group
-//! (`opener`, `syscalls`), proves that it counts (`self_check`) and reads it: with RDPMC
-//! (`metrics_group`, through `page`), or with read() where RDPMC is off (`read_group`). `ratios`
-//! turns registers into slots, `reset` decides when the registers start anew, `doubts` raises the
-//! flags.
+//! (`opener`, `syscalls`), proves that it counts (`self_check`) and reads it. There are two kinds
+//! of group. That of plain counters (`exact_group`) follows the table of the CPU in
+//! [`cpu`](crate::cpu). That of Intel's PERF_METRICS is read with RDPMC (`metrics_group`), or with
+//! read() where RDPMC is off (`read_group`); `ratios` turns its registers into slots, and `reset`
+//! decides when they start anew. `page` reads counters without system calls, and `doubts` raises
+//! the flags.
 //!
 //! `unsafe` is in `syscalls` and `page` alone.
 
 mod cores;
 mod doubts;
+mod exact_group;
 mod metrics_group;
 mod opener;
 mod page;
@@ -27,14 +30,17 @@ use std::rc::{Rc, Weak};
 pub use survey::{survey, survey_in};
 pub use system::SystemPaths;
 
-use crate::counter::{Reading, Source, empty_window_of};
+use crate::counter::survey::TopdownEvents;
+use crate::counter::{Counters, Reading, Source, empty_window_of};
+use crate::cpu::{CoreType, Level1Counting};
 use crate::error::OpenError;
 use crate::provenance::{Provenance, SourceKind};
 use crate::sample::Sample;
+use exact_group::ExactGroup;
 use metrics_group::MetricsGroup;
 use opener::Opener;
 use read_group::ReadGroup;
-use system::{CpuIdentity, metrics_pmu};
+use system::{CorePmu, CpuIdentity, core_pmu};
 
 /// The formula of CPUs with both levels: slots x fraction / 255, without the corrections that Intel's
 /// own metrics apply per CPU.
@@ -59,6 +65,7 @@ pub struct Hardware {
 #[derive(Debug)]
 struct Opened {
     paths: SystemPaths,
+    counters: Counters,
     engine: Engine,
     provenance: Provenance,
 }
@@ -71,13 +78,18 @@ thread_local! {
 enum Engine {
     Rdpmc(MetricsGroup),
     Read(ReadGroup),
+    Exact(ExactGroup),
 }
 
 impl Hardware {
     /// Opens the counters of the calling thread and proves that they count, which takes about a
-    /// millisecond. On a hybrid machine the thread is kept on the performance cores from then on;
-    /// the provenance says so. It must not be moved to others while the handle is in use: RDPMC of
-    /// counters that they do not have ends the process.
+    /// millisecond. Which counters, the environment variable `CARGO_TOPDOWN_COUNTERS` says: see
+    /// [`Counters`].
+    ///
+    /// On a hybrid machine the thread is kept on the cores of one type from then on, and the
+    /// provenance says so: on the performance cores if it may run there, else on the others. It
+    /// must not be moved to others while the handle is in use: RDPMC of counters that they do not
+    /// have ends the process.
     ///
     /// # Errors
     /// Why the counters cannot be used on this machine, by this user, or at this moment.
@@ -90,12 +102,22 @@ impl Hardware {
     /// # Errors
     /// As [`open`](Hardware::open).
     pub fn open_in(paths: &SystemPaths) -> Result<Hardware, OpenError> {
+        Hardware::open_with(paths, Counters::from_environment()?)
+    }
+
+    /// As [`open_in`](Hardware::open_in), with certain counters.
+    ///
+    /// # Errors
+    /// As [`open`](Hardware::open).
+    pub fn open_with(paths: &SystemPaths, counters: Counters) -> Result<Hardware, OpenError> {
+        let is_the_same =
+            |opened: &Rc<Opened>| opened.paths == *paths && opened.counters == counters;
         let shared = OPENED.with_borrow(Weak::upgrade);
-        if let Some(opened) = shared.filter(|opened| opened.paths == *paths) {
+        if let Some(opened) = shared.filter(is_the_same) {
             return Ok(Hardware { opened });
         }
         let hardware = Hardware {
-            opened: Rc::new(Opened::new(paths)?),
+            opened: Rc::new(Opened::new(paths, counters)?),
         };
         // Taken of a handle that is not shared yet, so that it can still be written down.
         let empty_window = empty_window_of(&hardware);
@@ -109,44 +131,115 @@ impl Hardware {
 }
 
 impl Opened {
-    fn new(paths: &SystemPaths) -> Result<Opened, OpenError> {
+    fn new(paths: &SystemPaths, counters: Counters) -> Result<Opened, OpenError> {
         let cpu = CpuIdentity::read(paths);
-        let pmu = metrics_pmu(paths, &cpu)?;
+        let pmu = core_pmu(paths, &cpu, counters)?;
         let confined = cores::confine(&pmu)?;
         let opener = Opener {
             paths,
             pmu: &pmu.name,
             pmu_type: pmu.type_number,
         };
-        let engine = match MetricsGroup::open(&opener, pmu.level2)? {
-            Some(group) => Engine::Rdpmc(group),
-            None => Engine::Read(ReadGroup::open(&opener, pmu.level2)?),
-        };
-        let way = match engine {
-            Engine::Rdpmc(_) => "read with RDPMC",
-            Engine::Read(_) => "read with system calls since RDPMC is off",
-        };
-        let mut reason = format!("PERF_METRICS of PMU `{}`, {way}", pmu.name);
-        if let Some(cpus) = confined {
-            reason += &format!("; the thread is kept on CPUs {cpus}, the performance cores");
-        }
-        let formula = if pmu.level2 {
-            FORMULA_LEVEL2
+        let mut group = if pmu.topdown.is_metrics() && counters != Counters::Exact {
+            open_metrics(&opener, &cpu, &pmu)?
         } else {
-            FORMULA_LEVEL1
+            open_exact(&opener, &cpu, &pmu)?
         };
+        if let Some(cpus) = confined {
+            group.reason += &format!(
+                "; the thread is kept on CPUs {cpus}, the {} cores",
+                kind_of_cores(&pmu.name)
+            );
+        }
         Ok(Opened {
             paths: paths.clone(),
-            engine,
+            counters,
+            engine: group.engine,
             provenance: Provenance {
                 source: SourceKind::Hardware,
-                formula: formula.to_owned(),
-                core_type: (pmu.name != "cpu").then_some(pmu.name),
-                slots_per_cycle: cpu.metrics_width(),
-                reason,
+                formula: group.formula.to_owned(),
+                core_type: pmu.is_one_of_several.then_some(pmu.name),
+                slots_per_cycle: group.slots_per_cycle,
+                reason: group.reason,
                 empty_window: None,
             },
         })
+    }
+}
+
+/// A group and what has to be said about it.
+struct Group {
+    engine: Engine,
+    formula: &'static str,
+    slots_per_cycle: Option<u32>,
+    reason: String,
+}
+
+fn open_metrics(opener: &Opener<'_>, cpu: &CpuIdentity, pmu: &CorePmu) -> Result<Group, OpenError> {
+    let level2 = pmu.topdown == TopdownEvents::MetricsLevel2;
+    let (engine, way) = match MetricsGroup::open(opener, level2)? {
+        Some(group) => (Engine::Rdpmc(group), "read with RDPMC"),
+        None => (
+            Engine::Read(ReadGroup::open(opener, level2)?),
+            "read with system calls since RDPMC is off",
+        ),
+    };
+    Ok(Group {
+        engine,
+        formula: if level2 {
+            FORMULA_LEVEL2
+        } else {
+            FORMULA_LEVEL1
+        },
+        slots_per_cycle: cpu.table(&pmu.name).and_then(|table| table.slots_per_cycle),
+        reason: format!("PERF_METRICS of PMU `{}`, {way}", pmu.name),
+    })
+}
+
+fn open_exact(opener: &Opener<'_>, cpu: &CpuIdentity, pmu: &CorePmu) -> Result<Group, OpenError> {
+    let unsupported = |reason| OpenError::UnsupportedCpu {
+        pmu: pmu.name.clone(),
+        cpu: cpu.in_words(),
+        reason,
+    };
+    let table = cpu
+        .table(&pmu.name)
+        .ok_or_else(|| unsupported("no table says which events its categories are made of"))?;
+    if let Level1Counting::Unsupported(why) = table.level1 {
+        return Err(unsupported(why));
+    }
+    let slots_per_cycle = pmu
+        .slots_per_cycle
+        .or(table.slots_per_cycle)
+        .ok_or_else(|| unsupported("neither the kernel nor a table tells its slots per cycle"))?;
+    let group = ExactGroup::open(opener, table, slots_per_cycle)?;
+    let way = match group.reads_in_user_code() {
+        true => "without system calls",
+        false => "with system calls since the kernel lets user code read none",
+    };
+    let mut reason = format!(
+        "plain counters of PMU `{}` ({}), read {way}",
+        pmu.name, table.name
+    );
+    if !std::ptr::eq(group.form(), &table.forms()[0]) {
+        reason += "; not all events of the best group could be counted";
+        if opener.paths.nmi_watchdog() == Some(true) {
+            reason += " beside the NMI watchdog";
+        }
+    }
+    Ok(Group {
+        formula: group.form().formula,
+        slots_per_cycle: Some(slots_per_cycle),
+        engine: Engine::Exact(group),
+        reason,
+    })
+}
+
+fn kind_of_cores(pmu: &str) -> &'static str {
+    match CoreType::of_pmu(pmu) {
+        CoreType::Performance => "performance",
+        CoreType::Efficient => "efficiency",
+        CoreType::LowPower => "low-power",
     }
 }
 
@@ -165,6 +258,7 @@ impl Source for Hardware {
         match &self.opened.engine {
             Engine::Rdpmc(group) => group.start(),
             Engine::Read(group) => group.start(),
+            Engine::Exact(group) => group.start(),
         }
     }
 
@@ -172,6 +266,7 @@ impl Source for Hardware {
         match &self.opened.engine {
             Engine::Rdpmc(group) => group.end(start),
             Engine::Read(group) => group.end(start),
+            Engine::Exact(group) => group.end(start),
         }
     }
 }

@@ -76,6 +76,7 @@ impl Opener<'_> {
         EventCode {
             pmu_type: self.pmu_type,
             config,
+            user_access: self.paths.user_access_on_arm(),
         }
     }
 

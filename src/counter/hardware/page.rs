@@ -105,6 +105,19 @@ impl Page {
         Some(masked(raw, field!(self, offset), field!(self, pmc_width)))
     }
 
+    /// The count of a plain event in all 64 bits, if it is on a counter: the kernel's offset and
+    /// the counter, whose highest bit is a sign. Holds as long as nobody resets the event; unlike
+    /// [`count`](Page::count) it also holds for longer than a counter of 32 bits takes to wrap.
+    #[inline]
+    pub fn full_count(&self) -> Option<u64> {
+        let index = self.index();
+        if index == 0 || !self.allows_rdpmc() {
+            return None;
+        }
+        let raw = self.read_counter(index)?;
+        Some(extended(raw, field!(self, offset), field!(self, pmc_width)))
+    }
+
     /// `index` is what the page has just shown together with [`allows_rdpmc`](Page::allows_rdpmc).
     #[cfg(target_arch = "x86_64")]
     #[inline]
@@ -131,7 +144,67 @@ impl Page {
         Some(u64::from(high) << 32 | u64::from(low))
     }
 
-    #[cfg(not(target_arch = "x86_64"))]
+    /// As above. Index 32 is the cycle counter; the newest kernels' 33, for the counter of
+    /// instructions, is not known here.
+    #[cfg(target_arch = "aarch64")]
+    #[inline]
+    fn read_counter(&self, index: u32) -> Option<u64> {
+        let value: u64;
+        // The number of a register is part of the instruction, so each has its own.
+        macro_rules! register {
+            ($name:literal) => {
+                // SAFETY: the registers of counters trap in user mode unless the kernel allows
+                // access, which it does on the CPU that runs this thread while it shows an index
+                // in the page of an event of this thread. The instruction changes one register.
+                // Not `pure` or `nomem`: it must not move across the measured code.
+                unsafe {
+                    std::arch::asm!(
+                        concat!("mrs {value}, ", $name),
+                        value = out(reg) value,
+                        options(nostack, preserves_flags),
+                    )
+                }
+            };
+        }
+        match index - 1 {
+            0 => register!("PMEVCNTR0_EL0"),
+            1 => register!("PMEVCNTR1_EL0"),
+            2 => register!("PMEVCNTR2_EL0"),
+            3 => register!("PMEVCNTR3_EL0"),
+            4 => register!("PMEVCNTR4_EL0"),
+            5 => register!("PMEVCNTR5_EL0"),
+            6 => register!("PMEVCNTR6_EL0"),
+            7 => register!("PMEVCNTR7_EL0"),
+            8 => register!("PMEVCNTR8_EL0"),
+            9 => register!("PMEVCNTR9_EL0"),
+            10 => register!("PMEVCNTR10_EL0"),
+            11 => register!("PMEVCNTR11_EL0"),
+            12 => register!("PMEVCNTR12_EL0"),
+            13 => register!("PMEVCNTR13_EL0"),
+            14 => register!("PMEVCNTR14_EL0"),
+            15 => register!("PMEVCNTR15_EL0"),
+            16 => register!("PMEVCNTR16_EL0"),
+            17 => register!("PMEVCNTR17_EL0"),
+            18 => register!("PMEVCNTR18_EL0"),
+            19 => register!("PMEVCNTR19_EL0"),
+            20 => register!("PMEVCNTR20_EL0"),
+            21 => register!("PMEVCNTR21_EL0"),
+            22 => register!("PMEVCNTR22_EL0"),
+            23 => register!("PMEVCNTR23_EL0"),
+            24 => register!("PMEVCNTR24_EL0"),
+            25 => register!("PMEVCNTR25_EL0"),
+            26 => register!("PMEVCNTR26_EL0"),
+            27 => register!("PMEVCNTR27_EL0"),
+            28 => register!("PMEVCNTR28_EL0"),
+            29 => register!("PMEVCNTR29_EL0"),
+            30 => register!("PMEVCNTR30_EL0"),
+            31 => register!("PMCCNTR_EL0"),
+            _ => return None,
+        }
+        Some(value)
+    }
+
+    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
     fn read_counter(&self, _: u32) -> Option<u64> {
         None
     }
@@ -172,17 +245,27 @@ fn masked(raw: u64, offset: i64, width: u16) -> MaskedCount {
     }
 }
 
+/// The count of the mmap protocol: the counter's highest bit is a sign.
+fn extended(raw: u64, offset: i64, width: u16) -> u64 {
+    let unused_bits = match width {
+        1..=63 => 64 - u32::from(width),
+        _ => 0,
+    };
+    let signed = (raw << unused_bits) as i64 >> unused_bits;
+    offset.wrapping_add(signed) as u64
+}
+
 /// Takes `snapshot` until no page changed meanwhile; `None` if that does not happen.
 ///
 /// Locks only ever grow, so their sum changes if any of them does.
 #[inline]
-pub(crate) fn consistent<const N: usize, T>(
-    pages: [&Page; N],
+pub(crate) fn consistent<'a, T>(
+    pages: impl Iterator<Item = &'a Page> + Clone,
     snapshot: impl Fn() -> T,
 ) -> Option<T> {
     let locks = || {
         pages
-            .iter()
+            .clone()
             .fold(0_u32, |sum, page| sum.wrapping_add(page.lock()))
     };
     for _ in 0..SNAPSHOT_ATTEMPTS {
@@ -201,10 +284,16 @@ pub(crate) fn consistent<const N: usize, T>(
     None
 }
 
-/// RDPMC does not wait for the instructions before it, which in a short window belong to the
-/// measured code, nor do those after it wait for RDPMC. LFENCE holds both back.
+/// Reading a counter does not wait for the instructions before it, which in a short window belong
+/// to the measured code, nor do those after it wait for the reading. LFENCE, and ISB on Arm, hold
+/// both back.
 #[inline]
 fn wait_for_earlier_instructions() {
+    #[cfg(target_arch = "aarch64")]
+    // SAFETY: ISB exists on every 64-bit Arm CPU and changes no state.
+    unsafe {
+        std::arch::asm!("isb", options(nostack, preserves_flags));
+    }
     #[cfg(target_arch = "x86_64")]
     // SAFETY: LFENCE exists on every x86-64 CPU and changes no state.
     unsafe {
@@ -242,6 +331,14 @@ mod tests {
         // raw is -16 as a 48-bit number.
         assert_eq!(masked(0x0000_ffff_ffff_fff0, 100, 48).value, 84);
         assert_eq!(masked(84, 0, 48).value, 84);
+    }
+
+    #[test]
+    fn a_full_count_is_offset_plus_signed_counter() {
+        assert_eq!(extended(0x0000_ffff_ffff_fff0, 100, 48), 84);
+        assert_eq!(extended(84, 0, 48), 84);
+        assert_eq!(extended(0xdead_beef_ffff_fff0, 1 << 40, 32), (1 << 40) - 16);
+        assert_eq!(extended(7, -7, 64), 0);
     }
 
     #[test]

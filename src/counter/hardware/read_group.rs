@@ -64,9 +64,9 @@ impl ReadGroup {
             .leader
             .enable()
             .map_err(opener.control(SLOTS.0, "enable"))?;
-        let before = self_check::group_times(opener, &group.leader)?;
+        let before = self_check::group_times(opener, SLOTS.0, &group.leader)?;
         self_check::spin();
-        let after = self_check::group_times(opener, &group.leader)?;
+        let after = self_check::group_times(opener, SLOTS.0, &group.leader)?;
         self_check::counted(opener, before[HEADER_WORDS], after[HEADER_WORDS])?;
         Ok(group)
     }

@@ -9,7 +9,7 @@ use super::syscalls::Event;
 use crate::error::OpenError;
 
 /// Each turn is at least two instructions, each of which takes a slot.
-const SPIN_TURNS: u64 = 200_000;
+pub(super) const SPIN_TURNS: u64 = 200_000;
 
 /// Room for a group read: three words and the most events that a group has.
 const READ_WORDS: usize = 3 + 12;
@@ -47,23 +47,24 @@ pub(super) fn adds_up(opener: &Opener<'_>, registers: Registers) -> Result<(), O
     })
 }
 
-/// Reads the group with read(), which also sets its registers to 0, and checks that it was on the
-/// PMU all the time. Returns the counts, leader first.
+/// Reads the group with read(), which also sets the registers of a TopDown group to 0, and checks
+/// that it was on the PMU all the time. Returns the counts, leader first.
 pub(super) fn group_times(
     opener: &Opener<'_>,
+    name: &'static str,
     leader: &Event,
 ) -> Result<[u64; READ_WORDS], OpenError> {
     let mut words = [0; READ_WORDS];
     let filled = leader
         .read_group(&mut words)
-        .map_err(opener.control(SLOTS.0, "read"))?;
+        .map_err(opener.control(name, "read"))?;
     let [_, enabled_ns, running_ns, ..] = words;
     if filled < 3 || running_ns == 0 {
-        return Err(opener.never_scheduled(SLOTS.0));
+        return Err(opener.never_scheduled(name));
     }
     if enabled_ns != running_ns {
         return Err(OpenError::Multiplexed {
-            place: opener.place(SLOTS.0),
+            place: opener.place(name),
             enabled_ns,
             running_ns,
         });

@@ -19,6 +19,8 @@ pub(crate) struct EventCode {
     pub pmu_type: u32,
     /// The raw event code.
     pub config: u64,
+    /// Whether user code is to read the counter itself, where the kernel wants to be asked: on Arm.
+    pub user_access: bool,
 }
 
 /// An open event of the calling thread, in user mode. Closed on drop.
@@ -65,6 +67,11 @@ impl Event {
                 return Ok(Event { descriptor });
             }
             let error = io::Error::last_os_error();
+            // Arm cores before PMUv3.5 have no counters of 64 bits.
+            if error.raw_os_error() == Some(libc::EOPNOTSUPP) && asks_for_64_bits(&attributes) {
+                set_config1(&mut attributes, USER_ACCESS);
+                continue;
+            }
             // A host that lends its PMU to guests wants to be told that the guests' time is not
             // meant.
             if error.raw_os_error() == Some(libc::EOPNOTSUPP) && attributes.exclude_guest() == 0 {
@@ -124,7 +131,23 @@ fn attributes(code: EventCode) -> perf_event_attr {
     };
     attributes.set_exclude_kernel(1);
     attributes.set_exclude_hv(1);
+    if code.user_access {
+        set_config1(&mut attributes, USER_ACCESS | LONG_COUNTER);
+    }
     attributes
+}
+
+/// Bits of `config1` on Arm: Linux, Documentation/arch/arm64/perf.rst.
+const LONG_COUNTER: u64 = 1;
+const USER_ACCESS: u64 = 1 << 1;
+
+fn set_config1(attributes: &mut perf_event_attr, config1: u64) {
+    attributes.__bindgen_anon_3.config1 = config1;
+}
+
+fn asks_for_64_bits(attributes: &perf_event_attr) -> bool {
+    // SAFETY: every field of this union is a number, for which any bits are a value.
+    unsafe { attributes.__bindgen_anon_3.config1 == USER_ACCESS | LONG_COUNTER }
 }
 
 fn done(result: libc::c_int) -> io::Result<()> {

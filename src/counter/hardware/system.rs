@@ -3,8 +3,12 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::syscalls::affinity;
+use crate::counter::Counters;
 use crate::counter::survey::{Pmu, TopdownEvents};
+use crate::cpu::{CoreType, CpuTable, Identity, table_for};
 use crate::error::OpenError;
+use crate::machine::Machine;
 
 /// Where the kernel's file systems are mounted. A test puts its own directories in their place.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,6 +46,12 @@ impl SystemPaths {
         number::<u32>(&self.proc.join("sys/kernel/nmi_watchdog")).map(|value| value != 0)
     }
 
+    /// Whether the kernel is to be asked for reading counters in user code: Arm's kernels have the
+    /// setting, others do not ask.
+    pub(super) fn user_access_on_arm(&self) -> bool {
+        number::<u32>(&self.proc.join("sys/kernel/perf_user_access")) == Some(1)
+    }
+
     pub(super) fn smt_active(&self) -> Option<bool> {
         number::<u32>(&self.sys.join("devices/system/cpu/smt/active")).map(|value| value != 0)
     }
@@ -57,38 +67,43 @@ fn number<T: std::str::FromStr>(path: &Path) -> Option<T> {
     text(path)?.parse().ok()
 }
 
-/// Who made the CPU and which it is, as `/proc/cpuinfo` tells.
+/// Who made the CPU and which it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CpuIdentity {
     pub vendor: String,
     pub family: u32,
     pub model: u32,
+    pub stepping: u32,
     pub name: String,
     pub hypervisor: bool,
 }
 
 impl CpuIdentity {
     pub fn read(paths: &SystemPaths) -> CpuIdentity {
-        let cpuinfo = text(&paths.proc.join("cpuinfo")).unwrap_or_default();
-        // The first CPU speaks for all: hybrid CPUs share these values.
-        let field = |name: &str| {
-            cpuinfo
-                .lines()
-                .filter_map(|line| line.split_once(':'))
-                .find(|(key, _)| key.trim() == name)
-                .map(|(_, value)| value.trim())
+        let machine = Machine::from_files(&paths.sys, &paths.proc);
+        let or = |text: String, otherwise: &str| match text.as_str() {
+            "" => otherwise.to_owned(),
+            _ => text,
         };
-        let number = |name| field(name).and_then(|value| value.parse().ok());
         CpuIdentity {
-            vendor: field("vendor_id").unwrap_or("unknown").to_owned(),
-            family: number("cpu family").unwrap_or(0),
-            model: number("model").unwrap_or(0),
-            name: field("model name")
-                .unwrap_or("a CPU without a name")
-                .to_owned(),
-            hypervisor: field("flags")
-                .is_some_and(|flags| flags.split(' ').any(|flag| flag == "hypervisor")),
+            vendor: or(machine.vendor, "unknown"),
+            family: machine.family,
+            model: machine.model,
+            stepping: machine.stepping,
+            name: or(machine.name, "a CPU without a name"),
+            hypervisor: machine.hypervisor.is_some(),
         }
+    }
+
+    /// What is known of the cores that the PMU of this name counts.
+    pub fn table(&self, pmu: &str) -> Option<&'static CpuTable> {
+        table_for(&Identity {
+            vendor: &self.vendor,
+            family: self.family,
+            model: self.model,
+            stepping: self.stepping,
+            core: CoreType::of_pmu(pmu),
+        })
     }
 
     pub fn in_words(&self) -> String {
@@ -97,45 +112,41 @@ impl CpuIdentity {
             self.name, self.vendor, self.family, self.model
         )
     }
-
-    /// Issue slots per cycle of the cores with PERF_METRICS; `None` for every other CPU.
-    ///
-    /// Source: Intel perfmon, mapfile.csv and TMA_Metrics-full.csv 5.2 (`Pipeline_Width`).
-    pub fn metrics_width(&self) -> Option<u32> {
-        if self.vendor != "GenuineIntel" || self.family != 6 {
-            return None;
-        }
-        match self.model {
-            // Ice Lake, Tiger Lake and Rocket Lake.
-            0x7d | 0x7e | 0x6a | 0x6c | 0x8c | 0x8d | 0xa7 => Some(5),
-            // Golden Cove to Redwood Cove: Alder, Raptor and Meteor Lake, Sapphire to Granite Rapids.
-            0x97 | 0x9a | 0xb7 | 0xba | 0xbf | 0x8f | 0xcf | 0xad | 0xae | 0xaa | 0xac | 0xb5 => {
-                Some(6)
-            }
-            // Lion Cove and Cougar Cove: Lunar, Arrow and Panther Lake.
-            0xbd | 0xc5 | 0xc6 | 0xcc | 0xd5 | 0xe5 => Some(8),
-            _ => None,
-        }
-    }
 }
 
-/// A PMU with the slots counter and PERF_METRICS.
+/// A PMU that counts the cores that the thread runs on.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct MetricsPmu {
-    /// `cpu`, or `cpu_core` of a hybrid machine.
+pub(super) struct CorePmu {
+    /// The directory in sysfs: `cpu`, `cpu_core`, `armv8_pmuv3_0`.
     pub name: String,
     /// `type` of `perf_event_attr`.
     pub type_number: u32,
     /// The CPUs that it counts; `None` where it counts all.
     pub cpus: Option<Vec<u32>>,
-    /// Whether PERF_METRICS has the four fractions of level 2.
-    pub level2: bool,
+    /// Whether the machine has other types of core, which this PMU does not count.
+    pub is_one_of_several: bool,
+    /// What TopDown events the kernel lists for it.
+    pub topdown: TopdownEvents,
+    /// The width of the pipeline, where the kernel tells: on Arm.
+    pub slots_per_cycle: Option<u32>,
 }
 
 /// The core PMUs of this machine, in the order in which they are preferred.
+///
+/// On Arm their names begin with the architecture's version, as in `armv8_pmuv3_0` and
+/// `armv8_cortex_a76`; PMUs of other parts are called `arm_…`.
 pub(super) fn core_pmus(paths: &SystemPaths) -> Vec<Pmu> {
+    let mut of_arm: Vec<String> = fs::read_dir(paths.pmus())
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .filter(|name| name.starts_with("armv"))
+        .collect();
+    of_arm.sort();
     ["cpu", "cpu_core", "cpu_atom", "cpu_lowpower"]
         .into_iter()
+        .chain(of_arm.iter().map(String::as_str))
         .filter_map(|name| describe(paths, name))
         .collect()
 }
@@ -191,55 +202,64 @@ fn umask_of(code: &str) -> Option<u32> {
         .and_then(|(_, value)| u32::from_str_radix(value.trim().strip_prefix("0x")?, 16).ok())
 }
 
-/// The PMU with PERF_METRICS.
+/// The PMU to count with: the first that counts a CPU on which this thread may run.
+///
+/// So the affinity of a thread, as `taskset` sets it, says which cores of a hybrid machine are
+/// measured, and the performance cores are where it leaves a choice.
 ///
 /// # Errors
-/// Why this machine has none.
-pub(super) fn metrics_pmu(paths: &SystemPaths, cpu: &CpuIdentity) -> Result<MetricsPmu, OpenError> {
+/// Why there is none with the `counters` that are wanted.
+pub(super) fn core_pmu(
+    paths: &SystemPaths,
+    cpu: &CpuIdentity,
+    counters: Counters,
+) -> Result<CorePmu, OpenError> {
+    // Where this fails, `cores::confine` is about to say so.
+    let allowed = affinity().unwrap_or_default();
     let pmus = core_pmus(paths);
-    let Some(pmu) = pmus.first() else {
+    let Some(first) = pmus.first() else {
         return Err(OpenError::NoPmu {
             directory: paths.pmus().display().to_string(),
             hypervisor: cpu.hypervisor,
         });
     };
-    let level2 = match pmu.topdown {
-        TopdownEvents::MetricsLevel1 => false,
-        TopdownEvents::MetricsLevel2 => true,
-        TopdownEvents::Plain => {
-            return Err(OpenError::UnsupportedCpu {
-                pmu: pmu.name.clone(),
-                cpu: cpu.in_words(),
-                reason: "its TopDown events are plain counters, and there is no formula for them here",
-            });
-        }
-        TopdownEvents::Missing if cpu.hypervisor && cpu.metrics_width().is_some() => {
-            return Err(OpenError::HiddenByHypervisor {
-                pmu: pmu.name.clone(),
+    let identified: Vec<CorePmu> = pmus
+        .iter()
+        .filter(|pmu| counters != Counters::Metrics || pmu.topdown.is_metrics())
+        .map(|pmu| identify(paths, pmu, pmus.len() > 1))
+        .collect::<Result<_, _>>()?;
+    let counts_an_allowed_cpu = |pmu: &&CorePmu| match &pmu.cpus {
+        None => true,
+        Some(cpus) => cpus.iter().any(|cpu| allowed.contains(cpu)),
+    };
+    identified
+        .iter()
+        .find(counts_an_allowed_cpu)
+        .or(identified.first())
+        .cloned()
+        .ok_or_else(|| match cpu.hypervisor {
+            true => OpenError::HiddenByHypervisor {
+                pmu: first.name.clone(),
                 missing: "slots",
                 cpu: cpu.in_words(),
-            });
-        }
-        TopdownEvents::Missing => {
-            return Err(OpenError::UnsupportedCpu {
-                pmu: pmu.name.clone(),
+            },
+            false => OpenError::UnsupportedCpu {
+                pmu: first.name.clone(),
                 cpu: cpu.in_words(),
-                reason: "it has no slots counter, and there is no formula without one here",
-            });
-        }
-    };
+                reason: "it has no PERF_METRICS",
+            },
+        })
+}
+
+fn identify(paths: &SystemPaths, pmu: &Pmu, is_one_of_several: bool) -> Result<CorePmu, OpenError> {
+    let directory = paths.pmus().join(&pmu.name);
     let bad = |file: &str, problem: String| OpenError::BadDescription {
-        path: paths
-            .pmus()
-            .join(&pmu.name)
-            .join(file)
-            .display()
-            .to_string(),
+        path: directory.join(file).display().to_string(),
         problem,
     };
-    let type_text = fs::read_to_string(paths.pmus().join(&pmu.name).join("type"))
+    let type_text = fs::read_to_string(directory.join("type"))
         .map_err(|error| bad("type", error.to_string()))?;
-    Ok(MetricsPmu {
+    Ok(CorePmu {
         name: pmu.name.clone(),
         type_number: type_text
             .trim()
@@ -252,7 +272,12 @@ pub(super) fn metrics_pmu(paths: &SystemPaths, cpu: &CpuIdentity) -> Result<Metr
                     .ok_or_else(|| bad("cpus", format!("`{list}` is no list of CPUs")))?,
             ),
         },
-        level2,
+        is_one_of_several,
+        topdown: pmu.topdown,
+        slots_per_cycle: text(&directory.join("caps/slots"))
+            .and_then(|hex| u32::from_str_radix(hex.trim_start_matches("0x"), 16).ok())
+            // 0 means that the core does not tell.
+            .filter(|slots| *slots > 0),
     })
 }
 
@@ -313,23 +338,5 @@ mod tests {
         assert_eq!(parse_cpu_list("0-4000000000"), None);
         assert_eq!(cpu_list(&[0, 1, 2, 3, 8]), "0-3,8");
         assert_eq!(cpu_list(&[]), "");
-    }
-
-    #[test]
-    fn widths_are_those_of_the_cores_with_perf_metrics() {
-        let cpu = |vendor: &str, family, model| {
-            CpuIdentity {
-                vendor: vendor.to_owned(),
-                family,
-                model,
-                ..CpuIdentity::default()
-            }
-            .metrics_width()
-        };
-        assert_eq!(cpu("GenuineIntel", 6, 0x6a), Some(5));
-        assert_eq!(cpu("GenuineIntel", 6, 0x8f), Some(6));
-        assert_eq!(cpu("GenuineIntel", 6, 0xc6), Some(8));
-        assert_eq!(cpu("GenuineIntel", 6, 0x55), None);
-        assert_eq!(cpu("AuthenticAMD", 25, 0x11), None);
     }
 }

@@ -1,0 +1,68 @@
+//! Which counters the hardware source uses where a CPU offers two ways.
+
+use std::str::FromStr;
+
+use crate::error::OpenError;
+
+/// The environment variable that [`Counters::from_environment`] reads.
+pub const COUNTERS_VARIABLE: &str = "CARGO_TOPDOWN_COUNTERS";
+
+/// Which counters are wanted.
+///
+/// Intel's performance cores since Ice Lake count TopDown in two ways, whose numbers are not
+/// comparable with each other. PERF_METRICS needs no general counters and is coarse: no category is
+/// more exact than 1/255 of a window, however long. Plain counters are exact to the event, and the
+/// better choice for windows of less than 100 000 slots or effects of less than half a percent. All
+/// other CPUs have plain counters only.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Counters {
+    /// PERF_METRICS where the CPU has it, else plain counters.
+    #[default]
+    Auto,
+    /// PERF_METRICS and nothing else.
+    Metrics,
+    /// Plain counters, even where there is PERF_METRICS.
+    Exact,
+}
+
+impl Counters {
+    /// What [`COUNTERS_VARIABLE`] says; [`Counters::Auto`] where it is not set.
+    ///
+    /// # Errors
+    /// [`OpenError::UnknownCounters`] where it says something else.
+    pub fn from_environment() -> Result<Counters, OpenError> {
+        match std::env::var(COUNTERS_VARIABLE) {
+            Ok(name) => name.parse(),
+            Err(_) => Ok(Counters::Auto),
+        }
+    }
+}
+
+impl FromStr for Counters {
+    type Err = OpenError;
+
+    fn from_str(name: &str) -> Result<Counters, OpenError> {
+        match name {
+            "auto" | "" => Ok(Counters::Auto),
+            "metrics" => Ok(Counters::Metrics),
+            "exact" => Ok(Counters::Exact),
+            _ => Err(OpenError::UnknownCounters {
+                name: name.to_owned(),
+            }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_of_counters_are_read_and_others_refused() {
+        assert_eq!("".parse::<Counters>().unwrap(), Counters::Auto);
+        assert_eq!("metrics".parse::<Counters>().unwrap(), Counters::Metrics);
+        assert_eq!("exact".parse::<Counters>().unwrap(), Counters::Exact);
+        let error = "exakt".parse::<Counters>().unwrap_err();
+        assert!(error.to_string().contains("`exakt`"), "{error}");
+    }
+}

@@ -1,0 +1,281 @@
+//! Plain counters in one group, by the table of a CPU.
+//!
+//! Knows nothing of any CPU: the table says which events form the group and what their counts mean.
+//! The counters are read in user code where the kernel allows it, else with read(); the numbers are
+//! the same, and a window costs more. They are never reset, so that the kernel's protocol for
+//! plain events holds.
+
+use std::time::Instant;
+
+use super::doubts;
+use super::opener::Opener;
+use super::page::{Page, consistent};
+use super::self_check;
+use super::syscalls::{Event, current_cpu};
+use crate::counter::{MAX_COUNTERS, Reading};
+use crate::cpu::{Counts, CpuTable, Form, MAX_EVENTS, Split};
+use crate::error::OpenError;
+use crate::sample::{Flags, Sample};
+
+const _: () = assert!(MAX_EVENTS <= MAX_COUNTERS);
+
+/// Words before the counts in a group read.
+const HEADER_WORDS: usize = 3;
+
+/// The categories of the self-check's loop add up to all slots within this fraction. A wrong width
+/// of the pipeline is off by more; what events of a real core miss or count twice is less.
+const TOLERANCE: f64 = 0.1;
+
+/// An enabled group of the calling thread.
+#[derive(Debug)]
+pub(super) struct ExactGroup {
+    leader: Event,
+    /// Held open; they are read through their pages or through the leader.
+    _members: Vec<Event>,
+    /// One for each event of the form, in its order.
+    pages: Vec<Page>,
+    form: &'static Form,
+    slots_per_cycle: u32,
+    /// Where the form's events for these are.
+    cycles_at: Option<usize>,
+    instructions_at: Option<usize>,
+    /// Whether user code reads the counters.
+    reads_in_user_code: bool,
+}
+
+impl ExactGroup {
+    /// Opens the best form of `table` that this machine can count, and proves that it counts.
+    ///
+    /// # Errors
+    /// Why the least demanding form cannot be counted.
+    pub fn open(
+        opener: &Opener<'_>,
+        table: &'static CpuTable,
+        slots_per_cycle: u32,
+    ) -> Result<ExactGroup, OpenError> {
+        let mut refusal = None;
+        for form in table.forms() {
+            match ExactGroup::open_form(opener, table, form, slots_per_cycle) {
+                Ok(group) => return Ok(group),
+                // No form will be allowed.
+                Err(error @ (OpenError::PermissionDenied { .. } | OpenError::Forbidden { .. })) => {
+                    return Err(error);
+                }
+                Err(error) => refusal = Some(error),
+            }
+        }
+        Err(refusal.expect("a table that counts has a form"))
+    }
+
+    fn open_form(
+        opener: &Opener<'_>,
+        table: &CpuTable,
+        form: &'static Form,
+        slots_per_cycle: u32,
+    ) -> Result<ExactGroup, OpenError> {
+        let [first, others @ ..] = form.events else {
+            unreachable!("a form has events")
+        };
+        let leader = opener.leader(first.name, first.config)?;
+        let members = others
+            .iter()
+            .map(|event| opener.member(event.name, event.config, &leader))
+            .collect::<Result<Vec<Event>, OpenError>>()?;
+        let pages = std::iter::once(&leader)
+            .chain(&members)
+            .zip(form.events)
+            .map(|(open, event)| opener.map(event.name, open))
+            .collect::<Result<Vec<Page>, OpenError>>()?;
+        let at = |wanted| form.events.iter().position(|event| Some(*event) == wanted);
+        let mut group = ExactGroup {
+            leader,
+            _members: members,
+            pages,
+            form,
+            slots_per_cycle,
+            cycles_at: at(form.cycles),
+            instructions_at: at(form.instructions),
+            reads_in_user_code: false,
+        };
+        group
+            .leader
+            .enable()
+            .map_err(opener.control(first.name, "enable"))?;
+        self_check::group_times(opener, first.name, &group.leader).map_err(
+            |error| match error {
+                OpenError::NeverScheduled { .. } => {
+                    too_few_counters(opener, table, form).unwrap_or(error)
+                }
+                other => other,
+            },
+        )?;
+        // An index of 0 on the PMU: the kernel does not let user code read. On Arm the page then
+        // still claims the contrary.
+        group.reads_in_user_code = group
+            .pages
+            .iter()
+            .all(|page| page.allows_rdpmc() && page.index() != 0);
+        group.check(opener)?;
+        Ok(group)
+    }
+
+    /// What the counters of a loop have to look like. An event that a CPU does not have, or that
+    /// a hypervisor does not pass on, opens all the same and counts 0.
+    fn check(&self, opener: &Opener<'_>) -> Result<(), OpenError> {
+        let start = self.reading();
+        self_check::spin();
+        let sample = self.end(&start);
+        let failed = |problem| OpenError::SelfCheck {
+            place: opener.place(self.form.events[0].name),
+            problem,
+        };
+        if sample.flags.intersects(Flags::UNUSABLE) {
+            return Err(failed(format!("its counts are unusable: {}", sample.flags)));
+        }
+        let slots = sample.slots.unwrap_or(0);
+        let level1 = sample.level1.unwrap_or_default();
+        if slots < self_check::SPIN_TURNS || level1.retiring_slots < self_check::SPIN_TURNS as f64 {
+            return Err(failed(format!(
+                "a loop of {} turns took {slots} slots, {} of them retiring",
+                self_check::SPIN_TURNS,
+                level1.retiring_slots
+            )));
+        }
+        let slots = slots as f64;
+        let least = [
+            level1.bad_speculation_slots,
+            level1.frontend_bound_slots,
+            level1.backend_bound_slots,
+            level1.smt_contention_slots.unwrap_or(0.0),
+        ]
+        .into_iter()
+        .fold(0.0, f64::min);
+        let excess = level1.total_slots() - slots;
+        if excess.abs() > TOLERANCE * slots || least < -TOLERANCE * slots {
+            return Err(failed(format!(
+                "the categories of {slots} slots differ from their sum by {excess}, the least is \
+                 {least}: {level1:?}"
+            )));
+        }
+        Ok(())
+    }
+
+    /// The form that is counted.
+    pub fn form(&self) -> &'static Form {
+        self.form
+    }
+
+    /// Whether the counters are read without system calls.
+    pub fn reads_in_user_code(&self) -> bool {
+        self.reads_in_user_code
+    }
+
+    pub fn start(&self) -> Reading {
+        let reading = self.reading();
+        if !reading.flags.intersects(Flags::NOT_COUNTING) {
+            return reading;
+        }
+        // A pinned group that lost the PMU stays off it until it is enabled again.
+        let _ = self.leader.enable();
+        self.reading()
+    }
+
+    #[inline]
+    fn reading(&self) -> Reading {
+        let mut reading = Reading {
+            cpu: current_cpu(),
+            ..Reading::of_clock()
+        };
+        self.fill(&mut reading);
+        reading
+    }
+
+    #[inline]
+    fn fill(&self, reading: &mut Reading) {
+        let filled = if self.reads_in_user_code {
+            self.fill_in_user_code(reading)
+        } else {
+            self.fill_with_read(reading)
+        };
+        if filled.is_none() {
+            reading.flags |= Flags::NOT_COUNTING;
+        }
+    }
+
+    #[inline]
+    fn fill_in_user_code(&self, reading: &mut Reading) -> Option<()> {
+        let leader = self.pages.first()?;
+        let (lock, times_ns, counts) = consistent(self.pages.iter(), || {
+            let mut counts = [0; MAX_COUNTERS];
+            for (count, page) in counts.iter_mut().zip(&self.pages) {
+                *count = page.full_count()?;
+            }
+            Some((leader.lock(), leader.times_ns(), counts))
+        })
+        .flatten()?;
+        reading.lock = lock;
+        (reading.time_enabled_ns, reading.time_running_ns) = times_ns;
+        reading.counts = counts;
+        Some(())
+    }
+
+    fn fill_with_read(&self, reading: &mut Reading) -> Option<()> {
+        let mut words = [0; HEADER_WORDS + MAX_COUNTERS];
+        let wanted = HEADER_WORDS + self.pages.len();
+        let filled = self.leader.read_group(&mut words).ok()?;
+        reading.lock = self.pages.first()?.lock();
+        reading.time_enabled_ns = words[1];
+        reading.time_running_ns = words[2];
+        reading.counts.copy_from_slice(&words[HEADER_WORDS..]);
+        (filled == wanted).then_some(())
+    }
+
+    pub fn end(&self, start: &Reading) -> Sample {
+        let mut end = Reading {
+            flags: Flags::NONE,
+            ..*start
+        };
+        self.fill(&mut end);
+        end.at = Instant::now();
+        end.cpu = current_cpu();
+        let mut deltas = [0_u64; MAX_COUNTERS];
+        for (delta, (last, first)) in deltas.iter_mut().zip(end.counts.iter().zip(&start.counts)) {
+            *delta = last.wrapping_sub(*first);
+        }
+        let mut counting_flags = start.flags | end.flags;
+        if deltas.iter().any(|delta| (*delta as i64) < 0) {
+            counting_flags |= Flags::WENT_BACKWARDS;
+        }
+        if counting_flags.intersects(Flags::NOT_COUNTING | Flags::WENT_BACKWARDS) {
+            // The flags say that 0 stands in for the counts.
+            deltas = [0; MAX_COUNTERS];
+        }
+        let split = self.split(deltas);
+        end.slots = start.slots + split.slots as u64;
+        Sample {
+            windows: 1,
+            wall_ns: end.at.duration_since(start.at).as_nanos() as u64,
+            slots: Some(split.slots as u64),
+            level1: Some(split.level1),
+            level2: split.level2,
+            instructions: self.instructions_at.map(|at| deltas[at]),
+            cycles: self.cycles_at.map(|at| deltas[at]),
+            resolution_slots: 0.0,
+            flags: doubts::between(start, &end) | counting_flags,
+        }
+    }
+
+    fn split(&self, deltas: [u64; MAX_COUNTERS]) -> Split {
+        (self.form.split)(&Counts::new(self.form.events, deltas, self.slots_per_cycle))
+    }
+}
+
+/// The reason why a group cannot run beside the NMI watchdog, if that is the reason.
+fn too_few_counters(opener: &Opener<'_>, table: &CpuTable, form: &Form) -> Option<OpenError> {
+    let budget = table.general_counters_for(form, opener.paths.nmi_watchdog()?);
+    (!budget.is_enough()).then(|| OpenError::TooFewCounters {
+        place: opener.place(form.events[0].name),
+        needed: budget.needed,
+        available: budget.available,
+    })
+}
