@@ -1,5 +1,6 @@
 //! What the machine offers, told from its files: no system call on an event is needed.
 
+use criterion_topdown::counter::Counters;
 use criterion_topdown::counter::hardware::{Hardware, survey_in};
 use criterion_topdown::counter::survey::{Severity, TopdownEvents};
 use criterion_topdown::error::OpenError;
@@ -11,6 +12,10 @@ use crate::trap;
 
 fn refusal(system: &System) -> OpenError {
     Hardware::open_in(&system.paths()).unwrap_err()
+}
+
+fn refusal_of_metrics(system: &System) -> OpenError {
+    Hardware::open_with(&system.paths(), Counters::Metrics).unwrap_err()
 }
 
 #[test]
@@ -44,7 +49,7 @@ fn no_pmu_is_an_error_that_tells_machines_from_virtual_ones() {
 fn a_pmu_without_slots_in_a_virtual_machine_is_the_hypervisors_doing() {
     let system = System::empty(0x6a, true);
     system.add_bare_pmu("cpu");
-    let error = refusal(&system);
+    let error = refusal_of_metrics(&system);
     assert!(
         matches!(error, OpenError::HiddenByHypervisor { .. }),
         "{error:?}"
@@ -52,7 +57,7 @@ fn a_pmu_without_slots_in_a_virtual_machine_is_the_hypervisors_doing() {
     // A CPU that has none, virtual or not.
     let system = System::empty(0x55, true);
     system.add_bare_pmu("cpu");
-    let error = refusal(&system);
+    let error = refusal_of_metrics(&system);
     assert!(
         matches!(error, OpenError::UnsupportedCpu { .. }),
         "{error:?}"
@@ -64,7 +69,7 @@ fn events_of_the_same_name_on_general_counters_are_not_perf_metrics() {
     let system = System::empty(0x96, false);
     system.add_plain_pmu("cpu");
     system.write_pmu("cpu/events/slots", "event=0x00,umask=0x4");
-    let error = refusal(&system);
+    let error = refusal_of_metrics(&system);
     assert!(
         matches!(error, OpenError::UnsupportedCpu { .. }),
         "{error:?}"

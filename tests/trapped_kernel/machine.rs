@@ -49,6 +49,8 @@ struct Event {
     count: u64,
     /// What of the registers is in `count` already, since the last switch in.
     counted: u64,
+    /// The general counter of a plain event.
+    general: u64,
 }
 
 /// See the module.
@@ -57,6 +59,11 @@ pub struct Machine {
     pub mix: Mix,
     /// Whether the CPU has the slots counter and PERF_METRICS; else their codes count nothing.
     pub has_metrics: bool,
+    /// The width of the pipeline.
+    pub slots_per_cycle: u64,
+    /// Plain events by their code, and how many of them a slot of work is worth. Others count
+    /// nothing.
+    pub plain_events: Vec<(u64, f64)>,
     /// `rdpmc` in sysfs.
     pub rdpmc_allowed: bool,
     /// Work that each look at the slots costs.
@@ -100,6 +107,8 @@ impl Machine {
         Machine {
             mix: DEFAULT_MIX,
             has_metrics: true,
+            slots_per_cycle: 6,
+            plain_events: Vec::new(),
             rdpmc_allowed: true,
             slots_per_look: 0,
             pmu_is_taken: false,
@@ -130,7 +139,7 @@ impl Machine {
         }
     }
 
-    /// The thread runs: two slots to an instruction, six to a cycle.
+    /// The thread runs: two slots to an instruction.
     pub fn work(&mut self, slots: u64) {
         self.pass_time(slots / 20);
         if self.on_pmu {
@@ -139,7 +148,14 @@ impl Machine {
                 *category += slots as f64 * share;
             }
             self.instructions = (self.instructions + slots / 2) & COUNTER_MASK;
-            self.cycles = (self.cycles + slots / 6) & COUNTER_MASK;
+            self.cycles = (self.cycles + slots / self.slots_per_cycle) & COUNTER_MASK;
+            for event in &mut self.events {
+                let config = event.attributes.config;
+                if let Some((_, per_slot)) = self.plain_events.iter().find(|e| e.0 == config) {
+                    event.general += (slots as f64 * per_slot).round() as u64;
+                    event.general &= COUNTER_MASK;
+                }
+            }
         }
     }
 
@@ -154,6 +170,9 @@ impl Machine {
         self.categories = quantised(self.slots, ratios);
         self.instructions = PRESET;
         self.cycles = PRESET;
+        for event in &mut self.events {
+            event.general = PRESET;
+        }
         for at in 0..self.events.len() {
             self.events[at].counted = self.register_of(at);
         }
@@ -212,8 +231,17 @@ impl Machine {
             }
             0x2000_0000 => self.ratios(),
             0x4000_0000 => self.instructions,
-            0x4000_0001 => self.cycles,
-            _ => 0,
+            0x4000_0001 => {
+                // Where there is no slots counter, the cycles lead the group.
+                if !self.has_metrics {
+                    self.work(self.slots_per_look);
+                }
+                self.cycles
+            }
+            general => self
+                .events
+                .get(general as usize)
+                .map_or(0, |event| event.general),
         };
         self.disturb();
         value
@@ -296,6 +324,7 @@ impl Machine {
             page: None,
             count: 0,
             counted: 0,
+            general: PRESET,
         });
         i64::from(descriptor)
     }
@@ -424,6 +453,9 @@ impl Machine {
     }
 
     fn zero_topdown_registers(&mut self) {
+        if !self.has_topdown_group() {
+            return;
+        }
         self.slots = 0;
         self.categories = [0.0; 8];
         for at in 0..self.events.len() {
@@ -435,7 +467,13 @@ impl Machine {
 
     fn is_topdown(&self, at: usize) -> bool {
         let config = self.events[at].attributes.config;
-        self.has_metrics && (config == SLOTS || (0x8000..=0x8700).contains(&config))
+        self.has_topdown_group() && (config == SLOTS || (0x8000..=0x8700).contains(&config))
+    }
+
+    /// Slots without a metric event is a counter like any other.
+    fn has_topdown_group(&self) -> bool {
+        let is_metric = |event: &Event| (0x8000..=0x8700).contains(&event.attributes.config);
+        self.has_metrics && self.events.iter().any(is_metric)
     }
 
     /// What the register of an event stands for at this moment.
@@ -448,7 +486,7 @@ impl Machine {
             SLOTS if self.has_metrics => self.slots,
             INSTRUCTIONS => self.instructions,
             CYCLES => self.cycles,
-            _ => 0,
+            _ => self.events[at].general,
         }
     }
 

@@ -2,11 +2,12 @@
 //!
 //! The library's own system calls and RDPMC instructions are trapped and answered as Linux was
 //! recorded to answer them, so that what is tested is what ships. `trap` catches them, `machine`
-//! and `pages` answer, `system` is the file system side; the tests are in `opening`, `windows` and
-//! `looking`.
+//! and `pages` answer, `system` is the file system side; the tests are in `opening`, `windows`,
+//! `looking`, and for plain counters in `exact`.
 
 #![cfg(all(feature = "counters", target_os = "linux", target_arch = "x86_64"))]
 
+mod exact;
 mod looking;
 mod machine;
 mod opening;
@@ -15,6 +16,7 @@ mod system;
 mod trap;
 mod windows;
 
+use criterion_topdown::counter::Counters;
 use criterion_topdown::counter::hardware::Hardware;
 use criterion_topdown::error::OpenError;
 
@@ -31,6 +33,14 @@ fn try_open(
     system: &System,
     prepare: impl FnOnce(&mut Machine),
 ) -> Option<Result<Hardware, OpenError>> {
+    try_open_with(system, Counters::Auto, prepare)
+}
+
+fn try_open_with(
+    system: &System,
+    counters: Counters,
+    prepare: impl FnOnce(&mut Machine),
+) -> Option<Result<Hardware, OpenError>> {
     let mut machine = Machine::new();
     machine.slots_per_look = SLOTS_PER_LOOK_AT_OPEN;
     prepare(&mut machine);
@@ -38,7 +48,7 @@ fn try_open(
         eprintln!("skipped: {reason}");
         return None;
     }
-    let opened = Hardware::open_in(&system.paths());
+    let opened = Hardware::open_with(&system.paths(), counters);
     with(|machine| {
         machine.slots_per_look = 0;
         assert_eq!(machine.violations, [""; 0]);
@@ -55,7 +65,15 @@ fn open(system: &System, prepare: impl FnOnce(&mut Machine)) -> Option<Hardware>
 }
 
 fn refusal(system: &System, prepare: impl FnOnce(&mut Machine)) -> Option<OpenError> {
-    try_open(system, prepare).map(|opened| {
+    refusal_with(system, Counters::Auto, prepare)
+}
+
+fn refusal_with(
+    system: &System,
+    counters: Counters,
+    prepare: impl FnOnce(&mut Machine),
+) -> Option<OpenError> {
+    try_open_with(system, counters, prepare).map(|opened| {
         let error = opened.unwrap_err();
         with(|machine| assert_eq!(machine.open_events(), 0, "a refused group is closed"));
         error

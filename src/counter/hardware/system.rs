@@ -106,6 +106,16 @@ impl CpuIdentity {
         })
     }
 
+    /// Whether these cores have the slots counter, and with it PERF_METRICS, though the kernel
+    /// may not see it.
+    fn has_slots_counter(&self, pmu: &str) -> bool {
+        let forms = self.table(pmu).map_or(&[][..], |table| table.forms());
+        forms
+            .iter()
+            .flat_map(|form| form.events)
+            .any(|event| event.name == "TOPDOWN.SLOTS")
+    }
+
     pub fn in_words(&self) -> String {
         format!(
             "{} ({} family {} model {:#x})",
@@ -237,18 +247,20 @@ pub(super) fn core_pmu(
         .find(counts_an_allowed_cpu)
         .or(identified.first())
         .cloned()
-        .ok_or_else(|| match cpu.hypervisor {
-            true => OpenError::HiddenByHypervisor {
-                pmu: first.name.clone(),
-                missing: "slots",
-                cpu: cpu.in_words(),
+        .ok_or_else(
+            || match cpu.hypervisor && cpu.has_slots_counter(&first.name) {
+                true => OpenError::HiddenByHypervisor {
+                    pmu: first.name.clone(),
+                    missing: "slots",
+                    cpu: cpu.in_words(),
+                },
+                false => OpenError::UnsupportedCpu {
+                    pmu: first.name.clone(),
+                    cpu: cpu.in_words(),
+                    reason: "it has no PERF_METRICS",
+                },
             },
-            false => OpenError::UnsupportedCpu {
-                pmu: first.name.clone(),
-                cpu: cpu.in_words(),
-                reason: "it has no PERF_METRICS",
-            },
-        })
+        )
 }
 
 fn identify(paths: &SystemPaths, pmu: &Pmu, is_one_of_several: bool) -> Result<CorePmu, OpenError> {

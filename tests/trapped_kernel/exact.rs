@@ -1,0 +1,301 @@
+//! Plain counters: which group is opened on which machine, and what its windows hold.
+
+use criterion_topdown::counter::hardware::Hardware;
+use criterion_topdown::counter::{Counters, Source};
+use criterion_topdown::error::OpenError;
+use criterion_topdown::sample::{Flags, Sample};
+
+use crate::machine::{CYCLES, Call, INSTRUCTIONS, Machine, SLOTS};
+use crate::system::System;
+use crate::trap::with;
+use crate::{refusal_with, try_open_with};
+
+const SLOTS_P: u64 = 0x01a4;
+const RETIRED: u64 = 0x02c2;
+const NOT_DELIVERED: u64 = 0x019c;
+const BACKEND_BOUND: u64 = 0x02a4;
+/// Enough for a self-check that wants 200 000 slots retired of 40 %.
+const SLOTS_PER_LOOK: u64 = 800_000;
+
+/// A Skylake server.
+fn skylake() -> System {
+    let system = System::empty(0x55, false);
+    system.add_bare_pmu("cpu");
+    system
+}
+
+/// 40 % retiring, 10 % bad speculation, 20 % frontend bound, 30 % backend bound.
+fn as_skylake(machine: &mut Machine) {
+    machine.has_metrics = false;
+    machine.slots_per_cycle = 4;
+    machine.slots_per_look = SLOTS_PER_LOOK;
+    machine.plain_events = vec![
+        (NOT_DELIVERED, 0.20),
+        (0x010e, 0.46),
+        (RETIRED, 0.40),
+        (0x010d, 0.01),
+    ];
+}
+
+/// The same on Sapphire Rapids, with 1 % of dropped uops and 10/8/12/18 % at level 2.
+fn as_sapphire_rapids(machine: &mut Machine) {
+    machine.slots_per_look = SLOTS_PER_LOOK;
+    machine.plain_events = vec![
+        (SLOTS_P, 1.0),
+        (RETIRED, 0.40),
+        (NOT_DELIVERED, 0.21),
+        (BACKEND_BOUND, 0.30),
+        (0x10ad, 0.01),
+        (0x01c2, 0.10),
+        (0x08a4, 0.08),
+        (0x0600_019c, 0.13 / 6.0),
+        (0x10a4, 0.18),
+    ];
+}
+
+fn open_exact(system: &System, prepare: impl FnOnce(&mut Machine)) -> Option<Hardware> {
+    try_open_with(system, Counters::Exact, prepare).map(|opened| opened.unwrap())
+}
+
+fn window(hardware: &Hardware, work: impl FnOnce(&mut Machine)) -> Sample {
+    let start = hardware.start();
+    with(work);
+    hardware.end(&start)
+}
+
+fn assert_mix(sample: &Sample, slots: u64) {
+    let level1 = sample.level1.unwrap();
+    assert_eq!(sample.slots, Some(slots));
+    for (category_slots, share) in [
+        (level1.retiring_slots, 0.40),
+        (level1.bad_speculation_slots, 0.10),
+        (level1.frontend_bound_slots, 0.20),
+        (level1.backend_bound_slots, 0.30),
+    ] {
+        let expected = slots as f64 * share;
+        assert!((category_slots - expected).abs() < 3.0, "{sample:?}");
+    }
+    assert_eq!(sample.resolution_slots, 0.0);
+}
+
+#[test]
+fn a_skylake_counts_four_events_and_the_cycles() {
+    let Some(hardware) = open_exact(&skylake(), as_skylake) else {
+        return;
+    };
+    assert_eq!(hardware.provenance().formula, "skylake-exact/1");
+    assert_eq!(hardware.provenance().slots_per_cycle, Some(4));
+    with(|machine| {
+        let events = [CYCLES, INSTRUCTIONS, NOT_DELIVERED, 0x010e, RETIRED, 0x010d];
+        assert_eq!(machine.calls[..6], events.map(Call::Open));
+        assert!(!machine.calls.contains(&Call::Reset), "{:?}", machine.calls);
+    });
+    let sample = window(&hardware, |machine| machine.work(1_000_000));
+    assert_mix(&sample, 1_000_000);
+    assert_eq!(sample.instructions, Some(500_000));
+    assert_eq!(sample.cycles, Some(250_000));
+    assert_eq!(sample.level2, None);
+    assert_eq!(sample.flags, Flags::NONE);
+}
+
+#[test]
+fn plain_counts_hold_across_switches() {
+    let Some(hardware) = open_exact(&skylake(), as_skylake) else {
+        return;
+    };
+    let sample = window(&hardware, |machine| {
+        machine.work(400_000);
+        machine.switch();
+        machine.work(600_000);
+    });
+    assert_mix(&sample, 1_000_000);
+    assert_eq!(sample.flags, Flags::SWITCHED);
+}
+
+#[test]
+fn the_exact_group_of_sapphire_rapids_has_level_2_and_no_metric() {
+    let Some(hardware) = open_exact(&System::sapphire_rapids(), as_sapphire_rapids) else {
+        return;
+    };
+    assert_eq!(hardware.provenance().formula, "golden-cove-exact/1");
+    with(|machine| {
+        assert_eq!(machine.calls[0], Call::Open(SLOTS));
+        assert_eq!(machine.open_events(), 11);
+    });
+    let sample = window(&hardware, |machine| machine.work(6_000_000));
+    assert_mix(&sample, 6_000_000);
+    let level2 = sample.level2.unwrap();
+    for (category_slots, share) in [
+        (level2.heavy_operations_slots, 0.10),
+        (level2.branch_mispredict_slots, 0.08),
+        (level2.fetch_latency_slots, 0.12),
+        (level2.memory_bound_slots, 0.18),
+    ] {
+        assert!((category_slots - 6e6 * share).abs() < 10.0, "{level2:?}");
+    }
+}
+
+#[test]
+fn a_guest_without_the_slots_counter_counts_slots_on_a_general_one() {
+    let system = System::empty(0x8f, true);
+    system.add_bare_pmu("cpu");
+    let opened = try_open_with(&system, Counters::Auto, |machine| {
+        as_sapphire_rapids(machine);
+        machine.has_metrics = false;
+        machine.refuse_open = Some((SLOTS, libc::EINVAL));
+    });
+    let Some(hardware) = opened.map(|opened| opened.unwrap()) else {
+        return;
+    };
+    let provenance = hardware.provenance();
+    assert_eq!(provenance.formula, "golden-cove-exact/1");
+    assert!(
+        provenance.reason.contains("not all events"),
+        "{provenance:?}"
+    );
+    let sample = window(&hardware, |machine| machine.work(6_000_000));
+    assert_mix(&sample, 6_000_000);
+    assert_eq!(sample.level2, None);
+}
+
+#[test]
+fn without_rdpmc_the_group_is_read_with_system_calls() {
+    let opened = open_exact(&skylake(), |machine| {
+        as_skylake(machine);
+        machine.rdpmc_allowed = false;
+    });
+    let Some(hardware) = opened else {
+        return;
+    };
+    let reason = &hardware.provenance().reason;
+    assert!(reason.contains("with system calls"), "{reason}");
+    let sample = window(&hardware, |machine| machine.work(1_000_000));
+    assert_mix(&sample, 1_000_000);
+    with(|machine| assert_eq!(machine.rdpmcs, 0));
+}
+
+#[test]
+fn a_group_that_the_watchdog_keeps_off_says_how_many_counters_are_missing() {
+    let system = skylake();
+    system.set("nmi_watchdog", "1");
+    let taken = |machine: &mut Machine| {
+        as_skylake(machine);
+        machine.pmu_is_taken = true;
+    };
+    let Some(error) = refusal_with(&system, Counters::Auto, taken) else {
+        return;
+    };
+    assert!(
+        matches!(
+            error,
+            OpenError::TooFewCounters {
+                needed: 5,
+                available: 4,
+                ..
+            }
+        ),
+        "{error:?}"
+    );
+    let message = error.to_string();
+    assert!(message.contains("kernel.nmi_watchdog=0"), "{message}");
+    // The watchdog is not to blame where it is off.
+    system.set("nmi_watchdog", "0");
+    let error = refusal_with(&system, Counters::Auto, taken).unwrap();
+    assert!(
+        matches!(error, OpenError::NeverScheduled { .. }),
+        "{error:?}"
+    );
+}
+
+#[test]
+fn a_user_without_permission_is_refused_at_the_first_event() {
+    let refused = refusal_with(&System::sapphire_rapids(), Counters::Exact, |machine| {
+        machine.refuse_open = Some((SLOTS, libc::EACCES));
+    });
+    let Some(error) = refused else {
+        return;
+    };
+    assert!(
+        matches!(error, OpenError::PermissionDenied { .. }),
+        "{error:?}"
+    );
+    with(|machine| assert_eq!(machine.calls, [Call::Open(SLOTS)]));
+}
+
+#[test]
+fn events_that_count_nothing_fail_the_self_check() {
+    let refused = refusal_with(&skylake(), Counters::Auto, |machine| {
+        as_skylake(machine);
+        machine.plain_events.clear();
+    });
+    let Some(error) = refused else {
+        return;
+    };
+    assert!(matches!(error, OpenError::SelfCheck { .. }), "{error:?}");
+    assert!(error.to_string().contains("retiring"), "{error}");
+}
+
+/// Tremont counts all four categories, so that a wrong width shows in their sum.
+#[test]
+fn categories_that_do_not_add_up_fail_the_self_check() {
+    let system = System::empty(0x96, false);
+    system.add_bare_pmu("cpu");
+    let open = |slots_per_cycle| {
+        try_open_with(&system, Counters::Auto, |machine| {
+            machine.has_metrics = false;
+            machine.slots_per_cycle = slots_per_cycle;
+            machine.slots_per_look = SLOTS_PER_LOOK;
+            machine.plain_events = vec![
+                (0x00c2, 0.40),
+                (0x0673, 0.10),
+                (0x0071, 0.20),
+                (0x0074, 0.30),
+            ];
+        })
+    };
+    let Some(opened) = open(4) else {
+        return;
+    };
+    assert_mix(
+        &window(&opened.unwrap(), |machine| machine.work(1_000_000)),
+        1_000_000,
+    );
+    let error = open(5).unwrap().unwrap_err();
+    assert!(matches!(error, OpenError::SelfCheck { .. }), "{error:?}");
+    assert!(error.to_string().contains("sum"), "{error}");
+}
+
+#[test]
+fn a_displaced_group_is_flagged_and_comes_back() {
+    let Some(hardware) = open_exact(&skylake(), as_skylake) else {
+        return;
+    };
+    let sample = window(&hardware, |machine| {
+        machine.work(500_000);
+        machine.displace();
+        machine.work(500_000);
+    });
+    assert!(sample.flags.intersects(Flags::NOT_COUNTING));
+    assert_eq!(sample.slots, Some(0));
+    with(|machine| machine.pmu_is_taken = false);
+    assert_mix(
+        &window(&hardware, |machine| machine.work(1_000_000)),
+        1_000_000,
+    );
+}
+
+#[test]
+fn cores_that_cannot_count_slots_say_so() {
+    let refusal = |model| {
+        let system = System::empty(model, false);
+        system.add_bare_pmu("cpu");
+        Hardware::open_in(&system.paths()).unwrap_err().to_string()
+    };
+    let silvermont = refusal(0x37);
+    assert!(
+        silvermont.contains("only time can be measured"),
+        "{silvermont}"
+    );
+    let unknown = refusal(0x01);
+    assert!(unknown.contains("no table"), "{unknown}");
+}
