@@ -230,8 +230,8 @@ pub struct CompareArgs {
     #[arg(long)]
     pub json: bool,
 
-    /// Write a report too: `github` (annotations), or `markdown`, `comment`, `junit` or `json` with
-    /// `=PATH`; may be repeated
+    /// Write a report too: `github` (annotations), or `markdown`, `comment`, `junit`, `html` or `json`
+    /// with `=PATH`; may be repeated
     #[arg(long = "report", value_name = "FORMAT[=PATH]")]
     pub reports: Vec<ReportRequest>,
 

@@ -9,6 +9,7 @@ use crate::baseline_store::{BaselineStore, resolve_run};
 use crate::cli::CompareArgs;
 use crate::error::{Error, Exit};
 use crate::policy::Policy;
+use crate::report::request::Compared;
 use crate::report::{comparison_json, comparison_text, style};
 use crate::verdict::{self, Comparison, LabelledRun};
 
@@ -42,7 +43,11 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
     );
     print(&args, &comparison)?;
     for report in &args.reports {
-        report.write(&comparison)?;
+        report.write(&Compared {
+            comparison: &comparison,
+            baseline: &baseline,
+            candidate: &candidate,
+        })?;
     }
     Ok(verdict::exit_of(comparison.outcome))
 }

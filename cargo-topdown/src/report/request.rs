@@ -2,12 +2,13 @@
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
+use criterion_topdown::run_file::Run;
 use thiserror::Error;
 
-use super::{annotations, comparison_json, junit, markdown};
+use super::{annotations, comparison_json, html, junit, markdown};
 use crate::verdict::Comparison;
 
 /// A report that is asked for with `--report`.
@@ -28,13 +29,15 @@ pub enum FileFormat {
     Comment,
     /// JUnit's XML.
     Junit,
+    /// A page for a browser.
+    Html,
     /// What `--json` prints.
     Json,
 }
 
 /// Not a report.
 #[derive(Debug, Error, PartialEq, Eq)]
-#[error("expected github, or markdown, comment, junit or json with =PATH")]
+#[error("expected github, or markdown, comment, junit, html or json with =PATH")]
 pub struct NoReport;
 
 impl FromStr for ReportRequest {
@@ -50,6 +53,7 @@ impl FromStr for ReportRequest {
             "markdown" => FileFormat::Markdown,
             "comment" => FileFormat::Comment,
             "junit" => FileFormat::Junit,
+            "html" => FileFormat::Html,
             "json" => FileFormat::Json,
             _ => return Err(NoReport),
         };
@@ -66,12 +70,24 @@ pub struct ReportError {
     error: io::Error,
 }
 
+/// A comparison and what was compared.
+#[derive(Clone, Copy, Debug)]
+pub struct Compared<'a> {
+    /// The comparison.
+    pub comparison: &'a Comparison,
+    /// The run that the candidate was compared with.
+    pub baseline: &'a Run,
+    /// The run that was judged.
+    pub candidate: &'a Run,
+}
+
 impl ReportRequest {
-    /// Writes the report on `comparison`.
+    /// Writes the report on `compared`.
     ///
     /// # Errors
     /// When the file cannot be written.
-    pub fn write(&self, comparison: &Comparison) -> Result<(), ReportError> {
+    pub fn write(&self, compared: &Compared<'_>) -> Result<(), ReportError> {
+        let comparison = compared.comparison;
         match self {
             // Standard output is for results; GitHub reads commands from both streams.
             ReportRequest::GithubAnnotations => annotations::write(comparison, io::stderr().lock())
@@ -80,7 +96,7 @@ impl ReportRequest {
                     error,
                 }),
             ReportRequest::File(format, path) => {
-                write_file(*format, path, comparison).map_err(|error| ReportError {
+                write_file(*format, path, compared).map_err(|error| ReportError {
                     path: path.clone(),
                     error,
                 })
@@ -89,12 +105,16 @@ impl ReportRequest {
     }
 }
 
-fn write_file(format: FileFormat, path: &PathBuf, comparison: &Comparison) -> io::Result<()> {
+fn write_file(format: FileFormat, path: &Path, compared: &Compared<'_>) -> io::Result<()> {
+    let comparison = compared.comparison;
     let mut out = BufWriter::new(File::create(path)?);
     match format {
         FileFormat::Markdown => out.write_all(markdown::summary(comparison).as_bytes())?,
         FileFormat::Comment => out.write_all(markdown::comment(comparison).as_bytes())?,
         FileFormat::Junit => junit::write(comparison, &mut out)?,
+        FileFormat::Html => {
+            html::write_comparison(comparison, compared.baseline, compared.candidate, &mut out)?;
+        }
         FileFormat::Json => comparison_json::write(comparison, &mut out)?,
     }
     out.flush()

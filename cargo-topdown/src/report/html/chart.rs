@@ -1,0 +1,190 @@
+//! Where the marks of small charts stand.
+
+use crate::report::number;
+use crate::verdict::{Interval, Metric};
+
+/// The launches of one or two runs as dots on rails with a common scale.
+pub struct LaunchChart {
+    pub caption: String,
+    /// The same for those who do not see it.
+    pub description: String,
+    pub rows: Vec<LaunchRow>,
+    /// The values at the ends of the rails.
+    pub low: String,
+    pub high: String,
+}
+
+pub struct LaunchRow {
+    pub name: &'static str,
+    pub style: &'static str,
+    pub dots: Vec<Dot>,
+    /// Where the mean stands, in percent of the rail.
+    pub mean: Option<String>,
+}
+
+pub struct Dot {
+    /// In percent of the rail.
+    pub x: String,
+    pub title: String,
+}
+
+/// The launches of one run.
+pub struct LaunchSeries {
+    pub name: &'static str,
+    pub style: &'static str,
+    /// Launch number and value.
+    pub values: Vec<(u32, f64)>,
+    pub mean: Option<f64>,
+}
+
+impl LaunchChart {
+    /// `None` if there is nothing to show.
+    pub fn of(metric: Metric, series: Vec<LaunchSeries>) -> Option<LaunchChart> {
+        let values = || series.iter().flat_map(|s| s.values.iter().map(|v| v.1));
+        let low = values().fold(f64::INFINITY, f64::min);
+        let high = values().fold(f64::NEG_INFINITY, f64::max);
+        if !low.is_finite() || !high.is_finite() {
+            return None;
+        }
+        // The same value everywhere stands in the middle.
+        let (low, high) = if low < high {
+            (low, high)
+        } else {
+            (low * 0.99, high * 1.01)
+        };
+        let x = |value: f64| {
+            let fraction = if high > low {
+                (value - low) / (high - low)
+            } else {
+                0.5
+            };
+            format!("{:.2}", 100.0 * fraction)
+        };
+        let unit = match metric {
+            Metric::Wall => "time",
+            _ => "slots",
+        };
+        let described: Vec<String> = series
+            .iter()
+            .map(|s| {
+                let low = s.values.iter().map(|v| v.1).fold(f64::INFINITY, f64::min);
+                let high = s.values.iter().map(|v| v.1).fold(0.0, f64::max);
+                format!(
+                    "{}: {} launches from {} to {}",
+                    s.name,
+                    s.values.len(),
+                    amount(metric, low),
+                    amount(metric, high)
+                )
+            })
+            .collect();
+        let rows = series
+            .iter()
+            .map(|s| LaunchRow {
+                name: s.name,
+                style: s.style,
+                dots: s
+                    .values
+                    .iter()
+                    .map(|&(launch, value)| Dot {
+                        x: x(value),
+                        title: format!("launch {launch}: {}", amount(metric, value)),
+                    })
+                    .collect(),
+                mean: s.mean.map(|mean| x(mean.clamp(low, high))),
+            })
+            .collect();
+        Some(LaunchChart {
+            caption: format!("Launches, {unit} per iteration"),
+            description: described.join("; "),
+            rows,
+            low: amount(metric, low),
+            high: amount(metric, high),
+        })
+    }
+}
+
+/// An amount per iteration with its unit where it has one.
+pub fn amount(metric: Metric, value: f64) -> String {
+    match metric {
+        Metric::Wall => number::time_ns(value, false),
+        _ => number::slots(value),
+    }
+}
+
+/// An interval on a scale that has zero in its middle.
+pub struct IntervalPlot {
+    pub low: String,
+    pub high: String,
+    pub point: String,
+}
+
+impl IntervalPlot {
+    /// On a scale from `-reach` to `reach`, on 0 to 200.
+    pub fn of(difference: f64, interval: &Interval, reach: f64) -> IntervalPlot {
+        let x = |value: f64| {
+            let fraction = if reach > 0.0 { value / reach } else { 0.0 };
+            format!("{:.1}", 100.0 + 98.0 * fraction.clamp(-1.0, 1.0))
+        };
+        IntervalPlot {
+            low: x(interval.low),
+            high: x(interval.high),
+            point: x(difference),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn series(values: &[f64]) -> LaunchSeries {
+        LaunchSeries {
+            name: "baseline",
+            style: "baseline",
+            values: (0..).zip(values.iter().copied()).collect(),
+            mean: None,
+        }
+    }
+
+    #[test]
+    fn dots_span_the_rail() {
+        let chart = LaunchChart::of(Metric::Slots, vec![series(&[10.0, 20.0, 15.0])]).unwrap();
+        let x: Vec<&str> = chart.rows[0].dots.iter().map(|dot| &*dot.x).collect();
+        assert_eq!(x, ["0.00", "100.00", "50.00"]);
+        assert_eq!((&*chart.low, &*chart.high), ("10.00", "20.00"));
+        assert_eq!(
+            chart.description,
+            "baseline: 3 launches from 10.00 to 20.00"
+        );
+    }
+
+    #[test]
+    fn equal_launches_stand_in_the_middle() {
+        let chart = LaunchChart::of(Metric::Wall, vec![series(&[10.0, 10.0])]).unwrap();
+        assert_eq!(chart.rows[0].dots[0].x, "50.00");
+        let chart = LaunchChart::of(Metric::Wall, vec![series(&[0.0])]).unwrap();
+        assert_eq!(chart.rows[0].dots[0].x, "50.00");
+    }
+
+    #[test]
+    fn no_launches_are_no_chart() {
+        assert!(LaunchChart::of(Metric::Slots, vec![series(&[])]).is_none());
+        assert!(LaunchChart::of(Metric::Slots, vec![series(&[f64::NAN])]).is_none());
+    }
+
+    #[test]
+    fn an_interval_stays_on_its_scale() {
+        let interval = Interval {
+            low: -0.1,
+            high: 0.05,
+            simultaneous: false,
+            confidence: 0.95,
+        };
+        let plot = IntervalPlot::of(0.02, &interval, 0.05);
+        assert_eq!(
+            (&*plot.low, &*plot.point, &*plot.high),
+            ("2.0", "139.2", "198.0")
+        );
+    }
+}

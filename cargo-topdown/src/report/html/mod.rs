@@ -1,0 +1,154 @@
+//! A comparison or a run as one HTML file for a browser: it fetches nothing, works without scripts,
+//! in light and dark, on a phone and for a screen reader.
+//!
+//! `templates/` holds the page; here its texts, lengths and positions are made from finished
+//! results.
+
+#[cfg(test)]
+mod browser;
+mod chart;
+mod comparison;
+
+pub use comparison::write_comparison;
+
+use crate::verdict::Metric;
+
+/// A category in the legend.
+struct LegendEntry {
+    name: &'static str,
+    style: &'static str,
+}
+
+/// One stacked bar.
+struct Bar {
+    /// Its length in percent of the room.
+    width: String,
+    parts: Vec<BarPart>,
+    /// The bar in words.
+    description: String,
+}
+
+struct BarPart {
+    style: &'static str,
+    /// Its length in any unit.
+    weight: String,
+    title: String,
+    /// What stands in it, if it is long enough for anything.
+    label: String,
+}
+
+impl Bar {
+    /// A bar called `name` of `amounts` where `longest` fills the room. Amounts below zero, which resolution can
+    /// cause, have no length.
+    fn of(name: &str, amounts: &[(Metric, f64)], longest: f64) -> Bar {
+        /// Shorter parts hold no text that can be read.
+        const LEAST_LABELLED: f64 = 0.08;
+        let total: f64 = amounts.iter().map(|(_, amount)| amount.max(0.0)).sum();
+        let ratio = |amount: f64, whole: f64| if whole > 0.0 { amount / whole } else { 0.0 };
+        let parts: Vec<BarPart> = amounts
+            .iter()
+            .filter(|(_, amount)| *amount > 0.0)
+            .map(|&(metric, amount)| {
+                let percent = format!("{:.1} %", 100.0 * ratio(amount, total));
+                let is_whole = !metric.is_category();
+                let is_long = ratio(amount, longest) >= LEAST_LABELLED;
+                BarPart {
+                    style: style_of(metric),
+                    weight: format!("{:.5}", ratio(amount, total)),
+                    title: match is_whole {
+                        true => metric.name().to_owned(),
+                        false => format!("{} {percent}", metric.name()),
+                    },
+                    label: match is_long && !is_whole {
+                        true => format!("{:.0} %", 100.0 * ratio(amount, total)),
+                        false => String::new(),
+                    },
+                }
+            })
+            .collect();
+        Bar {
+            width: format!("{:.3}", 100.0 * ratio(total, longest)),
+            description: {
+                let parts: Vec<&str> = parts.iter().map(|part| &*part.title).collect();
+                format!("{name}: {}", parts.join(", "))
+            },
+            parts,
+        }
+    }
+}
+
+/// The class that gives a metric its colour.
+fn style_of(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Retiring => "retiring",
+        Metric::BadSpeculation => "bad-speculation",
+        Metric::FrontendBound => "frontend-bound",
+        Metric::BackendBound => "backend-bound",
+        Metric::SmtContention => "smt-contention",
+        Metric::Slots | Metric::Wall => "total",
+    }
+}
+
+/// The legend of what `uses`.
+fn legend(uses: impl Fn(Metric) -> bool) -> Vec<LegendEntry> {
+    let categories = Metric::ALL
+        .into_iter()
+        .filter(|metric| metric.is_category() && uses(*metric));
+    let mut legend: Vec<LegendEntry> = categories
+        .map(|metric| LegendEntry {
+            name: metric.name(),
+            style: style_of(metric),
+        })
+        .collect();
+    if uses(Metric::Wall) {
+        legend.push(LegendEntry {
+            name: "time, where there are no slots",
+            style: style_of(Metric::Wall),
+        });
+    }
+    legend
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn bars_are_in_proportion_and_have_no_negative_parts() {
+        let bar = Bar::of(
+            "a",
+            &[
+                (Metric::Retiring, 30.0),
+                (Metric::BadSpeculation, -1.0),
+                (Metric::FrontendBound, 1.0),
+                (Metric::BackendBound, 19.0),
+            ],
+            100.0,
+        );
+        assert_eq!(
+            bar.description,
+            "a: retiring 60.0 %, frontend bound 2.0 %, backend bound 38.0 %"
+        );
+        assert_eq!(bar.width, "50.000");
+        let parts: Vec<_> = bar
+            .parts
+            .iter()
+            .map(|part| (part.style, &*part.weight, &*part.label))
+            .collect();
+        assert_eq!(
+            parts,
+            [
+                ("retiring", "0.60000", "60 %"),
+                ("frontend-bound", "0.02000", ""),
+                ("backend-bound", "0.38000", "38 %"),
+            ]
+        );
+    }
+
+    #[test]
+    fn nothing_is_a_bar_of_no_length() {
+        let bar = Bar::of("a", &[(Metric::Slots, 0.0)], 0.0);
+        assert_eq!(bar.width, "0.000");
+        assert!(bar.parts.is_empty());
+    }
+}

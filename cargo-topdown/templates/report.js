@@ -1,0 +1,41 @@
+"use strict";
+(() => {
+  const rows = [...document.querySelectorAll("#rows > tr")];
+  const filter = document.getElementById("filter");
+  const sort = document.getElementById("sort");
+  const classes = [...document.querySelectorAll("input[name=class]")];
+  const number = (row, key) => Number(row.dataset[key]);
+  const orders = {
+    order: (a, b) => number(a, "order") - number(b, "order"),
+    change: (a, b) => number(b, "change") - number(a, "change"),
+    total: (a, b) => number(b, "total") - number(a, "total"),
+    name: (a, b) => a.dataset.name.localeCompare(b.dataset.name, undefined, { numeric: true }),
+  };
+  const show = () => {
+    const words = filter.value.toLowerCase().split(/\s+/);
+    const chosen = new Set(classes.filter((box) => box.checked).map((box) => box.value));
+    let shown = 0;
+    for (const row of rows) {
+      const text = row.cells[0].textContent.toLowerCase();
+      const fits = words.every((word) => text.includes(word)) &&
+        (classes.length === 0 || chosen.has(row.dataset.class));
+      row.hidden = !fits;
+      const section = document.getElementById(row.querySelector("a").hash.slice(1));
+      if (section) section.hidden = !fits;
+      if (fits) shown += 1;
+    }
+    document.getElementById("shown").textContent = shown + " of " + rows.length + " shown";
+  };
+  const arrange = () => {
+    const body = document.getElementById("rows");
+    const order = orders[sort.value];
+    body.append(...[...rows].sort((a, b) => order(a, b) || orders.order(a, b)));
+  };
+  filter.addEventListener("input", show);
+  sort.addEventListener("change", arrange);
+  for (const box of classes) box.addEventListener("change", show);
+  const controls = document.getElementById("controls");
+  controls.addEventListener("submit", (event) => event.preventDefault());
+  controls.hidden = false;
+  show();
+})();
