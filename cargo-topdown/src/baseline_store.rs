@@ -97,7 +97,8 @@ pub enum StoreError {
     },
     /// The baseline has no run of the machine that was named.
     #[error(
-        "baseline `{name}` has no run of a machine `{key}`; it has runs of\n  {}",
+        "baseline `{name}` has no run of a machine `{key}`; it has runs of\n  {}\n\
+         to name one: `--machine KEY`",
         keys.join("\n  ")
     )]
     NoSuchMachine {

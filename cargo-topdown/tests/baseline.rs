@@ -197,6 +197,27 @@ fn show_prints_the_file_itself_as_json() {
     assert_eq!(printed, std::fs::read(file).unwrap());
 }
 
+#[test]
+fn colours_follow_the_flag_and_the_usual_variables() {
+    let workspace = Workspace::new();
+    for (flag, variable, is_coloured) in [
+        ("auto", None, false),
+        ("auto", Some(("CLICOLOR_FORCE", "1")), true),
+        ("always", None, true),
+        ("never", Some(("CLICOLOR_FORCE", "1")), false),
+    ] {
+        let mut command = workspace.command();
+        command.args(["show", GOLDEN, "--color", flag]);
+        for name in ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"] {
+            command.env_remove(name);
+        }
+        command.envs(variable);
+        let text = String::from_utf8(command.output().unwrap().stdout).unwrap();
+        assert!(text.contains("json/twitter/1024"));
+        assert_eq!(text.contains('\u{1b}'), is_coloured, "{flag} {variable:?}");
+    }
+}
+
 /// The id of the run that is stored; it must be whole.
 fn whole_run(stored: &Path) -> String {
     let run = read_run(stored).unwrap();

@@ -13,6 +13,7 @@ use crate::cli::{
     BaselineCommand, BaselineListArgs, BaselineRemoveArgs, BaselineSaveArgs, BaselineShowArgs,
 };
 use crate::error::{Error, Exit};
+use crate::report::run_origin::write_run_origin;
 use crate::report::run_table::write_run_table;
 use crate::report::style;
 
@@ -172,49 +173,12 @@ fn show(args: &BaselineShowArgs) -> Result<Exit, Error> {
         let file = run_file::run_file_of(&path);
         out.write_all(&std::fs::read(&file)?)?;
     } else {
-        write_origin(&mut out, &run)?;
+        let look = style::Look::of_environment();
+        write_run_origin(&mut out, &run, look)?;
         writeln!(out)?;
-        write_run_table(&mut out, &run, style::Look::of_environment())?;
+        write_run_table(&mut out, &run, look)?;
     }
     Ok(Exit::Success)
-}
-
-/// What the table does not say of where a run comes from.
-fn write_origin(out: &mut impl Write, run: &Run) -> io::Result<()> {
-    let dim = style::DIM;
-    let machine = &run.machine;
-    let build = &run.build;
-    let mut line = |name: &str, value: &str| writeln!(out, "{dim}{name:9}{dim:#} {value}");
-    line("run", &format!("{} ({})", run.id, run.started_at))?;
-    line("machine", &format!("{machine} ({})", machine.key()))?;
-    let details: Vec<String> = [
-        machine.host.as_ref().map(|host| format!("host {host}")),
-        machine.kernel.as_ref().map(|it| format!("kernel {it}")),
-        machine
-            .microcode
-            .as_ref()
-            .map(|it| format!("microcode {it}")),
-        machine.governor.as_ref().map(|it| format!("governor {it}")),
-        Some(format!("{} CPUs", machine.cpus)),
-    ]
-    .into_iter()
-    .flatten()
-    .collect();
-    line("", &details.join(", "))?;
-    let mut built = format!("{}, profile {}", build.rustc, build.profile);
-    if !build.rustflags.is_empty() {
-        built += &format!(", RUSTFLAGS {}", build.rustflags);
-    }
-    line("build", &built)?;
-    if let Some(commit) = &build.git_commit {
-        let dirty = if build.git_dirty == Some(true) {
-            ", with uncommitted changes"
-        } else {
-            ""
-        };
-        line("commit", &format!("{commit}{dirty}"))?;
-    }
-    Ok(())
 }
 
 fn save(args: &BaselineSaveArgs) -> Result<Exit, Error> {
@@ -246,7 +210,7 @@ fn remove(args: &BaselineRemoveArgs) -> Result<Exit, Error> {
     let removed = match (&args.machine, args.all) {
         (Some(key), _) => store.of_name(&args.name, Some(key))?,
         (None, true) => store.of_name(&args.name, None)?,
-        (None, false) => vec![store.find(&args.name)?],
+        (None, false) => store.of_name(&args.name, Some(&this_key))?,
     };
     let mut out = style::stdout(args.output.color);
     for stored in &removed {

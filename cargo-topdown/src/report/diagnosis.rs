@@ -9,7 +9,7 @@ use criterion_topdown::provenance::Provenance;
 use serde_json::{Value, json};
 
 use super::style::{BAD, DIM, GOOD, HEADING, Look, WARNING};
-use super::text::{padded, wrapped};
+use super::text::{padded, wrapped, write_fact};
 use crate::disturbances::Disturbance;
 
 /// The version of the JSON form.
@@ -53,7 +53,7 @@ pub fn write_text(out: &mut impl Write, diagnosis: &Diagnosis, look: Look) -> io
     let mut page = Page { out, look };
     page.heading(&diagnosis.machine.to_string())?;
     for (name, value) in facts(diagnosis) {
-        page.fact(&name, &value)?;
+        write_fact(page.out, &name, &value, look.width)?;
     }
     page.blank()?;
     page.heading("sources")?;
@@ -142,7 +142,6 @@ fn facts(diagnosis: &Diagnosis) -> Vec<(String, String)> {
             .iter()
             .map(|pmu| (format!("PMU {}", pmu.name), pmu_in_words(pmu))),
     );
-    facts.retain(|(_, value)| !value.is_empty());
     facts
 }
 
@@ -191,16 +190,6 @@ impl<W: Write> Page<'_, W> {
 
     fn blank(&mut self) -> io::Result<()> {
         writeln!(self.out)
-    }
-
-    fn fact(&mut self, name: &str, value: &str) -> io::Result<()> {
-        const NAME_WIDTH: usize = 12;
-        let lines = wrapped(value, self.look.width.saturating_sub(NAME_WIDTH + 2));
-        for (index, line) in lines.iter().enumerate() {
-            let name = padded(if index == 0 { name } else { "" }, NAME_WIDTH);
-            writeln!(self.out, "  {DIM}{name}{DIM:#}{line}")?;
-        }
-        Ok(())
     }
 
     fn finding(

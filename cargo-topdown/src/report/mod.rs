@@ -13,6 +13,7 @@ mod junit;
 mod markdown;
 mod number;
 pub mod request;
+pub mod run_origin;
 pub mod run_table;
 mod sentences;
 pub mod style;

@@ -1,6 +1,10 @@
 //! Text in columns: as wide as the terminal shows it, shortened and wrapped.
 
+use std::io::{self, Write};
+
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
+
+use super::style::DIM;
 
 /// How many columns `text` takes.
 pub fn width_of(text: &str) -> usize {
@@ -58,6 +62,19 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// How many columns the names of facts have.
+const FACT_NAME_WIDTH: usize = 12;
+
+/// Writes a named value, wrapped beside its name; nothing where there is no value.
+pub fn write_fact(out: &mut impl Write, name: &str, value: &str, width: usize) -> io::Result<()> {
+    let lines = wrapped(value, width.saturating_sub(FACT_NAME_WIDTH + 2));
+    for (index, line) in lines.iter().enumerate() {
+        let name = padded(if index == 0 { name } else { "" }, FACT_NAME_WIDTH);
+        writeln!(out, "  {DIM}{name}{DIM:#}{line}")?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]

@@ -1,0 +1,45 @@
+//! Where a run comes from: what its table does not say.
+
+use std::io::{self, Write};
+
+use criterion_topdown::run_file::Run;
+
+use super::style::Look;
+use super::text::write_fact;
+
+/// Writes the run's machine, build and commit, one fact per line.
+///
+/// # Errors
+/// When `out` fails.
+pub fn write_run_origin(out: &mut impl Write, run: &Run, look: Look) -> io::Result<()> {
+    let machine = &run.machine;
+    let build = &run.build;
+    let mut system = vec![format!("{} CPUs", machine.cpus)];
+    for (name, value) in [
+        ("host", &machine.host),
+        ("kernel", &machine.kernel),
+        ("microcode", &machine.microcode),
+        ("governor", &machine.governor),
+    ] {
+        system.extend(value.as_ref().map(|value| format!("{name} {value}")));
+    }
+    let mut built = format!("{}, profile {}", build.rustc, build.profile);
+    if !build.rustflags.is_empty() {
+        built += &format!(", RUSTFLAGS {}", build.rustflags);
+    }
+    let commit = match (&build.git_commit, build.git_dirty) {
+        (None, _) => String::new(),
+        (Some(commit), Some(true)) => format!("{commit}, with uncommitted changes"),
+        (Some(commit), _) => commit.clone(),
+    };
+    for (name, value) in [
+        ("run", format!("{} ({})", run.id, run.started_at)),
+        ("key", machine.key()),
+        ("system", system.join(", ")),
+        ("build", built),
+        ("commit", commit),
+    ] {
+        write_fact(out, name, &value, look.width)?;
+    }
+    Ok(())
+}

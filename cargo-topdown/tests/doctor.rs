@@ -1,0 +1,44 @@
+//! `cargo topdown doctor` from outside, on whatever machine the tests run.
+
+use std::process::{Command, Output};
+
+fn doctor(arguments: &[&str], source: &str) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_cargo-topdown"))
+        .arg("doctor")
+        .args(arguments)
+        .env("CARGO_TOPDOWN_SOURCE", source)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn strict_fails_exactly_where_the_counters_cannot_be_used() {
+    let output = doctor(&["--json", "--strict"], "auto");
+    let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
+    assert_eq!(json["schema_version"], 1);
+    let is_usable = json["hardware"]["usable"].as_bool().unwrap();
+    let expected = if is_usable {
+        (0, "hardware")
+    } else {
+        (102, "time")
+    };
+    assert_eq!(output.status.code(), Some(expected.0));
+    assert_eq!(json["source"], expected.1);
+    assert_eq!(doctor(&[], "auto").status.code(), Some(0));
+}
+
+#[test]
+fn the_text_says_what_would_be_used() {
+    let text = String::from_utf8(doctor(&[], "time").stdout).unwrap();
+    assert!(
+        text.contains("use   time: the clock was asked for"),
+        "{text}"
+    );
+}
+
+#[test]
+fn a_source_that_does_not_exist_is_a_usage_error() {
+    let output = doctor(&[], "magic");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8(output.stderr).unwrap().contains("magic"));
+}
