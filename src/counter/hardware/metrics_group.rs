@@ -117,7 +117,7 @@ impl MetricsGroup {
             }
         }
         let look = || {
-            self.snapshot()
+            self.snapshot::<false>()
                 .ok_or_else(|| opener.never_scheduled(SLOTS.0))
         };
         let before = look()?;
@@ -130,21 +130,43 @@ impl MetricsGroup {
     }
 
     /// `None` where an event of the group is not on the PMU.
+    ///
+    /// Slots and ratios are the last to be read at the start of a window and the first at its end:
+    /// so the slots of the window hold as little of the measurement itself as can be.
     #[inline]
-    fn snapshot(&self) -> Option<Snapshot> {
+    fn snapshot<const AT_END: bool>(&self) -> Option<Snapshot> {
         let pages = [&self.slots, &self.metrics, &self.instructions, &self.cycles];
         consistent(pages.into_iter(), || {
-            let slots = self.slots.raw(SLOTS_INDEX)? & SLOTS_MASK;
-            let ratios = self.metrics.raw(METRICS_INDEX)?;
+            let (registers, plain);
+            if AT_END {
+                registers = self.registers()?;
+                plain = self.plain_counts()?;
+            } else {
+                plain = self.plain_counts()?;
+                registers = self.registers()?;
+            }
             Some(Snapshot {
                 lock: self.slots.lock(),
                 times_ns: self.slots.times_ns(),
-                registers: Registers { slots, ratios },
-                instructions: self.instructions.count()?,
-                cycles: self.cycles.count()?,
+                registers,
+                instructions: plain.0,
+                cycles: plain.1,
             })
         })
         .flatten()
+    }
+
+    /// Slots before ratios: the ratios are then of these slots and a few more, never of fewer.
+    #[inline]
+    fn registers(&self) -> Option<Registers> {
+        let slots = self.slots.raw(SLOTS_INDEX)? & SLOTS_MASK;
+        let ratios = self.metrics.raw(METRICS_INDEX)?;
+        Some(Registers { slots, ratios })
+    }
+
+    #[inline]
+    fn plain_counts(&self) -> Option<(MaskedCount, MaskedCount)> {
+        Some((self.instructions.count()?, self.cycles.count()?))
     }
 
     pub fn sample_boundary(&self) {
@@ -179,7 +201,7 @@ impl MetricsGroup {
             cpu: current_cpu(),
             ..Reading::of_clock()
         };
-        match self.snapshot() {
+        match self.snapshot::<false>() {
             Some(snapshot) => snapshot.put_into(&mut reading),
             None => reading.flags = Flags::NOT_COUNTING,
         }
@@ -188,7 +210,7 @@ impl MetricsGroup {
     }
 
     pub fn end(&self, start: &Reading) -> Sample {
-        let snapshot = self.snapshot();
+        let snapshot = self.snapshot::<true>();
         let at = Instant::now();
         let mut end = Reading {
             at,
