@@ -167,15 +167,7 @@ impl BaselineStore {
     /// # Errors
     /// When cargo finds no workspace, or the workspace's settings make no sense.
     pub fn open(args: &StoreArgs) -> Result<BaselineStore, StoreError> {
-        let mut command = MetadataCommand::new();
-        command.no_deps();
-        if let Some(manifest) = &args.manifest_path {
-            command.manifest_path(manifest);
-        }
-        let metadata = command
-            .exec()
-            .map_err(|error| StoreError::Workspace(Box::new(error)))?;
-        BaselineStore::of_workspace(&metadata, args.baselines.as_deref())
+        BaselineStore::of_workspace(&workspace(args)?, args.baselines.as_deref())
     }
 
     /// The store of a workspace: `directory` if given, else what the workspace's manifest says,
@@ -372,6 +364,21 @@ impl BaselineStore {
             directory: self.directory.clone(),
         }
     }
+}
+
+/// What cargo knows about the workspace that `args` mean.
+///
+/// # Errors
+/// When there is none.
+pub fn workspace(args: &StoreArgs) -> Result<Metadata, StoreError> {
+    let mut command = MetadataCommand::new();
+    command.no_deps();
+    if let Some(manifest) = &args.manifest_path {
+        command.manifest_path(manifest);
+    }
+    command
+        .exec()
+        .map_err(|error| StoreError::Workspace(Box::new(error)))
 }
 
 /// Where the run is that `argument` means; as [`BaselineStore::resolve`], but a file can also be

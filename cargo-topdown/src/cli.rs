@@ -6,7 +6,9 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::baseline_store::BaselineName;
+use crate::policy::{FailOnClass, MarginSetting, checked_alpha};
 use crate::report::request::ReportRequest;
+use crate::verdict::Metric;
 
 /// Runs criterion benches, compares their TopDown slots with a baseline, and says why one is slower.
 #[derive(Debug, Parser)]
@@ -230,14 +232,18 @@ pub struct CompareArgs {
     #[arg(long)]
     pub json: bool,
 
+    /// Show every step that led to the verdict on one benchmark
+    #[arg(long, value_name = "BENCH", conflicts_with = "json")]
+    pub explain: Option<String>,
+
     /// Write a report too: `github` (annotations), or `markdown`, `comment`, `junit`, `html` or `json`
     /// with `=PATH`; may be repeated
     #[arg(long = "report", value_name = "FORMAT[=PATH]")]
     pub reports: Vec<ReportRequest>,
 
-    /// Compare runs of different rustc or RUSTFLAGS, with a warning, instead of refusing
-    #[arg(long, env = "CARGO_TOPDOWN_ACROSS_BUILDS")]
-    pub across_builds: bool,
+    /// What fails
+    #[command(flatten)]
+    pub policy: PolicyArgs,
 
     /// Where baselines are kept
     #[command(flatten)]
@@ -246,6 +252,49 @@ pub struct CompareArgs {
     /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// What fails; more can be set in `[workspace.metadata.topdown.policy]`.
+#[derive(Debug, Default, Args)]
+pub struct PolicyArgs {
+    /// Fail on these verdicts too, beside regressed
+    #[arg(
+        long,
+        value_name = "VERDICTS",
+        value_delimiter = ',',
+        env = "CARGO_TOPDOWN_FAIL_ON"
+    )]
+    pub fail_on: Option<Vec<FailOnClass>>,
+
+    /// The metrics that can fail a benchmark [default: all]
+    #[arg(
+        long,
+        value_name = "METRICS",
+        value_delimiter = ',',
+        env = "CARGO_TOPDOWN_GATE"
+    )]
+    pub gate: Option<Vec<Metric>>,
+
+    /// The change of a metric that matters; a third of it must be sure
+    #[arg(
+        long = "margin",
+        value_name = "METRIC=PERCENT",
+        value_delimiter = ',',
+        env = "CARGO_TOPDOWN_MARGIN"
+    )]
+    pub margins: Vec<MarginSetting>,
+
+    /// The probability that an unchanged suite fails [default: 0.05]
+    #[arg(long, value_name = "P", env = "CARGO_TOPDOWN_ALPHA", value_parser = alpha)]
+    pub alpha: Option<f64>,
+
+    /// Compare runs of different rustc or RUSTFLAGS, with a warning, instead of refusing
+    #[arg(long, env = "CARGO_TOPDOWN_ACROSS_BUILDS")]
+    pub across_builds: bool,
+}
+
+fn alpha(text: &str) -> Result<f64, String> {
+    checked_alpha(text.parse().map_err(|_| format!("`{text}` is no number"))?)
 }
 
 /// `cargo topdown simulate`.

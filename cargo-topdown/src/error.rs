@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use crate::baseline_store::{BaselineNameError, StoreError};
 use crate::command::bench::BenchError;
+use crate::policy::PolicyError;
 use crate::report::request::ReportError;
 
 /// The exit codes. They are part of the interface: the README lists them, and CI relies on them.
@@ -50,6 +51,17 @@ pub enum Error {
     /// The baselines, or a run that was asked for.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// A policy that makes no sense.
+    #[error(transparent)]
+    Policy(#[from] PolicyError),
+    /// No single benchmark of both runs is meant.
+    #[error("`{wanted}` is {}", which_text(like))]
+    NoSuchBenchmark {
+        /// What was asked for.
+        wanted: String,
+        /// The ids that contain it.
+        like: Vec<String>,
+    },
     /// A run that cannot be read.
     #[error(transparent)]
     RunFile(#[from] RunFileError),
@@ -67,6 +79,13 @@ pub enum Error {
     Output(#[from] io::Error),
 }
 
+fn which_text(like: &[String]) -> String {
+    match like {
+        [] => "no benchmark of both runs; `compare` without --explain lists them".to_owned(),
+        like => format!("not one benchmark; there are\n  {}", like.join("\n  ")),
+    }
+}
+
 impl Error {
     /// The exit code of this error.
     pub fn exit(&self) -> Exit {
@@ -76,7 +95,10 @@ impl Error {
             Error::Store(error) => error.exit(),
             Error::RunFile(_) => Exit::NoComparison,
             Error::Output(_) | Error::Report(_) => Exit::BenchFailed,
-            Error::Metadata(_) | Error::Adoption(_) => Exit::Usage,
+            Error::Metadata(_)
+            | Error::Adoption(_)
+            | Error::Policy(_)
+            | Error::NoSuchBenchmark { .. } => Exit::Usage,
         }
     }
 }

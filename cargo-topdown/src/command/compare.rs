@@ -1,35 +1,36 @@
 //! `cargo topdown compare`: two stored runs, one verdict.
 
 use std::io::{self, Write};
+use std::path::{Path, PathBuf};
 use std::thread;
 
-use criterion_topdown::run_file::{self, Run};
+use cargo_metadata::Metadata;
+use criterion_topdown::run_file::{self, BenchmarkId, Run};
 
-use crate::baseline_store::{BaselineStore, resolve_run};
+use crate::baseline_store::{self, BaselineStore};
 use crate::cli::CompareArgs;
 use crate::error::{Error, Exit};
 use crate::policy::Policy;
+use crate::report::explanation::{self, Explanation};
 use crate::report::request::Compared;
 use crate::report::{comparison_json, comparison_text, style};
-use crate::verdict::{self, Comparison, LabelledRun};
+use crate::verdict::{self, BenchmarkVerdict, Comparison, LabelledRun};
 
 /// Lines of a report that goes to no terminal: logs of CI scroll sideways.
 const WIDTH_ELSEWHERE: usize = 120;
 
 /// Runs the subcommand; its exit code is the gate.
 pub fn run(args: CompareArgs) -> Result<Exit, Error> {
+    let workspace = Workspace::of(&args)?;
+    let policy = Policy::resolve(workspace.metadata.as_ref(), &args.policy)?;
     let (baseline, candidate) = both(
-        || named_run(&args, &args.base),
+        || workspace.run(&args.base),
         || match &args.candidate {
-            Some(candidate) => named_run(&args, candidate),
-            None => Ok(BaselineStore::open(&args.store)?.newest()?),
+            Some(candidate) => workspace.run(candidate),
+            None => workspace.newest(&args),
         },
     )?;
     let label = args.candidate.as_deref().unwrap_or("the newest run");
-    let policy = Policy {
-        compare_across_builds: args.across_builds,
-        ..Policy::default()
-    };
     let comparison = verdict::compare(
         LabelledRun {
             label: &args.base,
@@ -41,7 +42,10 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
         },
         &policy,
     );
-    print(&args, &comparison)?;
+    match &args.explain {
+        Some(wanted) => explain(&args, wanted, &comparison, &baseline, &candidate)?,
+        None => print(&args, &comparison)?,
+    }
     for report in &args.reports {
         report.write(&Compared {
             comparison: &comparison,
@@ -52,9 +56,52 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
     Ok(verdict::exit_of(comparison.outcome))
 }
 
-fn named_run(args: &CompareArgs, name: &str) -> Result<Run, Error> {
-    let path = resolve_run(&args.store, name)?;
-    Ok(run_file::read_run(&path)?)
+/// The workspace with its baselines and settings. Run files can be compared without one.
+struct Workspace {
+    metadata: Option<Metadata>,
+    store: Option<BaselineStore>,
+}
+
+impl Workspace {
+    fn of(args: &CompareArgs) -> Result<Workspace, Error> {
+        match baseline_store::workspace(&args.store) {
+            Ok(metadata) => {
+                let baselines = args.store.baselines.as_deref();
+                let store = BaselineStore::of_workspace(&metadata, baselines)?;
+                Ok(Workspace {
+                    metadata: Some(metadata),
+                    store: Some(store),
+                })
+            }
+            Err(error) => {
+                let is_path = |name: &String| Path::new(name).exists();
+                if is_path(&args.base) && args.candidate.as_ref().is_some_and(is_path) {
+                    Ok(Workspace {
+                        metadata: None,
+                        store: None,
+                    })
+                } else {
+                    Err(error.into())
+                }
+            }
+        }
+    }
+
+    fn newest(&self, args: &CompareArgs) -> Result<Run, Error> {
+        match &self.store {
+            Some(store) => Ok(store.newest()?),
+            // Says that there is no workspace.
+            None => Ok(BaselineStore::open(&args.store)?.newest()?),
+        }
+    }
+
+    fn run(&self, name: &str) -> Result<Run, Error> {
+        let path = match &self.store {
+            Some(store) => store.resolve(name)?,
+            None => PathBuf::from(name),
+        };
+        Ok(run_file::read_run(&path)?)
+    }
 }
 
 /// Reads both runs at once: parsing them is most of the time that a comparison takes.
@@ -73,12 +120,59 @@ fn both(
     })
 }
 
+fn explain(
+    args: &CompareArgs,
+    wanted: &str,
+    comparison: &Comparison,
+    baseline: &Run,
+    candidate: &Run,
+) -> Result<(), Error> {
+    let verdict = wanted_verdict(wanted, comparison)?;
+    let of = |run: &Run| run.benchmarks.iter().position(|b| b.id == verdict.id);
+    // A verdict is about a benchmark that both runs have.
+    if let (Some(a), Some(b)) = (of(baseline), of(candidate)) {
+        let explanation = Explanation {
+            verdict,
+            suite: &comparison.suite,
+            baseline: &baseline.benchmarks[a],
+            candidate: &candidate.benchmarks[b],
+        };
+        let mut text = Vec::new();
+        explanation::write(&explanation, width(), &mut text)?;
+        style::stdout(args.output.color).write_all(&text)?;
+    }
+    Ok(())
+}
+
+/// The benchmark whose id or name is `wanted`, else the only one whose id contains it.
+fn wanted_verdict<'a>(
+    wanted: &str,
+    comparison: &'a Comparison,
+) -> Result<&'a BenchmarkVerdict, Error> {
+    let matching = |matches: &dyn Fn(&BenchmarkId) -> bool| -> Vec<&BenchmarkVerdict> {
+        let all = comparison.benchmarks.iter();
+        all.filter(|verdict| matches(&verdict.id)).collect()
+    };
+    let exact = matching(&|id| id.name == wanted || id.to_string() == wanted);
+    let like = matching(&|id| id.to_string().contains(wanted));
+    match (exact.as_slice(), like.as_slice()) {
+        ([verdict], _) | ([], [verdict]) => Ok(verdict),
+        _ => Err(Error::NoSuchBenchmark {
+            wanted: wanted.to_owned(),
+            like: like.iter().map(|verdict| verdict.id.to_string()).collect(),
+        }),
+    }
+}
+
+fn width() -> usize {
+    terminal_size::terminal_size().map_or(WIDTH_ELSEWHERE, |(width, _)| width.0.into())
+}
+
 fn print(args: &CompareArgs, comparison: &Comparison) -> io::Result<()> {
     if args.json {
         return comparison_json::write(comparison, io::BufWriter::new(io::stdout()));
     }
-    let width = terminal_size::terminal_size().map_or(WIDTH_ELSEWHERE, |(w, _)| w.0.into());
     let mut text = Vec::new();
-    comparison_text::write(comparison, width, &mut text)?;
+    comparison_text::write(comparison, width(), &mut text)?;
     style::stdout(args.output.color).write_all(&text)
 }

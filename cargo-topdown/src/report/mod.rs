@@ -8,6 +8,7 @@ pub mod comparison_text;
 pub mod diagnosis;
 #[cfg(test)]
 mod examples;
+pub mod explanation;
 mod html;
 mod junit;
 mod markdown;

@@ -239,6 +239,9 @@ pub struct BenchmarkVerdict {
     pub baseline_launches: LaunchCount,
     /// The candidate's launches.
     pub candidate_launches: LaunchCount,
+    /// What the verdict was decided by; absent if not comparable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
     /// One entry per metric that both sides have; empty if not comparable.
     pub effects: Vec<Effect>,
     /// The split of the slots, for reading only: shares are never tested.
@@ -270,6 +273,54 @@ impl BenchmarkVerdict {
     }
 }
 
+/// What a verdict is decided by. The p-values are of this benchmark alone, one-sided.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Evidence {
+    /// Whether a hit is possible at all: not with a single launch.
+    pub enough_launches: bool,
+    /// Whether slots or time are hit.
+    pub whole_hit: bool,
+    /// Whether a category is hit.
+    pub category_hit: bool,
+    /// Against "the total did not grow".
+    pub p_slower: f64,
+    /// Whether the total grew: by at least the sure margin, and `p_slower` is below 5 %. A
+    /// category alone fails only what did.
+    pub slower: bool,
+    /// Against "the total shrank by the sure margin at most".
+    pub p_improved: f64,
+    /// Whether it shrank by the point margin at least, and `p_improved` is below the level per
+    /// test.
+    pub improved: bool,
+    /// Against "the total shrank by the point margin or more".
+    pub p_not_faster: f64,
+    /// Against "the total grew by the point margin or more".
+    pub p_not_slower: f64,
+    /// Whether both are below 5 %: any change is below the margin.
+    pub unchanged: bool,
+    /// Whether it took longer only as the whole suite did, with nothing but time to tell.
+    pub suite_wide_slowdown: bool,
+}
+
+impl Evidence {
+    /// The first rule that applies.
+    pub fn class(&self) -> Class {
+        if self.whole_hit || self.category_hit && self.slower {
+            Class::Regressed
+        } else if self.suite_wide_slowdown && (self.improved || self.unchanged) {
+            Class::Inconclusive
+        } else if self.improved {
+            Class::Improved
+        } else if self.category_hit {
+            Class::Shifted
+        } else if self.unchanged {
+            Class::Unchanged
+        } else {
+            Class::Inconclusive
+        }
+    }
+}
+
 /// How many launches a verdict rests on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct LaunchCount {
@@ -296,6 +347,10 @@ pub struct Effect {
     pub difference: f64,
     /// Where the true difference lies.
     pub interval: Interval,
+    /// The measured difference from which on it matters.
+    pub point_margin: f64,
+    /// What the true difference must surely be above.
+    pub sure_margin: f64,
     /// The p-value against "the true difference is at most the sure margin".
     pub p: f64,
     /// Whether it got worse: the measured difference reaches the point margin and `p` is below the
@@ -308,6 +363,11 @@ pub struct Effect {
     pub standard_error: f64,
     /// The degrees of freedom of the standard error.
     pub degrees_of_freedom: f64,
+    /// The baseline's own standard deviation between launches, a fraction of the total; 0 for a
+    /// single launch.
+    pub baseline_own_deviation: f64,
+    /// The same of the candidate.
+    pub candidate_own_deviation: f64,
     /// The baseline's standard deviation between launches, after borrowing from the suite.
     pub baseline_launch_deviation: f64,
     /// The same of the candidate.

@@ -4,7 +4,7 @@ use criterion_topdown::run_file::{Benchmark, Run};
 
 use super::cause;
 use super::comparison::{
-    BenchmarkVerdict, Class, Difference, Effect, Interval, LaunchCount, Share, Undecided,
+    BenchmarkVerdict, Class, Difference, Effect, Evidence, Interval, LaunchCount, Share, Undecided,
     UndecidedReason,
 };
 use super::metric::Metric;
@@ -82,8 +82,10 @@ impl<'a> Judge<'a> {
         let Some(total) = tested.iter().find(|t| t.metric == main) else {
             return verdict;
         };
-        verdict.class = self.class(measured, &tested, total, least_launches);
-        verdict.suspect = verdict.class != Class::Regressed && self.suspect(&tested, total);
+        let evidence = self.evidence(measured, &tested, total, least_launches);
+        verdict.evidence = Some(evidence);
+        verdict.class = evidence.class();
+        verdict.suspect = verdict.class != Class::Regressed && suspect(&tested, total);
         if verdict.class == Class::Inconclusive {
             verdict.undecided = Some(self.undecided(measured, total, least_launches));
         }
@@ -108,6 +110,7 @@ impl<'a> Judge<'a> {
             look: 1,
             baseline_launches: launch_count(baseline, self.planned_launches[0]),
             candidate_launches: launch_count(candidate, self.planned_launches[1]),
+            evidence: None,
             effects: Vec::new(),
             shares: Vec::new(),
             cause: None,
@@ -130,7 +133,7 @@ impl<'a> Judge<'a> {
             Some(first) => noise.estimate_again(&contrast, first.standard_error),
             None => noise.estimate(&contrast),
         };
-        let margins = self.policy.margins(metric);
+        let margins = measured.rules.margins(metric);
         let gated = self.test.is_gated(measured, metric);
         let resolution = if metric.is_category() {
             measured.resolution
@@ -165,9 +168,13 @@ impl<'a> Judge<'a> {
                 interval,
                 p,
                 hit,
+                point_margin: margins.point,
+                sure_margin: margins.sure,
                 resolution,
                 standard_error: estimate.standard_error,
                 degrees_of_freedom: estimate.degrees_of_freedom,
+                baseline_own_deviation: contrast.baseline.variance.sqrt(),
+                candidate_own_deviation: contrast.candidate.variance.sqrt(),
                 baseline_launch_deviation: estimate.baseline_deviation,
                 candidate_launch_deviation: estimate.candidate_deviation,
             },
@@ -186,51 +193,40 @@ impl<'a> Judge<'a> {
         }
     }
 
-    fn class(
+    fn evidence(
         &self,
         measured: &Measured<'_>,
         tested: &[Tested],
         total: &Tested,
         least_launches: usize,
-    ) -> Class {
-        let margins = self.policy.margins(total.metric);
-        let slower = total.estimate.difference >= margins.sure
-            && total.estimate.p_above(0.0) < ONE_SIDED_ERROR;
-        let category_hit = tested
-            .iter()
-            .any(|t| t.effect.hit && t.metric.is_category());
-        let whole_hit = tested
-            .iter()
-            .any(|t| t.effect.hit && !t.metric.is_category());
-        let improved = least_launches > 1
-            && total.estimate.difference <= -margins.point
-            && total.estimate.p_below(-margins.sure) < self.test.alpha_per_test;
-        let unchanged = total.estimate.p_above(-margins.point) < ONE_SIDED_ERROR
-            && total.estimate.p_below(margins.point) < ONE_SIDED_ERROR;
-        if whole_hit || category_hit && slower {
-            Class::Regressed
-        } else if (improved || unchanged) && self.suite_wide_slowdown(measured) {
-            Class::Inconclusive
-        } else if improved {
-            Class::Improved
-        } else if category_hit {
-            Class::Shifted
-        } else if unchanged {
-            Class::Unchanged
-        } else {
-            Class::Inconclusive
+    ) -> Evidence {
+        let margins = measured.rules.margins(total.metric);
+        let Estimate { difference, .. } = total.estimate;
+        let enough_launches = least_launches > 1;
+        let p_slower = total.estimate.p_above(0.0);
+        let p_improved = total.estimate.p_below(-margins.sure);
+        let p_not_faster = total.estimate.p_above(-margins.point);
+        let p_not_slower = total.estimate.p_below(margins.point);
+        let hit = |of_category: bool| {
+            tested
+                .iter()
+                .any(|t| t.effect.hit && t.metric.is_category() == of_category)
+        };
+        Evidence {
+            enough_launches,
+            whole_hit: hit(false),
+            category_hit: hit(true),
+            p_slower,
+            slower: difference >= margins.sure && p_slower < ONE_SIDED_ERROR,
+            p_improved,
+            improved: enough_launches
+                && difference <= -margins.point
+                && p_improved < self.test.alpha_per_test,
+            p_not_faster,
+            p_not_slower,
+            unchanged: p_not_faster < ONE_SIDED_ERROR && p_not_slower < ONE_SIDED_ERROR,
+            suite_wide_slowdown: self.suite_wide_slowdown(measured),
         }
-    }
-
-    /// Whether a gated metric looks worse, by the measured difference and for this benchmark alone.
-    fn suspect(&self, tested: &[Tested], total: &Tested) -> bool {
-        tested.iter().filter(|t| t.effect.gated).any(|t| {
-            t.estimate.difference >= self.policy.margins(t.metric).point
-                && t.estimate.p_above(t.effect.resolution) < ONE_SIDED_ERROR
-                // A category fails nothing that did not get slower.
-                && (!t.metric.is_category()
-                    || total.estimate.difference >= self.policy.margins(total.metric).sure)
-        })
     }
 
     /// Whether this benchmark took longer only as all of them did, with nothing but time to tell.
@@ -239,7 +235,7 @@ impl<'a> Judge<'a> {
             && self.test.shift_of(measured).is_some()
             && measured
                 .raw(Metric::Wall)
-                .is_some_and(|wall| wall.difference >= self.policy.margins(Metric::Wall).point)
+                .is_some_and(|wall| wall.difference >= measured.rules.margins(Metric::Wall).point)
     }
 
     fn undecided(
@@ -288,8 +284,12 @@ impl<'a> Judge<'a> {
         deviation: f64,
         least_launches: usize,
     ) -> Option<u32> {
-        let margins = self.policy.margins(total.metric);
-        let distance = total.estimate.difference.max(margins.point) - margins.sure;
+        let Effect {
+            sure_margin,
+            point_margin,
+            ..
+        } = total.effect;
+        let distance = total.estimate.difference.max(point_margin) - sure_margin;
         let prior = self.test.noise(total.metric)?.prior.degrees_of_freedom;
         let more = u32::try_from(least_launches).ok()? + 1;
         (more.max(5)..=MOST_LAUNCHES).find(|&launches| {
@@ -312,6 +312,16 @@ fn launch_count(benchmark: &Benchmark, planned: u32) -> LaunchCount {
             .map(|launch| u64::from(launch.samples_dropped))
             .sum(),
     }
+}
+
+/// Whether a gated metric looks worse, by the measured difference and for this benchmark alone.
+fn suspect(tested: &[Tested], total: &Tested) -> bool {
+    tested.iter().filter(|t| t.effect.gated).any(|t| {
+        t.estimate.difference >= t.effect.point_margin
+            && t.estimate.p_above(t.effect.resolution) < ONE_SIDED_ERROR
+            // A category fails nothing that did not get slower.
+            && (!t.metric.is_category() || total.estimate.difference >= total.effect.sure_margin)
+    })
 }
 
 fn shares(tested: &[Tested]) -> Vec<Share> {

@@ -87,6 +87,27 @@ impl Metric {
     }
 }
 
+impl std::str::FromStr for Metric {
+    type Err = String;
+
+    /// As in files, with `-` or `_`: `backend-bound`.
+    fn from_str(word: &str) -> Result<Metric, String> {
+        let plain = |text: &str| text.replace(['-', ' '], "_").to_lowercase();
+        Metric::ALL
+            .into_iter()
+            .find(|metric| match metric {
+                Metric::Wall => plain(word) == "wall",
+                metric => plain(word) == plain(metric.name()),
+            })
+            .ok_or_else(|| {
+                format!(
+                    "`{word}` is no metric; the metrics are slots, wall, retiring, \
+                     bad-speculation, frontend-bound, backend-bound and smt-contention"
+                )
+            })
+    }
+}
+
 /// The two parts of a category.
 #[derive(Clone, Copy, Debug)]
 pub struct Level2Parts {

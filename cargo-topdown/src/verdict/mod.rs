@@ -63,7 +63,7 @@ pub fn second_look(
     candidate: &Run,
     policy: &Policy,
 ) -> Comparison {
-    let test = SuiteTest::again(&first.suite, policy);
+    let test = SuiteTest::again(&first.suite);
     let judge = Judge::new(&test, policy, baseline, candidate);
     let pairs = Pairs::of(baseline, candidate);
     for verdict in first.benchmarks.iter_mut().filter(|b| b.suspect) {
@@ -73,7 +73,7 @@ pub fn second_look(
             .map(|index| pairs.both[index]);
         // A suspect that was not run again keeps its verdict.
         if let Ok((a, b)) = pair
-            && let Ok(measured) = Measured::of(a, b)
+            && let Ok(measured) = Measured::of(a, b, policy)
         {
             *verdict = judge.verdict(&measured, Some(verdict));
         }
@@ -102,7 +102,7 @@ fn look(
         .iter()
         .map(|(a, b)| {
             if differences.is_empty() {
-                Measured::of(a, b)
+                Measured::of(a, b, policy)
             } else {
                 Err(differences.clone())
             }

@@ -6,7 +6,7 @@ use criterion_topdown::run_file::{Benchmark, LaunchValue};
 use super::comparability;
 use super::comparison::{Coarse, Difference, MachineShift, MetricNoise, ShiftBasis, Suite};
 use super::metric::Metric;
-use crate::policy::Policy;
+use crate::policy::{Policy, Rules};
 use crate::statistics::contrast::{Contrast, Launches};
 use crate::statistics::noise::Noise;
 use crate::statistics::prior::Prior;
@@ -37,6 +37,8 @@ pub struct Measured<'a> {
     /// How far any category's difference may be off, whatever the number of launches.
     pub resolution: f64,
     pub coarse: Option<Coarse>,
+    /// What the policy says about this benchmark.
+    pub rules: Rules,
 }
 
 impl<'a> Measured<'a> {
@@ -44,6 +46,7 @@ impl<'a> Measured<'a> {
     pub fn of(
         baseline: &'a Benchmark,
         candidate: &'a Benchmark,
+        policy: &Policy,
     ) -> Result<Measured<'a>, Vec<Difference>> {
         let differences = comparability::of_benchmark(&baseline.provenance, &candidate.provenance);
         if !differences.is_empty() {
@@ -72,6 +75,7 @@ impl<'a> Measured<'a> {
             contrasts,
             resolution: 0.0,
             coarse: None,
+            rules: policy.rules_of(&baseline.id),
         };
         if measured.main().is_none() {
             let total = |b: &Benchmark| {
@@ -176,7 +180,6 @@ pub struct SuiteTest {
     shift: Option<MachineShift>,
     global_slots_difference: Option<f64>,
     wall_beside_slots_is_gated: bool,
-    gated: Vec<Metric>,
     noise: [Option<(Noise, usize)>; Metric::ALL.len()],
 }
 
@@ -196,7 +199,6 @@ impl SuiteTest {
             shift: machine_shift(suite.clone()),
             global_slots_difference: global_slots_difference(suite.clone()),
             wall_beside_slots_is_gated: with_slots >= LEAST_BENCHMARKS_WITH_SLOTS,
-            gated: policy.gated.clone(),
             noise: [None; Metric::ALL.len()],
         };
         for metric in Metric::ALL {
@@ -223,7 +225,7 @@ impl SuiteTest {
 
     /// The test of the second look: everything that is learned from the whole suite stays as the
     /// first look found it, since the second has the suspects alone.
-    pub fn again(first: &Suite, policy: &Policy) -> SuiteTest {
+    pub fn again(first: &Suite) -> SuiteTest {
         let mut noise = [None; Metric::ALL.len()];
         for found in &first.noise {
             let prior = Prior {
@@ -242,14 +244,13 @@ impl SuiteTest {
             shift: first.machine_shift,
             global_slots_difference: first.global_slots_difference,
             wall_beside_slots_is_gated: first.wall_beside_slots_is_gated,
-            gated: policy.gated.clone(),
             noise,
         }
     }
 
     /// Whether `metric` can fail this benchmark.
     pub fn is_gated(&self, measured: &Measured<'_>, metric: Metric) -> bool {
-        let wanted = |metric| self.gated.contains(&metric);
+        let wanted = |metric| measured.rules.gates(metric);
         match metric {
             // Where time is all there is, it stands for the slots.
             Metric::Wall if !measured.has_slots() => wanted(Metric::Wall) || wanted(Metric::Slots),

@@ -1,0 +1,359 @@
+//! One verdict with everything that it was decided by, so that nobody has to believe it.
+
+use std::io::{self, Write};
+
+use criterion_topdown::run_file::{Benchmark, LaunchValue};
+
+use super::comparison_text::style as style_of;
+use super::sentences::sentence;
+use super::style;
+use super::wrap::{Hanging, percent, points};
+use crate::verdict::{BenchmarkVerdict, Class, Effect, Evidence, Metric, MetricNoise, Suite};
+
+/// What is explained.
+pub struct Explanation<'a> {
+    /// The verdict.
+    pub verdict: &'a BenchmarkVerdict,
+    /// What was learned from the suite.
+    pub suite: &'a Suite,
+    /// The benchmark in the baseline, for its launch values.
+    pub baseline: &'a Benchmark,
+    /// The benchmark in the candidate.
+    pub candidate: &'a Benchmark,
+}
+
+/// Writes every step from launch values to the verdict.
+///
+/// # Errors
+/// When `out` does.
+pub fn write(explanation: &Explanation<'_>, width: usize, out: &mut impl Write) -> io::Result<()> {
+    let Explanation {
+        verdict,
+        suite,
+        baseline,
+        candidate,
+    } = explanation;
+    let lines = Hanging { width };
+    let (class, heading) = (style_of(verdict.class), style::HEADING);
+    writeln!(
+        out,
+        "{heading}{}{heading:#}: {class}{}{class:#}",
+        verdict.id,
+        verdict.class.name()
+    )?;
+    lines.write(out, "", 0, &sentence(verdict))?;
+    writeln!(out, "\n{heading}1. Launch values, per iteration{heading:#}")?;
+    let text = "One value per launch: the sum over the middle half of its samples, divided by \
+                their iterations.";
+    lines.write(out, "", 0, text)?;
+    launches("baseline", baseline, out)?;
+    launches("candidate", candidate, out)?;
+    let Some(evidence) = &verdict.evidence else {
+        return Ok(());
+    };
+    writeln!(
+        out,
+        "\n{heading}2. Differences and their uncertainty{heading:#}"
+    )?;
+    let text = "In percent of the baseline's total. Own: the standard deviation between the \
+                launches of a side. Suite: what is typical for the metric in this suite, and how \
+                many launches' worth that knowledge is (* assumed: the suite is too small). Used: \
+                what follows from both, never less than the own. λ: by how much the suite differs \
+                between the runs more than launches do. SE: of the difference.";
+    lines.write(out, "", 0, text)?;
+    uncertainties(verdict, suite, out)?;
+    writeln!(out, "\n{heading}3. Tests{heading:#}")?;
+    lines.write(out, "", 0, &test_text(suite))?;
+    for effect in &verdict.effects {
+        lines.write(out, "  ", 4, &test(effect, evidence, suite))?;
+    }
+    writeln!(
+        out,
+        "\n{heading}4. Verdict: the first rule that applies{heading:#}"
+    )?;
+    rules(verdict, evidence, &lines, out)
+}
+
+fn launches(side: &str, benchmark: &Benchmark, out: &mut impl Write) -> io::Result<()> {
+    let metrics: Vec<Metric> = Metric::ALL
+        .into_iter()
+        .filter(|metric| {
+            let mut launches = benchmark.launches.iter();
+            launches.any(|launch| metric.of(launch).is_some())
+        })
+        .collect();
+    write!(out, "  {side:<9} samples")?;
+    for metric in &metrics {
+        write!(out, "{:>16}", heading_of(*metric))?;
+    }
+    writeln!(out)?;
+    for launch in &benchmark.launches {
+        write!(out, "  {:>9} {:>7}", launch.launch, samples(launch))?;
+        for metric in &metrics {
+            let value = metric
+                .of(launch)
+                .map_or(String::new(), |v| format!("{v:.2}"));
+            write!(out, "{value:>16}")?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// Used samples, and how many were dropped if any.
+fn samples(launch: &LaunchValue) -> String {
+    match launch.samples_dropped {
+        0 => launch.samples_used.to_string(),
+        dropped => format!("{}-{dropped}", launch.samples_used),
+    }
+}
+
+fn heading_of(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Wall => "ns",
+        metric => metric.name(),
+    }
+}
+
+fn uncertainties(
+    verdict: &BenchmarkVerdict,
+    suite: &Suite,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    writeln!(
+        out,
+        "  {:<16}{:>9}{:>14}{:>14}{:>14}{:>7}{:>7}{:>7}",
+        "", "change", "own base/cand", "suite", "used b/c", "λ", "SE", "df"
+    )?;
+    for effect in &verdict.effects {
+        let noise: Option<&MetricNoise> = suite.noise.iter().find(|n| n.metric == effect.metric);
+        let learned = noise.map_or(String::new(), |noise| {
+            format!(
+                "{}, {:.1}{}",
+                hundredths(noise.prior_deviation),
+                noise.prior_degrees_of_freedom,
+                if noise.prior_fitted { "" } else { "*" }
+            )
+        });
+        writeln!(
+            out,
+            "  {:<16}{:>9}{:>14}{:>14}{:>14}{:>7}{:>7}{:>7.1}",
+            effect.metric.name(),
+            format!("{:+.2}", effect.difference * 100.0),
+            pair(
+                effect.baseline_own_deviation,
+                effect.candidate_own_deviation
+            ),
+            learned,
+            pair(
+                effect.baseline_launch_deviation,
+                effect.candidate_launch_deviation
+            ),
+            noise.map_or(String::new(), |noise| format!("{:.2}", noise.inflation)),
+            hundredths(effect.standard_error),
+            effect.degrees_of_freedom
+        )?;
+    }
+    if let Some(shift) = suite.machine_shift.filter(|shift| shift.removed) {
+        writeln!(
+            out,
+            "  The candidate's times are compared without the machine's shift of {}.",
+            percent(shift.difference)
+        )?;
+    }
+    Ok(())
+}
+
+fn pair(a: f64, b: f64) -> String {
+    format!("{}/{}", hundredths(a), hundredths(b))
+}
+
+fn hundredths(fraction: f64) -> String {
+    format!("{:.2}", fraction * 100.0)
+}
+
+fn test_text(suite: &Suite) -> String {
+    let looks = match suite.looks {
+        1 => String::new(),
+        looks => format!(", / {looks} looks"),
+    };
+    format!(
+        "A metric is hit if its change is at least the margin and, for all {} tests of the suite \
+         at once, surely above its sure margin: p < {} = {}{looks} / {} tests.",
+        suite.tests,
+        probability(suite.alpha_per_test),
+        suite.alpha,
+        suite.tests
+    )
+}
+
+fn test(effect: &Effect, evidence: &Evidence, suite: &Suite) -> String {
+    let margin = effect.sure_margin + effect.resolution;
+    let resolution = match effect.resolution {
+        0.0 => String::new(),
+        resolution => format!(" (resolution {} included)", hundredths(resolution)),
+    };
+    let t = (effect.difference - margin) / effect.standard_error;
+    let outcome = if effect.hit {
+        "hit".to_owned()
+    } else if !effect.gated {
+        "not hit: not gated".to_owned()
+    } else if !evidence.enough_launches {
+        "not hit: one launch decides nothing".to_owned()
+    } else if effect.difference < effect.point_margin {
+        format!("not hit: below {}", percent(effect.point_margin))
+    } else {
+        format!("not hit: p is above {}", probability(suite.alpha_per_test))
+    };
+    format!(
+        "{}: {}, t = ({} - {}) / {} = {t:.2}{resolution}, p {} — {outcome}",
+        effect.metric.name(),
+        percent(effect.difference),
+        hundredths(effect.difference),
+        hundredths(margin),
+        hundredths(effect.standard_error),
+        equals(effect.p),
+    )
+}
+
+fn rules(
+    verdict: &BenchmarkVerdict,
+    evidence: &Evidence,
+    lines: &Hanging,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    let Some(total) = verdict.main_effect() else {
+        return Ok(());
+    };
+    let margin = points(total.point_margin);
+    let margin = margin.trim_start_matches('+');
+    let rules = [
+        (
+            Class::Regressed,
+            evidence.whole_hit || evidence.category_hit && evidence.slower,
+            format!(
+                "slots or time are hit ({}), or a category is ({}) and the total grew ({}: {}, p {})",
+                yes(evidence.whole_hit),
+                yes(evidence.category_hit),
+                yes(evidence.slower),
+                percent(total.difference),
+                equals(evidence.p_slower)
+            ),
+        ),
+        (
+            Class::Inconclusive,
+            evidence.suite_wide_slowdown && (evidence.improved || evidence.unchanged),
+            format!(
+                "slower only as the whole suite is, with nothing but time to tell ({})",
+                yes(evidence.suite_wide_slowdown)
+            ),
+        ),
+        (
+            Class::Improved,
+            evidence.improved,
+            format!(
+                "the total shrank by {margin} % or more, and surely by {:.1} % (p {})",
+                total.sure_margin * 100.0,
+                equals(evidence.p_improved)
+            ),
+        ),
+        (
+            Class::Shifted,
+            evidence.category_hit,
+            format!("a category is hit ({})", yes(evidence.category_hit)),
+        ),
+        (
+            Class::Unchanged,
+            evidence.unchanged,
+            format!(
+                "the change is surely above -{margin} % (p {}) and below +{margin} % (p {})",
+                equals(evidence.p_not_faster),
+                equals(evidence.p_not_slower)
+            ),
+        ),
+        (Class::Inconclusive, true, "none of these".to_owned()),
+    ];
+    let first = rules.iter().position(|(_, applies, _)| *applies);
+    for (index, (class, _, text)) in rules.iter().enumerate() {
+        let mark = if Some(index) == first { "→" } else { " " };
+        lines.write(out, &format!("{mark} {:<13} ", class.name()), 16, text)?;
+    }
+    Ok(())
+}
+
+fn yes(holds: bool) -> &'static str {
+    if holds { "yes" } else { "no" }
+}
+
+/// `= 0.012`, `< 1e-12`.
+fn equals(p: f64) -> String {
+    if p < 1e-12 {
+        "< 1e-12".to_owned()
+    } else {
+        format!("= {}", probability(p))
+    }
+}
+
+fn probability(p: f64) -> String {
+    if p >= 0.001 {
+        format!("{p:.3}")
+    } else {
+        format!("{p:.1e}")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::Policy;
+    use crate::verdict::scenario::{self, Planted, benchmark, timed};
+    use crate::verdict::{LabelledRun, compare};
+
+    fn text(baseline: Vec<Benchmark>, candidate: Vec<Benchmark>, width: usize) -> String {
+        let (baseline, candidate) = (scenario::run(baseline), scenario::run(candidate));
+        let label = |label, run| LabelledRun { label, run };
+        let policy = Policy::default();
+        let comparison = compare(label("main", &baseline), label("new", &candidate), &policy);
+        let explanation = Explanation {
+            verdict: &comparison.benchmarks[0],
+            suite: &comparison.suite,
+            baseline: &baseline.benchmarks[0],
+            candidate: &candidate.benchmarks[0],
+        };
+        let mut out = Vec::new();
+        write(&explanation, width, &mut out).unwrap();
+        anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string()
+    }
+
+    #[test]
+    fn a_regression_is_explained_step_by_step() {
+        let suite = |seed, first: f64| {
+            (0..24)
+                .map(|n| {
+                    let planted = Planted {
+                        seed,
+                        launches: 5,
+                        categories: [0.0, 0.0, 0.0, if n == 0 { first } else { 0.0 }],
+                        ..Planted::default()
+                    };
+                    benchmark(&format!("b{n:02}"), planted)
+                })
+                .collect::<Vec<_>>()
+        };
+        insta::assert_snapshot!(text(suite(1, 0.0), suite(2, 0.08), 100));
+    }
+
+    #[test]
+    fn one_launch_of_time_is_explained_too() {
+        let one = |seed, time_per_slot| {
+            let planted = Planted {
+                seed,
+                launches: 1,
+                time_per_slot,
+                ..Planted::default()
+            };
+            vec![timed("t", planted)]
+        };
+        insta::assert_snapshot!(text(one(1, 1.0), one(2, 1.5), 80));
+    }
+}
