@@ -6,7 +6,6 @@ use std::path::Path;
 use super::Machine;
 
 pub(super) fn this_machine() -> Machine {
-    #[allow(unused_mut)]
     let mut machine = from_files(Path::new("/sys"), Path::new("/proc"));
     #[cfg(target_arch = "x86_64")]
     super::cpuid::complete(&mut machine);
