@@ -394,3 +394,55 @@ fn has_criterion(executable: &Path) -> Result<bool, BuildError> {
     })?;
     Ok(memmem::find(&content, RUNNER_NAME).is_some())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cargo_that_cannot_be_started_is_named() {
+        let flags = CargoBenchArgs::default();
+        let cargo = Cargo {
+            program: PathBuf::from("/nowhere/cargo"),
+            flags: &flags,
+            manifest_path: None,
+            color: ColorChoice::Never,
+        };
+        let error = cargo.build().err().map(|error| error.to_string());
+        let message = error.expect("there is no such program");
+        assert!(
+            message.starts_with("could not run `/nowhere/cargo bench --no-run`: "),
+            "{message}"
+        );
+    }
+
+    #[test]
+    fn an_executable_that_cannot_be_read_is_named() {
+        let error = has_criterion(Path::new("/nowhere/bench")).unwrap_err();
+        assert!(error.to_string().contains("/nowhere/bench"), "{error}");
+    }
+
+    #[test]
+    fn flags_of_cargo_bench_are_handed_on() {
+        let flags = CargoBenchArgs {
+            package: vec!["a".to_owned(), "b".to_owned()],
+            features: vec!["x,y".to_owned()],
+            profile: Some("dev".to_owned()),
+            locked: true,
+            no_default_features: true,
+            verbose: 2,
+            ..CargoBenchArgs::default()
+        };
+        let cargo = Cargo {
+            program: PathBuf::from("cargo"),
+            flags: &flags,
+            manifest_path: Some(Path::new("x/Cargo.toml")),
+            color: ColorChoice::Always,
+        };
+        assert_eq!(
+            cargo.build_flags().join(" "),
+            "--locked --manifest-path x/Cargo.toml --no-default-features --package a --package b \
+             --features x,y --profile dev --verbose --verbose --color always"
+        );
+    }
+}

@@ -68,7 +68,8 @@ pub struct Build {
     pub git_dirty: Option<bool>,
 }
 
-/// How often and for how long every benchmark ran.
+/// How often and for how long every benchmark ran; the workspace's settings, where packages have
+/// some of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LaunchSettings {

@@ -5,7 +5,12 @@
 //! bench's next word goes on, sees that the run is to end, and puts everything away on the way out.
 
 use std::net::{Shutdown, TcpStream};
+use std::process::ExitStatus;
 use std::sync::Mutex;
+
+/// The signal of Ctrl-C, by its number in POSIX.
+#[cfg(unix)]
+const SIGINT: i32 = 2;
 
 /// The exit code of a process that Ctrl-C ended, as shells have it: 128 and the signal's number.
 const EXIT_CODE: i32 = 130;
@@ -66,6 +71,19 @@ pub fn requested() -> bool {
     state().requested
 }
 
+/// Whether Ctrl-C ended the process with this status.
+#[cfg(unix)]
+pub fn has_ended(status: ExitStatus) -> bool {
+    use std::os::unix::process::ExitStatusExt;
+    status.signal() == Some(SIGINT)
+}
+
+/// Whether Ctrl-C ended the process with this status; without signals, nothing tells.
+#[cfg(not(unix))]
+pub fn has_ended(_: ExitStatus) -> bool {
+    false
+}
+
 /// While the result lives, Ctrl-C hangs up on `stream`.
 pub fn hangs_up(stream: &TcpStream) -> Registered {
     // Without a second handle Ctrl-C waits for the bench's next word.
@@ -80,5 +98,25 @@ pub struct Registered(());
 impl Drop for Registered {
     fn drop(&mut self) {
         state().conversation = None;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_second_handler_is_refused_as_an_error() {
+        let _first = guard();
+        assert!(guard().is_err());
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_bench_that_ctrl_c_ended_is_told_from_one_that_failed() {
+        use std::os::unix::process::ExitStatusExt;
+        assert!(has_ended(ExitStatus::from_raw(2)));
+        assert!(!has_ended(ExitStatus::from_raw(11)));
+        assert!(!has_ended(ExitStatus::from_raw(2 << 8)));
     }
 }

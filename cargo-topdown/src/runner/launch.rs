@@ -1,8 +1,8 @@
 //! One launch: a bench process from its start to its end.
 
 use std::collections::HashSet;
-use std::fs::File;
-use std::io::{self, Read, Seek, SeekFrom};
+use std::fs::{self, File};
+use std::io;
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
@@ -13,6 +13,7 @@ use criterion_topdown::provenance::Provenance;
 use criterion_topdown::run_file::{IterationSample, SAMPLES_VARIABLE, Throughput};
 use thiserror::Error;
 
+use super::excerpt::excerpt_of_file;
 use super::interrupt;
 use super::join::{JoinError, Reported, SamplesFile, join};
 use super::protocol::{Connection, Event, PORT_VARIABLE, ProtocolError, RawId};
@@ -28,9 +29,6 @@ const SOURCE_VARIABLE: &str = "CARGO_TOPDOWN_SOURCE";
 /// How often a process that has not connected yet is looked at. A criterion bench connects before
 /// it measures anything, so this disturbs no measurement.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
-
-/// How much of a failed bench's output is shown.
-const TAIL_BYTES: u64 = 4096;
 
 /// One benchmark of one launch.
 #[derive(Debug)]
@@ -93,6 +91,8 @@ pub struct Launcher {
     pub cargo: PathBuf,
     /// What the user wants to run, as arguments of the bench executable.
     pub arguments: Vec<String>,
+    /// Whether what the benches print is shown, even if they succeed.
+    pub shows_output: bool,
 }
 
 impl Launcher {
@@ -125,7 +125,10 @@ impl Launcher {
                 .0
                 .wait()
                 .map_err(|error| io_error("could not wait for the bench", error))?;
-            // Ctrl-C in a terminal ends the bench too.
+            // Ctrl-C in a terminal ends the bench too, perhaps before it is noticed here.
+            if interrupt::has_ended(status) {
+                return Err(LaunchError::Interrupted);
+            }
             if !status.success() && !interrupt::requested() {
                 return Err(LaunchError::Exited(status));
             }
@@ -139,9 +142,16 @@ impl Launcher {
         }
     }
 
-    /// The end of what the last launched bench printed.
-    pub fn output_tail(&self) -> String {
-        tail(&self.output_path()).unwrap_or_default()
+    /// What the last launched bench printed, as far as it says what went wrong.
+    pub fn output_excerpt(&self) -> String {
+        // Without the file there is nothing to show, and a failure to report already.
+        excerpt_of_file(&self.output_path()).unwrap_or_default()
+    }
+
+    /// All that the last launched bench printed.
+    pub fn output(&self) -> String {
+        let bytes = fs::read(self.output_path()).unwrap_or_default();
+        String::from_utf8_lossy(&bytes).into_owned()
     }
 
     fn output_path(&self) -> PathBuf {
@@ -299,17 +309,33 @@ fn measured(
     })
 }
 
-/// The last lines of the file at `path`.
-fn tail(path: &Path) -> io::Result<String> {
-    let mut file = File::open(path)?;
-    let length = file.metadata()?.len();
-    let start = length.saturating_sub(TAIL_BYTES);
-    file.seek(SeekFrom::Start(start))?;
-    let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    let text = String::from_utf8_lossy(&bytes);
-    Ok(match text.split_once('\n') {
-        Some((_part_of_a_line, rest)) if start > 0 => rest.to_owned(),
-        _ => text.into_owned(),
-    })
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::settings::Settings;
+
+    #[test]
+    fn a_program_that_cannot_be_started_is_named() {
+        let scratch = tempfile::tempdir().unwrap();
+        let launcher = Launcher {
+            scratch: scratch.path().to_owned(),
+            cargo: PathBuf::from("cargo"),
+            arguments: Vec::new(),
+            shows_output: false,
+        };
+        let target = BenchTarget {
+            package: "p".to_owned(),
+            name: "b".to_owned(),
+            executable: PathBuf::from("/nowhere/bench"),
+            package_root: scratch.path().to_owned(),
+            environment: Default::default(),
+            settings: Settings::default(),
+            has_criterion: true,
+        };
+        let error = launcher.launch(&target, |_| {}).unwrap_err().to_string();
+        assert!(
+            error.starts_with("could not start /nowhere/bench: "),
+            "{error}"
+        );
+    }
 }

@@ -5,6 +5,7 @@
 //! the whole run.
 
 pub mod collect;
+mod excerpt;
 pub mod interrupt;
 pub mod join;
 pub mod launch;
@@ -30,7 +31,7 @@ pub struct TargetFailure {
     pub launch: u32,
     /// What happened.
     pub error: LaunchError,
-    /// The end of what the bench printed.
+    /// What the bench printed about it.
     pub output: String,
 }
 
@@ -87,6 +88,9 @@ pub fn run(
             progress.begin(target, launch);
             let begun_at = Instant::now();
             let launched = launcher.launch(target, |name| progress.benchmark(name));
+            if launcher.shows_output {
+                progress.print(&launcher.output());
+            }
             let error = match launched {
                 Ok(Launched::Benchmarks(benchmarks)) => {
                     if states[index] == State::Untried && benchmarks.is_empty() {
@@ -115,7 +119,7 @@ pub fn run(
                 target: target.to_string(),
                 launch: launch + 1,
                 error,
-                output: launcher.output_tail(),
+                output: launcher.output_excerpt(),
             });
             if fail_fast {
                 break 'rounds;

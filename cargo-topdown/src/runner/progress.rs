@@ -123,6 +123,11 @@ impl Progress {
         self.bar.inc(1);
     }
 
+    /// Prints `text` without disturbing the line.
+    pub fn print(&self, text: &str) {
+        self.bar.suspend(|| eprint!("{text}"));
+    }
+
     /// Removes the line from the terminal.
     pub fn finish(self) {
         self.bar.finish_and_clear();

@@ -244,14 +244,75 @@ fn a_build_that_fails_shows_cargos_words() {
 
 #[test]
 fn an_unknown_setting_is_named_before_the_build() {
-    let directory = tempfile::tempdir().unwrap();
-    let manifest = directory.path().join("Cargo.toml");
-    std::fs::create_dir(directory.path().join("src")).unwrap();
-    std::fs::write(directory.path().join("src/lib.rs"), "").unwrap();
-    let text = "[package]\nname = \"x\"\n[package.metadata.topdown]\nlauches = 3\n";
-    std::fs::write(&manifest, text).unwrap();
+    let package = package("[package]\nname = \"x\"\n[package.metadata.topdown]\nlauches = 3\n");
+    let manifest = package.path().join("Cargo.toml");
     let outcome = Fixture::new().bench(&["--manifest-path", manifest.to_str().unwrap()]);
     outcome.fails_with(2, "unknown field `lauches`");
+}
+
+/// A package of its own, with this manifest and an empty library.
+fn package(manifest: &str) -> tempfile::TempDir {
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::create_dir(directory.path().join("src")).unwrap();
+    std::fs::write(directory.path().join("src/lib.rs"), "").unwrap();
+    std::fs::write(directory.path().join("Cargo.toml"), manifest).unwrap();
+    directory
+}
+
+#[test]
+fn a_package_without_benches_is_an_error() {
+    let package = package("[package]\nname = \"x\"\n");
+    let manifest = package.path().join("Cargo.toml");
+    let outcome = Fixture::new().bench(&["--manifest-path", manifest.to_str().unwrap()]);
+    outcome.fails_with(101, "no bench targets in the selected packages");
+}
+
+#[test]
+fn files_that_cannot_be_written_are_named() {
+    let fixture = Fixture::new();
+    let words = ["--bench", "mixed", "--exact", "first"];
+    // The compiler wants temporary files too.
+    fixture
+        .bench(&[&words[..], &["--no-run"]].concat())
+        .succeeds();
+    let nowhere = [("TMPDIR", "/nowhere")];
+    fixture
+        .bench_with(&words, &nowhere)
+        .fails_with(101, "could not make a temporary directory");
+    let in_the_way = fixture.newest();
+    std::fs::create_dir_all(in_the_way.parent().unwrap()).unwrap();
+    std::fs::write(&in_the_way, "a file in the place of a directory").unwrap();
+    fixture
+        .bench(&words)
+        .fails_with(101, "could not store the run");
+}
+
+#[test]
+fn what_benches_print_is_shown_when_asked_for() {
+    let fixture = Fixture::new();
+    let words = [
+        "--package",
+        "trouble",
+        "--bench",
+        "trouble",
+        "--launches",
+        "1",
+    ];
+    let talks = [("FIXTURE_TROUBLE", "talks")];
+    let quiet = fixture.bench_with(&words, &talks).succeeds();
+    assert!(
+        !quiet.stderr.contains("a word of the bench"),
+        "{}",
+        quiet.stderr
+    );
+    let verbose = fixture
+        .bench_with(&[&words[..], &["-v"]].concat(), &talks)
+        .succeeds();
+    assert!(
+        verbose.stderr.contains("a word of the bench"),
+        "{}",
+        verbose.stderr
+    );
 }
 
 #[test]

@@ -76,9 +76,9 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     let started_at = Timestamp::now();
     let guard = interrupt::guard().map_err(BenchError::Interrupt)?;
     let outcome = launch(args, &targets, &cargo)?;
-    report_problems(&outcome);
     let failed = failures(&outcome);
     if outcome.collected.benchmarks.is_empty() || (args.measuring.fail_fast && failed > 0) {
+        report_problems(&outcome);
         return Err(nothing_to_keep(args, &targets, &outcome).into());
     }
     let run = Run {
@@ -101,6 +101,8 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     drop(guard);
     let mut out = style::stdout(args.output.color);
     write_run_table(&mut out, &run, Look::of_environment())?;
+    // Below the table, which can be long.
+    report_problems(&outcome);
     if let Some(stored) = saved {
         baseline::report_saved(&mut out, &stored)?;
     }
@@ -143,6 +145,7 @@ fn launch(args: &BenchArgs, targets: &[BenchTarget], cargo: &Cargo) -> Result<Ou
         scratch: scratch.path().to_owned(),
         cargo: cargo.program.clone(),
         arguments,
+        shows_output: args.cargo.verbose > 0,
     };
     let mut progress = Progress::new(Style::of_process(args.cargo.quiet), targets);
     let outcome = runner::run(targets, &launcher, args.measuring.fail_fast, &mut progress);
@@ -173,7 +176,7 @@ fn report_problems(outcome: &Outcome) {
     for failure in &outcome.failures {
         anstream::eprintln!("error: {failure}");
         if !failure.output.is_empty() {
-            anstream::eprintln!("--- the end of its output ---\n{}---", failure.output);
+            anstream::eprintln!("--- its output ---\n{}---", failure.output);
         }
     }
 }

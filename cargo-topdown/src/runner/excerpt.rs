@@ -1,0 +1,85 @@
+//! The part of a failed bench's output that says what went wrong.
+
+use std::fs::File;
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::Path;
+
+/// How much of the end of the output is looked at: more than any backtrace has.
+const LOOKED_AT_BYTES: u64 = 64 << 10;
+
+/// How many lines are shown.
+const SHOWN_LINES: usize = 20;
+
+/// What the standard library says where a panic begins. A backtrace that follows can be longer
+/// than what is shown, so the end alone would leave out the message.
+const PANIC: &str = "panicked at";
+
+/// The first panic at the end of the file at `path`, or its last lines; at most 20 lines.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn excerpt_of_file(path: &Path) -> io::Result<String> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    file.seek(SeekFrom::Start(length.saturating_sub(LOOKED_AT_BYTES)))?;
+    let mut bytes = Vec::new();
+    file.read_to_end(&mut bytes)?;
+    Ok(excerpt(&String::from_utf8_lossy(&bytes)))
+}
+
+fn excerpt(text: &str) -> String {
+    let lines: Vec<&str> = text.trim_end().lines().collect();
+    let last_lines = lines.len().saturating_sub(SHOWN_LINES);
+    // The first panic: those after it are mostly its consequences.
+    let panic = lines.iter().position(|line| line.contains(PANIC));
+    let start = panic.unwrap_or(last_lines).min(last_lines);
+    let shown = &lines[start..];
+    let mut excerpt = String::new();
+    for line in shown.iter().take(SHOWN_LINES) {
+        excerpt += line;
+        excerpt.push('\n');
+    }
+    if shown.len() > SHOWN_LINES {
+        excerpt += &format!("... and {} more lines\n", shown.len() - SHOWN_LINES);
+    }
+    excerpt
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn numbered(count: usize) -> String {
+        (1..=count).map(|n| format!("line {n}\n")).collect()
+    }
+
+    #[test]
+    fn a_short_output_is_shown_whole() {
+        assert_eq!(excerpt("one\ntwo\n\n"), "one\ntwo\n");
+        assert_eq!(excerpt(""), "");
+    }
+
+    #[test]
+    fn of_a_long_output_the_end_is_shown() {
+        let shown = excerpt(&numbered(30));
+        assert!(shown.starts_with("line 11\n"), "{shown}");
+        assert!(shown.ends_with("line 30\n"), "{shown}");
+    }
+
+    #[test]
+    fn a_backtrace_does_not_hide_its_panic() {
+        let panic = "thread 'main' panicked at b.rs:1:1:\nthe data is missing\n";
+        let shown = excerpt(&(numbered(30) + panic + &numbered(50)));
+        assert!(shown.starts_with(panic), "{shown}");
+        assert!(
+            shown.ends_with("line 18\n... and 32 more lines\n"),
+            "{shown}"
+        );
+    }
+
+    #[test]
+    fn what_comes_shortly_before_a_panic_is_shown_too() {
+        let shown = excerpt("a word\nthread 'main' panicked at b.rs:1:1:\nno data\n");
+        assert!(shown.starts_with("a word\n"), "{shown}");
+    }
+}
