@@ -234,6 +234,19 @@ pub enum OpenError {
         nmi_watchdog: Option<bool>,
     },
 
+    /// `EINVAL` for a member of a group of plain counters: the kernel sees that the PMU cannot hold
+    /// the whole group.
+    #[error(
+        "could not open {place}: the PMU cannot hold its group, which needs {needed} general counters; a virtual machine may have fewer than its CPU{}",
+        next(self.remedy())
+    )]
+    GroupTooLarge {
+        /// The first event that found no room.
+        place: EventPlace,
+        /// General counters that the group needs.
+        needed: u32,
+    },
+
     /// The NMI watchdog has a counter that the group needs.
     #[error(
         "the counters of {place} were opened but never ran: beside the NMI watchdog the group needs {needed} general counters, and there are {available}{}",
@@ -331,6 +344,9 @@ impl OpenError {
                 ..
             } => {
                 "run `sudo sysctl kernel.nmi_watchdog=0`, and stop `perf` and other profilers on this machine"
+            }
+            GroupTooLarge { .. } => {
+                "give the virtual machine more counters, or measure on a bare-metal machine"
             }
             TooFewCounters { .. } => "run `sudo sysctl kernel.nmi_watchdog=0`",
             NeverScheduled { .. } | Multiplexed { .. } => OTHER_USERS,

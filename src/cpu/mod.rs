@@ -373,6 +373,15 @@ mod tests {
     }
 
     #[test]
+    fn every_table_has_a_row_in_the_documentation() {
+        let rows = include_str!("../../docs/cpus.md");
+        for table in TABLES.iter().filter(|table| table.name != "Arm") {
+            let is_row = |row: &str| row.starts_with('|') && row.contains(table.name);
+            assert!(rows.lines().any(is_row), "{}", table.name);
+        }
+    }
+
+    #[test]
     fn a_table_that_counts_nothing_says_what_can_be_measured() {
         for table in TABLES {
             if let Level1Counting::Unsupported(why) = table.level1 {

@@ -208,6 +208,23 @@ fn a_group_that_the_watchdog_keeps_off_says_how_many_counters_are_missing() {
 }
 
 #[test]
+fn a_pmu_that_cannot_hold_the_group_is_told_by_the_number_of_counters() {
+    let refused = refusal_with(&skylake(), Counters::Auto, |machine| {
+        as_skylake(machine);
+        machine.refuse_open = Some((RETIRED, libc::EINVAL));
+    });
+    let Some(error) = refused else {
+        return;
+    };
+    assert!(
+        matches!(error, OpenError::GroupTooLarge { needed: 4, .. }),
+        "{error:?}"
+    );
+    let message = error.to_string();
+    assert!(message.contains("UOPS_RETIRED.RETIRE_SLOTS"), "{message}");
+}
+
+#[test]
 fn a_user_without_permission_is_refused_at_the_first_event() {
     let refused = refusal_with(&System::sapphire_rapids(), Counters::Exact, |machine| {
         machine.refuse_open = Some((SLOTS, libc::EACCES));
@@ -298,4 +315,70 @@ fn cores_that_cannot_count_slots_say_so() {
     );
     let unknown = refusal(0x01);
     assert!(unknown.contains("no table"), "{unknown}");
+}
+
+/// Neoverse V1 with the vector of its formula, in events per slot of work: a million cycles are
+/// eight million slots. RDPMC stands in for the registers of Arm's counters.
+fn as_neoverse(machine: &mut Machine) {
+    machine.has_metrics = false;
+    machine.slots_per_look = SLOTS_PER_LOOK;
+    machine.plain_events = [
+        (0x11, 1.0),
+        (0x08, 2.0),
+        (0x3a, 3.8),
+        (0x3b, 4.0),
+        (0x3e, 1.6),
+        (0x3d, 2.4),
+        (0x10, 0.02),
+    ]
+    .map(|(config, per_cycle)| (config, per_cycle / 8.0))
+    .to_vec();
+}
+
+#[test]
+fn an_arm_core_is_counted_with_the_formula_of_its_revision_and_the_kernels_width() {
+    let system = System::arm("0x00000000411fd401", "0x8");
+    let Some(hardware) = open_exact(&system, as_neoverse) else {
+        return;
+    };
+    let provenance = hardware.provenance();
+    assert_eq!(provenance.formula, "neoverse-v1/1");
+    assert_eq!(provenance.slots_per_cycle, Some(8));
+    assert_eq!(provenance.core_type, None);
+    let sample = window(&hardware, |machine| machine.work(8_000_000));
+    let level1 = sample.level1.unwrap();
+    assert_eq!(sample.slots, Some(8_000_000));
+    assert_eq!(sample.instructions, Some(2_000_000));
+    assert_eq!(level1.frontend_bound_slots, 0.12 * 8e6);
+    assert_eq!(level1.backend_bound_slots, 0.30 * 8e6);
+    assert!((level1.bad_speculation_slots - 0.105 * 8e6).abs() < 1.0);
+    assert!((level1.retiring_slots - 0.475 * 8e6).abs() < 1.0);
+}
+
+#[test]
+fn user_access_is_asked_for_where_arms_kernel_grants_it() {
+    let system = System::arm("0x00000000411fd401", "0x8");
+    let config1_of_leader = || {
+        open_exact(&system, as_neoverse).map(|_hardware| {
+            with(|machine| {
+                let attributes = machine.attributes(0x11);
+                // SAFETY: all fields of the union are numbers.
+                unsafe { attributes.__bindgen_anon_3.config1 }
+            })
+        })
+    };
+    let Some(config1) = config1_of_leader() else {
+        return;
+    };
+    assert_eq!(config1, 0, "a kernel without the setting");
+    system.set("perf_user_access", "1");
+    assert_eq!(config1_of_leader(), Some(3));
+    system.set("perf_user_access", "0");
+    assert_eq!(config1_of_leader(), Some(0));
+}
+
+#[test]
+fn an_unknown_arm_core_needs_a_width_from_the_kernel() {
+    let error = Hardware::open_in(&System::arm("0x00000000c00fac30", "0x0").paths()).unwrap_err();
+    assert!(error.to_string().contains("slots per cycle"), "{error}");
 }

@@ -224,20 +224,15 @@ impl Machine {
             self.violations
                 .push(format!("RDPMC of {selector:#x}, which no page confirms"));
         }
+        let leader = self.events.first().and_then(|event| event.page);
+        if leader.is_some_and(|page| self.pages.get(page).index == selector.wrapping_add(1)) {
+            self.work(self.slots_per_look);
+        }
         let value = match selector {
-            0x4000_0003 => {
-                self.work(self.slots_per_look);
-                self.slots
-            }
+            0x4000_0003 => self.slots,
             0x2000_0000 => self.ratios(),
             0x4000_0000 => self.instructions,
-            0x4000_0001 => {
-                // Where there is no slots counter, the cycles lead the group.
-                if !self.has_metrics {
-                    self.work(self.slots_per_look);
-                }
-                self.cycles
-            }
+            0x4000_0001 => self.cycles,
             general => self
                 .events
                 .get(general as usize)

@@ -81,14 +81,17 @@ impl Pages {
 
     /// What the pages say.
     pub fn mapped(&self) -> impl Iterator<Item = &perf_event_mmap_page> {
-        (0..self.read_only.len()).map(|page| {
-            // SAFETY: as in `change`.
-            unsafe {
-                &*self
-                    .writable
-                    .add(page * PAGE_SIZE)
-                    .cast::<perf_event_mmap_page>()
-            }
-        })
+        (0..self.read_only.len()).map(|page| self.get(page))
+    }
+
+    /// What a page says.
+    pub fn get(&self, page: usize) -> &perf_event_mmap_page {
+        // SAFETY: as in `change`.
+        unsafe {
+            &*self
+                .writable
+                .add(page * PAGE_SIZE)
+                .cast::<perf_event_mmap_page>()
+        }
     }
 }

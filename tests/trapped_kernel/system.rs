@@ -43,6 +43,24 @@ impl System {
         system
     }
 
+    /// An Arm server: implementer, variant, part and revision are those of `midr`, and a cycle has
+    /// `slots` slots, in the kernel's spelling.
+    pub fn arm(midr: &str, slots: &str) -> System {
+        let system = System {
+            root: tempfile::tempdir().unwrap(),
+        };
+        system.write(
+            "sys/devices/system/cpu/cpu0/regs/identification/midr_el1",
+            midr,
+        );
+        // The type that the machine takes; a real one has a number of its own.
+        system.write_pmu("armv8_pmuv3_0/type", "4");
+        system.write_pmu("armv8_pmuv3_0/cpus", "0-4000");
+        system.write_pmu("armv8_pmuv3_0/caps/slots", slots);
+        system.write_pmu("arm_cmn_0/type", "5");
+        system
+    }
+
     /// Sapphire Rapids: both levels.
     pub fn sapphire_rapids() -> System {
         let system = System::empty(0x8f, false);

@@ -79,7 +79,16 @@ impl ExactGroup {
         let leader = opener.leader(first.name, first.config)?;
         let members = others
             .iter()
-            .map(|event| opener.member(event.name, event.config, &leader))
+            .map(|event| {
+                let member = opener.member(event.name, event.config, &leader);
+                member.map_err(|error| match error {
+                    OpenError::Rejected { place, .. } => OpenError::GroupTooLarge {
+                        place,
+                        needed: table.general_counters_for(form, false).needed,
+                    },
+                    other => other,
+                })
+            })
             .collect::<Result<Vec<Event>, OpenError>>()?;
         let pages = std::iter::once(&leader)
             .chain(&members)
