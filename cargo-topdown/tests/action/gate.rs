@@ -1,0 +1,337 @@
+//! The action itself: exit code, summary, comment and what is kept, by what the benches do.
+
+use criterion_topdown::machine::Machine;
+
+use crate::composite::Job;
+use crate::runs::{self, Kind, PLAIN};
+
+const SLOWER: Kind = Kind {
+    slower: 0.1,
+    ..PLAIN
+};
+
+/// A job of a pull request whose benches give `candidate`.
+fn pull_request(candidate: Kind) -> Job {
+    job("pull_request", "refs/pull/7/merge", candidate)
+}
+
+fn push_to_main(candidate: Kind) -> Job {
+    job("push", "refs/heads/main", candidate)
+}
+
+fn job(event: &str, reference: &str, candidate: Kind) -> Job {
+    let mut job = Job::new();
+    let context = [
+        ("github.event_name", event),
+        ("github.ref", reference),
+        ("github.event.repository.default_branch", "main"),
+        ("github.event.pull_request.number", "7"),
+        ("github.server_url", "https://github.com"),
+        ("github.repository", "owner/name"),
+        ("github.run_id", "100"),
+        ("github.run_attempt", "1"),
+        ("github.token", "TOKEN"),
+    ];
+    for (name, value) in context {
+        job.context.insert(name.to_owned(), value.to_owned());
+    }
+    runs::write(candidate, &job.path("prepared"));
+    let prepared = job.path("prepared").display().to_string();
+    let record = job.path("bench-arguments").display().to_string();
+    let tool = job.path("fake-cargo-topdown").display().to_string();
+    let program = env!("CARGO_BIN_EXE_cargo-topdown");
+    job.program(
+        "cargo",
+        &format!(
+            r#"#!/bin/bash
+if [ "$1" = install ]; then
+    while [ "$1" != --root ]; do shift; done
+    mkdir -p "$2/bin" && cp "{tool}" "$2/bin/cargo-topdown"
+    exit
+fi
+exec "{}" "$@"
+"#,
+            env!("CARGO")
+        ),
+    );
+    job.program(
+        "../fake-cargo-topdown",
+        &format!(
+            r#"#!/bin/bash
+case $2 in
+    bench)
+        printf '%s\n' "${{@:3}}" >"{record}"
+        if [ -n "${{BENCH_FAILS:-}}" ]; then
+            echo 'error: could not compile `suite` <b>@user</b> https://example.com [x](y)' >&2
+            exit "$BENCH_FAILS"
+        fi
+        mkdir -p target/topdown && cp -r "{prepared}" target/topdown/newest
+        ;;
+    compare)
+        "{program}" "$@"
+        code=$?
+        exit "${{COMPARE_ENDS:-$code}}"
+        ;;
+    *) exec "{program}" "$@" ;;
+esac
+"#
+        ),
+    );
+    job
+}
+
+/// The baseline `main` of this machine, where the action keeps it.
+fn with_baseline(job: Job, kind: Kind) -> Job {
+    let key = Machine::of_this_machine().key();
+    runs::write(kind, &job.path("temp/topdown-baselines/main").join(key));
+    job
+}
+
+fn baseline_of(job: &Job) -> String {
+    let key = Machine::of_this_machine().key();
+    job.text(&format!("temp/topdown-baselines/main/{key}/run.json"))
+}
+
+/// A file among the reports.
+fn report(job: &Job, name: &str) -> String {
+    std::fs::read_to_string(std::path::Path::new(&job.outputs["report"]).join(name))
+        .unwrap_or_default()
+}
+
+fn used(job: &Job) -> Vec<&str> {
+    job.used.iter().map(|(action, _)| action.as_str()).collect()
+}
+
+const RESTORE: &str = "actions/cache/restore@v6";
+const UPLOAD: &str = "actions/upload-artifact@v7";
+const CACHE: &str = "actions/cache/save@v6";
+
+#[test]
+fn a_regression_ends_with_100_after_everything_is_kept() {
+    let mut job = with_baseline(pull_request(SLOWER), PLAIN);
+    assert_eq!(job.execute(".", &[]), 100, "{}", job.log);
+    assert_eq!(job.outputs["outcome"], "regressed");
+    assert_eq!(job.outputs["exit-code"], "100");
+    let summary = job.text("github_step_summary");
+    assert!(
+        summary.starts_with("## TopDown: regressed\n\n**1 of 3 benchmarks slower than"),
+        "{summary}"
+    );
+    assert!(
+        summary.contains("<code>suite::kernels::sort</code>"),
+        "{summary}"
+    );
+    assert!(
+        job.log
+            .contains("::error title=regressed%3A suite%3A%3Akernels%3A%3Asort::+10.0 %25"),
+        "{}",
+        job.log
+    );
+    assert!(
+        report(&job, "comment.md").starts_with("<!-- cargo-topdown: news -->\n## TopDown: reg")
+    );
+    for name in ["junit.xml", "report.html", "comparison.json", "doctor.txt"] {
+        assert!(!report(&job, name).is_empty(), "{name}");
+    }
+    let key = Machine::of_this_machine().key();
+    assert!(!report(&job, &format!("runs/candidate/{key}/run.json")).is_empty());
+    // Of a pull request nothing becomes the baseline.
+    assert_eq!(used(&job), [RESTORE, UPLOAD]);
+    assert_eq!(job.ran.last().unwrap(), "Gate");
+    assert_eq!(job.used[1].1["path"], job.outputs["report"]);
+}
+
+#[test]
+fn a_pass_ends_with_0_and_has_nothing_to_say() {
+    let mut job = with_baseline(pull_request(PLAIN), PLAIN);
+    assert_eq!(job.execute(".", &[]), 0, "{}", job.log);
+    assert_eq!(job.outputs["outcome"], "passed");
+    assert!(
+        job.text("github_step_summary")
+            .starts_with("## TopDown: passed\n")
+    );
+    assert!(report(&job, "comment.md").starts_with("<!-- cargo-topdown: quiet -->\n"));
+    assert!(!job.log.contains("::error"), "{}", job.log);
+}
+
+#[test]
+fn inconclusive_passes_by_default_and_ends_with_103_where_the_policy_fails_it() {
+    let noisy = Kind {
+        noise: 0.3,
+        ..PLAIN
+    };
+    let mut job = with_baseline(pull_request(noisy), noisy);
+    assert_eq!(job.execute(".", &[]), 0, "{}", job.log);
+    assert!(job.text("github_step_summary").contains("3 inconclusive"));
+
+    let mut job = with_baseline(pull_request(noisy), noisy);
+    job.variables
+        .insert("COMPARE_ENDS".to_owned(), "103".to_owned());
+    assert_eq!(job.execute(".", &[]), 103, "{}", job.log);
+    assert_eq!(job.outputs["outcome"], "inconclusive");
+    assert!(job.text("github_step_summary").contains("3 inconclusive"));
+}
+
+#[test]
+fn a_pull_request_without_a_baseline_ends_with_102_and_says_what_to_do() {
+    let mut job = pull_request(PLAIN);
+    assert_eq!(job.execute(".", &[]), 102, "{}", job.log);
+    assert_eq!(job.outputs["outcome"], "not-comparable");
+    let summary = job.text("github_step_summary");
+    assert!(
+        summary.starts_with("## TopDown: not comparable\n"),
+        "{summary}"
+    );
+    assert!(
+        summary.contains("there is no baseline and no run file `main`"),
+        "{summary}"
+    );
+    let comment = report(&job, "comment.md");
+    assert_eq!(comment, format!("<!-- cargo-topdown: news -->\n{summary}"));
+}
+
+#[test]
+fn the_first_run_of_the_default_branch_becomes_the_baseline() {
+    let mut job = push_to_main(PLAIN);
+    assert_eq!(job.execute(".", &[]), 0, "{}", job.log);
+    assert_eq!(job.outputs["outcome"], "not-comparable");
+    assert!(
+        job.text("github_step_summary")
+            .contains("This run becomes the baseline")
+    );
+    assert!(!baseline_of(&job).is_empty());
+    assert_eq!(used(&job), [RESTORE, UPLOAD, CACHE]);
+    let key = format!("topdown-main-{}-", Machine::of_this_machine().key());
+    let (restore, save) = (&job.used[0].1, &job.used[2].1);
+    assert_eq!(restore["restore-keys"], key);
+    assert_eq!(save["key"], format!("{key}100-1"));
+    assert_eq!(save["path"], restore["path"]);
+}
+
+#[test]
+fn another_compiler_on_the_default_branch_renews_the_baseline() {
+    let newer = Kind {
+        rustc: "rustc 1.92.0",
+        ..PLAIN
+    };
+    let mut job = with_baseline(push_to_main(newer), PLAIN);
+    assert_eq!(job.execute(".", &[]), 0, "{}", job.log);
+    assert!(
+        job.text("github_step_summary")
+            .starts_with("## TopDown: not comparable\n")
+    );
+    assert!(baseline_of(&job).contains("1.92.0"));
+
+    let mut job = with_baseline(pull_request(newer), PLAIN);
+    assert_eq!(job.execute(".", &[]), 102, "{}", job.log);
+    assert!(!baseline_of(&job).contains("1.92.0"));
+}
+
+#[test]
+fn a_regression_on_the_default_branch_fails_and_becomes_the_baseline() {
+    let mut job = with_baseline(push_to_main(SLOWER), PLAIN);
+    let before = baseline_of(&job);
+    assert_eq!(job.execute(".", &[]), 100, "{}", job.log);
+    assert_ne!(baseline_of(&job), before);
+    assert_eq!(used(&job), [RESTORE, UPLOAD, CACHE]);
+}
+
+#[test]
+fn benches_that_fail_end_with_101_and_are_never_saved() {
+    let mut job = push_to_main(PLAIN);
+    job.variables
+        .insert("BENCH_FAILS".to_owned(), "101".to_owned());
+    assert_eq!(job.execute(".", &[]), 101, "{}", job.log);
+    assert_eq!(job.outputs["outcome"], "bench-failed");
+    assert!(!job.ran.iter().any(|name| name == "Compare"));
+    assert_eq!(used(&job), [RESTORE, UPLOAD]);
+    assert_eq!(baseline_of(&job), "");
+    let summary = job.text("github_step_summary");
+    assert_eq!(
+        summary,
+        "## TopDown: bench failed\n\n`cargo topdown bench` ended with exit code 101:\n\n<pre>\n\
+         error&#58; could not compile `suite` &lt;b&gt;@user&lt;/b&gt; https&#58;//example&#46;com \
+         &#91;x](y)\n</pre>\n"
+    );
+}
+
+#[test]
+fn inputs_stay_text() {
+    let mut job = pull_request(PLAIN);
+    let arguments =
+        "--workspace\n\n  \n--\n$(touch pwned) `touch pwned`; touch pwned\n\"two words\"";
+    let code = job.execute(
+        ".",
+        &[("bench-args", arguments), ("baseline", "$(touch pwned)")],
+    );
+    assert_eq!(code, 102, "{}", job.log);
+    assert_eq!(
+        job.text("bench-arguments"),
+        "--workspace\n--\n$(touch pwned) `touch pwned`; touch pwned\n\"two words\"\n"
+    );
+    assert!(
+        job.log
+            .contains("there is no baseline and no run file `$(touch pwned)`"),
+        "{}",
+        job.log
+    );
+    assert!(!job.path("workspace/pwned").exists());
+}
+
+#[test]
+fn an_input_that_makes_no_sense_is_a_usage_error() {
+    for (name, message) in [
+        ("save", "the input `save` must be auto, always or never"),
+        ("cache", "the input `cache` must be true or false"),
+        ("comment", "the input `comment` must be true or false"),
+    ] {
+        let mut job = pull_request(PLAIN);
+        assert_eq!(job.execute(".", &[(name, "maybe")]), 2, "{}", job.log);
+        assert!(job.log.contains(message), "{}", job.log);
+        assert_eq!(job.ran, ["Plan"]);
+    }
+}
+
+/// Both sides in one job, as `docs/ci/hosted.yml` does it.
+#[test]
+fn one_job_can_measure_both_sides() {
+    let shared = |job: &Job| job.path("temp/shared").display().to_string();
+    let mut job = pull_request(PLAIN);
+    let baselines = shared(&job);
+    let side = [
+        ("baseline", "base"),
+        ("cache", "false"),
+        ("baselines", &*baselines),
+    ];
+    let base = [side.as_slice(), &[("save", "always"), ("compare", "false")]].concat();
+    assert_eq!(job.execute(".", &base), 0, "{}", job.log);
+    assert_eq!(job.outputs["outcome"], "measured");
+    assert_eq!(
+        job.text("github_step_summary"),
+        "TopDown: measured, not compared\n"
+    );
+    assert_eq!(used(&job), [UPLOAD]);
+
+    std::fs::remove_dir_all(job.path("prepared")).unwrap();
+    runs::write(SLOWER, &job.path("prepared"));
+    std::fs::remove_dir_all(job.path("workspace/target")).unwrap();
+    let head = [side.as_slice(), &[("save", "never")]].concat();
+    assert_eq!(job.execute(".", &head), 100, "{}", job.log);
+    assert_eq!(job.outputs["outcome"], "regressed");
+}
+
+/// A version is built once; the next job of the runner finds it.
+#[test]
+fn the_program_is_installed_once() {
+    let mut job = with_baseline(pull_request(PLAIN), PLAIN);
+    assert_eq!(job.execute(".", &[]), 0, "{}", job.log);
+    job.program(
+        "cargo",
+        &format!(
+            "#!/bin/bash\n[ \"$1\" != install ] || exit 9\nexec \"{}\" \"$@\"\n",
+            env!("CARGO")
+        ),
+    );
+    std::fs::remove_dir_all(job.path("workspace/target")).unwrap();
+    assert_eq!(job.execute(".", &[]), 0, "{}", job.log);
+}

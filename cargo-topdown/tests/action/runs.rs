@@ -1,0 +1,92 @@
+//! Runs of this machine with a known number of slots.
+
+use std::path::Path;
+
+use criterion_topdown::machine::Machine;
+use criterion_topdown::provenance::{Provenance, SourceKind};
+use criterion_topdown::run_file::{
+    Benchmark, BenchmarkId, Build, LaunchSettings, LaunchValue, Run, write_run,
+};
+use criterion_topdown::sample::Level1;
+
+/// What a run of three benchmarks looks like.
+#[derive(Clone, Copy)]
+pub struct Kind {
+    /// Slots of the backend that the benchmark `sort` has more, as a fraction of all.
+    pub slower: f64,
+    /// How far launches are apart, as a fraction.
+    pub noise: f64,
+    pub rustc: &'static str,
+}
+
+pub const PLAIN: Kind = Kind {
+    slower: 0.0,
+    noise: 0.001,
+    rustc: "rustc 1.91.0",
+};
+
+/// Stores the run in `directory`.
+pub fn write(kind: Kind, directory: &Path) {
+    let benchmark = |name: &str, slower: f64| Benchmark {
+        id: BenchmarkId {
+            package: "suite".to_owned(),
+            target: "kernels".to_owned(),
+            name: name.to_owned(),
+        },
+        provenance: Provenance {
+            source: SourceKind::Hardware,
+            formula: "test/1".to_owned(),
+            core_type: None,
+            slots_per_cycle: Some(6),
+            reason: "a test".to_owned(),
+            empty_window: None,
+        },
+        throughput: None,
+        launches: (0..10)
+            .map(|launch| {
+                // Evenly spread around the mean.
+                let offset = kind.noise * (f64::from(launch) - 4.5) / 4.5;
+                let backend_bound_slots = 400.0 + 1000.0 * (slower + offset);
+                let slots = 600.0 + backend_bound_slots;
+                LaunchValue {
+                    launch,
+                    samples_used: 20,
+                    wall_ns: slots / 20.0,
+                    slots: Some(slots),
+                    level1: Some(Level1 {
+                        retiring_slots: 400.0,
+                        bad_speculation_slots: 50.0,
+                        frontend_bound_slots: 150.0,
+                        backend_bound_slots,
+                        smt_contention_slots: None,
+                    }),
+                    ..LaunchValue::default()
+                }
+            })
+            .collect(),
+    };
+    let run = Run {
+        id: "20261120-1".to_owned(),
+        started_at: "2026-11-20T10:00:00Z".to_owned(),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        machine: Machine::of_this_machine(),
+        build: Build {
+            rustc: kind.rustc.to_owned(),
+            profile: "bench".to_owned(),
+            target: "x86_64-unknown-linux-gnu".to_owned(),
+            ..Build::default()
+        },
+        launch_settings: LaunchSettings {
+            launches: 10,
+            sample_size: 20,
+            warm_up_ms: 100,
+            measurement_ms: 250,
+        },
+        benchmarks: vec![
+            benchmark("copy", 0.0),
+            benchmark("parse", 0.0),
+            benchmark("sort", kind.slower),
+        ],
+    };
+    write_run(directory, &run, []).unwrap();
+}

@@ -1,0 +1,24 @@
+#!/usr/bin/env bash
+# Compares the newest run with the baseline and writes every report. The exit code is kept for the
+# last step.
+#
+# Reads INPUT_BASELINE, INPUT_COMPARE_ARGS (one argument a line), CARGO_TOPDOWN_BASELINES and
+# REPORT. Outputs `exit-code`.
+set -euo pipefail
+
+mapfile -t arguments < <(grep -v '^[[:space:]]*$' <<<"$INPUT_COMPARE_ARGS")
+reports=(
+    --report github
+    --report "markdown=$REPORT/summary.md"
+    --report "comment=$REPORT/comment.md"
+    --report "junit=$REPORT/junit.xml"
+    --report "html=$REPORT/report.html"
+    --report "json=$REPORT/comparison.json"
+)
+
+code=0
+{
+    cargo topdown compare "${reports[@]}" "${arguments[@]}" -- "$INPUT_BASELINE" 2>&1 >&3 |
+        tee "$REPORT/compare.stderr" >&2
+} 3>&1 || code=$?
+echo "exit-code=$code" >>"$GITHUB_OUTPUT"
