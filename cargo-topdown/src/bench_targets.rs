@@ -89,6 +89,8 @@ pub struct Cargo<'a> {
     pub flags: &'a CargoBenchArgs,
     /// `--manifest-path`.
     pub manifest_path: Option<&'a Path>,
+    /// Where to start it, if not here: its configuration files are looked for from there.
+    pub directory: Option<&'a Path>,
     /// When to use colours.
     pub color: ColorChoice,
 }
@@ -108,6 +110,9 @@ impl Cargo<'_> {
         command.cargo_path(&self.program).no_deps();
         if let Some(path) = self.manifest_path {
             command.manifest_path(path);
+        }
+        if let Some(directory) = self.directory {
+            command.current_dir(directory);
         }
         command.other_options(self.common_flags());
         Ok(command.exec()?)
@@ -160,7 +165,11 @@ impl Cargo<'_> {
             cargo: self.program.display().to_string(),
             error,
         };
-        let mut child = Command::new(&self.program)
+        let mut command = Command::new(&self.program);
+        if let Some(directory) = self.directory {
+            command.current_dir(directory);
+        }
+        let mut child = command
             .args([
                 "bench",
                 "--no-run",
@@ -406,6 +415,7 @@ mod tests {
             program: PathBuf::from("/nowhere/cargo"),
             flags: &flags,
             manifest_path: None,
+            directory: None,
             color: ColorChoice::Never,
         };
         let error = cargo.build().err().map(|error| error.to_string());
@@ -437,6 +447,7 @@ mod tests {
             program: PathBuf::from("cargo"),
             flags: &flags,
             manifest_path: Some(Path::new("x/Cargo.toml")),
+            directory: None,
             color: ColorChoice::Always,
         };
         assert_eq!(

@@ -57,6 +57,19 @@ pub struct BenchArgs {
     #[arg(long, visible_alias = "save-baseline", value_name = "NAME")]
     pub save: Option<BaselineName>,
 
+    /// Compare with REF instead of storing: build it too, launch both in turn, and judge. REF is a
+    /// git commit, `merge-base`, or a directory; the exit code is the gate
+    #[arg(long, value_name = "REF", conflicts_with = "save")]
+    pub against: Option<String>,
+
+    /// How to report the comparison
+    #[command(flatten)]
+    pub comparison: ComparisonArgs,
+
+    /// What fails
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+
     /// Where baselines are kept
     #[command(flatten)]
     pub store: StoreArgs,
@@ -137,7 +150,7 @@ impl SourceChoice {
 }
 
 /// Flags of `cargo bench` that are handed to it unchanged.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Flags of cargo bench")]
 pub struct CargoBenchArgs {
     /// Package to run benches of
@@ -228,18 +241,13 @@ pub struct CompareArgs {
     #[arg(value_name = "CANDIDATE")]
     pub candidate: Option<String>,
 
-    /// Print the whole comparison as JSON
-    #[arg(long)]
-    pub json: bool,
-
     /// Show every step that led to the verdict on one benchmark
     #[arg(long, value_name = "BENCH", conflicts_with = "json")]
     pub explain: Option<String>,
 
-    /// Write a report too: `github` (annotations), or `markdown`, `comment`, `junit`, `html` or `json`
-    /// with `=PATH`; may be repeated
-    #[arg(long = "report", value_name = "FORMAT[=PATH]")]
-    pub reports: Vec<ReportRequest>,
+    /// How to report the comparison
+    #[command(flatten)]
+    pub comparison: ComparisonArgs,
 
     /// What fails
     #[command(flatten)]
@@ -315,6 +323,19 @@ pub struct SimulateArgs {
     /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// How to report a comparison.
+#[derive(Debug, Args)]
+pub struct ComparisonArgs {
+    /// Print the whole comparison as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// Write a report of the comparison too: `github` (annotations), or `markdown`, `comment`, `junit`,
+    /// `html` or `json` with `=PATH`; may be repeated
+    #[arg(long = "report", value_name = "FORMAT[=PATH]")]
+    pub reports: Vec<ReportRequest>,
 }
 
 /// `cargo topdown baseline`.

@@ -6,6 +6,7 @@
 #![forbid(unsafe_code)]
 
 mod adoption;
+mod base_tree;
 mod baseline_store;
 mod bench_targets;
 mod build_identity;

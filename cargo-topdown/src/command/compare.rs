@@ -8,7 +8,7 @@ use cargo_metadata::Metadata;
 use criterion_topdown::run_file::{self, BenchmarkId, Run};
 
 use crate::baseline_store::{self, BaselineStore};
-use crate::cli::CompareArgs;
+use crate::cli::{ColorChoice, CompareArgs, ComparisonArgs};
 use crate::error::{Error, Exit};
 use crate::policy::Policy;
 use crate::report::explanation::{self, Explanation};
@@ -42,16 +42,16 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
         },
         &policy,
     );
+    let sides = Sides {
+        baseline: &baseline,
+        candidate: &candidate,
+    };
     match &args.explain {
-        Some(wanted) => explain(&args, wanted, &comparison, &baseline, &candidate)?,
-        None => print(&args, &comparison)?,
-    }
-    for report in &args.reports {
-        report.write(&Compared {
-            comparison: &comparison,
-            baseline: &baseline,
-            candidate: &candidate,
-        })?;
+        Some(wanted) => {
+            explain(&args, wanted, &comparison, sides)?;
+            write_reports(&args.comparison, &comparison, sides)?;
+        }
+        None => report(&args.comparison, args.output.color, &comparison, sides)?,
     }
     Ok(verdict::exit_of(comparison.outcome))
 }
@@ -120,22 +120,54 @@ fn both(
     })
 }
 
+/// The two runs of a comparison.
+#[derive(Clone, Copy, Debug)]
+pub struct Sides<'a> {
+    pub baseline: &'a Run,
+    pub candidate: &'a Run,
+}
+
+/// Prints a comparison and writes the reports that are asked for.
+pub fn report(
+    args: &ComparisonArgs,
+    color: ColorChoice,
+    comparison: &Comparison,
+    sides: Sides<'_>,
+) -> Result<(), Error> {
+    print(args, color, comparison)?;
+    write_reports(args, comparison, sides)
+}
+
+fn write_reports(
+    args: &ComparisonArgs,
+    comparison: &Comparison,
+    sides: Sides<'_>,
+) -> Result<(), Error> {
+    for report in &args.reports {
+        report.write(&Compared {
+            comparison,
+            baseline: sides.baseline,
+            candidate: sides.candidate,
+        })?;
+    }
+    Ok(())
+}
+
 fn explain(
     args: &CompareArgs,
     wanted: &str,
     comparison: &Comparison,
-    baseline: &Run,
-    candidate: &Run,
+    sides: Sides<'_>,
 ) -> Result<(), Error> {
     let verdict = wanted_verdict(wanted, comparison)?;
     let of = |run: &Run| run.benchmarks.iter().position(|b| b.id == verdict.id);
     // A verdict is about a benchmark that both runs have.
-    if let (Some(a), Some(b)) = (of(baseline), of(candidate)) {
+    if let (Some(a), Some(b)) = (of(sides.baseline), of(sides.candidate)) {
         let explanation = Explanation {
             verdict,
             suite: &comparison.suite,
-            baseline: &baseline.benchmarks[a],
-            candidate: &candidate.benchmarks[b],
+            baseline: &sides.baseline.benchmarks[a],
+            candidate: &sides.candidate.benchmarks[b],
         };
         let mut text = Vec::new();
         explanation::write(&explanation, width(), &mut text)?;
@@ -168,11 +200,11 @@ fn width() -> usize {
     terminal_size::terminal_size().map_or(WIDTH_ELSEWHERE, |(width, _)| width.0.into())
 }
 
-fn print(args: &CompareArgs, comparison: &Comparison) -> io::Result<()> {
+fn print(args: &ComparisonArgs, color: ColorChoice, comparison: &Comparison) -> io::Result<()> {
     if args.json {
         return comparison_json::write(comparison, io::BufWriter::new(io::stdout()));
     }
     let mut text = Vec::new();
     comparison_text::write(comparison, width(), &mut text)?;
-    style::stdout(args.output.color).write_all(&text)
+    style::stdout(color).write_all(&text)
 }

@@ -56,6 +56,110 @@ enum State {
     Done,
 }
 
+/// Executables that are launched together: all of a run's, or one side of a comparison.
+struct Side<'a> {
+    targets: &'a [BenchTarget],
+    launcher: &'a Launcher,
+    states: Vec<State>,
+    collector: Collector,
+    outcome: Outcome,
+    /// Where the targets begin in the list that `Progress` was given.
+    progress_offset: usize,
+}
+
+impl<'a> Side<'a> {
+    fn new(targets: &'a [BenchTarget], launcher: &'a Launcher, progress_offset: usize) -> Side<'a> {
+        let mut side = Side {
+            targets,
+            launcher,
+            states: vec![State::Untried; targets.len()],
+            collector: Collector::default(),
+            outcome: Outcome::default(),
+            progress_offset,
+        };
+        for (state, target) in side.states.iter_mut().zip(targets) {
+            if !target.has_criterion {
+                side.outcome.not_criterion.push(target.to_string());
+                *state = State::Done;
+            }
+        }
+        side
+    }
+
+    /// Launches target number `index`, unless there is nothing more to be had from it. Says whether
+    /// it failed.
+    fn launch(
+        &mut self,
+        index: usize,
+        launch: u32,
+        progress: &mut Progress,
+    ) -> Result<bool, LaunchError> {
+        let target = &self.targets[index];
+        if self.states[index] == State::Done || launch >= target.settings.launches {
+            return Ok(false);
+        }
+        progress.begin(target, launch);
+        let begun_at = Instant::now();
+        let launched = self
+            .launcher
+            .launch(target, |name| progress.benchmark(name));
+        if self.launcher.shows_output {
+            progress.print(&self.launcher.output());
+        }
+        let state = &mut self.states[index];
+        let error = match launched {
+            Ok(Launched::Benchmarks(benchmarks)) => {
+                *state = match *state {
+                    State::Untried if benchmarks.is_empty() => State::Done,
+                    _ => State::Measuring,
+                };
+                self.collector.add(target, launch, benchmarks);
+                None
+            }
+            Ok(Launched::NotCriterion) if *state == State::Untried => {
+                self.outcome.not_criterion.push(target.to_string());
+                *state = State::Done;
+                None
+            }
+            Ok(Launched::NotCriterion) => Some(LaunchError::NotConnected),
+            Err(LaunchError::Interrupted) => return Err(LaunchError::Interrupted),
+            Err(error) => Some(error),
+        };
+        if error.is_some() {
+            *state = State::Done;
+        }
+        let done = *state == State::Done;
+        progress.end(self.progress_offset + index, begun_at.elapsed(), done);
+        let Some(error) = error else {
+            return Ok(false);
+        };
+        self.collector.forget(target);
+        self.outcome.failures.push(TargetFailure {
+            target: target.to_string(),
+            launch: launch + 1,
+            error,
+            output: self.launcher.output_excerpt(),
+        });
+        Ok(true)
+    }
+
+    fn finish(mut self) -> Outcome {
+        self.outcome.collected = self.collector.finish(|id| {
+            self.targets
+                .iter()
+                .find(|t| t.package == id.package && t.name == id.target)
+                .map_or(0, |target| target.settings.launches)
+        });
+        self.outcome
+    }
+}
+
+/// How many rounds it takes until every target has had its launches.
+fn rounds(targets: &[BenchTarget]) -> u32 {
+    let launches = targets.iter().map(|t| t.settings.launches);
+    launches.max().unwrap_or(0)
+}
+
 /// Runs all launches of all `targets`. With `fail_fast` the first failure is the end.
 ///
 /// # Errors
@@ -66,71 +170,60 @@ pub fn run(
     fail_fast: bool,
     progress: &mut Progress,
 ) -> Result<Outcome, LaunchError> {
-    let mut outcome = Outcome::default();
-    let mut collector = Collector::default();
-    let mut states = vec![State::Untried; targets.len()];
-    for (state, target) in states.iter_mut().zip(targets) {
-        if !target.has_criterion {
-            outcome.not_criterion.push(target.to_string());
-            *state = State::Done;
-        }
-    }
-    let rounds = targets
-        .iter()
-        .map(|t| t.settings.launches)
-        .max()
-        .unwrap_or(0);
-    'rounds: for launch in 0..rounds {
-        for (index, target) in targets.iter().enumerate() {
-            if states[index] == State::Done || launch >= target.settings.launches {
-                continue;
-            }
-            progress.begin(target, launch);
-            let begun_at = Instant::now();
-            let launched = launcher.launch(target, |name| progress.benchmark(name));
-            if launcher.shows_output {
-                progress.print(&launcher.output());
-            }
-            let error = match launched {
-                Ok(Launched::Benchmarks(benchmarks)) => {
-                    if states[index] == State::Untried && benchmarks.is_empty() {
-                        states[index] = State::Done;
-                    } else {
-                        states[index] = State::Measuring;
-                    }
-                    collector.add(target, launch, benchmarks);
-                    progress.end(index, begun_at.elapsed(), states[index] == State::Done);
-                    continue;
-                }
-                Ok(Launched::NotCriterion) if states[index] == State::Untried => {
-                    outcome.not_criterion.push(target.to_string());
-                    states[index] = State::Done;
-                    progress.end(index, begun_at.elapsed(), true);
-                    continue;
-                }
-                Ok(Launched::NotCriterion) => LaunchError::NotConnected,
-                Err(LaunchError::Interrupted) => return Err(LaunchError::Interrupted),
-                Err(error) => error,
-            };
-            progress.end(index, begun_at.elapsed(), true);
-            states[index] = State::Done;
-            collector.forget(target);
-            outcome.failures.push(TargetFailure {
-                target: target.to_string(),
-                launch: launch + 1,
-                error,
-                output: launcher.output_excerpt(),
-            });
-            if fail_fast {
+    let mut side = Side::new(targets, launcher, 0);
+    'rounds: for launch in 0..rounds(targets) {
+        for index in 0..targets.len() {
+            if side.launch(index, launch, progress)? && fail_fast {
                 break 'rounds;
             }
         }
     }
-    outcome.collected = collector.finish(|id| {
-        targets
-            .iter()
-            .find(|t| t.package == id.package && t.name == id.target)
-            .map_or(0, |target| target.settings.launches)
-    });
-    Ok(outcome)
+    Ok(side.finish())
+}
+
+/// Runs all launches of the baseline's and the candidate's targets, side by side: whatever happens
+/// to the machine happens to both. The order within a pair alternates (ABBA), so that a machine
+/// that drifts one way favours neither. `progress` is that of both lists, the baseline's first.
+///
+/// # Errors
+/// As [`run`].
+pub fn run_in_pairs(
+    baseline: (&[BenchTarget], &Launcher),
+    candidate: (&[BenchTarget], &Launcher),
+    fail_fast: bool,
+    progress: &mut Progress,
+) -> Result<(Outcome, Outcome), LaunchError> {
+    let pairs = pairs(baseline.0, candidate.0);
+    let mut a = Side::new(baseline.0, baseline.1, 0);
+    let mut b = Side::new(candidate.0, candidate.1, baseline.0.len());
+    'rounds: for launch in 0..rounds(baseline.0).max(rounds(candidate.0)) {
+        for (in_a, in_b) in &pairs {
+            let mut turns = [(&mut a, in_a), (&mut b, in_b)];
+            if launch % 2 == 1 {
+                turns.reverse();
+            }
+            for (side, index) in turns {
+                let Some(index) = *index else { continue };
+                if side.launch(index, launch, progress)? && fail_fast {
+                    break 'rounds;
+                }
+            }
+        }
+    }
+    Ok((a.finish(), b.finish()))
+}
+
+/// The places of the same target in both lists, of all targets that are in either.
+fn pairs(a: &[BenchTarget], b: &[BenchTarget]) -> Vec<(Option<usize>, Option<usize>)> {
+    let same = |x: &BenchTarget, y: &BenchTarget| (&x.package, &x.name) == (&y.package, &y.name);
+    let of_a = a
+        .iter()
+        .enumerate()
+        .map(|(index, target)| (Some(index), b.iter().position(|other| same(other, target))));
+    let only_b = b
+        .iter()
+        .enumerate()
+        .filter(|(_, target)| !a.iter().any(|other| same(other, target)))
+        .map(|(index, _)| (None, Some(index)));
+    of_a.chain(only_b).collect()
 }

@@ -5,6 +5,7 @@ use std::io;
 use criterion_topdown::run_file::RunFileError;
 use thiserror::Error;
 
+use crate::base_tree::BaseTreeError;
 use crate::bench_targets::BuildError;
 use crate::error::Exit;
 use crate::runner::launch::LaunchError;
@@ -27,6 +28,17 @@ pub enum BenchError {
     /// The benches could not be built.
     #[error(transparent)]
     Build(#[from] BuildError),
+    /// The sources to compare against could not be had.
+    #[error(transparent)]
+    BaseTree(BaseTreeError),
+    /// The benches to compare against could not be built.
+    #[error("{error}; this was the base, {base}")]
+    BaseBuild {
+        /// The base.
+        base: String,
+        /// Why.
+        error: BuildError,
+    },
     /// There was nothing to build.
     #[error("no bench targets in the selected packages; see `[[bench]]` in the cargo book")]
     NoBenchTargets,
@@ -73,7 +85,9 @@ impl BenchError {
     pub fn exit(&self) -> Exit {
         match self {
             BenchError::Settings(_) | BenchError::CriterionArgument { .. } => Exit::Usage,
+            BenchError::BaseTree(error) => error.exit(),
             BenchError::Build(_)
+            | BenchError::BaseBuild { .. }
             | BenchError::NoBenchTargets
             | BenchError::NoCriterion
             | BenchError::NoBenchmarks

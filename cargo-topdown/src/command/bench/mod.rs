@@ -1,10 +1,14 @@
 //! `cargo topdown bench`: build, launch, store, print.
 
+mod against;
 mod error;
+
+use std::path::Path;
 
 use criterion_topdown::machine::Machine;
 use criterion_topdown::run_file::{LaunchSettings, Run, write_run};
 use jiff::Timestamp;
+use tempfile::TempDir;
 
 use crate::baseline_store::BaselineStore;
 use crate::bench_targets::{BenchTarget, Cargo, cargo_program};
@@ -57,6 +61,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         program: cargo_program(),
         flags: &args.cargo,
         manifest_path: args.store.manifest_path.as_deref(),
+        directory: None,
         color: args.output.color,
     };
     let metadata = cargo.metadata().map_err(BenchError::Build)?;
@@ -73,6 +78,16 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     if args.cargo.no_run {
         return Ok(Exit::Success);
     }
+    if let Some(reference) = &args.against {
+        let candidate = against::Candidate {
+            cargo: &cargo,
+            metadata: &metadata,
+            settings: &settings,
+            store: &store,
+            targets: &targets,
+        };
+        return against::run(args, &candidate, reference);
+    }
     let started_at = Timestamp::now();
     let guard = interrupt::guard().map_err(BenchError::Interrupt)?;
     let outcome = launch(args, &targets, &cargo)?;
@@ -81,14 +96,10 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         report_problems(&outcome);
         return Err(nothing_to_keep(args, &targets, &outcome).into());
     }
+    let workspace_root = metadata.workspace_root.as_std_path();
     let run = Run {
-        id: run_id(started_at),
-        started_at: started_at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
-        machine: Machine::of_this_machine(),
-        build: build_identity(&args.cargo, metadata.workspace_root.as_std_path()),
-        launch_settings: launch_settings(&targets, &settings.workspace),
         benchmarks: outcome.collected.benchmarks.clone(),
+        ..measured_run(args, workspace_root, started_at, &targets, &settings)
     };
     // Not below `--target-dir`, which `compare` will not be given.
     write_run(store.newest_directory(), &run, &outcome.collected.samples)
@@ -117,6 +128,46 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
+/// All that is known about a run before its benchmarks.
+fn measured_run(
+    args: &BenchArgs,
+    workspace_root: &Path,
+    started_at: Timestamp,
+    targets: &[BenchTarget],
+    settings: &WorkspaceSettings,
+) -> Run {
+    Run {
+        id: run_id(started_at),
+        started_at: started_at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        machine: Machine::of_this_machine(),
+        build: build_identity(&args.cargo, workspace_root),
+        launch_settings: launch_settings(targets, &settings.workspace),
+        benchmarks: Vec::new(),
+    }
+}
+
+/// Where the files of one launch live.
+fn scratch_directory() -> Result<TempDir, BenchError> {
+    let mut builder = tempfile::Builder::new();
+    let directory = builder.prefix("cargo-topdown-").tempdir();
+    directory.map_err(BenchError::Scratch)
+}
+
+fn launcher(args: &BenchArgs, cargo: &Path, scratch: &Path) -> Launcher {
+    let mut arguments = args.criterion.clone();
+    if args.exact {
+        arguments.push("--exact".to_owned());
+    }
+    arguments.extend(args.filter.clone());
+    Launcher {
+        scratch: scratch.to_owned(),
+        cargo: cargo.to_owned(),
+        arguments,
+        shows_output: args.cargo.verbose > 0,
+    }
+}
+
 /// Refuses what would break a launch, with what to do in its place.
 fn check_criterion_arguments(arguments: &[String]) -> Result<(), BenchError> {
     for argument in arguments {
@@ -132,21 +183,8 @@ fn check_criterion_arguments(arguments: &[String]) -> Result<(), BenchError> {
 }
 
 fn launch(args: &BenchArgs, targets: &[BenchTarget], cargo: &Cargo) -> Result<Outcome, BenchError> {
-    let scratch = tempfile::Builder::new()
-        .prefix("cargo-topdown-")
-        .tempdir()
-        .map_err(BenchError::Scratch)?;
-    let mut arguments = args.criterion.clone();
-    if args.exact {
-        arguments.push("--exact".to_owned());
-    }
-    arguments.extend(args.filter.clone());
-    let launcher = Launcher {
-        scratch: scratch.path().to_owned(),
-        cargo: cargo.program.clone(),
-        arguments,
-        shows_output: args.cargo.verbose > 0,
-    };
+    let scratch = scratch_directory()?;
+    let launcher = launcher(args, &cargo.program, scratch.path());
     let mut progress = Progress::new(Style::of_process(args.cargo.quiet), targets);
     let outcome = runner::run(targets, &launcher, args.measuring.fail_fast, &mut progress);
     progress.finish();

@@ -1,0 +1,315 @@
+//! The sources that a run is compared against: a commit in a worktree of its own, or a directory.
+//!
+//! There is one worktree per target directory, at one path and with a target directory of its own,
+//! and it is moved from commit to commit. So the executables of the last base are kept and used
+//! again, and the next base is built on top of its dependencies. Sharing a target directory with
+//! the candidate would be faster still, and would let one side's executables pass for the other's.
+
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use thiserror::Error;
+
+use crate::error::Exit;
+
+/// The word that means the commit at which the current branch left the default branch.
+const MERGE_BASE: &str = "merge-base";
+
+/// Where the default branch is looked for, in this order.
+const DEFAULT_BRANCHES: [&str; 5] = [
+    "origin/HEAD",
+    "origin/main",
+    "origin/master",
+    "main",
+    "master",
+];
+
+/// How much of a commit's hash is shown.
+const SHOWN_HASH_DIGITS: usize = 12;
+
+/// The sources of the base, ready to be built.
+#[derive(Debug)]
+pub struct BaseTree {
+    /// The root of the base's workspace.
+    pub workspace_root: PathBuf,
+    /// Where the base is built.
+    pub target_directory: PathBuf,
+    /// The base, for people: a directory, or a reference and its commit.
+    pub label: String,
+    /// Held as long as the tree is used: another process would move it to another commit.
+    _lock: File,
+}
+
+/// Why there are no sources to compare against.
+#[derive(Debug, Error)]
+pub enum BaseTreeError {
+    /// git failed.
+    #[error("could not get the base: `git {command}` failed: {message}")]
+    Git {
+        /// Its arguments.
+        command: String,
+        /// What it said.
+        message: String,
+    },
+    /// It is neither a commit nor a directory.
+    #[error(
+        "`{reference}` is neither a commit that git knows nor a directory with a Cargo.toml; in \
+         CI, check out with the full history (`fetch-depth: 0`)"
+    )]
+    Unknown {
+        /// What was asked for.
+        reference: String,
+    },
+    /// `merge-base` without a branch to have left.
+    #[error(
+        "there is no default branch to find the merge base with (looked for {}); name a commit \
+         instead of `merge-base`",
+        DEFAULT_BRANCHES.join(", ")
+    )]
+    NoDefaultBranch,
+    /// Another process uses the one worktree that there is.
+    #[error(
+        "another `bench --against` is at work in {}; wait for it, or use another --target-dir",
+        path.display()
+    )]
+    Busy {
+        /// The directory of the worktree.
+        path: PathBuf,
+    },
+    /// A directory could not be prepared.
+    #[error("could not prepare {}: {error}", path.display())]
+    Io {
+        /// The directory.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+}
+
+impl BaseTreeError {
+    /// The exit code of this error: without a base there is nothing to compare with.
+    pub fn exit(&self) -> Exit {
+        match self {
+            BaseTreeError::Unknown { .. } | BaseTreeError::NoDefaultBranch => Exit::NoComparison,
+            BaseTreeError::Git { .. } | BaseTreeError::Busy { .. } | BaseTreeError::Io { .. } => {
+                Exit::BenchFailed
+            }
+        }
+    }
+}
+
+impl BaseTree {
+    /// Prepares what `reference` means: a directory with a `Cargo.toml`, `merge-base`, or anything
+    /// that git takes for a commit. `workspace_root` and `target_directory` are the candidate's.
+    ///
+    /// # Errors
+    /// When there is no such commit, or no worktree can be made of it.
+    pub fn prepare(
+        reference: &str,
+        workspace_root: &Path,
+        target_directory: &Path,
+    ) -> Result<BaseTree, BaseTreeError> {
+        let against = target_directory.join("topdown").join("against");
+        let at = |path: &Path| {
+            let path = path.to_owned();
+            move |error| BaseTreeError::Io { path, error }
+        };
+        fs::create_dir_all(&against).map_err(at(&against))?;
+        let lock = File::create(against.join("lock")).map_err(at(&against))?;
+        lock.try_lock().map_err(|error| match error {
+            TryLockError::WouldBlock => BaseTreeError::Busy {
+                path: against.clone(),
+            },
+            TryLockError::Error(error) => at(&against)(error),
+        })?;
+        let target_directory = against.join("target");
+
+        let directory = Path::new(reference);
+        if directory.join("Cargo.toml").is_file() {
+            return Ok(BaseTree {
+                workspace_root: directory.canonicalize().map_err(at(directory))?,
+                target_directory,
+                label: reference.to_owned(),
+                _lock: lock,
+            });
+        }
+        let commit = commit_of(reference, workspace_root)?;
+        let tree = against.join("tree");
+        check_out(&commit, workspace_root, &tree)?;
+        let inside = git(workspace_root, &["rev-parse", "--show-prefix"])?;
+        let base_root = tree.join(inside);
+        // A library may not keep its lock file in git; without it the base would be built with
+        // other versions of its dependencies.
+        let lock_file = base_root.join("Cargo.lock");
+        let candidates_lock_file = workspace_root.join("Cargo.lock");
+        if !lock_file.exists() && candidates_lock_file.exists() {
+            fs::copy(&candidates_lock_file, &lock_file).map_err(at(&lock_file))?;
+        }
+        let hash = &commit[..commit.len().min(SHOWN_HASH_DIGITS)];
+        Ok(BaseTree {
+            workspace_root: base_root,
+            target_directory,
+            label: format!("{reference} ({hash})"),
+            _lock: lock,
+        })
+    }
+}
+
+fn commit_of(reference: &str, directory: &Path) -> Result<String, BaseTreeError> {
+    if reference == MERGE_BASE {
+        let branch = DEFAULT_BRANCHES
+            .into_iter()
+            .find(|branch| resolve(branch, directory).is_ok())
+            .ok_or(BaseTreeError::NoDefaultBranch)?;
+        return git(directory, &["merge-base", "HEAD", branch]);
+    }
+    resolve(reference, directory).map_err(|_| BaseTreeError::Unknown {
+        reference: reference.to_owned(),
+    })
+}
+
+fn resolve(reference: &str, directory: &Path) -> Result<String, BaseTreeError> {
+    let commit = format!("{reference}^{{commit}}");
+    git(
+        directory,
+        &["rev-parse", "--verify", "--end-of-options", &commit],
+    )
+}
+
+/// Brings the worktree at `tree` to `commit`; makes it, if it is not there or of no use.
+fn check_out(commit: &str, repository: &Path, tree: &Path) -> Result<(), BaseTreeError> {
+    let moved = tree.join(".git").exists()
+        && git(
+            tree,
+            &["checkout", "--quiet", "--force", "--detach", commit],
+        )
+        .is_ok();
+    if moved {
+        return Ok(());
+    }
+    if tree.exists() {
+        fs::remove_dir_all(tree).map_err(|error| BaseTreeError::Io {
+            path: tree.to_owned(),
+            error,
+        })?;
+    }
+    git(repository, &["worktree", "prune"])?;
+    let path = tree.display().to_string();
+    let arguments = ["worktree", "add", "--quiet", "--force", "--detach"];
+    git(repository, &[&arguments[..], &[&path, commit]].concat())?;
+    Ok(())
+}
+
+fn git(directory: &Path, arguments: &[&str]) -> Result<String, BaseTreeError> {
+    let failed = |message: String| BaseTreeError::Git {
+        command: arguments.join(" "),
+        message,
+    };
+    let output = Command::new("git")
+        .args(arguments)
+        .current_dir(directory)
+        .output()
+        .map_err(|error| failed(error.to_string()))?;
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
+    } else {
+        let message = String::from_utf8_lossy(&output.stderr);
+        Err(failed(message.trim().to_owned()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A repository with two commits, whose file `which` says which one it is.
+    fn repository() -> tempfile::TempDir {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        git(path, &["init", "--quiet", "--initial-branch=main"]).unwrap();
+        fs::write(path.join("Cargo.toml"), "[workspace]\n").unwrap();
+        fs::write(path.join(".gitignore"), "/target\n/Cargo.lock\n").unwrap();
+        for which in ["first", "second"] {
+            fs::write(path.join("which"), which).unwrap();
+            git(path, &["add", "."]).unwrap();
+            let who = ["-c", "user.name=a", "-c", "user.email=a@b"];
+            let commit = ["commit", "--quiet", "--message", which];
+            git(path, &[&who[..], &commit[..]].concat()).unwrap();
+        }
+        directory
+    }
+
+    fn which(repository: &Path, reference: &str) -> String {
+        // A process that another test is just starting can hold the lock for a moment longer.
+        let tree = loop {
+            match BaseTree::prepare(reference, repository, &repository.join("target")) {
+                Err(BaseTreeError::Busy { .. }) => std::thread::yield_now(),
+                tree => break tree.unwrap(),
+            }
+        };
+        fs::read_to_string(tree.workspace_root.join("which")).unwrap()
+    }
+
+    #[test]
+    fn a_worktree_follows_the_reference_and_survives_being_damaged() {
+        let repository = repository();
+        let path = repository.path();
+        assert_eq!(which(path, "HEAD~1"), "first");
+        assert_eq!(which(path, "main"), "second");
+        fs::write(path.join("target/topdown/against/tree/which"), "changed").unwrap();
+        assert_eq!(which(path, "HEAD~1"), "first");
+        fs::remove_file(path.join("target/topdown/against/tree/.git")).unwrap();
+        assert_eq!(which(path, "HEAD"), "second");
+        fs::remove_dir_all(path.join("target")).unwrap();
+        assert_eq!(which(path, "HEAD~1"), "first");
+    }
+
+    #[test]
+    fn the_merge_base_is_where_the_branch_left() {
+        let repository = repository();
+        let path = repository.path();
+        git(path, &["checkout", "--quiet", "-b", "topic", "HEAD~1"]).unwrap();
+        assert_eq!(which(path, "merge-base"), "first");
+        git(path, &["branch", "--quiet", "--move", "main", "trunk"]).unwrap();
+        let error = BaseTree::prepare("merge-base", path, &path.join("elsewhere")).unwrap_err();
+        assert!(matches!(error, BaseTreeError::NoDefaultBranch), "{error}");
+    }
+
+    #[test]
+    fn a_directory_is_taken_as_it_is_by_one_at_a_time_and_other_words_are_refused() {
+        let repository = repository();
+        let path = repository.path();
+        let other = tempfile::tempdir().unwrap();
+        fs::write(other.path().join("Cargo.toml"), "").unwrap();
+        let directory = other.path().display().to_string();
+        let tree = BaseTree::prepare(&directory, path, &path.join("target")).unwrap();
+        assert_eq!(tree.workspace_root, other.path().canonicalize().unwrap());
+        let error = BaseTree::prepare("HEAD", path, &path.join("target")).unwrap_err();
+        assert!(matches!(error, BaseTreeError::Busy { .. }), "{error}");
+        let error = BaseTree::prepare("no-such", path, &path.join("elsewhere")).unwrap_err();
+        assert!(
+            error.to_string().contains("`no-such` is neither"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_lock_file_that_git_does_not_know_is_the_candidates() {
+        let repository = repository();
+        let path = repository.path();
+        fs::write(path.join("Cargo.lock"), "# locked\n").unwrap();
+        let tree = BaseTree::prepare("HEAD~1", path, &path.join("target")).unwrap();
+        let lock = fs::read_to_string(tree.workspace_root.join("Cargo.lock")).unwrap();
+        assert_eq!(lock, "# locked\n");
+    }
+
+    #[test]
+    fn outside_of_git_the_message_is_gits() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        let error = check_out("0000", path, &path.join("tree")).unwrap_err();
+        assert!(error.to_string().contains("git worktree"), "{error}");
+    }
+}
