@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::doubts;
 use super::opener::Opener;
-use super::page::{Page, consistent};
+use super::page::{Page, consistent, locks};
 use super::self_check;
 use super::syscalls::{Event, current_cpu};
 use crate::counter::{MAX_COUNTERS, Reading};
@@ -214,13 +214,16 @@ impl ExactGroup {
     #[inline]
     fn fill_in_user_code(&self, reading: &mut Reading) -> Option<()> {
         let leader = self.pages.first()?;
-        let (lock, times_ns, counts) = consistent(self.pages.iter(), || {
-            let mut counts = [0; MAX_COUNTERS];
-            for (count, page) in counts.iter_mut().zip(&self.pages) {
-                *count = page.full_count()?;
-            }
-            Some((leader.lock(), leader.times_ns(), counts))
-        })
+        let (lock, times_ns, counts) = consistent(
+            || locks(&self.pages),
+            || {
+                let mut counts = [0; MAX_COUNTERS];
+                for (count, page) in counts.iter_mut().zip(&self.pages) {
+                    *count = page.full_count()?;
+                }
+                Some((leader.lock(), leader.times_ns(), counts))
+            },
+        )
         .flatten()?;
         reading.lock = lock;
         (reading.time_enabled_ns, reading.time_running_ns) = times_ns;

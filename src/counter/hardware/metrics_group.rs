@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use super::doubts;
 use super::opener::Opener;
-use super::page::{MaskedCount, Page, consistent};
+use super::page::{MaskedCount, Page, consistent, locks};
 use super::ratios::{Registers, level1_between, level2_between, resolution_slots};
 use super::reset::ResetPolicy;
 use super::self_check;
@@ -136,23 +136,26 @@ impl MetricsGroup {
     #[inline]
     fn snapshot<const AT_END: bool>(&self) -> Option<Snapshot> {
         let pages = [&self.slots, &self.metrics, &self.instructions, &self.cycles];
-        consistent(pages.into_iter(), || {
-            let (registers, plain);
-            if AT_END {
-                registers = self.registers()?;
-                plain = self.plain_counts()?;
-            } else {
-                plain = self.plain_counts()?;
-                registers = self.registers()?;
-            }
-            Some(Snapshot {
-                lock: self.slots.lock(),
-                times_ns: self.slots.times_ns(),
-                registers,
-                instructions: plain.0,
-                cycles: plain.1,
-            })
-        })
+        consistent(
+            || locks(pages),
+            || {
+                let (registers, plain);
+                if AT_END {
+                    registers = self.registers()?;
+                    plain = self.plain_counts()?;
+                } else {
+                    plain = self.plain_counts()?;
+                    registers = self.registers()?;
+                }
+                Some(Snapshot {
+                    lock: self.slots.lock(),
+                    times_ns: self.slots.times_ns(),
+                    registers,
+                    instructions: plain.0,
+                    cycles: plain.1,
+                })
+            },
+        )
         .flatten()
     }
 

@@ -255,19 +255,17 @@ fn extended(raw: u64, offset: i64, width: u16) -> u64 {
     offset.wrapping_add(signed) as u64
 }
 
-/// Takes `snapshot` until no page changed meanwhile; `None` if that does not happen.
-///
-/// Locks only ever grow, so their sum changes if any of them does.
+/// The sum of the locks of `pages`. Locks only ever grow, so it changes if any of them does.
 #[inline]
-pub(crate) fn consistent<'a, T>(
-    pages: impl Iterator<Item = &'a Page> + Clone,
-    snapshot: impl Fn() -> T,
-) -> Option<T> {
-    let locks = || {
-        pages
-            .clone()
-            .fold(0_u32, |sum, page| sum.wrapping_add(page.lock()))
-    };
+pub(crate) fn locks<'a>(pages: impl IntoIterator<Item = &'a Page>) -> u32 {
+    pages
+        .into_iter()
+        .fold(0, |sum, page| sum.wrapping_add(page.lock()))
+}
+
+/// Takes `snapshot` until `locks` did not change meanwhile; `None` if that does not happen.
+#[inline]
+pub(crate) fn consistent<T>(locks: impl Fn() -> u32, snapshot: impl Fn() -> T) -> Option<T> {
     for _ in 0..SNAPSHOT_ATTEMPTS {
         let before = locks();
         // The kernel writes the page on the CPU that this thread runs on, so only the compiler
