@@ -31,6 +31,8 @@ pub enum Command {
     Bench(Box<BenchArgs>),
     /// Compare the newest run with a baseline; the exit code is the gate
     Compare(CompareArgs),
+    /// Print a stored run again, or write it as an HTML page
+    Report(ReportArgs),
     /// List, show, save or remove baselines
     #[command(subcommand)]
     Baseline(BaselineCommand),
@@ -336,6 +338,26 @@ pub struct ComparisonArgs {
     /// `html` or `json` with `=PATH`; may be repeated
     #[arg(long = "report", value_name = "FORMAT[=PATH]")]
     pub reports: Vec<ReportRequest>,
+}
+
+/// `cargo topdown report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// A baseline's name, or a run file [default: the newest run]
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+
+    /// Write a page for a browser to PATH instead
+    #[arg(long, value_name = "PATH")]
+    pub html: Option<PathBuf>,
+
+    /// Where baselines are kept
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
 /// `cargo topdown baseline`.

@@ -4,13 +4,10 @@
   const filter = document.getElementById("filter");
   const sort = document.getElementById("sort");
   const classes = [...document.querySelectorAll("input[name=class]")];
-  const number = (row, key) => Number(row.dataset[key]);
-  const orders = {
-    order: (a, b) => number(a, "order") - number(b, "order"),
-    change: (a, b) => number(b, "change") - number(a, "change"),
-    total: (a, b) => number(b, "total") - number(a, "total"),
-    name: (a, b) => a.dataset.name.localeCompare(b.dataset.name, undefined, { numeric: true }),
-  };
+  const number = (row, key) => Number(row.getAttribute("data-" + key) ?? -Infinity);
+  const byOrder = (a, b) => number(a, "order") - number(b, "order");
+  const byName = (a, b) => a.dataset.name.localeCompare(b.dataset.name, undefined, { numeric: true });
+  const byMost = (key) => (a, b) => number(b, key) - number(a, key) || byOrder(a, b);
   const show = () => {
     const words = filter.value.toLowerCase().split(/\s+/);
     const chosen = new Set(classes.filter((box) => box.checked).map((box) => box.value));
@@ -28,8 +25,8 @@
   };
   const arrange = () => {
     const body = document.getElementById("rows");
-    const order = orders[sort.value];
-    body.append(...[...rows].sort((a, b) => order(a, b) || orders.order(a, b)));
+    const order = { order: byOrder, name: byName }[sort.value] ?? byMost(sort.value);
+    body.append(...[...rows].sort(order));
   };
   filter.addEventListener("input", show);
   sort.addEventListener("change", arrange);

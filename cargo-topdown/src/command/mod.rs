@@ -5,6 +5,7 @@ pub mod bench;
 mod compare;
 mod doctor;
 mod init;
+mod report;
 mod simulate;
 
 use crate::cli::Command;
@@ -17,6 +18,7 @@ pub fn run(command: Command) -> Result<Exit, Error> {
         Command::Compare(args) => compare::run(args),
         Command::Baseline(command) => baseline::run(command),
         Command::Simulate(args) => simulate::run(&args),
+        Command::Report(args) => report::run(&args),
         Command::Init(args) => init::run(&args),
         Command::Doctor(args) => doctor::run(&args),
     }

@@ -9,7 +9,7 @@ pub mod diagnosis;
 #[cfg(test)]
 mod examples;
 pub mod explanation;
-mod html;
+pub mod html;
 mod junit;
 mod markdown;
 mod number;

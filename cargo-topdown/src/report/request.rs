@@ -70,6 +70,16 @@ pub struct ReportError {
     error: io::Error,
 }
 
+impl ReportError {
+    /// The report `path` could not be written because of `error`.
+    pub fn of(path: &Path, error: io::Error) -> ReportError {
+        ReportError {
+            path: path.to_owned(),
+            error,
+        }
+    }
+}
+
 /// A comparison and what was compared.
 #[derive(Clone, Copy, Debug)]
 pub struct Compared<'a> {
@@ -91,15 +101,9 @@ impl ReportRequest {
         match self {
             // Standard output is for results; GitHub reads commands from both streams.
             ReportRequest::GithubAnnotations => annotations::write(comparison, io::stderr().lock())
-                .map_err(|error| ReportError {
-                    path: "/dev/stderr".into(),
-                    error,
-                }),
+                .map_err(|error| ReportError::of(Path::new("/dev/stderr"), error)),
             ReportRequest::File(format, path) => {
-                write_file(*format, path, compared).map_err(|error| ReportError {
-                    path: path.clone(),
-                    error,
-                })
+                write_file(*format, path, compared).map_err(|error| ReportError::of(path, error))
             }
         }
     }

@@ -8,8 +8,10 @@
 mod browser;
 mod chart;
 mod comparison;
+mod run;
 
 pub use comparison::write_comparison;
+pub use run::write_run;
 
 use crate::verdict::Metric;
 
@@ -17,6 +19,7 @@ use crate::verdict::Metric;
 struct LegendEntry {
     name: &'static str,
     style: &'static str,
+    is_category: bool,
 }
 
 /// One stacked bar.
@@ -98,12 +101,14 @@ fn legend(uses: impl Fn(Metric) -> bool) -> Vec<LegendEntry> {
         .map(|metric| LegendEntry {
             name: metric.name(),
             style: style_of(metric),
+            is_category: true,
         })
         .collect();
     if uses(Metric::Wall) {
         legend.push(LegendEntry {
             name: "time, where there are no slots",
             style: style_of(Metric::Wall),
+            is_category: false,
         });
     }
     legend

@@ -1,0 +1,38 @@
+//! `cargo topdown report`: a stored run again, as a table or as a page.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+
+use criterion_topdown::run_file;
+
+use crate::baseline_store::{BaselineStore, resolve_run};
+use crate::cli::ReportArgs;
+use crate::error::{Error, Exit};
+use crate::report::html;
+use crate::report::request::ReportError;
+use crate::report::run_table::write_run_table;
+use crate::report::style::{self, Look};
+
+/// Runs the subcommand.
+///
+/// # Errors
+/// When there is no such run, or the page cannot be written.
+pub fn run(args: &ReportArgs) -> Result<Exit, Error> {
+    let run = match &args.run {
+        Some(name) => run_file::read_run(&resolve_run(&args.store, name)?)?,
+        None => BaselineStore::open(&args.store)?.newest()?,
+    };
+    let Some(path) = &args.html else {
+        let mut out = style::stdout(args.output.color);
+        write_run_table(&mut out, &run, Look::of_environment())?;
+        return Ok(Exit::Success);
+    };
+    let label = args.run.as_deref().unwrap_or("the newest run");
+    let write = || {
+        let mut out = BufWriter::new(File::create(path)?);
+        html::write_run(&run, label, &mut out)?;
+        out.flush()
+    };
+    write().map_err(|error| ReportError::of(path, error))?;
+    Ok(Exit::Success)
+}

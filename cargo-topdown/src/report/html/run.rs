@@ -1,0 +1,296 @@
+//! The page of a single run.
+
+use std::io::{self, Write};
+
+use askama::Template;
+use criterion_topdown::run_file::{Benchmark, Run};
+
+use super::chart::{LaunchChart, LaunchSeries, amount};
+use super::{Bar, LegendEntry, legend, style_of};
+use crate::report::number::percent;
+use crate::summary::Summary;
+use crate::verdict::Metric;
+
+/// The categories in the order of [`crate::summary::Shares`], with the measured part of each and
+/// what remains of it.
+const CATEGORIES: [(Metric, &str, &str); 4] = [
+    (Metric::Retiring, "heavy operations", "light operations"),
+    (
+        Metric::BadSpeculation,
+        "branch mispredict",
+        "machine clears",
+    ),
+    (Metric::FrontendBound, "fetch latency", "fetch bandwidth"),
+    (Metric::BackendBound, "memory bound", "core bound"),
+];
+
+/// Writes the page of `run`, which the user calls `label`.
+///
+/// # Errors
+/// When `out` does.
+pub fn write_run(run: &Run, label: &str, out: &mut impl Write) -> io::Result<()> {
+    Page::of(run, label)
+        .write_into(out)
+        .map_err(io::Error::other)
+}
+
+#[derive(Template)]
+#[template(path = "run.html")]
+struct Page {
+    tool_version: &'static str,
+    title: String,
+    facts: Vec<String>,
+    sources: Vec<String>,
+    legend: Vec<LegendEntry>,
+    rows: Vec<Row>,
+}
+
+struct Row {
+    anchor: String,
+    name: String,
+    place: String,
+    total: String,
+    spread: String,
+    total_key: f64,
+    bar: Option<Bar>,
+    time: String,
+    instructions_per_cycle: String,
+    shares: Vec<ShareRow>,
+    launches: Option<LaunchChart>,
+    facts: Vec<String>,
+}
+
+struct ShareRow {
+    name: &'static str,
+    style: &'static str,
+    fraction: f64,
+    percent: String,
+    parts: String,
+}
+
+impl Page {
+    fn of(run: &Run, label: &str) -> Page {
+        let rows: Vec<Row> = run
+            .benchmarks
+            .iter()
+            .enumerate()
+            .map(|(index, benchmark)| Row::of(index, benchmark))
+            .collect();
+        let uses = |metric| match metric {
+            Metric::Wall => rows.iter().any(|row| row.shares.is_empty()),
+            _ => rows.iter().any(|row| {
+                row.shares
+                    .iter()
+                    .any(|share| share.style == style_of(metric))
+            }),
+        };
+        let mut sources: Vec<String> = run
+            .benchmarks
+            .iter()
+            .map(|b| format!("{}: {}", b.provenance.source, b.provenance.reason))
+            .collect();
+        sources.sort_unstable();
+        sources.dedup();
+        let settings = &run.launch_settings;
+        let mut facts = vec![
+            run.machine.to_string(),
+            format!(
+                "{} launches of {} samples",
+                settings.launches, settings.sample_size
+            ),
+            run.started_at.clone(),
+            format!("profile {}", run.build.profile),
+            run.build.rustc.clone(),
+        ];
+        if let Some(commit) = &run.build.git_commit {
+            let short: String = commit.chars().take(10).collect();
+            facts.push(match run.build.git_dirty {
+                Some(true) => format!("commit {short} with changes"),
+                _ => format!("commit {short}"),
+            });
+        }
+        Page {
+            tool_version: env!("CARGO_PKG_VERSION"),
+            title: label.to_owned(),
+            facts,
+            sources,
+            legend: legend(uses),
+            rows,
+        }
+    }
+}
+
+impl Row {
+    fn of(index: usize, benchmark: &Benchmark) -> Row {
+        let mut row = Row {
+            anchor: format!("benchmark-{index}"),
+            name: benchmark.id.name.clone(),
+            place: format!("{}::{}", benchmark.id.package, benchmark.id.target),
+            total: String::new(),
+            spread: String::new(),
+            total_key: f64::MIN,
+            bar: None,
+            time: String::new(),
+            instructions_per_cycle: String::new(),
+            shares: Vec::new(),
+            launches: None,
+            facts: vec![format!("source {}", benchmark.provenance.source)],
+        };
+        let Some(summary) = Summary::of(benchmark) else {
+            row.facts.push("no launch gave a value".to_owned());
+            return row;
+        };
+        let (metric, spread) = match summary.slots {
+            Some(slots) => (Metric::Slots, slots),
+            None => (Metric::Wall, summary.wall_ns),
+        };
+        row.shares = shares(&summary);
+        let parts: Vec<(Metric, f64)> = match &summary.shares {
+            Some(shares) => CATEGORIES
+                .iter()
+                .map(|category| category.0)
+                .zip(shares.level1)
+                .chain(shares.smt_contention.map(|s| (Metric::SmtContention, s)))
+                .collect(),
+            None => vec![(metric, 1.0)],
+        };
+        let longest = parts.iter().map(|(_, share)| share.max(0.0)).sum();
+        row.bar = Some(Bar::of(&row.name, &parts, longest));
+        row.total = amount(metric, spread.mean);
+        row.total_key = spread.mean;
+        row.spread = spread
+            .relative_sd
+            .map_or(String::new(), |sd| format!("± {} %", percent(sd)));
+        row.time = amount(Metric::Wall, summary.wall_ns.mean);
+        row.instructions_per_cycle = summary
+            .instructions_per_cycle
+            .map_or(String::new(), |ratio| format!("{ratio:.2}"));
+        row.launches = LaunchChart::of(
+            metric,
+            vec![LaunchSeries {
+                name: "launches",
+                style: "candidate",
+                values: benchmark
+                    .launches
+                    .iter()
+                    .filter_map(|launch| Some((launch.launch, metric.of(launch)?)))
+                    .collect(),
+                mean: Some(spread.mean),
+            }],
+        );
+        row.facts.push(format!("{} launches", summary.launches));
+        row.facts
+            .push(format!("formula {}", benchmark.provenance.formula));
+        if summary.samples_dropped > 0 {
+            row.facts
+                .push(format!("samples dropped: {}", summary.samples_dropped));
+        }
+        if summary.resolution_fraction > 0.0 {
+            row.facts.push(format!(
+                "each category ± {} % of the slots",
+                percent(summary.resolution_fraction)
+            ));
+        }
+        row
+    }
+}
+
+fn shares(summary: &Summary) -> Vec<ShareRow> {
+    let Some(shares) = &summary.shares else {
+        return Vec::new();
+    };
+    let row = |metric: Metric, fraction: f64, parts: String| ShareRow {
+        name: metric.name(),
+        style: style_of(metric),
+        fraction,
+        percent: percent(fraction),
+        parts,
+    };
+    let mut rows: Vec<ShareRow> = CATEGORIES
+        .iter()
+        .zip(shares.level1)
+        .enumerate()
+        .map(|(index, (&(metric, measured, rest), share))| {
+            let parts = shares.level2.map_or(String::new(), |level2| {
+                format!(
+                    "{measured} {} %, {rest} {} %",
+                    percent(level2[index]),
+                    percent(share - level2[index])
+                )
+            });
+            row(metric, share, parts)
+        })
+        .collect();
+    if let Some(share) = shares.smt_contention {
+        rows.push(row(Metric::SmtContention, share, String::new()));
+    }
+    rows
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::browser;
+    use super::*;
+    use crate::report::examples::{HOSTILE_NAME, one_of_each};
+    use crate::verdict::scenario::{self, Planted, benchmark, timed};
+
+    fn page(run: &Run) -> String {
+        let mut out = Vec::new();
+        write_run(run, "main", &mut out).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn a_benchmark_with_slots_and_one_of_time() {
+        let run = scenario::run(vec![
+            benchmark("sort", Planted::default()),
+            timed("read", Planted::default()),
+        ]);
+        let page = page(&run);
+        let start = page.find("<main>").unwrap();
+        let end = page.find("<script>").unwrap();
+        insta::assert_snapshot!(&page[start..end]);
+    }
+
+    #[test]
+    fn a_benchmark_without_launches_is_there_and_says_so() {
+        let mut run = scenario::run(vec![benchmark("sort", Planted::default())]);
+        run.benchmarks[0].launches.clear();
+        assert!(page(&run).contains("no launch gave a value"));
+    }
+
+    #[test]
+    fn in_a_browser_it_sorts_and_fits_the_window() {
+        let (_, mut run) = one_of_each();
+        run.benchmarks.push(timed(HOSTILE_NAME, Planted::default()));
+        for width in [400, 1600] {
+            let Some(found) = browser::drive(
+                &page(&run),
+                width,
+                r##"
+                const first = (value) => {
+                  const sort = document.getElementById("sort");
+                  sort.value = value;
+                  sort.dispatchEvent(new Event("change"));
+                  return document.querySelector("#rows > tr").dataset.name;
+                };
+                return {
+                  fits: document.documentElement.scrollWidth <= innerWidth,
+                  backend: first("backend-bound"),
+                  order: first("order"),
+                  fetched: performance.getEntriesByType("resource").length,
+                };
+                "##,
+            ) else {
+                return;
+            };
+            assert_eq!(
+                found,
+                serde_json::json!({
+                    "errors": [], "fits": true, "backend": "sort/sorted",
+                    "order": run.benchmarks[0].id.name, "fetched": 0,
+                })
+            );
+        }
+    }
+}
