@@ -91,6 +91,15 @@ pub(crate) enum Undescribable {
     AddressForm,
 }
 
+impl Undescribable {
+    pub(crate) fn as_str(self) -> &'static str {
+        match self {
+            Undescribable::Accesses => "it has too many memory accesses",
+            Undescribable::AddressForm => "its address form is not supported",
+        }
+    }
+}
+
 /// The accesses of one instruction and what they need.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Description {
@@ -124,7 +133,7 @@ impl Describer {
         // The factory keeps two vectors. These instructions use the most registers and the most
         // memory locations, so the vectors never grow again.
         for bytes in [
-            &[0xc5, 0xfc, 0x77][..],       // vzeroall: 32 registers
+            &[0xc5, 0xf8, 0x77][..],       // vzeroupper: 32 registers
             &[0xc8, 0x00, 0x00, 0x1f][..], // enter 0, 31
         ] {
             let mut decoder = Decoder::with_ip(64, bytes, 0, DecoderOptions::NONE);

@@ -64,6 +64,9 @@ pub enum AttachError {
     /// This process is a child that was forked while traced; its copy of the tracer is of no use.
     #[error("this process was forked from a traced one; open a new tracer")]
     ForkedChild,
+    /// An earlier trace ended with [`TraceError::LeftTracedCode`].
+    #[error("an earlier trace of this tracer was left without notice; open a new tracer")]
+    Lost,
     /// `attach` inside `with_consumer`.
     #[error("the consumer is in use by `with_consumer`")]
     ConsumerInUse,

@@ -72,10 +72,12 @@
 
 mod block;
 mod consumer;
-// The translator, which uses the rest of it, is being built.
-#[allow(dead_code)]
 mod describe;
-mod engine_elsewhere;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod engine;
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+#[path = "engine_elsewhere.rs"]
+mod engine;
 mod error;
 mod tracer;
 

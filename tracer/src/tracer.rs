@@ -4,7 +4,7 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 
 use crate::consumer::{Consumer, End};
-use crate::engine_elsewhere::Engine;
+use crate::engine::Engine;
 use crate::error::{AttachError, OpenError, TraceError};
 
 /// How much a tracer can hold. Memory is reserved at once and used as it is needed.

@@ -1,0 +1,163 @@
+//! The translated blocks: their descriptions for the consumer and where their code is.
+
+use std::io;
+
+use super::memory::Arena;
+use crate::block::{Access, Block, BlockId, Instruction};
+use crate::error::TraceError;
+
+/// A block in the arenas.
+#[derive(Clone, Copy)]
+pub(crate) struct BlockRecord {
+    pub start_ip: u64,
+    first_instruction: u32,
+    first_access: u32,
+    instruction_count: u16,
+    access_count: u16,
+    recorded_values: u16,
+    /// Whether the last instruction is executed by what stands for it, not by a copy of it.
+    pub ends_with_branch: bool,
+    /// The address of its code.
+    pub entry: u64,
+    /// The address of its code for indirect branches, which have borrowed rcx and rdx.
+    pub indirect_entry: u64,
+}
+
+/// All blocks, found by number and by address. Never grows.
+pub(crate) struct BlockStore {
+    blocks: Arena<BlockRecord>,
+    instructions: Arena<Instruction>,
+    accesses: Arena<Access>,
+    /// Open addressing by start address: a block's number plus one, 0 where free.
+    index: Arena<u32>,
+    index_mask: usize,
+    capacity: usize,
+}
+
+impl BlockStore {
+    pub(crate) fn new(instructions: usize) -> io::Result<BlockStore> {
+        // Rust code was seen to have six instructions per block.
+        let blocks = (instructions / 2).max(16);
+        let slots = (blocks * 2).next_power_of_two();
+        let mut index = Arena::new(slots)?;
+        for _ in 0..slots {
+            index.push(0);
+        }
+        Ok(BlockStore {
+            blocks: Arena::new(blocks)?,
+            instructions: Arena::new(instructions)?,
+            accesses: Arena::new(instructions + instructions / 2)?,
+            index,
+            index_mask: slots - 1,
+            capacity: instructions,
+        })
+    }
+
+    pub(crate) fn record(&self, id: BlockId) -> &BlockRecord {
+        &self.blocks.as_slice()[id.index()]
+    }
+
+    pub(crate) fn next_id(&self) -> BlockId {
+        BlockId(self.blocks.len() as u32)
+    }
+
+    #[inline]
+    pub(crate) fn block(&self, id: BlockId) -> Block<'_> {
+        let record = self.record(id);
+        let first = record.first_instruction as usize;
+        let first_access = record.first_access as usize;
+        Block {
+            id,
+            instructions: &self.instructions.as_slice()
+                [first..first + usize::from(record.instruction_count)],
+            accesses: &self.accesses.as_slice()
+                [first_access..first_access + usize::from(record.access_count)],
+            recorded_values: usize::from(record.recorded_values),
+        }
+    }
+
+    pub(crate) fn find(&self, start_ip: u64) -> Option<BlockId> {
+        let mut slot = self.slot_of(start_ip);
+        loop {
+            let id = BlockId(self.index.as_slice()[slot].checked_sub(1)?);
+            if self.record(id).start_ip == start_ip {
+                return Some(id);
+            }
+            slot = (slot + 1) & self.index_mask;
+        }
+    }
+
+    /// Whether a block of these sizes can be added.
+    pub(crate) fn reserve(&self, instructions: usize, accesses: usize) -> Result<(), TraceError> {
+        let fits = self.blocks.has_room_for(1)
+            && self.instructions.has_room_for(instructions)
+            && self.accesses.has_room_for(accesses);
+        if fits {
+            Ok(())
+        } else {
+            Err(TraceError::Capacity {
+                table: "static_instructions",
+                capacity: self.capacity,
+            })
+        }
+    }
+
+    /// Adds an instruction to the block that is being built. There is room: see `reserve`.
+    pub(crate) fn push_instruction(
+        &mut self,
+        instruction: Instruction,
+        accesses: impl Iterator<Item = Access>,
+    ) {
+        self.instructions.push(instruction);
+        for access in accesses {
+            self.accesses.push(access);
+        }
+    }
+
+    /// Where the instructions and accesses of the next block begin.
+    pub(crate) fn ends(&self) -> (u32, u32) {
+        (self.instructions.len() as u32, self.accesses.len() as u32)
+    }
+
+    /// Completes the block whose parts were pushed since `ends` was asked.
+    pub(crate) fn push_block(&mut self, ends: (u32, u32), parts: BlockParts) -> BlockId {
+        let id = self.next_id();
+        self.blocks.push(BlockRecord {
+            start_ip: parts.start_ip,
+            first_instruction: ends.0,
+            first_access: ends.1,
+            instruction_count: (self.instructions.len() as u32 - ends.0) as u16,
+            access_count: (self.accesses.len() as u32 - ends.1) as u16,
+            recorded_values: parts.recorded_values,
+            ends_with_branch: parts.ends_with_branch,
+            entry: parts.entry,
+            indirect_entry: parts.indirect_entry,
+        });
+        let mut slot = self.slot_of(parts.start_ip);
+        // At most half of the slots are ever taken.
+        while self.index.as_slice()[slot] != 0 {
+            slot = (slot + 1) & self.index_mask;
+        }
+        self.index.as_mut_slice()[slot] = id.0 + 1;
+        id
+    }
+
+    /// No block is found any more; their numbers keep their meaning.
+    pub(crate) fn forget_addresses(&mut self) {
+        self.index.as_mut_slice().fill(0);
+    }
+
+    fn slot_of(&self, start_ip: u64) -> usize {
+        // Fibonacci hashing: Knuth, The Art of Computer Programming 3, 6.4.
+        (start_ip.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & self.index_mask
+    }
+}
+
+/// What [`BlockStore::push_block`] needs besides instructions and accesses.
+pub(crate) struct BlockParts {
+    pub start_ip: u64,
+    pub recorded_values: u16,
+    pub ends_with_branch: bool,
+    pub entry: u64,
+    pub indirect_entry: u64,
+}

@@ -1,0 +1,592 @@
+//! Writes the translation of a planned block.
+//!
+//! ```text
+//! indirect entry:  load rdx, rcx                 an indirect branch has borrowed them
+//! entry:           keep two registers, load the trace pointer, store the block's number
+//!                  per instruction: store its addresses, then the instruction itself
+//!                  advance the trace pointer, give the registers back
+//!                  where the plan says so: is the buffer full?
+//!                  what stands for the branch
+//!                  stubs and records for exits that are not linked yet
+//! ```
+
+use std::mem::offset_of;
+
+use iced_x86::Register;
+
+use super::assembler::{Assembler, General, Memory, RAX, RCX, RDX, RSP, Relative32};
+use super::context::{Context, Request};
+use super::indirect;
+use super::plan::{Ending, IndirectTarget, Plan, PlannedInstruction};
+use crate::block::BlockId;
+use crate::describe::{Recording, general_number};
+
+/// No translation is longer: 48 instructions of 15 bytes with four recordings of up to 20 bytes
+/// and a far operand each, and a few hundred bytes at the end.
+pub(crate) const MAX_BLOCK_BYTES: usize = 8 * 1024;
+
+/// The tag in a trace value that starts a block: as a sign-extended immediate it can be no address
+/// of user memory.
+pub(crate) const BLOCK_TAG: u32 = 1 << 31;
+
+/// Code that all blocks share, each a jump into [`serve`](super::entry::serve) with a request.
+pub(crate) struct Trampolines {
+    requests: [u64; Request::ALL.len()],
+    /// The miss of an indirect branch: gives rcx and rdx back first.
+    indirect_miss: u64,
+    /// Loads rax and jumps to [`Context::next`].
+    pub resume: u64,
+}
+
+impl Trampolines {
+    /// Writes them.
+    pub(crate) fn write(code: &mut Assembler<'_>, context: u64) -> Trampolines {
+        let mut requests = [0; Request::ALL.len()];
+        for request in Request::ALL {
+            requests[request as usize] = code.here();
+            code.store_near(register_slot(context, RAX), RAX);
+            code.lea_near(RAX, context);
+            code.store_near_immediate32(
+                context + offset_of!(Context, request) as u64,
+                request as u32,
+            );
+            code.jump_through_near(context + offset_of!(Context, save) as u64);
+        }
+        let indirect_miss = code.here();
+        code.load_near(RCX, register_slot(context, RCX));
+        code.load_near(RDX, register_slot(context, RDX));
+        code.jump(requests[Request::Indirect as usize]);
+        let resume = code.here();
+        code.load_near(RAX, register_slot(context, RAX));
+        code.jump_through_near(context + offset_of!(Context, next) as u64);
+        Trampolines {
+            requests,
+            indirect_miss,
+            resume,
+        }
+    }
+
+    fn of(&self, request: Request) -> u64 {
+        self.requests[request as usize]
+    }
+}
+
+/// The place of a general register in the context.
+pub(crate) fn register_slot(context: u64, register: General) -> u64 {
+    context + offset_of!(Context, registers) as u64 + 8 * u64::from(register)
+}
+
+/// An exit that is not linked: its bytes follow the stub's jump.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct DirectExit {
+    /// The field to patch.
+    pub site: Relative32,
+    /// Where the program wants to go.
+    pub target: u64,
+}
+
+impl DirectExit {
+    fn write(self, code: &mut Assembler<'_>) {
+        code.data32(self.site.0);
+        code.data64(self.target);
+    }
+
+    /// Reads what `write` has written.
+    pub(crate) fn read(code: &[u8], position: u32) -> DirectExit {
+        let at = position as usize;
+        DirectExit {
+            site: Relative32(read32(code, at)),
+            target: read64(code, at + 4),
+        }
+    }
+}
+
+/// A system call's ways to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct SystemCallExit {
+    pub block: BlockId,
+    /// Do it and go on.
+    pub perform: u64,
+    /// Do it, and in the child leave the translation.
+    pub split: u64,
+    /// Do it and ask the engine where the code behind it is.
+    pub unlinked: u64,
+}
+
+impl SystemCallExit {
+    const BYTES: usize = 28;
+
+    fn write(self, code: &mut Assembler<'_>, position: usize) {
+        code.set32(position, self.block.0 as i32);
+        for (index, value) in [self.perform, self.split, self.unlinked]
+            .into_iter()
+            .enumerate()
+        {
+            code.set32(position + 4 + 8 * index, value as i32);
+            code.set32(position + 8 + 8 * index, (value >> 32) as i32);
+        }
+    }
+
+    /// Reads what `write` has written.
+    pub(crate) fn read(code: &[u8], position: u32) -> SystemCallExit {
+        let at = position as usize;
+        SystemCallExit {
+            block: BlockId(read32(code, at)),
+            perform: read64(code, at + 4),
+            split: read64(code, at + 12),
+            unlinked: read64(code, at + 20),
+        }
+    }
+}
+
+fn read32(code: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(code[at..at + 4].try_into().expect("four bytes"))
+}
+
+fn read64(code: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(code[at..at + 8].try_into().expect("eight bytes"))
+}
+
+/// Where a block's code is.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Emitted {
+    pub entry: u64,
+    pub indirect_entry: u64,
+}
+
+/// What the translation of a block refers to.
+pub(crate) struct Surroundings<'a> {
+    pub context: u64,
+    pub trampolines: &'a Trampolines,
+    pub indirect_table: u64,
+    /// The code of blocks that are translated already.
+    pub linked: &'a dyn Fn(u64) -> Option<u64>,
+}
+
+/// Writes the translation of `plan`, which will be block `id`.
+pub(crate) fn emit(
+    plan: &Plan,
+    id: BlockId,
+    code: &mut Assembler<'_>,
+    surroundings: &Surroundings<'_>,
+) -> Emitted {
+    Emitter {
+        plan,
+        id,
+        code,
+        surroundings,
+        unlinked: [None; 2],
+    }
+    .block()
+}
+
+struct Emitter<'a, 'c> {
+    plan: &'a Plan,
+    id: BlockId,
+    code: &'a mut Assembler<'c>,
+    surroundings: &'a Surroundings<'a>,
+    unlinked: [Option<DirectExit>; 2],
+}
+
+impl Emitter<'_, '_> {
+    fn block(mut self) -> Emitted {
+        let indirect_entry = self.code.here();
+        self.give_back(RDX);
+        self.give_back(RCX);
+        let entry = self.code.here();
+        self.begin();
+        let branches = self.plan.ending != Ending::Cut;
+        let last = self.plan.len() - 1;
+        let plan = self.plan;
+        for (index, instruction) in plan.instructions().enumerate() {
+            self.record(instruction, false);
+            if !(branches && index == last) {
+                self.instruction(instruction);
+                self.record(instruction, true);
+            }
+        }
+        self.finish();
+        let full = self.plan.checks_buffer().then(|| self.check_buffer());
+        self.ending(full);
+        self.stubs();
+        Emitted {
+            entry,
+            indirect_entry,
+        }
+    }
+
+    // ---- recording ----
+
+    fn begin(&mut self) {
+        let recorder = self.plan.recorder;
+        self.borrow(recorder);
+        if self.plan.needs_helper {
+            self.borrow(self.plan.helper);
+        }
+        self.code.load_near(recorder, self.trace_pointer());
+        self.code
+            .store_immediate32(Memory::at(recorder, 0), BLOCK_TAG | self.id.0);
+    }
+
+    fn finish(&mut self) {
+        let recorder = self.plan.recorder;
+        let bytes = 8 * (1 + i32::from(self.plan.recorded_values));
+        self.code.lea(recorder, Memory::at(recorder, bytes));
+        self.code.store_near(self.trace_pointer(), recorder);
+        if self.plan.needs_helper {
+            self.give_back(self.plan.helper);
+        }
+        self.give_back(recorder);
+    }
+
+    /// Stores what is to be recorded before or after the instruction.
+    fn record(&mut self, instruction: &PlannedInstruction, after: bool) {
+        for recording in instruction.description.recordings.iter() {
+            if matches!(recording, Recording::CountAfter { .. }) == after {
+                self.record_one(recording);
+            }
+        }
+    }
+
+    fn record_one(&mut self, recording: Recording) {
+        let recorder = self.plan.recorder;
+        let place = |entry: u16| Memory::at(recorder, 8 * (1 + i32::from(entry)));
+        match recording {
+            Recording::General { entry, register } => {
+                self.code.store(place(entry), encoded(register));
+            }
+            Recording::Count { entry } | Recording::CountAfter { entry } => {
+                self.code.store(place(entry), RCX);
+            }
+            Recording::Effective {
+                entry,
+                base,
+                index,
+                scale,
+                displacement,
+            } => {
+                let some = |register| (register != Register::None).then(|| encoded(register));
+                self.code.lea(
+                    self.plan.helper,
+                    Memory {
+                        base: some(base),
+                        index: some(index).map(|index| (index, scale)),
+                        displacement,
+                        address32: base.is_gpr32() || index.is_gpr32(),
+                        segment: None,
+                    },
+                );
+                self.code.store(place(entry), self.plan.helper);
+            }
+            Recording::Vector { entry, register } => {
+                self.code
+                    .store_vector(place(entry), register.number() as u8, register.size());
+            }
+            Recording::MaskBits { entry, register } => {
+                self.code.store_mask(place(entry), register.number() as u8);
+            }
+        }
+    }
+
+    // ---- the instruction itself ----
+
+    fn instruction(&mut self, instruction: &PlannedInstruction) {
+        if !instruction.decoded.is_ip_rel_memory_operand() {
+            self.code.bytes(instruction.bytes());
+            return;
+        }
+        let target = instruction.decoded.ip_rel_memory_address();
+        let mut bytes = instruction.bytes;
+        let length = instruction.decoded.len();
+        let at = instruction.displacement_offset;
+        let near = Assembler::distance(self.code.here() + length as u64, target);
+        match near {
+            Some(distance) => bytes[at..at + 4].copy_from_slice(&distance.to_le_bytes()),
+            None => {
+                // The address goes to the helper; ModRM becomes [helper + 0], of the same length.
+                self.code.load_immediate(self.plan.helper, target);
+                bytes[at - 1] = 0x80 | bytes[at - 1] & 0x38 | self.plan.helper;
+                bytes[at..at + 4].fill(0);
+                clear_base_extension(&mut bytes[..at - 1]);
+            }
+        }
+        self.code.bytes(&bytes[..length]);
+    }
+
+    // ---- the end of the block ----
+
+    /// Leaves rcx borrowed and jumps, to where `bind` says, when the buffer is full.
+    fn check_buffer(&mut self) -> Full {
+        self.borrow(RCX);
+        // The buffer ends where bits 16 to 23 of the address become zero.
+        self.code.load_near_byte(RCX, self.trace_pointer() + 2);
+        let jump = self.code.jump_if_rcx_is_zero();
+        let back = self.code.here();
+        self.give_back(RCX);
+        Full { jump, back }
+    }
+
+    /// The code for a full buffer. Must be written within reach of the short jump.
+    fn full_buffer(&mut self, full: Option<Full>) {
+        let Some(full) = full else {
+            return;
+        };
+        self.code.bind(full.jump);
+        self.code.lea_near(RCX, full.back);
+        self.code
+            .store_near(self.field(offset_of!(Context, next)), RCX);
+        self.give_back(RCX);
+        self.set_exit(self.id.0);
+        self.code
+            .jump(self.surroundings.trampolines.of(Request::Drain));
+    }
+
+    fn ending(&mut self, full: Option<Full>) {
+        let next_ip = self.plan.next_ip;
+        match self.plan.ending {
+            Ending::Cut => {
+                self.exit(next_ip);
+                self.full_buffer(full);
+            }
+            Ending::Jump { target } => {
+                self.exit(target);
+                self.full_buffer(full);
+            }
+            Ending::Branch { condition, target } => {
+                // Until linked, the jump goes to the stub, which is written later.
+                let here = self.code.here();
+                let site = self.code.jump_if(condition, here);
+                self.link_or_note(site, target);
+                self.exit(next_ip);
+                self.full_buffer(full);
+            }
+            Ending::CountBranch { target } => {
+                if let Some(last) = self.plan.instructions().last() {
+                    let bytes = last.bytes();
+                    // The same instruction, over the five bytes of the jump behind it.
+                    self.code.bytes(&bytes[..bytes.len() - 1]);
+                    self.code.bytes(&[5]);
+                }
+                self.exit(next_ip);
+                self.exit(target);
+                self.full_buffer(full);
+            }
+            Ending::Call { target } => {
+                self.code.push_return_address(next_ip);
+                self.exit(target);
+                self.full_buffer(full);
+            }
+            Ending::IndirectJump(target) => {
+                self.full_buffer_in_line(full);
+                self.borrow(RCX);
+                self.load_target(target);
+                self.indirect();
+            }
+            Ending::IndirectCall(target) => {
+                self.full_buffer_in_line(full);
+                self.borrow(RCX);
+                self.load_target(target);
+                self.code.push_return_address(next_ip);
+                self.indirect();
+            }
+            Ending::Return { extra_bytes } => {
+                self.borrow(RCX);
+                self.code.load(RCX, Memory::at(RSP, 0));
+                self.code
+                    .lea(RSP, Memory::at(RSP, 8 + i32::from(extra_bytes)));
+                self.indirect();
+                self.full_buffer(full);
+            }
+            Ending::SystemCall => {
+                self.full_buffer_in_line(full);
+                self.system_call();
+            }
+        }
+    }
+
+    /// Where the code of the ending is too long to jump over with a short jump.
+    fn full_buffer_in_line(&mut self, full: Option<Full>) {
+        if full.is_some() {
+            let over = self.code.jump_short();
+            self.full_buffer(full);
+            self.code.bind(over);
+        }
+    }
+
+    fn load_target(&mut self, target: IndirectTarget) {
+        match target {
+            IndirectTarget::Register(register) => self.code.copy(RCX, register),
+            IndirectTarget::Fixed(address) => {
+                self.code.load_immediate(RCX, address);
+                self.code.load(RCX, Memory::at(RCX, 0));
+            }
+            IndirectTarget::Memory(memory) => self.code.load(RCX, memory.into()),
+        }
+    }
+
+    /// Goes to the original address in rcx, which is borrowed: see [`indirect`].
+    fn indirect(&mut self) {
+        let table = self.surroundings.indirect_table;
+        self.borrow(RDX);
+        self.code
+            .store_near(self.field(offset_of!(Context, target)), RCX);
+        self.code.load_immediate(RDX, table / 8);
+        self.code.copy_low_word(RDX, RCX);
+        let scaled = |register| Memory {
+            index: Some((register, 8)),
+            ..Memory::default()
+        };
+        self.code.load(RDX, scaled(RDX));
+        self.code.lea(
+            RCX,
+            Memory {
+                base: Some(RCX),
+                index: Some((RDX, 1)),
+                ..Memory::default()
+            },
+        );
+        let hit = self.code.jump_if_rcx_is_zero();
+        self.code.jump(self.surroundings.trampolines.indirect_miss);
+        self.code.bind(hit);
+        self.code.load_immediate(RCX, table / 8);
+        self.code.copy_low_word(RCX, RDX);
+        self.code.jump_through_scaled(RCX, indirect::CODES);
+    }
+
+    fn system_call(&mut self) {
+        // rcx is free: the kernel puts the address behind the instruction into it.
+        let next_ip = self.plan.next_ip;
+        let syscall = [0x0f, 0x05];
+        let record = self.code.position() + 10 + 5;
+        self.set_exit(record as u32);
+        self.code
+            .jump(self.surroundings.trampolines.of(Request::SystemCall));
+        debug_assert_eq!(self.code.position(), record);
+        self.code.bytes(&[0; SystemCallExit::BYTES]);
+
+        let perform = self.code.here();
+        self.code.bytes(&syscall);
+        self.code.load_immediate(RCX, next_ip);
+        self.exit(next_ip);
+
+        let split = self.code.here();
+        self.code.bytes(&syscall);
+        self.code.copy(RCX, RAX);
+        let child = self.code.jump_if_rcx_is_zero();
+        self.code.load_immediate(RCX, next_ip);
+        self.exit_unlinked();
+        self.code.bind(child);
+        self.code.load_immediate(RCX, next_ip);
+        // rcx holds the address by right, so the child can go there without memory of its own.
+        self.code.bytes(&[0xff, 0xe1]); // jmp rcx
+
+        let unlinked = self.code.here();
+        self.code.bytes(&syscall);
+        self.code.load_immediate(RCX, next_ip);
+        self.exit_unlinked();
+
+        SystemCallExit {
+            block: self.id,
+            perform,
+            split,
+            unlinked,
+        }
+        .write(self.code, record);
+    }
+
+    // ---- exits ----
+
+    /// Jumps to the translation of `target`.
+    fn exit(&mut self, target: u64) {
+        let here = self.code.here();
+        let site = self.code.jump(here);
+        self.link_or_note(site, target);
+    }
+
+    /// Goes behind the block through the engine every time.
+    fn exit_unlinked(&mut self) {
+        self.code
+            .store_near(self.field(offset_of!(Context, target)), RCX);
+        self.code
+            .jump(self.surroundings.trampolines.of(Request::Indirect));
+    }
+
+    fn link_or_note(&mut self, site: Relative32, target: u64) {
+        match (self.surroundings.linked)(target) {
+            Some(entry) => self.code.set_jump(site, entry),
+            None => {
+                if let Some(free) = self.unlinked.iter_mut().find(|exit| exit.is_none()) {
+                    *free = Some(DirectExit { site, target });
+                }
+            }
+        }
+    }
+
+    fn stubs(&mut self) {
+        for exit in self.unlinked.into_iter().flatten() {
+            let stub = self.code.here();
+            self.code.set_jump(exit.site, stub);
+            let record = self.code.position() + 10 + 5;
+            self.set_exit(record as u32);
+            self.code
+                .jump(self.surroundings.trampolines.of(Request::Direct));
+            debug_assert_eq!(self.code.position(), record);
+            exit.write(self.code);
+        }
+    }
+
+    // ---- small parts ----
+
+    fn field(&self, offset: usize) -> u64 {
+        self.surroundings.context + offset as u64
+    }
+
+    fn trace_pointer(&self) -> u64 {
+        self.field(offset_of!(Context, trace_pointer))
+    }
+
+    fn set_exit(&mut self, value: u32) {
+        self.code
+            .store_near_immediate32(self.field(offset_of!(Context, exit)), value);
+    }
+
+    fn borrow(&mut self, register: General) {
+        self.code
+            .store_near(register_slot(self.surroundings.context, register), register);
+    }
+
+    fn give_back(&mut self, register: General) {
+        self.code
+            .load_near(register, register_slot(self.surroundings.context, register));
+    }
+}
+
+/// A jump that is taken when the buffer is full, and where to come back to.
+struct Full {
+    jump: super::assembler::Relative8,
+    back: u64,
+}
+
+fn encoded(register: Register) -> General {
+    general_number(register).expect("the describer lets general registers through only") as General
+}
+
+/// Clears the bit that would extend the base register, in the prefix of an instruction whose
+/// operand was RIP-relative: there the bit had no meaning. `head` ends before ModRM.
+fn clear_base_extension(head: &mut [u8]) {
+    let legacy = [
+        0x66, 0x67, 0xf2, 0xf3, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65, 0xf0,
+    ];
+    let Some(at) = head.iter().position(|byte| !legacy.contains(byte)) else {
+        return;
+    };
+    // REX.B is the lowest bit; VEX, EVEX and XOP keep it inverted in bit 5 of the next byte. The
+    // two-byte VEX has none. The byte C4, 62 or 8F is an opcode only where it is not followed by a
+    // payload, and then it has no RIP-relative form except `pop [rip]` (8F /0).
+    match head[at] {
+        0x40..=0x4f => head[at] &= !1,
+        0xc4 | 0x62 if at + 1 < head.len() => head[at + 1] |= 1 << 5,
+        0x8f if at + 1 < head.len() => head[at + 1] |= 1 << 5,
+        _ => {}
+    }
+}

@@ -1,0 +1,89 @@
+//! What the CPU and the kernel say about the calling thread.
+
+use std::arch::asm;
+use std::arch::x86_64::{__cpuid, __cpuid_count};
+
+use crate::describe::ThreadFacts;
+use crate::error::OpenError;
+
+// asm/prctl.h
+const ARCH_GET_FS: i32 = 0x1003;
+const ARCH_GET_GS: i32 = 0x1004;
+const ARCH_SHSTK_STATUS: i32 = 0x5005;
+
+/// The parts of XCR0 that are kept across the engine: all but the AMX tiles (17, 18), which the
+/// engine never touches and whose presence would cost 8 KiB, and the protection keys (9), which
+/// are not for it to change.
+const NOT_KEPT: u64 = 1 << 9 | 1 << 17 | 1 << 18;
+
+/// The vector state: which parts are kept and how much memory that takes.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct VectorState {
+    pub mask: u64,
+    pub bytes: usize,
+}
+
+pub(crate) fn vector_state() -> Result<VectorState, OpenError> {
+    const OSXSAVE: u32 = 1 << 27;
+    if __cpuid(1).ecx & OSXSAVE == 0 {
+        return Err(OpenError::Xsave);
+    }
+    let (low, high): (u32, u32);
+    // SAFETY: OSXSAVE says that the system has enabled this instruction. It reads a register.
+    unsafe {
+        asm!(
+            "xgetbv",
+            in("ecx") 0,
+            out("eax") low,
+            out("edx") high,
+            options(nomem, nostack, preserves_flags)
+        );
+    }
+    let xcr0 = u64::from(high) << 32 | u64::from(low);
+    Ok(VectorState {
+        mask: xcr0 & !NOT_KEPT,
+        bytes: __cpuid_count(0xd, 0).ebx as usize,
+    })
+}
+
+pub(crate) fn thread_facts(vector_state: VectorState) -> ThreadFacts {
+    ThreadFacts {
+        fs_base: arch_prctl(ARCH_GET_FS).unwrap_or(0),
+        gs_base: arch_prctl(ARCH_GET_GS).unwrap_or(0),
+        xsave_bytes: vector_state.bytes as u32,
+    }
+}
+
+/// Whether this thread has a user shadow stack (Linux 6.6 and later).
+pub(crate) fn has_shadow_stack() -> bool {
+    arch_prctl(ARCH_SHSTK_STATUS).is_some_and(|status| status & 1 != 0)
+}
+
+fn arch_prctl(code: i32) -> Option<u64> {
+    let mut value = 0_u64;
+    // SAFETY: these codes write one word to the address they are given.
+    let result = unsafe { libc::syscall(libc::SYS_arch_prctl, code, &raw mut value) };
+    (result == 0).then_some(value)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_base_of_fs_is_the_thread_control_block() {
+        let facts = thread_facts(vector_state().unwrap());
+        let first_word: u64;
+        // SAFETY: the ABI keeps a pointer to itself at the start of the thread control block.
+        unsafe { asm!("mov {}, fs:[0]", out(reg) first_word, options(nostack, readonly)) };
+        assert_eq!(facts.fs_base, first_word);
+    }
+
+    #[test]
+    fn x87_and_sse_are_kept_and_tiles_are_not() {
+        let state = vector_state().unwrap();
+        assert_eq!(state.mask & 3, 3);
+        assert_eq!(state.mask & NOT_KEPT, 0);
+        assert!(state.bytes >= 512 + 64);
+    }
+}

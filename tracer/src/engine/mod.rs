@@ -1,0 +1,427 @@
+//! The engine: a binary translator in the traced thread.
+//!
+//! The way of the control: [`Engine::attach`] returns through [`entry`] into translated code.
+//! That code comes back to [`entry`] whenever it does not know how to go on, and [`State::serve`]
+//! decides: translate ([`translator`]), link, hand the buffer over, or leave. [`Engine::detach`]
+//! is where the translator lets go.
+
+mod assembler;
+mod block_store;
+mod code_map;
+mod context;
+mod emit;
+mod entry;
+mod indirect;
+mod machine;
+mod memory;
+mod plan;
+mod system_call;
+mod trace_buffer;
+mod translator;
+
+use std::cell::Cell;
+use std::marker::PhantomData;
+use std::ptr::NonNull;
+
+use self::context::{Context, DEFAULT_MXCSR, Request};
+use self::emit::BLOCK_TAG;
+use self::memory::{Mapping, Protection};
+use self::system_call::{Policy, policy};
+use self::trace_buffer::TraceBuffer;
+use self::translator::Translator;
+use crate::CONSUMER_STACK_BYTES;
+use crate::block::BlockId;
+use crate::consumer::{Consumer, End};
+use crate::error::{AttachError, OpenError, TraceError};
+use crate::tracer::Config;
+
+/// The engine's own part of its stack.
+const ENGINE_STACK_BYTES: usize = 256 * 1024;
+const GUARD_BYTES: usize = 64 * 1024;
+
+thread_local! {
+    /// The process in which this thread is being traced; 0: none. A forked child has a copy.
+    static TRACED_IN: Cell<i32> = const { Cell::new(0) };
+}
+
+/// Where a trace stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Status {
+    /// Before the first attach and after detach.
+    Idle,
+    /// The thread executes translated code.
+    Running,
+    /// The thread runs natively, up to detach.
+    Ended(Result<End, TraceError>),
+    /// The thread went out of translated code without notice and may come back to it: nothing of
+    /// this engine can be used again or freed.
+    Lost,
+}
+
+/// Owns the state, at a fixed address; translated code and the engine share it.
+pub(crate) struct Engine<C: Consumer> {
+    state: NonNull<State<C>>,
+    /// A copy for `attach`, which is inlined into the caller.
+    context: NonNull<Context>,
+    owned: PhantomData<State<C>>,
+}
+
+/// Everything that the engine knows.
+struct State<C> {
+    status: Status,
+    translator: Translator,
+    buffer: TraceBuffer,
+    unloaded_objects: u64,
+    /// Whether a thread was started that may not have left the translated code yet.
+    code_is_shared: bool,
+    _stack: Mapping,
+    _vector_state: Mapping,
+    consumer: C,
+}
+
+impl<C: Consumer> Engine<C> {
+    pub(crate) fn open(config: Config, consumer: C) -> Result<Engine<C>, OpenError> {
+        check(&config)?;
+        if machine::has_shadow_stack() {
+            return Err(OpenError::ShadowStack);
+        }
+        let vector = machine::vector_state()?;
+        let memory = |bytes: usize| {
+            Mapping::new(bytes, Protection::ReadWrite, 0).map_err(|error| OpenError::Memory {
+                bytes,
+                os_error: error.to_string(),
+            })
+        };
+        let stack_bytes = GUARD_BYTES + ENGINE_STACK_BYTES + CONSUMER_STACK_BYTES;
+        let stack = memory(stack_bytes)?;
+        let vector_state = memory(vector.bytes)?;
+        let to_memory_error = |bytes: usize| {
+            move |error: std::io::Error| OpenError::Memory {
+                bytes,
+                os_error: error.to_string(),
+            }
+        };
+        stack
+            .protect(0, GUARD_BYTES, Protection::None)
+            .map_err(to_memory_error(stack_bytes))?;
+        let buffer =
+            TraceBuffer::new(config.buffer_bytes).map_err(to_memory_error(config.buffer_bytes))?;
+        let translator =
+            Translator::new(config.static_instructions, machine::thread_facts(vector))?;
+        let context = translator.context();
+        let resume = translator.resume();
+        let trace_pointer = buffer.start();
+        let stack_top = (stack.address() + stack_bytes) as u64;
+        let vector_address = vector_state.address() as u64;
+        let state = Box::into_raw(Box::new(State {
+            status: Status::Idle,
+            translator,
+            buffer,
+            unloaded_objects: code_map::unloaded_objects(),
+            code_is_shared: false,
+            _stack: stack,
+            _vector_state: vector_state,
+            consumer,
+        }));
+        // SAFETY: the mapping begins with room for a context, which nothing else uses yet.
+        unsafe {
+            context.write(Context {
+                registers: [0; 16],
+                flags: 0,
+                next: 0,
+                trace_pointer,
+                target: 0,
+                exit: 0,
+                request: 0,
+                resume,
+                save: entry::serve as *const () as u64,
+                dispatch: dispatch::<C> as *const () as u64,
+                engine: state as u64,
+                stack: stack_top,
+                vector_state: vector_address,
+                vector_mask_low: vector.mask as u32,
+                vector_mask_high: (vector.mask >> 32) as u32,
+                default_mxcsr: DEFAULT_MXCSR,
+            });
+        }
+        // SAFETY: a box is never null, nor is the start of a mapping.
+        unsafe {
+            Ok(Engine {
+                state: NonNull::new_unchecked(state),
+                context: NonNull::new_unchecked(context),
+                owned: PhantomData,
+            })
+        }
+    }
+
+    /// The thread is traced from the return of `entry::attach` on. Inlined, so that little of the
+    /// tracer itself is.
+    #[inline(always)]
+    pub(crate) fn attach(&self) -> Result<(), AttachError> {
+        self.prepare()?;
+        // SAFETY: `prepare` has seen that nothing else is being traced on this thread and that the
+        // context is ready.
+        unsafe { entry::attach(self.context.as_ptr()) };
+        Ok(())
+    }
+
+    #[inline(always)]
+    pub(crate) fn detach(&self) -> Result<End, TraceError> {
+        entry::detach();
+        self.conclude()
+    }
+
+    #[inline(never)]
+    fn prepare(&self) -> Result<(), AttachError> {
+        let traced_in = TRACED_IN.get();
+        // SAFETY: no trace goes on, or this is called from within it: the engine itself does not
+        // run either way, so nobody else has a reference.
+        let state = unsafe { &mut *self.state.as_ptr() };
+        let process = std::process::id() as i32;
+        if traced_in != 0 {
+            return Err(if traced_in == process {
+                AttachError::AlreadyAttached
+            } else {
+                AttachError::ForkedChild
+            });
+        }
+        match state.status {
+            Status::Idle => {}
+            Status::Lost => return Err(AttachError::Lost),
+            Status::Running | Status::Ended(_) => return Err(AttachError::AlreadyAttached),
+        }
+        state.forget_what_may_have_changed();
+        state.status = Status::Running;
+        TRACED_IN.set(process);
+        Ok(())
+    }
+
+    #[inline(never)]
+    fn conclude(&self) -> Result<End, TraceError> {
+        // SAFETY: as in `prepare`.
+        let state = unsafe { &mut *self.state.as_ptr() };
+        match state.status {
+            Status::Idle | Status::Lost => Err(TraceError::NotAttached),
+            Status::Ended(result) => {
+                state.status = Status::Idle;
+                TRACED_IN.set(0);
+                result
+            }
+            Status::Running => {
+                state.status = Status::Lost;
+                TRACED_IN.set(0);
+                Err(TraceError::LeftTracedCode)
+            }
+        }
+    }
+
+    pub(crate) fn is_attached(&self) -> bool {
+        // SAFETY: as in `prepare`; the field is read, nothing more.
+        let status = unsafe { (*self.state.as_ptr()).status };
+        matches!(status, Status::Running | Status::Ended(_))
+    }
+
+    pub(crate) fn consumer(&self) -> *mut C {
+        // SAFETY: computes an address inside the state, which lives as long as the engine.
+        unsafe { &raw mut (*self.state.as_ptr()).consumer }
+    }
+}
+
+impl<C: Consumer> Drop for Engine<C> {
+    fn drop(&mut self) {
+        if self.is_attached() {
+            // Dropped in the middle of its trace, in translated code: get out of it first.
+            let _ = self.detach();
+        }
+        // SAFETY: made by `Box::into_raw` and never given to anyone who keeps it but the context.
+        let mut state = unsafe { Box::from_raw(self.state.as_ptr()) };
+        if state.status == Status::Lost {
+            std::mem::forget(state);
+            return;
+        }
+        if state.code_is_shared {
+            state.translator.keep_code_for_ever();
+        }
+    }
+}
+
+fn check(config: &Config) -> Result<(), OpenError> {
+    const SMALLEST_BUFFER: usize = 64 * 1024;
+    const LARGEST_BUFFER: usize = 8 * 1024 * 1024;
+    const SMALLEST_CODE: usize = 1024;
+    // Code, context and tables stay within reach of 32-bit distances.
+    const LARGEST_CODE: usize = 16 * 1024 * 1024;
+    if !config.buffer_bytes.is_power_of_two()
+        || !(SMALLEST_BUFFER..=LARGEST_BUFFER).contains(&config.buffer_bytes)
+    {
+        return Err(OpenError::Config {
+            field: "buffer_bytes",
+            value: config.buffer_bytes,
+            allowed: "a power of two from 64 KiB to 8 MiB",
+        });
+    }
+    if !(SMALLEST_CODE..=LARGEST_CODE).contains(&config.static_instructions) {
+        return Err(OpenError::Config {
+            field: "static_instructions",
+            value: config.static_instructions,
+            allowed: "1024 to 16 Mi",
+        });
+    }
+    Ok(())
+}
+
+/// Called by [`entry::serve`] on the engine's stack.
+unsafe extern "C" fn dispatch<C: Consumer>(context: *mut Context) {
+    // SAFETY: the context was made by `Engine::open`, which stored the state's address in it. The
+    // thread stands in translated code, so nothing else refers to either.
+    let (context, state) = unsafe {
+        let context = &mut *context;
+        let state =
+            &mut *std::ptr::with_exposed_provenance_mut::<State<C>>(context.engine as usize);
+        (context, state)
+    };
+    state.serve(context);
+}
+
+impl<C: Consumer> State<C> {
+    /// Sets where the thread goes on.
+    fn serve(&mut self, context: &mut Context) {
+        if self.status != Status::Running {
+            // Concluded in a signal handler: no more recording.
+            context.trace_pointer = self.buffer.start();
+            context.next = self.original_address(context);
+            return;
+        }
+        match request(context) {
+            Request::Enter => self.go_to(context, context.target, |_, _| {}),
+            Request::Direct => {
+                let exit = self.translator.direct_exit(context.exit);
+                self.go_to(context, exit.target, |translator, id| {
+                    translator.link(exit, id);
+                });
+            }
+            Request::Indirect => self.go_to(context, context.target, |translator, id| {
+                translator.link_indirect(id);
+            }),
+            Request::Drain => {
+                self.drain(context);
+                if !self.consumer.keep_tracing() {
+                    self.leave(context, Ok(End::Consumer));
+                }
+            }
+            Request::SystemCall => self.system_call(context),
+        }
+    }
+
+    fn go_to(
+        &mut self,
+        context: &mut Context,
+        target: u64,
+        link: impl FnOnce(&mut Translator, BlockId),
+    ) {
+        if target == entry::detach as *const () as u64 {
+            self.drain(context);
+            self.leave(context, Ok(End::Detach));
+            context.next = target;
+            return;
+        }
+        let consumer = &mut self.consumer;
+        let block = self.translator.block_at(target, |blocks, id| {
+            consumer.translated(&blocks.block(id));
+        });
+        match block {
+            Ok(id) => {
+                link(&mut self.translator, id);
+                context.next = self.translator.blocks().record(id).entry;
+            }
+            Err(error) => self.leave(context, Err(error)),
+        }
+    }
+
+    /// The thread goes on natively with what it was about to do.
+    fn leave(&mut self, context: &mut Context, result: Result<End, TraceError>) {
+        self.status = Status::Ended(result);
+        context.trace_pointer = self.buffer.start();
+        context.next = self.original_address(context);
+    }
+
+    /// The program's address at which the thread stands.
+    fn original_address(&self, context: &Context) -> u64 {
+        match request(context) {
+            Request::Enter | Request::Indirect => context.target,
+            Request::Direct => self.translator.direct_exit(context.exit).target,
+            Request::Drain => self.end_of(BlockId(context.exit)),
+            Request::SystemCall => {
+                self.end_of(self.translator.system_call_exit(context.exit).block)
+            }
+        }
+    }
+
+    /// The address of the block's branch, which is not executed yet, or behind its last
+    /// instruction.
+    fn end_of(&self, id: BlockId) -> u64 {
+        let blocks = self.translator.blocks();
+        let block = blocks.block(id);
+        if blocks.record(id).ends_with_branch {
+            block.last().decoded.ip()
+        } else {
+            block.end_ip()
+        }
+    }
+
+    /// Hands the buffer to the consumer and empties it.
+    fn drain(&mut self, context: &mut Context) {
+        // SAFETY: the trace pointer moves only behind complete blocks, and the thread stands in the
+        // engine.
+        let written = unsafe { self.buffer.written(context.trace_pointer) };
+        let blocks = self.translator.blocks();
+        let mut rest = written;
+        while let [first, values @ ..] = rest {
+            let block = blocks.block(BlockId(*first as u32 & !BLOCK_TAG));
+            let (addresses, next) = values.split_at(block.recorded_values);
+            self.consumer.block(&block, addresses);
+            rest = next;
+        }
+        context.trace_pointer = self.buffer.start();
+    }
+
+    fn system_call(&mut self, context: &mut Context) {
+        const RAX: usize = 0;
+        const RDX: usize = 2;
+        const RSI: usize = 6;
+        const RDI: usize = 7;
+        let exit = self.translator.system_call_exit(context.exit);
+        let registers = &context.registers;
+        let number = registers[RAX];
+        let arguments = [registers[RDI], registers[RSI], registers[RDX]];
+        match policy(number, arguments) {
+            Policy::Perform => context.next = exit.perform,
+            Policy::Split { shares_memory } => {
+                self.code_is_shared |= shares_memory;
+                context.next = exit.split;
+            }
+            Policy::Changes { start, end } if self.translator.knows_code_in(start, end) => {
+                self.translator.forget();
+                context.next = exit.unlinked;
+            }
+            Policy::Changes { .. } => context.next = exit.perform,
+            Policy::Refuse => {
+                let ip = self.end_of(exit.block);
+                self.leave(context, Err(TraceError::SystemCall { number, ip }));
+            }
+        }
+    }
+
+    /// Before a trace: code may have changed since the last one.
+    fn forget_what_may_have_changed(&mut self) {
+        let unloaded = code_map::unloaded_objects();
+        if unloaded != self.unloaded_objects || self.translator.has_generated_code() {
+            self.translator.forget();
+        }
+        self.unloaded_objects = unloaded;
+    }
+}
+
+fn request(context: &Context) -> Request {
+    Request::ALL[context.request as usize]
+}

@@ -1,0 +1,343 @@
+//! Reads the program's code and decides where a block ends and which registers can be borrowed.
+//! Writes nothing.
+
+use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Mnemonic, OpKind, Register};
+
+use super::assembler::{General, Memory, RSP};
+use crate::block::MAX_BLOCK_INSTRUCTIONS;
+use crate::describe::{Describer, Description, Recording, ThreadFacts, general_number};
+
+/// The longest instruction of the architecture.
+pub(crate) const MAX_INSTRUCTION_BYTES: usize = 15;
+
+/// An instruction with all that its translation needs.
+#[derive(Clone, Copy)]
+pub(crate) struct PlannedInstruction {
+    pub decoded: iced_x86::Instruction,
+    pub bytes: [u8; MAX_INSTRUCTION_BYTES],
+    /// Where in `bytes` the displacement stands, for RIP-relative operands.
+    pub displacement_offset: usize,
+    pub description: Description,
+}
+
+impl PlannedInstruction {
+    pub(crate) fn bytes(&self) -> &[u8] {
+        &self.bytes[..self.decoded.len()]
+    }
+}
+
+/// How a block ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Ending {
+    /// In the middle of straight code.
+    Cut,
+    Jump {
+        target: u64,
+    },
+    /// `jcc`; the low half of its opcode.
+    Branch {
+        condition: u8,
+        target: u64,
+    },
+    /// `loop`, `loope`, `loopne`, `jrcxz`, `jecxz`: they have short forms only.
+    CountBranch {
+        target: u64,
+    },
+    Call {
+        target: u64,
+    },
+    IndirectJump(IndirectTarget),
+    IndirectCall(IndirectTarget),
+    Return {
+        /// What it takes off the stack besides the return address.
+        extra_bytes: u16,
+    },
+    SystemCall,
+}
+
+/// Where an indirect branch finds its target.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum IndirectTarget {
+    Register(General),
+    /// An absolute address.
+    Fixed(u64),
+    Memory(IndirectMemory),
+}
+
+/// A memory operand with registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct IndirectMemory {
+    pub base: Option<General>,
+    pub index: Option<(General, u8)>,
+    pub displacement: i32,
+    pub address32: bool,
+    pub segment: Option<u8>,
+}
+
+impl From<IndirectMemory> for Memory {
+    fn from(memory: IndirectMemory) -> Memory {
+        Memory {
+            base: memory.base,
+            index: memory.index,
+            displacement: memory.displacement,
+            address32: memory.address32,
+            segment: memory.segment,
+        }
+    }
+}
+
+/// A block before it is translated.
+pub(crate) struct Plan {
+    instructions: [Option<PlannedInstruction>; MAX_BLOCK_INSTRUCTIONS],
+    len: usize,
+    pub ending: Ending,
+    pub start_ip: u64,
+    pub next_ip: u64,
+    pub recorded_values: u16,
+    /// Holds the trace pointer.
+    pub recorder: General,
+    /// Holds computed addresses; below 8 and not rsp, so that it needs no REX bit as a base.
+    pub helper: General,
+    pub needs_helper: bool,
+}
+
+/// Why not even the first instruction at an address can be translated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Refusal(pub &'static str);
+
+impl Plan {
+    /// Plans the block at `ip`, whose code is in `code` and perhaps goes on behind it.
+    ///
+    /// `near` tells whether an address is in reach of a RIP-relative operand of the translation.
+    pub(crate) fn make(
+        code: &[u8],
+        ip: u64,
+        describer: &mut Describer,
+        facts: &ThreadFacts,
+        near: impl Fn(u64) -> bool,
+    ) -> Result<Plan, Refusal> {
+        let mut plan = Plan {
+            instructions: [None; MAX_BLOCK_INSTRUCTIONS],
+            len: 0,
+            ending: Ending::Cut,
+            start_ip: ip,
+            next_ip: ip,
+            recorded_values: 0,
+            recorder: 0,
+            helper: 0,
+            needs_helper: false,
+        };
+        let mut decoder = Decoder::with_ip(64, code, ip, DecoderOptions::NONE);
+        let mut used = 1 << RSP;
+        describer.begin_block();
+        while plan.len < MAX_BLOCK_INSTRUCTIONS {
+            match plan.next(&mut decoder, code, used, describer, facts, &near) {
+                Ok(next) => {
+                    used = next.used;
+                    plan.instructions[plan.len] = Some(next.instruction);
+                    plan.len += 1;
+                    plan.next_ip = next.instruction.decoded.next_ip();
+                    plan.recorded_values = describer.recorded_values();
+                    plan.needs_helper |= next.needs_helper;
+                    plan.ending = next.ending;
+                    if next.ending != Ending::Cut {
+                        break;
+                    }
+                }
+                // The next block will begin with it and be refused if it is still impossible.
+                Err(_) if plan.len > 0 => break,
+                Err(refusal) => return Err(refusal),
+            }
+        }
+        let (recorder, helper) =
+            borrowed(used).ok_or(Refusal("it leaves no register to borrow"))?;
+        plan.recorder = recorder;
+        plan.helper = helper;
+        Ok(plan)
+    }
+
+    pub(crate) fn instructions(&self) -> impl Iterator<Item = &PlannedInstruction> {
+        self.instructions[..self.len].iter().flatten()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.len
+    }
+
+    /// Whether the trace buffer must be looked at when this block ends.
+    ///
+    /// Between two looks execution only goes forward inside one piece of 2 KiB of code. No
+    /// instruction records more than two values per byte of its length, so that is less than 4096
+    /// values and the last block's, for which the buffer has slack.
+    pub(crate) fn checks_buffer(&self) -> bool {
+        const PIECE_BITS: u32 = 11;
+        let leaves =
+            |exit: u64| exit <= self.start_ip || exit >> PIECE_BITS != self.start_ip >> PIECE_BITS;
+        match self.ending {
+            Ending::Cut => leaves(self.next_ip),
+            Ending::Jump { target } | Ending::Call { target } => leaves(target),
+            Ending::Branch { target, .. } | Ending::CountBranch { target } => {
+                leaves(target) || leaves(self.next_ip)
+            }
+            Ending::IndirectJump(_)
+            | Ending::IndirectCall(_)
+            | Ending::Return { .. }
+            | Ending::SystemCall => true,
+        }
+    }
+
+    fn next(
+        &self,
+        decoder: &mut Decoder<'_>,
+        code: &[u8],
+        used: u16,
+        describer: &mut Describer,
+        facts: &ThreadFacts,
+        near: impl Fn(u64) -> bool,
+    ) -> Result<Next, Refusal> {
+        if !decoder.can_decode() {
+            return Err(Refusal("it reaches beyond executable memory"));
+        }
+        let position = decoder.position();
+        let decoded = decoder.decode();
+        if decoded.is_invalid() {
+            return Err(Refusal("it cannot be decoded"));
+        }
+        let ending = ending_of(&decoded, facts)?;
+        let description = describer
+            .describe(&decoded, facts)
+            .map_err(|error| Refusal(error.as_str()))?;
+        let used = used | description.registers;
+        if borrowed(used).is_none() {
+            return Err(Refusal("it leaves no register to borrow"));
+        }
+        let relative = decoded.is_ip_rel_memory_operand();
+        if relative && decoded.memory_base() == Register::EIP {
+            return Err(Refusal("it addresses memory relative to EIP"));
+        }
+        let needs_helper = description
+            .recordings
+            .iter()
+            .any(|recording| matches!(recording, Recording::Effective { .. }))
+            || relative && ending == Ending::Cut && !near(decoded.ip_rel_memory_address());
+        let mut bytes = [0; MAX_INSTRUCTION_BYTES];
+        bytes[..decoded.len()].copy_from_slice(&code[position..position + decoded.len()]);
+        Ok(Next {
+            instruction: PlannedInstruction {
+                decoded,
+                bytes,
+                displacement_offset: decoder.get_constant_offsets(&decoded).displacement_offset(),
+                description,
+            },
+            ending,
+            used,
+            needs_helper,
+        })
+    }
+}
+
+struct Next {
+    instruction: PlannedInstruction,
+    ending: Ending,
+    used: u16,
+    needs_helper: bool,
+}
+
+/// Two registers that are not in `used`: any, and one below 8.
+fn borrowed(used: u16) -> Option<(General, General)> {
+    // rcx and rdx are what indirect branches borrow: leave them to the program's code last.
+    let helper = [0, 6, 7, 3, 5, 2, 1]
+        .into_iter()
+        .find(|&register| used >> register & 1 == 0)?;
+    let recorder = [8, 9, 10, 11, 12, 13, 14, 15, 0, 6, 7, 3, 5, 2, 1]
+        .into_iter()
+        .find(|&register| used >> register & 1 == 0 && register != helper)?;
+    Some((recorder, helper))
+}
+
+/// How a block with this instruction at its end ends; `Cut` if it can go on.
+fn ending_of(decoded: &iced_x86::Instruction, facts: &ThreadFacts) -> Result<Ending, Refusal> {
+    let to_near = decoded.op_count() > 0 && decoded.op0_kind() == OpKind::NearBranch64;
+    let target = decoded.near_branch_target();
+    match decoded.flow_control() {
+        FlowControl::Next => match decoded.mnemonic() {
+            Mnemonic::Wrfsbase | Mnemonic::Wrgsbase => {
+                Err(Refusal("it changes the base of a segment"))
+            }
+            _ => Ok(Ending::Cut),
+        },
+        FlowControl::UnconditionalBranch if to_near => Ok(Ending::Jump { target }),
+        FlowControl::ConditionalBranch if to_near && decoded.is_jcc_short_or_near() => {
+            Ok(Ending::Branch {
+                // The conditions are numbered as in the opcode, after `None`.
+                condition: decoded.condition_code() as u8 - 1,
+                target,
+            })
+        }
+        FlowControl::ConditionalBranch
+            if to_near && (decoded.is_jcx_short() || decoded.is_loop() || decoded.is_loopcc()) =>
+        {
+            Ok(Ending::CountBranch { target })
+        }
+        FlowControl::Call if decoded.code() == Code::Syscall => Ok(Ending::SystemCall),
+        FlowControl::Call if to_near => Ok(Ending::Call { target }),
+        FlowControl::IndirectBranch if decoded.code() == Code::Jmp_rm64 => {
+            Ok(Ending::IndirectJump(indirect_target(decoded, facts)?))
+        }
+        FlowControl::IndirectCall if decoded.code() == Code::Call_rm64 => {
+            Ok(Ending::IndirectCall(indirect_target(decoded, facts)?))
+        }
+        FlowControl::Return if decoded.code() == Code::Retnq => {
+            Ok(Ending::Return { extra_bytes: 0 })
+        }
+        FlowControl::Return if decoded.code() == Code::Retnq_imm16 => Ok(Ending::Return {
+            extra_bytes: decoded.immediate16(),
+        }),
+        FlowControl::XbeginXabortXend => Err(Refusal("it belongs to transactional memory")),
+        FlowControl::Interrupt | FlowControl::Exception => Err(Refusal("it is a trap")),
+        _ => Err(Refusal("it is a far or 16-bit branch")),
+    }
+}
+
+fn indirect_target(
+    decoded: &iced_x86::Instruction,
+    facts: &ThreadFacts,
+) -> Result<IndirectTarget, Refusal> {
+    if decoded.op0_kind() == OpKind::Register {
+        return general(decoded.op0_register()).map(IndirectTarget::Register);
+    }
+    let segment = decoded.memory_segment();
+    let segment_base = match segment {
+        Register::FS => facts.fs_base,
+        Register::GS => facts.gs_base,
+        _ => 0,
+    };
+    let base = decoded.memory_base();
+    let index = decoded.memory_index();
+    if decoded.is_ip_rel_memory_operand() || (base == Register::None && index == Register::None) {
+        return Ok(IndirectTarget::Fixed(
+            decoded.memory_displacement64().wrapping_add(segment_base),
+        ));
+    }
+    let some = |register: Register| match register {
+        Register::None => Ok(None),
+        register => general(register).map(Some),
+    };
+    Ok(IndirectTarget::Memory(IndirectMemory {
+        base: some(base)?,
+        index: some(index)?.map(|index| (index, decoded.memory_index_scale() as u8)),
+        displacement: decoded.memory_displacement64() as i32,
+        address32: base.is_gpr32() || index.is_gpr32(),
+        segment: match segment {
+            Register::FS => Some(0x64),
+            Register::GS => Some(0x65),
+            _ => None,
+        },
+    }))
+}
+
+fn general(register: Register) -> Result<General, Refusal> {
+    general_number(register)
+        .map(|number| number as General)
+        .ok_or(Refusal("its address form is not supported"))
+}

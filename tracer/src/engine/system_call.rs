@@ -1,0 +1,115 @@
+//! What a system call means for the translation.
+
+// asm/prctl.h
+const ARCH_GET_FS: u64 = 0x1003;
+const ARCH_GET_GS: u64 = 0x1004;
+
+/// How a system call of the traced thread is done.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Policy {
+    /// As it is.
+    Perform,
+    /// It makes a child, which must not run in the translation. `shares_memory`: the child may be
+    /// on its way out of it at any later time.
+    Split { shares_memory: bool },
+    /// It may change the memory in this range.
+    Changes { start: u64, end: u64 },
+    /// It would move the ground under the translation.
+    Refuse,
+}
+
+/// Decides from the number and the first three arguments.
+pub(crate) fn policy(number: u64, arguments: [u64; 3]) -> Policy {
+    let Ok(number) = i64::try_from(number) else {
+        return Policy::Perform;
+    };
+    let range = |start: u64, len: u64| Policy::Changes {
+        start,
+        end: start.saturating_add(len),
+    };
+    let [first, second, _] = arguments;
+    match number {
+        libc::SYS_fork | libc::SYS_vfork => Policy::Split {
+            // A vfork's parent waits until the child is out.
+            shares_memory: false,
+        },
+        libc::SYS_clone => Policy::Split {
+            shares_memory: shares_memory(first),
+        },
+        // Its flags are in memory: assume the worst.
+        libc::SYS_clone3 => Policy::Split {
+            shares_memory: true,
+        },
+        libc::SYS_munmap | libc::SYS_mprotect | libc::SYS_pkey_mprotect | libc::SYS_mremap => {
+            range(first, second)
+        }
+        // With MAP_FIXED it replaces; without an address it can only take free memory.
+        libc::SYS_mmap if first != 0 => range(first, second),
+        libc::SYS_shmat | libc::SYS_remap_file_pages => Policy::Changes {
+            start: 0,
+            end: u64::MAX,
+        },
+        // A jump to a saved state, whose address would not be translated.
+        libc::SYS_rt_sigreturn => Policy::Refuse,
+        libc::SYS_arch_prctl if first != ARCH_GET_FS && first != ARCH_GET_GS => Policy::Refuse,
+        libc::SYS_modify_ldt => Policy::Refuse,
+        _ => Policy::Perform,
+    }
+}
+
+fn shares_memory(clone_flags: u64) -> bool {
+    let flags = clone_flags as i32;
+    flags & libc::CLONE_VM != 0 && flags & libc::CLONE_VFORK == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn policy_of(number: i64, arguments: [u64; 3]) -> Policy {
+        policy(number as u64, arguments)
+    }
+
+    #[test]
+    fn a_thread_shares_memory_and_a_spawned_process_does_not_outlive_the_wait() {
+        let thread = (libc::CLONE_VM | libc::CLONE_THREAD) as u64;
+        let spawn = (libc::CLONE_VM | libc::CLONE_VFORK) as u64;
+        assert_eq!(
+            policy_of(libc::SYS_clone, [thread, 0, 0]),
+            Policy::Split {
+                shares_memory: true
+            }
+        );
+        assert_eq!(
+            policy_of(libc::SYS_clone, [spawn, 0, 0]),
+            Policy::Split {
+                shares_memory: false
+            }
+        );
+    }
+
+    #[test]
+    fn changes_of_mappings_are_seen() {
+        assert_eq!(
+            policy_of(libc::SYS_munmap, [0x1000, 0x2000, 0]),
+            Policy::Changes {
+                start: 0x1000,
+                end: 0x3000
+            }
+        );
+        assert_eq!(policy_of(libc::SYS_mmap, [0, 0x1000, 0]), Policy::Perform);
+    }
+
+    #[test]
+    fn another_thread_pointer_is_refused() {
+        const ARCH_SET_FS: u64 = 0x1002;
+        assert_eq!(
+            policy_of(libc::SYS_arch_prctl, [ARCH_SET_FS, 0, 0]),
+            Policy::Refuse
+        );
+        assert_eq!(
+            policy_of(libc::SYS_arch_prctl, [ARCH_GET_FS, 0, 0]),
+            Policy::Perform
+        );
+    }
+}

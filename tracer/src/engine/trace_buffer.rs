@@ -1,0 +1,49 @@
+//! The buffer between translated code and the consumer.
+
+use std::io;
+
+use super::memory::{Mapping, Protection};
+
+/// The generated code takes the buffer for full when bits 16 to 23 of the address are zero: the
+/// buffer ends where they become so, and has room for 64 KiB more, in which they stay so.
+const ALIGNMENT: usize = 1 << 24;
+const SLACK: usize = 1 << 16;
+
+pub(crate) struct TraceBuffer {
+    /// Address space around the buffer: what follows the slack stays inaccessible.
+    _space: Mapping,
+    start: *mut u64,
+}
+
+impl TraceBuffer {
+    /// `bytes` is a power of two from 64 KiB to 8 MiB.
+    pub(crate) fn new(bytes: usize) -> io::Result<TraceBuffer> {
+        let space = Mapping::new(3 * ALIGNMENT, Protection::None, 0)?;
+        // A multiple of the alignment with a whole alignment on both sides.
+        let end = (space.address() + ALIGNMENT).next_multiple_of(ALIGNMENT);
+        let offset = end - bytes - space.address();
+        space.protect(offset, bytes + SLACK, Protection::ReadWrite)?;
+        // SAFETY: the offset lies inside the mapping.
+        let start = unsafe { space.start().add(offset) }.cast();
+        Ok(TraceBuffer {
+            _space: space,
+            start,
+        })
+    }
+
+    pub(crate) fn start(&self) -> u64 {
+        self.start as u64
+    }
+
+    /// What was written from the start up to the address `end`.
+    ///
+    /// # Safety
+    /// Generated code has written everything up to `end`, and writes nothing while the slice is in
+    /// use.
+    pub(crate) unsafe fn written(&self, end: u64) -> &[u64] {
+        let len = (end - self.start()) as usize / 8;
+        // SAFETY: inside the accessible part, since the code after it would have faulted; written,
+        // by the caller's promise.
+        unsafe { std::slice::from_raw_parts(self.start, len) }
+    }
+}
