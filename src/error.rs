@@ -89,6 +89,15 @@ pub enum OpenError {
         reason: &'static str,
     },
 
+    /// The telemetry specification that the user named cannot be used.
+    #[error("could not use the telemetry specification {path}: {problem}")]
+    Specification {
+        /// The file.
+        path: String,
+        /// What is wrong with it.
+        problem: String,
+    },
+
     /// A file that describes the PMU could not be read or holds something unexpected.
     #[error("could not read {path}: {problem}; {REPORT}")]
     BadDescription {
@@ -316,6 +325,7 @@ impl OpenError {
         Some(match self {
             UnknownSource { .. }
             | UnknownCounters { .. }
+            | Specification { .. }
             | OperatingSystem { .. }
             | UnsupportedCpu { .. } => return None,
             NoPmu {

@@ -61,14 +61,18 @@ thread_local! {
 ///
 /// # Errors
 /// [`Choice::Hardware`] fails where the counters cannot be used; the other choices fail where
-/// [`COUNTERS_VARIABLE`](super::COUNTERS_VARIABLE) is wrong and never else.
+/// [`COUNTERS_VARIABLE`](super::COUNTERS_VARIABLE) or a telemetry specification is wrong, and
+/// never else.
 pub fn choose(choice: Choice) -> Result<Box<dyn Source>, OpenError> {
     match choice {
         Choice::Time => Ok(Box::new(Time::new("the clock was asked for"))),
         Choice::Hardware => Ok(Box::new(hardware()?)),
         Choice::Auto => Ok(match hardware() {
             Ok(hardware) => Box::new(hardware),
-            Err(error @ OpenError::UnknownCounters { .. }) => return Err(error),
+            // What the user asked for in so many words is not passed over.
+            Err(error @ (OpenError::UnknownCounters { .. } | OpenError::Specification { .. })) => {
+                return Err(error);
+            }
             Err(error) => Box::new(Time::new(format!("no hardware counters: {error}"))),
         }),
     }

@@ -101,7 +101,7 @@ pub(super) static ZEN_4: CpuTable = CpuTable {
             events: ALL,
             cycles: Some(CYCLES),
             instructions: None,
-            split: |counts| split(counts, counts[SMT]),
+            split: &|counts| split(counts, counts[SMT]),
             example: Example {
                 counts: &[
                     52_694_334_454,
@@ -121,7 +121,7 @@ pub(super) static ZEN_4: CpuTable = CpuTable {
             events: ALL_BUT_SMT,
             cycles: Some(CYCLES),
             instructions: None,
-            split: smt_by_rest,
+            split: &smt_by_rest,
             example: Example {
                 counts: &[
                     52_694_334_454,
@@ -214,7 +214,7 @@ pub(super) static ZEN_5: CpuTable = CpuTable {
             events: ALL,
             cycles: Some(CYCLES),
             instructions: None,
-            split: |counts| split(counts, counts[SMT]),
+            split: &|counts| split(counts, counts[SMT]),
             example: Example {
                 counts: &[1_000_000, 2_400_000, 2_800_000, 800_000, 4_000_000, 400_000],
                 level1_percent: ["30.0", "5.0", "10.0", "50.0"],
@@ -227,7 +227,7 @@ pub(super) static ZEN_5: CpuTable = CpuTable {
             events: ALL_BUT_SMT,
             cycles: Some(CYCLES),
             instructions: None,
-            split: smt_by_rest,
+            split: &smt_by_rest,
             example: Example {
                 counts: &[1_000_000, 2_400_000, 2_800_000, 800_000, 4_000_000],
                 level1_percent: ["30.0", "5.0", "10.0", "50.0"],

@@ -160,7 +160,7 @@ const MISPREDICTED_FORM: Form = Form {
     events: WITH_MISPREDICTED,
     cycles: Some(CYCLES),
     instructions: Some(INSTRUCTIONS),
-    split: one_and_three_cycles_per_mispredict,
+    split: &one_and_three_cycles_per_mispredict,
     example: example(MISPREDICTED_COUNTS, ["47.5", "10.5", "18.0", "24.0"]),
 };
 
@@ -169,7 +169,7 @@ const FLUSH_FORM: Form = Form {
     events: WITH_FLUSH,
     cycles: Some(CYCLES),
     instructions: Some(INSTRUCTIONS),
-    split: flush,
+    split: &flush,
     example: example(FLUSH_COUNTS, ["57.0", "4.5", "14.5", "24.0"]),
 };
 
@@ -218,7 +218,7 @@ pub(super) static N2_BEFORE_R0P3: CpuTable = CpuTable {
     sources: SOURCE,
     level1: Level1Counting::Forms(&[Form {
         formula: "neoverse-n2-r0p0/1",
-        split: one_and_three_cycles_with_erratum,
+        split: &one_and_three_cycles_with_erratum,
         example: example(MISPREDICTED_COUNTS, ["38.0", "10.0", "10.0", "42.0"]),
         ..MISPREDICTED_FORM
     }]),
@@ -247,7 +247,7 @@ pub(super) static V1: CpuTable = CpuTable {
     sources: SOURCE,
     level1: Level1Counting::Forms(&[Form {
         formula: "neoverse-v1/1",
-        split: four_cycles_per_mispredict,
+        split: &four_cycles_per_mispredict,
         example: example(MISPREDICTED_COUNTS, ["47.5", "10.5", "12.0", "30.0"]),
         ..MISPREDICTED_FORM
     }]),
@@ -361,7 +361,7 @@ pub(super) static GENERIC: CpuTable = CpuTable {
         ],
         cycles: Some(CYCLES),
         instructions: Some(INSTRUCTIONS),
-        split: |counts| split(counts, Corrections::default()),
+        split: &|counts| split(counts, Corrections::default()),
         // For eight slots per cycle.
         example: example(
             &[

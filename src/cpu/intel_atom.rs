@@ -134,7 +134,7 @@ pub(super) static GOLDMONT: CpuTable = CpuTable {
         ],
         cycles: Some(CYCLES),
         instructions: Some(INSTRUCTIONS),
-        split: |counts| {
+        split: &|counts| {
             let slots = slots(counts);
             let retiring_slots = counts[UOPS_RETIRED];
             let bad_speculation_slots = counts[ISSUED] - counts[UOPS_RETIRED] + counts[RECOVERY];
@@ -182,7 +182,7 @@ pub(super) static TREMONT: CpuTable = CpuTable {
         ],
         cycles: Some(CYCLES),
         instructions: Some(INSTRUCTIONS),
-        split: |counts| {
+        split: &|counts| {
             split(
                 counts,
                 [RETIRING, BAD_SPECULATION_TREMONT, FRONTEND, BACKEND],
@@ -213,7 +213,7 @@ pub(super) static GRACEMONT: CpuTable = CpuTable {
         events: &[CYCLES, INSTRUCTIONS, RETIRING, FRONTEND, BACKEND],
         cycles: Some(CYCLES),
         instructions: Some(INSTRUCTIONS),
-        split: |counts| {
+        split: &|counts| {
             let slots = slots(counts);
             let rest = slots - counts[RETIRING] - counts[FRONTEND] - counts[BACKEND];
             Split {
@@ -263,7 +263,7 @@ pub(super) static CRESTMONT: CpuTable = CpuTable {
         ],
         cycles: Some(CYCLES),
         instructions: Some(INSTRUCTIONS),
-        split: |counts| {
+        split: &|counts| {
             split(
                 counts,
                 [RETIRING_CRESTMONT, BAD_SPECULATION, FRONTEND, BACKEND],
@@ -305,7 +305,7 @@ pub(super) static SKYMONT: CpuTable = CpuTable {
         ],
         cycles: Some(CYCLES),
         instructions: Some(INSTRUCTIONS),
-        split: |counts| {
+        split: &|counts| {
             split(
                 counts,
                 [

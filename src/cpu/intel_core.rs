@@ -68,7 +68,7 @@ pub(super) static SANDY_BRIDGE: CpuTable = CpuTable {
         ],
         cycles: Some(CYCLES),
         instructions: Some(INSTRUCTIONS),
-        split: |counts| by_issue(counts, RECOVERY_SANDY_BRIDGE),
+        split: &|counts| by_issue(counts, RECOVERY_SANDY_BRIDGE),
         // Made up: 20 % not delivered, 40 % retired, 250 000 issued in vain and 37 500 cycles lost.
         example: Example {
             counts: &[1_000_000, 1_500_000, 800_000, 1_850_000, 1_600_000, 37_500],
@@ -98,7 +98,7 @@ pub(super) static SKYLAKE: CpuTable = CpuTable {
         ],
         cycles: Some(CYCLES),
         instructions: Some(INSTRUCTIONS),
-        split: |counts| by_issue(counts, RECOVERY_SKYLAKE),
+        split: &|counts| by_issue(counts, RECOVERY_SKYLAKE),
         // Arm's learning path on TopDown, a chain of divisions on a Skylake-class Xeon: the second
         // run, with the undelivered uops of the first. The instructions are not in it.
         example: Example {

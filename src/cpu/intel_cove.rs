@@ -104,7 +104,7 @@ pub(super) static ICE_LAKE: CpuTable = CpuTable {
             ],
             cycles: Some(CYCLES),
             instructions: Some(INSTRUCTIONS),
-            split: |counts| ice_lake(counts, counts[SLOTS]),
+            split: &|counts| ice_lake(counts, counts[SLOTS]),
             example: ICE_LAKE_EXAMPLE,
         },
         Form {
@@ -121,7 +121,7 @@ pub(super) static ICE_LAKE: CpuTable = CpuTable {
             ],
             cycles: Some(CYCLES),
             instructions: Some(INSTRUCTIONS),
-            split: |counts| ice_lake(counts, counts[SLOTS_P]),
+            split: &|counts| ice_lake(counts, counts[SLOTS_P]),
             example: ICE_LAKE_EXAMPLE,
         },
     ]),
@@ -183,7 +183,7 @@ pub(super) static GOLDEN_COVE: CpuTable = CpuTable {
             ],
             cycles: Some(CYCLES),
             instructions: Some(INSTRUCTIONS),
-            split: |counts| Split {
+            split: &|counts| Split {
                 level2: Some(Level2 {
                     heavy_operations_slots: counts[HEAVY],
                     branch_mispredict_slots: counts[MISPREDICT],
@@ -216,7 +216,7 @@ pub(super) static GOLDEN_COVE: CpuTable = CpuTable {
             ],
             cycles: Some(CYCLES),
             instructions: Some(INSTRUCTIONS),
-            split: |counts| golden_cove(counts, counts[SLOTS]),
+            split: &|counts| golden_cove(counts, counts[SLOTS]),
             example: GOLDEN_COVE_EXAMPLE,
         },
         Form {
@@ -232,7 +232,7 @@ pub(super) static GOLDEN_COVE: CpuTable = CpuTable {
             ],
             cycles: Some(CYCLES),
             instructions: Some(INSTRUCTIONS),
-            split: |counts| golden_cove(counts, counts[SLOTS_P]),
+            split: &|counts| golden_cove(counts, counts[SLOTS_P]),
             example: GOLDEN_COVE_EXAMPLE,
         },
     ]),
@@ -288,7 +288,7 @@ pub(super) static LION_COVE: CpuTable = CpuTable {
             ],
             cycles: Some(CYCLES),
             instructions: Some(INSTRUCTIONS),
-            split: |counts| Split {
+            split: &|counts| Split {
                 level2: Some(Level2 {
                     heavy_operations_slots: counts[HEAVY],
                     branch_mispredict_slots: counts[MISPREDICT],
@@ -319,7 +319,7 @@ pub(super) static LION_COVE: CpuTable = CpuTable {
             ],
             cycles: Some(CYCLES),
             instructions: Some(INSTRUCTIONS),
-            split: |counts| lion_cove(counts, counts[SLOTS_P]),
+            split: &|counts| lion_cove(counts, counts[SLOTS_P]),
             example: LION_COVE_EXAMPLE,
         },
     ]),

@@ -15,16 +15,19 @@
 mod amd_zen;
 mod arm_neoverse;
 mod detail;
+mod expression;
 mod intel_atom;
 mod intel_core;
 mod intel_cove;
 mod select;
+mod specification;
 
 use std::fmt;
 use std::ops::Index;
 
 pub use detail::{Detail, Metric};
 pub use select::{CoreType, Identity, Maker, Models, Numbers, TABLES, table_for};
+pub use specification::table_of_specification;
 
 use crate::sample::{Level1, Level2};
 
@@ -89,6 +92,15 @@ impl CpuTable {
     }
 }
 
+impl fmt::Debug for Form {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Form")
+            .field("formula", &self.formula)
+            .field("events", &self.events)
+            .finish_non_exhaustive()
+    }
+}
+
 /// General-purpose counters that a group needs and can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterBudget {
@@ -105,8 +117,10 @@ impl CounterBudget {
     }
 }
 
+/// Makes categories of counts.
+pub type Formula = dyn Fn(&Counts) -> Split + Sync;
+
 /// One group of events and the formula that makes categories of its counts.
-#[derive(Debug)]
 pub struct Form {
     /// Which formula, as `name/version`. Runs of different formulas are never compared, so a change
     /// of the formula is a new version. Forms that compute the same numbers from other counters
@@ -120,7 +134,7 @@ pub struct Form {
     pub instructions: Option<Event>,
     /// The formula. Counts in, slots out; no category is clamped, since a mean of clamped values is
     /// biased.
-    pub split: fn(&Counts) -> Split,
+    pub split: &'static Formula,
     /// A worked example, which a test recomputes.
     pub example: Example,
 }
@@ -198,6 +212,11 @@ impl Counts {
             values,
             slots_per_cycle: f64::from(slots_per_cycle),
         }
+    }
+
+    /// The count of the event at this place of the group.
+    fn at(&self, place: usize) -> f64 {
+        self.values[place]
     }
 
     /// The width of the pipeline: the kernel's word where it knows better than the table.

@@ -186,12 +186,16 @@ impl Models {
     }
 }
 
+impl CpuTable {
+    /// Whether this table is for a CPU.
+    pub fn is_for(&self, cpu: &Identity<'_>) -> bool {
+        self.models.iter().any(|models| models.contains(cpu))
+    }
+}
+
 /// The table for a CPU; `None` for one that no table knows.
 pub fn table_for(cpu: &Identity<'_>) -> Option<&'static CpuTable> {
-    TABLES
-        .iter()
-        .copied()
-        .find(|table| table.models.iter().any(|models| models.contains(cpu)))
+    TABLES.iter().copied().find(|table| table.is_for(cpu))
 }
 
 #[cfg(test)]
@@ -289,10 +293,7 @@ mod tests {
                                 stepping,
                                 core,
                             };
-                            let tables = others
-                                .iter()
-                                .filter(|table| table.models.iter().any(|m| m.contains(&cpu)))
-                                .count();
+                            let tables = others.iter().filter(|table| table.is_for(&cpu)).count();
                             assert!(tables <= 1, "{cpu:?}");
                         }
                     }

@@ -13,6 +13,7 @@
 mod cores;
 mod doubts;
 mod exact_group;
+mod given_table;
 mod metrics_group;
 mod opener;
 mod page;
@@ -27,6 +28,7 @@ mod system;
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
+pub use given_table::SPECIFICATION_VARIABLE;
 pub use survey::{survey, survey_in};
 pub use system::SystemPaths;
 
@@ -202,9 +204,12 @@ fn open_exact(opener: &Opener<'_>, cpu: &CpuIdentity, pmu: &CorePmu) -> Result<G
         cpu: cpu.in_words(),
         reason,
     };
-    let table = cpu
-        .table(&pmu.name)
-        .ok_or_else(|| unsupported("no table says which events its categories are made of"))?;
+    let table = match given_table::from_environment(cpu, &pmu.name)? {
+        Some(table) => table,
+        None => cpu
+            .table(&pmu.name)
+            .ok_or_else(|| unsupported("no table says which events its categories are made of"))?,
+    };
     if let Level1Counting::Unsupported(why) = table.level1 {
         return Err(unsupported(why));
     }

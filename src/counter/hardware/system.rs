@@ -97,13 +97,18 @@ impl CpuIdentity {
 
     /// What is known of the cores that the PMU of this name counts.
     pub fn table(&self, pmu: &str) -> Option<&'static CpuTable> {
-        table_for(&Identity {
+        table_for(&self.identity(pmu))
+    }
+
+    /// The cores that the PMU of this name counts.
+    pub fn identity(&self, pmu: &str) -> Identity<'_> {
+        Identity {
             vendor: &self.vendor,
             family: self.family,
             model: self.model,
             stepping: self.stepping,
             core: CoreType::of_pmu(pmu),
-        })
+        }
     }
 
     /// Whether these cores have the slots counter, and with it PERF_METRICS, though the kernel
