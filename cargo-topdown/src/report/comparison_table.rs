@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use criterion_topdown::run_file::BenchmarkId;
+
 use super::comparison_text::style;
 use super::sentences::worst_first;
 use super::wrap::{Hanging, points};
@@ -91,13 +93,14 @@ pub fn write(comparison: &Comparison, width: usize, out: &mut impl Write) -> io:
         .into_iter()
         .filter(|benchmark| benchmark.class != Class::NotComparable)
         .collect();
+    let names = Names::of(comparison);
     let verdict_width = rows
         .iter()
         .map(|row| row.class.name().len())
         .fold("verdict".len(), usize::max);
     let name_width = rows
         .iter()
-        .map(|row| name(comparison, row).chars().count())
+        .map(|row| names.name(&row.id).chars().count())
         .fold("benchmark".len(), usize::max)
         .clamp("benchmark".len(), MOST_NAME_WIDTH);
     // Columns without a value in any row tell nothing.
@@ -137,7 +140,7 @@ pub fn write(comparison: &Comparison, width: usize, out: &mut impl Write) -> io:
     let mut simultaneous = false;
     for row in &rows {
         let style = style(row.class);
-        let name = cut(&name(comparison, row), name_width);
+        let name = cut(&names.name(&row.id), name_width);
         let class = row.class.name();
         write!(
             out,
@@ -169,19 +172,37 @@ pub fn write(comparison: &Comparison, width: usize, out: &mut impl Write) -> io:
     Hanging { width }.write(out, "", 0, &legend)
 }
 
-/// The shortest name that is unique in the table.
-fn name(comparison: &Comparison, benchmark: &BenchmarkVerdict) -> String {
-    let first = &comparison.benchmarks[0].id;
-    let one = |same: fn(&BenchmarkVerdict, &criterion_topdown::run_file::BenchmarkId) -> bool| {
-        comparison.benchmarks.iter().all(|b| same(b, first))
-    };
-    let id = &benchmark.id;
-    if !one(|b, first| b.id.package == first.package) {
-        id.to_string()
-    } else if !one(|b, first| b.id.target == first.target) {
-        format!("{}::{}", id.target, id.name)
-    } else {
-        id.name.clone()
+/// How much of the ids is needed to tell the benchmarks of the table apart.
+#[derive(Clone, Copy)]
+enum Names {
+    Short,
+    WithTarget,
+    Full,
+}
+
+impl Names {
+    fn of(comparison: &Comparison) -> Names {
+        let mut ids = comparison.benchmarks.iter().map(|benchmark| &benchmark.id);
+        let Some(first) = ids.next() else {
+            return Names::Short;
+        };
+        ids.fold(Names::Short, |names, id| {
+            if id.package != first.package {
+                Names::Full
+            } else if id.target != first.target && matches!(names, Names::Short) {
+                Names::WithTarget
+            } else {
+                names
+            }
+        })
+    }
+
+    fn name(self, id: &BenchmarkId) -> String {
+        match self {
+            Names::Short => id.name.clone(),
+            Names::WithTarget => format!("{}::{}", id.target, id.name),
+            Names::Full => id.to_string(),
+        }
     }
 }
 
