@@ -33,6 +33,8 @@ pub enum Command {
     Compare(CompareArgs),
     /// Print a stored run again, or write it as an HTML page
     Report(ReportArgs),
+    /// Judge the newest run by the budgets in Cargo.toml; needs no baseline
+    Check(CheckArgs),
     /// List, show, save or remove baselines
     #[command(subcommand)]
     Baseline(BaselineCommand),
@@ -250,6 +252,30 @@ pub struct CompareArgs {
     /// How to report the comparison
     #[command(flatten)]
     pub comparison: ComparisonArgs,
+
+    /// What fails
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+
+    /// Where baselines are kept
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `cargo topdown check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// The run to judge: a name or a run file [default: the newest run]
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+
+    /// Print the whole check as JSON
+    #[arg(long)]
+    pub json: bool,
 
     /// What fails
     #[command(flatten)]

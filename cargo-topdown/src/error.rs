@@ -54,6 +54,12 @@ pub enum Error {
     /// A policy that makes no sense.
     #[error(transparent)]
     Policy(#[from] PolicyError),
+    /// `check` without anything to check by.
+    #[error(
+        "there are no budgets in `[[workspace.metadata.topdown.policy.budgets]]` of Cargo.toml; \
+         docs/gate.md shows how to write one"
+    )]
+    NoBudgets,
     /// No single benchmark of both runs is meant.
     #[error("`{wanted}` is {}", which_text(like))]
     NoSuchBenchmark {
@@ -98,6 +104,7 @@ impl Error {
             Error::Metadata(_)
             | Error::Adoption(_)
             | Error::Policy(_)
+            | Error::NoBudgets
             | Error::NoSuchBenchmark { .. } => Exit::Usage,
         }
     }

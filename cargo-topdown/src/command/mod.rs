@@ -2,6 +2,7 @@
 
 mod baseline;
 pub mod bench;
+mod check;
 mod compare;
 mod doctor;
 mod init;
@@ -15,6 +16,7 @@ use crate::error::{Error, Exit};
 pub fn run(command: Command) -> Result<Exit, Error> {
     match command {
         Command::Bench(args) => bench::run(&args),
+        Command::Check(args) => check::run(&args),
         Command::Compare(args) => compare::run(args),
         Command::Baseline(command) => baseline::run(command),
         Command::Simulate(args) => simulate::run(&args),

@@ -11,7 +11,7 @@ use criterion_topdown::run_file::BenchmarkId;
 use wildmatch::WildMatch;
 
 pub use table::{PolicyError, checked_alpha};
-pub use words::{Budget, FailOnClass, MarginSetting};
+pub use words::{Budget, BudgetBound, BudgetQuantity, FailOnClass, MarginSetting};
 
 use crate::cli::PolicyArgs;
 use crate::verdict::Metric;

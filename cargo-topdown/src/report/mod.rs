@@ -2,6 +2,7 @@
 
 mod annotations;
 mod bar;
+pub mod budget_text;
 pub mod comparison_json;
 mod comparison_table;
 pub mod comparison_text;

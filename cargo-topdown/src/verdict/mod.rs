@@ -4,6 +4,7 @@
 //! arithmetic is in [`statistics`](crate::statistics), and what is found goes into a
 //! [`Comparison`], which reports print without computing anything.
 
+mod budget;
 mod cause;
 mod comparability;
 mod comparison;
@@ -17,6 +18,7 @@ mod tests;
 
 use std::collections::HashMap;
 
+pub use budget::{BudgetCheck, BudgetResult, BudgetStatus, check_budgets};
 pub use comparison::*;
 use criterion_topdown::run_file::{BenchmarkId, Run};
 pub use metric::Metric;

@@ -1,0 +1,37 @@
+//! `cargo topdown check`: one run against the budgets of the manifest.
+
+use std::io::Write;
+
+use criterion_topdown::run_file;
+
+use crate::baseline_store::{self, BaselineStore};
+use crate::cli::CheckArgs;
+use crate::error::{Error, Exit};
+use crate::policy::Policy;
+use crate::report::{budget_text, style};
+use crate::verdict::{LabelledRun, check_budgets, exit_of};
+
+/// Runs the subcommand; its exit code is the gate.
+pub fn run(args: &CheckArgs) -> Result<Exit, Error> {
+    let metadata = baseline_store::workspace(&args.store)?;
+    let store = BaselineStore::of_workspace(&metadata, args.store.baselines.as_deref())?;
+    let policy = Policy::resolve(Some(&metadata), &args.policy)?;
+    if policy.budgets.is_empty() {
+        return Err(Error::NoBudgets);
+    }
+    let run = match &args.run {
+        Some(name) => run_file::read_run(&store.resolve(name)?)?,
+        None => store.newest()?,
+    };
+    let label = args.run.as_deref().unwrap_or("the newest run");
+    let check = check_budgets(LabelledRun { label, run: &run }, &policy);
+    let mut text = Vec::new();
+    if args.json {
+        serde_json::to_writer_pretty(&mut text, &check).map_err(std::io::Error::from)?;
+        text.push(b'\n');
+    } else {
+        budget_text::write(&check, &mut text)?;
+    }
+    style::stdout(args.output.color).write_all(&text)?;
+    Ok(exit_of(check.outcome))
+}

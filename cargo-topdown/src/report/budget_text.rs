@@ -1,0 +1,117 @@
+//! A check of budgets for people.
+
+use std::io::{self, Write};
+
+use super::{number, style};
+use crate::policy::{Budget, BudgetBound, BudgetQuantity};
+use crate::verdict::{BudgetCheck, BudgetResult, BudgetStatus, Metric, Outcome};
+
+/// Writes the verdict, then every result, the worst first.
+///
+/// # Errors
+/// When `out` does.
+pub fn write(check: &BudgetCheck, out: &mut impl Write) -> io::Result<()> {
+    let of = |status| {
+        let results = check.results.iter();
+        results.filter(move |result| result.status == status)
+    };
+    let all = check.results.len();
+    let (word, word_style, rest) = match check.outcome {
+        Outcome::Failed => ("OVER BUDGET", style::BAD, {
+            format!("{} of {all} budgets", of(BudgetStatus::Exceeded).count())
+        }),
+        Outcome::NotComparable => {
+            let rest = "a budget without a measurement is not a pass".to_owned();
+            ("NOT CHECKED", style::BAD, rest)
+        }
+        Outcome::Inconclusive => ("UNCERTAIN", style::BAD, {
+            format!("{} of {all} budgets", of(BudgetStatus::Uncertain).count())
+        }),
+        Outcome::Passed => ("WITHIN BUDGET", style::GOOD, format!("{all} budgets")),
+    };
+    writeln!(out, "{word_style}{word}{word_style:#}: {rest}")?;
+    for pattern in &check.unmatched {
+        writeln!(out, "  no benchmark matches `{pattern}`")?;
+    }
+    for (status, name) in [
+        (BudgetStatus::Exceeded, "exceeded"),
+        (BudgetStatus::NotMeasured, "not measured"),
+        (BudgetStatus::Uncertain, "uncertain"),
+        (BudgetStatus::Kept, "kept"),
+    ] {
+        for result in of(status) {
+            writeln!(out, "  {name:<12}  {}  {}", result.id, sentence(result))?;
+        }
+    }
+    Ok(())
+}
+
+fn sentence(result: &BudgetResult) -> String {
+    let budget = shown(&result.budget);
+    match result.value {
+        None => format!("{budget}: no such numbers in the run"),
+        Some(value) => format!(
+            "{budget}: {} in {} launches",
+            quantity(result.budget.quantity, value),
+            result.launches
+        ),
+    }
+}
+
+/// `retiring >= 40.0 %`
+fn shown(budget: &Budget) -> String {
+    let name = match budget.quantity {
+        BudgetQuantity::Slots(metric) | BudgetQuantity::Share(metric) => metric.name(),
+        BudgetQuantity::WallNs => Metric::Wall.name(),
+    };
+    let sign = match budget.bound {
+        BudgetBound::AtLeast => ">=",
+        BudgetBound::AtMost => "<=",
+    };
+    format!("{name} {sign} {}", quantity(budget.quantity, budget.limit))
+}
+
+fn quantity(quantity: BudgetQuantity, value: f64) -> String {
+    match quantity {
+        BudgetQuantity::Slots(_) => format!("{} slots", number::slots(value)),
+        BudgetQuantity::Share(_) => format!("{} %", number::percent(value)),
+        BudgetQuantity::WallNs => number::time_ns(value, false),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::policy::{Pattern, Policy};
+    use crate::verdict::scenario::{self, Planted, benchmark};
+    use crate::verdict::{LabelledRun, check_budgets};
+
+    #[test]
+    fn one_of_each_status() {
+        let mut policy = Policy::default();
+        policy.budgets = [
+            ("a", Metric::Retiring, ">= 45 %"),
+            ("a", Metric::SmtContention, "<= 5 %"),
+            ("a", Metric::Retiring, ">= 40.1 %"),
+            ("a", Metric::Wall, "<= 1.5 us"),
+            ("a", Metric::BackendBound, "<= 1200 slots"),
+            ("gone/*", Metric::Slots, "<= 5000 slots"),
+        ]
+        .map(|(pattern, metric, text)| {
+            (Pattern::new(pattern), Budget::parse(metric, text).unwrap())
+        })
+        .to_vec();
+        let run = scenario::run(vec![benchmark("a", Planted::default())]);
+        let check = check_budgets(
+            LabelledRun {
+                label: "new",
+                run: &run,
+            },
+            &policy,
+        );
+        let mut out = Vec::new();
+        write(&check, &mut out).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        insta::assert_snapshot!(anstream::adapter::strip_str(&text).to_string());
+    }
+}
