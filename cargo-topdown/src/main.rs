@@ -23,6 +23,7 @@ mod statistics;
 mod summary;
 mod verdict;
 
+use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -31,6 +32,11 @@ fn main() -> ExitCode {
     let cli = cli::Cli::parse_from(cli::arguments());
     match command::run(cli.command) {
         Ok(exit) => exit.into(),
+        // The reader of our output has seen enough, as in `… | head`. That is no error to speak of,
+        // but no success either, since a gate was perhaps cut short.
+        Err(error::Error::Output(error)) if error.kind() == ErrorKind::BrokenPipe => {
+            error::Exit::BenchFailed.into()
+        }
         Err(error) => {
             anstream::eprintln!("error: {error}");
             error.exit().into()
