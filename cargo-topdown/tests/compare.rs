@@ -1,0 +1,247 @@
+//! `cargo topdown compare` and `check` from outside: run files in, exit code and text out.
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use assert_cmd::Command;
+use criterion_topdown::machine::Machine;
+use criterion_topdown::provenance::{Provenance, SourceKind};
+use criterion_topdown::run_file::{
+    Benchmark, BenchmarkId, Build, LaunchSettings, LaunchValue, Run, write_run,
+};
+use criterion_topdown::sample::Level1;
+use tempfile::TempDir;
+
+/// Six benchmarks of ten launches; each launch differs by up to half a percent.
+fn run(seed: u32, backend_slots: impl Fn(usize) -> f64) -> Run {
+    let benchmarks = (0..6)
+        .map(|index| {
+            let launches = (0..10)
+                .map(|launch| {
+                    // A fixed pattern without mean: the tests must not depend on luck.
+                    let wobble = f64::from((launch * 7 + seed * 3 + index as u32) % 10) - 4.5;
+                    let level1 = Level1 {
+                        retiring_slots: 400.0,
+                        bad_speculation_slots: 100.0,
+                        frontend_bound_slots: 150.0,
+                        backend_bound_slots: backend_slots(index) + wobble,
+                        smt_contention_slots: None,
+                    };
+                    LaunchValue {
+                        launch,
+                        samples_used: 20,
+                        wall_ns: level1.total_slots() / 24.0,
+                        slots: Some(level1.total_slots()),
+                        level1: Some(level1),
+                        ..LaunchValue::default()
+                    }
+                })
+                .collect();
+            Benchmark {
+                id: BenchmarkId {
+                    package: "suite".to_owned(),
+                    target: "bench".to_owned(),
+                    name: format!("group/b{index}"),
+                },
+                provenance: Provenance {
+                    source: SourceKind::Hardware,
+                    formula: "test/1".to_owned(),
+                    core_type: None,
+                    slots_per_cycle: None,
+                    reason: "a test".to_owned(),
+                    empty_window: None,
+                },
+                throughput: None,
+                launches,
+            }
+        })
+        .collect();
+    Run {
+        id: format!("run-{seed}"),
+        started_at: "2026-11-20T10:00:00Z".to_owned(),
+        tool_version: "0.1.0".to_owned(),
+        machine: Machine::default(),
+        build: Build::default(),
+        launch_settings: LaunchSettings {
+            launches: 10,
+            sample_size: 20,
+            warm_up_ms: 100,
+            measurement_ms: 250,
+        },
+        benchmarks,
+    }
+}
+
+fn unchanged(_: usize) -> f64 {
+    350.0
+}
+
+/// `group/b2` takes 8 % more slots, all of them backend bound.
+fn one_slower(index: usize) -> f64 {
+    if index == 2 { 430.0 } else { 350.0 }
+}
+
+struct Fixture {
+    directory: TempDir,
+}
+
+impl Fixture {
+    /// A directory with the runs `a` and `b`, in no workspace.
+    fn new(candidate: &Run) -> Fixture {
+        let directory = tempfile::tempdir().unwrap();
+        write_run(&directory.path().join("a"), &run(1, unchanged), []).unwrap();
+        write_run(&directory.path().join("b"), candidate, []).unwrap();
+        Fixture { directory }
+    }
+
+    /// The same in a workspace with this policy.
+    fn with_policy(candidate: &Run, policy: &str) -> Fixture {
+        let fixture = Fixture::new(candidate);
+        let manifest = format!("[workspace]\n{policy}\n");
+        fs::write(fixture.path().join("Cargo.toml"), manifest).unwrap();
+        fixture
+    }
+
+    fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    fn topdown(&self, arguments: &[&str]) -> Output {
+        Command::cargo_bin("cargo-topdown")
+            .unwrap()
+            .current_dir(self.path())
+            .env_remove("CARGO_TOPDOWN_FAIL_ON")
+            .args(arguments)
+            .output()
+            .unwrap()
+    }
+
+    /// The exit code and standard output of `compare ./a ./b` with more arguments.
+    fn compare(&self, more: &[&str]) -> (i32, String) {
+        let output = self.topdown(&[&["topdown", "compare", "./a", "./b"], more].concat());
+        (
+            output.status.code().unwrap(),
+            String::from_utf8(output.stdout).unwrap() + &String::from_utf8_lossy(&output.stderr),
+        )
+    }
+}
+
+#[test]
+fn unchanged_is_0_and_slower_is_100_with_the_cause() {
+    let (code, text) = Fixture::new(&run(2, unchanged)).compare(&[]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.starts_with("PASSED"), "{text}");
+    let (code, text) = Fixture::new(&run(2, one_slower)).compare(&[]);
+    assert_eq!(code, 100, "{text}");
+    assert!(text.starts_with("REGRESSED: 1 of 6"), "{text}");
+    assert!(text.contains("suite::bench::group/b2"), "{text}");
+    assert!(text.contains("slots/iter: backend bound +8.0"), "{text}");
+}
+
+#[test]
+fn another_machine_is_102_and_names_the_field() {
+    let mut other = run(2, unchanged);
+    other.machine.vendor = "AuthenticAMD".to_owned();
+    let (code, text) = Fixture::new(&other).compare(&[]);
+    assert_eq!(code, 102, "{text}");
+    assert!(text.contains("CPU vendor"), "{text}");
+}
+
+#[test]
+fn another_compiler_is_102_unless_the_user_wants_to_know() {
+    let mut other = run(2, unchanged);
+    other.build.rustc = "rustc 1.99.0".to_owned();
+    let fixture = Fixture::new(&other);
+    assert_eq!(fixture.compare(&[]).0, 102);
+    let (code, text) = fixture.compare(&["--across-builds"]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("rustc"), "{text}");
+}
+
+#[test]
+fn json_and_explain_tell_all_of_it() {
+    let fixture = Fixture::new(&run(2, one_slower));
+    let (code, json) = fixture.compare(&["--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!((code, json["exit_code"].as_i64()), (100, Some(100)));
+    assert_eq!(json["benchmarks"][2]["class"], "regressed");
+    assert_eq!(
+        json["benchmarks"][2]["cause"]["kind"]["category"],
+        "backend_bound"
+    );
+    let (code, text) = fixture.compare(&["--explain", "b2"]);
+    assert_eq!(code, 100, "{text}");
+    assert!(text.contains("→ regressed"), "{text}");
+    let (code, text) = fixture.compare(&["--explain", "group"]);
+    assert_eq!(code, 2, "{text}");
+    assert!(text.contains("suite::bench::group/b5"), "{text}");
+    assert_eq!(fixture.compare(&["--explain", "nothing"]).0, 2);
+}
+
+#[test]
+fn the_policy_of_the_manifest_and_of_flags_decides_what_fails() {
+    let fixture = Fixture::with_policy(
+        &run(2, one_slower),
+        "[[workspace.metadata.topdown.policy.benchmarks]]\n\
+         matching = \"group/b2\"\n\
+         margins = { slots = \"12 %\", wall = \"12 %\", categories = \"12 %\" }",
+    );
+    let (code, text) = fixture.compare(&[]);
+    assert_eq!(code, 0, "{text}");
+    let (code, text) = fixture.compare(&["--margin", "slots=5%"]);
+    assert_eq!(code, 100, "{text}");
+    let (code, text) = fixture.compare(&["--margin", "slots=5"]);
+    assert_eq!(code, 2, "{text}");
+}
+
+#[test]
+fn a_policy_that_makes_no_sense_is_2_and_names_manifest_and_key() {
+    let fixture = Fixture::with_policy(
+        &run(2, unchanged),
+        "[workspace.metadata.topdown.policy]\nfail-un = [\"shifted\"]",
+    );
+    let (code, text) = fixture.compare(&[]);
+    assert_eq!(code, 2, "{text}");
+    assert!(text.contains("Cargo.toml"), "{text}");
+    assert!(text.contains("fail-un"), "{text}");
+}
+
+#[test]
+fn a_removed_benchmark_is_a_warning_or_a_failure() {
+    let mut fewer = run(2, unchanged);
+    fewer.benchmarks.pop();
+    let fixture = Fixture::new(&fewer);
+    let (code, text) = fixture.compare(&[]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("removed"), "{text}");
+    assert_eq!(fixture.compare(&["--fail-on", "removed"]).0, 100);
+}
+
+#[test]
+fn no_benchmark_in_common_is_102() {
+    let mut none = run(2, unchanged);
+    none.benchmarks.clear();
+    let (code, text) = Fixture::new(&none).compare(&[]);
+    assert_eq!(code, 102, "{text}");
+    assert!(text.contains("no benchmark in common"), "{text}");
+}
+
+#[test]
+fn budgets_are_checked_without_a_baseline() {
+    let budgets = |retiring: &str| {
+        format!(
+            "[[workspace.metadata.topdown.policy.budgets]]\n\
+             matching = \"group/*\"\nretiring = \"{retiring}\""
+        )
+    };
+    for (budget, expected) in [(">= 30 %", 0), (">= 60 %", 100), ("60", 2)] {
+        let fixture = Fixture::with_policy(&run(2, unchanged), &budgets(budget));
+        let output = fixture.topdown(&["check", "./a"]);
+        assert_eq!(output.status.code(), Some(expected), "{budget}: {output:?}");
+    }
+    let fixture = Fixture::with_policy(&run(2, unchanged), "");
+    let output = fixture.topdown(&["check", "./a"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("no budgets"));
+}
