@@ -398,6 +398,40 @@ pub enum BaselineCommand {
     /// Remove a baseline
     #[command(visible_alias = "rm")]
     Remove(BaselineRemoveArgs),
+    /// Accept a regression, with the reason, until the baseline is renewed
+    Accept(BaselineAcceptArgs),
+}
+
+/// `cargo topdown baseline accept`.
+#[derive(Debug, Args)]
+pub struct BaselineAcceptArgs {
+    /// The baseline that the change is relative to
+    #[arg(value_name = "BASE")]
+    pub base: String,
+
+    /// The benchmark
+    #[arg(value_name = "BENCH")]
+    pub benchmark: String,
+
+    /// Why the change is expected
+    #[arg(long, value_name = "TEXT")]
+    pub reason: String,
+
+    /// The run that has the change: a name or a run file [default: the newest run]
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<String>,
+
+    /// What fails
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+
+    /// Where baselines are kept
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
 /// `cargo topdown baseline list`.

@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use crate::baseline_store::{BaselineNameError, StoreError};
 use crate::command::bench::BenchError;
-use crate::policy::PolicyError;
+use crate::policy::{AcceptedError, PolicyError};
 use crate::report::request::ReportError;
 
 /// The exit codes. They are part of the interface: the README lists them, and CI relies on them.
@@ -54,6 +54,17 @@ pub enum Error {
     /// A policy that makes no sense.
     #[error(transparent)]
     Policy(#[from] PolicyError),
+    /// `accept` of what is no regression.
+    #[error("`{id}` is {class}; only what is regressed can be accepted")]
+    NothingToAccept {
+        /// The benchmark.
+        id: String,
+        /// Its verdict.
+        class: &'static str,
+    },
+    /// Accepted changes that cannot be read or written.
+    #[error(transparent)]
+    Accepted(#[from] AcceptedError),
     /// `check` without anything to check by.
     #[error(
         "there are no budgets in `[[workspace.metadata.topdown.policy.budgets]]` of Cargo.toml; \
@@ -105,6 +116,8 @@ impl Error {
             | Error::Adoption(_)
             | Error::Policy(_)
             | Error::NoBudgets
+            | Error::NothingToAccept { .. }
+            | Error::Accepted(_)
             | Error::NoSuchBenchmark { .. } => Exit::Usage,
         }
     }

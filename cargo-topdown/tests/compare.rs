@@ -245,3 +245,31 @@ fn budgets_are_checked_without_a_baseline() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("no budgets"));
 }
+
+#[test]
+fn an_accepted_regression_passes_until_it_grows_or_the_baseline_is_renewed() {
+    let fixture = Fixture::with_policy(&run(2, one_slower), "");
+    assert_eq!(fixture.compare(&[]).0, 100);
+    let accept = |bench: &str| {
+        let reason = "checks every input now";
+        let baseline = ["topdown", "baseline", "accept", "./a", bench];
+        fixture.topdown(&[&baseline[..], &["--run", "./b", "--reason", reason]].concat())
+    };
+    let refused = accept("b1");
+    assert_eq!(refused.status.code(), Some(2), "{refused:?}");
+    let output = accept("b2");
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    let (code, text) = fixture.compare(&[]);
+    assert_eq!(code, 0, "{text}");
+    assert!(text.contains("accepted: checks every input now"), "{text}");
+
+    let much_slower = run(3, |index| if index == 2 { 480.0 } else { 350.0 });
+    write_run(&fixture.path().join("b"), &much_slower, []).unwrap();
+    assert_eq!(fixture.compare(&[]).0, 100);
+
+    write_run(&fixture.path().join("b"), &run(2, one_slower), []).unwrap();
+    write_run(&fixture.path().join("a"), &run(4, unchanged), []).unwrap();
+    let (code, text) = fixture.compare(&[]);
+    assert_eq!(code, 100, "{text}");
+    assert!(text.contains("earlier baseline"), "{text}");
+}

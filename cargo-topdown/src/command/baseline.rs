@@ -24,6 +24,7 @@ pub fn run(command: BaselineCommand) -> Result<Exit, Error> {
         BaselineCommand::Show(args) => show(&args),
         BaselineCommand::Save(args) => save(&args),
         BaselineCommand::Remove(args) => remove(&args),
+        BaselineCommand::Accept(args) => super::accept::run(&args),
     }
 }
 

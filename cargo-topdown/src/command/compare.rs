@@ -10,11 +10,11 @@ use criterion_topdown::run_file::{self, BenchmarkId, Run};
 use crate::baseline_store::{self, BaselineStore};
 use crate::cli::{ColorChoice, CompareArgs, ComparisonArgs};
 use crate::error::{Error, Exit};
-use crate::policy::Policy;
+use crate::policy::{Accepted, Found, Policy};
 use crate::report::explanation::{self, Explanation};
 use crate::report::request::Compared;
 use crate::report::{comparison_json, comparison_text, style};
-use crate::verdict::{self, BenchmarkVerdict, Comparison, LabelledRun};
+use crate::verdict::{self, BenchmarkVerdict, Comparison, LabelledRun, Warning};
 
 /// Lines of a report that goes to no terminal: logs of CI scroll sideways.
 const WIDTH_ELSEWHERE: usize = 120;
@@ -22,16 +22,24 @@ const WIDTH_ELSEWHERE: usize = 120;
 /// Runs the subcommand; its exit code is the gate.
 pub fn run(args: CompareArgs) -> Result<Exit, Error> {
     let workspace = Workspace::of(&args)?;
-    let policy = Policy::resolve(workspace.metadata.as_ref(), &args.policy)?;
+    let mut policy = Policy::resolve(workspace.metadata.as_ref(), &args.policy)?;
+    let path = workspace.path(&args.base)?;
     let (baseline, candidate) = both(
-        || workspace.run(&args.base),
+        || Ok(run_file::read_run(&path)?),
         || match &args.candidate {
-            Some(candidate) => workspace.run(candidate),
+            Some(candidate) => Ok(run_file::read_run(&workspace.path(candidate)?)?),
             None => workspace.newest(&args),
         },
     )?;
     let label = args.candidate.as_deref().unwrap_or("the newest run");
-    let comparison = verdict::compare(
+    let expired = match Accepted::read(&path, &baseline)? {
+        Found::Holding(accepted) => {
+            policy.accepted = accepted;
+            None
+        }
+        Found::Expired(changes) => Some(Warning::AcceptedExpired { changes }),
+    };
+    let mut comparison = verdict::compare(
         LabelledRun {
             label: &args.base,
             run: &baseline,
@@ -42,6 +50,7 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
         },
         &policy,
     );
+    comparison.warnings.extend(expired);
     let sides = Sides {
         baseline: &baseline,
         candidate: &candidate,
@@ -95,12 +104,11 @@ impl Workspace {
         }
     }
 
-    fn run(&self, name: &str) -> Result<Run, Error> {
-        let path = match &self.store {
-            Some(store) => store.resolve(name)?,
-            None => PathBuf::from(name),
-        };
-        Ok(run_file::read_run(&path)?)
+    fn path(&self, name: &str) -> Result<PathBuf, Error> {
+        match &self.store {
+            Some(store) => Ok(store.resolve(name)?),
+            None => Ok(PathBuf::from(name)),
+        }
     }
 }
 
@@ -177,7 +185,7 @@ fn explain(
 }
 
 /// The benchmark whose id or name is `wanted`, else the only one whose id contains it.
-fn wanted_verdict<'a>(
+pub(super) fn wanted_verdict<'a>(
     wanted: &str,
     comparison: &'a Comparison,
 ) -> Result<&'a BenchmarkVerdict, Error> {

@@ -1,5 +1,6 @@
 //! One file per subcommand.
 
+mod accept;
 mod baseline;
 pub mod bench;
 mod check;

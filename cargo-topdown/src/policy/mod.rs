@@ -3,6 +3,7 @@
 //! [`Policy::default`] are the rules of `docs/gate.md`; `table` reads what `Cargo.toml` changes,
 //! `words` the values that are written there and in flags.
 
+mod accepted;
 mod table;
 mod words;
 
@@ -10,6 +11,7 @@ use cargo_metadata::Metadata;
 use criterion_topdown::run_file::BenchmarkId;
 use wildmatch::WildMatch;
 
+pub use accepted::{Accepted, AcceptedChange, AcceptedError, Found};
 pub use table::{PolicyError, checked_alpha};
 pub use words::{Budget, BudgetBound, BudgetQuantity, FailOnClass, MarginSetting};
 
@@ -26,6 +28,8 @@ pub struct Policy {
     /// Whether runs of different rustc or RUSTFLAGS are compared, with a warning, rather than
     /// refused.
     pub compare_across_builds: bool,
+    /// Changes that are expected.
+    pub accepted: Accepted,
     /// What `cargo topdown check` judges, in the order of the manifest.
     pub budgets: Vec<(Pattern, Budget)>,
     rules: Rules,
@@ -93,6 +97,7 @@ impl Default for Policy {
             alpha: 0.05,
             fail_on: FailOn::default(),
             compare_across_builds: false,
+            accepted: Accepted::default(),
             budgets: Vec::new(),
             rules: Rules {
                 margins: Metric::ALL.map(|metric| match metric {

@@ -23,6 +23,7 @@ pub(super) fn style(class: Class) -> Style {
         Class::Regressed => AnsiColor::Red.on_default().bold(),
         Class::NotComparable => AnsiColor::Magenta.on_default(),
         Class::Shifted | Class::Inconclusive => AnsiColor::Yellow.on_default(),
+        Class::Accepted => AnsiColor::Cyan.on_default(),
         Class::Improved => AnsiColor::Green.on_default(),
         Class::Unchanged => Style::new(),
     }
@@ -43,6 +44,7 @@ pub fn write(comparison: &Comparison, width: usize, mut out: impl Write) -> io::
     for class in [
         Class::Regressed,
         Class::NotComparable,
+        Class::Accepted,
         Class::Shifted,
         Class::Inconclusive,
         Class::Improved,

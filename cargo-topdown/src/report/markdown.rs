@@ -56,7 +56,12 @@ fn document(comparison: &Comparison, limit: usize) -> String {
                 text.push("\n");
             }
         }
-        for class in [Class::Shifted, Class::Inconclusive, Class::Improved] {
+        for class in [
+            Class::Accepted,
+            Class::Shifted,
+            Class::Inconclusive,
+            Class::Improved,
+        ] {
             folded(
                 &format!("{} {}", members(comparison, class).len(), class.name()),
                 !members(comparison, class).is_empty(),

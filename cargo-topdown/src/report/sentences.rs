@@ -33,7 +33,7 @@ pub fn headline(comparison: &Comparison) -> Headline {
     } = comparison;
     let baseline = &comparison.baseline.label;
     let all = comparison.benchmarks.len();
-    let decided = counts.unchanged + counts.improved + counts.shifted;
+    let decided = counts.unchanged + counts.improved + counts.shifted + counts.accepted;
     let (word, class, rest) = match outcome {
         Outcome::Failed if counts.regressed > 0 => (
             "REGRESSED",
@@ -94,6 +94,7 @@ pub fn counted(counts: &Counts) -> Vec<String> {
     [
         (counts.regressed, "regressed"),
         (counts.not_comparable, "not comparable"),
+        (counts.accepted, "accepted"),
         (counts.shifted, "shifted"),
         (counts.inconclusive, "inconclusive"),
         (counts.improved, "improved"),
@@ -232,7 +233,11 @@ pub fn sentence(benchmark: &BenchmarkVerdict) -> String {
             .map(ToString::to_string)
             .collect::<Vec<_>>()
             .join("; "),
-        (Some(cause), _) => cause_sentence(cause, benchmark),
+        (Some(cause), _) => {
+            let accepted = benchmark.accepted.as_ref();
+            let reason = accepted.map_or(String::new(), |reason| format!("; accepted: {reason}"));
+            cause_sentence(cause, benchmark) + &reason
+        }
         (None, Some(undecided)) => undecided_sentence(undecided, benchmark),
         (None, None) => String::new(),
     }

@@ -19,25 +19,30 @@ pub fn of(class: Class, measured: &Measured<'_>, tested: &[Tested]) -> Option<Ca
     let find = |metric| tested.iter().find(|t| t.metric == metric);
     let wall = find(Metric::Wall)?;
     let Some(slots) = find(Metric::Slots) else {
-        return matches!(class, Class::Regressed | Class::Improved).then(|| Cause {
-            metric: Metric::Wall,
-            difference: wall.estimate.difference,
-            kind: CauseKind::Unknown,
-            parts: Vec::new(),
+        return matches!(class, Class::Regressed | Class::Accepted | Class::Improved).then(|| {
+            Cause {
+                metric: Metric::Wall,
+                difference: wall.estimate.difference,
+                kind: CauseKind::Unknown,
+                parts: Vec::new(),
+            }
         });
     };
     let parts = parts(measured, tested);
     match class {
-        Class::Regressed if only_wall_regressed(slots, wall, tested) => Some(Cause {
-            metric: Metric::Wall,
-            difference: wall.estimate.difference,
-            kind: CauseKind::TimePerSlot {
-                difference: (1.0 + wall.estimate.difference) / (1.0 + slots.estimate.difference)
-                    - 1.0,
-            },
-            parts,
-        }),
-        Class::Regressed | Class::Improved | Class::Shifted => {
+        Class::Regressed | Class::Accepted if only_wall_regressed(slots, wall, tested) => {
+            Some(Cause {
+                metric: Metric::Wall,
+                difference: wall.estimate.difference,
+                kind: CauseKind::TimePerSlot {
+                    difference: (1.0 + wall.estimate.difference)
+                        / (1.0 + slots.estimate.difference)
+                        - 1.0,
+                },
+                parts,
+            })
+        }
+        Class::Regressed | Class::Accepted | Class::Improved | Class::Shifted => {
             let kind = match class {
                 Class::Shifted => CauseKind::Moved,
                 _ => kind(measured, slots, tested),

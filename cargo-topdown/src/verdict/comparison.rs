@@ -67,6 +67,8 @@ pub enum Outcome {
 pub struct Counts {
     /// [`Class::Regressed`].
     pub regressed: usize,
+    /// [`Class::Accepted`].
+    pub accepted: usize,
     /// [`Class::Improved`].
     pub improved: usize,
     /// [`Class::Shifted`].
@@ -198,6 +200,8 @@ pub enum Class {
     Regressed,
     /// The two sides cannot be compared.
     NotComparable,
+    /// Slower as a regression is, by no more than what the user accepted with a reason.
+    Accepted,
     /// A category grew and the total did not.
     Shifted,
     /// Not enough launches, or too noisy, to say anything else.
@@ -214,6 +218,7 @@ impl Class {
         match self {
             Class::Regressed => "regressed",
             Class::NotComparable => "not comparable",
+            Class::Accepted => "accepted",
             Class::Shifted => "shifted",
             Class::Inconclusive => "inconclusive",
             Class::Improved => "improved",
@@ -246,6 +251,9 @@ pub struct BenchmarkVerdict {
     pub effects: Vec<Effect>,
     /// The split of the slots, for reading only: shares are never tested.
     pub shares: Vec<Share>,
+    /// Why the user expects the change, if it is accepted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<String>,
     /// Why, if something changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
@@ -495,6 +503,11 @@ pub struct Coarse {
 pub enum Warning {
     /// A field that should be equal but need not be.
     Differs(Difference),
+    /// Accepted changes that were relative to a run which the baseline no longer is.
+    AcceptedExpired {
+        /// How many.
+        changes: usize,
+    },
     /// The baseline was taken of uncommitted code.
     UncommittedBaseline,
     /// Fewer launches than allow any failure or make a good one likely.
@@ -510,6 +523,11 @@ impl fmt::Display for Warning {
             Warning::Differs(difference) => {
                 write!(f, "{difference}; a difference may be its doing")
             }
+            Warning::AcceptedExpired { changes } => write!(
+                f,
+                "{changes} accepted changes were of an earlier baseline and hold no more; \
+                 accept again what is still expected"
+            ),
             Warning::UncommittedBaseline => f.write_str(
                 "the baseline was taken with uncommitted changes in the work tree; \
                  take it again from a commit",

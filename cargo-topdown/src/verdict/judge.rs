@@ -86,6 +86,12 @@ impl<'a> Judge<'a> {
         verdict.evidence = Some(evidence);
         verdict.class = evidence.class();
         verdict.suspect = verdict.class != Class::Regressed && suspect(&tested, total);
+        if verdict.class == Class::Regressed
+            && let Some(reason) = self.accepted(measured, &tested)
+        {
+            verdict.class = Class::Accepted;
+            verdict.accepted = Some(reason);
+        }
         if verdict.class == Class::Inconclusive {
             verdict.undecided = Some(self.undecided(measured, total, least_launches));
         }
@@ -113,6 +119,7 @@ impl<'a> Judge<'a> {
             evidence: None,
             effects: Vec::new(),
             shares: Vec::new(),
+            accepted: None,
             cause: None,
             undecided: None,
             coarse: None,
@@ -227,6 +234,21 @@ impl<'a> Judge<'a> {
             unchanged: p_not_faster < ONE_SIDED_ERROR && p_not_slower < ONE_SIDED_ERROR,
             suite_wide_slowdown: self.suite_wide_slowdown(measured),
         }
+    }
+
+    /// Why the change is expected: every metric that is hit was accepted, and grew no more than
+    /// what was seen then and once more the margin.
+    fn accepted(&self, measured: &Measured<'_>, tested: &[Tested]) -> Option<String> {
+        let change = self.policy.accepted.of(&measured.baseline.id.to_string())?;
+        tested
+            .iter()
+            .filter(|t| t.effect.hit)
+            .all(|t| {
+                change.differences.get(&t.metric).is_some_and(|accepted| {
+                    t.estimate.difference <= accepted + t.effect.point_margin
+                })
+            })
+            .then(|| change.reason.clone())
     }
 
     /// Whether this benchmark took longer only as all of them did, with nothing but time to tell.

@@ -216,6 +216,7 @@ fn count(benchmarks: &[BenchmarkVerdict], new: usize, removed: usize) -> Counts 
         *match benchmark.class {
             Class::Regressed => &mut counts.regressed,
             Class::NotComparable => &mut counts.not_comparable,
+            Class::Accepted => &mut counts.accepted,
             Class::Shifted => &mut counts.shifted,
             Class::Inconclusive => &mut counts.inconclusive,
             Class::Improved => &mut counts.improved,
@@ -229,6 +230,7 @@ fn count(benchmarks: &[BenchmarkVerdict], new: usize, removed: usize) -> Counts 
 /// decided: no data is never a pass.
 fn outcome(differences: &[Difference], counts: &Counts, policy: &Policy) -> Outcome {
     let compared = counts.regressed
+        + counts.accepted
         + counts.improved
         + counts.shifted
         + counts.unchanged

@@ -207,6 +207,7 @@ fn class_counts(comparison: &Comparison) -> Vec<ClassCount> {
     [
         (Class::Regressed, counts.regressed),
         (Class::NotComparable, counts.not_comparable),
+        (Class::Accepted, counts.accepted),
         (Class::Shifted, counts.shifted),
         (Class::Inconclusive, counts.inconclusive),
         (Class::Improved, counts.improved),
@@ -382,7 +383,7 @@ fn change_style(effect: &Effect, verdict: &BenchmarkVerdict) -> &'static str {
     let is_main =
         |effect: &Effect| verdict.main_effect().map(|main| main.metric) == Some(effect.metric);
     match verdict.class {
-        Class::Regressed | Class::Shifted if effect.hit => "worse",
+        Class::Regressed | Class::Accepted | Class::Shifted if effect.hit => "worse",
         Class::Improved if is_main(effect) => "better",
         _ => "",
     }
@@ -397,6 +398,7 @@ fn class_style(class: Class) -> &'static str {
     match class {
         Class::Regressed => "regressed",
         Class::NotComparable => "not-comparable",
+        Class::Accepted => "accepted",
         Class::Shifted => "shifted",
         Class::Inconclusive => "inconclusive",
         Class::Improved => "improved",

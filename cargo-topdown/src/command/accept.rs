@@ -1,0 +1,57 @@
+//! `cargo topdown baseline accept`: a regression that is expected, with the reason.
+
+use std::io::Write;
+
+use criterion_topdown::run_file;
+
+use super::compare::wanted_verdict;
+use crate::baseline_store::{self, BaselineStore};
+use crate::cli::BaselineAcceptArgs;
+use crate::error::{Error, Exit};
+use crate::policy::{Accepted, AcceptedChange, Found, Policy};
+use crate::report::style;
+use crate::verdict::{Class, LabelledRun, compare};
+
+/// Runs the subcommand.
+pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
+    let metadata = baseline_store::workspace(&args.store)?;
+    let store = BaselineStore::of_workspace(&metadata, args.store.baselines.as_deref())?;
+    let policy = Policy::resolve(Some(&metadata), &args.policy)?;
+    let path = store.resolve(&args.base)?;
+    let baseline = run_file::read_run(&path)?;
+    let candidate = match &args.run {
+        Some(name) => run_file::read_run(&store.resolve(name)?)?,
+        None => store.newest()?,
+    };
+    let label = |label, run| LabelledRun { label, run };
+    let comparison = compare(
+        label(&args.base, &baseline),
+        label("the newest run", &candidate),
+        &policy,
+    );
+    let verdict = wanted_verdict(&args.benchmark, &comparison)?;
+    if verdict.class != Class::Regressed {
+        return Err(Error::NothingToAccept {
+            id: verdict.id.to_string(),
+            class: verdict.class.name(),
+        });
+    }
+    let mut accepted = match Accepted::read(&path, &baseline)? {
+        Found::Holding(accepted) => accepted,
+        Found::Expired(_) => Accepted::default(),
+    };
+    let hits = verdict.effects.iter().filter(|effect| effect.hit);
+    let change = AcceptedChange {
+        reason: args.reason.clone(),
+        differences: hits.map(|hit| (hit.metric, hit.difference)).collect(),
+    };
+    accepted.insert(verdict.id.to_string(), change);
+    let file = accepted.write(&path, &baseline)?;
+    writeln!(
+        style::stdout(args.output.color),
+        "accepted the change of `{}` until the baseline is renewed, in {}",
+        verdict.id,
+        file.display()
+    )?;
+    Ok(Exit::Success)
+}

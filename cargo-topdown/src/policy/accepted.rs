@@ -1,0 +1,220 @@
+//! Changes that the user expects: a file beside the baseline that they are relative to.
+//!
+//! `accepted.json` names the run that it belongs to. When the baseline is taken again the file no
+//! longer holds, so an acceptance cannot outlive its reason.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use criterion_topdown::run_file::Run;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use crate::verdict::Metric;
+
+/// The file, in the directory of the baseline's run.
+const FILE: &str = "accepted.json";
+const SCHEMA_VERSION: u32 = 1;
+
+/// The accepted changes of one baseline, by the full id of the benchmark.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Accepted {
+    changes: BTreeMap<String, AcceptedChange>,
+}
+
+/// An expected change of one benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AcceptedChange {
+    /// Why it is expected.
+    pub reason: String,
+    /// The differences that were seen, as fractions of the baseline's total.
+    pub differences: BTreeMap<Metric, f64>,
+}
+
+#[derive(Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Wire {
+    schema_version: u32,
+    /// The run that the changes are relative to.
+    baseline: String,
+    accepted: BTreeMap<String, AcceptedChange>,
+}
+
+/// Accepted changes as they were found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Found {
+    /// They hold; none if there is no file.
+    Holding(Accepted),
+    /// They were of a run that the baseline no longer is: so many.
+    Expired(usize),
+}
+
+/// Accepted changes that cannot be read or written.
+#[derive(Debug, Error)]
+#[error("{}: {problem}", path.display())]
+pub struct AcceptedError {
+    path: PathBuf,
+    problem: Problem,
+}
+
+#[derive(Debug, Error)]
+enum Problem {
+    #[error("{0}")]
+    Io(#[source] io::Error),
+    #[error("not a file of accepted changes: {0}")]
+    Json(#[source] serde_json::Error),
+    #[error(
+        "schema version {0} is not known to this release, which reads version {SCHEMA_VERSION}; \
+         update cargo-topdown"
+    )]
+    SchemaVersion(u32),
+    #[error("`{0}` is accepted with a difference of {1}, which is no number above zero")]
+    Difference(String, f64),
+}
+
+impl Accepted {
+    /// What is accepted of `id`.
+    pub fn of(&self, id: &str) -> Option<&AcceptedChange> {
+        self.changes.get(id)
+    }
+
+    /// Accepts a change, instead of what was accepted of the benchmark before.
+    pub fn insert(&mut self, id: String, change: AcceptedChange) {
+        self.changes.insert(id, change);
+    }
+
+    /// Reads the accepted changes beside `baseline`, the run at `path` (its file or directory).
+    ///
+    /// # Errors
+    /// When there is a file that cannot be read or makes no sense.
+    pub fn read(path: &Path, baseline: &Run) -> Result<Found, AcceptedError> {
+        let path = file_beside(path);
+        let error = |problem| AcceptedError {
+            path: path.clone(),
+            problem,
+        };
+        let json = match fs::read_to_string(&path) {
+            Ok(json) => json,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+                return Ok(Found::Holding(Accepted::default()));
+            }
+            Err(e) => return Err(error(Problem::Io(e))),
+        };
+        let wire: Wire = serde_json::from_str(&json).map_err(|e| error(Problem::Json(e)))?;
+        if wire.schema_version != SCHEMA_VERSION {
+            return Err(error(Problem::SchemaVersion(wire.schema_version)));
+        }
+        for (id, change) in &wire.accepted {
+            let bad = |difference: &&f64| !(difference.is_finite() && **difference > 0.0);
+            if let Some(difference) = change.differences.values().find(bad) {
+                return Err(error(Problem::Difference(id.clone(), *difference)));
+            }
+        }
+        Ok(if wire.baseline == baseline.id {
+            Found::Holding(Accepted {
+                changes: wire.accepted,
+            })
+        } else {
+            Found::Expired(wire.accepted.len())
+        })
+    }
+
+    /// Writes the accepted changes beside `baseline`, the run at `path`; returns the file.
+    ///
+    /// # Errors
+    /// When it cannot be written. What was accepted before then still is.
+    pub fn write(&self, path: &Path, baseline: &Run) -> Result<PathBuf, AcceptedError> {
+        let path = file_beside(path);
+        let wire = Wire {
+            schema_version: SCHEMA_VERSION,
+            baseline: baseline.id.clone(),
+            accepted: self.changes.clone(),
+        };
+        let write = || {
+            let directory = path.parent().unwrap_or(Path::new("."));
+            let mut file = tempfile::NamedTempFile::new_in(directory)?;
+            serde_json::to_writer_pretty(&mut file, &wire)?;
+            file.write_all(b"\n")?;
+            file.as_file().sync_all()?;
+            file.persist(&path).map_err(|e| e.error)?;
+            Ok(())
+        };
+        match write() {
+            Ok(()) => Ok(path),
+            Err(e) => Err(AcceptedError {
+                problem: Problem::Io(e),
+                path,
+            }),
+        }
+    }
+}
+
+fn file_beside(run: &Path) -> PathBuf {
+    if run.is_dir() {
+        run.join(FILE)
+    } else {
+        run.with_file_name(FILE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::scenario;
+
+    fn one() -> Accepted {
+        let mut accepted = Accepted::default();
+        let change = AcceptedChange {
+            reason: "checks every input now".to_owned(),
+            differences: BTreeMap::from([(Metric::Slots, 0.083)]),
+        };
+        accepted.insert("suite::bench::a".to_owned(), change);
+        accepted
+    }
+
+    #[test]
+    fn what_is_written_holds_until_the_baseline_is_renewed() {
+        let directory = tempfile::tempdir().unwrap();
+        let baseline = scenario::run(vec![]);
+        let read = |run: &Run| Accepted::read(directory.path(), run).unwrap();
+        assert_eq!(read(&baseline), Found::Holding(Accepted::default()));
+        one().write(directory.path(), &baseline).unwrap();
+        assert_eq!(read(&baseline), Found::Holding(one()));
+        let renewed = Run {
+            id: "another".to_owned(),
+            ..baseline
+        };
+        assert_eq!(read(&renewed), Found::Expired(1));
+    }
+
+    #[test]
+    fn a_file_that_makes_no_sense_is_refused_by_its_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(FILE);
+        let change = |difference: &str| {
+            format!(
+                r#"{{"schema_version": 1, "baseline": "x", "accepted":
+                {{"a": {{"reason": "r", "differences": {{"slots": {difference}}}}}}}}}"#
+            )
+        };
+        for (json, words) in [
+            ("{".to_owned(), "not a file of accepted changes"),
+            (
+                r#"{"schema_version": 9, "baseline": "x", "accepted": {}}"#.to_owned(),
+                "schema version 9",
+            ),
+            (change("-0.1"), "no number above zero"),
+            (change("\"much\""), "not a file of accepted changes"),
+        ] {
+            fs::write(&path, json).unwrap();
+            let error = Accepted::read(&path, &scenario::run(vec![])).unwrap_err();
+            let error = error.to_string();
+            assert!(error.contains(words) && error.contains(FILE), "{error}");
+        }
+        let nowhere = directory.path().join("no/such/run.json");
+        assert!(one().write(&nowhere, &scenario::run(vec![])).is_err());
+    }
+}
