@@ -68,10 +68,10 @@ impl Noise {
             baseline_deviation: baseline.variance.sqrt(),
             candidate_deviation: candidate.variance.sqrt(),
             standard_error: self.inflation * (a + b).sqrt(),
-            // Welch–Satterthwaite.
-            degrees_of_freedom: (a + b).powi(2)
-                / (a.powi(2) / baseline.degrees_of_freedom
-                    + b.powi(2) / candidate.degrees_of_freedom),
+            // Welch–Satterthwaite, in shares of the sum: squares of huge variances overflow.
+            degrees_of_freedom: 1.0
+                / ((a / (a + b)).powi(2) / baseline.degrees_of_freedom
+                    + (b / (a + b)).powi(2) / candidate.degrees_of_freedom),
         }
     }
 

@@ -17,32 +17,29 @@ const LEAST_PART: f64 = 0.5;
 /// The cause; `None` where there is no change to explain.
 pub fn of(class: Class, measured: &Measured<'_>, tested: &[Tested]) -> Option<Cause> {
     let find = |metric| tested.iter().find(|t| t.metric == metric);
-    let wall = find(Metric::Wall)?;
+    let wall = find(Metric::Wall);
     let Some(slots) = find(Metric::Slots) else {
-        return matches!(class, Class::Regressed | Class::Accepted | Class::Improved).then(|| {
-            Cause {
-                metric: Metric::Wall,
-                difference: wall.estimate.difference,
-                kind: CauseKind::Unknown,
-                parts: Vec::new(),
-            }
+        let changed = matches!(class, Class::Regressed | Class::Accepted | Class::Improved);
+        return wall.filter(|_| changed).map(|wall| Cause {
+            metric: Metric::Wall,
+            difference: wall.estimate.difference,
+            kind: CauseKind::Unknown,
+            parts: Vec::new(),
         });
     };
     let parts = parts(measured, tested);
-    match class {
-        Class::Regressed | Class::Accepted if only_wall_regressed(slots, wall, tested) => {
-            Some(Cause {
-                metric: Metric::Wall,
-                difference: wall.estimate.difference,
-                kind: CauseKind::TimePerSlot {
-                    difference: (1.0 + wall.estimate.difference)
-                        / (1.0 + slots.estimate.difference)
-                        - 1.0,
-                },
-                parts,
-            })
-        }
-        Class::Regressed | Class::Accepted | Class::Improved | Class::Shifted => {
+    let only_wall = wall.filter(|wall| only_wall_regressed(slots, wall, tested));
+    match (class, only_wall) {
+        (Class::Regressed | Class::Accepted, Some(wall)) => Some(Cause {
+            metric: Metric::Wall,
+            difference: wall.estimate.difference,
+            kind: CauseKind::TimePerSlot {
+                difference: (1.0 + wall.estimate.difference) / (1.0 + slots.estimate.difference)
+                    - 1.0,
+            },
+            parts,
+        }),
+        (Class::Regressed | Class::Accepted | Class::Improved | Class::Shifted, _) => {
             let kind = match class {
                 Class::Shifted => CauseKind::Moved,
                 _ => kind(measured, slots, tested),

@@ -2,6 +2,7 @@
 
 use super::scenario::{self, Planted, benchmark, timed};
 use super::*;
+use criterion_topdown::run_file::LaunchValue;
 
 fn suite(size: usize, seed: u64, change: impl Fn(usize) -> Planted) -> Run {
     let benchmarks = (0..size)
@@ -462,4 +463,47 @@ fn the_interval_of_a_hit_clears_the_sure_margin_exactly_when_the_test_rejects() 
         }
     }
     assert!(hits > 10, "{hits}");
+}
+
+/// Whatever a run file may hold leads to a verdict without NaN, and twice to the same.
+#[test]
+fn odd_numbers_make_no_odd_verdicts() {
+    let mut rng = fastrand::Rng::with_seed(7);
+    let odd = [0.0, 1e-300, 1e-9, 1.0, 1e9, 1e150, 1e308, f64::MAX];
+    for round in 0..300 {
+        let mut run = || {
+            let size = rng.usize(1..30);
+            let mut run = suite(size, round, unchanged);
+            for benchmark in &mut run.benchmarks {
+                benchmark.launches.truncate(rng.usize(..11));
+                for launch in &mut benchmark.launches {
+                    let mut pick = || odd[rng.usize(..odd.len())];
+                    match round % 5 {
+                        0 => launch.slots = Some(pick()),
+                        1 => launch.wall_ns = pick(),
+                        2 => launch.resolution_fraction = pick(),
+                        3 => launch.level1.as_mut().unwrap().backend_bound_slots = -pick(),
+                        _ => *launch = LaunchValue::default(),
+                    }
+                }
+            }
+            run
+        };
+        let (baseline, candidate) = (run(), run());
+        let comparison = judged(&baseline, &candidate);
+        assert_eq!(judged(&baseline, &candidate), comparison);
+        for benchmark in &comparison.benchmarks {
+            for effect in &benchmark.effects {
+                let numbers = [
+                    effect.difference,
+                    effect.p,
+                    effect.standard_error,
+                    effect.degrees_of_freedom,
+                    effect.interval.low,
+                    effect.interval.high,
+                ];
+                assert!(numbers.iter().all(|n| !n.is_nan()), "{round}: {effect:?}");
+            }
+        }
+    }
 }
