@@ -2,7 +2,8 @@
 //! addresses are known. Nothing here touches memory or allocates.
 
 use iced_x86::{
-    Decoder, DecoderOptions, InstructionInfoFactory, Mnemonic, OpAccess, Register, UsedMemory,
+    Decoder, DecoderOptions, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
+    UsedMemory,
 };
 
 use crate::block::{
@@ -173,6 +174,9 @@ impl Describer {
         };
         let repeats = instruction.is_string_instruction()
             && (instruction.has_rep_prefix() || instruction.has_repne_prefix());
+        if is_in_bit_string(instruction) {
+            return Err(Undescribable::AddressForm);
+        }
         if is_hint(instruction.mnemonic()) {
             draft.hint(instruction)?;
         } else {
@@ -467,6 +471,16 @@ fn kind_of(access: OpAccess) -> Option<AccessKind> {
     }
 }
 
+/// `bt [mem], reg` and its kin access the word that the register's value is away: an address that
+/// no `lea` computes. Compilers do not use them.
+fn is_in_bit_string(instruction: &iced_x86::Instruction) -> bool {
+    matches!(
+        instruction.mnemonic(),
+        Mnemonic::Bt | Mnemonic::Bts | Mnemonic::Btr | Mnemonic::Btc
+    ) && instruction.op0_kind() == OpKind::Memory
+        && instruction.op1_kind() == OpKind::Register
+}
+
 fn is_hint(mnemonic: Mnemonic) -> bool {
     matches!(
         mnemonic,
@@ -709,6 +723,12 @@ mod tests {
     #[test]
     fn pop_to_a_stack_slot_reads_and_writes() {
         assert_eq!(accesses(&[0x8f, 0x44, 0x24, 0x10]).len(), 2); // pop [rsp+16]
+    }
+
+    #[test]
+    fn a_bit_string_in_memory_is_refused() {
+        assert!(OwnedBlock::describe(&[0x0f, 0xab, 0x08], 0).is_none()); // bts [rax], ecx
+        assert!(OwnedBlock::describe(&[0x0f, 0xba, 0x28, 5], 0).is_some()); // bts [rax], 5
     }
 
     #[test]

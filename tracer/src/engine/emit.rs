@@ -577,16 +577,19 @@ fn clear_base_extension(head: &mut [u8]) {
     let legacy = [
         0x66, 0x67, 0xf2, 0xf3, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65, 0xf0,
     ];
-    let Some(at) = head.iter().position(|byte| !legacy.contains(byte)) else {
-        return;
-    };
-    // REX.B is the lowest bit; VEX, EVEX and XOP keep it inverted in bit 5 of the next byte. The
-    // two-byte VEX has none. The byte C4, 62 or 8F is an opcode only where it is not followed by a
-    // payload, and then it has no RIP-relative form except `pop [rip]` (8F /0).
-    match head[at] {
-        0x40..=0x4f => head[at] &= !1,
-        0xc4 | 0x62 if at + 1 < head.len() => head[at + 1] |= 1 << 5,
-        0x8f if at + 1 < head.len() => head[at + 1] |= 1 << 5,
-        _ => {}
+    let mut at = 0;
+    while at < head.len() {
+        match head[at] {
+            byte if legacy.contains(&byte) => {}
+            // REX.B. A REX that is not the last prefix has no effect; it may be changed too.
+            0x40..=0x4f => head[at] &= !1,
+            _ => break,
+        }
+        at += 1;
+    }
+    // VEX, EVEX and XOP keep the bit inverted in bit 5 of the next byte; the two-byte VEX has none.
+    // Without a payload behind it 8F is an opcode, `pop`.
+    if at + 1 < head.len() && matches!(head[at], 0xc4 | 0x62 | 0x8f) {
+        head[at + 1] |= 1 << 5;
     }
 }
