@@ -1,16 +1,28 @@
 #!/usr/bin/env bash
-# Runs the benches and adds the run itself to the reports. The exit code is kept for the last step.
+# Runs the benches and adds the run itself to the reports; with INPUT_AGAINST it compares too. The exit
+# code is kept for the last step.
 #
-# Reads INPUT_BENCH_ARGS (one argument a line), CARGO_TOPDOWN_BASELINES and REPORT. Outputs
-# `exit-code`.
+# Reads INPUT_BENCH_ARGS and INPUT_COMPARE_ARGS (one argument a line), INPUT_AGAINST,
+# CARGO_TOPDOWN_BASELINES and REPORT. Outputs `exit-code`.
 set -euo pipefail
 
+against=()
+if [ -n "$INPUT_AGAINST" ]; then
+    # shellcheck source=ci/reports.sh
+    . "${BASH_SOURCE[0]%/*}/reports.sh"
+    mapfile -t compare_arguments < <(grep -v '^[[:space:]]*$' <<<"$INPUT_COMPARE_ARGS")
+    against=("--against=$INPUT_AGAINST" "${reports[@]}" "${compare_arguments[@]}")
+fi
+# Last, since they may end in `--` and arguments for criterion.
 mapfile -t arguments < <(grep -v '^[[:space:]]*$' <<<"$INPUT_BENCH_ARGS")
 
 code=0
 # Standard error goes to the log as it comes, and to a file.
-{ cargo topdown bench "${arguments[@]}" 2>&1 >&3 | tee "$REPORT/bench.stderr" >&2; } 3>&1 || code=$?
-if [ "$code" = 0 ]; then
+{
+    cargo topdown bench "${against[@]}" "${arguments[@]}" 2>&1 >&3 |
+        tee "$REPORT/bench.stderr" >&2
+} 3>&1 || code=$?
+if [ "$code" = 0 ] && [ -z "$INPUT_AGAINST" ]; then
     # As a baseline in a store of its own: whoever downloads the reports can compare with it.
     cargo topdown baseline save candidate --baselines "$REPORT/runs" || code=$?
 fi

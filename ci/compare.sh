@@ -7,14 +7,8 @@
 set -euo pipefail
 
 mapfile -t arguments < <(grep -v '^[[:space:]]*$' <<<"$INPUT_COMPARE_ARGS")
-reports=(
-    --report github
-    --report "markdown=$REPORT/summary.md"
-    --report "comment=$REPORT/comment.md"
-    --report "junit=$REPORT/junit.xml"
-    --report "html=$REPORT/report.html"
-    --report "json=$REPORT/comparison.json"
-)
+# shellcheck source=ci/reports.sh
+. "${BASH_SOURCE[0]%/*}/reports.sh"
 
 code=0
 {

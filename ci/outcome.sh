@@ -2,7 +2,7 @@
 # Makes one outcome of the exit codes, and sees to it that the summary and the comment say it, also
 # where there was nothing to compare.
 #
-# Reads INPUT_COMPARE, BENCH_EXIT_CODE, COMPARE_EXIT_CODE, SAVE and REPORT. Outputs `exit-code` and `outcome`.
+# Reads INPUT_COMPARE, INPUT_AGAINST, BENCH_EXIT_CODE, COMPARE_EXIT_CODE, SAVE and REPORT. Outputs `exit-code` and `outcome`.
 set -euo pipefail
 
 # Text that a program printed, for Markdown: no tag, mention or link, and no end of the block.
@@ -18,7 +18,9 @@ quote() {
 code=$BENCH_EXIT_CODE
 last=bench
 passed=measured
-if [ "$code" = 0 ] && [ "$INPUT_COMPARE" = true ]; then
+if [ -n "$INPUT_AGAINST" ]; then
+    passed=passed
+elif [ "$code" = 0 ] && [ "$INPUT_COMPARE" = true ]; then
     code=$COMPARE_EXIT_CODE
     last=compare
     passed=passed

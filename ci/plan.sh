@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Decides where reports and baselines go and whether this run becomes the baseline.
 #
-# Reads INPUT_SAVE, INPUT_BASELINES, INPUT_CACHE, INPUT_COMPARE, INPUT_COMMENT,
+# Reads INPUT_SAVE, INPUT_BASELINES, INPUT_CACHE, INPUT_AGAINST, INPUT_COMPARE, INPUT_COMMENT,
 # INPUT_WORKING_DIRECTORY, DEFAULT_BRANCH and what GitHub sets. Outputs `report`, `baselines` and `save`.
 set -euo pipefail
 
@@ -33,6 +33,11 @@ case $INPUT_SAVE in
         ;;
     *) usage_error "the input \`save\` must be auto, always or never" ;;
 esac
+
+if [ -n "$INPUT_AGAINST" ]; then
+    # Half of that run's launches were taken beside the other side's: it is no baseline.
+    save=false
+fi
 
 if [ -n "$INPUT_BASELINES" ]; then
     baselines=$INPUT_BASELINES

@@ -65,6 +65,11 @@ case $2 in
             echo 'error: could not compile `suite` <b>@user</b> https://example.com [x](y)' >&2
             exit "$BENCH_FAILS"
         fi
+        if [ -n "${{AGAINST:-}}" ]; then
+            # What it writes is what `compare` writes.
+            mapfile -t reports < <(printf '%s\n' "${{@:3}}" | grep -A1 -x -e --report | grep -v -x -e --)
+            exec "{program}" topdown compare "${{reports[@]}}" -- "$AGAINST" "{prepared}"
+        fi
         mkdir -p target/topdown && cp -r "{prepared}" target/topdown/newest
         ;;
     compare)
@@ -292,7 +297,60 @@ fn an_input_that_makes_no_sense_is_a_usage_error() {
     }
 }
 
-/// Both sides in one job, as `docs/ci/hosted.yml` does it.
+/// As `docs/ci/hosted.yml` does it.
+#[test]
+fn against_a_commit_nothing_is_stored() {
+    for (candidate, code, outcome) in [(SLOWER, 100, "regressed"), (PLAIN, 0, "passed")] {
+        let mut job = push_to_main(candidate);
+        runs::write(PLAIN, &job.path("base"));
+        let base = job.path("base").display().to_string();
+        job.variables.insert("AGAINST".to_owned(), base);
+        let inputs = [
+            ("against", "HEAD^1"),
+            ("bench-args", "--workspace"),
+            ("compare-args", "--fail-on\nshifted"),
+        ];
+        assert_eq!(job.execute(".", &inputs), code, "{}", job.log);
+        assert_eq!(job.outputs["outcome"], outcome);
+        let arguments = job.text("bench-arguments");
+        assert!(
+            arguments.starts_with("--against=HEAD^1\n--report\ngithub\n"),
+            "{arguments}"
+        );
+        assert!(
+            arguments.ends_with("\n--fail-on\nshifted\n--workspace\n"),
+            "{arguments}"
+        );
+        assert!(
+            job.text("github_step_summary")
+                .starts_with(&format!("## TopDown: {outcome}\n"))
+        );
+        assert!(!report(&job, "report.html").is_empty());
+        assert_eq!(used(&job), [UPLOAD]);
+        assert_eq!(baseline_of(&job), "");
+    }
+}
+
+/// A base that cannot be built or found.
+#[test]
+fn against_a_commit_that_fails_says_why() {
+    let mut job = pull_request(PLAIN);
+    job.variables
+        .insert("BENCH_FAILS".to_owned(), "101".to_owned());
+    assert_eq!(
+        job.execute(".", &[("against", "HEAD^1")]),
+        101,
+        "{}",
+        job.log
+    );
+    assert_eq!(job.outputs["outcome"], "bench-failed");
+    assert!(
+        job.text("github_step_summary")
+            .contains("could not compile")
+    );
+}
+
+/// Both sides in one job, from two checkouts.
 #[test]
 fn one_job_can_measure_both_sides() {
     let shared = |job: &Job| job.path("temp/shared").display().to_string();
