@@ -31,7 +31,9 @@ case $code in
     101) outcome=bench-failed ;;
     102) outcome=not-comparable ;;
     103) outcome=inconclusive ;;
-    *) outcome=usage-error ;;
+    2) outcome=usage-error ;;
+    130) outcome=interrupted ;;
+    *) outcome=crashed ;;
 esac
 
 becomes_baseline=false

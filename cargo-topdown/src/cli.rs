@@ -44,6 +44,11 @@ pub enum Command {
     Simulate(SimulateArgs),
     /// Say what this workspace has to change so that its benches measure TopDown, or change it
     Init(InitArgs),
+    /// Print the completions of a shell
+    Completions(CompletionsArgs),
+    /// Write manual pages
+    #[command(hide = true)]
+    Man(ManArgs),
 }
 
 /// `cargo topdown bench`: the flags of `cargo bench`, and our own.
@@ -364,6 +369,22 @@ pub struct ComparisonArgs {
     /// `html` or `json` with `=PATH`; may be repeated
     #[arg(long = "report", value_name = "FORMAT[=PATH]")]
     pub reports: Vec<ReportRequest>,
+}
+
+/// `cargo topdown completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+/// `cargo topdown man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Where to write them
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
 }
 
 /// `cargo topdown report`.

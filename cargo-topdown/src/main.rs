@@ -13,6 +13,8 @@ mod build_identity;
 mod cli;
 mod command;
 mod disturbances;
+#[cfg(test)]
+mod documentation;
 mod error;
 mod policy;
 mod report;

@@ -7,6 +7,7 @@ mod check;
 mod compare;
 mod doctor;
 mod init;
+mod manual;
 mod report;
 mod simulate;
 
@@ -22,6 +23,8 @@ pub fn run(command: Command) -> Result<Exit, Error> {
         Command::Baseline(command) => baseline::run(command),
         Command::Simulate(args) => simulate::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Completions(args) => manual::completions(&args),
+        Command::Man(args) => manual::man(&args),
         Command::Init(args) => init::run(&args),
         Command::Doctor(args) => doctor::run(&args),
     }

@@ -85,7 +85,7 @@ fn document(comparison: &Comparison, limit: usize) -> String {
     }
     let rows = worst_first(comparison);
     folded(
-        &format!("All {} benchmarks", rows.len()),
+        &format!("Every benchmark ({})", rows.len()),
         comparison.differences.is_empty() && !rows.is_empty(),
         &mut text,
         |text| table(&rows, text),
@@ -144,9 +144,11 @@ fn table(rows: &[&BenchmarkVerdict], text: &mut Bounded) {
         ("backend", Metric::BackendBound),
         ("SMT", Metric::SmtContention),
     ];
+    let has_slots = rows.iter().any(|row| row.effect(Metric::Slots).is_some());
     let columns: Vec<(&str, Metric)> = COLUMNS
         .into_iter()
-        .filter(|(_, metric)| rows.iter().any(|row| row.effect(*metric).is_some()))
+        // Without slots the change is that of the time.
+        .filter(|(_, metric)| has_slots && rows.iter().any(|row| row.effect(*metric).is_some()))
         .collect();
     let mut heading = "| benchmark | verdict | change % | interval |".to_owned();
     let mut rule = "|:--|:--|--:|--:|".to_owned();
@@ -179,11 +181,14 @@ fn table(rows: &[&BenchmarkVerdict], text: &mut Bounded) {
         line.push('\n');
         line
     }));
-    text.push(
-        "\nChanges are percent of the baseline's slots per iteration (time: of its time); categories \
-         add up to the change. Intervals: 95 % for the benchmark alone; with \\*, 95 % for the whole \
-         suite at once.\n",
-    );
+    let unit = match has_slots {
+        true => "slots per iteration (time: of its time); categories add up to the change",
+        false => "time per iteration",
+    };
+    text.push(&format!(
+        "\nChanges are percent of the baseline's {unit}. Intervals: 95 % for the benchmark alone; \
+         with \\*, 95 % for the whole suite at once.\n"
+    ));
 }
 
 fn capitalised(text: &str) -> String {

@@ -52,6 +52,20 @@ struct Step {
     working_directory: Option<String>,
 }
 
+/// The inputs of the action in `directory` of the repository, and their defaults.
+pub fn inputs(directory: &str) -> Vec<(String, String)> {
+    let inputs = read(&Path::new(REPOSITORY).join(directory)).inputs;
+    inputs
+        .into_iter()
+        .map(|(name, i)| (name, i.default))
+        .collect()
+}
+
+fn read(action_path: &Path) -> Action {
+    let text = fs::read_to_string(action_path.join("action.yml")).unwrap();
+    serde_saphyr::from_str(&text).unwrap()
+}
+
 /// A job on a clean machine.
 pub struct Job {
     root: TempDir,
@@ -112,8 +126,7 @@ impl Job {
     /// Executes the action in `directory` of the repository to its exit code.
     pub fn execute(&mut self, directory: &str, inputs: &[(&str, &str)]) -> i32 {
         let action_path = Path::new(REPOSITORY).join(directory);
-        let text = fs::read_to_string(action_path.join("action.yml")).unwrap();
-        let action: Action = serde_saphyr::from_str(&text).unwrap();
+        let action = read(&action_path);
         let mut context = self.context.clone();
         for (name, value) in [("runner.temp", "temp"), ("runner.os", "Linux")] {
             let value = match name {

@@ -393,3 +393,18 @@ fn the_program_is_installed_once() {
     std::fs::remove_dir_all(job.path("workspace/target")).unwrap();
     assert_eq!(job.execute(".", &[]), 0, "{}", job.log);
 }
+
+#[test]
+fn the_guide_names_every_input_and_its_default() {
+    let guide = std::fs::read_to_string(format!("{}/docs/ci.md", crate::composite::REPOSITORY));
+    let guide = guide.unwrap();
+    for (name, default) in crate::composite::inputs(".") {
+        let default = match default.as_str() {
+            "" => " ".to_owned(),
+            default if default.starts_with("${{") => " the job's ".to_owned(),
+            default => format!(" `{default}` "),
+        };
+        let row = format!("| `{name}` |{default}|");
+        assert!(guide.contains(&row), "{row}");
+    }
+}

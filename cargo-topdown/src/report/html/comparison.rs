@@ -38,6 +38,8 @@ struct Page {
     runs: Vec<RunFacts>,
     notes: Vec<Note>,
     classes: Vec<ClassCount>,
+    /// Whether any benchmark has slots.
+    has_slots: bool,
     legend: Vec<LegendEntry>,
     rows: Vec<Row>,
     one_sided: Vec<OneSided>,
@@ -150,6 +152,7 @@ impl Page {
             ],
             notes: notes(comparison),
             classes: class_counts(comparison),
+            has_slots: uses(Metric::Slots),
             legend: legend(uses),
             rows,
             one_sided: one_sided.collect(),

@@ -1,0 +1,35 @@
+//! `cargo topdown completions` and `cargo topdown man`: what a packager installs beside the program.
+
+use std::io::{self, Write};
+
+use clap::CommandFactory;
+
+use crate::cli::{Cli, CompletionsArgs, ManArgs};
+use crate::error::{Error, Exit};
+
+/// The program's file name, which shells complete and `man` looks for: cargo's own word before it
+/// is completed by cargo's completions.
+const PROGRAM: &str = "cargo-topdown";
+
+/// Prints the completions of a shell.
+///
+/// # Errors
+/// When standard output cannot be written.
+pub fn completions(args: &CompletionsArgs) -> Result<Exit, Error> {
+    let mut script = Vec::new();
+    let mut command = Cli::command().bin_name(PROGRAM);
+    clap_complete::generate(args.shell, &mut command, PROGRAM, &mut script);
+    io::stdout().write_all(&script)?;
+    Ok(Exit::Success)
+}
+
+/// Writes the manual pages, one for the program and one for each subcommand.
+///
+/// # Errors
+/// When they cannot be written.
+pub fn man(args: &ManArgs) -> Result<Exit, Error> {
+    std::fs::create_dir_all(&args.directory)?;
+    let command = Cli::command().name(PROGRAM).display_name(PROGRAM);
+    clap_mangen::generate_to(command, &args.directory)?;
+    Ok(Exit::Success)
+}

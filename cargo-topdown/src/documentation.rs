@@ -1,0 +1,122 @@
+//! Tests of the guide: the commands that it shows are commands of this program, and its links lead
+//! somewhere.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use crate::cli::Cli;
+
+const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+/// Markdown and workflows, with their texts.
+fn documents() -> Vec<(PathBuf, String)> {
+    let root = Path::new(REPOSITORY);
+    let mut paths = vec![root.join("README.md"), root.join("baselines/README.md")];
+    for directory in ["docs", "docs/ci"] {
+        let entries = fs::read_dir(root.join(directory)).unwrap();
+        paths.extend(entries.map(|entry| entry.unwrap().path()));
+    }
+    paths
+        .into_iter()
+        .filter(|path| path.extension().is_some_and(|e| e == "md" || e == "yml"))
+        .filter_map(|path| Some((path.clone(), fs::read_to_string(&path).ok()?)))
+        .collect()
+}
+
+/// What follows `cargo topdown ` in code: in a code span up to its end, else to the end of the line
+/// or of what belongs to the command.
+fn commands(text: &str) -> Vec<String> {
+    // Lines that a shell would join.
+    let text = text.replace("\\\n", " ");
+    let mut commands = Vec::new();
+    for (index, _) in text.match_indices("cargo topdown ") {
+        let line = &text[text[..index].rfind('\n').map_or(0, |at| at + 1)..];
+        let before = &text[..index];
+        let rest = &text[index + "cargo topdown ".len()..];
+        let is_span = before.ends_with('`');
+        let is_line = line
+            .trim_start()
+            .trim_start_matches("- ")
+            .starts_with("cargo topdown ");
+        let end = match (is_span, is_line) {
+            (true, _) => rest.find('`'),
+            (false, true) => rest.find(['\n', '#', ';', '|']),
+            (false, false) => continue,
+        };
+        let command = rest[..end.unwrap_or(rest.len())].replace("…", "");
+        commands.push(
+            command
+                .split(" #")
+                .next()
+                .unwrap_or_default()
+                .trim()
+                .to_owned(),
+        );
+    }
+    commands
+}
+
+#[test]
+fn every_command_of_the_guide_is_understood() {
+    let mut understood = 0;
+    for (path, text) in documents() {
+        for command in commands(&text) {
+            let words = command
+                .split_whitespace()
+                .map(|word| word.trim_matches(['[', ']', '"']))
+                .filter(|word| !word.is_empty() && !word.starts_with("2>"))
+                .take_while(|word| *word != "||" && *word != "&&" && *word != ">")
+                .map(|word| match word {
+                    "N" => "1".to_owned(),
+                    "SHELL" => "bash".to_owned(),
+                    word => word.replace("METRIC=PERCENT", "slots=3%"),
+                });
+            let line = ["cargo topdown".to_owned()].into_iter().chain(words);
+            match Cli::try_parse_from(line) {
+                Ok(_) => understood += 1,
+                Err(error) => match error.kind() {
+                    ErrorKind::DisplayHelp => understood += 1,
+                    // A subcommand by its name alone, spoken about.
+                    ErrorKind::MissingRequiredArgument
+                    | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {}
+                    _ => panic!("{}: `cargo topdown {command}`: {error}", path.display()),
+                },
+            }
+        }
+    }
+    assert!(understood > 20, "{understood}");
+}
+
+#[test]
+fn links_to_files_lead_to_files() {
+    for (path, text) in documents() {
+        let targets = text
+            .split("](")
+            .skip(1)
+            .filter_map(|rest| rest.split([')', '#']).next())
+            .filter(|target| !target.is_empty() && !target.contains("://"));
+        let included = text
+            .split("{{#include ")
+            .skip(1)
+            .filter_map(|rest| rest.split("}}").next());
+        for target in targets.chain(included) {
+            let file = path.parent().unwrap().join(target);
+            assert!(file.exists(), "{}: {target}", path.display());
+        }
+    }
+}
+
+#[test]
+fn every_chapter_is_in_the_summary() {
+    let docs = Path::new(REPOSITORY).join("docs");
+    let summary = fs::read_to_string(docs.join("SUMMARY.md")).unwrap();
+    for entry in fs::read_dir(docs).unwrap() {
+        let name = entry.unwrap().file_name().into_string().unwrap();
+        if name.ends_with(".md") && name != "SUMMARY.md" {
+            assert!(summary.contains(&format!("]({name})")), "{name}");
+        }
+    }
+}
