@@ -119,8 +119,10 @@ pub fn checked_alpha(alpha: f64) -> Result<f64, String> {
 
 impl Policy {
     fn add(&mut self, table: Table, pattern: impl Fn(&str) -> Pattern) -> Result<(), String> {
-        self.exceptions
-            .push((pattern("*"), Exception::of(&table.rules)?));
+        let for_all = Exception::of(&table.rules)?;
+        if for_all != Exception::default() {
+            self.exceptions.push((pattern("*"), for_all));
+        }
         for exception in &table.benchmarks {
             self.exceptions.push((
                 pattern(&exception.matching),
