@@ -13,7 +13,7 @@ use crate::instruction::{
 };
 use crate::ledger::Ledger;
 use crate::memory::{Hierarchy, LINE_BYTES};
-use crate::parameters::CoreParameters;
+use crate::parameters::{CoreParameters, MemoryRenaming};
 use crate::pipeline::{Forward, Frontend, InFlight, Needs, Schedulers, Store, StoreQueue, Window};
 use crate::slots::Events;
 
@@ -326,6 +326,8 @@ impl Core {
         let ports = &self.parameters.ports;
         let ports = if bytes > 32 {
             ports.load_512
+        } else if operation.loads_vector {
+            ports.load_vector
         } else {
             ports.load
         };
@@ -380,14 +382,20 @@ impl Core {
     /// Whether rename knows that a load reads what this store wrote.
     #[inline]
     fn is_renamed(&self, operation: &Operation, operand: &MemoryOperand, store: &Store) -> bool {
-        let base = operand.registers[0];
-        self.parameters.rename.renames_memory
-            && operation.is_plain_load
-            && base != NONE
-            && base == store.base
-            && operand.registers[1] == NONE
-            && operand.bytes == store.bytes
-            && self.registers[base as usize % REGISTERS].writer == store.base_writer
+        if operand.bytes != store.bytes || operation.loads_vector {
+            return false;
+        }
+        let [base, index] = operand.registers;
+        match self.parameters.rename.memory_renaming {
+            MemoryRenaming::Predicted => true,
+            MemoryRenaming::SameRegister => {
+                operation.is_plain_load
+                    && base != NONE
+                    && base == store.base
+                    && index == NONE
+                    && self.value(base).writer == store.base_writer
+            }
+        }
     }
 
     /// When the registers of an address are there.

@@ -34,7 +34,7 @@ pub use instruction::{Class, Timing};
 pub use ledger::BlockCounts;
 pub use model::{Capacity, Model};
 pub use parameters::{
-    Cache, CoreParameters, Frontend, Memory, MemoryPorts, Prediction, Rename, SCHEDULERS,
-    TAGGED_TABLES, TargetBuffer, Tlb, Window,
+    Cache, CoreParameters, Frontend, Memory, MemoryPorts, MemoryRenaming, Prediction, Rename,
+    SCHEDULERS, TAGGED_TABLES, TargetBuffer, Tlb, Window,
 };
 pub use slots::{Counts, Events, Slots};

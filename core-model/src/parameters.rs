@@ -117,10 +117,19 @@ pub struct Rename {
     pub fuses_compare_and_branch: bool,
     /// Arithmetic (add, sub, and, inc, dec) also fuses with the jump after it.
     pub fuses_arithmetic_and_branch: bool,
-    /// A load of what the same base register and displacement stored takes no latency.
-    pub renames_memory: bool,
+    /// Which loads of what was just stored take no latency.
+    pub memory_renaming: MemoryRenaming,
     /// Extra slots of an instruction that reads, changes and writes memory.
     pub read_modify_write_extra_slots: u32,
+}
+
+/// Which loads take the register that a store before them put there instead of its memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryRenaming {
+    /// Moves whose address is the same unchanged base register.
+    SameRegister,
+    /// Any integer load that finds all of its bytes in one store of the same width.
+    Predicted,
 }
 
 /// Buffers of operations in flight.
@@ -156,8 +165,10 @@ pub const SCHEDULERS: usize = 3;
 /// The ports that serve memory operands.
 #[derive(Clone, Debug)]
 pub struct MemoryPorts {
-    /// Loads up to 32 bytes.
+    /// Loads into general registers.
     pub load: Ports,
+    /// Loads of up to 32 bytes into vector registers.
+    pub load_vector: Ports,
     /// Loads of 64 bytes.
     pub load_512: Ports,
     /// Addresses of stores.

@@ -15,8 +15,8 @@
 use crate::calendar::Ports;
 use crate::instruction::{Class, Timing};
 use crate::parameters::{
-    Cache, CoreParameters, Frontend, Memory, MemoryPorts, Prediction, Rename, TargetBuffer, Tlb,
-    Window,
+    Cache, CoreParameters, Frontend, Memory, MemoryPorts, MemoryRenaming, Prediction, Rename,
+    TargetBuffer, Tlb, Window,
 };
 
 // The numbers of the ports are Intel's; the bits are ordered from the most specialised to the most
@@ -88,13 +88,13 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         recovery_cycles: 4,       // K
     },
     rename: Rename {
-        eliminates_integer_moves: true,    // M: 0.35 per pair
-        eliminates_vector_moves: true,     // U
-        eliminates_immediate_adds: true,   // M: 0.19 per addition
-        fuses_compare_and_branch: true,    // O
-        fuses_arithmetic_and_branch: true, // O
-        renames_memory: true,              // M: 0.55 per store and load
-        read_modify_write_extra_slots: 1,  // U: 2 fused operations
+        eliminates_integer_moves: true,                // M: 0.35 per pair
+        eliminates_vector_moves: true,                 // U
+        eliminates_immediate_adds: true,               // M: 0.19 per addition
+        fuses_compare_and_branch: true,                // O
+        fuses_arithmetic_and_branch: true,             // O
+        memory_renaming: MemoryRenaming::SameRegister, // M: 0.55 per store and load
+        read_modify_write_extra_slots: 1,              // U: 2 fused operations
     },
     window: Window {
         reorder_entries: 512, // O
@@ -112,12 +112,13 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         store_commit_width: 2, // O: two stores to one line
     },
     ports: MemoryPorts {
-        load: P2.or(P3).or(P11),  // O
-        load_512: P2.or(P3),      // O
-        store_address: P7.or(P8), // O
-        store_data: P4.or(P9),    // O
-        store_data_512: P4,       // O
-        lost_at_512: P1,          // O: ports 0 and 1 join
+        load: P2.or(P3).or(P11),        // O
+        load_vector: P2.or(P3).or(P11), // O
+        load_512: P2.or(P3),            // O
+        store_address: P7.or(P8),       // O
+        store_data: P4.or(P9),          // O
+        store_data_512: P4,             // O
+        lost_at_512: P1,                // O: ports 0 and 1 join
     },
     memory: Memory {
         // O
@@ -197,6 +198,7 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::CondMove, &[P06], 2), // M: 2.8 with the test before it
     Timing::several(Class::CondMoveTwoFlags, 2, &[P06, P06], 2), // M: 3 with the compare
     Timing::single(Class::Lea, &[ALU], 1),
+    Timing::single(Class::LeaScaled, &[P15], 2),  // M
     Timing::single(Class::LeaComplex, &[P15], 2), // M
     Timing::single(Class::Multiply, &[P1], 3),
     Timing::several(Class::MultiplyWide, 2, &[P1, P5], 4),
@@ -244,7 +246,9 @@ const TIMINGS: &[Timing] = &[
     Timing::several(Class::VecShiftByXmm, 2, &[P01, P5], 2),
     Timing::single(Class::VecShiftVar, &[P01], 1),
     Timing::single(Class::VecShuffle, &[P15], 1),
+    Timing::single(Class::VecShuffleBytes, &[P15], 1),
     Timing::single(Class::VecShuffleLane, &[P5], 3),
+    Timing::single(Class::VecWiden, &[P5], 3),
     Timing::several(Class::VecNarrow, 2, &[P5, P5], 4),
     Timing::single(Class::VecBlend, &[P015], 1),
     Timing::several(Class::VecBlendVar, 3, &[P015, P015, P015], 3),
@@ -298,7 +302,8 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::CarrylessMultiply, &[P5], 3),
     Timing::single(Class::Galois, &[P01], 3),
     Timing::single(Class::Sha256Rounds, &[P5], 4).blocking(2), // M
-    Timing::several(Class::Sha256Message, 4, &[P5, P015, P015, P5], 6), // M: 5.4 and 5.9
+    Timing::several(Class::Sha256Message1, 4, &[P5, P015, P015, P5], 5), // M: 5.4
+    Timing::several(Class::Sha256Message2, 4, &[P5, P015, P015, P5], 6), // M: 5.9
     Timing::single(Class::Sha1Rounds, &[P5], 6),
     Timing::single(Class::Sha1Message, &[P5], 2),
     Timing::several(Class::MxcsrLoad, 4, &[P0, P6], 7),

@@ -12,8 +12,8 @@
 use crate::calendar::Ports;
 use crate::instruction::{Class, Timing};
 use crate::parameters::{
-    Cache, CoreParameters, Frontend, Memory, MemoryPorts, Prediction, Rename, TargetBuffer, Tlb,
-    Window,
+    Cache, CoreParameters, Frontend, Memory, MemoryPorts, MemoryRenaming, Prediction, Rename,
+    TargetBuffer, Tlb, Window,
 };
 
 // Six integer pipes, four address pipes, four floating-point pipes and two that store vectors. The
@@ -41,6 +41,7 @@ const FP_DIVIDER: Ports = Ports(1 << 17);
 const ALU: Ports = ALU0.or(ALU1).or(ALU2).or(ALU3).or(ALU4).or(ALU5);
 const MULTIPLY: Ports = ALU0.or(ALU1).or(ALU2);
 const SHIFT: Ports = ALU1.or(ALU2).or(ALU4);
+const LEA: Ports = ALU1.or(ALU2);
 const CONDITION: Ports = ALU0.or(ALU3).or(ALU4).or(ALU5);
 const BRANCH: Ports = ALU3.or(ALU4).or(ALU5);
 const FP01: Ports = FP0.or(FP1);
@@ -48,9 +49,8 @@ const FP23: Ports = FP2.or(FP3);
 const FP12: Ports = FP1.or(FP2);
 const FP03: Ports = FP0.or(FP3);
 const FP: Ports = FP01.or(FP23);
-/// Transfers between the register files.
+/// Vector stores and transfers between the register files.
 const FP_STORE: Ports = STORE0.or(STORE1);
-const FP_MOVE: Ports = FP_STORE;
 
 /// AMD Zen 5.
 pub const ZEN_5: CoreParameters = CoreParameters {
@@ -94,13 +94,13 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         recovery_cycles: 2,                        // A
     },
     rename: Rename {
-        eliminates_integer_moves: true,    // O
-        eliminates_vector_moves: true,     // O
-        eliminates_immediate_adds: false,  // M
-        fuses_compare_and_branch: true,    // O
-        fuses_arithmetic_and_branch: true, // O
-        renames_memory: true,              // O: for rsp and rbp
-        read_modify_write_extra_slots: 0,  // O: one macro-operation
+        eliminates_integer_moves: true,             // O
+        eliminates_vector_moves: true,              // O
+        eliminates_immediate_adds: false,           // M
+        fuses_compare_and_branch: true,             // O
+        fuses_arithmetic_and_branch: true,          // O
+        memory_renaming: MemoryRenaming::Predicted, // M: 0.6 per pair with two registers
+        read_modify_write_extra_slots: 0,           // O: one macro-operation
     },
     window: Window {
         reorder_entries: 448,             // O
@@ -117,6 +117,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
     },
     ports: MemoryPorts {
         load: AGU0.or(AGU1).or(AGU2).or(AGU3), // O
+        load_vector: AGU0.or(AGU1),            // O, M
         load_512: AGU0.or(AGU1),               // O: two of 64 bytes
         store_address: AGU2.or(AGU3),          // O: two stores per cycle
         store_data: STORE0.or(STORE1),         // O
@@ -180,7 +181,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
     timings: TIMINGS,
 };
 
-// One row per class, in the order of `Class`.
+// One row per class, in the order of `Class`: M wherever `examples/measure-table` has a row, else P.
 const TIMINGS: &[Timing] = &[
     Timing::single(Class::Unknown, &[ALU], 1),
     Timing::at_rename(Class::Nop),
@@ -191,33 +192,34 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::IntAlu, &[ALU], 1),
     Timing::single(Class::IntAdd, &[ALU], 1),
     Timing::single(Class::IntAddImmediate, &[ALU], 1),
-    Timing::single(Class::IntSignSplat, &[ALU], 1),
+    Timing::single(Class::IntSignSplat, &[SHIFT], 1),
     Timing::single(Class::IntShift, &[SHIFT], 1),
     Timing::single(Class::IntShiftByCl, &[SHIFT], 1),
     Timing::single(Class::RotateCarry, &[SHIFT], 1),
-    Timing::several(Class::DoubleShift, 2, &[SHIFT, SHIFT], 3),
+    Timing::several(Class::DoubleShift, 4, &[SHIFT; 3], 2),
     Timing::single(Class::AddCarry, &[ALU], 1),
     Timing::single(Class::SetCondition, &[CONDITION], 1),
     Timing::single(Class::CondMove, &[CONDITION], 1),
     Timing::single(Class::CondMoveTwoFlags, &[CONDITION], 1),
     Timing::single(Class::Lea, &[ALU], 1),
-    Timing::single(Class::LeaComplex, &[ALU], 2),
+    Timing::single(Class::LeaScaled, &[ALU], 1),
+    Timing::single(Class::LeaComplex, &[LEA], 2),
     Timing::single(Class::Multiply, &[MULTIPLY], 3),
-    Timing::several(Class::MultiplyWide, 2, &[MULTIPLY, ALU], 3),
+    Timing::several(Class::MultiplyWide, 2, &[MULTIPLY, MULTIPLY], 3),
     Timing::several(Class::Divide64, 2, &[INTEGER_DIVIDER, ALU], 10).blocking(7),
-    Timing::several(Class::Divide32, 2, &[INTEGER_DIVIDER, ALU], 10).blocking(5),
-    Timing::single(Class::BitCount, &[SHIFT], 1),
+    Timing::several(Class::Divide32, 2, &[INTEGER_DIVIDER, ALU], 10).blocking(6),
+    Timing::single(Class::BitCount, &[ALU], 1),
     Timing::single(Class::BitScan, &[SHIFT], 1),
     Timing::single(Class::BitDeposit, &[MULTIPLY], 3),
-    Timing::single(Class::BitField, &[ALU], 1),
+    Timing::single(Class::BitField, &[SHIFT], 1),
     Timing::single(Class::BitTest, &[ALU], 1),
     Timing::single(Class::ByteSwap, &[ALU], 1),
     Timing::single(Class::ByteSwap64, &[ALU], 1),
     Timing::single(Class::Crc, &[MULTIPLY], 3),
-    Timing::several(Class::Exchange, 2, &[ALU, ALU], 1),
+    Timing::several(Class::Exchange, 2, &[], 0),
     Timing::several(Class::ExchangeAdd, 2, &[ALU, ALU], 1),
     Timing::several(Class::CompareExchange, 3, &[ALU, ALU, ALU], 2),
-    Timing::several(Class::Atomic, 6, &[ALU, ALU, ALU], 5),
+    Timing::several(Class::Atomic, 6, &[ALU, ALU, ALU], 15),
     Timing::single(Class::Branch, &[BRANCH], 1),
     Timing::several(Class::Loop, 2, &[ALU, BRANCH], 1),
     Timing::single(Class::Jump, &[BRANCH], 1),
@@ -228,88 +230,96 @@ const TIMINGS: &[Timing] = &[
     Timing::several(Class::Leave, 2, &[ALU], 1),
     Timing::several(Class::StringStep, 3, &[ALU, ALU], 1),
     Timing::several(Class::StringRepeat, 16, &[ALU; 4], 10),
-    Timing::several(Class::Pause, 4, &[ALU], 64),
-    Timing::several(Class::LoadFence, 1, &[ALU], 12),
-    Timing::several(Class::FullFence, 4, &[ALU], 40),
+    Timing::several(Class::Pause, 4, &[ALU], 90),
+    Timing::single(Class::LoadFence, &[ALU], 7),
+    Timing::several(Class::FullFence, 4, &[ALU], 70),
     Timing::several(Class::StoreFence, 1, &[ALU], 6),
     Timing::several(Class::ReadClock, 20, &[ALU; 6], 40),
     Timing::several(Class::Random, 16, &[ALU; 4], 255),
     Timing::several(Class::CpuId, 100, &[ALU; 4], 100),
     Timing::several(Class::SystemCall, 60, &[ALU; 4], 150),
     Timing::several(Class::Microcode, 40, &[ALU; 8], 40),
-    Timing::single(Class::VecMove, &[FP], 1),
-    Timing::single(Class::VecFromGpr, &[FP_MOVE], 3),
-    Timing::single(Class::VecToGpr, &[FP_STORE], 3),
-    Timing::single(Class::VecLogic, &[FP], 1),
-    Timing::single(Class::VecAdd, &[FP], 1),
-    Timing::single(Class::VecCompare, &[FP], 1),
-    Timing::single(Class::VecMaskCompare, &[FP01], 2),
-    Timing::single(Class::VecShift, &[FP12], 1),
-    Timing::single(Class::VecShiftByXmm, &[FP12], 1),
-    Timing::single(Class::VecShiftVar, &[FP12], 1),
-    Timing::single(Class::VecShuffle, &[FP12], 1),
-    Timing::single(Class::VecShuffleLane, &[FP12], 3),
-    Timing::several(Class::VecNarrow, 2, &[FP12, FP12], 4),
-    Timing::single(Class::VecBlend, &[FP], 1),
-    Timing::single(Class::VecBlendVar, &[FP01], 1),
+    Timing::single(Class::VecMove, &[FP], 2),
+    Timing::single(Class::VecFromGpr, &[FP_STORE], 4),
+    Timing::single(Class::VecToGpr, &[FP_STORE], 5),
+    Timing::single(Class::VecLogic, &[FP], 2),
+    Timing::single(Class::VecAdd, &[FP], 2),
+    Timing::single(Class::VecCompare, &[FP], 2),
+    Timing::single(Class::VecMaskCompare, &[FP01], 5),
+    Timing::single(Class::VecShift, &[FP12], 2),
+    Timing::single(Class::VecShiftByXmm, &[FP12], 2),
+    Timing::single(Class::VecShiftVar, &[FP12], 2),
+    Timing::single(Class::VecShuffle, &[FP], 2),
+    Timing::single(Class::VecShuffleBytes, &[FP12], 2),
+    Timing::single(Class::VecShuffleLane, &[FP12], 4),
+    Timing::single(Class::VecWiden, &[FP12], 2),
+    Timing::single(Class::VecNarrow, &[FP12], 2),
+    Timing::single(Class::VecBlend, &[FP], 2),
+    Timing::single(Class::VecBlendVar, &[FP01], 2),
     Timing::several(Class::VecMaskMove, 2, &[FP, FP], 2),
     Timing::several(Class::VecCompress, 2, &[FP12, FP12], 5),
     Timing::single(Class::VecMultiply, &[FP03], 3),
     Timing::single(Class::VecMultiply32, &[FP03], 3),
-    Timing::single(Class::VecMoveMask, &[FP_STORE], 4),
-    Timing::several(Class::VecInsert, 2, &[FP12, FP_MOVE], 4),
-    Timing::several(Class::VecExtract, 2, &[FP12, FP_STORE], 4),
-    Timing::several(Class::VecTest, 2, &[FP12, FP_STORE], 5),
+    Timing::single(Class::VecMoveMask, &[FP_STORE], 5),
+    Timing::several(Class::VecInsert, 2, &[FP12, FP_STORE], 5),
+    Timing::several(Class::VecExtract, 2, &[FP12, FP_STORE], 6),
+    Timing::several(Class::VecTest, 2, &[FP12, FP_STORE], 7),
     Timing::single(Class::VecSumDifferences, &[FP03], 3),
-    Timing::several(Class::VecMultiSad, 3, &[FP03, FP03, FP03], 4),
-    Timing::several(Class::VecHorizontal, 3, &[FP12, FP12, FP23], 4),
+    Timing::several(Class::VecMultiSad, 4, &[FP03; 4], 5),
+    Timing::several(Class::VecHorizontal, 4, &[FP12; 4], 4),
     Timing::single(Class::VecPopcnt, &[FP12], 2),
     Timing::single(Class::VecLzcnt, &[FP12], 2),
-    Timing::several(Class::VecConflict, 8, &[FP; 8], 7),
-    Timing::several(Class::VecString, 3, &[FP12, FP12, FP_STORE], 8),
-    Timing::at_rename(Class::VecZeroUpper),
-    Timing::several(Class::Gather, 8, &[FP; 4], 8),
+    Timing::single(Class::VecConflict, &[FP12], 3),
+    Timing::several(Class::VecString, 4, &[FP12, FP12, FP12, FP12, FP_STORE], 10),
+    Timing::single(Class::VecZeroUpper, &[FP0], 0),
+    Timing::several(Class::Gather, 30, &[FP01; 8], 8),
     Timing::several(Class::Scatter, 16, &[FP; 4], 8),
-    Timing::single(Class::MaskLogic, &[FP], 1),
-    Timing::single(Class::MaskShift, &[FP], 2),
-    Timing::several(Class::MaskTest, 2, &[FP, FP_STORE], 3),
+    Timing::single(Class::MaskLogic, &[FP12], 1),
+    Timing::single(Class::MaskShift, &[FP12], 1),
+    Timing::several(Class::MaskTest, 2, &[FP12, FP_STORE], 7),
     Timing::single(Class::MaskMove, &[FP], 1),
-    Timing::single(Class::MaskFromGpr, &[FP_MOVE], 3),
-    Timing::single(Class::MaskToGpr, &[FP_STORE], 3),
-    Timing::single(Class::MaskToVec, &[FP], 2),
+    Timing::single(Class::MaskFromGpr, &[FP_STORE], 4),
+    Timing::single(Class::MaskToGpr, &[FP_STORE], 5),
+    Timing::single(Class::MaskToVec, &[FP12], 3),
     Timing::single(Class::FpAdd, &[FP23], 3).chained(2),
     Timing::single(Class::FpMultiply, &[FP01], 3),
     Timing::single(Class::FpFma, &[FP01], 4),
     Timing::single(Class::FpMinMax, &[FP01], 2),
     Timing::single(Class::FpCompare, &[FP01], 2),
-    Timing::several(Class::FpCompareFlags, 2, &[FP01, FP_STORE], 4),
-    Timing::single(Class::FpDivide32, &[FP_DIVIDER], 11).blocking(3),
-    Timing::single(Class::FpDivide32Wide, &[FP_DIVIDER], 11).blocking(4),
-    Timing::single(Class::FpDivide64, &[FP_DIVIDER], 13).blocking(5),
-    Timing::single(Class::FpDivide64Wide, &[FP_DIVIDER], 13).blocking(6),
-    Timing::single(Class::FpSqrt32, &[FP_DIVIDER], 15).blocking(5),
-    Timing::single(Class::FpSqrt64, &[FP_DIVIDER], 21).blocking(9),
+    Timing::several(Class::FpCompareFlags, 2, &[FP01, FP_STORE], 7),
+    Timing::single(Class::FpDivide32, &[FP_DIVIDER], 10).blocking(2),
+    Timing::single(Class::FpDivide32Wide, &[FP_DIVIDER], 10).blocking(3),
+    Timing::single(Class::FpDivide64, &[FP_DIVIDER], 13).blocking(4),
+    Timing::single(Class::FpDivide64Wide, &[FP_DIVIDER], 13).blocking(4),
+    Timing::single(Class::FpSqrt32, &[FP_DIVIDER], 14).blocking(4),
+    Timing::single(Class::FpSqrt64, &[FP_DIVIDER], 20).blocking(7),
     Timing::single(Class::FpReciprocal, &[FP01], 4),
     Timing::single(Class::FpRound, &[FP23], 3),
     Timing::single(Class::FpManipulate, &[FP23], 4),
-    Timing::single(Class::FpConvert, &[FP23], 4),
-    Timing::several(Class::FpConvertWidth, 1, &[FP23], 4),
-    Timing::several(Class::FpFromInt, 2, &[FP_MOVE, FP23], 7),
-    Timing::several(Class::FpToInt, 2, &[FP23, FP_STORE], 7),
-    Timing::several(Class::FpDot, 6, &[FP01, FP23, FP23, FP12], 12),
+    Timing::single(Class::FpConvert, &[FP23], 3),
+    Timing::single(Class::FpConvertWidth, &[FP23], 3),
+    Timing::several(Class::FpFromInt, 2, &[FP_STORE, FP23], 7),
+    Timing::several(Class::FpToInt, 2, &[FP23, FP_STORE], 6),
+    Timing::several(
+        Class::FpDot,
+        8,
+        &[FP01, FP23, FP23, FP12, FP12, FP12, FP12, FP12],
+        13,
+    ),
     Timing::single(Class::Aes, &[FP01], 4),
     Timing::single(Class::AesKey, &[FP01], 4),
-    Timing::several(Class::CarrylessMultiply, 4, &[FP01, FP01, FP, FP], 4),
+    Timing::several(Class::CarrylessMultiply, 4, &[FP01; 4], 5),
     Timing::single(Class::Galois, &[FP01], 3),
     Timing::single(Class::Sha256Rounds, &[FP0], 4).blocking(2),
-    Timing::several(Class::Sha256Message, 2, &[FP0, FP], 2),
+    Timing::single(Class::Sha256Message1, &[FP01], 4),
+    Timing::several(Class::Sha256Message2, 4, &[FP01; 4], 6),
     Timing::several(Class::Sha1Rounds, 2, &[FP0, FP], 6).blocking(2),
-    Timing::single(Class::Sha1Message, &[FP0], 1),
+    Timing::single(Class::Sha1Message, &[FP01], 4),
     Timing::several(Class::MxcsrLoad, 2, &[FP, ALU], 7),
     Timing::several(Class::MxcsrStore, 2, &[FP_STORE], 3),
-    Timing::single(Class::X87Move, &[FP], 1),
-    Timing::single(Class::X87Add, &[FP23], 7),
-    Timing::single(Class::X87Multiply, &[FP01], 7),
+    Timing::single(Class::X87Move, &[FP01], 1),
+    Timing::single(Class::X87Add, &[FP23], 6),
+    Timing::single(Class::X87Multiply, &[FP01], 6),
     Timing::single(Class::X87Divide, &[FP_DIVIDER], 15).blocking(6),
     Timing::single(Class::X87Compare, &[FP23], 2),
     Timing::single(Class::X87Convert, &[FP23], 7),

@@ -18,7 +18,7 @@ pub(super) fn class(instruction: &Instruction) -> Class {
         Class::IntAdd if adds_immediate(instruction) => Class::IntAddImmediate,
         Class::IntShift if shifts_by_cl(instruction) => Class::IntShiftByCl,
         Class::CondMove if reads_two_flag_groups(instruction) => Class::CondMoveTwoFlags,
-        Class::Lea if lea_is_complex(instruction) => Class::LeaComplex,
+        Class::Lea => address_computation(instruction),
         Class::Multiply if instruction.op_count() == 1 => Class::MultiplyWide,
         Class::Divide64 if !divides_64_bits(instruction) => Class::Divide32,
         Class::ByteSwap if instruction.op0_register().is_gpr64() => Class::ByteSwap64,
@@ -35,9 +35,9 @@ pub(super) fn class(instruction: &Instruction) -> Class {
         Class::MaskMove => mask_move(instruction),
         Class::FpDivide32 if vector_bytes(instruction) > 16 => Class::FpDivide32Wide,
         Class::FpDivide64 if vector_bytes(instruction) > 16 => Class::FpDivide64Wide,
-        Class::VecShuffle | Class::VecShuffleLane if only_loads(instruction) => Class::MemoryMove,
+        Class::VecShuffle | Class::VecWiden if only_loads(instruction) => Class::MemoryMove,
         // An insertion or extraction of the half that is element 0 of memory needs no shuffle.
-        Class::VecShuffleLane if only_stores(instruction) => Class::MemoryMove,
+        Class::VecWiden if only_stores(instruction) => Class::MemoryMove,
         class => class,
     }
 }
@@ -157,12 +157,17 @@ fn reads_two_flag_groups(instruction: &Instruction) -> bool {
     read & RflagsBits::CF != 0 && read & RflagsBits::ZF != 0
 }
 
-fn lea_is_complex(instruction: &Instruction) -> bool {
+fn address_computation(instruction: &Instruction) -> Class {
     let base = instruction.memory_base() != Register::None;
     let index = instruction.memory_index() != Register::None;
-    let scaled = index && instruction.memory_index_scale() > 1;
     let displaced = instruction.memory_displacement64() != 0;
-    scaled || (base && index && displaced)
+    if base && index && displaced {
+        Class::LeaComplex
+    } else if index && instruction.memory_index_scale() > 1 {
+        Class::LeaScaled
+    } else {
+        Class::Lea
+    }
 }
 
 fn vector_move(instruction: &Instruction) -> Class {

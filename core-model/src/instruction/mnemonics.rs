@@ -40,8 +40,8 @@ classes_of! {
     Multiply: Imul;
     MultiplyWide: Mul Mulx;
     Divide64: Div Idiv;
-    BitCount: Lzcnt Popcnt Tzcnt;
-    BitScan: Bsf Bsr;
+    BitCount: Lzcnt Popcnt;
+    BitScan: Bsf Bsr Tzcnt;
     BitDeposit: Pdep Pext;
     BitField: Andn Bextr Blsi Blsmsk Blsr Bzhi;
     BitTest: Bt Btc Btr Bts;
@@ -98,25 +98,26 @@ classes_of! {
         Vpshrdvd Vpshrdvq Vpshrdvw Vpsllvd Vpsllvq Vpsllvw Vpsravd Vpsravq Vpsravw Vpsrlvd Vpsrlvq
         Vpsrlvw;
     VecShuffle: Insertps Movddup Movhlps Movhpd Movhps Movlhps Movlpd Movlps Movshdup Movsldup
-        Packssdw Packsswb Packusdw Packuswb Palignr Pblendw Pshufb Pshufd Pshufhw Pshuflw Pshufw
-        Pslldq Psrldq Pswapd Punpckhbw Punpckhdq Punpckhqdq Punpckhwd Punpcklbw Punpckldq
-        Punpcklqdq Punpcklwd Shufpd Shufps Unpckhpd Unpckhps Unpcklpd Unpcklps Vinsertps Vmovddup
-        Vmovhlps Vmovhpd Vmovhps Vmovlhps Vmovlpd Vmovlps Vmovshdup Vmovsldup Vpackssdw Vpacksswb
-        Vpackusdw Vpackuswb Vpalignr Vpblendw Vpermilpd Vpermilps Vpshufb Vpshufd Vpshufhw
-        Vpshuflw Vpslldq Vpsrldq Vpunpckhbw Vpunpckhdq Vpunpckhqdq Vpunpckhwd Vpunpcklbw
-        Vpunpckldq Vpunpcklqdq Vpunpcklwd Vshufpd Vshufps Vunpckhpd Vunpckhps Vunpcklpd Vunpcklps;
-    VecShuffleLane: Pmovsxbd Pmovsxbq Pmovsxbw Pmovsxdq Pmovsxwd Pmovsxwq Pmovzxbd Pmovzxbq
-        Pmovzxbw Pmovzxdq Pmovzxwd Pmovzxwq Valignd Valignq Vbroadcastf128 Vbroadcastf32x2
-        Vbroadcastf32x4 Vbroadcastf32x8 Vbroadcastf64x2 Vbroadcastf64x4 Vbroadcasti128
-        Vbroadcasti32x2 Vbroadcasti32x4 Vbroadcasti32x8 Vbroadcasti64x2 Vbroadcasti64x4
-        Vbroadcastsd Vbroadcastss Vextractf128 Vextractf32x4 Vextractf32x8 Vextractf64x2
-        Vextractf64x4 Vextracti128 Vextracti32x4 Vextracti32x8 Vextracti64x2 Vextracti64x4
-        Vinsertf128 Vinsertf32x4 Vinsertf32x8 Vinsertf64x2 Vinsertf64x4 Vinserti128 Vinserti32x4
-        Vinserti32x8 Vinserti64x2 Vinserti64x4 Vpbroadcastb Vpbroadcastd Vpbroadcastq Vpbroadcastw
-        Vperm2f128 Vperm2i128 Vpermb Vpermd Vpermi2b Vpermi2d Vpermi2pd Vpermi2ps Vpermi2q
-        Vpermi2w Vpermpd Vpermps Vpermq Vpermt2b Vpermt2d Vpermt2pd Vpermt2ps Vpermt2q Vpermt2w
-        Vpermw Vpmovsxbd Vpmovsxbq Vpmovsxbw Vpmovsxdq Vpmovsxwd Vpmovsxwq Vpmovzxbd Vpmovzxbq
-        Vpmovzxbw Vpmovzxdq Vpmovzxwd Vpmovzxwq Vshuff32x4 Vshuff64x2 Vshufi32x4 Vshufi64x2;
+        Packssdw Packsswb Packusdw Packuswb Palignr Pblendw Pshufd Pshufhw Pshuflw Pshufw Pslldq
+        Psrldq Pswapd Punpckhbw Punpckhdq Punpckhqdq Punpckhwd Punpcklbw Punpckldq Punpcklqdq
+        Punpcklwd Shufpd Shufps Unpckhpd Unpckhps Unpcklpd Unpcklps Vinsertps Vmovddup Vmovhlps
+        Vmovhpd Vmovhps Vmovlhps Vmovlpd Vmovlps Vmovshdup Vmovsldup Vpackssdw Vpacksswb Vpackusdw
+        Vpackuswb Vpalignr Vpblendw Vpermilpd Vpermilps Vpshufd Vpshufhw Vpshuflw Vpslldq Vpsrldq
+        Vpunpckhbw Vpunpckhdq Vpunpckhqdq Vpunpckhwd Vpunpcklbw Vpunpckldq Vpunpcklqdq Vpunpcklwd
+        Vshufpd Vshufps Vunpckhpd Vunpckhps Vunpcklpd Vunpcklps;
+    VecShuffleBytes: Pshufb Vpshufb;
+    VecShuffleLane: Valignd Valignq Vperm2f128 Vperm2i128 Vpermb Vpermd Vpermi2b Vpermi2d
+        Vpermi2pd Vpermi2ps Vpermi2q Vpermi2w Vpermpd Vpermps Vpermq Vpermt2b Vpermt2d Vpermt2pd
+        Vpermt2ps Vpermt2q Vpermt2w Vpermw Vshuff32x4 Vshuff64x2 Vshufi32x4 Vshufi64x2;
+    VecWiden: Pmovsxbd Pmovsxbq Pmovsxbw Pmovsxdq Pmovsxwd Pmovsxwq Pmovzxbd Pmovzxbq Pmovzxbw
+        Pmovzxdq Pmovzxwd Pmovzxwq Vbroadcastf128 Vbroadcastf32x2 Vbroadcastf32x4 Vbroadcastf32x8
+        Vbroadcastf64x2 Vbroadcastf64x4 Vbroadcasti128 Vbroadcasti32x2 Vbroadcasti32x4
+        Vbroadcasti32x8 Vbroadcasti64x2 Vbroadcasti64x4 Vbroadcastsd Vbroadcastss Vextractf128
+        Vextractf32x4 Vextractf32x8 Vextractf64x2 Vextractf64x4 Vextracti128 Vextracti32x4
+        Vextracti32x8 Vextracti64x2 Vextracti64x4 Vinsertf128 Vinsertf32x4 Vinsertf32x8
+        Vinsertf64x2 Vinsertf64x4 Vinserti128 Vinserti32x4 Vinserti32x8 Vinserti64x2 Vinserti64x4
+        Vpbroadcastb Vpbroadcastd Vpbroadcastq Vpbroadcastw Vpmovsxbd Vpmovsxbq Vpmovsxbw
+        Vpmovsxdq Vpmovsxwd Vpmovsxwq Vpmovzxbd Vpmovzxbq Vpmovzxbw Vpmovzxdq Vpmovzxwd Vpmovzxwq;
     VecNarrow: Vpmovdb Vpmovdw Vpmovqb Vpmovqd Vpmovqw Vpmovsdb Vpmovsdw Vpmovsqb Vpmovsqd
         Vpmovsqw Vpmovswb Vpmovusdb Vpmovusdw Vpmovusqb Vpmovusqd Vpmovusqw Vpmovuswb Vpmovwb;
     VecBlend: Blendpd Blendps Vblendmpd Vblendmps Vblendpd Vblendps Vpblendd Vpblendmb Vpblendmd
@@ -197,7 +198,8 @@ classes_of! {
     CarrylessMultiply: Pclmulqdq Vpclmulqdq;
     Galois: Gf2p8affineinvqb Gf2p8affineqb Gf2p8mulb Vgf2p8affineinvqb Vgf2p8affineqb Vgf2p8mulb;
     Sha256Rounds: Sha256rnds2;
-    Sha256Message: Sha256msg1 Sha256msg2;
+    Sha256Message1: Sha256msg1;
+    Sha256Message2: Sha256msg2;
     Sha1Rounds: Sha1rnds4;
     Sha1Message: Sha1msg1 Sha1msg2 Sha1nexte;
     MxcsrLoad: Ldmxcsr Vldmxcsr;

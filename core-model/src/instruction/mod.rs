@@ -70,7 +70,9 @@ classes! {
     CondMoveTwoFlags,
     /// `lea` of at most two components without scale.
     Lea,
-    /// `lea` with a scale, or with three components.
+    /// `lea` of at most two components with a scale.
+    LeaScaled,
+    /// `lea` of three components.
     LeaComplex,
     /// Multiplication with a result of one register.
     Multiply,
@@ -80,9 +82,9 @@ classes! {
     Divide64,
     /// Division of narrower operands.
     Divide32,
-    /// `popcnt`, `lzcnt`, `tzcnt`.
+    /// `popcnt`, `lzcnt`.
     BitCount,
-    /// `bsf`, `bsr`.
+    /// `tzcnt`, `bsf`, `bsr`.
     BitScan,
     /// `pdep`, `pext`.
     BitDeposit,
@@ -163,10 +165,14 @@ classes! {
     VecShiftByXmm,
     /// Shift of each element by its own count.
     VecShiftVar,
-    /// Shuffle inside 128-bit lanes.
+    /// Shuffle inside 128-bit lanes by a fixed pattern.
     VecShuffle,
-    /// Shuffle across lanes, broadcast, widening.
+    /// Shuffle of bytes inside 128-bit lanes by a pattern in a register.
+    VecShuffleBytes,
+    /// Shuffle across lanes.
     VecShuffleLane,
+    /// Broadcast, widening, insertion and extraction of lanes.
+    VecWiden,
     /// Narrowing moves of AVX-512.
     VecNarrow,
     /// Blend by an immediate or a mask register.
@@ -273,8 +279,10 @@ classes! {
     Galois,
     /// `sha256rnds2`.
     Sha256Rounds,
-    /// `sha256msg1`, `sha256msg2`.
-    Sha256Message,
+    /// `sha256msg1`.
+    Sha256Message1,
+    /// `sha256msg2`.
+    Sha256Message2,
     /// `sha1rnds4`.
     Sha1Rounds,
     /// `sha1msg1`, `sha1msg2`, `sha1nexte`.
