@@ -143,7 +143,7 @@ impl Core {
         let loaded = self.loads(operation, memory, recorded, earliest, block);
         let result = self.compute(operation, earliest, loaded);
         let mut done = result.ready.max(issued + 1);
-        let stored = self.store_operations(memory, earliest, result.ready);
+        let stored = self.store_operations(operation, memory, earliest, result.ready);
         done = done.max(stored);
         self.write_registers(operation, result);
 
@@ -283,7 +283,7 @@ impl Core {
             if operand.kind == AccessKind::Write {
                 continue;
             }
-            let known = self.address_ready(operand).max(earliest);
+            let known = self.load_address_ready(operand).max(earliest);
             if operand.kind == AccessKind::Hint {
                 let at = self.ports.reserve(self.parameters.ports.load, known);
                 if let Some(address) = operand.address.first(recorded) {
@@ -405,6 +405,17 @@ impl Core {
         self.value(base).ready.max(self.value(index).ready)
     }
 
+    /// The same for a load, for which an index that comes last costs extra.
+    #[inline]
+    fn load_address_ready(&self, operand: &MemoryOperand) -> u64 {
+        let [base, index] = operand.registers;
+        let mut index_ready = self.value(index).ready;
+        if operand.is_scaled {
+            index_ready += u64::from(self.parameters.memory.index_extra_cycles);
+        }
+        self.value(base).ready.max(index_ready)
+    }
+
     #[inline]
     fn value(&self, register: Register) -> Value {
         self.registers[register as usize % REGISTERS]
@@ -494,6 +505,7 @@ impl Core {
     #[inline]
     fn store_operations(
         &mut self,
+        operation: &Operation,
         memory: &[MemoryOperand],
         earliest: u64,
         data_ready: u64,
@@ -510,6 +522,8 @@ impl Core {
             let ports = &self.parameters.ports;
             let data = if operand.bytes > 32 {
                 ports.store_data_512
+            } else if operation.loads_vector {
+                ports.store_data_vector
             } else {
                 ports.store_data
             };
@@ -571,7 +585,9 @@ impl Core {
             self.memory
                 .store_around(address, bytes, retires, &mut self.events)
         } else {
-            self.memory.store(address, bytes, retires, &mut self.events)
+            let fetch_from = retires.max(self.stores.fetch_from());
+            self.memory
+                .store(operation.ip, address, bytes, fetch_from, &mut self.events)
         };
         let [base, index] = operand.registers;
         let base = if index == NONE { base } else { NONE };

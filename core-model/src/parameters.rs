@@ -157,6 +157,8 @@ pub struct Window {
     pub store_scheduler: usize,
     /// Stores written to the L1 per cycle.
     pub store_commit_width: u32,
+    /// Stores, from the oldest, whose lines are fetched at the same time.
+    pub store_fetch_ahead: u32,
 }
 
 /// How many scheduler pools there are room for; a core may use fewer.
@@ -173,8 +175,10 @@ pub struct MemoryPorts {
     pub load_512: Ports,
     /// Addresses of stores.
     pub store_address: Ports,
-    /// Data of stores up to 32 bytes.
+    /// Data of stores from general registers.
     pub store_data: Ports,
+    /// Data of stores of up to 32 bytes from vector registers.
+    pub store_data_vector: Ports,
     /// Data of stores of 64 bytes.
     pub store_data_512: Ports,
     /// Ports that cannot execute vector operations while these are 64 bytes wide.
@@ -188,6 +192,8 @@ pub struct Memory {
     pub l1i: Cache,
     /// L1 data cache; latency of a general-register load.
     pub l1d: Cache,
+    /// Added to the latency of a load whose address waits for a scaled index.
+    pub index_extra_cycles: u32,
     /// Added to the latency of a load into a vector register.
     pub vector_load_extra_cycles: u32,
     /// L2.
@@ -196,9 +202,9 @@ pub struct Memory {
     pub l3: Cache,
     /// Latency of a load from memory.
     pub memory_cycles: u32,
-    /// Cycles per line from L2 to L1.
+    /// Cycles per line between L2 and L1, either way.
     pub l2_line_cycles: u32,
-    /// Cycles per line from L3 to L2.
+    /// Cycles per line from L3 to L2; written lines go back beside them.
     pub l3_line_cycles: u32,
     /// Cycles per line between L3 and memory, either way.
     pub memory_line_cycles: u32,
@@ -222,8 +228,8 @@ pub struct Memory {
     pub walk_cycles: u32,
     /// Lines by which the per-page streamer runs ahead, into the L2; 0 switches it off.
     pub stream_ahead_lines: u32,
-    /// Strides by which the per-instruction prefetcher runs ahead, into the L1; 0 switches it off.
-    pub stride_ahead: u32,
+    /// Lines by which the per-instruction prefetcher runs ahead, into the L1; 0 switches it off.
+    pub stride_ahead_lines: u32,
 }
 
 /// One cache: 64-byte lines, least recently used replaced.

@@ -16,8 +16,6 @@ mod report;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    use std::time::Instant;
-
     use topdown_core_model::{Capacity, Model, cores};
     use topdown_tracer::{Config, Tracer};
 
@@ -42,15 +40,18 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         let mut seconds = 0.0;
         for _ in 0..3 {
             let before = tracer.consumer_mut().counts();
-            let start = Instant::now();
+            let start = native::thread_seconds();
             let ((), end) = tracer.trace(&mut run);
             end?;
             tracer.consumer_mut().drain();
-            seconds = start.elapsed().as_secs_f64();
+            seconds = native::thread_seconds() - start;
             counts = Some(tracer.consumer_mut().counts() - before);
         }
         let Some(counts) = counts else { continue };
         assert!(!tracer.consumer_mut().is_full(), "the capacity suffices");
+        if std::env::var_os("EVENTS").is_some() {
+            eprintln!("{counts:#?}");
+        }
         let row = report::Row {
             name: kernel.name,
             held_out: kernel.held_out,

@@ -110,6 +110,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         load_scheduler: 1,
         store_scheduler: 2,
         store_commit_width: 2, // O: two stores to one line
+        store_fetch_ahead: 3,  // K: 6 cycles per line on `sieve`
     },
     ports: MemoryPorts {
         load: P2.or(P3).or(P11),        // O
@@ -117,6 +118,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         load_512: P2.or(P3),            // O
         store_address: P7.or(P8),       // O
         store_data: P4.or(P9),          // O
+        store_data_vector: P4.or(P9),   // O
         store_data_512: P4,             // O
         lost_at_512: P1,                // O: ports 0 and 1 join
     },
@@ -133,6 +135,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
             ways: 12,
             cycles: 5,
         },
+        index_extra_cycles: 0,       // O
         vector_load_extra_cycles: 1, // M
         // O, M
         l2: Cache {
@@ -172,7 +175,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         stlb_cycles: 7,         // published measurements
         walk_cycles: 36,        // K
         stream_ahead_lines: 16, // A
-        stride_ahead: 4,        // A
+        stride_ahead_lines: 8,  // A
     },
     timings: TIMINGS,
 };

@@ -70,7 +70,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         microcode_above_slots: 4,    // A: O says 2, short sequences are faster
         microcode_entry_cycles: 2,   // A
         queue_entries: 96,           // A
-        taken_branches_per_cycle: 2, // O
+        taken_branches_per_cycle: 1, // M: O says 2
         runahead_lines: 32,          // A
     },
     prediction: Prediction {
@@ -90,7 +90,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
             },
         ], // O: 16 Ki, then 8 Ki more
         unknown_target_cycles: 8,                  // A
-        redirect_cycles: 12,                       // O: 12 to 18, 15 typically
+        redirect_cycles: 16,                       // K; O: 12 to 18 until fetch
         recovery_cycles: 2,                        // A
     },
     rename: Rename {
@@ -114,15 +114,17 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         load_scheduler: 2,
         store_scheduler: 2,
         store_commit_width: 2, // O
+        store_fetch_ahead: 2,  // K: `sieve`
     },
     ports: MemoryPorts {
         load: AGU0.or(AGU1).or(AGU2).or(AGU3), // O
         load_vector: AGU0.or(AGU1),            // O, M
         load_512: AGU0.or(AGU1),               // O: two of 64 bytes
         store_address: AGU2.or(AGU3),          // O: two stores per cycle
-        store_data: STORE0.or(STORE1),         // O
-        store_data_512: STORE0,                // O: one of 64 bytes
-        lost_at_512: Ports::NONE,              // O: full width on servers
+        store_data: ALU4.or(ALU5),             // M: additions and stores share pipes
+        store_data_vector: STORE0.or(STORE1),
+        store_data_512: STORE0,   // O: one of 64 bytes
+        lost_at_512: Ports::NONE, // O: full width on servers
     },
     memory: Memory {
         // O
@@ -137,6 +139,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
             ways: 12,
             cycles: 4,
         },
+        index_extra_cycles: 1,       // M
         vector_load_extra_cycles: 3, // O: 7
         // O
         l2: Cache {
@@ -144,18 +147,18 @@ pub const ZEN_5: CoreParameters = CoreParameters {
             ways: 16,
             cycles: 14,
         },
-        // O: 32 MiB; latency K
+        // O: 32 MiB, of which a virtual machine among others gets its share; latency K
         l3: Cache {
-            bytes: 32 << 20,
+            bytes: 16 << 20,
             ways: 16,
             cycles: 50,
         },
         memory_cycles: 450,         // K
         l2_line_cycles: 1,          // O: 64 bytes per cycle
         l3_line_cycles: 2,          // O: 32 bytes per cycle
-        memory_line_cycles: 6,      // K
+        memory_line_cycles: 7,      // K
         l1_fill_buffers: 24,        // O
-        l2_fill_buffers: 48,        // O
+        l2_fill_buffers: 96,        // K
         forward_cycles: 7,          // P
         blocked_forward_cycles: 14, // P
         // O
@@ -175,8 +178,8 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         },
         stlb_cycles: 7,         // P
         walk_cycles: 36,        // A
-        stream_ahead_lines: 16, // A
-        stride_ahead: 4,        // A
+        stream_ahead_lines: 64, // K: `stream-32m` is fed at the bandwidth of memory
+        stride_ahead_lines: 12, // K: `fill-1m`
     },
     timings: TIMINGS,
 };
@@ -206,7 +209,7 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::LeaComplex, &[LEA], 2),
     Timing::single(Class::Multiply, &[MULTIPLY], 3),
     Timing::several(Class::MultiplyWide, 2, &[MULTIPLY, MULTIPLY], 3),
-    Timing::several(Class::Divide64, 2, &[INTEGER_DIVIDER, ALU], 10).blocking(7),
+    Timing::several(Class::Divide64, 2, &[INTEGER_DIVIDER, ALU], 14).blocking(7),
     Timing::several(Class::Divide32, 2, &[INTEGER_DIVIDER, ALU], 10).blocking(6),
     Timing::single(Class::BitCount, &[ALU], 1),
     Timing::single(Class::BitScan, &[SHIFT], 1),

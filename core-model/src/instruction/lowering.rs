@@ -50,6 +50,7 @@ impl Lowering {
             bytes: access.size_bytes.max(1),
             address: access.address,
             registers: address_registers(instruction, access.kind),
+            is_scaled: instruction.memory_index_scale() > 1,
             non_temporal: is_non_temporal(instruction.mnemonic()),
         }
     }

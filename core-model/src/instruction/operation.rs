@@ -111,6 +111,8 @@ pub(crate) struct MemoryOperand {
     pub address: Address,
     /// The registers that the address is made of.
     pub registers: [Register; 2],
+    /// Whether the second of them is multiplied.
+    pub is_scaled: bool,
     /// Written around the caches.
     pub non_temporal: bool,
 }
@@ -140,6 +142,7 @@ impl MemoryOperand {
         bytes: 1,
         address: Address::Fixed(0),
         registers: [NONE, NONE],
+        is_scaled: false,
         non_temporal: false,
     };
 

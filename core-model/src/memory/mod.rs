@@ -112,7 +112,7 @@ impl Hierarchy {
             itlb: tlb(parameters.itlb),
             stlb: tlb(parameters.stlb),
             streamer: Streamer::new(parameters.stream_ahead_lines),
-            strider: Strider::new(parameters.stride_ahead),
+            strider: Strider::new(parameters.stride_ahead_lines),
             parameters: parameters.clone(),
         }
     }
@@ -135,7 +135,7 @@ impl Hierarchy {
             // The second half takes the next cycle of the same port.
             ready = ready.max(self.load_line(last, at + 1, events));
         }
-        if let Some(target) = self.strider.load(ip, address) {
+        if let Some(target) = self.strider.access(ip, address) {
             self.prefetch_l1(target / LINE_BYTES, at, events);
         }
         ready
@@ -154,12 +154,22 @@ impl Hierarchy {
 
     /// A store that is ready to be written at `at`: when its line is there to be written.
     #[inline]
-    pub(crate) fn store(&mut self, address: u64, bytes: u32, at: u64, events: &mut Events) -> u64 {
+    pub(crate) fn store(
+        &mut self,
+        ip: u64,
+        address: u64,
+        bytes: u32,
+        at: u64,
+        events: &mut Events,
+    ) -> u64 {
         let first = address / LINE_BYTES;
         let last = address.wrapping_add(u64::from(bytes) - 1) / LINE_BYTES;
         let mut ready = self.store_line(first, at, events);
         if last != first {
             ready = ready.max(self.store_line(last, at, events));
+        }
+        if let Some(target) = self.strider.access(ip, address) {
+            self.prefetch_l1(target / LINE_BYTES, at, events);
         }
         ready
     }
@@ -259,9 +269,11 @@ impl Hierarchy {
         self.l1_fills.hold(buffer, ready);
         if let Some(evicted) = self.l1d.insert(line, dirty)
             && evicted.dirty
-            && !self.l2.touch(evicted.number, true)
         {
-            self.insert_l2(evicted.number, true, at, events);
+            self.l2_lines.reserve(at);
+            if !self.l2.touch(evicted.number, true) {
+                self.insert_l2(evicted.number, true, at, events);
+            }
         }
         self.into_l1d.expect(line, ready);
         if let Some(lines) = lines {
@@ -323,11 +335,9 @@ impl Hierarchy {
     fn insert_l2(&mut self, line: u64, dirty: bool, at: u64, events: &mut Events) {
         if let Some(evicted) = self.l2.insert(line, dirty)
             && evicted.dirty
+            && !self.l3.touch(evicted.number, true)
         {
-            self.l3_lines.reserve(at);
-            if !self.l3.touch(evicted.number, true) {
-                self.insert_l3(evicted.number, true, at, events);
-            }
+            self.insert_l3(evicted.number, true, at, events);
         }
     }
 
@@ -388,7 +398,7 @@ mod tests {
         let (mut memory, mut events) = hierarchy();
         let lines = u64::from(GOLDEN_COVE.memory.l3.bytes + GOLDEN_COVE.memory.l2.bytes) / 64 * 2;
         for line in 0..lines {
-            memory.store(line * 64, 8, line * 20, &mut events);
+            memory.store(1, line * 64, 8, line * 20, &mut events);
         }
         assert!(events.memory_write_bytes > 0);
         assert!(events.memory_write_bytes < events.memory_read_bytes);

@@ -58,7 +58,8 @@ impl Streamer {
         }
     }
 
-    /// Learns from a request for `line`; returns what to prefetch, never beyond its page.
+    /// Learns from a request for `line`; returns what to prefetch: downwards to the
+    /// beginning of its page, upwards into the next page too.
     #[inline]
     pub(crate) fn request(&mut self, line: u64) -> Option<Lines> {
         if self.ahead == 0 {
@@ -97,33 +98,41 @@ impl Streamer {
         }
         // A young stream looks less far ahead than an established one.
         let ahead = self.ahead.min(u64::from(page.length) * 2);
-        let (first, wanted) = if descending {
-            let bottom = page_number * LINES_PER_PAGE;
+        let bottom = page_number * LINES_PER_PAGE;
+        let top = bottom + LINES_PER_PAGE - 1;
+        let lines = if descending {
             let target = line.saturating_sub(ahead).max(bottom);
-            if page.furthest.min(line) == bottom {
-                return None;
-            }
-            let first = page.furthest.min(line) - 1;
-            (first, (first + 1).saturating_sub(target))
+            let nearest = page.furthest.min(line);
+            let lines = Lines {
+                first: nearest.saturating_sub(1),
+                count: nearest.saturating_sub(target),
+                descending,
+            };
+            page.furthest = target.min(nearest);
+            lines
         } else {
-            let top = page_number * LINES_PER_PAGE + LINES_PER_PAGE - 1;
-            let target = (line + ahead).min(top);
-            let first = page.furthest.max(line) + 1;
-            (first, (target + 1).saturating_sub(first))
+            let target = line + ahead;
+            let nearest = page.furthest.max(line);
+            let lines = Lines {
+                first: nearest + 1,
+                count: target.saturating_sub(nearest),
+                descending,
+            };
+            page.furthest = target.max(nearest);
+            lines
         };
-        if wanted == 0 {
-            return None;
+        let (furthest, length) = (page.furthest, page.length);
+        if !descending && furthest > top {
+            // The stream goes on in the next page, which finds itself established.
+            self.pages[(page_number + 1) as usize % PAGES] = Page {
+                tag: page_number + 2,
+                last_line: top,
+                furthest,
+                descending: false,
+                length,
+            };
         }
-        page.furthest = if descending {
-            first - (wanted - 1)
-        } else {
-            first + wanted - 1
-        };
-        Some(Lines {
-            first,
-            count: wanted,
-            descending,
-        })
+        (lines.count > 0).then_some(lines)
     }
 }
 
@@ -135,14 +144,14 @@ struct Stride {
     confidence: u8,
 }
 
-/// Follows one load instruction's addresses and prefetches at its stride.
+/// Follows one instruction's addresses and prefetches at its stride.
 pub(crate) struct Strider {
     instructions: Box<[Stride; INSTRUCTIONS]>,
     ahead: i64,
 }
 
 impl Strider {
-    pub(crate) fn new(ahead_strides: u32) -> Self {
+    pub(crate) fn new(ahead_lines: u32) -> Self {
         let empty = Stride {
             ip: 0,
             last_address: 0,
@@ -151,13 +160,13 @@ impl Strider {
         };
         Strider {
             instructions: crate::calendar::boxed(empty),
-            ahead: i64::from(ahead_strides),
+            ahead: i64::from(ahead_lines),
         }
     }
 
-    /// Learns from a load; returns an address to prefetch, in the same page of 4 KiB.
+    /// Learns from an access; returns an address to prefetch.
     #[inline]
-    pub(crate) fn load(&mut self, ip: u64, address: u64) -> Option<u64> {
+    pub(crate) fn access(&mut self, ip: u64, address: u64) -> Option<u64> {
         if self.ahead == 0 {
             return None;
         }
@@ -185,13 +194,19 @@ impl Strider {
             entry.confidence += 1;
             return None;
         }
+        // As many lines ahead for every stride, in fewer steps for a long one.
+        let reach = self.ahead * 64;
+        if stride.unsigned_abs() > reach as u64 {
+            return None;
+        }
+        let steps = reach / stride.unsigned_abs().max(64) as i64;
         let distance = if stride.unsigned_abs() >= 64 {
-            stride.wrapping_mul(self.ahead)
+            stride.wrapping_mul(steps)
         } else {
-            stride.signum() * 64 * self.ahead.min(2)
+            stride.signum() * reach
         };
         let target = address.wrapping_add_signed(distance);
-        (target / 4096 == address / 4096 && target / 64 != address / 64).then_some(target)
+        Some(target)
     }
 }
 
@@ -211,14 +226,17 @@ mod tests {
     }
 
     #[test]
-    fn a_stream_ends_at_its_page() {
-        let mut streamer = Streamer::new(16);
-        for line in 60..62 {
+    fn a_stream_goes_on_in_the_next_page() {
+        let mut streamer = Streamer::new(4);
+        for line in 50..64 {
             streamer.request(line);
         }
-        let lines: Vec<u64> = streamer.request(62).unwrap().iter().collect();
-        assert_eq!(lines, [63]);
-        assert_eq!(streamer.request(63), None);
+        let lines: Vec<u64> = streamer.request(64).unwrap().iter().collect();
+        assert_eq!(
+            lines,
+            [68],
+            "the other lines were asked for in the page before"
+        );
     }
 
     #[test]
@@ -234,10 +252,12 @@ mod tests {
     }
 
     #[test]
-    fn a_steady_stride_is_prefetched_inside_its_page() {
-        let mut strider = Strider::new(4);
-        let asked: Vec<_> = (0..5).map(|step| strider.load(0x400, step * 256)).collect();
+    fn a_steady_stride_is_prefetched() {
+        let mut strider = Strider::new(16);
+        let asked: Vec<_> = (0..5)
+            .map(|step| strider.access(0x400, step * 256))
+            .collect();
         assert_eq!(asked, [None, None, None, None, Some(4 * 256 + 1024)]);
-        assert_eq!(strider.load(0x400, 4096 - 256), None);
+        assert_eq!(strider.access(0x400, 77), None, "the stride is broken");
     }
 }

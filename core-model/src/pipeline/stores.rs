@@ -47,6 +47,7 @@ pub(crate) struct StoreQueue {
     /// Granule number + 1 and the youngest store to it.
     granules: Box<[(u64, u64); GRANULES]>,
     capacity: u64,
+    fetch_ahead: u64,
     write_width: u32,
     write_cycle: u64,
     written_in_cycle: u32,
@@ -59,6 +60,7 @@ impl StoreQueue {
             next: 0,
             granules: boxed((0, 0)),
             capacity: u64::from(parameters.store_entries).min(RING as u64),
+            fetch_ahead: u64::from(parameters.store_fetch_ahead.max(1)),
             write_width: parameters.store_commit_width.max(1),
             write_cycle: 0,
             written_in_cycle: 0,
@@ -72,6 +74,15 @@ impl StoreQueue {
         match (self.next + needed).checked_sub(self.capacity + 1) {
             Some(blocking) if blocking < self.next => self.ring[blocking as usize % RING].written,
             _ => 0,
+        }
+    }
+
+    /// The first cycle in which the line of the next store may be fetched.
+    #[inline]
+    pub(crate) fn fetch_from(&self) -> u64 {
+        match self.next.checked_sub(self.fetch_ahead) {
+            Some(before) => self.ring[before as usize % RING].written,
+            None => 0,
         }
     }
 
