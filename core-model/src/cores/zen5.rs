@@ -114,7 +114,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         load_scheduler: 2,
         store_scheduler: 2,
         store_commit_width: 2, // O
-        store_fetch_ahead: 2,  // K: `sieve`
+        store_fetch_ahead: 2,  // K: `transpose`
     },
     ports: MemoryPorts {
         load: AGU0.or(AGU1).or(AGU2).or(AGU3), // O
@@ -179,7 +179,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         stlb_cycles: 7,         // P
         walk_cycles: 36,        // A
         stream_ahead_lines: 64, // K: `stream-32m` is fed at the bandwidth of memory
-        stride_ahead_lines: 12, // K: `fill-1m`
+        stride_ahead_lines: 8,  // K: `fill-1m`
     },
     timings: TIMINGS,
 };

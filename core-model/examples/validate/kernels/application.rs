@@ -469,7 +469,7 @@ impl Shape for Square {
 
 impl Shape for Circle {
     fn area(&self) -> f64 {
-        3.14 * self.0 * self.0
+        std::f64::consts::PI * self.0 * self.0
     }
 }
 
