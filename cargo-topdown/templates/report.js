@@ -17,8 +17,8 @@
       const fits = words.every((word) => text.includes(word)) &&
         (classes.length === 0 || chosen.has(row.dataset.class));
       row.hidden = !fits;
-      const section = document.getElementById(row.querySelector("a").hash.slice(1));
-      if (section) section.hidden = !fits;
+      const link = row.querySelector("a");
+      if (link) document.querySelector(link.hash).hidden = !fits;
       if (fits) shown += 1;
     }
     document.getElementById("shown").textContent = shown + " of " + rows.length + " shown";

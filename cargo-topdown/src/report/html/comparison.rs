@@ -14,6 +14,9 @@ use crate::verdict::{
     BenchmarkVerdict, Class, Comparison, Effect, Interval, LaunchCount, Metric, RunSummary,
 };
 
+/// So many benchmarks, the worst first, have a section of their own: one is about 8 KB.
+const MOST_SECTIONS: usize = 1000;
+
 /// Writes the page. The runs are those that were compared; their launches become the dots.
 ///
 /// # Errors
@@ -43,6 +46,7 @@ struct Page {
     legend: Vec<LegendEntry>,
     rows: Vec<Row>,
     one_sided: Vec<OneSided>,
+    sections_left_out: usize,
 }
 
 struct RunFacts {
@@ -71,6 +75,7 @@ struct OneSided {
 /// One benchmark, in the table of all and in its own section.
 struct Row {
     anchor: String,
+    has_section: bool,
     name: String,
     /// Package and bench target.
     place: String,
@@ -156,6 +161,7 @@ impl Page {
             legend: legend(uses),
             rows,
             one_sided: one_sided.collect(),
+            sections_left_out: comparison.benchmarks.len().saturating_sub(MOST_SECTIONS),
         }
     }
 }
@@ -264,6 +270,7 @@ impl Row {
         let has_slots = verdict.effect(Metric::Slots).is_some();
         Row {
             anchor: format!("benchmark-{index}"),
+            has_section: index < MOST_SECTIONS,
             name: verdict.id.name.clone(),
             place: format!("{}::{}", verdict.id.package, verdict.id.target),
             class: verdict.class.name(),
@@ -483,6 +490,31 @@ mod tests {
         for text in ["http:", "https:", "src=", "@import", "url(", "<link"] {
             assert!(!page.contains(text), "{text}");
         }
+    }
+
+    #[test]
+    fn a_huge_suite_has_a_row_for_each_and_sections_for_the_worst() {
+        let suite = |seed| {
+            let benchmarks = (0..MOST_SECTIONS + 2).map(|n| {
+                let planted = Planted {
+                    seed,
+                    launches: 2,
+                    ..Planted::default()
+                };
+                benchmark(&format!("b{n}"), planted)
+            });
+            scenario::run(benchmarks.collect())
+        };
+        let page = page(&suite(1), &suite(2));
+        assert_eq!(
+            page.matches("<tr role=\"row\" data-").count(),
+            MOST_SECTIONS + 2
+        );
+        assert_eq!(
+            page.matches("<section class=\"benchmark\"").count(),
+            MOST_SECTIONS
+        );
+        assert!(page.contains("2 more have no section of their own here"));
     }
 
     /// At the width of a phone and of a desktop.
