@@ -125,6 +125,10 @@ pub struct MeasuringArgs {
     #[arg(long, value_name = "SOURCE", env = "CARGO_TOPDOWN_SOURCE")]
     pub source: Option<SourceChoice>,
 
+    /// Which hardware counters, where a CPU has two kinds [default: auto]
+    #[arg(long, value_name = "KIND", env = "CARGO_TOPDOWN_COUNTERS")]
+    pub counters: Option<CountersChoice>,
+
     /// Stop at the first bench target that fails, and keep nothing
     #[arg(long, conflicts_with = "no_fail_fast")]
     pub fail_fast: bool,
@@ -154,6 +158,30 @@ impl SourceChoice {
             SourceChoice::Auto => "auto",
             SourceChoice::Hardware => "hardware",
             SourceChoice::Time => "time",
+        }
+    }
+}
+
+/// Which counters shall be used on Intel's performance cores since Ice Lake.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CountersChoice {
+    /// PERF_METRICS where the CPU has it, else plain counters.
+    #[default]
+    Auto,
+    /// PERF_METRICS and nothing else.
+    Metrics,
+    /// Plain counters: exact, and dearer to read.
+    Exact,
+}
+
+impl CountersChoice {
+    /// The word that the library reads from the environment.
+    pub fn name(self) -> &'static str {
+        match self {
+            CountersChoice::Auto => "auto",
+            CountersChoice::Metrics => "metrics",
+            CountersChoice::Exact => "exact",
         }
     }
 }

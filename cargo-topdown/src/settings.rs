@@ -12,7 +12,7 @@ use serde::Deserialize;
 use serde::de::IgnoredAny;
 use thiserror::Error;
 
-use crate::cli::{MeasuringArgs, SourceChoice};
+use crate::cli::{CountersChoice, MeasuringArgs, SourceChoice};
 
 /// The key of cargo's metadata tables that is ours.
 const TABLE: &str = "topdown";
@@ -36,6 +36,8 @@ pub struct Settings {
     pub measurement_time: Duration,
     /// Where the numbers come from.
     pub source: SourceChoice,
+    /// Which hardware counters.
+    pub counters: CountersChoice,
 }
 
 impl Default for Settings {
@@ -48,6 +50,7 @@ impl Default for Settings {
             warm_up_time: Duration::from_millis(100),
             measurement_time: Duration::from_millis(250),
             source: SourceChoice::Auto,
+            counters: CountersChoice::Auto,
         }
     }
 }
@@ -61,6 +64,7 @@ struct Table {
     warm_up_time: Option<f64>,
     measurement_time: Option<f64>,
     source: Option<SourceChoice>,
+    counters: Option<CountersChoice>,
     /// Read by [`crate::baseline_store`]; here so that it is a known key.
     #[serde(rename = "baselines")]
     _baselines: Option<IgnoredAny>,
@@ -217,6 +221,11 @@ impl Settings {
                 .or(package.source)
                 .or(workspace.source)
                 .unwrap_or(default.source),
+            counters: flags
+                .counters
+                .or(package.counters)
+                .or(workspace.counters)
+                .unwrap_or(default.counters),
         })
     }
 }
@@ -259,7 +268,8 @@ mod tests {
         };
         let package = table(json!({ "launches": 3, "sample-size": 30 })).unwrap();
         let workspace = table(json!({
-            "launches": 4, "sample-size": 40, "warm-up-time": 0.5, "source": "time"
+            "launches": 4, "sample-size": 40, "warm-up-time": 0.5, "source": "time",
+            "counters": "exact"
         }))
         .unwrap();
         let settings = Settings::resolve(&flags, &package, &workspace).unwrap();
@@ -271,6 +281,7 @@ mod tests {
                 warm_up_time: Duration::from_millis(500),
                 measurement_time: Duration::from_millis(250),
                 source: SourceChoice::Time,
+                counters: CountersChoice::Exact,
             }
         );
     }
@@ -285,6 +296,7 @@ mod tests {
             "{error}"
         );
         assert!(table(json!({ "source": "magic" })).is_err());
+        assert!(table(json!({ "counters": "magic" })).is_err());
         assert!(table(json!("launches")).is_err());
     }
 

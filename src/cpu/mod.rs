@@ -237,7 +237,8 @@ impl Index<Event> for Counts {
         let position = self
             .events
             .iter()
-            .position(|member| *member == event)
+            // Within a group no two events have the same code.
+            .position(|member| member.config == event.config)
             .unwrap_or_else(|| panic!("{event} is not in the group of this formula"));
         &self.values[position]
     }
@@ -353,6 +354,18 @@ mod tests {
             assert!(form.events.len() <= MAX_EVENTS, "{}", table.name);
             let in_group = |event: Option<Event>| event.is_none_or(|e| form.events.contains(&e));
             assert!(in_group(form.cycles) && in_group(form.instructions));
+        }
+    }
+
+    #[test]
+    fn no_group_counts_an_event_twice() {
+        let details = TABLES.iter().flat_map(|table| table.details);
+        let groups = all_forms()
+            .map(|(_, form)| form.events)
+            .chain(details.map(|detail| detail.events));
+        for group in groups {
+            let configs: std::collections::BTreeSet<u64> = group.iter().map(|e| e.config).collect();
+            assert_eq!(configs.len(), group.len(), "{group:?}");
         }
     }
 

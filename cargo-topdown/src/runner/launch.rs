@@ -25,6 +25,8 @@ const CRITERION_HOME_VARIABLE: &str = "CRITERION_HOME";
 
 /// The environment variable in which the library looks for its source.
 const SOURCE_VARIABLE: &str = "CARGO_TOPDOWN_SOURCE";
+/// The environment variable in which the library looks for the kind of counters.
+const COUNTERS_VARIABLE: &str = "CARGO_TOPDOWN_COUNTERS";
 
 /// How often a process that has not connected yet is looked at. A criterion bench connects before
 /// it measures anything, so this disturbs no measurement.
@@ -185,6 +187,7 @@ impl Launcher {
             .env(PORT_VARIABLE, port.to_string())
             .env(SAMPLES_VARIABLE, samples)
             .env(SOURCE_VARIABLE, settings.source.name())
+            .env(COUNTERS_VARIABLE, settings.counters.name())
             .env(CRITERION_HOME_VARIABLE, self.scratch.join("criterion"))
             .stdin(Stdio::null())
             .stdout(stdout)

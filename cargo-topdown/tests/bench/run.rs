@@ -214,6 +214,7 @@ fn usage_errors_come_before_any_work() {
         "--launches is 0; it must be at least 1",
     );
     refused(&["--source", "magic"], "magic");
+    refused(&["--counters", "magic"], "magic");
     refused(&["--exact"], "FILTER");
     refused(&["--save", "../x"], "../x");
 }
