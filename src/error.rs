@@ -30,10 +30,17 @@ impl fmt::Display for EventPlace {
 #[non_exhaustive]
 pub enum OpenError {
     /// A source was asked for that does not exist.
-    #[error("unknown source `{name}`; the sources are auto, hardware and time")]
+    #[error("unknown source `{name}`; the sources are auto, hardware, model and time")]
     UnknownSource {
         /// What was asked for.
         name: String,
+    },
+
+    /// The model was asked for, and code cannot be traced.
+    #[error("the model cannot be used: {reason}")]
+    Model {
+        /// Why.
+        reason: String,
     },
 
     /// Counters were asked for that do not exist.
@@ -324,6 +331,7 @@ impl OpenError {
         use OpenError::*;
         Some(match self {
             UnknownSource { .. }
+            | Model { .. }
             | UnknownCounters { .. }
             | Specification { .. }
             | OperatingSystem { .. }

@@ -150,6 +150,7 @@ impl Measurement for TopDown {
     /// group's summary, when there is nothing left to seal.
     fn formatter(&self) -> &dyn ValueFormatter {
         self.recorder.seal(self.provenance());
+        self.source.benchmark_boundary();
         &self.formatter
     }
 }

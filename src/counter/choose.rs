@@ -18,6 +18,8 @@ pub enum Choice {
     Auto,
     /// The hardware counters and nothing else.
     Hardware,
+    /// The model of a core, even where there are counters.
+    Model,
     /// The clock, even where there are counters.
     Time,
 }
@@ -42,6 +44,7 @@ impl FromStr for Choice {
         match name {
             "auto" | "" => Ok(Choice::Auto),
             "hardware" => Ok(Choice::Hardware),
+            "model" => Ok(Choice::Model),
             "time" => Ok(Choice::Time),
             _ => Err(OpenError::UnknownSource {
                 name: name.to_owned(),
@@ -60,13 +63,15 @@ thread_local! {
 /// open already are shared.
 ///
 /// # Errors
-/// [`Choice::Hardware`] fails where the counters cannot be used; the other choices fail where
+/// [`Choice::Hardware`] fails where the counters cannot be used and [`Choice::Model`] where code
+/// cannot be traced; the other choices fail where
 /// [`COUNTERS_VARIABLE`](super::COUNTERS_VARIABLE) or a telemetry specification is wrong, and
 /// never else.
 pub fn choose(choice: Choice) -> Result<Box<dyn Source>, OpenError> {
     match choice {
         Choice::Time => Ok(Box::new(Time::new("the clock was asked for"))),
         Choice::Hardware => Ok(Box::new(hardware()?)),
+        Choice::Model => model(),
         Choice::Auto => Ok(match hardware() {
             Ok(hardware) => Box::new(hardware),
             // What the user asked for in so many words is not passed over.
@@ -76,6 +81,18 @@ pub fn choose(choice: Choice) -> Result<Box<dyn Source>, OpenError> {
             Err(error) => Box::new(Time::new(format!("no hardware counters: {error}"))),
         }),
     }
+}
+
+#[cfg(all(feature = "model", target_os = "linux", target_arch = "x86_64"))]
+fn model() -> Result<Box<dyn Source>, OpenError> {
+    Ok(Box::new(super::model::Model::open()?))
+}
+
+#[cfg(not(all(feature = "model", target_os = "linux", target_arch = "x86_64")))]
+fn model() -> Result<Box<dyn Source>, OpenError> {
+    Err(OpenError::Model {
+        reason: "it needs x86-64 Linux and the feature `model` of criterion-topdown".to_owned(),
+    })
 }
 
 fn hardware() -> Result<Rc<Hardware>, OpenError> {

@@ -17,6 +17,8 @@ pub mod hardware;
 )))]
 #[path = "hardware_elsewhere.rs"]
 pub mod hardware;
+#[cfg(all(feature = "model", target_os = "linux", target_arch = "x86_64"))]
+pub mod model;
 pub mod scripted;
 pub mod survey;
 pub mod time;
@@ -85,6 +87,9 @@ pub trait Source {
     /// Called between samples, outside every window: the next window is the first of a sample.
     fn sample_boundary(&self) {}
 
+    /// Called when all samples of a benchmark have been taken.
+    fn benchmark_boundary(&self) {}
+
     /// Opens a window. Work that must not be measured (a reset) comes before the reading.
     fn start(&self) -> Reading;
 
@@ -100,6 +105,10 @@ impl<S: Source> Source for Rc<S> {
 
     fn sample_boundary(&self) {
         (**self).sample_boundary();
+    }
+
+    fn benchmark_boundary(&self) {
+        (**self).benchmark_boundary();
     }
 
     fn start(&self) -> Reading {
