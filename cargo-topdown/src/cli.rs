@@ -147,6 +147,8 @@ pub enum SourceChoice {
     Auto,
     /// The hardware counters and nothing else.
     Hardware,
+    /// The model of a core, on x86-64 Linux; time is measured in launches of its own.
+    Model,
     /// The clock.
     Time,
 }
@@ -157,6 +159,7 @@ impl SourceChoice {
         match self {
             SourceChoice::Auto => "auto",
             SourceChoice::Hardware => "hardware",
+            SourceChoice::Model => "model",
             SourceChoice::Time => "time",
         }
     }

@@ -86,6 +86,7 @@ pub enum LaunchError {
 }
 
 /// What a launch needs to know beside its target.
+#[derive(Clone)]
 pub struct Launcher {
     /// Holds the files of one launch, which the next overwrites.
     pub scratch: PathBuf,
@@ -95,6 +96,8 @@ pub struct Launcher {
     pub arguments: Vec<String>,
     /// Whether what the benches print is shown, even if they succeed.
     pub shows_output: bool,
+    /// A command that starts the bench, the bench's own command line being its last arguments.
+    pub through: Option<&'static [&'static str]>,
 }
 
 impl Launcher {
@@ -175,7 +178,15 @@ impl Launcher {
         let (port, stdout, stderr) =
             open().map_err(|error| io_error("could not prepare a launch", error))?;
         let settings = &target.settings;
-        Command::new(&target.executable)
+        let mut command = match self.through {
+            Some([program, arguments @ ..]) => {
+                let mut command = Command::new(program);
+                command.args(arguments).arg(&target.executable);
+                command
+            }
+            _ => Command::new(&target.executable),
+        };
+        command
             .arg("--bench")
             .args(["--sample-size", &settings.sample_size.to_string()])
             .args(["--warm-up-time", &seconds(settings.warm_up_time)])
@@ -325,6 +336,7 @@ mod tests {
             cargo: PathBuf::from("cargo"),
             arguments: Vec::new(),
             shows_output: false,
+            through: None,
         };
         let target = BenchTarget {
             package: "p".to_owned(),

@@ -9,11 +9,13 @@ mod excerpt;
 pub mod interrupt;
 pub mod join;
 pub mod launch;
+pub mod modelled;
 pub mod progress;
 pub mod protocol;
 
 use std::time::Instant;
 
+use criterion_topdown::run_file::BenchmarkId;
 use thiserror::Error;
 
 use self::collect::{Collected, Collector};
@@ -44,6 +46,28 @@ pub struct Outcome {
     pub failures: Vec<TargetFailure>,
     /// Targets that are no criterion benches, as `package::name`.
     pub not_criterion: Vec<String>,
+}
+
+impl Outcome {
+    /// Puts `other` in the place of all that is known of `targets`.
+    pub fn replace(&mut self, targets: &[BenchTarget], other: Outcome) {
+        let is_of = |id: &BenchmarkId| {
+            targets
+                .iter()
+                .any(|t| (&id.package, &id.target) == (&t.package, &t.name))
+        };
+        let collected = &mut self.collected;
+        collected.benchmarks.retain(|b| !is_of(&b.id));
+        collected.samples.retain(|(id, _, _)| !is_of(id));
+        collected.lost_launches.retain(|lost| !is_of(&lost.id));
+        collected.benchmarks.extend(other.collected.benchmarks);
+        collected.samples.extend(other.collected.samples);
+        collected
+            .lost_launches
+            .extend(other.collected.lost_launches);
+        collected.errors.extend(other.collected.errors);
+        self.failures.extend(other.failures);
+    }
 }
 
 /// What is known about a target while the launches go on.

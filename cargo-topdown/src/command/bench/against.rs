@@ -11,19 +11,19 @@ use criterion_topdown::run_file::{BenchmarkId, LaunchSamples, LaunchValue, Run, 
 
 use super::{
     BenchError, failures, launcher, measured_run, nothing_to_keep, report_problems, run_id,
-    scratch_directory,
+    scratch_directory, with_model,
 };
 use crate::base_tree::BaseTree;
 use crate::baseline_store::BaselineStore;
 use crate::bench_targets::{BenchTarget, Cargo};
-use crate::cli::{BenchArgs, CargoBenchArgs};
+use crate::cli::{BenchArgs, CargoBenchArgs, SourceChoice};
 use crate::command::compare::{self, Sides};
 use crate::error::{Error, Exit};
 use crate::policy::Policy;
 use crate::runner::collect::Collected;
 use crate::runner::launch::{LaunchError, Launcher};
 use crate::runner::progress::{Progress, Style};
-use crate::runner::{self, Outcome, interrupt};
+use crate::runner::{self, Outcome, interrupt, modelled};
 use crate::settings::{Settings, WorkspaceSettings};
 use crate::verdict::{self, Comparison, LabelledRun};
 
@@ -55,7 +55,13 @@ pub fn run(args: &BenchArgs, candidate: &Candidate<'_>, reference: &str) -> Resu
     let launcher = launcher(args, &candidate.cargo.program, scratch.path());
     let started_at = jiff::Timestamp::now();
     let sides = (&base_targets[..], candidate.targets);
-    let (base, new) = launch_pairs(args, sides, &launcher)?;
+    let on_the_clock = (
+        &modelled::on_the_clock(sides.0)[..],
+        &modelled::on_the_clock(sides.1)[..],
+    );
+    let (base, new) = launch_pairs(args, on_the_clock, &launcher)?;
+    let base = with_model(args, sides.0, &launcher, base)?;
+    let new = with_model(args, sides.1, &launcher, new)?;
     check("base", &base)?;
     check("candidate", &new)?;
     if new.collected.benchmarks.is_empty() {
@@ -93,8 +99,7 @@ pub fn run(args: &BenchArgs, candidate: &Candidate<'_>, reference: &str) -> Resu
     base.write()?;
     new.write()?;
 
-    let launches = most_launches(candidate.targets);
-    let comparison = if launches < LAUNCHES_OF_SUSPECTS {
+    let comparison = if may_look_again(candidate.targets) {
         let first = verdict::first_look(
             base.labelled(&tree.label),
             new.labelled("the work tree"),
@@ -269,12 +274,11 @@ fn look_again(
     Ok(verdict::second_look(first, &base.run, &new.run, policy))
 }
 
-fn most_launches(targets: &[BenchTarget]) -> u32 {
-    targets
-        .iter()
-        .map(|t| t.settings.launches)
-        .max()
-        .unwrap_or(0)
+/// Further launches of a model that agrees with itself would say nothing new.
+fn may_look_again(targets: &[BenchTarget]) -> bool {
+    targets.iter().all(|t| {
+        t.settings.launches < LAUNCHES_OF_SUSPECTS && t.settings.source != SourceChoice::Model
+    })
 }
 
 /// A run with its samples, and where it is stored.

@@ -13,14 +13,14 @@ use tempfile::TempDir;
 use crate::baseline_store::BaselineStore;
 use crate::bench_targets::{BenchTarget, Cargo, cargo_program};
 use crate::build_identity::build_identity;
-use crate::cli::BenchArgs;
+use crate::cli::{BenchArgs, SourceChoice};
 use crate::command::baseline;
 use crate::error::{Error, Exit};
 use crate::report::run_table::write_run_table;
 use crate::report::style::{self, Look};
 use crate::runner::launch::{LaunchError, Launcher};
 use crate::runner::progress::{Progress, Style};
-use crate::runner::{self, Outcome, interrupt};
+use crate::runner::{self, Outcome, interrupt, modelled};
 use crate::settings::{Settings, WorkspaceSettings};
 
 pub use error::BenchError;
@@ -165,6 +165,7 @@ fn launcher(args: &BenchArgs, cargo: &Path, scratch: &Path) -> Launcher {
         cargo: cargo.to_owned(),
         arguments,
         shows_output: args.cargo.verbose > 0,
+        through: None,
     }
 }
 
@@ -185,13 +186,61 @@ fn check_criterion_arguments(arguments: &[String]) -> Result<(), BenchError> {
 fn launch(args: &BenchArgs, targets: &[BenchTarget], cargo: &Cargo) -> Result<Outcome, BenchError> {
     let scratch = scratch_directory()?;
     let launcher = launcher(args, &cargo.program, scratch.path());
+    let timed = launch_all(args, &modelled::on_the_clock(targets), &launcher)?;
+    with_model(args, targets, &launcher, timed)
+}
+
+/// Runs all launches of `targets` one after the other.
+fn launch_all(
+    args: &BenchArgs,
+    targets: &[BenchTarget],
+    launcher: &Launcher,
+) -> Result<Outcome, BenchError> {
     let mut progress = Progress::new(Style::of_process(args.cargo.quiet), targets);
-    let outcome = runner::run(targets, &launcher, args.measuring.fail_fast, &mut progress);
+    let outcome = runner::run(targets, launcher, args.measuring.fail_fast, &mut progress);
     progress.finish();
     outcome.map_err(|error| match error {
         LaunchError::Interrupted => BenchError::Interrupted,
         other => BenchError::Launch(other),
     })
+}
+
+/// Puts modelled slots beside the time of those targets that ask for the model.
+fn with_model(
+    args: &BenchArgs,
+    targets: &[BenchTarget],
+    launcher: &Launcher,
+    mut timed: Outcome,
+) -> Result<Outcome, BenchError> {
+    let wanted: Vec<BenchTarget> = targets
+        .iter()
+        .filter(|t| t.settings.source == SourceChoice::Model)
+        .cloned()
+        .collect();
+    if wanted.is_empty() {
+        return Ok(timed);
+    }
+    let launcher = Launcher {
+        through: modelled::fixed_addresses(),
+        ..launcher.clone()
+    };
+    if launcher.through.is_none() {
+        anstream::eprintln!(
+            "note: addresses cannot be fixed here (`setarch -R` is missing or forbidden), so \
+             modelled launches may differ a little"
+        );
+    }
+    let few = modelled::on_the_model(&wanted, modelled::LAUNCHES_THAT_AGREE);
+    let mut outcome = launch_all(args, &few, &launcher)?;
+    let disagreeing = modelled::disagreeing(&outcome, &wanted);
+    if !disagreeing.is_empty() {
+        let all = modelled::on_the_model(&disagreeing, u32::MAX);
+        let more = launch_all(args, &all, &launcher)?;
+        outcome.replace(&disagreeing, more);
+    }
+    timed.failures.extend(outcome.failures);
+    timed.collected = modelled::join(timed.collected, outcome.collected);
+    Ok(timed)
 }
 
 fn report_problems(outcome: &Outcome) {
