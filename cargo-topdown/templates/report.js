@@ -1,6 +1,7 @@
 "use strict";
 (() => {
   const rows = [...document.querySelectorAll("#rows > tr")];
+  if (rows.length === 0) return;
   const filter = document.getElementById("filter");
   const sort = document.getElementById("sort");
   const classes = [...document.querySelectorAll("input[name=class]")];

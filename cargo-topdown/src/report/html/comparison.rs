@@ -476,6 +476,19 @@ mod tests {
     }
 
     #[test]
+    fn nothing_in_common_is_no_table() {
+        let one = |name| scenario::run(vec![benchmark(name, Planted::default())]);
+        let page = page(&one("a"), &one("b"));
+        assert!(!page.contains("<table"));
+        for text in [
+            "<strong>removed</strong> suite::bench::a",
+            "<strong>new</strong> suite::bench::b",
+        ] {
+            assert!(page.contains(text), "{text}");
+        }
+    }
+
+    #[test]
     fn names_stay_text() {
         let (baseline, candidate) = hostile();
         let page = page(&baseline, &candidate);
