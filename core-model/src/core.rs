@@ -7,7 +7,7 @@
 use topdown_tracer::{AccessKind, Address};
 
 use crate::branch::Predictor;
-use crate::calendar::PortCalendar;
+use crate::calendar::{PortCalendar, Ports};
 use crate::instruction::{
     CARRY_FLAG, Class, FIRST_X87, Flow, MemoryOperand, NONE, Operation, REGISTERS, Register, Rename,
 };
@@ -71,6 +71,8 @@ pub(crate) struct Core {
     issue_from: u64,
     /// No load executes before this cycle: an atomic operation.
     load_from: u64,
+    /// The latest stretch of cycles in which some load waited for more than the L2.
+    outstanding: (u64, u64),
     cautious: Box<[u64; CAUTIOUS_LOADS]>,
 }
 
@@ -93,9 +95,19 @@ impl Core {
             wrong_path: None,
             issue_from: 0,
             load_from: 0,
+            outstanding: (0, 0),
             cautious: crate::calendar::boxed(0),
             parameters: parameters.clone(),
         }
+    }
+
+    /// Bytes of a step of a repeated string move, and the port that paces the steps.
+    pub(crate) fn string_step(&self) -> (u64, Ports) {
+        let ports = &self.parameters.ports;
+        (
+            ports.string_step_bytes.clamp(1, LINE_BYTES as u32).into(),
+            ports.string_step,
+        )
     }
 
     /// The path goes on at `ip`: settles the branch before it.
@@ -261,11 +273,16 @@ impl Core {
         }
         let ledger = &mut self.ledger;
         let width = ledger.width();
-        self.window
-            .blame(from, until, width, |block, memory, core| {
+        self.window.blame(
+            from,
+            until,
+            width,
+            self.outstanding,
+            |block, memory, core| {
                 ledger.charge(block, |slots| &mut slots.memory_bound, memory);
                 ledger.charge(block, |slots| &mut slots.core_bound, core);
-            });
+            },
+        );
     }
 
     /// Executes the loads of an instruction; returns the value that is there last.
@@ -367,6 +384,9 @@ impl Core {
                 .memory
                 .load(operation.ip, address, bytes, at, &mut self.events),
         };
+        if ready > at + 2 * u64::from(self.parameters.memory.l2.cycles) {
+            self.wait_beyond_l2(at, ready);
+        }
         let ready = ready + extra;
         self.schedulers
             .enter(self.parameters.window.load_scheduler, at);
@@ -377,6 +397,17 @@ impl Core {
             writer: self.instruction,
             class: None,
         }
+    }
+
+    /// Notes that a load waits for more than the L2 from `at` until `ready`.
+    #[inline]
+    fn wait_beyond_l2(&mut self, at: u64, ready: u64) {
+        let (from, until) = self.outstanding;
+        self.outstanding = if at <= until {
+            (from.min(at), until.max(ready))
+        } else {
+            (at, ready)
+        };
     }
 
     /// Whether rename knows that a load reads what this store wrote.

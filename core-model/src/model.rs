@@ -5,7 +5,6 @@ use topdown_tracer::{Address, Block, BlockId, Consumer};
 use crate::core::Core;
 use crate::instruction::{Lowering, MemoryOperand, NONE, Operation};
 use crate::ledger::BlockCounts;
-use crate::memory::LINE_BYTES;
 use crate::parameters::CoreParameters;
 use crate::slots::{Counts, Events};
 
@@ -107,10 +106,11 @@ fn repeat(
     core.execute(operation, &[], recorded, block);
     let element_bytes = u64::from(memory.first().map_or(1, |operand| operand.bytes));
     let total_bytes = repeat.iterations(recorded).saturating_mul(element_bytes);
-    // Moves and fills work on whole lines, comparisons on elements.
+    // Moves and fills work on many elements at once, comparisons on one.
     let fast = memory.iter().any(MemoryOperand::writes);
-    let step_bytes = if fast { LINE_BYTES } else { element_bytes };
-    let step = operation.string_step();
+    let (step_bytes, pace) = core.string_step();
+    let step_bytes = if fast { step_bytes } else { element_bytes };
+    let step = operation.string_step(pace);
     let mut offset = 0;
     while offset < total_bytes {
         let mut operands = [MemoryOperand::NONE; 2];

@@ -181,6 +181,10 @@ pub struct MemoryPorts {
     pub store_data_vector: Ports,
     /// Data of stores of 64 bytes.
     pub store_data_512: Ports,
+    /// The port that paces repeated string moves: one step per cycle.
+    pub string_step: Ports,
+    /// Bytes of one such step; a power of two up to 64.
+    pub string_step_bytes: u32,
     /// Ports that cannot execute vector operations while these are 64 bytes wide.
     pub lost_at_512: Ports,
 }

@@ -120,6 +120,8 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         store_data: P4.or(P9),          // O
         store_data_vector: P4.or(P9),   // O
         store_data_512: P4,             // O
+        string_step: P4,                // A
+        string_step_bytes: 64,          // A
         lost_at_512: P1,                // O: ports 0 and 1 join
     },
     memory: Memory {

@@ -124,8 +124,8 @@ classes! {
     Leave,
     /// A string instruction without repetition.
     StringStep,
-    /// The start of a repeated string instruction; the model adds two slots for each line moved or
-    /// element compared.
+    /// The start of a repeated string instruction; the model adds two slots for each step of a
+    /// move or element compared.
     StringRepeat,
     /// `pause` and its relatives.
     Pause,

@@ -118,11 +118,15 @@ pub(crate) struct MemoryOperand {
 }
 
 impl Operation {
-    /// One step of this repeated string instruction: its memory operands and nothing else.
-    pub(crate) fn string_step(&self) -> Operation {
+    /// One step of this repeated string instruction: its memory operands and what paces it.
+    pub(crate) fn string_step(&self, pace: Ports) -> Operation {
+        let mut ports = [Ports::NONE; OPERATIONS];
+        ports[0] = pace;
         Operation {
             slots: 2,
-            operations: 0,
+            operations: 1,
+            ports,
+            busy: 1,
             latency: 0,
             chained_latency: 0,
             integer_results: 0,

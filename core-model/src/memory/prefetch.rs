@@ -81,7 +81,13 @@ impl Streamer {
             return None;
         }
         let descending = line < page.last_line;
-        let near = line.abs_diff(page.last_line) <= 3;
+        let established = page.length >= 3;
+        let distance = line.abs_diff(page.last_line);
+        if established && descending != page.descending && distance <= 16 {
+            // A load behind the front: the L1's prefetches of this stream are ahead of it.
+            return None;
+        }
+        let near = distance <= if established { 16 } else { 3 };
         if !near || (page.length > 1 && descending != page.descending) {
             page.length = 1;
             page.furthest = line;
@@ -249,6 +255,17 @@ mod tests {
         streamer.request(2);
         streamer.request(1);
         assert_eq!(streamer.request(0), None, "nothing lies below the page");
+    }
+
+    #[test]
+    fn an_access_behind_the_front_does_not_break_a_stream() {
+        let mut streamer = Streamer::new(4);
+        for line in 0..20 {
+            streamer.request(line);
+        }
+        assert_eq!(streamer.request(12), None);
+        let lines: Vec<u64> = streamer.request(20).unwrap().iter().collect();
+        assert_eq!(lines, [24]);
     }
 
     #[test]

@@ -144,13 +144,19 @@ impl Window {
     }
 
     /// Splits a wait, given in slots of `width` per cycle, among the instructions that stood at the
-    /// head of the reorder buffer meanwhile: `charge(block, slots waiting for a load, other slots)`.
+    /// head of the reorder buffer meanwhile: `charge(block, slots waiting for memory, other slots)`.
+    ///
+    /// A slot waits for memory while the last load on the head's critical path executes, and while
+    /// any load is `outstanding` beyond the L2, the rule of the TopDown method's counters (stalls
+    /// with an outstanding load): where bandwidth is short, arithmetic fills the time between two
+    /// arrivals without being the bottleneck.
     #[inline]
     pub(crate) fn blame(
         &mut self,
         from_slot: u64,
         to_slot: u64,
         width: u64,
+        outstanding: (u64, u64),
         mut charge: impl FnMut(u32, u64, u64),
     ) {
         self.head = self.head.max(self.next.saturating_sub(RING as u64));
@@ -164,9 +170,17 @@ impl Window {
             let head = &self.ring[self.head as usize % RING];
             let end = (head.retires * width).min(to_slot);
             if end > at {
-                let load_from = (head.load_from * width).max(at);
-                let load_until = (head.load_until * width).min(end);
-                let memory = load_until.saturating_sub(load_from);
+                let overlap = |from: u64, until: u64| {
+                    (until * width)
+                        .min(end)
+                        .saturating_sub((from * width).max(at))
+                };
+                let memory = overlap(head.load_from, head.load_until)
+                    + overlap(outstanding.0, outstanding.1)
+                    - overlap(
+                        head.load_from.max(outstanding.0),
+                        head.load_until.min(outstanding.1),
+                    );
                 charge(head.block, memory, end - at - memory);
                 at = end;
             }
@@ -251,9 +265,25 @@ mod tests {
         };
         window.push(&[1, 0, 0, 0], 40, entry);
         let mut charged = Vec::new();
-        window.blame(5 * 6 + 2, 40 * 6, 6, |block, memory, core| {
+        window.blame(5 * 6 + 2, 40 * 6, 6, (0, 0), |block, memory, core| {
             charged.push((block, memory, core));
         });
         assert_eq!(charged, [(7, 20 * 6, 15 * 6 - 2)]);
+    }
+
+    #[test]
+    fn an_outstanding_load_makes_the_wait_of_others_memory_bound_once() {
+        let mut window = Window::new(&GOLDEN_COVE);
+        let entry = InFlight {
+            load_from: 10,
+            load_until: 20,
+            ..InFlight::default()
+        };
+        window.push(&[1, 0, 0, 0], 40, entry);
+        let mut charged = Vec::new();
+        window.blame(0, 40 * 6, 6, (15, 30), |_, memory, core| {
+            charged.push((memory, core));
+        });
+        assert_eq!(charged, [(20 * 6, 20 * 6)]);
     }
 }
