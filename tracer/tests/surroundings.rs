@@ -51,6 +51,18 @@ fn sort(count: u64) -> u64 {
         .sum()
 }
 
+/// The same without the allocator, whose state would decide about the number of instructions.
+fn sort_in_place(rounds: u64) -> u64 {
+    let mut values = [0_u64; 1000];
+    (0..rounds).fold(0, |sum, round| {
+        for (n, value) in values.iter_mut().enumerate() {
+            *value = (n as u64 + round).wrapping_mul(0x9e37_79b9) % 1009;
+        }
+        values.sort_unstable();
+        sum ^ values[black_box(round as usize)]
+    })
+}
+
 // ---- threads ----
 
 #[test]
@@ -252,11 +264,7 @@ fn signals_do_not_change_what_is_traced() {
     let mut tracer = tracer();
     let count = |tracer: &mut Tracer<Count>| {
         tracer.consumer_mut().instructions = 0;
-        let (result, end) = tracer.trace(|| {
-            (0..20)
-                .map(|n| sort(black_box(1000 + n)))
-                .fold(0, u64::wrapping_add)
-        });
+        let (result, end) = tracer.trace(|| sort_in_place(black_box(20)));
         assert_eq!(end, Ok(End::Detach));
         (result, tracer.consumer_mut().instructions)
     };
@@ -412,6 +420,38 @@ fn the_consumer_can_end_the_trace() {
 }
 
 #[test]
+fn calls_of_functions_with_the_same_low_address_bits_are_traced() {
+    const DISTANCE: usize = 1 << 16;
+    const PAGES: usize = 4 * DISTANCE;
+    // SAFETY: a mapping of its own, in which a function that returns a constant is written every
+    // 64 KiB, and which outlives its last call.
+    unsafe {
+        let start = libc::mmap(
+            std::ptr::null_mut(),
+            PAGES,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
+            -1,
+            0,
+        )
+        .cast::<u8>();
+        let functions: Vec<extern "C" fn() -> u64> = (0..4)
+            .map(|n| {
+                let place = start.add(n * DISTANCE);
+                let code = [0xb8, n as u8, 0, 0, 0, 0xc3]; // mov eax, n; ret
+                std::ptr::copy_nonoverlapping(code.as_ptr(), place, code.len());
+                std::mem::transmute::<*mut u8, extern "C" fn() -> u64>(place)
+            })
+            .collect();
+        libc::mprotect(start.cast(), PAGES, libc::PROT_READ | libc::PROT_EXEC);
+        let functions = black_box(functions);
+        let (sum, _) = traced(|| (0..4000).map(|n| functions[n % 4]()).sum::<u64>());
+        assert_eq!(sum, 6000);
+        libc::munmap(start.cast(), PAGES);
+    }
+}
+
+#[test]
 fn a_small_buffer_gives_the_same_stream() {
     let count = |buffer_bytes| {
         let config = Config {
@@ -419,7 +459,7 @@ fn a_small_buffer_gives_the_same_stream() {
             ..Config::default()
         };
         let mut tracer = Tracer::new(config, Count::default()).unwrap();
-        let (result, end) = tracer.trace(|| sort(black_box(3000)));
+        let (result, end) = tracer.trace(|| sort_in_place(black_box(50)));
         assert_eq!(end, Ok(End::Detach));
         (result, tracer.consumer_mut().instructions)
     };

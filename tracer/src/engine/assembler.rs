@@ -173,6 +173,11 @@ impl<'a> Assembler<'a> {
         self.bytes(&[0x66, 0x89, 0xc0 | from << 3 | to]);
     }
 
+    /// `mov register16, [target]`, RIP-relative: the upper 48 bits stay. `register` below 8.
+    pub(crate) fn load_near_low_word(&mut self, register: General, target: u64) {
+        self.near(&[0x66, 0x8b], register, target, 0);
+    }
+
     /// `mov register, value`.
     pub(crate) fn load_immediate(&mut self, register: General, value: u64) {
         self.bytes(&[rex(true, 0, 0, register), 0xb8 | register & 7]);
@@ -454,7 +459,10 @@ mod tests {
     }
 
     #[test]
-    fn word_copies_and_scaled_jumps_are_what_they_say() {
+    fn word_moves_and_scaled_jumps_are_what_they_say() {
+        let load = decoded(|code| code.load_near_low_word(RDX, 0x8001));
+        assert_eq!(load.code(), Code::Mov_r16_rm16);
+        assert_eq!(load.memory_displacement64(), 0x8001);
         let copy = decoded(|code| code.copy_low_word(RDX, RCX));
         assert_eq!(copy.code(), Code::Mov_rm16_r16);
         assert_eq!(copy.op0_register(), Register::DX);

@@ -32,7 +32,7 @@ pub(crate) const BLOCK_TAG: u32 = 1 << 31;
 /// Code that all blocks share, each a jump into [`serve`](super::entry::serve) with a request.
 pub(crate) struct Trampolines {
     requests: [u64; Request::ALL.len()],
-    /// The miss of an indirect branch: gives rcx and rdx back first.
+    /// A miss in the first table of an indirect branch, which has borrowed rcx and rdx.
     indirect_miss: u64,
     /// Loads rax and jumps to [`Context::next`].
     pub resume: u64,
@@ -40,7 +40,7 @@ pub(crate) struct Trampolines {
 
 impl Trampolines {
     /// Writes them.
-    pub(crate) fn write(code: &mut Assembler<'_>, context: u64) -> Trampolines {
+    pub(crate) fn write(code: &mut Assembler<'_>, context: u64, second_table: u64) -> Trampolines {
         let mut requests = [0; Request::ALL.len()];
         for request in Request::ALL {
             requests[request as usize] = code.here();
@@ -53,9 +53,21 @@ impl Trampolines {
             code.jump_through_near(context + offset_of!(Context, save) as u64);
         }
         let indirect_miss = code.here();
+        let target = context + offset_of!(Context, target) as u64;
+        let key = target + indirect::SECOND_KEY_BYTE;
+        code.load_near(RCX, target);
+        code.load_immediate(RDX, second_table / 8);
+        code.load_near_low_word(RDX, key);
+        code.load(RDX, scaled(RDX));
+        code.lea(RCX, sum(RCX, RDX));
+        let hit = code.jump_if_rcx_is_zero();
         code.load_near(RCX, register_slot(context, RCX));
         code.load_near(RDX, register_slot(context, RDX));
         code.jump(requests[Request::Indirect as usize]);
+        code.bind(hit);
+        code.load_immediate(RCX, second_table / 8);
+        code.load_near_low_word(RCX, key);
+        code.jump_through_scaled(RCX, indirect::CODES);
         let resume = code.here();
         code.load_near(RAX, register_slot(context, RAX));
         code.jump_through_near(context + offset_of!(Context, next) as u64);
@@ -432,19 +444,8 @@ impl Emitter<'_, '_> {
             .store_near(self.field(offset_of!(Context, target)), RCX);
         self.code.load_immediate(RDX, table / 8);
         self.code.copy_low_word(RDX, RCX);
-        let scaled = |register| Memory {
-            index: Some((register, 8)),
-            ..Memory::default()
-        };
         self.code.load(RDX, scaled(RDX));
-        self.code.lea(
-            RCX,
-            Memory {
-                base: Some(RCX),
-                index: Some((RDX, 1)),
-                ..Memory::default()
-            },
-        );
+        self.code.lea(RCX, sum(RCX, RDX));
         let hit = self.code.jump_if_rcx_is_zero();
         self.code.jump(self.surroundings.trampolines.indirect_miss);
         self.code.bind(hit);
@@ -565,6 +566,23 @@ impl Emitter<'_, '_> {
 struct Full {
     jump: super::assembler::Relative8,
     back: u64,
+}
+
+/// `[register*8]`.
+fn scaled(register: General) -> Memory {
+    Memory {
+        index: Some((register, 8)),
+        ..Memory::default()
+    }
+}
+
+/// `[base + index]`.
+fn sum(base: General, index: General) -> Memory {
+    Memory {
+        base: Some(base),
+        index: Some((index, 1)),
+        ..Memory::default()
+    }
 }
 
 fn encoded(register: Register) -> General {

@@ -1,17 +1,22 @@
-//! The table through which translated indirect branches find their target.
+//! The tables through which translated indirect branches find their target.
 //!
 //! Flags must not change, so the generated code cannot compare. It adds the negated address of the
-//! candidate to the target with `lea` and asks `jrcxz` whether the sum is zero. The table is two
+//! candidate to the target with `lea` and asks `jrcxz` whether the sum is zero. A table is two
 //! arrays of 2^16 words:
 //!
 //! ```text
-//! base + 8 * low16(target)               minus the target that has this place
-//! base + CODES + 8 * low16(-target)      the address of its code
+//! base + 8 * key(target)                 minus the target that has this place
+//! base + CODES + 8 * place(target)       the address of its code
 //! ```
 //!
-//! The second is found from what the first held, since the target itself is used up by then. `base`
-//! is a multiple of 2^19: `base / 8` has sixteen zero bits at its lower end, into which a 16-bit
-//! move puts the index.
+//! In the first table the key is the low 16 bits of the target. Its second array is indexed with
+//! the low 16 bits of minus the target, which is what the first array held: the target itself is
+//! used up by then. A branch that misses looks into the second table, whose key is the 16 bits from
+//! bit 8 on, both times. Two targets that share a place in the first table would otherwise take the
+//! way through the engine on every branch, a thousand times as long.
+//!
+//! `base` is a multiple of 2^19: `base / 8` has sixteen zero bits at its lower end, into which a
+//! 16-bit move puts the index.
 
 use std::io;
 
@@ -23,6 +28,9 @@ const ARRAY_BYTES: usize = ENTRIES * 8;
 /// The distance between the two arrays.
 pub(crate) const CODES: i32 = ARRAY_BYTES as i32;
 
+/// How far above the first bit of the target the second table's key begins, in bytes.
+pub(crate) const SECOND_KEY_BYTE: u64 = 1;
+
 pub(crate) struct IndirectTable {
     _mapping: Mapping,
     base: *mut u64,
@@ -30,9 +38,9 @@ pub(crate) struct IndirectTable {
 
 impl IndirectTable {
     pub(crate) fn new() -> io::Result<IndirectTable> {
-        let mapping = Mapping::new(3 * ARRAY_BYTES, Protection::ReadWrite, 0)?;
+        let mapping = Mapping::new(5 * ARRAY_BYTES, Protection::ReadWrite, 0)?;
         let offset = mapping.address().next_multiple_of(ARRAY_BYTES) - mapping.address();
-        // SAFETY: `offset` is less than one array, and there is room for three.
+        // SAFETY: `offset` is less than one array, and there is room for five.
         let base = unsafe { mapping.start().add(offset) }.cast();
         let mut table = IndirectTable {
             _mapping: mapping,
@@ -42,31 +50,86 @@ impl IndirectTable {
         Ok(table)
     }
 
-    pub(crate) fn base(&self) -> u64 {
+    /// The address of the first table.
+    pub(crate) fn first(&self) -> u64 {
         self.base as u64
+    }
+
+    /// The address of the second table.
+    pub(crate) fn second(&self) -> u64 {
+        self.first() + 2 * ARRAY_BYTES as u64
     }
 
     /// From now on a branch to `target` goes to `code`.
     pub(crate) fn insert(&mut self, target: u64, code: u64) {
         let negated = target.wrapping_neg();
-        let (targets, codes) = self.arrays();
+        let [targets, codes, second_targets, second_codes] = self.arrays();
         targets[usize::from(target as u16)] = negated;
         codes[usize::from(negated as u16)] = code;
+        let key = second_key(target);
+        second_targets[key] = negated;
+        second_codes[key] = code;
     }
 
     pub(crate) fn forget(&mut self) {
-        let (targets, codes) = self.arrays();
-        targets.fill(0);
-        codes.fill(0);
-        // A free place looks like the target 0, which would have the first one: that must not be
-        // found.
-        targets[0] = 1;
+        let [targets, codes, second_targets, second_codes] = self.arrays();
+        for array in [codes, second_codes] {
+            array.fill(0);
+        }
+        for array in [targets, second_targets] {
+            array.fill(0);
+            // A free place looks like the target 0, which would have the first one: that must not
+            // be found.
+            array[0] = 1;
+        }
     }
 
-    fn arrays(&mut self) -> (&mut [u64], &mut [u64]) {
-        // SAFETY: the two arrays lie behind each other in the mapping; the generated code, which
+    fn arrays(&mut self) -> [&mut [u64]; 4] {
+        // SAFETY: the four arrays lie behind each other in the mapping; the generated code, which
         // reads them, does not run while the engine does.
-        let both = unsafe { std::slice::from_raw_parts_mut(self.base, 2 * ENTRIES) };
-        both.split_at_mut(ENTRIES)
+        let all = unsafe { std::slice::from_raw_parts_mut(self.base, 4 * ENTRIES) };
+        let (first, second) = all.split_at_mut(2 * ENTRIES);
+        let (targets, codes) = first.split_at_mut(ENTRIES);
+        let (second_targets, second_codes) = second.split_at_mut(ENTRIES);
+        [targets, codes, second_targets, second_codes]
+    }
+}
+
+fn second_key(target: u64) -> usize {
+    usize::from((target >> (8 * SECOND_KEY_BYTE)) as u16)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What the generated code does.
+    fn look_up(table: &mut IndirectTable, target: u64) -> Option<u64> {
+        let [targets, codes, second_targets, second_codes] = table.arrays();
+        let candidate = targets[usize::from(target as u16)];
+        if target.wrapping_add(candidate) == 0 {
+            return Some(codes[usize::from(candidate as u16)]);
+        }
+        let key = second_key(target);
+        (target.wrapping_add(second_targets[key]) == 0).then(|| second_codes[key])
+    }
+
+    #[test]
+    fn two_targets_with_the_same_low_bits_are_both_found() {
+        let mut table = IndirectTable::new().unwrap();
+        let (one, other) = (0x5555_0001_2340, 0x5555_0007_2340);
+        table.insert(one, 1);
+        table.insert(other, 2);
+        assert_eq!(look_up(&mut table, one), Some(1));
+        assert_eq!(look_up(&mut table, other), Some(2));
+        assert_eq!(look_up(&mut table, one + 0x100_0000), None);
+        table.forget();
+        assert_eq!(look_up(&mut table, one), None);
+    }
+
+    #[test]
+    fn the_null_pointer_is_never_found() {
+        let mut table = IndirectTable::new().unwrap();
+        assert_eq!(look_up(&mut table, 0), None);
     }
 }

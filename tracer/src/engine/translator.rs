@@ -58,7 +58,7 @@ impl Translator {
             0,
             context + CODE_OFFSET as u64,
         );
-        let trampolines = Trampolines::write(&mut assembler, context);
+        let trampolines = Trampolines::write(&mut assembler, context, indirect.second());
         let position = assembler.position();
         Ok(Translator {
             mapping,
@@ -156,7 +156,7 @@ impl Translator {
             &Surroundings {
                 context,
                 trampolines: &self.trampolines,
-                indirect_table: self.indirect.base(),
+                indirect_table: self.indirect.first(),
                 linked: &|target| blocks.find(target).map(|id| blocks.record(id).entry),
             },
         );
