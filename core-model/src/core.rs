@@ -348,55 +348,66 @@ impl Core {
         } else {
             ports.load
         };
-        let mut at = self.ports.reserve(ports, known.max(self.load_from));
-        let parameters = &self.parameters.memory;
+        let at = self.ports.reserve(ports, known.max(self.load_from));
+        self.schedulers
+            .enter(self.parameters.window.load_scheduler, at);
+        let (from, ready) = match self.stores.find(address, bytes) {
+            Forward::Whole(store) if store.written > at => {
+                let at = self.order(operation, &store, at, block);
+                if self.is_renamed(operation, operand, &store) {
+                    (store.data_ready, store.data_ready)
+                } else {
+                    // Until its data is there, the load waits for what the store waits for.
+                    let from = at.max(store.data_ready);
+                    let forward = u64::from(self.parameters.memory.forward_cycles);
+                    (from, from + forward)
+                }
+            }
+            Forward::Part(store) if store.written > at => {
+                let at = self.order(operation, &store, at, block);
+                let blocked = u64::from(self.parameters.memory.blocked_forward_cycles);
+                (at, at.max(store.written) + blocked)
+            }
+            _ => {
+                let ready = self
+                    .memory
+                    .load(operation.ip, address, bytes, at, &mut self.events);
+                if ready > at + 2 * u64::from(self.parameters.memory.l2.cycles) {
+                    self.wait_beyond_l2(at, ready);
+                }
+                (at, ready)
+            }
+        };
         let extra = if operation.loads_vector {
-            u64::from(parameters.vector_load_extra_cycles)
+            u64::from(self.parameters.memory.vector_load_extra_cycles)
         } else {
             0
         };
-        let forward = u64::from(parameters.forward_cycles);
-        let blocked = u64::from(parameters.blocked_forward_cycles);
-        let place = (operation.ip ^ operation.ip >> 10) as usize % CAUTIOUS_LOADS;
-        let found = self.stores.find(address, bytes);
-        let ready = match found {
-            Forward::Whole(store) | Forward::Part(store) if store.written > at => {
-                if store.address_known > at {
-                    if self.cautious[place] == operation.ip {
-                        at = store.address_known;
-                    } else {
-                        // The load ran ahead, took old data, and all behind it is thrown away.
-                        self.cautious[place] = operation.ip;
-                        self.events.machine_clears += 1;
-                        at = store.address_known;
-                        self.restart(at, block, true);
-                    }
-                }
-                match found {
-                    Forward::Whole(_) if self.is_renamed(operation, operand, &store) => {
-                        store.data_ready
-                    }
-                    Forward::Whole(_) => (at + forward).max(store.data_ready + forward),
-                    _ => store.written.max(at) + blocked,
-                }
-            }
-            _ => self
-                .memory
-                .load(operation.ip, address, bytes, at, &mut self.events),
-        };
-        if ready > at + 2 * u64::from(self.parameters.memory.l2.cycles) {
-            self.wait_beyond_l2(at, ready);
-        }
         let ready = ready + extra;
-        self.schedulers
-            .enter(self.parameters.window.load_scheduler, at);
         Value {
             ready,
-            load_from: at,
+            load_from: from,
             load_until: ready,
             writer: self.instruction,
             class: None,
         }
+    }
+
+    /// When a load that overlaps `store` may take its data: at `at`, or when the store's address is
+    /// known. A load that runs ahead once takes old data, and all behind it is thrown away; from
+    /// then on it waits.
+    #[inline]
+    fn order(&mut self, operation: &Operation, store: &Store, at: u64, block: u32) -> u64 {
+        if store.address_known <= at {
+            return at;
+        }
+        let place = (operation.ip ^ operation.ip >> 10) as usize % CAUTIOUS_LOADS;
+        if self.cautious[place] != operation.ip {
+            self.cautious[place] = operation.ip;
+            self.events.machine_clears += 1;
+            self.restart(store.address_known, block, true);
+        }
+        store.address_known
     }
 
     /// Notes that a load waits for more than the L2 from `at` until `ready`.
