@@ -1,0 +1,276 @@
+//! The core: executes instructions in program order and gives each of them its times.
+//!
+//! There is no loop over cycles. For each instruction the model asks when the frontend delivers it,
+//! when the buffers have room, when its sources are ready and when a port is free; the answers are
+//! the times that its successors see.
+
+mod issue;
+mod memory_operands;
+
+use issue::needs;
+
+use crate::branch::Predictor;
+use crate::calendar::{PortCalendar, Ports};
+use crate::instruction::{
+    CARRY_FLAG, Class, FIRST_X87, Flow, MemoryOperand, NONE, Operation, REGISTERS, Register, Rename,
+};
+use crate::ledger::Ledger;
+use crate::memory::{Hierarchy, LINE_BYTES};
+use crate::parameters::CoreParameters;
+use crate::pipeline::{Frontend, InFlight, Schedulers, StoreQueue, Window};
+use crate::slots::Events;
+
+/// Loads that once ran before a store they depended on; they wait from then on.
+const CAUTIOUS_LOADS: usize = 1024;
+
+/// A register's content: when it is there and what it waited for.
+#[derive(Clone, Copy, Default)]
+struct Value {
+    ready: u64,
+    /// The last load on the critical path: from execution to data.
+    load_from: u64,
+    load_until: u64,
+    /// The instruction that wrote it.
+    writer: u64,
+    class: Option<Class>,
+}
+
+/// A branch whose target is not known yet: the next block tells.
+#[derive(Clone, Copy)]
+struct PendingBranch {
+    flow: Flow,
+    ip: u64,
+    next_ip: u64,
+    resolved: u64,
+    block: u32,
+}
+
+/// The frontend was sent down the wrong path until `until`.
+#[derive(Clone, Copy)]
+struct WrongPath {
+    until: u64,
+    block: u32,
+    is_clear: bool,
+}
+
+/// All state of a core.
+pub(crate) struct Core {
+    parameters: CoreParameters,
+    frontend: Frontend,
+    predictor: Predictor,
+    ports: PortCalendar,
+    schedulers: Schedulers,
+    window: Window,
+    stores: StoreQueue,
+    memory: Hierarchy,
+    pub(crate) ledger: Ledger,
+    pub(crate) events: Events,
+    registers: [Value; REGISTERS],
+    x87_top: u8,
+    instruction: u64,
+    pending: Option<PendingBranch>,
+    wrong_path: Option<WrongPath>,
+    /// Nothing issues before this cycle: a serialising instruction.
+    issue_from: u64,
+    /// No load executes before this cycle: an atomic operation.
+    load_from: u64,
+    /// The latest stretch of cycles in which some load waited for more than the L2.
+    outstanding: (u64, u64),
+    cautious: Box<[u64; CAUTIOUS_LOADS]>,
+}
+
+impl Core {
+    pub(crate) fn new(parameters: &CoreParameters, blocks: usize) -> Self {
+        Core {
+            frontend: Frontend::new(&parameters.frontend),
+            predictor: Predictor::new(&parameters.prediction),
+            ports: PortCalendar::new(),
+            schedulers: Schedulers::new(parameters.window.scheduler_entries),
+            window: Window::new(parameters),
+            stores: StoreQueue::new(&parameters.window),
+            memory: Hierarchy::new(&parameters.memory),
+            ledger: Ledger::new(parameters.width, blocks),
+            events: Events::default(),
+            registers: [Value::default(); REGISTERS],
+            x87_top: 0,
+            instruction: 0,
+            pending: None,
+            wrong_path: None,
+            issue_from: 0,
+            load_from: 0,
+            outstanding: (0, 0),
+            cautious: crate::calendar::boxed(0),
+            parameters: parameters.clone(),
+        }
+    }
+
+    /// Bytes of a step of a repeated string move, and the port that paces the steps.
+    pub(crate) fn string_step(&self) -> (u64, Ports) {
+        let ports = &self.parameters.ports;
+        (
+            ports.string_step_bytes.clamp(1, LINE_BYTES as u32).into(),
+            ports.string_step,
+        )
+    }
+
+    /// The path goes on at `ip`: settles the branch before it.
+    #[inline]
+    pub(crate) fn arrive(&mut self, ip: u64) {
+        let Some(branch) = self.pending.take() else {
+            return;
+        };
+        self.events.branches += 1;
+        let outcome = self
+            .predictor
+            .branch(branch.flow, branch.ip, branch.next_ip, ip);
+        self.frontend.branch(&outcome);
+        if outcome.mispredicted {
+            self.events.mispredicted_branches += 1;
+            self.restart(branch.resolved, branch.block, false);
+        }
+    }
+
+    /// What was fetched behind an instruction is thrown away when that is done, at `at`.
+    fn restart(&mut self, at: u64, block: u32, is_clear: bool) {
+        let prediction = &self.parameters.prediction;
+        self.frontend
+            .redirect(at + u64::from(prediction.redirect_cycles));
+        self.wrong_path = Some(WrongPath {
+            until: at + u64::from(prediction.recovery_cycles),
+            block,
+            is_clear,
+        });
+    }
+
+    /// Executes one instruction; `memory` are its operands and `recorded` the values from which
+    /// their addresses come.
+    #[inline]
+    pub(crate) fn execute(
+        &mut self,
+        operation: &Operation,
+        memory: &[MemoryOperand],
+        recorded: &[u64],
+        block: u32,
+    ) {
+        self.instruction += 1;
+        let issued = self.issue(operation, memory, block);
+        let earliest = issued + u64::from(self.parameters.issue_delay);
+        let loaded = self.loads(operation, memory, recorded, earliest, block);
+        let result = self.compute(operation, earliest, loaded);
+        let mut done = result.ready.max(issued + 1);
+        let stored = self.store_operations(operation, memory, earliest, result.ready);
+        done = done.max(stored);
+        self.write_registers(operation, result);
+
+        let in_flight = InFlight {
+            issued,
+            load_from: result.load_from,
+            load_until: result.load_until,
+            block,
+            ..InFlight::default()
+        };
+        let retires = self.window.push(&needs(operation, memory), done, in_flight);
+        self.write_stores(operation, memory, recorded, result, stored, retires);
+
+        if operation.serializes {
+            self.issue_from = self.issue_from.max(retires);
+        }
+        if operation.is_atomic {
+            self.load_from = self.load_from.max(done);
+        }
+        if operation.flow != Flow::Next {
+            self.pending = Some(PendingBranch {
+                flow: operation.flow,
+                ip: operation.ip,
+                next_ip: operation.next_ip,
+                resolved: done,
+                block,
+            });
+        }
+    }
+
+    #[inline]
+    fn value(&self, register: Register) -> Value {
+        self.registers[register as usize % REGISTERS]
+    }
+
+    /// Executes the instruction's own work; returns its result.
+    #[inline]
+    fn compute(&mut self, operation: &Operation, earliest: u64, loaded: Value) -> Value {
+        let mut critical = loaded;
+        for &source in &operation.sources {
+            let value = self.value(self.physical(operation, source, 0));
+            if value.ready > critical.ready {
+                critical = value;
+            }
+        }
+        let mut result = Value {
+            ready: critical.ready,
+            load_from: critical.load_from,
+            load_until: critical.load_until,
+            writer: self.instruction,
+            class: Some(operation.class),
+        };
+        if operation.rename != Rename::Execute {
+            result.class = critical.class;
+            return result;
+        }
+        let latency = if critical.class == Some(operation.class) {
+            operation.chained_latency
+        } else {
+            operation.latency
+        };
+        if operation.operations == 0 {
+            result.ready += u64::from(latency);
+            return result;
+        }
+        let from = critical.ready.max(earliest);
+        let used = &operation.ports[..usize::from(operation.operations).min(operation.ports.len())];
+        let mut executed = from;
+        let mut last = from;
+        for (number, &ports) in used.iter().enumerate() {
+            let at = self.ports.reserve(ports, from);
+            if number == 0 {
+                executed = at;
+                for cycle in 1..u64::from(operation.busy) {
+                    self.ports.block(ports, at + cycle);
+                }
+            }
+            last = last.max(at);
+        }
+        self.schedulers.enter(operation.scheduler.into(), last);
+        result.ready = (executed + u64::from(latency)).max(last + 1);
+        result
+    }
+
+    /// The register behind a name: x87 names are relative to the top of the stack.
+    #[inline]
+    fn physical(&self, operation: &Operation, register: Register, moved: i8) -> Register {
+        if !operation.is_x87 || !(FIRST_X87..FIRST_X87 + 8).contains(&register) {
+            return register;
+        }
+        let top = self.x87_top.wrapping_add_signed(moved);
+        FIRST_X87 + (register - FIRST_X87 + top) % 8
+    }
+
+    #[inline]
+    fn write_registers(&mut self, operation: &Operation, result: Value) {
+        // A push names its new top, a pop the old one.
+        let moved = operation.x87_increment.min(0);
+        for &destination in &operation.destinations {
+            if destination == NONE {
+                break;
+            }
+            let register = self.physical(operation, destination, moved);
+            let mut value = result;
+            if operation.rename == Rename::Forward && register >= CARRY_FLAG {
+                // The flags of an eliminated addition are computed all the same.
+                value.ready += 1;
+            }
+            self.registers[register as usize % REGISTERS] = value;
+        }
+        if operation.x87_increment != 0 {
+            self.x87_top = self.x87_top.wrapping_add_signed(operation.x87_increment) % 8;
+        }
+    }
+}
