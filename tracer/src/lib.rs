@@ -64,6 +64,24 @@
 //! the allocator. It must not allocate, free, lock, print, panic, or touch thread-local state with a
 //! destructor. Its stack has [`CONSUMER_STACK_BYTES`].
 //!
+//! # Limits
+//!
+//! * A handler for a fault of the traced code itself (SIGSEGV, SIGFPE and the like) sees an
+//!   instruction pointer in translated code and, in registers that were borrowed, values of the
+//!   tracer. Handlers that report or count are not disturbed; one that repairs the fault by changing
+//!   registers, as WebAssembly engines do, must not be traced. Traps (`ud2`, `int3`) end the trace
+//!   first and are handled as ever.
+//! * Profilers that walk the stack from a signal handler see the frame that was interrupted without
+//!   a name.
+//! * Code that another thread changes or unmaps while this one executes it is not noticed; nor is
+//!   code that was changed through a second mapping of its memory after it was executed.
+//! * Time passes more slowly for the traced thread: what waits for other threads by spinning
+//!   executes more instructions than natively.
+//! * The direction flag is taken to be clear, as the calling convention has it, in the addresses of
+//!   repeated string instructions.
+//! * After a trace in which threads were started, the translated code stays mapped for the rest of
+//!   the process.
+//!
 //! # Honesty
 //!
 //! Code that cannot be translated exactly ends the trace at that point: the thread goes on natively,

@@ -277,6 +277,42 @@ fn a_segment_base_that_is_written_runs_natively() {
     assert!(refused(end).contains("base of a segment"));
 }
 
+extern "C" fn return_from_nowhere(
+    _signal: i32,
+    _info: *mut libc::siginfo_t,
+    context: *mut libc::c_void,
+) {
+    // SAFETY: the kernel passes the interrupted state: a call has just pushed its return address.
+    unsafe {
+        let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
+        let stack = registers[libc::REG_RSP as usize] as *const i64;
+        registers[libc::REG_RIP as usize] = *stack;
+        registers[libc::REG_RSP as usize] += 8;
+        registers[libc::REG_RAX as usize] = 11;
+    }
+}
+
+#[test]
+fn a_call_to_nowhere_faults_natively() {
+    const NOWHERE: usize = 0x10;
+    // SAFETY: the handler goes back to the caller; only this test faults.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = return_from_nowhere as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO;
+        libc::sigaction(libc::SIGSEGV, &action, std::ptr::null_mut());
+    }
+    let (result, end) = traced(|| {
+        // SAFETY: the call faults and the handler returns from it.
+        let function: extern "C" fn() -> u64 =
+            unsafe { std::mem::transmute(black_box(NOWHERE) as *const ()) };
+        function()
+    });
+    assert_eq!(result, 11);
+    let ip = NOWHERE as u64;
+    assert_eq!(end, Err(TraceError::NoCode { ip }));
+}
+
 // ---- system calls ----
 
 #[test]

@@ -169,6 +169,81 @@ fn two_threads_are_traced_at_the_same_time_by_two_tracers() {
     });
 }
 
+#[test]
+fn rayon_works_with_its_pool() {
+    use rayon::prelude::*;
+    let work = || {
+        let mut values: Vec<u64> = (0..20_000_u64)
+            .map(|n| n.wrapping_mul(0x9e37_79b9))
+            .collect();
+        values.par_sort_unstable();
+        let sum: u64 = values.par_iter().map(|n| n % 1009).sum();
+        sum ^ values[77]
+    };
+    assert_eq!(traced(work).0, work());
+}
+
+// ---- libraries ----
+
+#[test]
+fn a_compressor_gives_back_its_input() {
+    let text = "a rose is a rose is a rose ".repeat(400);
+    let (packed, _) = traced(|| {
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::best());
+        encoder.write_all(text.as_bytes()).unwrap();
+        encoder.finish().unwrap()
+    });
+    let (unpacked, _) = traced(|| {
+        let mut unpacked = String::new();
+        flate2::read::ZlibDecoder::new(&packed[..])
+            .read_to_string(&mut unpacked)
+            .unwrap();
+        unpacked
+    });
+    assert_eq!(unpacked, text);
+}
+
+#[test]
+fn symbols_are_bound_lazily_while_traced() {
+    let directory = tempfile::tempdir().unwrap();
+    let source = directory.path().join("lazy.c");
+    let library = directory.path().join("liblazy.so");
+    let text = "#include <stdlib.h>\n#include <math.h>\n\
+        double lazy(double x) { return cos(x) + strtod(\"2.5\", 0) + labs(-3); }\n";
+    std::fs::write(&source, text).unwrap();
+    let built = std::process::Command::new("cc")
+        .args([
+            "-shared",
+            "-fPIC",
+            "-O1",
+            "-fno-builtin",
+            "-Wl,-z,lazy",
+            "-o",
+        ])
+        .args([&library, &source])
+        .arg("-lm")
+        .status();
+    if !built.is_ok_and(|status| status.success()) {
+        println!("skipped: no C compiler here");
+        return;
+    }
+    let path = std::ffi::CString::new(library.to_str().unwrap()).unwrap();
+    // SAFETY: the function has this type; the library is closed after its last use.
+    let work = || unsafe {
+        let handle = libc::dlopen(path.as_ptr(), libc::RTLD_LAZY);
+        assert!(!handle.is_null());
+        let symbol = libc::dlsym(handle, c"lazy".as_ptr());
+        let lazy: extern "C" fn(f64) -> f64 = std::mem::transmute(symbol);
+        let (first, second) = (lazy(0.25), lazy(0.25));
+        libc::dlclose(handle);
+        assert_eq!(first, second);
+        first
+    };
+    // The second time the library may be loaded elsewhere, or other code in its place.
+    let (traced_results, _) = traced(|| [work(), work()]);
+    assert_eq!(traced_results, [work(), work()]);
+}
+
 // ---- processes ----
 
 #[test]
@@ -368,6 +443,22 @@ fn a_tracer_that_is_dropped_while_attached_lets_go() {
     drop(attached);
     assert_eq!(before, sort(30));
     assert_eq!(traced(|| sort(30)).0, before);
+}
+
+#[test]
+fn dropped_tracers_give_their_memory_back() {
+    let mappings = || {
+        std::fs::read_to_string("/proc/self/maps")
+            .unwrap()
+            .lines()
+            .count()
+    };
+    let before = mappings();
+    for _ in 0..100 {
+        assert_eq!(traced(|| sort_in_place(black_box(1))).0, sort_in_place(1));
+    }
+    // Other tests map memory too, but a tracer alone has more than five mappings.
+    assert!(mappings() < before + 200, "{before}, then {}", mappings());
 }
 
 #[test]
