@@ -90,6 +90,11 @@
 
 mod block;
 mod consumer;
+// Where there is no translator, nobody asks what to record.
+#[cfg_attr(
+    not(all(target_os = "linux", target_arch = "x86_64")),
+    allow(dead_code)
+)]
 mod describe;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod engine;
