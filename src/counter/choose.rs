@@ -1,7 +1,5 @@
 //! Which source this process uses: the best that works, or the one that was asked for.
 
-use std::cell::RefCell;
-use std::rc::{Rc, Weak};
 use std::str::FromStr;
 
 use super::{Source, hardware::Hardware, time::Time};
@@ -53,12 +51,6 @@ impl FromStr for Choice {
     }
 }
 
-thread_local! {
-    /// The counters that this thread has open. A CPU has one slots counter, so a second group of
-    /// the same thread would never count beside the first.
-    static OPEN: RefCell<Weak<Hardware>> = const { RefCell::new(Weak::new()) };
-}
-
 /// Opens the source that `choice` asks for, on the calling thread. Counters that the thread has
 /// open already are shared.
 ///
@@ -70,9 +62,9 @@ thread_local! {
 pub fn choose(choice: Choice) -> Result<Box<dyn Source>, OpenError> {
     match choice {
         Choice::Time => Ok(Box::new(Time::new("the clock was asked for"))),
-        Choice::Hardware => Ok(Box::new(hardware()?)),
+        Choice::Hardware => Ok(Box::new(Hardware::open()?)),
         Choice::Model => model(),
-        Choice::Auto => Ok(match hardware() {
+        Choice::Auto => Ok(match Hardware::open() {
             Ok(hardware) => Box::new(hardware),
             // What the user asked for in so many words is not passed over.
             Err(error @ (OpenError::UnknownCounters { .. } | OpenError::Specification { .. })) => {
@@ -93,15 +85,6 @@ fn model() -> Result<Box<dyn Source>, OpenError> {
     Err(OpenError::Model {
         reason: "it needs x86-64 Linux and the feature `model` of criterion-topdown".to_owned(),
     })
-}
-
-fn hardware() -> Result<Rc<Hardware>, OpenError> {
-    if let Some(open) = OPEN.with_borrow(Weak::upgrade) {
-        return Ok(open);
-    }
-    let opened = Rc::new(Hardware::open()?);
-    OPEN.set(Rc::downgrade(&opened));
-    Ok(opened)
 }
 
 #[cfg(test)]

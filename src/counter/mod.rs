@@ -23,7 +23,6 @@ pub mod scripted;
 pub mod survey;
 pub mod time;
 
-use std::rc::Rc;
 use std::time::Instant;
 
 pub use choose::{Choice, SOURCE_VARIABLE, choose};
@@ -95,29 +94,6 @@ pub trait Source {
 
     /// Closes the window that `start` opened.
     fn end(&self, start: &Reading) -> Sample;
-}
-
-/// A source that several users of one thread share.
-impl<S: Source> Source for Rc<S> {
-    fn provenance(&self) -> &Provenance {
-        (**self).provenance()
-    }
-
-    fn sample_boundary(&self) {
-        (**self).sample_boundary();
-    }
-
-    fn benchmark_boundary(&self) {
-        (**self).benchmark_boundary();
-    }
-
-    fn start(&self) -> Reading {
-        (**self).start()
-    }
-
-    fn end(&self, start: &Reading) -> Sample {
-        (**self).end(start)
-    }
 }
 
 /// The median cost of a window of `source` that holds nothing.
