@@ -1,7 +1,7 @@
 //! `cargo topdown`: runs criterion benches, compares TopDown slots with a baseline, and fails CI.
 //!
-//! The way of the data: [`command::bench`] builds the bench targets and lets [`runner`] launch
-//! them; their samples become a run file. [`command::compare`] reads two of them, [`verdict`]
+//! The way of the data: `command::bench` builds the bench targets and lets [`runner`] launch
+//! them; their samples become a run file. `command::compare` reads two of them, [`verdict`]
 //! judges with [`statistics`], and [`report`] prints without computing anything.
 #![forbid(unsafe_code)]
 

@@ -46,6 +46,8 @@ pub struct Outcome {
     pub failures: Vec<TargetFailure>,
     /// Targets that are no criterion benches, as `package::name`.
     pub not_criterion: Vec<String>,
+    /// Targets that have criterion in them and did not look for a runner, as `package::name`.
+    pub not_connected: Vec<String>,
 }
 
 impl Outcome {
@@ -141,7 +143,7 @@ impl<'a> Side<'a> {
                 None
             }
             Ok(Launched::NotCriterion) if *state == State::Untried => {
-                self.outcome.not_criterion.push(target.to_string());
+                self.outcome.not_connected.push(target.to_string());
                 *state = State::Done;
                 None
             }

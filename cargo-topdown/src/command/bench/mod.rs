@@ -250,6 +250,13 @@ fn report_problems(outcome: &Outcome) {
              should be needs `harness = false` in its [[bench]] section)"
         );
     }
+    for target in &outcome.not_connected {
+        anstream::eprintln!(
+            "note: bench target `{target}` is left out: it has criterion, but ended without looking for \
+             its runner (it needs `harness = false` in its [[bench]] section and a `main` that runs its \
+             groups; and `localhost` must resolve to 127.0.0.1)"
+        );
+    }
     for lost in &outcome.collected.lost_launches {
         anstream::eprintln!(
             "warning: launch {} of `{}` has too few usable samples and does not count",
@@ -278,7 +285,9 @@ fn nothing_to_keep(args: &BenchArgs, targets: &[BenchTarget], outcome: &Outcome)
         _ if failures(outcome) > 0 => BenchError::BenchesFailed {
             failed: failures(outcome),
         },
-        _ if outcome.not_criterion.len() == targets.len() => BenchError::NoCriterion,
+        _ if outcome.not_criterion.len() + outcome.not_connected.len() == targets.len() => {
+            BenchError::NoCriterion
+        }
         Some(filter) => BenchError::NothingMatched {
             filter: filter.clone(),
         },
