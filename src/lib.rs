@@ -30,6 +30,8 @@
 //!
 //! * `criterion` (default): the measurement for criterion 0.8.
 //! * `counters` (default): the sources of counts. Without both, only the file formats remain.
+//! * `model` (default): the source `model`, on x86-64 Linux. Without it benches compile without an
+//!   instruction decoder.
 //! * `html_reports`, `plotters`, `rayon`, `async_tokio` …: criterion's own, passed on.
 //!
 //! [criterion]: https://docs.rs/criterion

@@ -31,7 +31,7 @@ impl TopDown {
     /// The hardware counters where they can be used, else the clock. Says on standard error, once
     /// per process, which it is and why.
     ///
-    /// The environment variable `CARGO_TOPDOWN_SOURCE` (`auto`, `hardware`, `time`) changes the
+    /// The environment variable `CARGO_TOPDOWN_SOURCE` (`auto`, `hardware`, `model`, `time`) changes the
     /// choice. A choice that cannot be had ends the process with a message and code 101, since a
     /// benchmark that measures something else than it was asked for must not look like a success.
     pub fn new() -> TopDown {

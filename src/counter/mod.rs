@@ -1,8 +1,9 @@
 //! Where slot counts come from.
 //!
 //! A [`Source`] takes a [`Reading`] at the start of a window and makes a [`Sample`] of it at the
-//! end. `hardware` reads the CPU's counters, `time` knows nothing but the clock, `scripted` plays
-//! back what a test wrote down. Which one is used on this machine is decided in [`choose`].
+//! end. `hardware` reads the CPU's counters, `model` runs the executed instructions through a model
+//! of a core, `time` knows nothing but the clock, and `scripted` plays back what a test wrote down.
+//! Which one is used on this machine is decided in [`choose`].
 
 mod choose;
 mod counters;

@@ -1,0 +1,138 @@
+//! The command line of `baseline`.
+
+use clap::{Args, Subcommand};
+
+use super::{OutputArgs, PolicyArgs, StoreArgs};
+use crate::baseline_store::BaselineName;
+
+/// `cargo topdown baseline`.
+#[derive(Debug, Subcommand)]
+pub enum BaselineCommand {
+    /// List every baseline, of every machine
+    List(BaselineListArgs),
+    /// Show one baseline
+    Show(BaselineShowArgs),
+    /// Keep a run as a baseline
+    Save(BaselineSaveArgs),
+    /// Remove a baseline
+    #[command(visible_alias = "rm")]
+    Remove(BaselineRemoveArgs),
+    /// Accept a regression, with the reason, until the baseline is renewed
+    Accept(BaselineAcceptArgs),
+}
+
+/// `cargo topdown baseline accept`.
+#[derive(Debug, Args)]
+pub struct BaselineAcceptArgs {
+    /// The baseline that the change is relative to
+    #[arg(value_name = "BASE")]
+    pub base: String,
+
+    /// The benchmark
+    #[arg(value_name = "BENCH")]
+    pub benchmark: String,
+
+    /// Why the change is expected
+    #[arg(long, value_name = "TEXT")]
+    pub reason: String,
+
+    /// The run that has the change: a name or a run file [default: the newest run]
+    #[arg(long, value_name = "RUN")]
+    pub run: Option<String>,
+
+    /// What fails
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+
+    /// Where baselines are kept
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `cargo topdown baseline list`.
+#[derive(Debug, Args)]
+pub struct BaselineListArgs {
+    /// Print the list as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// Where baselines are kept
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `cargo topdown baseline show`.
+#[derive(Debug, Args)]
+pub struct BaselineShowArgs {
+    /// A baseline's name, or a run file
+    #[arg(value_name = "NAME")]
+    pub name: String,
+
+    /// Show the run of the machine with this key, as `baseline list` prints it
+    #[arg(long, value_name = "KEY")]
+    pub machine: Option<String>,
+
+    /// Print the run file as it is
+    #[arg(long)]
+    pub json: bool,
+
+    /// Where baselines are kept
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `cargo topdown baseline save`.
+#[derive(Debug, Args)]
+pub struct BaselineSaveArgs {
+    /// What to call it: a branch's name, for instance
+    #[arg(value_name = "NAME")]
+    pub name: BaselineName,
+
+    /// The run to keep: a name or a run file [default: the newest run]
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+
+    /// Where baselines are kept
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `cargo topdown baseline remove`.
+#[derive(Debug, Args)]
+pub struct BaselineRemoveArgs {
+    /// The baseline's name; the run of this machine is removed, unless an option says otherwise
+    #[arg(value_name = "NAME")]
+    pub name: BaselineName,
+
+    /// Remove the run of the machine with this key, as `baseline list` prints it
+    #[arg(long, value_name = "KEY", conflicts_with = "all")]
+    pub machine: Option<String>,
+
+    /// Remove the runs of every machine
+    #[arg(long)]
+    pub all: bool,
+
+    /// Where baselines are kept
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+}

@@ -1,0 +1,227 @@
+//! The command line of `bench`: the flags of `cargo bench`, and our own.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+use super::{ComparisonArgs, OutputArgs, PolicyArgs, StoreArgs};
+use crate::baseline_store::BaselineName;
+
+/// `cargo topdown bench`: the flags of `cargo bench`, and our own.
+#[derive(Debug, Args)]
+pub struct BenchArgs {
+    /// Run only benchmarks whose id matches this regular expression
+    #[arg(value_name = "FILTER")]
+    pub filter: Option<String>,
+
+    /// FILTER is a whole id and no regular expression
+    #[arg(long, requires = "filter")]
+    pub exact: bool,
+
+    /// Keep the run as baseline NAME
+    #[arg(long, visible_alias = "save-baseline", value_name = "NAME")]
+    pub save: Option<BaselineName>,
+
+    /// Compare with REF instead of storing: build it too, launch both in turn, and judge. REF is a
+    /// git commit, `merge-base`, or a directory; the exit code is the gate
+    #[arg(long, value_name = "REF", conflicts_with = "save")]
+    pub against: Option<String>,
+
+    /// How to report the comparison
+    #[command(flatten)]
+    pub comparison: ComparisonArgs,
+
+    /// What fails
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+
+    /// Where baselines are kept
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// How long and how often to measure
+    #[command(flatten)]
+    pub measuring: MeasuringArgs,
+
+    /// What to build
+    #[command(flatten)]
+    pub cargo: CargoBenchArgs,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    /// Further arguments for the bench executables, as criterion takes them
+    #[arg(last = true, value_name = "CRITERION_ARGS")]
+    pub criterion: Vec<String>,
+}
+
+/// Our own settings of a run. Each is also an environment variable and a key of
+/// `[package.metadata.topdown]` and `[workspace.metadata.topdown]`; see [`crate::settings`].
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Measuring")]
+pub struct MeasuringArgs {
+    /// Processes per bench target [default: 10]
+    #[arg(long, value_name = "N", env = "CARGO_TOPDOWN_LAUNCHES")]
+    pub launches: Option<u32>,
+
+    /// Samples per benchmark and launch, at least 10 [default: 20]
+    #[arg(long, value_name = "N", env = "CARGO_TOPDOWN_SAMPLE_SIZE")]
+    pub sample_size: Option<u32>,
+
+    /// Warm-up per benchmark and launch [default: 0.1]
+    #[arg(long, value_name = "SECONDS", env = "CARGO_TOPDOWN_WARM_UP_TIME")]
+    pub warm_up_time: Option<f64>,
+
+    /// Planned measurement time per benchmark and launch [default: 0.25]
+    #[arg(long, value_name = "SECONDS", env = "CARGO_TOPDOWN_MEASUREMENT_TIME")]
+    pub measurement_time: Option<f64>,
+
+    /// Where the numbers come from [default: auto]
+    #[arg(long, value_name = "SOURCE", env = "CARGO_TOPDOWN_SOURCE")]
+    pub source: Option<SourceChoice>,
+
+    /// Which hardware counters, where a CPU has two kinds [default: auto]
+    #[arg(long, value_name = "KIND", env = "CARGO_TOPDOWN_COUNTERS")]
+    pub counters: Option<CountersChoice>,
+
+    /// Stop at the first bench target that fails, and keep nothing
+    #[arg(long, conflicts_with = "no_fail_fast")]
+    pub fail_fast: bool,
+
+    /// Run the other bench targets when one fails; this is the default
+    #[arg(long)]
+    pub no_fail_fast: bool,
+}
+
+/// Where the benches' numbers shall come from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SourceChoice {
+    /// The hardware counters, else the clock.
+    #[default]
+    Auto,
+    /// The hardware counters and nothing else.
+    Hardware,
+    /// The model of a core, on x86-64 Linux; time is measured in launches of its own.
+    Model,
+    /// The clock.
+    Time,
+}
+
+impl SourceChoice {
+    /// The word that the library reads from the environment.
+    pub fn name(self) -> &'static str {
+        match self {
+            SourceChoice::Auto => "auto",
+            SourceChoice::Hardware => "hardware",
+            SourceChoice::Model => "model",
+            SourceChoice::Time => "time",
+        }
+    }
+}
+
+/// Which counters shall be used on Intel's performance cores since Ice Lake.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, serde::Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CountersChoice {
+    /// PERF_METRICS where the CPU has it, else plain counters.
+    #[default]
+    Auto,
+    /// PERF_METRICS and nothing else.
+    Metrics,
+    /// Plain counters: exact, and dearer to read.
+    Exact,
+}
+
+impl CountersChoice {
+    /// The word that the library reads from the environment.
+    pub fn name(self) -> &'static str {
+        match self {
+            CountersChoice::Auto => "auto",
+            CountersChoice::Metrics => "metrics",
+            CountersChoice::Exact => "exact",
+        }
+    }
+}
+
+/// Flags of `cargo bench` that are handed to it unchanged.
+#[derive(Clone, Debug, Default, Args)]
+#[command(next_help_heading = "Flags of cargo bench")]
+pub struct CargoBenchArgs {
+    /// Package to run benches of
+    #[arg(short, long, value_name = "SPEC")]
+    pub package: Vec<String>,
+
+    /// Run benches of all packages of the workspace
+    #[arg(long, visible_alias = "all")]
+    pub workspace: bool,
+
+    /// Package to leave out
+    #[arg(long, value_name = "SPEC")]
+    pub exclude: Vec<String>,
+
+    /// Run this bench target only
+    #[arg(long, value_name = "NAME")]
+    pub bench: Vec<String>,
+
+    /// Build bench targets only
+    #[arg(long)]
+    pub benches: bool,
+
+    /// Features to activate
+    #[arg(short = 'F', long, value_name = "FEATURES")]
+    pub features: Vec<String>,
+
+    /// Activate all features
+    #[arg(long)]
+    pub all_features: bool,
+
+    /// Do not activate the `default` feature
+    #[arg(long)]
+    pub no_default_features: bool,
+
+    /// Build with this profile [default: bench]
+    #[arg(long, value_name = "PROFILE-NAME")]
+    pub profile: Option<String>,
+
+    /// Build for this target triple
+    #[arg(long, value_name = "TRIPLE")]
+    pub target: Option<String>,
+
+    /// Directory of all build results
+    #[arg(long, value_name = "DIRECTORY")]
+    pub target_dir: Option<PathBuf>,
+
+    /// Require Cargo.lock to be up to date
+    #[arg(long)]
+    pub locked: bool,
+
+    /// Run without accessing the network
+    #[arg(long)]
+    pub offline: bool,
+
+    /// As --locked and --offline
+    #[arg(long)]
+    pub frozen: bool,
+
+    /// Parallel build jobs
+    #[arg(short, long, value_name = "N")]
+    pub jobs: Option<String>,
+
+    /// Override a configuration value of cargo
+    #[arg(long, value_name = "KEY=VALUE|PATH")]
+    pub config: Vec<String>,
+
+    /// Build, but do not run
+    #[arg(long)]
+    pub no_run: bool,
+
+    /// Show what cargo does and what the benches print
+    #[arg(short, long, action = clap::ArgAction::Count)]
+    pub verbose: u8,
+
+    /// Print nothing but results and errors
+    #[arg(short, long, conflicts_with = "verbose")]
+    pub quiet: bool,
+}

@@ -1,0 +1,120 @@
+//! The command line of what judges: `compare`, `check`, and the policy that both follow.
+
+use clap::Args;
+
+use super::{OutputArgs, StoreArgs};
+use crate::policy::{FailOnClass, MarginSetting, checked_alpha};
+use crate::report::request::ReportRequest;
+use crate::verdict::Metric;
+
+/// `cargo topdown compare`.
+#[derive(Debug, Args)]
+pub struct CompareArgs {
+    /// The baseline to compare with: a name or a run file
+    #[arg(value_name = "BASE")]
+    pub base: String,
+
+    /// The run to judge: a name or a run file [default: the newest run]
+    #[arg(value_name = "CANDIDATE")]
+    pub candidate: Option<String>,
+
+    /// Show every step that led to the verdict on one benchmark
+    #[arg(long, value_name = "BENCH", conflicts_with = "json")]
+    pub explain: Option<String>,
+
+    /// How to report the comparison
+    #[command(flatten)]
+    pub comparison: ComparisonArgs,
+
+    /// What fails
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+
+    /// Where baselines are kept
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `cargo topdown check`.
+#[derive(Debug, Args)]
+pub struct CheckArgs {
+    /// The run to judge: a name or a run file [default: the newest run]
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+
+    /// Print the whole check as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// What fails
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+
+    /// Where baselines are kept
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// What fails; more can be set in `[workspace.metadata.topdown.policy]`.
+#[derive(Debug, Default, Args)]
+pub struct PolicyArgs {
+    /// Fail on these verdicts too, beside regressed
+    #[arg(
+        long,
+        value_name = "VERDICTS",
+        value_delimiter = ',',
+        env = "CARGO_TOPDOWN_FAIL_ON"
+    )]
+    pub fail_on: Option<Vec<FailOnClass>>,
+
+    /// The metrics that can fail a benchmark [default: all]
+    #[arg(
+        long,
+        value_name = "METRICS",
+        value_delimiter = ',',
+        env = "CARGO_TOPDOWN_GATE"
+    )]
+    pub gate: Option<Vec<Metric>>,
+
+    /// The change of a metric that matters; a third of it must be sure
+    #[arg(
+        long = "margin",
+        value_name = "METRIC=PERCENT",
+        value_delimiter = ',',
+        env = "CARGO_TOPDOWN_MARGIN"
+    )]
+    pub margins: Vec<MarginSetting>,
+
+    /// The probability that an unchanged suite fails [default: 0.05]
+    #[arg(long, value_name = "P", env = "CARGO_TOPDOWN_ALPHA", value_parser = alpha)]
+    pub alpha: Option<f64>,
+
+    /// Compare runs of different rustc or RUSTFLAGS, with a warning, instead of refusing
+    #[arg(long, env = "CARGO_TOPDOWN_ACROSS_BUILDS")]
+    pub across_builds: bool,
+}
+
+fn alpha(text: &str) -> Result<f64, String> {
+    checked_alpha(text.parse().map_err(|_| format!("`{text}` is no number"))?)
+}
+
+/// How to report a comparison.
+#[derive(Debug, Args)]
+pub struct ComparisonArgs {
+    /// Print the whole comparison as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// Write a report of the comparison too: `github` (annotations), or `markdown`, `comment`, `junit`,
+    /// `html` or `json` with `=PATH`; may be repeated
+    #[arg(long = "report", value_name = "FORMAT[=PATH]")]
+    pub reports: Vec<ReportRequest>,
+}

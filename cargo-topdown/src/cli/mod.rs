@@ -1,0 +1,228 @@
+//! The command line. The flags of the larger subcommands have files of their own.
+
+mod baseline;
+mod bench;
+mod comparison;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use baseline::*;
+pub use bench::*;
+pub use comparison::*;
+
+/// Runs criterion benches, compares their TopDown slots with a baseline, and says why one is slower.
+#[derive(Debug, Parser)]
+#[command(
+    name = "cargo topdown",
+    bin_name = "cargo topdown",
+    version,
+    max_term_width = 100
+)]
+pub struct Cli {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Run the benches and print where their issue slots went
+    Bench(Box<BenchArgs>),
+    /// Compare the newest run with a baseline; the exit code is the gate
+    Compare(CompareArgs),
+    /// Print a stored run again, or write it as an HTML page
+    Report(ReportArgs),
+    /// Judge the newest run by the budgets in Cargo.toml; needs no baseline
+    Check(CheckArgs),
+    /// List, show, save or remove baselines
+    #[command(subcommand)]
+    Baseline(BaselineCommand),
+    /// Say what this machine can measure, and what stands in the way
+    Doctor(DoctorArgs),
+    /// Simulate suites of which the truth is known, and say how often the gate errs
+    Simulate(SimulateArgs),
+    /// Say what this workspace has to change so that its benches measure TopDown, or change it
+    Init(InitArgs),
+    /// Print the completions of a shell
+    Completions(CompletionsArgs),
+    /// Write manual pages
+    #[command(hide = true)]
+    Man(ManArgs),
+}
+
+/// `cargo topdown simulate`.
+#[derive(Debug, Args)]
+pub struct SimulateArgs {
+    /// Suites per machine and number of launches
+    #[arg(long, default_value_t = 100)]
+    pub suites: u64,
+
+    /// Benchmarks per suite
+    #[arg(long, default_value_t = 200)]
+    pub benchmarks: usize,
+
+    /// Where all random numbers come from
+    #[arg(long, default_value_t = 1)]
+    pub seed: u64,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `cargo topdown completions`.
+#[derive(Debug, Args)]
+pub struct CompletionsArgs {
+    /// The shell
+    #[arg(value_name = "SHELL")]
+    pub shell: clap_complete::Shell,
+}
+
+/// `cargo topdown man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Where to write them
+    #[arg(value_name = "DIR")]
+    pub directory: PathBuf,
+}
+
+/// `cargo topdown report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// A baseline's name, or a run file [default: the newest run]
+    #[arg(value_name = "RUN")]
+    pub run: Option<String>,
+
+    /// Write a page for a browser to PATH instead
+    #[arg(long, value_name = "PATH")]
+    pub html: Option<PathBuf>,
+
+    /// Where baselines are kept
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `cargo topdown doctor`.
+#[derive(Debug, Args)]
+pub struct DoctorArgs {
+    /// Fail (exit code 102) unless the hardware counters can be used
+    #[arg(long)]
+    pub strict: bool,
+
+    /// Print the diagnosis as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `cargo topdown init`.
+#[derive(Debug, Args)]
+pub struct InitArgs {
+    /// Change the manifests instead of saying what would change
+    #[arg(long)]
+    pub apply: bool,
+
+    /// Take the library from DIR instead of the registry
+    #[arg(long, value_name = "DIR")]
+    pub library: Option<PathBuf>,
+
+    /// Path to Cargo.toml
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<PathBuf>,
+}
+
+/// Where baselines are kept.
+#[derive(Debug, Args)]
+pub struct StoreArgs {
+    /// Directory of the baselines [default: baselines/ in the workspace root]
+    #[arg(long, value_name = "DIR", env = "CARGO_TOPDOWN_BASELINES")]
+    pub baselines: Option<PathBuf>,
+
+    /// Path to Cargo.toml
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<PathBuf>,
+}
+
+/// How to print.
+#[derive(Debug, Args)]
+pub struct OutputArgs {
+    /// When to use colours
+    #[arg(
+        long,
+        value_name = "WHEN",
+        env = "CARGO_TERM_COLOR",
+        default_value = "auto"
+    )]
+    pub color: ColorChoice,
+}
+
+/// When to use colours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub enum ColorChoice {
+    /// On a terminal, unless NO_COLOR says otherwise.
+    #[default]
+    Auto,
+    /// Always.
+    Always,
+    /// Never.
+    Never,
+}
+
+impl ColorChoice {
+    /// The word that cargo takes.
+    pub fn name(self) -> &'static str {
+        match self {
+            ColorChoice::Auto => "auto",
+            ColorChoice::Always => "always",
+            ColorChoice::Never => "never",
+        }
+    }
+}
+
+/// The process's arguments, without the `topdown` that cargo inserts for `cargo topdown …`.
+pub fn arguments() -> impl Iterator<Item = OsString> {
+    without_cargos_word(std::env::args_os())
+}
+
+fn without_cargos_word(
+    arguments: impl Iterator<Item = OsString>,
+) -> impl Iterator<Item = OsString> {
+    arguments
+        .enumerate()
+        .filter(|(index, word)| *index != 1 || word != "topdown")
+        .map(|(_, word)| word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn cargo_topdown_x_is_cargo_topdown_topdown_x() {
+        for line in [
+            "cargo-topdown topdown compare main",
+            "cargo-topdown compare main",
+        ] {
+            let words = without_cargos_word(line.split(' ').map(OsString::from));
+            let cli = Cli::try_parse_from(words).unwrap();
+            assert!(matches!(cli.command, Command::Compare(args) if args.base == "main"));
+        }
+    }
+}
