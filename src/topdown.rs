@@ -34,8 +34,20 @@ impl TopDown {
     /// The environment variable `CARGO_TOPDOWN_SOURCE` (`auto`, `hardware`, `model`, `time`) changes the
     /// choice. A choice that cannot be had ends the process with a message and code 101, since a
     /// benchmark that measures something else than it was asked for must not look like a success.
+    /// `model` can be had under `cargo topdown bench` alone: plain criterion plans far more iterations
+    /// than can be modelled.
     pub fn new() -> TopDown {
         match TopDown::open() {
+            Ok(measurement)
+                if measurement.provenance().source == SourceKind::Model
+                    && !Recorder::is_wanted() =>
+            {
+                eprintln!(
+                    "error: the model needs `cargo topdown bench --source model`: plain criterion \
+                     plans far more iterations than can be modelled"
+                );
+                std::process::exit(101);
+            }
             Ok(measurement) => {
                 announce(measurement.provenance());
                 measurement
@@ -50,8 +62,7 @@ impl TopDown {
     /// As [`new`](TopDown::new), silently.
     ///
     /// # Errors
-    /// When `CARGO_TOPDOWN_SOURCE` names no source, or the hardware counters and they cannot be
-    /// used.
+    /// When `CARGO_TOPDOWN_SOURCE` names no source, or one that cannot be used here.
     pub fn open() -> Result<TopDown, OpenError> {
         Ok(TopDown::with_source(choose(Choice::from_environment()?)?))
     }

@@ -59,7 +59,7 @@ criterion_group! {
 }
 
 /// Without `--bench` among the arguments criterion runs each benchmark once. libtest's own
-/// arguments would be read as criterion's, so the test runs this executable again without any.
+/// arguments would be read as criterion's, so the test runs this executable again without them.
 #[test]
 fn sources_written_for_criterion_compile_and_run() {
     if std::env::var_os("RUN_THE_GROUPS").is_some() {
@@ -67,10 +67,30 @@ fn sources_written_for_criterion_compile_and_run() {
         configured();
         return;
     }
-    let status = std::process::Command::new(std::env::current_exe().expect("this executable"))
+    let output = run_the_groups("time");
+    assert!(output.status.success(), "{output:?}");
+}
+
+/// What plain criterion plans is more than can be modelled, and half a model is a wrong number.
+#[test]
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn plain_criterion_refuses_the_model() {
+    if std::env::var_os("RUN_THE_GROUPS").is_some() {
+        return;
+    }
+    let output = run_the_groups("model");
+    assert_eq!(output.status.code(), Some(101), "{output:?}");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(message.contains("the model "), "{message}");
+}
+
+/// Runs this executable again, with no argument that would be a filter to criterion.
+fn run_the_groups(source: &str) -> std::process::Output {
+    std::process::Command::new(std::env::current_exe().expect("this executable"))
+        // Understood by libtest and by criterion: without it the error would be kept for a report.
+        .arg("--nocapture")
         .env("RUN_THE_GROUPS", "yes")
-        .env("CARGO_TOPDOWN_SOURCE", "time")
-        .status()
-        .expect("this executable starts");
-    assert!(status.success(), "{status}");
+        .env("CARGO_TOPDOWN_SOURCE", source)
+        .output()
+        .expect("this executable starts")
 }
