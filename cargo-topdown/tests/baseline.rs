@@ -2,7 +2,7 @@
 //! leaves behind.
 
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::{Command, Output, Stdio};
 
 use criterion_topdown::machine::Machine;
 use criterion_topdown::run_file::{LaunchSamples, Run, read_run, read_samples, write_run};
@@ -261,6 +261,41 @@ fn a_save_that_is_killed_leaves_the_baseline_before_or_the_new_one() {
     assert_eq!(whole_run(&stored), "b");
 }
 
+#[test]
+fn the_history_has_every_run_that_was_saved_even_by_many_at_once() {
+    let workspace = Workspace::new();
+    workspace.write_run("target/topdown/newest", "first", 4);
+    workspace.text(&["save", "main"]);
+    assert!(workspace.text(&["list"]).contains("     1 run"));
+    let ids: Vec<String> = (0..8).map(|writer| format!("writer-{writer}")).collect();
+    for id in &ids {
+        workspace.write_run(&format!("runs/{id}"), id, 4);
+    }
+    let writers: Vec<_> = ids
+        .iter()
+        .map(|id| {
+            let run = format!("./runs/{id}");
+            let mut command = workspace.command();
+            command.args(["save", "main", &run]).stdout(Stdio::null());
+            command.spawn().unwrap()
+        })
+        .collect();
+    for mut writer in writers {
+        assert!(writer.wait().unwrap().success());
+    }
+    assert!(workspace.text(&["list"]).contains("  9 runs"));
+    let json: serde_json::Value =
+        serde_json::from_str(&workspace.text(&["list", "--json"])).unwrap();
+    assert_eq!(json[0]["kept_runs"], 9);
+    let shown = workspace.text(&["show", "main"]);
+    assert!(shown.contains("history"), "{shown}");
+    assert!(shown.contains("9 runs"), "{shown}");
+    workspace.text(&["remove", "main"]);
+    let key = Machine::of_this_machine().key();
+    let stored = workspace.root.path().join("baselines/main").join(key);
+    assert!(!stored.join("history").exists());
+}
+
 #[cfg(unix)]
 #[test]
 fn a_full_disk_leaves_the_baseline_before() {
@@ -289,5 +324,8 @@ fn a_full_disk_leaves_the_baseline_before() {
         .join("baselines/main")
         .join(Machine::of_this_machine().key());
     assert_eq!(whole_run(&stored), "small");
-    assert_eq!(std::fs::read_dir(&stored).unwrap().count(), 2);
+    // `run.json`, its samples and the history, which has nothing of the run that was not saved.
+    assert_eq!(std::fs::read_dir(&stored).unwrap().count(), 3);
+    let history = stored.join("history");
+    assert_eq!(std::fs::read_dir(&history).unwrap().count(), 1);
 }

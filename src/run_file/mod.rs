@@ -19,7 +19,7 @@ pub use error::{RunFileError, RunFileProblem};
 pub use record::{Record, SAMPLES_VARIABLE};
 pub use samples_file::{IterationSample, LaunchSamples};
 pub use store::{
-    RUN_FILE_NAME, copy_run, read_run, read_samples, remove_run, run_file_of, write_run,
+    RUN_FILE_NAME, copy_run, parse_run, read_run, read_samples, remove_run, run_file_of, write_run,
 };
 pub use version::SCHEMA_VERSION;
 

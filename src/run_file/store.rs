@@ -124,6 +124,14 @@ pub fn read_run(path: &Path) -> Result<Run, RunFileError> {
         .map_err(|problem| in_file(&path, problem))
 }
 
+/// The run in the bytes of a `run.json`.
+///
+/// # Errors
+/// When they are of another schema version, or hold what cannot be.
+pub fn parse_run(json: &[u8]) -> Result<Run, RunFileProblem> {
+    RunWire::parse(json)?.into_run()
+}
+
 /// Reads every raw sample of the run at `path`, in the order in which they were taken.
 ///
 /// # Errors

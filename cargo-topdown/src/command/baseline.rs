@@ -8,12 +8,12 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{self, Run, RunFileError};
 use serde::Serialize;
 
-use crate::baseline_store::{BaselineStore, StoredBaseline, resolve_run};
+use crate::baseline_store::{BaselineStore, StoreError, StoredBaseline, history, resolve_run};
 use crate::cli::{
     BaselineCommand, BaselineListArgs, BaselineRemoveArgs, BaselineSaveArgs, BaselineShowArgs,
 };
 use crate::error::{Error, Exit};
-use crate::report::run_origin::write_run_origin;
+use crate::report::run_origin::{runs_text, write_run_origin};
 use crate::report::run_table::write_run_table;
 use crate::report::style;
 
@@ -48,6 +48,8 @@ enum Content {
         sources: Vec<SourceKind>,
         benchmarks: usize,
         git_commit: Option<String>,
+        /// Runs in the history, this one among them.
+        kept_runs: usize,
     },
     /// A run that cannot be read is listed with the reason: leaving it out would hide it.
     Unreadable { error: String },
@@ -60,7 +62,7 @@ fn list(args: &BaselineListArgs) -> Result<Exit, Error> {
         .list()?
         .iter()
         .map(|stored| entry(stored, &this_key))
-        .collect();
+        .collect::<Result<_, StoreError>>()?;
     let mut out = style::stdout(args.output.color);
     if args.json {
         write_json(&mut out, &entries)?;
@@ -76,8 +78,8 @@ fn list(args: &BaselineListArgs) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
-fn entry(stored: &StoredBaseline, this_key: &str) -> Entry {
-    Entry {
+fn entry(stored: &StoredBaseline, this_key: &str) -> Result<Entry, StoreError> {
+    Ok(Entry {
         name: stored.name.to_string(),
         machine_key: stored.machine_key.clone(),
         this_machine: stored.machine_key == this_key,
@@ -89,12 +91,13 @@ fn entry(stored: &StoredBaseline, this_key: &str) -> Entry {
                 machine: run.machine.to_string(),
                 benchmarks: run.benchmarks.len(),
                 git_commit: run.build.git_commit,
+                kept_runs: stored.runs()?.len(),
             },
             Err(RunFileError { problem, .. }) => Content::Unreadable {
                 error: problem.to_string(),
             },
         },
-    }
+    })
 }
 
 fn sources_of(run: &Run) -> Vec<SourceKind> {
@@ -131,13 +134,15 @@ fn write_list(out: &mut impl Write, entries: &[Entry]) -> io::Result<()> {
                     sources,
                     benchmarks,
                     git_commit,
+                    kept_runs,
                     ..
                 } => {
                     let sources: Vec<&str> = sources.iter().map(|s| s.name()).collect();
                     write!(
                         out,
-                        "{started_at}  {:8}  {benchmarks:5} benchmarks",
-                        sources.join("+")
+                        "{started_at}  {:8}  {benchmarks:5} benchmarks  {:>8}",
+                        sources.join("+"),
+                        runs_text(*kept_runs)
                     )?;
                     if let Some(commit) = git_commit {
                         write!(out, "  {dim}{}{dim:#}", abbreviated(commit))?;
@@ -175,7 +180,9 @@ fn show(args: &BaselineShowArgs) -> Result<Exit, Error> {
         out.write_all(&std::fs::read(&file)?)?;
     } else {
         let look = style::Look::of_environment();
-        write_run_origin(&mut out, &run, look)?;
+        // A run that is no baseline has no history.
+        let kept = history::names(&path).map_or(0, |names| names.len());
+        write_run_origin(&mut out, &run, kept, look)?;
         writeln!(out)?;
         write_run_table(&mut out, &run, look)?;
     }

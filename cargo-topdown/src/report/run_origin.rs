@@ -7,11 +7,17 @@ use criterion_topdown::run_file::Run;
 use super::style::Look;
 use super::text::write_fact;
 
-/// Writes the run's machine, build and commit, one fact per line.
+/// Writes the run's machine, build and commit, one fact per line, and how many runs the history
+/// of the baseline has that the run is; 0 if it is none.
 ///
 /// # Errors
 /// When `out` fails.
-pub fn write_run_origin(out: &mut impl Write, run: &Run, look: Look) -> io::Result<()> {
+pub fn write_run_origin(
+    out: &mut impl Write,
+    run: &Run,
+    kept_runs: usize,
+    look: Look,
+) -> io::Result<()> {
     let machine = &run.machine;
     let build = &run.build;
     let mut system = vec![format!("{} CPUs", machine.cpus)];
@@ -32,14 +38,27 @@ pub fn write_run_origin(out: &mut impl Write, run: &Run, look: Look) -> io::Resu
         (Some(commit), Some(true)) => format!("{commit}, with uncommitted changes"),
         (Some(commit), _) => commit.clone(),
     };
+    let history = match kept_runs {
+        0 => String::new(),
+        kept => runs_text(kept),
+    };
     for (name, value) in [
         ("run", format!("{} ({})", run.id, run.started_at)),
         ("key", machine.key()),
         ("system", system.join(", ")),
         ("build", built),
         ("commit", commit),
+        ("history", history),
     ] {
         write_fact(out, name, &value, look.width)?;
     }
     Ok(())
+}
+
+/// So many runs.
+pub fn runs_text(runs: usize) -> String {
+    match runs {
+        1 => "1 run".to_owned(),
+        runs => format!("{runs} runs"),
+    }
 }

@@ -1,0 +1,134 @@
+//! What can go wrong with the store, and how the program then ends.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use criterion_topdown::machine::Machine;
+use criterion_topdown::run_file::RunFileError;
+use thiserror::Error;
+
+use super::name::{BaselineName, BaselineNameError};
+use crate::error::Exit;
+
+/// What can go wrong with the store.
+#[derive(Debug, Error)]
+pub enum StoreError {
+    /// The workspace could not be found.
+    #[error("could not find the workspace whose baselines are meant: {0}")]
+    Workspace(#[source] Box<cargo_metadata::Error>),
+    /// A setting in a manifest is of another type.
+    #[error("`workspace.metadata.topdown.baselines` in {} is {found}, not a directory's name", manifest.display())]
+    Setting {
+        /// The workspace's manifest.
+        manifest: PathBuf,
+        /// What it is instead.
+        found: String,
+    },
+    /// What was given is neither a run file nor a name.
+    #[error("there is no run file `{argument}`, and it is not the name of a baseline: {reason}")]
+    NeitherFileNorName {
+        /// What was given.
+        argument: String,
+        /// Why it is no name.
+        reason: BaselineNameError,
+    },
+    /// No baseline of this name on any machine.
+    #[error(
+        "there is no baseline and no run file `{name}`{}\nto make a baseline: `cargo topdown bench --save {name}`",
+        others_text(names, directory)
+    )]
+    NoSuchBaseline {
+        /// The name that was asked for.
+        name: BaselineName,
+        /// The names that exist.
+        names: Vec<BaselineName>,
+        /// Where they were looked for.
+        directory: PathBuf,
+    },
+    /// The baseline was taken on other machines alone.
+    #[error(
+        "baseline `{name}` has no run of this machine, {machine} ({key}); it has runs of\n  {}\n\
+         slots of different machines cannot be compared; to take one here: \
+         `cargo topdown bench --save {name}`",
+        keys.join("\n  ")
+    )]
+    OtherMachines {
+        /// The name that was asked for.
+        name: BaselineName,
+        /// The machine that asks.
+        machine: Box<Machine>,
+        /// Its key.
+        key: String,
+        /// The keys that exist.
+        keys: Vec<String>,
+    },
+    /// The baseline has no run of the machine that was named.
+    #[error(
+        "baseline `{name}` has no run of a machine `{key}`; it has runs of\n  {}\n\
+         to name one: `--machine KEY`",
+        keys.join("\n  ")
+    )]
+    NoSuchMachine {
+        /// The name that was asked for.
+        name: BaselineName,
+        /// The key that was asked for.
+        key: String,
+        /// The keys that exist.
+        keys: Vec<String>,
+    },
+    /// Nothing has been measured yet.
+    #[error("there is no newest run in {}; run `cargo topdown bench` first", directory.display())]
+    NoNewestRun {
+        /// Where it would be.
+        directory: PathBuf,
+    },
+    /// A run cannot be read.
+    #[error(transparent)]
+    Unreadable(RunFileError),
+    /// A run cannot be kept.
+    #[error("could not save the baseline; the one before is unchanged: {0}")]
+    NotSaved(#[source] RunFileError),
+    /// A run cannot be kept in the history.
+    #[error("the baseline is saved, but its history could not be written: {0}")]
+    NotKept(#[source] RunFileError),
+    /// A run cannot be removed.
+    #[error("could not remove the baseline: {0}")]
+    NotRemoved(#[source] RunFileError),
+    /// The store's directory cannot be read.
+    #[error("could not list the baselines in {}: {error}", directory.display())]
+    List {
+        /// The directory.
+        directory: PathBuf,
+        /// Why.
+        #[source]
+        error: io::Error,
+    },
+}
+
+fn others_text(names: &[BaselineName], directory: &Path) -> String {
+    if names.is_empty() {
+        return format!("; {} holds none", directory.display());
+    }
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    format!("; there are {}", names.join(", "))
+}
+
+impl StoreError {
+    /// The exit code of this error.
+    pub fn exit(&self) -> Exit {
+        match self {
+            StoreError::Workspace(_)
+            | StoreError::Setting { .. }
+            | StoreError::NeitherFileNorName { .. } => Exit::Usage,
+            StoreError::NoSuchBaseline { .. }
+            | StoreError::OtherMachines { .. }
+            | StoreError::NoSuchMachine { .. }
+            | StoreError::NoNewestRun { .. }
+            | StoreError::Unreadable(_)
+            | StoreError::List { .. } => Exit::NoComparison,
+            StoreError::NotSaved(_) | StoreError::NotKept(_) | StoreError::NotRemoved(_) => {
+                Exit::BenchFailed
+            }
+        }
+    }
+}

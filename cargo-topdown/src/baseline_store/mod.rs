@@ -1,0 +1,294 @@
+//! Where runs are kept: the newest one, and the baselines by name and machine.
+//!
+//! A baseline is a directory `NAME/MACHINE-KEY/` below the store's directory, which holds the two
+//! files of a run, and in `history/` the runs that were the baseline before. So the baselines of
+//! several machines stand side by side under one name, and a store can be committed. How a run is
+//! replaced without ever being half there is the business of `criterion_topdown::run_file`.
+
+mod error;
+pub mod history;
+mod name;
+#[cfg(test)]
+mod tests;
+mod workspace;
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use criterion_topdown::machine::Machine;
+use criterion_topdown::run_file::{
+    self, RUN_FILE_NAME, Run, RunFileError, RunFileProblem, parse_run,
+};
+
+use history::HistoryFileName;
+
+pub use error::StoreError;
+pub use name::{BaselineName, BaselineNameError};
+pub use workspace::{resolve_run, workspace};
+
+/// Where the newest run is kept, below the target directory.
+const NEWEST: &str = "topdown/newest";
+
+/// The store of one workspace, as seen from one machine.
+#[derive(Debug)]
+pub struct BaselineStore {
+    directory: PathBuf,
+    newest: PathBuf,
+    machine: Machine,
+}
+
+/// A run that the store holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct StoredBaseline {
+    /// Its name.
+    pub name: BaselineName,
+    /// The key of the machine that it was taken on.
+    pub machine_key: String,
+    /// The directory that holds its files.
+    pub directory: PathBuf,
+}
+
+impl StoredBaseline {
+    /// The files of all runs that it has had, oldest first; its own, if nothing else is kept.
+    ///
+    /// # Errors
+    /// When they cannot be listed.
+    pub fn runs(&self) -> Result<Vec<PathBuf>, StoreError> {
+        history::runs(&self.directory).map_err(|error| StoreError::List {
+            directory: self.directory.clone(),
+            error,
+        })
+    }
+}
+
+impl BaselineStore {
+    /// Where the baselines are kept.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Where the newest run is kept.
+    pub fn newest_directory(&self) -> &Path {
+        &self.newest
+    }
+
+    /// The newest run.
+    ///
+    /// # Errors
+    /// When there is none, or it cannot be read.
+    pub fn newest(&self) -> Result<Run, StoreError> {
+        if !is_run(&self.newest) {
+            let directory = self.newest.clone();
+            return Err(StoreError::NoNewestRun { directory });
+        }
+        run_file::read_run(&self.newest).map_err(StoreError::Unreadable)
+    }
+
+    /// Where the run is that `argument` means: a baseline of this machine, else a run file or a
+    /// directory that holds one. A name comes first, so that a directory that happens to be called
+    /// `main` never takes the place of the baseline; `./main` is always the directory.
+    ///
+    /// # Errors
+    /// When it is neither, with what there is instead.
+    pub fn resolve(&self, argument: &str) -> Result<PathBuf, StoreError> {
+        let named = argument.parse::<BaselineName>();
+        let found = match &named {
+            Ok(name) => self.find(name),
+            Err(reason) => Err(StoreError::NeitherFileNorName {
+                argument: argument.to_owned(),
+                reason: reason.clone(),
+            }),
+        };
+        match found {
+            Ok(stored) => Ok(stored.directory),
+            Err(_) if is_run(Path::new(argument)) => Ok(argument.into()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The baseline `name` of this machine.
+    ///
+    /// # Errors
+    /// When there is none, with what there is instead.
+    pub fn find(&self, name: &BaselineName) -> Result<StoredBaseline, StoreError> {
+        let key = self.machine.key();
+        let directory = self.directory.join(name.as_path()).join(&key);
+        if is_run(&directory) {
+            return Ok(StoredBaseline {
+                name: name.clone(),
+                machine_key: key,
+                directory,
+            });
+        }
+        let all = self.list()?;
+        let keys: Vec<String> = all
+            .iter()
+            .filter(|stored| stored.name == *name)
+            .map(|stored| stored.machine_key.clone())
+            .collect();
+        if keys.is_empty() {
+            return Err(self.no_such(name, all));
+        }
+        Err(StoreError::OtherMachines {
+            name: name.clone(),
+            machine: Box::new(self.machine.clone()),
+            key,
+            keys,
+        })
+    }
+
+    /// Every baseline of every machine, by name and key. What is no run is passed over.
+    ///
+    /// # Errors
+    /// When a directory cannot be read. A store that does not exist yet is empty.
+    pub fn list(&self) -> Result<Vec<StoredBaseline>, StoreError> {
+        let mut found = Vec::new();
+        list_below(&self.directory, &mut Vec::new(), &mut found).map_err(|error| {
+            StoreError::List {
+                directory: self.directory.clone(),
+                error,
+            }
+        })?;
+        found.sort_by(|a, b| (&a.name, &a.machine_key).cmp(&(&b.name, &b.machine_key)));
+        Ok(found)
+    }
+
+    /// Keeps a copy of the run at `from` as baseline `name` of the machine that it was taken on, and
+    /// in the baseline's [history].
+    ///
+    /// # Errors
+    /// When the run cannot be read, or not be written. The baseline that was there before stays;
+    /// but where only the history could not be written, the new one is in its place.
+    pub fn save(&self, name: &BaselineName, from: &Path) -> Result<StoredBaseline, StoreError> {
+        let from = run_file::run_file_of(from);
+        let unreadable = |problem| {
+            StoreError::Unreadable(RunFileError {
+                path: from.clone(),
+                problem,
+            })
+        };
+        let json = fs::read(&from).map_err(|error| unreadable(RunFileProblem::Io(error)))?;
+        HistoryFileName::of(&json).map_err(unreadable)?;
+        let machine_key = parse_run(&json).map_err(unreadable)?.machine.key();
+        let directory = self.directory.join(name.as_path()).join(&machine_key);
+        // A baseline from before there were histories is not in its own. What cannot be read was
+        // no baseline, so nothing is lost with it.
+        if let Ok(before) = fs::read(directory.join(RUN_FILE_NAME))
+            && HistoryFileName::of(&before).is_ok()
+        {
+            history::add(&directory, &before).map_err(StoreError::NotSaved)?;
+        }
+        run_file::copy_run(&from, &directory).map_err(StoreError::NotSaved)?;
+        // After the baseline: a save that failed is to leave no run behind.
+        history::add(&directory, &json).map_err(StoreError::NotKept)?;
+        Ok(StoredBaseline {
+            name: name.clone(),
+            machine_key,
+            directory,
+        })
+    }
+
+    /// The runs of `name` that [`remove`](BaselineStore::remove) is to be called for: that of the
+    /// machine with this key, or of every machine.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn of_name(
+        &self,
+        name: &BaselineName,
+        machine_key: Option<&str>,
+    ) -> Result<Vec<StoredBaseline>, StoreError> {
+        let all = self.list()?;
+        let of_name: Vec<StoredBaseline> = all
+            .iter()
+            .filter(|stored| stored.name == *name)
+            .cloned()
+            .collect();
+        if of_name.is_empty() {
+            return Err(self.no_such(name, all));
+        }
+        let Some(key) = machine_key else {
+            return Ok(of_name);
+        };
+        match of_name.iter().find(|stored| stored.machine_key == key) {
+            Some(stored) => Ok(vec![stored.clone()]),
+            None => Err(StoreError::NoSuchMachine {
+                name: name.clone(),
+                key: key.to_owned(),
+                keys: of_name.into_iter().map(|s| s.machine_key).collect(),
+            }),
+        }
+    }
+
+    /// Removes a baseline with its history, and the directories that are empty without it.
+    ///
+    /// # Errors
+    /// When it cannot be removed.
+    pub fn remove(&self, stored: &StoredBaseline) -> Result<(), StoreError> {
+        // First: a history without a baseline would be found by nobody, and taken for its own by
+        // the next baseline of this name.
+        history::remove(&stored.directory).map_err(StoreError::NotRemoved)?;
+        run_file::remove_run(&stored.directory).map_err(StoreError::NotRemoved)?;
+        stored
+            .directory
+            .ancestors()
+            .skip(1)
+            .take_while(|directory| *directory != self.directory)
+            // Fails at the first one that is not empty.
+            .all(|directory| fs::remove_dir(directory).is_ok());
+        Ok(())
+    }
+
+    fn no_such(&self, name: &BaselineName, all: Vec<StoredBaseline>) -> StoreError {
+        let mut names: Vec<BaselineName> = all.into_iter().map(|stored| stored.name).collect();
+        names.dedup();
+        StoreError::NoSuchBaseline {
+            name: name.clone(),
+            names,
+            directory: self.directory.clone(),
+        }
+    }
+}
+
+/// `words` lead from the store's directory to `directory`.
+fn list_below(
+    directory: &Path,
+    words: &mut Vec<String>,
+    found: &mut Vec<StoredBaseline>,
+) -> io::Result<()> {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(error),
+    };
+    for entry in entries {
+        let entry = entry?;
+        // Links are not followed: a store that names itself would be listed for ever.
+        if !entry.file_type()?.is_dir() {
+            continue;
+        }
+        let Ok(word) = entry.file_name().into_string() else {
+            continue;
+        };
+        let path = entry.path();
+        if path.join(RUN_FILE_NAME).is_file()
+            && let Ok(name) = words.join("/").parse()
+        {
+            found.push(StoredBaseline {
+                name,
+                machine_key: word.clone(),
+                directory: path.clone(),
+            });
+        }
+        words.push(word);
+        list_below(&path, words, found)?;
+        words.pop();
+    }
+    Ok(())
+}
+
+/// Whether `path` is a file or a directory with a run file. What is in it, reading it will tell.
+fn is_run(path: &Path) -> bool {
+    path.is_file() || path.join(RUN_FILE_NAME).is_file()
+}

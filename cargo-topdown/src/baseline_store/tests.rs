@@ -1,0 +1,243 @@
+//! The store as a whole: names, machines, what is replaced and what is refused.
+
+use std::fs;
+
+use super::*;
+use crate::error::Exit;
+use tempfile::TempDir;
+
+/// A run of another machine than any that tests run on.
+pub const RUN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/run-v1");
+const RUN_KEY: &str = "x86_64-GenuineIntel-06-8f-08-kvm-smt";
+
+fn store() -> (TempDir, BaselineStore) {
+    let root = tempfile::tempdir().unwrap();
+    let store = BaselineStore {
+        directory: root.path().join("baselines"),
+        newest: root.path().join("target").join(NEWEST),
+        machine: run_file::read_run(Path::new(RUN)).unwrap().machine,
+    };
+    (root, store)
+}
+
+fn name(name: &str) -> BaselineName {
+    name.parse().unwrap()
+}
+
+fn elsewhere(store: BaselineStore) -> BaselineStore {
+    BaselineStore {
+        machine: Machine {
+            architecture: "riscv64".to_owned(),
+            ..Machine::default()
+        },
+        ..store
+    }
+}
+
+#[test]
+fn a_baseline_is_kept_by_name_and_machine_byte_for_byte() {
+    let (_root, store) = store();
+    let saved = store.save(&name("feature/x"), Path::new(RUN)).unwrap();
+    assert_eq!(saved.machine_key, RUN_KEY);
+    assert_eq!(store.find(&name("feature/x")).unwrap(), saved);
+    assert_eq!(store.resolve("feature/x").unwrap(), saved.directory);
+    for entry in fs::read_dir(RUN).unwrap() {
+        let original = entry.unwrap().path();
+        let copy = saved.directory.join(original.file_name().unwrap());
+        assert_eq!(fs::read(copy).unwrap(), fs::read(original).unwrap());
+    }
+    // The history is the third.
+    assert_eq!(fs::read_dir(&saved.directory).unwrap().count(), 3);
+}
+
+#[test]
+fn names_may_be_parts_of_other_names() {
+    let (_root, store) = store();
+    for words in ["a", "a/b", "a/b/c"] {
+        store.save(&name(words), Path::new(RUN)).unwrap();
+    }
+    store
+        .save(&name(&format!("a/{RUN_KEY}")), Path::new(RUN))
+        .unwrap();
+    let names = |store: &BaselineStore| -> Vec<String> {
+        let all = store.list().unwrap();
+        all.iter().map(|stored| stored.name.to_string()).collect()
+    };
+    let nested = format!("a/{RUN_KEY}");
+    assert_eq!(names(&store), ["a", "a/b", "a/b/c", &nested]);
+    store.remove(&store.find(&name("a")).unwrap()).unwrap();
+    store.remove(&store.find(&name("a/b/c")).unwrap()).unwrap();
+    assert_eq!(names(&store), ["a/b", &nested]);
+    assert!(!store.directory.join("a/b/c").exists());
+}
+
+#[test]
+fn the_last_baseline_takes_its_directories_with_it_but_not_the_store() {
+    let (_root, store) = store();
+    let saved = store.save(&name("a/b"), Path::new(RUN)).unwrap();
+    store.remove(&saved).unwrap();
+    assert!(store.directory.is_dir());
+    assert_eq!(fs::read_dir(&store.directory).unwrap().count(), 0);
+}
+
+#[test]
+fn a_baseline_of_another_machine_is_named_and_not_used() {
+    let (_root, store) = store();
+    store.save(&name("main"), Path::new(RUN)).unwrap();
+    let store = elsewhere(store);
+    let error = store.resolve("main").unwrap_err();
+    assert!(matches!(&error, StoreError::OtherMachines { .. }));
+    assert_eq!(error.exit(), Exit::NoComparison);
+    assert_eq!(
+        error.to_string(),
+        "baseline `main` has no run of this machine, unknown riscv64 CPU (riscv64-unknown); \
+         it has runs of\n  x86_64-GenuineIntel-06-8f-08-kvm-smt\n\
+         slots of different machines cannot be compared; to take one here: \
+         `cargo topdown bench --save main`"
+    );
+    let error = store.of_name(&name("main"), Some("z80")).unwrap_err();
+    assert!(matches!(error, StoreError::NoSuchMachine { .. }));
+    assert_eq!(store.of_name(&name("main"), None).unwrap().len(), 1);
+}
+
+#[test]
+fn a_missing_baseline_is_answered_with_those_that_exist() {
+    let (_root, store) = store();
+    let error = store.resolve("mian").unwrap_err();
+    assert_eq!(error.exit(), Exit::NoComparison);
+    assert!(error.to_string().contains("holds none"), "{error}");
+    store.save(&name("main"), Path::new(RUN)).unwrap();
+    let error = store.resolve("mian").unwrap_err().to_string();
+    assert!(error.contains("`mian`; there are `main`"), "{error}");
+    let error = store.resolve("../mian").unwrap_err();
+    assert!(matches!(error, StoreError::NeitherFileNorName { .. }));
+    assert_eq!(error.exit(), Exit::Usage);
+}
+
+#[test]
+fn a_run_file_or_its_directory_is_a_run_too() {
+    let (_root, store) = store();
+    assert_eq!(store.resolve(RUN).unwrap(), Path::new(RUN));
+    let file = format!("{RUN}/run.json");
+    assert_eq!(store.resolve(&file).unwrap(), Path::new(&file));
+}
+
+#[test]
+fn the_newest_run_is_asked_for_by_no_name() {
+    let (_root, store) = store();
+    let error = store.newest().unwrap_err();
+    assert!(matches!(error, StoreError::NoNewestRun { .. }));
+    assert_eq!(error.exit(), Exit::NoComparison);
+    run_file::copy_run(Path::new(RUN), store.newest_directory()).unwrap();
+    assert_eq!(store.newest().unwrap().machine.key(), RUN_KEY);
+}
+
+#[test]
+fn what_is_no_run_is_not_listed() {
+    let (_root, store) = store();
+    let saved = store.save(&name("main"), Path::new(RUN)).unwrap();
+    fs::write(store.directory.join("README.md"), "how they were taken").unwrap();
+    fs::create_dir_all(store.directory.join("empty/directory")).unwrap();
+    fs::write(saved.directory.join("run.json.77.tmp"), "{\"schema_").unwrap();
+    assert_eq!(store.list().unwrap(), [saved]);
+}
+
+#[test]
+fn a_broken_run_is_not_saved_and_harms_no_baseline() {
+    let (root, store) = store();
+    let saved = store.save(&name("main"), Path::new(RUN)).unwrap();
+    let before = fs::read(saved.directory.join(RUN_FILE_NAME)).unwrap();
+    let broken = root.path().join("broken.json");
+    fs::write(&broken, &before[..before.len() / 2]).unwrap();
+    let error = store.save(&name("main"), &broken).unwrap_err();
+    assert!(matches!(error, StoreError::Unreadable(_)));
+    assert!(error.to_string().contains("broken.json"), "{error}");
+    let after = fs::read(saved.directory.join(RUN_FILE_NAME)).unwrap();
+    assert_eq!(before, after);
+}
+
+#[test]
+fn a_store_that_cannot_be_written_or_read_is_an_error() {
+    let (root, store) = store();
+    // Files where directories are needed: works for root too, whom permissions do not stop.
+    fs::write(&store.directory, "").unwrap();
+    let error = store.save(&name("main"), Path::new(RUN)).unwrap_err();
+    assert!(matches!(error, StoreError::NotSaved(_)));
+    assert_eq!(error.exit(), Exit::BenchFailed);
+    let error = store.list().unwrap_err();
+    assert!(matches!(error, StoreError::List { .. }));
+    let gone = StoredBaseline {
+        name: name("main"),
+        machine_key: RUN_KEY.to_owned(),
+        directory: root.path().join("gone"),
+    };
+    let error = store.remove(&gone).unwrap_err();
+    assert!(matches!(error, StoreError::NotRemoved(_)));
+}
+
+/// The golden run without samples, as if it had started on another day of November.
+fn run_of_day(root: &TempDir, day: u32) -> PathBuf {
+    let json = fs::read_to_string(Path::new(RUN).join(RUN_FILE_NAME)).unwrap();
+    let mut run: serde_json::Value = serde_json::from_str(&json).unwrap();
+    run["started_at"] = format!("2026-11-{day:02}T10:00:00Z").into();
+    let path = root.path().join(format!("day-{day}.json"));
+    fs::write(&path, run.to_string()).unwrap();
+    path
+}
+
+#[test]
+fn every_saved_run_is_kept() {
+    let (root, store) = store();
+    let days = [3, 1, 2, 2].map(|day| run_of_day(&root, day));
+    for day in &days {
+        store.save(&name("main"), day).unwrap();
+    }
+    let stored = store.find(&name("main")).unwrap();
+    let started: Vec<String> = stored
+        .runs()
+        .unwrap()
+        .iter()
+        .map(|run| run_file::read_run(run).unwrap().started_at)
+        .collect();
+    let expected = [1, 2, 3].map(|day| format!("2026-11-{day:02}T10:00:00Z"));
+    assert_eq!(started, expected);
+    // What is kept is no baseline of its own.
+    assert_eq!(store.list().unwrap(), [stored]);
+}
+
+#[test]
+fn a_baseline_from_before_there_were_histories_is_a_run_of_its_history() {
+    let (root, store) = store();
+    let saved = store.save(&name("main"), &run_of_day(&root, 1)).unwrap();
+    history::remove(&saved.directory).unwrap();
+    assert_eq!(saved.runs().unwrap(), [saved.directory.join(RUN_FILE_NAME)]);
+    store.save(&name("main"), &run_of_day(&root, 2)).unwrap();
+    assert_eq!(saved.runs().unwrap().len(), 2);
+    assert_eq!(history::names(&saved.directory).unwrap().len(), 2);
+}
+
+#[test]
+fn an_unreadable_baseline_is_replaced_and_not_kept() {
+    let (root, store) = store();
+    let saved = store.save(&name("main"), &run_of_day(&root, 1)).unwrap();
+    fs::write(saved.directory.join(RUN_FILE_NAME), "{").unwrap();
+    store.save(&name("main"), &run_of_day(&root, 2)).unwrap();
+    assert_eq!(saved.runs().unwrap().len(), 2);
+}
+
+#[test]
+fn a_history_that_cannot_be_written_is_told_from_a_baseline_that_cannot() {
+    let (root, store) = store();
+    let saved = store.save(&name("main"), &run_of_day(&root, 1)).unwrap();
+    history::remove(&saved.directory).unwrap();
+    fs::remove_file(saved.directory.join(RUN_FILE_NAME)).unwrap();
+    fs::write(saved.directory.join(history::HISTORY_DIRECTORY), "").unwrap();
+    let error = store
+        .save(&name("main"), &run_of_day(&root, 2))
+        .unwrap_err();
+    assert!(matches!(error, StoreError::NotKept(_)), "{error}");
+    assert_eq!(error.exit(), Exit::BenchFailed);
+    assert!(store.find(&name("main")).is_ok());
+    let error = saved.runs().unwrap_err();
+    assert!(matches!(error, StoreError::List { .. }), "{error}");
+}
