@@ -4,6 +4,7 @@
 
 use std::time::Instant;
 
+use criterion_topdown::event::Events;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
@@ -56,6 +57,7 @@ fn large_run() -> Run {
             }),
             instructions: Some(slots * 0.37),
             cycles: Some(slots / 6.0),
+            events: Events::NONE,
             resolution_fraction: 0.00390625,
         }
     };

@@ -42,6 +42,7 @@ pub mod counter;
 pub mod cpu;
 #[cfg(feature = "counters")]
 pub mod error;
+pub mod event;
 #[cfg(feature = "criterion")]
 mod formatter;
 pub mod machine;

@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use crate::event::Events;
+
 /// Issue slots by level-1 category, as [`Sample::level1`] holds them.
 ///
 /// The values are signed: the difference of two 8-bit ratios can fall below zero by as much as
@@ -95,6 +97,8 @@ pub struct Sample {
     pub instructions: Option<u64>,
     /// Unhalted core cycles.
     pub cycles: Option<u64>,
+    /// What else was counted.
+    pub events: Events<u64>,
     /// No category is further from the truth than this many slots. 0 where counts are exact.
     pub resolution_slots: f64,
     /// Doubts about this sample.
@@ -111,6 +115,7 @@ impl Sample {
         level2: None,
         instructions: None,
         cycles: None,
+        events: Events::NONE,
         resolution_slots: 0.0,
         flags: Flags::NONE,
     };
@@ -132,6 +137,7 @@ impl Sample {
             level2: both(self.level2, other.level2, |a, b| a.plus(&b)),
             instructions: both(self.instructions, other.instructions, |a, b| a + b),
             cycles: both(self.cycles, other.cycles, |a, b| a + b),
+            events: self.events.combined(&other.events, |a, b| a + b),
             resolution_slots: self.resolution_slots + other.resolution_slots,
             flags: self.flags | other.flags,
         }

@@ -3,6 +3,7 @@
 use std::fs;
 use std::path::Path;
 
+use criterion_topdown::event::{Event, Events};
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{EmptyWindow, Provenance, SourceKind};
 use criterion_topdown::run_file::{
@@ -12,8 +13,10 @@ use criterion_topdown::run_file::{
 use criterion_topdown::sample::{Flags, Level1, Level2, Sample};
 
 const V1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/run-v1");
+const V2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/run-v2");
 
-const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/record-v1.jsonl");
+const RECORD_V1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/record-v1.jsonl");
+const RECORD_V2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/record-v2.jsonl");
 
 /// The run of `tests/data/run-v1`: every field set somewhere, every optional one missing somewhere.
 fn golden_run() -> Run {
@@ -136,8 +139,35 @@ fn full_value(launch: u32, factor: f64) -> LaunchValue {
         }),
         instructions: Some(900.0 * factor),
         cycles: Some(1000.0 / 6.0 * factor),
+        events: Events::NONE,
         resolution_fraction: 0.00390625,
     }
+}
+
+/// The run of `tests/data/run-v2`: the same with what version 2 added.
+fn golden_run_v2() -> Run {
+    let mut run = golden_run();
+    for launch in &mut run.benchmarks[0].launches {
+        let cycles = launch.cycles.unwrap();
+        launch.events = Events::NONE
+            .with(Event::Branches, cycles / 7.0)
+            .with(Event::MemoryReadBytes, 64.0);
+    }
+    run
+}
+
+fn golden_samples_v2() -> Vec<LaunchSamples> {
+    let mut samples = golden_samples();
+    for (id, _, samples) in &mut samples {
+        if id.target == "throughput" {
+            for sample in samples {
+                sample.sample.events = Events::NONE
+                    .with(Event::Branches, 95_238)
+                    .with(Event::MemoryReadBytes, 256_000);
+            }
+        }
+    }
+    samples
 }
 
 fn golden_samples() -> Vec<LaunchSamples> {
@@ -159,6 +189,7 @@ fn golden_samples() -> Vec<LaunchSamples> {
         }),
         instructions: Some(3_600_000),
         cycles: Some(666_667),
+        events: Events::NONE,
         resolution_slots: 7843.137254901961,
         flags: Flags::NONE,
     };
@@ -198,22 +229,38 @@ fn version_1_is_read_for_ever() {
 }
 
 #[test]
-fn a_record_of_version_1_is_read_for_ever_and_written_again() {
-    let line = fs::read_to_string(RECORD).unwrap();
-    let record = Record::from_line(&line).unwrap();
-    let samples = golden_samples().swap_remove(0).2;
-    let expected = Record {
+fn version_2_is_read_for_ever() {
+    assert_eq!(read_run(Path::new(V2)).unwrap(), golden_run_v2());
+    assert_eq!(read_samples(Path::new(V2)).unwrap(), golden_samples_v2());
+}
+
+fn golden_record(mut samples: Vec<LaunchSamples>) -> Record {
+    let samples = samples.swap_remove(0).2;
+    Record {
         provenance: golden_run().benchmarks[0].provenance.clone(),
         samples: samples.iter().map(|sample| sample.sample).collect(),
-    };
-    assert_eq!(record, expected);
+    }
+}
+
+#[test]
+fn a_record_of_version_1_is_read_for_ever() {
+    let line = fs::read_to_string(RECORD_V1).unwrap();
+    let record = Record::from_line(&line).unwrap();
+    assert_eq!(record, golden_record(golden_samples()));
+}
+
+#[test]
+fn a_record_of_version_2_is_read_for_ever_and_written_again() {
+    let line = fs::read_to_string(RECORD_V2).unwrap();
+    let record = Record::from_line(&line).unwrap();
+    assert_eq!(record, golden_record(golden_samples_v2()));
     assert_eq!(record.to_line(), line);
 }
 
 #[test]
 fn what_is_read_is_written_again_byte_by_byte() {
     let directory = tempfile::tempdir().unwrap();
-    let golden = Path::new(V1);
+    let golden = Path::new(V2);
     let samples = read_samples(golden).unwrap();
     write_run(directory.path(), &read_run(golden).unwrap(), &samples).unwrap();
     for file in fs::read_dir(golden).unwrap() {

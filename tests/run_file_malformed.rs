@@ -8,19 +8,19 @@ use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use tempfile::TempDir;
 
-const V1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/run-v1");
-const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/record-v1.jsonl");
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/run-v2");
+const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/record-v2.jsonl");
 const SAMPLES: &str = "samples-20261121T023000Z-4f2a.jsonl";
 
 fn golden(name: &str) -> String {
-    fs::read_to_string(Path::new(V1).join(name)).unwrap()
+    fs::read_to_string(Path::new(GOLDEN).join(name)).unwrap()
 }
 
 /// A copy of the golden run in which one file has this content.
 fn with(name: &str, content: impl AsRef<[u8]>) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     for file in ["run.json", SAMPLES] {
-        fs::copy(Path::new(V1).join(file), directory.path().join(file)).unwrap();
+        fs::copy(Path::new(GOLDEN).join(file), directory.path().join(file)).unwrap();
     }
     fs::write(directory.path().join(name), content).unwrap();
     directory
@@ -45,13 +45,13 @@ fn every_field_of_a_run_is_checked() {
     for (from, to, expected) in [
         // Another format.
         (
-            r#""schema_version":1"#,
             r#""schema_version":2"#,
-            "schema version 2 is not known to this release, which reads version 1; update \
+            r#""schema_version":3"#,
+            "schema version 3 is not known to this release, which reads versions 1 to 2; update \
              cargo-topdown and criterion-topdown to the same release",
         ),
         (
-            r#""schema_version":1,"#,
+            r#""schema_version":2,"#,
             "",
             "not a run file: it has no `schema_version`",
         ),
@@ -131,6 +131,16 @@ fn every_field_of_a_run_is_checked() {
             "launches.level2.memory_bound_slots` holds -1e17, which is beyond 2^53",
         ),
         (
+            r#""memory_read_bytes":[64.0,64.0]"#,
+            r#""memory_read_bytes":[64.0]"#,
+            "launches.events.memory_read_bytes` has 1 values for 2 launches",
+        ),
+        (
+            r#""memory_read_bytes""#,
+            r#""coffee_breaks""#,
+            "unknown variant `coffee_breaks`, expected one of `branches`,",
+        ),
+        (
             r#""launch":[0,1]"#,
             r#""launch":[1,1]"#,
             "launches.launch` has 1 after 1: launches must ascend",
@@ -165,7 +175,7 @@ fn every_field_of_a_run_is_checked() {
 fn every_field_of_the_samples_is_checked() {
     for (from, to, expected) in [
         (
-            r#"{"schema_version":1"#,
+            r#"{"schema_version":2"#,
             r#"{"schema_version":7"#,
             "line 1: schema version 7 is not known",
         ),
@@ -209,6 +219,11 @@ fn every_field_of_the_samples_is_checked() {
             "\"memory_bound_slots\":[1500000.25,1500000.25]",
             "\"memory_bound_slots\":[1500000.25]",
             "line 1: field `samples.level2.memory_bound_slots` has 1 values for 2 samples",
+        ),
+        (
+            "\"memory_read_bytes\":[256000,256000]",
+            "\"memory_read_bytes\":[256000,9007199254740993]",
+            "line 1: field `samples.events.memory_read_bytes` holds 9007199254740993, which is",
         ),
     ] {
         let message = refusal(SAMPLES, from, to);

@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use criterion_topdown::event::Events;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
@@ -147,6 +148,7 @@ fn launch(launch: u32, random: &mut fastrand::Rng) -> LaunchValue {
         }),
         instructions: Some(about(4000.0)),
         cycles: Some(about(1666.0)),
+        events: Events::NONE,
         resolution_fraction: 1.0 / 255.0,
     }
 }

@@ -17,6 +17,7 @@ use topdown_tracer::{Block, Config, Consumer, End, Tracer};
 
 use super::{Provenance, Reading, Source, empty_window_of};
 use crate::error::OpenError;
+use crate::event::{Event, Events};
 use crate::machine::Machine;
 use crate::provenance::SourceKind;
 use crate::sample::{Flags, Level1, Level2, Sample};
@@ -144,9 +145,30 @@ impl Model {
             }),
             instructions: Some(counts.events.instructions),
             cycles: Some(counts.cycles),
+            events: events(&counts.events),
             ..Sample::EMPTY
         }
     }
+}
+
+/// The model's events under the names that all sources share.
+fn events(counts: &topdown_core_model::Events) -> Events<u64> {
+    [
+        (Event::Branches, counts.branches),
+        (Event::BranchMispredicts, counts.mispredicted_branches),
+        (Event::MachineClears, counts.machine_clears),
+        (Event::L1iMisses, counts.l1i_misses),
+        (Event::L1dMisses, counts.l1d_misses),
+        (Event::L2Misses, counts.l2_misses),
+        (Event::L3Misses, counts.l3_misses),
+        (Event::DtlbWalks, counts.dtlb_walks),
+        (Event::ItlbWalks, counts.itlb_walks),
+        (Event::MemoryReadBytes, counts.memory_read_bytes),
+        (Event::MemoryWriteBytes, counts.memory_write_bytes),
+        (Event::UnknownInstructions, counts.unknown_instructions),
+    ]
+    .into_iter()
+    .collect()
 }
 
 /// The core of `machine`, or the one that is described best.
@@ -245,11 +267,19 @@ mod tests {
         model.end(&start)
     }
 
-    fn divisions(count: u64) {
+    /// Four divisions per round, each waiting for the one before: without optimisation a round has
+    /// too many instructions for one of them to be what it waits for.
+    fn divisions(rounds: u64) {
+        const LARGE: u64 = 1 << 63;
         let divisor = black_box(1_000_003);
-        black_box((0..count).fold(u64::MAX, |dividend, _| {
-            (black_box(dividend) / divisor) ^ u64::MAX
-        }));
+        let mut dividend = black_box(u64::MAX);
+        for _ in 0..rounds {
+            dividend = (dividend / divisor) | LARGE;
+            dividend = (dividend / divisor) | LARGE;
+            dividend = (dividend / divisor) | LARGE;
+            dividend = (dividend / divisor) | LARGE;
+        }
+        black_box(dividend);
     }
 
     #[test]
@@ -263,7 +293,6 @@ mod tests {
         let slots = sample.slots.unwrap();
         assert_eq!(sample.level1.unwrap().total_slots(), slots as f64);
         assert!(sample.instructions.unwrap() > 20_000, "{sample:?}");
-        // Without optimisation the chain's divisions wait among many instructions that do not.
         let level1 = sample.level1.unwrap();
         let not_retiring = slots as f64 - level1.retiring_slots;
         assert!(
@@ -271,6 +300,9 @@ mod tests {
             "{sample:?}"
         );
         assert_eq!(model.provenance().source, SourceKind::Model);
+        let branches = sample.events.get(Event::Branches).unwrap();
+        assert!((10_000..sample.instructions.unwrap()).contains(&branches));
+        assert_eq!(sample.events.iter().count(), Event::ALL.len());
     }
 
     #[test]

@@ -8,6 +8,7 @@ use std::cell::Cell;
 use std::time::Instant;
 
 use super::{EmptyWindow, Provenance, Reading, Source};
+use crate::event::Events;
 use crate::provenance::SourceKind;
 use crate::sample::{Flags, Level1, Level2, Sample};
 
@@ -143,6 +144,7 @@ impl Source for Scripted {
             level2: Some(level2),
             instructions: Some(counters.instructions - start.counts[8]),
             cycles: Some(total_slots / 4),
+            events: Events::NONE,
             resolution_slots: 0.0,
             flags: counters.flags,
         }

@@ -2,9 +2,12 @@
 //!
 //! A row form would repeat every name for every row and make the files five times as large.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use super::error::RunFileProblem;
+use crate::event::{Event, Events};
 use crate::sample::{Level1, Level2};
 
 /// The largest count that a file may hold: 2^53, up to which an `f64` holds every integer. It is
@@ -117,6 +120,35 @@ impl Level2Columns {
             fetch_latency_slots: self.fetch_latency_slots[index],
             memory_bound_slots: self.memory_bound_slots[index],
         }
+    }
+}
+
+/// One column for each event that every row counts.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(super) struct EventColumns<T>(BTreeMap<Event, Vec<T>>);
+
+impl<T: Copy> EventColumns<T> {
+    /// `None` where there is no such event.
+    pub(super) fn of<R>(rows: &[R], events: impl Fn(&R) -> Events<T>) -> Option<EventColumns<T>> {
+        let column = |event| Some((event, optional_column(rows, |row| events(row).get(event))?));
+        let columns: BTreeMap<Event, Vec<T>> = Event::ALL.into_iter().filter_map(column).collect();
+        (!columns.is_empty()).then_some(EventColumns(columns))
+    }
+
+    pub(super) fn check(
+        &self,
+        check: impl Fn(&str, &[T]) -> Result<(), RunFileProblem>,
+    ) -> Result<(), RunFileProblem> {
+        let mut columns = self.0.iter();
+        columns.try_for_each(|(event, column)| check(&format!("events.{}", event.name()), column))
+    }
+
+    pub(super) fn row(&self, index: usize) -> Events<T> {
+        let counts = self.0.iter();
+        counts
+            .map(|(event, column)| (*event, column[index]))
+            .collect()
     }
 }
 

@@ -38,14 +38,16 @@ pub enum RunFileProblem {
     NoSchemaVersion,
     /// Its schema version is not one that this release reads.
     #[error(
-        "schema version {found} is not known to this release, which reads version {known}; \
+        "schema version {found} is not known to this release, which reads versions {oldest} to {newest}; \
          update cargo-topdown and criterion-topdown to the same release"
     )]
     SchemaVersion {
         /// The version in the file.
         found: u64,
-        /// The version that this release reads.
-        known: u32,
+        /// The oldest version that this release reads.
+        oldest: u32,
+        /// The newest one.
+        newest: u32,
     },
     /// A field holds what cannot be.
     #[error("field `{field}` {what}")]

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::LaunchValue;
-use super::columns::{Level1Columns, Level2Columns, Rows, optional_column};
+use super::columns::{EventColumns, Level1Columns, Level2Columns, Rows, optional_column};
 use super::error::RunFileProblem;
 
 /// The columns of a benchmark's launch values; all quantities are per iteration.
@@ -24,6 +24,8 @@ pub(super) struct LaunchColumns {
     instructions: Option<Vec<f64>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cycles: Option<Vec<f64>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    events: Option<EventColumns<f64>>,
     resolution_fraction: Vec<f64>,
 }
 
@@ -39,6 +41,7 @@ impl LaunchColumns {
             level2: Level2Columns::of(values, |v| v.level2),
             instructions: optional_column(values, |v| v.instructions),
             cycles: optional_column(values, |v| v.cycles),
+            events: EventColumns::of(values, |v| v.events),
             resolution_fraction: values.iter().map(|v| v.resolution_fraction).collect(),
         }
     }
@@ -65,6 +68,9 @@ impl LaunchColumns {
                 rows.unsigned(field, column)?;
             }
         }
+        if let Some(events) = &self.events {
+            events.check(|field, column| rows.unsigned(field, column))?;
+        }
         if let Some(level1) = &self.level1 {
             level1.check(rows)?;
         }
@@ -87,6 +93,11 @@ impl LaunchColumns {
             level2: self.level2.as_ref().map(|level2| level2.row(index)),
             instructions: quantity(&self.instructions),
             cycles: quantity(&self.cycles),
+            events: self
+                .events
+                .as_ref()
+                .map(|events| events.row(index))
+                .unwrap_or_default(),
             resolution_fraction: self.resolution_fraction[index],
         }
     }

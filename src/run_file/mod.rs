@@ -25,6 +25,7 @@ pub use version::SCHEMA_VERSION;
 
 use serde::{Deserialize, Serialize};
 
+use crate::event::Events;
 use crate::machine::Machine;
 use crate::provenance::Provenance;
 
@@ -148,6 +149,8 @@ pub struct LaunchValue {
     pub instructions: Option<f64>,
     /// Unhalted cycles.
     pub cycles: Option<f64>,
+    /// What else was counted.
+    pub events: Events<f64>,
     /// No category is further off than this fraction of the slots (0 for exact counts).
     pub resolution_fraction: f64,
 }

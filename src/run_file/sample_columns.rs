@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::columns::{Level1Columns, Level2Columns, Rows, optional_column};
+use super::columns::{EventColumns, Level1Columns, Level2Columns, Rows, optional_column};
 use super::error::RunFileProblem;
 use crate::sample::{Flags, Sample};
 
@@ -23,6 +23,8 @@ pub(super) struct SampleColumns {
     instructions: Option<Vec<u64>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cycles: Option<Vec<u64>>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    events: Option<EventColumns<u64>>,
     resolution_slots: Vec<f64>,
     flags: Vec<u32>,
 }
@@ -37,6 +39,7 @@ impl SampleColumns {
             level2: Level2Columns::of(samples, |s| s.level2),
             instructions: optional_column(samples, |s| s.instructions),
             cycles: optional_column(samples, |s| s.cycles),
+            events: EventColumns::of(samples, |s| s.events),
             resolution_slots: samples.iter().map(|s| s.resolution_slots).collect(),
             flags: samples.iter().map(|s| s.flags.bits()).collect(),
         }
@@ -58,6 +61,9 @@ impl SampleColumns {
             if let Some(column) = column {
                 rows.counts(field, column)?;
             }
+        }
+        if let Some(events) = &self.events {
+            events.check(|field, column| rows.counts(field, column))?;
         }
         if let Some(level1) = &self.level1 {
             level1.check(rows)?;
@@ -81,6 +87,11 @@ impl SampleColumns {
             level2: self.level2.as_ref().map(|level2| level2.row(index)),
             instructions: count(&self.instructions),
             cycles: count(&self.cycles),
+            events: self
+                .events
+                .as_ref()
+                .map(|events| events.row(index))
+                .unwrap_or_default(),
             resolution_slots: self.resolution_slots[index],
             flags: Flags::from_bits(bits).ok_or_else(|| {
                 RunFileProblem::field("flags", format!("holds {bits:#x}, which has unknown bits"))

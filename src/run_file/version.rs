@@ -5,10 +5,14 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::error::RunFileProblem;
 
-/// The version of the file formats that this library writes, and the only one so far.
-pub const SCHEMA_VERSION: u32 = 1;
+/// The version of the file formats that this library writes.
+pub const SCHEMA_VERSION: u32 = 2;
 
-/// The field `schema_version` of what this release reads: no value but [`SCHEMA_VERSION`].
+/// The oldest version that it reads. Version 2 has optional fields that version 1 has not.
+const OLDEST_VERSION: u32 = 1;
+
+/// The field `schema_version`: [`SCHEMA_VERSION`] in what is written, a version that this release
+/// knows in what is read.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KnownVersion;
 
@@ -21,10 +25,14 @@ impl Serialize for KnownVersion {
 impl<'de> Deserialize<'de> for KnownVersion {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<KnownVersion, D::Error> {
         match u64::deserialize(deserializer)? {
-            version if version == u64::from(SCHEMA_VERSION) => Ok(KnownVersion),
+            version if is_known(version) => Ok(KnownVersion),
             version => Err(D::Error::custom(format!("schema version {version}"))),
         }
     }
+}
+
+fn is_known(version: u64) -> bool {
+    (u64::from(OLDEST_VERSION)..=u64::from(SCHEMA_VERSION)).contains(&version)
 }
 
 /// Parses an object that holds a [`KnownVersion`].
@@ -33,9 +41,10 @@ impl<'de> Deserialize<'de> for KnownVersion {
 /// Only what fails is looked at a second time for that: large files are common.
 pub(super) fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, RunFileProblem> {
     serde_json::from_slice(json).map_err(|error| match version_of(json) {
-        Ok(Some(found)) if found != u64::from(SCHEMA_VERSION) => RunFileProblem::SchemaVersion {
+        Ok(Some(found)) if !is_known(found) => RunFileProblem::SchemaVersion {
             found,
-            known: SCHEMA_VERSION,
+            oldest: OLDEST_VERSION,
+            newest: SCHEMA_VERSION,
         },
         Ok(None) => RunFileProblem::NoSchemaVersion,
         _ => RunFileProblem::Json {

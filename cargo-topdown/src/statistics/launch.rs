@@ -5,6 +5,7 @@
 //! linear sampling gives samples of very different length), and, because all categories are summed
 //! over the same samples, keeps them adding up to the total. A median per category would lose that.
 
+use criterion_topdown::event::{Event, Events};
 use criterion_topdown::run_file::{IterationSample, LaunchValue};
 use criterion_topdown::sample::{Flags, Level1, Level2, Sample};
 
@@ -41,6 +42,7 @@ pub fn launch_value(launch: u32, samples: &[IterationSample]) -> Option<LaunchVa
         level2: level1.and_then(|(_, scale)| kept.level2(scale)),
         instructions: kept.per_iteration(|sample| sample.instructions),
         cycles: kept.per_iteration(|sample| sample.cycles),
+        events: kept.events(),
         resolution_fraction: kept.resolution_fraction(),
     })
 }
@@ -141,6 +143,12 @@ impl<'a> Kept<'a> {
         })
     }
 
+    fn events(&self) -> Events<f64> {
+        let rate = |event| self.per_iteration(|sample| sample.events.get(event));
+        let counted = |event| Some((event, rate(event)?));
+        Event::ALL.into_iter().filter_map(counted).collect()
+    }
+
     fn resolution_fraction(&self) -> f64 {
         let resolution: f64 = self.samples.iter().map(|s| s.resolution_slots).sum();
         match self.sum(|sample| sample.slots) {
@@ -176,6 +184,7 @@ mod tests {
                 }),
                 instructions: Some(slots / 4),
                 cycles: Some(slots / 8),
+                events: Events::NONE.with(Event::Branches, slots / 20),
                 resolution_slots: part(0.004),
                 ..Sample::EMPTY
             },
@@ -206,6 +215,11 @@ mod tests {
         let value = launch_value(7, &samples).unwrap();
         assert_eq!(value.slots, Some((3 * 200 + 100) as f64 / 4.0));
         assert_eq!(value.launch, 7);
+        assert_eq!(
+            value.events.get(Event::Branches),
+            Some((30 + 5) as f64 / 4.0)
+        );
+        assert_eq!(value.events.get(Event::L2Misses), None);
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Runs for tests: benchmarks with known means and a known spread between launches.
 
+use criterion_topdown::event::Events;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
@@ -73,6 +74,7 @@ pub fn benchmark(name: &str, planted: Planted) -> Benchmark {
                 }),
                 instructions: Some(ret * 0.9),
                 cycles: Some(slots / 6.0),
+                events: Events::NONE,
                 resolution_fraction: 1.0 / 255.0,
             }
         })

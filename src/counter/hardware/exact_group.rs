@@ -15,6 +15,7 @@ use super::syscalls::{Event, current_cpu};
 use crate::counter::{MAX_COUNTERS, Reading};
 use crate::cpu::{Counts, CpuTable, Form, MAX_EVENTS, Split};
 use crate::error::OpenError;
+use crate::event::Events;
 use crate::sample::{Flags, Sample};
 
 const _: () = assert!(MAX_EVENTS <= MAX_COUNTERS);
@@ -272,6 +273,7 @@ impl ExactGroup {
             level2: split.level2,
             instructions: self.instructions_at.map(|at| deltas[at]),
             cycles: self.cycles_at.map(|at| deltas[at]),
+            events: Events::NONE,
             resolution_slots: 0.0,
             flags: doubts::between(start, &end) | counting_flags,
         }

@@ -16,6 +16,7 @@ use super::self_check;
 use super::syscalls::{Event, current_cpu};
 use crate::counter::Reading;
 use crate::error::OpenError;
+use crate::event::Events;
 use crate::sample::{Flags, Level1, Level2, Sample};
 
 /// The metric events in the order of the register's bytes; four on CPUs without level 2.
@@ -134,6 +135,7 @@ impl ReadGroup {
             instructions: Some(count(plain)),
             cycles: Some(count(plain + 1)),
             // One slot for rounding down.
+            events: Events::NONE,
             resolution_slots: resolution_slots(0, slots, doubts::switches(start.lock, end.lock))
                 + 1.0,
             flags,

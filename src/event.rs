@@ -1,0 +1,140 @@
+//! What can be counted beside slots, instructions and cycles: branches, misses, bytes.
+//!
+//! Knows the names and what each event means. Who counts which of them is the sources' business,
+//! showing them the program's.
+
+use serde::{Deserialize, Serialize};
+
+macro_rules! events {
+    ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
+        /// Something that is counted while code executes.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum Event {
+            $($(#[$doc])* #[serde(rename = $name)] $variant,)*
+        }
+
+        impl Event {
+            /// Every event, in the order in which they are shown.
+            pub const ALL: [Event; [$($name),*].len()] = [$(Event::$variant),*];
+
+            /// The name in files and reports.
+            pub fn name(self) -> &'static str {
+                match self {
+                    $(Event::$variant => $name,)*
+                }
+            }
+        }
+    };
+}
+
+events! {
+    /// Branch instructions of all kinds that retired: conditional, direct, indirect, call, return.
+    Branches = "branches",
+    /// Those whose direction or target was predicted wrongly.
+    BranchMispredicts = "branch_mispredicts",
+    /// Loads that ran before an older store to the same place, and other reasons to throw away
+    /// correctly predicted work.
+    MachineClears = "machine_clears",
+    /// Demand fetches of a line of code that were not in the L1 instruction cache.
+    L1iMisses = "l1i_misses",
+    /// Demand accesses to a line of data that were not in the L1 data cache.
+    L1dMisses = "l1d_misses",
+    /// Demand requests, of data or code, that were not in the L2.
+    L2Misses = "l2_misses",
+    /// Demand requests that were not in the last-level cache.
+    L3Misses = "l3_misses",
+    /// Data accesses whose translation was in no TLB: page walks.
+    DtlbWalks = "dtlb_walks",
+    /// The same for code fetches.
+    ItlbWalks = "itlb_walks",
+    /// Bytes read from memory, by demand or by a prefetcher.
+    MemoryReadBytes = "memory_read_bytes",
+    /// Bytes written back to memory.
+    MemoryWriteBytes = "memory_write_bytes",
+    /// Executed instructions of a form that the model's table does not know. They are charged one
+    /// slot and one cycle; of no source but the model.
+    UnknownInstructions = "unknown_instructions",
+}
+
+/// A count per event; those that are not counted are absent, never 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Events<T>([Option<T>; Event::ALL.len()]);
+
+impl<T: Copy> Events<T> {
+    /// No event is counted.
+    pub const NONE: Events<T> = Events([None; Event::ALL.len()]);
+
+    /// The count of `event`.
+    pub fn get(&self, event: Event) -> Option<T> {
+        self.0[event as usize]
+    }
+
+    /// These counts, with that of `event` replaced.
+    #[must_use]
+    pub fn with(mut self, event: Event, count: T) -> Events<T> {
+        self.0[event as usize] = Some(count);
+        self
+    }
+
+    /// Whether nothing is counted.
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().all(Option::is_none)
+    }
+
+    /// The events that are counted, in the order of [`Event::ALL`].
+    pub fn iter(&self) -> impl Iterator<Item = (Event, T)> + '_ {
+        let counted = |event: Event| Some((event, self.get(event)?));
+        Event::ALL.into_iter().filter_map(counted)
+    }
+
+    /// Event by event; what only one of the two counts is unknown for both.
+    pub fn combined(&self, other: &Events<T>, combine: impl Fn(T, T) -> T) -> Events<T> {
+        let mut both = Events::NONE;
+        for (place, (a, b)) in both.0.iter_mut().zip(self.0.iter().zip(&other.0)) {
+            *place = a.zip(*b).map(|(a, b)| combine(a, b));
+        }
+        both
+    }
+}
+
+impl<T: Copy> Default for Events<T> {
+    fn default() -> Events<T> {
+        Events::NONE
+    }
+}
+
+impl<T: Copy> FromIterator<(Event, T)> for Events<T> {
+    fn from_iter<I: IntoIterator<Item = (Event, T)>>(counts: I) -> Events<T> {
+        let none = Events::NONE;
+        counts
+            .into_iter()
+            .fold(none, |events, (event, count)| events.with(event, count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn events_are_found_by_their_place() {
+        for (place, event) in Event::ALL.into_iter().enumerate() {
+            assert_eq!(event as usize, place);
+            assert_eq!(
+                serde_json::to_value(event).unwrap(),
+                serde_json::Value::from(event.name())
+            );
+        }
+    }
+
+    #[test]
+    fn what_only_one_counts_is_unknown_for_both() {
+        let a = Events::NONE
+            .with(Event::Branches, 3)
+            .with(Event::L2Misses, 1);
+        let b = Events::NONE.with(Event::Branches, 4);
+        let both: Vec<(Event, u64)> = a.combined(&b, |a, b| a + b).iter().collect();
+        assert_eq!(both, [(Event::Branches, 7)]);
+        assert!(Events::<u64>::NONE.is_empty());
+    }
+}
