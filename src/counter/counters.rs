@@ -9,7 +9,7 @@ pub const COUNTERS_VARIABLE: &str = "CARGO_TOPDOWN_COUNTERS";
 
 /// Which counters are wanted.
 ///
-/// Intel's performance cores since Ice Lake count TopDown in two ways, whose numbers are not
+/// Intel's performance cores since Ice Lake count TopDown in several ways, whose numbers are not
 /// comparable with each other. PERF_METRICS needs no general counters and is coarse: no category is
 /// more exact than 1/255 of a window, however long. Plain counters are exact to the event, and the
 /// better choice for windows of less than 100 000 slots or effects of less than half a percent. All
@@ -19,13 +19,28 @@ pub enum Counters {
     /// PERF_METRICS where the CPU has it, else plain counters.
     #[default]
     Auto,
-    /// PERF_METRICS and nothing else.
+    /// PERF_METRICS and nothing else: the register as it is.
     Metrics,
+    /// PERF_METRICS with the corrections of Intel's own metrics, the `tma_…` of `perf stat`: one
+    /// or two plain counters more.
+    Tma,
     /// Plain counters, even where there is PERF_METRICS.
     Exact,
 }
 
 impl Counters {
+    /// Whether only the PERF_METRICS register will do.
+    #[cfg_attr(
+        not(all(
+            target_os = "linux",
+            any(target_arch = "x86_64", target_arch = "aarch64")
+        )),
+        expect(dead_code, reason = "there is no register elsewhere")
+    )]
+    pub(super) fn are_metrics(self) -> bool {
+        matches!(self, Counters::Metrics | Counters::Tma)
+    }
+
     /// What [`COUNTERS_VARIABLE`] says; [`Counters::Auto`] where it is not set.
     ///
     /// # Errors
@@ -45,6 +60,7 @@ impl FromStr for Counters {
         match name {
             "auto" | "" => Ok(Counters::Auto),
             "metrics" => Ok(Counters::Metrics),
+            "tma" => Ok(Counters::Tma),
             "exact" => Ok(Counters::Exact),
             _ => Err(OpenError::UnknownCounters {
                 name: name.to_owned(),
@@ -61,6 +77,7 @@ mod tests {
     fn names_of_counters_are_read_and_others_refused() {
         assert_eq!("".parse::<Counters>().unwrap(), Counters::Auto);
         assert_eq!("metrics".parse::<Counters>().unwrap(), Counters::Metrics);
+        assert_eq!("tma".parse::<Counters>().unwrap(), Counters::Tma);
         assert_eq!("exact".parse::<Counters>().unwrap(), Counters::Exact);
         let error = "exakt".parse::<Counters>().unwrap_err();
         assert!(error.to_string().contains("`exakt`"), "{error}");

@@ -76,6 +76,7 @@ pub(super) static ZEN_1_TO_3: CpuTable = CpuTable {
     ],
     slots_per_cycle: None,
     general_counters: 6,
+    metrics: None,
     sources: "perf's mapfile for families 17h and 19h; event 0x1a0 does not exist",
     level1: Level1Counting::Unsupported(
         "Zen 1 to Zen 3 have no events for dispatch slots, so no TopDown; only time can be measured \
@@ -94,6 +95,7 @@ pub(super) static ZEN_4: CpuTable = CpuTable {
     models: &[Models::amd(0x19, Numbers::NotIn(ZEN_3))],
     slots_per_cycle: Some(6),
     general_counters: 6,
+    metrics: None,
     sources: "Linux, tools/perf/pmu-events/arch/x86/amdzen4/pipeline.json",
     level1: Level1Counting::Forms(&[
         Form {
@@ -207,6 +209,7 @@ pub(super) static ZEN_5: CpuTable = CpuTable {
     models: &[Models::amd(0x1a, Numbers::All)],
     slots_per_cycle: Some(8),
     general_counters: 6,
+    metrics: None,
     sources: "Linux, tools/perf/pmu-events/arch/x86/amdzen5/pipeline.json",
     level1: Level1Counting::Forms(&[
         Form {

@@ -202,6 +202,7 @@ pub(super) static N1: CpuTable = CpuTable {
     models: &[Models::arm(&[0xd0c], ANY)],
     slots_per_cycle: None,
     general_counters: 6,
+    metrics: None,
     sources: SOURCE,
     level1: Level1Counting::Unsupported(
         "Neoverse N1 has no events for stalled slots, so no TopDown; stalled cycles can be measured \
@@ -215,6 +216,7 @@ pub(super) static N2_BEFORE_R0P3: CpuTable = CpuTable {
     models: &[Models::arm(&[0xd49], 0x00..=0x02)],
     slots_per_cycle: Some(5),
     general_counters: 6,
+    metrics: None,
     sources: SOURCE,
     level1: Level1Counting::Forms(&[Form {
         formula: "neoverse-n2-r0p0/1",
@@ -230,6 +232,7 @@ pub(super) static N2: CpuTable = CpuTable {
     models: &[Models::arm(&[0xd49], 0x03..=u32::MAX)],
     slots_per_cycle: Some(5),
     general_counters: 6,
+    metrics: None,
     sources: SOURCE,
     level1: Level1Counting::Forms(&[Form {
         formula: "neoverse-n2/1",
@@ -244,6 +247,7 @@ pub(super) static V1: CpuTable = CpuTable {
     models: &[Models::arm(&[0xd40], ANY)],
     slots_per_cycle: Some(8),
     general_counters: 6,
+    metrics: None,
     sources: SOURCE,
     level1: Level1Counting::Forms(&[Form {
         formula: "neoverse-v1/1",
@@ -259,6 +263,7 @@ pub(super) static V2: CpuTable = CpuTable {
     models: &[Models::arm(&[0xd4f], ANY)],
     slots_per_cycle: Some(8),
     general_counters: 6,
+    metrics: None,
     sources: SOURCE,
     level1: Level1Counting::Forms(&[MISPREDICTED_FORM]),
     details: &[CYCLE_ACCOUNTING],
@@ -269,6 +274,7 @@ pub(super) static N3: CpuTable = CpuTable {
     models: &[Models::arm(&[0xd8e], ANY)],
     slots_per_cycle: Some(5),
     general_counters: 6,
+    metrics: None,
     sources: SOURCE,
     level1: Level1Counting::Forms(&[Form {
         formula: "neoverse-n3/1",
@@ -283,6 +289,7 @@ pub(super) static V3: CpuTable = CpuTable {
     models: &[Models::arm(&[0xd84], ANY)],
     slots_per_cycle: Some(10),
     general_counters: 6,
+    metrics: None,
     sources: SOURCE,
     level1: Level1Counting::Forms(&[FLUSH_FORM]),
     details: &[CYCLE_ACCOUNTING],
@@ -293,6 +300,7 @@ pub(super) static C1_NANO: CpuTable = CpuTable {
     models: &[Models::arm(&[0xd8a], ANY)],
     slots_per_cycle: Some(3),
     general_counters: 6,
+    metrics: None,
     sources: SOURCE,
     level1: Level1Counting::Forms(&[Form {
         formula: "c1-nano/1",
@@ -313,6 +321,7 @@ pub(super) static C1_PRO: CpuTable = CpuTable {
     models: &[Models::arm(&[0xd8b], ANY)],
     slots_per_cycle: Some(5),
     general_counters: 6,
+    metrics: None,
     sources: SOURCE,
     level1: Level1Counting::Forms(&[Form {
         formula: "c1-pro/1",
@@ -327,6 +336,7 @@ pub(super) static C1_ULTRA: CpuTable = CpuTable {
     models: &[Models::arm(&[0xd8c, 0xd90], ANY)],
     slots_per_cycle: Some(10),
     general_counters: 6,
+    metrics: None,
     sources: SOURCE,
     level1: Level1Counting::Forms(&[Form {
         formula: "c1-ultra/1",
@@ -348,6 +358,7 @@ pub(super) static GENERIC: CpuTable = CpuTable {
     }],
     slots_per_cycle: None,
     general_counters: 6,
+    metrics: None,
     sources: "Linux, tools/perf/pmu-events/arch/arm64/sbsa.json",
     level1: Level1Counting::Forms(&[Form {
         formula: "arm-sbsa/1",

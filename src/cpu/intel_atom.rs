@@ -106,6 +106,7 @@ pub(super) static SILVERMONT: CpuTable = CpuTable {
     models: &[Models::intel(&[0x37, 0x4a, 0x4c, 0x4d, 0x5a, 0x57, 0x85])],
     slots_per_cycle: Some(2),
     general_counters: 2,
+    metrics: None,
     sources: "perfmon SLM, KNL",
     level1: Level1Counting::Unsupported(
         "TopDown on Silvermont and Knights Landing needs three counters at a time, and these cores \
@@ -121,6 +122,7 @@ pub(super) static GOLDMONT: CpuTable = CpuTable {
     models: &[Models::intel(&[0x5c, 0x5f, 0x7a])],
     slots_per_cycle: Some(3),
     general_counters: 4,
+    metrics: None,
     sources: "perfmon GLM, GLP",
     level1: Level1Counting::Forms(&[Form {
         formula: "goldmont/1",
@@ -169,6 +171,7 @@ pub(super) static TREMONT: CpuTable = CpuTable {
     models: &[Models::intel(&[0x96, 0x9c, 0x86])],
     slots_per_cycle: Some(4),
     general_counters: 4,
+    metrics: None,
     sources: "perfmon EHL, SNR",
     level1: Level1Counting::Forms(&[Form {
         formula: "tremont/1",
@@ -207,6 +210,7 @@ pub(super) static GRACEMONT: CpuTable = CpuTable {
     ],
     slots_per_cycle: Some(5),
     general_counters: 6,
+    metrics: None,
     sources: "perfmon ADL (alderlake_gracemont_core.json)",
     level1: Level1Counting::Forms(&[Form {
         formula: "gracemont/1",
@@ -250,6 +254,7 @@ pub(super) static CRESTMONT: CpuTable = CpuTable {
     ],
     slots_per_cycle: Some(6),
     general_counters: 8,
+    metrics: None,
     sources: "perfmon MTL, SRF, GRR, ARL (arrowlake_crestmont_core.json)",
     level1: Level1Counting::Forms(&[Form {
         formula: "crestmont/1",
@@ -292,6 +297,7 @@ pub(super) static SKYMONT: CpuTable = CpuTable {
     ],
     slots_per_cycle: Some(8),
     general_counters: 8,
+    metrics: None,
     sources: "perfmon LNL, ARL, PTL, CWF",
     level1: Level1Counting::Forms(&[Form {
         formula: "skymont/1",

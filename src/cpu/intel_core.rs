@@ -54,6 +54,7 @@ pub(super) static SANDY_BRIDGE: CpuTable = CpuTable {
     ])],
     slots_per_cycle: Some(4),
     general_counters: 4,
+    metrics: None,
     sources: "perfmon SNB, IVB, HSW, BDW, BDX; counters: Intel SDM 3B, 20.3. \
               Erratum HSD135: Haswell may count too many uops as not delivered",
     level1: Level1Counting::Forms(&[Form {
@@ -85,6 +86,7 @@ pub(super) static SKYLAKE: CpuTable = CpuTable {
     models: &[Models::intel(&[0x4e, 0x5e, 0x8e, 0x9e, 0xa5, 0xa6, 0x55])],
     slots_per_cycle: Some(4),
     general_counters: 4,
+    metrics: None,
     sources: "perfmon SKL, SKX, CLX; counters: Intel SDM 3B, 20.3",
     level1: Level1Counting::Forms(&[Form {
         formula: "skylake-exact/1",

@@ -1,14 +1,14 @@
 //! Intel's performance cores by plain counters: Ice Lake … Lion Cove.
 //!
 //! Here slots and categories are counts of their own, exact to the event. The PERF_METRICS register
-//! of the same cores, which tells all categories at once in steps of 1/255, is the business of
-//! `counter`.
+//! of the same cores tells all categories at once in steps of 1/255; `counter` reads it, and
+//! `intel_metrics` corrects it.
 //!
 //! Bad speculation is the rest of the slots. Intel's own tools cut it off at 0; here it keeps its
 //! sign.
 
 use super::{
-    Counter, Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Split,
+    Counter, Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Split, intel_metrics,
     select::CoreType,
 };
 use crate::sample::{Level1, Level2};
@@ -25,11 +25,11 @@ const SLOTS_P: Event = Event::general("TOPDOWN.SLOTS_P", 0x01a4);
 const RETIRED: Event = Event::general("UOPS_RETIRED.SLOTS", 0x02c2);
 const NOT_DELIVERED: Event = Event::general("IDQ_UOPS_NOT_DELIVERED.CORE", 0x019c);
 const BACKEND_BOUND: Event = Event::general("TOPDOWN.BACKEND_BOUND_SLOTS", 0x02a4);
-const DROPPING_ICE_LAKE: Event = Event::general("INT_MISC.UOP_DROPPING", 0x100d);
+pub(super) const DROPPING_ICE_LAKE: Event = Event::general("INT_MISC.UOP_DROPPING", 0x100d);
 /// Cmask 1 and edge: how often, not for how long.
-const CLEARS_ICE_LAKE: Event = Event::general("INT_MISC.CLEARS_COUNT", 0x0104_010d);
+pub(super) const CLEARS_ICE_LAKE: Event = Event::general("INT_MISC.CLEARS_COUNT", 0x0104_010d);
 /// Golden Cove moved `INT_MISC` to event 0xad.
-const DROPPING_GOLDEN_COVE: Event = Event::general("INT_MISC.UOP_DROPPING", 0x10ad);
+pub(super) const DROPPING_GOLDEN_COVE: Event = Event::general("INT_MISC.UOP_DROPPING", 0x10ad);
 const HEAVY: Event = Event::general("UOPS_RETIRED.HEAVY", 0x01c2);
 const MEMORY_BOUND: Event = Event::general("TOPDOWN.MEMORY_BOUND_SLOTS", 0x10a4);
 /// General counter 0 only.
@@ -88,6 +88,7 @@ pub(super) static ICE_LAKE: CpuTable = CpuTable {
     models: &[Models::intel(&[0x7d, 0x7e, 0x6a, 0x6c, 0x8c, 0x8d, 0xa7])],
     slots_per_cycle: Some(5),
     general_counters: 8,
+    metrics: Some(&intel_metrics::ICE_LAKE),
     sources: "perfmon ICL, ICX, TGL, RKL",
     level1: Level1Counting::Forms(&[
         Form {
@@ -162,6 +163,7 @@ pub(super) static GOLDEN_COVE: CpuTable = CpuTable {
     ],
     slots_per_cycle: Some(6),
     general_counters: 8,
+    metrics: Some(&intel_metrics::GOLDEN_COVE),
     sources: "perfmon SPR, EMR, GNR, ADL, MTL; codes below 0x90 run on counters 0 to 3 only \
               (Linux, arch/x86/events/intel/core.c), of which these groups have none",
     level1: Level1Counting::Forms(&[
@@ -270,6 +272,7 @@ pub(super) static LION_COVE: CpuTable = CpuTable {
     )],
     slots_per_cycle: Some(8),
     general_counters: 10,
+    metrics: Some(&intel_metrics::LION_COVE),
     sources: "perfmon LNL, ARL, PTL; memory bound counts on counter 3 only, mispredict on 0 only",
     level1: Level1Counting::Forms(&[
         Form {

@@ -19,6 +19,7 @@ mod expression;
 mod intel_atom;
 mod intel_core;
 mod intel_cove;
+mod intel_metrics;
 mod select;
 mod specification;
 
@@ -26,6 +27,7 @@ use std::fmt;
 use std::ops::Index;
 
 pub use detail::{Detail, Metric};
+pub use intel_metrics::{MAX_CORRECTION_EVENTS, MetricsCorrection};
 pub use select::{CoreType, Identity, Maker, Models, Numbers, TABLES, table_for};
 pub use specification::table_of_specification;
 
@@ -45,6 +47,8 @@ pub struct CpuTable {
     pub slots_per_cycle: Option<u32>,
     /// General-purpose counters per hardware thread, with SMT on where that makes a difference.
     pub general_counters: u32,
+    /// How Intel's own metrics correct the PERF_METRICS register, where the cores have one.
+    pub metrics: Option<&'static MetricsCorrection>,
     /// Where the numbers are from, beside the sources of the whole module.
     pub sources: &'static str,
     /// How level 1 is counted, or why it cannot be.
@@ -323,6 +327,63 @@ mod tests {
                 other => panic!("{}: level 2 {other:?}", table.name),
             }
         }
+    }
+
+    #[test]
+    fn every_correction_reproduces_its_example_to_the_digits_given() {
+        let corrections = TABLES
+            .iter()
+            .filter_map(|table| Some((table, table.metrics?, table.slots_per_cycle?)));
+        let mut seen = 0;
+        for (table, correction, width) in corrections {
+            let example = &correction.example;
+            assert!(correction.events.len() <= MAX_CORRECTION_EVENTS);
+            assert_eq!(example.counts.len(), correction.events.len());
+            let slots = |byte: usize| example.slots * f64::from(example.fractions[byte]) / 255.0;
+            let raw = Split {
+                slots: example.slots,
+                level1: Level1 {
+                    retiring_slots: slots(0),
+                    bad_speculation_slots: slots(1),
+                    frontend_bound_slots: slots(2),
+                    backend_bound_slots: slots(3),
+                    smt_contention_slots: None,
+                },
+                level2: example.level2_percent.map(|_| Level2 {
+                    heavy_operations_slots: slots(4),
+                    branch_mispredict_slots: slots(5),
+                    fetch_latency_slots: slots(6),
+                    memory_bound_slots: slots(7),
+                }),
+            };
+            let counts = Counts::new(correction.events, example.counts.iter().copied(), width);
+            let split = (correction.correct)(raw, &counts);
+            let (level1, level2) = (split.level1, split.level2.unwrap_or_default());
+            let shown = |slots: f64| percent(slots / example.slots, "0.00");
+            assert_eq!(
+                [
+                    shown(level1.retiring_slots),
+                    shown(level1.bad_speculation_slots),
+                    shown(level1.frontend_bound_slots),
+                    shown(level1.backend_bound_slots),
+                ],
+                example.level1_percent,
+                "{}",
+                table.name
+            );
+            assert_eq!(shown(level1.total_slots()), "100.00", "{}", table.name);
+            if let Some(expected) = example.level2_percent {
+                let shown = [
+                    shown(level2.heavy_operations_slots),
+                    shown(level2.branch_mispredict_slots),
+                    shown(level2.fetch_latency_slots),
+                    shown(level2.memory_bound_slots),
+                ];
+                assert_eq!(shown, expected, "{}", table.name);
+            }
+            seen += 1;
+        }
+        assert_eq!(seen, 3);
     }
 
     #[test]

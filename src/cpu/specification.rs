@@ -160,6 +160,7 @@ pub fn table_of_specification(json: &str) -> Result<&'static CpuTable, String> {
         .leak(),
         slots_per_cycle: Some(product.num_slots),
         general_counters: GENERAL_COUNTERS,
+        metrics: None,
         sources: "a telemetry specification that the user gave",
         level1: Level1Counting::Forms(vec![form].leak()),
         details: &[],

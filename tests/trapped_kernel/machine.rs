@@ -238,8 +238,18 @@ impl Machine {
                 .get(general as usize)
                 .map_or(0, |event| event.general),
         };
+        if selector == 0x2000_0000 && self.clears_metrics() {
+            self.zero_topdown_registers();
+        }
         self.disturb();
         value
+    }
+
+    /// Whether the leader was opened with `metrics_clear`.
+    fn clears_metrics(&self) -> bool {
+        // SAFETY: every field of this union is a number, for which any bits are a value.
+        let config1 = |event: &Event| unsafe { event.attributes.__bindgen_anon_3.config1 };
+        self.events.first().is_some_and(|event| config1(event) == 1)
     }
 
     fn disturb(&mut self) {

@@ -68,6 +68,14 @@ impl System {
         system
     }
 
+    /// Lunar Lake's performance cores alone, with a kernel that knows `metrics_clear`.
+    pub fn lunar_lake() -> System {
+        let system = System::empty(0xbd, false);
+        system.add_metrics_pmu("cpu_core", 8);
+        system.write_pmu("cpu_core/format/metrics_clear", "config1:0");
+        system
+    }
+
     /// Ice Lake server: level 1.
     pub fn ice_lake() -> System {
         let system = System::empty(0x6a, false);

@@ -128,8 +128,10 @@ pub enum CountersChoice {
     /// PERF_METRICS where the CPU has it, else plain counters.
     #[default]
     Auto,
-    /// PERF_METRICS and nothing else.
+    /// PERF_METRICS and nothing else: the register as it is.
     Metrics,
+    /// PERF_METRICS with the corrections of Intel's metrics, the `tma_…` of perf.
+    Tma,
     /// Plain counters: exact, and dearer to read.
     Exact,
 }
@@ -140,6 +142,7 @@ impl CountersChoice {
         match self {
             CountersChoice::Auto => "auto",
             CountersChoice::Metrics => "metrics",
+            CountersChoice::Tma => "tma",
             CountersChoice::Exact => "exact",
         }
     }

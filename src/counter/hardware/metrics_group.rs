@@ -1,4 +1,4 @@
-//! Slots, PERF_METRICS, instructions and cycles in one group, read with RDPMC.
+//! Slots, PERF_METRICS and a few plain counters in one group, read with RDPMC.
 //!
 //! The registers of this group are not read as the kernel's header tells for other events: their
 //! raw values are continuous across context switches, since the kernel saves and restores them,
@@ -9,32 +9,33 @@ use std::cell::Cell;
 use std::time::Instant;
 
 use super::doubts;
+use super::metrics_shape::{MetricsShape, RETIRING, SLOTS};
 use super::opener::Opener;
 use super::page::{MaskedCount, Page, consistent, locks};
-use super::ratios::{Registers, level1_between, level2_between, resolution_slots};
+use super::ratios::{Registers, resolution_slots, split_between};
 use super::reset::ResetPolicy;
 use super::self_check;
 use super::syscalls::{Event, current_cpu};
-use crate::counter::Reading;
+use crate::counter::{MAX_COUNTERS, Reading};
+use crate::cpu::MAX_CORRECTION_EVENTS;
 use crate::error::OpenError;
 use crate::sample::{Flags, Sample};
 
-/// Event codes and page indices: Linux, arch/x86/include/asm/perf_event.h.
-pub(super) const SLOTS: (&str, u64) = ("slots", 0x0400);
-pub(super) const RETIRING: (&str, u64) = ("topdown-retiring", 0x8000);
-pub(super) const INSTRUCTIONS: (&str, u64) = ("instructions", 0x00c0);
-pub(super) const CYCLES: (&str, u64) = ("cycles", 0x003c);
+/// Page indices: Linux, arch/x86/include/asm/perf_event.h.
 const SLOTS_INDEX: u32 = 0x4000_0004;
 const METRICS_INDEX: u32 = 0x2000_0001;
 
 /// The slots register has 48 bits.
 const SLOTS_MASK: u64 = (1 << 48) - 1;
 
-/// Where a reading keeps its plain counters.
+/// Where a reading keeps its plain counters: the events of a correction come after these two.
 const INSTRUCTIONS_AT: usize = 0;
 const CYCLES_AT: usize = 1;
-/// And how many resets came before it.
-const RESETS_AT: usize = 2;
+const CORRECTION_AT: usize = 2;
+const MAX_PLAIN: usize = CORRECTION_AT + MAX_CORRECTION_EVENTS;
+/// And how often the registers had been set to 0 before it.
+const RESETS_AT: usize = MAX_PLAIN;
+const _: () = assert!(RESETS_AT < MAX_COUNTERS);
 
 /// An enabled group of the calling thread.
 #[derive(Debug)]
@@ -42,11 +43,12 @@ pub(super) struct MetricsGroup {
     leader: Event,
     slots: Page,
     metrics: Page,
-    instructions: Page,
-    cycles: Page,
+    /// Instructions, cycles, and the events of the correction.
+    plain: Vec<Page>,
     /// Held open; they are read through their pages.
-    _members: [Event; 3],
-    level2: bool,
+    _retiring: Event,
+    _plain_events: Vec<Event>,
+    shape: MetricsShape,
     policy: ResetPolicy,
     /// A window that saw one, by another window inside it, has no start to count from.
     resets: Cell<u64>,
@@ -55,11 +57,16 @@ pub(super) struct MetricsGroup {
 /// What the group's registers and pages say at one instant.
 #[derive(Clone, Copy)]
 struct Snapshot {
+    registers: Registers,
+    plain: PlainCounts,
+}
+
+/// The same of all but the two registers.
+#[derive(Clone, Copy)]
+struct PlainCounts {
     lock: u32,
     times_ns: (u64, u64),
-    registers: Registers,
-    instructions: MaskedCount,
-    cycles: MaskedCount,
+    counts: [MaskedCount; MAX_PLAIN],
 }
 
 impl MetricsGroup {
@@ -68,23 +75,37 @@ impl MetricsGroup {
     /// The order matters: a leader that runs before its members join is preset like a plain
     /// counter, and the ratios then refer to 2^47 slots that never were. So it is opened disabled,
     /// enabled when the group is complete, and reset once it is on the PMU.
-    pub fn open(opener: &Opener<'_>, level2: bool) -> Result<Option<MetricsGroup>, OpenError> {
-        let leader = opener.leader(SLOTS.0, SLOTS.1)?;
-        let metrics = opener.member(RETIRING.0, RETIRING.1, &leader)?;
-        let instructions = opener.member(INSTRUCTIONS.0, INSTRUCTIONS.1, &leader)?;
-        let cycles = opener.member(CYCLES.0, CYCLES.1, &leader)?;
-        let slots_page = opener.map(SLOTS.0, &leader)?;
-        if !slots_page.allows_rdpmc() {
+    pub fn open(
+        opener: &Opener<'_>,
+        shape: MetricsShape,
+    ) -> Result<Option<MetricsGroup>, OpenError> {
+        let leader = match shape.clears {
+            true => opener.clearing_leader(SLOTS.0, SLOTS.1)?,
+            false => opener.leader(SLOTS.0, SLOTS.1)?,
+        };
+        let retiring = opener.member(RETIRING.0, RETIRING.1, &leader)?;
+        let plain_events = shape
+            .plain_events()
+            .map(|(name, config)| opener.member(name, config, &leader))
+            .collect::<Result<Vec<Event>, OpenError>>()?;
+        let slots = opener.map(SLOTS.0, &leader)?;
+        if !slots.allows_rdpmc() {
             return Ok(None);
         }
+        let metrics = opener.map(RETIRING.0, &retiring)?;
+        let plain = shape
+            .plain_events()
+            .zip(&plain_events)
+            .map(|((name, _), event)| opener.map(name, event))
+            .collect::<Result<Vec<Page>, OpenError>>()?;
         let group = MetricsGroup {
-            slots: slots_page,
-            metrics: opener.map(RETIRING.0, &metrics)?,
-            instructions: opener.map(INSTRUCTIONS.0, &instructions)?,
-            cycles: opener.map(CYCLES.0, &cycles)?,
+            slots,
+            metrics,
+            plain,
             leader,
-            _members: [metrics, instructions, cycles],
-            level2,
+            _retiring: retiring,
+            _plain_events: plain_events,
+            shape,
             policy: ResetPolicy::default(),
             resets: Cell::new(0),
         };
@@ -97,12 +118,13 @@ impl MetricsGroup {
     }
 
     fn check(&self, opener: &Opener<'_>) -> Result<(), OpenError> {
-        for (name, page, expected) in [
+        let registers = [
             (SLOTS.0, &self.slots, Some(SLOTS_INDEX)),
             (RETIRING.0, &self.metrics, Some(METRICS_INDEX)),
-            (INSTRUCTIONS.0, &self.instructions, None),
-            (CYCLES.0, &self.cycles, None),
-        ] {
+        ];
+        let plain = self.shape.plain_events().zip(&self.plain);
+        let plain = plain.map(|((name, _), page)| (name, page, None));
+        for (name, page, expected) in registers.into_iter().chain(plain) {
             let index = page.index();
             match expected {
                 _ if index == 0 => return Err(opener.never_scheduled(SLOTS.0)),
@@ -120,10 +142,13 @@ impl MetricsGroup {
             self.snapshot::<false>()
                 .ok_or_else(|| opener.never_scheduled(SLOTS.0))
         };
-        let before = look()?;
+        let before = match look()? {
+            _ if self.shape.clears => 0,
+            snapshot => snapshot.registers.slots,
+        };
         self_check::spin();
         let after = look()?;
-        self_check::counted(opener, before.registers.slots, after.registers.slots)?;
+        self_check::counted(opener, before, after.registers.slots)?;
         self_check::adds_up(opener, after.registers)?;
         // The times in the page are those of its last change; a read() brings today's.
         self_check::group_times(opener, SLOTS.0, &self.leader).map(|_| ())
@@ -135,9 +160,12 @@ impl MetricsGroup {
     /// so the slots of the window hold as little of the measurement itself as can be.
     #[inline]
     fn snapshot<const AT_END: bool>(&self) -> Option<Snapshot> {
-        let pages = [&self.slots, &self.metrics, &self.instructions, &self.cycles];
+        if self.shape.clears {
+            return self.clearing_snapshot::<AT_END>();
+        }
+        let pages = || [&self.slots, &self.metrics].into_iter().chain(&self.plain);
         consistent(
-            || locks(pages),
+            || locks(pages()),
             || {
                 let (registers, plain);
                 if AT_END {
@@ -147,16 +175,26 @@ impl MetricsGroup {
                     plain = self.plain_counts()?;
                     registers = self.registers()?;
                 }
-                Some(Snapshot {
-                    lock: self.slots.lock(),
-                    times_ns: self.slots.times_ns(),
-                    registers,
-                    instructions: plain.0,
-                    cycles: plain.1,
-                })
+                Some(Snapshot { registers, plain })
             },
         )
         .flatten()
+    }
+
+    /// The registers are read once: a second look would find them at 0. No lock has to hold
+    /// meanwhile, since what the kernel saves and restores on a switch goes on where it was.
+    #[inline]
+    fn clearing_snapshot<const AT_END: bool>(&self) -> Option<Snapshot> {
+        let plain = || consistent(|| locks(&self.plain), || self.plain_counts()).flatten();
+        let (registers, plain) = if AT_END {
+            let registers = self.registers()?;
+            (registers, plain()?)
+        } else {
+            let plain = plain()?;
+            (self.registers()?, plain)
+        };
+        self.resets.set(self.resets.get() + 1);
+        Some(Snapshot { registers, plain })
     }
 
     /// Slots before ratios: the ratios are then of these slots and a few more, never of fewer.
@@ -168,8 +206,16 @@ impl MetricsGroup {
     }
 
     #[inline]
-    fn plain_counts(&self) -> Option<(MaskedCount, MaskedCount)> {
-        Some((self.instructions.count()?, self.cycles.count()?))
+    fn plain_counts(&self) -> Option<PlainCounts> {
+        let mut counts = [MaskedCount { value: 0, mask: 0 }; MAX_PLAIN];
+        for (count, page) in counts.iter_mut().zip(&self.plain) {
+            *count = page.count()?;
+        }
+        Some(PlainCounts {
+            lock: self.slots.lock(),
+            times_ns: self.slots.times_ns(),
+            counts,
+        })
     }
 
     pub fn sample_boundary(&self) {
@@ -177,7 +223,7 @@ impl MetricsGroup {
     }
 
     pub fn start(&self) -> Reading {
-        if self.policy.window_begins() {
+        if !self.shape.clears && self.policy.window_begins() {
             self.reset();
         }
         let reading = self.reading();
@@ -208,11 +254,16 @@ impl MetricsGroup {
             Some(snapshot) => snapshot.put_into(&mut reading),
             None => reading.flags = Flags::NOT_COUNTING,
         }
+        if self.shape.clears {
+            // What was found has been cleared: it is of before the window.
+            (reading.slots, reading.ratios) = (0, 0);
+        }
         reading.counts[RESETS_AT] = self.resets.get();
         reading
     }
 
     pub fn end(&self, start: &Reading) -> Sample {
+        let resets = self.resets.get();
         let snapshot = self.snapshot::<true>();
         let at = Instant::now();
         let mut end = Reading {
@@ -226,7 +277,7 @@ impl MetricsGroup {
             // Placeholders, where the flags say that nothing was counted.
             slots: Some(0),
             level1: Some(Default::default()),
-            level2: self.level2.then(Default::default),
+            level2: self.shape.level2.then(Default::default),
             instructions: Some(0),
             cycles: Some(0),
             ..Sample::EMPTY
@@ -237,7 +288,7 @@ impl MetricsGroup {
         };
         snapshot.put_into(&mut end);
         sample.flags = doubts::between(start, &end);
-        if start.counts[RESETS_AT] != self.resets.get() {
+        if start.counts[RESETS_AT] != resets {
             sample.flags |= Flags::WENT_BACKWARDS;
         }
         if sample
@@ -254,11 +305,16 @@ impl MetricsGroup {
         if !first.adds_up() || !last.adds_up() {
             sample.flags |= Flags::BAD_RATIOS;
         }
+        let since_start = |at: usize| snapshot.plain.counts[at].since(start.counts[at]);
+        let corrections = (CORRECTION_AT..MAX_PLAIN).map(since_start);
+        let split = self
+            .shape
+            .corrected(split_between(first, last, self.shape.level2), corrections);
         sample.slots = Some(last.slots - first.slots);
-        sample.level1 = Some(level1_between(first, last));
-        sample.level2 = self.level2.then(|| level2_between(first, last));
-        sample.instructions = Some(snapshot.instructions.since(start.counts[INSTRUCTIONS_AT]));
-        sample.cycles = Some(snapshot.cycles.since(start.counts[CYCLES_AT]));
+        sample.level1 = Some(split.level1);
+        sample.level2 = split.level2;
+        sample.instructions = Some(since_start(INSTRUCTIONS_AT));
+        sample.cycles = Some(since_start(CYCLES_AT));
         sample.resolution_slots = resolution_slots(
             first.slots,
             last.slots,
@@ -271,11 +327,12 @@ impl MetricsGroup {
 impl Snapshot {
     #[inline]
     fn put_into(self, reading: &mut Reading) {
-        reading.lock = self.lock;
-        (reading.time_enabled_ns, reading.time_running_ns) = self.times_ns;
+        reading.lock = self.plain.lock;
+        (reading.time_enabled_ns, reading.time_running_ns) = self.plain.times_ns;
         reading.slots = self.registers.slots;
         reading.ratios = self.registers.ratios;
-        reading.counts[INSTRUCTIONS_AT] = self.instructions.value;
-        reading.counts[CYCLES_AT] = self.cycles.value;
+        for (count, plain) in reading.counts.iter_mut().zip(self.plain.counts) {
+            *count = plain.value;
+        }
     }
 }

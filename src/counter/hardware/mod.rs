@@ -3,10 +3,10 @@
 //! [`Hardware`] finds the PMU (`system`), keeps the thread on its cores (`cores`), opens a group
 //! (`opener`, `syscalls`), proves that it counts (`self_check`) and reads it. There are two kinds
 //! of group. That of plain counters (`exact_group`) follows the table of the CPU in
-//! [`cpu`](crate::cpu). That of Intel's PERF_METRICS is read with RDPMC (`metrics_group`), or with
-//! read() where RDPMC is off (`read_group`); `ratios` turns its registers into slots, and `reset`
-//! decides when they start anew. `page` reads counters without system calls, and `doubts` raises
-//! the flags.
+//! [`cpu`](crate::cpu). That of Intel's PERF_METRICS (`metrics_shape`) is read with RDPMC
+//! (`metrics_group`), or with read() where RDPMC is off (`read_group`); `ratios` turns its registers
+//! into slots, and `reset` decides when they start anew. `page` reads counters without system
+//! calls, and `doubts` raises the flags.
 //!
 //! `unsafe` is in `syscalls` and `page` alone.
 
@@ -15,6 +15,7 @@ mod doubts;
 mod exact_group;
 mod given_table;
 mod metrics_group;
+mod metrics_shape;
 mod opener;
 mod page;
 mod ratios;
@@ -29,6 +30,7 @@ use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
 pub use given_table::SPECIFICATION_VARIABLE;
+pub use metrics_shape::{FORMULA_LEVEL1, FORMULA_LEVEL2};
 pub use survey::{survey, survey_in};
 pub use system::SystemPaths;
 
@@ -40,15 +42,10 @@ use crate::provenance::{Provenance, SourceKind};
 use crate::sample::Sample;
 use exact_group::ExactGroup;
 use metrics_group::MetricsGroup;
+use metrics_shape::MetricsShape;
 use opener::Opener;
 use read_group::ReadGroup;
 use system::{CorePmu, CpuIdentity, core_pmu};
-
-/// The formula of CPUs with both levels: slots x fraction / 255, without the corrections that Intel's
-/// own metrics apply per CPU.
-pub const FORMULA_LEVEL2: &str = "intel-perf-metrics-level2/1";
-/// The same on CPUs with level 1 only.
-pub const FORMULA_LEVEL1: &str = "intel-perf-metrics-level1/1";
 
 /// The counters of the thread that opened them; work on other threads is not counted.
 ///
@@ -143,7 +140,7 @@ impl Opened {
             pmu_type: pmu.type_number,
         };
         let mut group = if pmu.topdown.is_metrics() && counters != Counters::Exact {
-            open_metrics(&opener, &cpu, &pmu)?
+            open_metrics(&opener, &cpu, &pmu, counters)?
         } else {
             open_exact(&opener, &cpu, &pmu)?
         };
@@ -177,24 +174,48 @@ struct Group {
     reason: String,
 }
 
-fn open_metrics(opener: &Opener<'_>, cpu: &CpuIdentity, pmu: &CorePmu) -> Result<Group, OpenError> {
-    let level2 = pmu.topdown == TopdownEvents::MetricsLevel2;
-    let (engine, way) = match MetricsGroup::open(opener, level2)? {
+fn open_metrics(
+    opener: &Opener<'_>,
+    cpu: &CpuIdentity,
+    pmu: &CorePmu,
+    counters: Counters,
+) -> Result<Group, OpenError> {
+    let table = cpu.table(&pmu.name);
+    let correction = match counters {
+        Counters::Tma => Some(table.and_then(|table| table.metrics).ok_or_else(|| {
+            OpenError::UnsupportedCpu {
+                pmu: pmu.name.clone(),
+                cpu: cpu.in_words(),
+                reason: "no table says how Intel's metrics correct its PERF_METRICS",
+            }
+        })?),
+        _ => None,
+    };
+    let shape = MetricsShape {
+        level2: pmu.topdown == TopdownEvents::MetricsLevel2,
+        clears: pmu.clears_metrics,
+        correction,
+        slots_per_cycle: table.and_then(|table| table.slots_per_cycle),
+    };
+    let (engine, way) = match MetricsGroup::open(opener, shape)? {
+        Some(group) if shape.clears => {
+            (Engine::Rdpmc(group), "read with RDPMC, which sets it to 0")
+        }
         Some(group) => (Engine::Rdpmc(group), "read with RDPMC"),
         None => (
-            Engine::Read(ReadGroup::open(opener, level2)?),
+            Engine::Read(ReadGroup::open(opener, shape)?),
             "read with system calls since RDPMC is off",
         ),
     };
+    let corrected = match correction {
+        Some(_) => " with the corrections of Intel's metrics",
+        None => "",
+    };
     Ok(Group {
         engine,
-        formula: if level2 {
-            FORMULA_LEVEL2
-        } else {
-            FORMULA_LEVEL1
-        },
-        slots_per_cycle: cpu.table(&pmu.name).and_then(|table| table.slots_per_cycle),
-        reason: format!("PERF_METRICS of PMU `{}`, {way}", pmu.name),
+        formula: shape.formula(),
+        slots_per_cycle: shape.slots_per_cycle,
+        reason: format!("PERF_METRICS of PMU `{}`{corrected}, {way}", pmu.name),
     })
 }
 

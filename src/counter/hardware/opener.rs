@@ -28,6 +28,15 @@ impl Opener<'_> {
         Event::open_leader(self.code(config)).map_err(|error| self.refusal(name, error))
     }
 
+    /// The same of the slots event, such that RDPMC of PERF_METRICS sets both to 0.
+    pub fn clearing_leader(&self, name: &'static str, config: u64) -> Result<Event, OpenError> {
+        let code = EventCode {
+            metrics_clear: true,
+            ..self.code(config)
+        };
+        Event::open_leader(code).map_err(|error| self.refusal(name, error))
+    }
+
     pub fn member(
         &self,
         name: &'static str,
@@ -77,6 +86,7 @@ impl Opener<'_> {
             pmu_type: self.pmu_type,
             config,
             user_access: self.paths.user_access_on_arm(),
+            metrics_clear: false,
         }
     }
 

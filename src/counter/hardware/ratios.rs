@@ -10,6 +10,7 @@
 //! The fractions are divided by 255 and not by their sum, as the kernel does: where they are
 //! truncated the sum falls short, and dividing by it can make a single category worse.
 
+use crate::cpu::Split;
 use crate::sample::{Level1, Level2};
 
 /// What a fraction is counted in: Linux, arch/x86/events/intel/core.c, `icl_get_metrics_event_value`.
@@ -47,8 +48,17 @@ impl Registers {
 }
 
 /// The slots between two states of the registers by category. A difference may fall below 0 by as
-/// much as [`resolution_slots`].
-pub(super) fn level1_between(start: Registers, end: Registers) -> Level1 {
+/// much as [`resolution_slots`]. Level 2 is of no use on CPUs that have four fractions: there its
+/// bytes are reserved.
+pub(super) fn split_between(start: Registers, end: Registers, level2: bool) -> Split {
+    Split {
+        slots: end.slots.saturating_sub(start.slots) as f64,
+        level1: level1_between(start, end),
+        level2: level2.then(|| level2_between(start, end)),
+    }
+}
+
+fn level1_between(start: Registers, end: Registers) -> Level1 {
     let slots = |byte| end.category_slots(byte) - start.category_slots(byte);
     Level1 {
         retiring_slots: slots(0),
@@ -59,8 +69,7 @@ pub(super) fn level1_between(start: Registers, end: Registers) -> Level1 {
     }
 }
 
-/// The same for level 2. Of no use on CPUs that have four fractions: there the bytes are reserved.
-pub(super) fn level2_between(start: Registers, end: Registers) -> Level2 {
+fn level2_between(start: Registers, end: Registers) -> Level2 {
     let slots = |byte| end.category_slots(byte) - start.category_slots(byte);
     Level2 {
         heavy_operations_slots: slots(4),

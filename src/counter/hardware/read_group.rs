@@ -8,13 +8,14 @@
 use std::time::Instant;
 
 use super::doubts;
-use super::metrics_group::{CYCLES, INSTRUCTIONS, RETIRING, SLOTS};
+use super::metrics_shape::{MetricsShape, RETIRING, SLOTS};
 use super::opener::Opener;
 use super::page::Page;
 use super::ratios::resolution_slots;
 use super::self_check;
 use super::syscalls::{Event, current_cpu};
-use crate::counter::Reading;
+use crate::counter::{MAX_COUNTERS, Reading};
+use crate::cpu::{MAX_CORRECTION_EVENTS, Split};
 use crate::error::OpenError;
 use crate::event::Events;
 use crate::sample::{Flags, Level1, Level2, Sample};
@@ -33,7 +34,9 @@ const METRICS: [(&str, u64); 8] = [
 
 /// Words before the counts in a group read.
 const HEADER_WORDS: usize = 3;
-const MOST_WORDS: usize = HEADER_WORDS + 1 + METRICS.len() + 2;
+const MOST_MEMBERS: usize = METRICS.len() + 2 + MAX_CORRECTION_EVENTS;
+const MOST_WORDS: usize = HEADER_WORDS + 1 + MOST_MEMBERS;
+const _: () = assert!(MOST_MEMBERS <= MAX_COUNTERS);
 
 /// An enabled group of the calling thread.
 #[derive(Debug)]
@@ -42,24 +45,29 @@ pub(super) struct ReadGroup {
     /// The leader's page, for its lock: it says whether the thread was switched out.
     page: Page,
     members: Vec<Event>,
-    level2: bool,
+    shape: MetricsShape,
 }
 
 impl ReadGroup {
     /// Opens the group and proves that it counts.
-    pub fn open(opener: &Opener<'_>, level2: bool) -> Result<ReadGroup, OpenError> {
+    pub fn open(opener: &Opener<'_>, shape: MetricsShape) -> Result<ReadGroup, OpenError> {
         let leader = opener.leader(SLOTS.0, SLOTS.1)?;
-        let metrics = if level2 { &METRICS[..] } else { &METRICS[..4] };
+        let metrics = if shape.level2 {
+            &METRICS[..]
+        } else {
+            &METRICS[..4]
+        };
         let members = metrics
             .iter()
-            .chain(&[INSTRUCTIONS, CYCLES])
-            .map(|(name, config)| opener.member(name, *config, &leader))
+            .copied()
+            .chain(shape.plain_events())
+            .map(|(name, config)| opener.member(name, config, &leader))
             .collect::<Result<Vec<Event>, OpenError>>()?;
         let group = ReadGroup {
             page: opener.map(SLOTS.0, &leader)?,
             leader,
             members,
-            level2,
+            shape,
         };
         group
             .leader
@@ -114,24 +122,33 @@ impl ReadGroup {
             false => 0,
         };
         let slots = if usable { end.slots - start.slots } else { 0 };
-        let plain = self.members.len() - 2;
+        let plain = if self.shape.level2 { METRICS.len() } else { 4 };
+        let level1 = Level1 {
+            retiring_slots: count(0) as f64,
+            bad_speculation_slots: count(1) as f64,
+            frontend_bound_slots: count(2) as f64,
+            backend_bound_slots: count(3) as f64,
+            smt_contention_slots: None,
+        };
+        let level2 = self.shape.level2.then(|| Level2 {
+            heavy_operations_slots: count(4) as f64,
+            branch_mispredict_slots: count(5) as f64,
+            fetch_latency_slots: count(6) as f64,
+            memory_bound_slots: count(7) as f64,
+        });
+        let raw = Split {
+            slots: slots as f64,
+            level1,
+            level2,
+        };
+        let corrections = (plain + 2..self.members.len()).map(count);
+        let split = self.shape.corrected(raw, corrections);
         Sample {
             windows: 1,
             wall_ns: end.at.duration_since(start.at).as_nanos() as u64,
             slots: Some(slots),
-            level1: Some(Level1 {
-                retiring_slots: count(0) as f64,
-                bad_speculation_slots: count(1) as f64,
-                frontend_bound_slots: count(2) as f64,
-                backend_bound_slots: count(3) as f64,
-                smt_contention_slots: None,
-            }),
-            level2: self.level2.then(|| Level2 {
-                heavy_operations_slots: count(4) as f64,
-                branch_mispredict_slots: count(5) as f64,
-                fetch_latency_slots: count(6) as f64,
-                memory_bound_slots: count(7) as f64,
-            }),
+            level1: Some(split.level1),
+            level2: split.level2,
             instructions: Some(count(plain)),
             cycles: Some(count(plain + 1)),
             // One slot for rounding down.

@@ -21,6 +21,8 @@ pub(crate) struct EventCode {
     pub config: u64,
     /// Whether user code is to read the counter itself, where the kernel wants to be asked: on Arm.
     pub user_access: bool,
+    /// Whether RDPMC of PERF_METRICS is to set it and the slots to 0: of the slots event on Intel.
+    pub metrics_clear: bool,
 }
 
 /// An open event of the calling thread, in user mode. Closed on drop.
@@ -134,8 +136,14 @@ fn attributes(code: EventCode) -> perf_event_attr {
     if code.user_access {
         set_config1(&mut attributes, USER_ACCESS | LONG_COUNTER);
     }
+    if code.metrics_clear {
+        set_config1(&mut attributes, METRICS_CLEAR);
+    }
     attributes
 }
+
+/// The bit of `config1` on Intel: Linux, arch/x86/events/intel/core.c, `format/metrics_clear`.
+const METRICS_CLEAR: u64 = 1;
 
 /// Bits of `config1` on Arm: Linux, Documentation/arch/arm64/perf.rst.
 const LONG_COUNTER: u64 = 1;

@@ -142,6 +142,8 @@ pub(super) struct CorePmu {
     pub is_one_of_several: bool,
     /// What TopDown events the kernel lists for it.
     pub topdown: TopdownEvents,
+    /// Whether RDPMC of PERF_METRICS can be made to set it and the slots to 0.
+    pub clears_metrics: bool,
     /// The width of the pipeline, where the kernel tells: on Arm.
     pub slots_per_cycle: Option<u32>,
 }
@@ -240,7 +242,7 @@ pub(super) fn core_pmu(
     };
     let identified: Vec<CorePmu> = pmus
         .iter()
-        .filter(|pmu| counters != Counters::Metrics || pmu.topdown.is_metrics())
+        .filter(|pmu| !counters.are_metrics() || pmu.topdown.is_metrics())
         .map(|pmu| identify(paths, pmu, pmus.len() > 1))
         .collect::<Result<_, _>>()?;
     let counts_an_allowed_cpu = |pmu: &&CorePmu| match &pmu.cpus {
@@ -291,6 +293,8 @@ fn identify(paths: &SystemPaths, pmu: &Pmu, is_one_of_several: bool) -> Result<C
         },
         is_one_of_several,
         topdown: pmu.topdown,
+        // Linux since 6.14 on Lunar Lake and later, as `config1:0`.
+        clears_metrics: directory.join("format/metrics_clear").exists(),
         slots_per_cycle: text(&directory.join("caps/slots"))
             .and_then(|hex| u32::from_str_radix(hex.trim_start_matches("0x"), 16).ok())
             // 0 means that the core does not tell.

@@ -1,0 +1,155 @@
+//! What Intel's own metrics make of the PERF_METRICS register: the `tma_…` of `perf stat` and of
+//! toplev.
+//!
+//! The register counts some slots in another category than the method wants, and its fractions need
+//! not add up to one. Plain counters beside it say by how much. Source of the formulas:
+//! `TMA_Metrics-full.csv` 5.2 of <https://github.com/intel/perfmon> at 6dadedf; those for level 2
+//! are the same file's `Fetch_Latency`, `Heavy_Operations`, `Branch_Mispredicts` and `Memory_Bound`.
+
+use super::intel_cove::{CLEARS_ICE_LAKE, DROPPING_GOLDEN_COVE, DROPPING_ICE_LAKE};
+use super::{Counts, Event, Split};
+use crate::sample::{Level1, Level2};
+
+/// How Intel's metrics correct the register on one family of cores.
+pub struct MetricsCorrection {
+    /// Which formula, as `name/version`: see [`Form::formula`](super::Form::formula).
+    pub formula: &'static str,
+    /// What is counted beside the register, at most
+    /// [`MAX_CORRECTION_EVENTS`].
+    pub events: &'static [Event],
+    /// The categories as the register has them and the counts in, the corrected categories out. No
+    /// category is clamped.
+    pub correct: fn(Split, &Counts) -> Split,
+    /// A worked example, which a test recomputes.
+    pub example: CorrectionExample,
+}
+
+/// The most events that any correction has.
+pub const MAX_CORRECTION_EVENTS: usize = 2;
+
+/// What the register says, what is counted, and the percentages that the formula makes of it.
+pub struct CorrectionExample {
+    /// The slots of the window.
+    pub slots: f64,
+    /// PERF_METRICS, lowest byte first.
+    pub fractions: [u8; 8],
+    /// One count for each event.
+    pub counts: &'static [u64],
+    /// Retiring, bad speculation, frontend bound, backend bound.
+    pub level1_percent: [&'static str; 4],
+    /// Heavy operations, branch mispredict, fetch latency, memory bound.
+    pub level2_percent: Option<[&'static str; 4]>,
+}
+
+impl std::fmt::Debug for MetricsCorrection {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("MetricsCorrection")
+            .field("formula", &self.formula)
+            .field("events", &self.events)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The categories scaled so that those of level 1 add up to the slots: Intel divides each fraction
+/// by the sum of the four.
+fn scaled(split: Split) -> Split {
+    let sum = split.level1.total_slots();
+    // A window without slots has nothing to scale.
+    if sum <= 0.0 {
+        return split;
+    }
+    let scale = split.slots / sum;
+    let level1 = split.level1;
+    Split {
+        slots: split.slots,
+        level1: Level1 {
+            retiring_slots: level1.retiring_slots * scale,
+            bad_speculation_slots: level1.bad_speculation_slots * scale,
+            frontend_bound_slots: level1.frontend_bound_slots * scale,
+            backend_bound_slots: level1.backend_bound_slots * scale,
+            ..level1
+        },
+        level2: split.level2.map(|level2| Level2 {
+            heavy_operations_slots: level2.heavy_operations_slots * scale,
+            branch_mispredict_slots: level2.branch_mispredict_slots * scale,
+            fetch_latency_slots: level2.fetch_latency_slots * scale,
+            memory_bound_slots: level2.memory_bound_slots * scale,
+        }),
+    }
+}
+
+/// Takes `dropped` slots from the frontend and gives `cleared` to the backend; bad speculation is
+/// what the others leave.
+fn moved(split: Split, dropped: f64, cleared: f64) -> Split {
+    let Split {
+        slots,
+        level1,
+        level2,
+    } = scaled(split);
+    let frontend_bound_slots = level1.frontend_bound_slots - dropped;
+    let backend_bound_slots = level1.backend_bound_slots + cleared;
+    Split {
+        slots,
+        level1: Level1 {
+            bad_speculation_slots: slots
+                - level1.retiring_slots
+                - frontend_bound_slots
+                - backend_bound_slots,
+            frontend_bound_slots,
+            backend_bound_slots,
+            ..level1
+        },
+        level2: level2.map(|level2| Level2 {
+            fetch_latency_slots: level2.fetch_latency_slots - dropped,
+            ..level2
+        }),
+    }
+}
+
+/// 40, 10, 20 and 30 % of 255, and level 2 of 10, 8, 12 and 18 %, to the nearest step.
+const FRACTIONS: [u8; 8] = [102, 26, 51, 76, 26, 20, 31, 46];
+
+pub(super) static ICE_LAKE: MetricsCorrection = MetricsCorrection {
+    formula: "ice-lake-metrics-tma/1",
+    events: &[DROPPING_ICE_LAKE, CLEARS_ICE_LAKE],
+    correct: |split, counts| {
+        let cleared = counts.slots_per_cycle() * counts[CLEARS_ICE_LAKE];
+        moved(split, counts[DROPPING_ICE_LAKE], cleared)
+    },
+    // 1 % of the slots dropped, and 20 000 clears of five slots: 1 % more.
+    example: CorrectionExample {
+        slots: 10_000_000.0,
+        fractions: FRACTIONS,
+        counts: &[100_000, 20_000],
+        level1_percent: ["40.00", "10.20", "19.00", "30.80"],
+        level2_percent: None,
+    },
+};
+
+pub(super) static GOLDEN_COVE: MetricsCorrection = MetricsCorrection {
+    formula: "golden-cove-metrics-tma/1",
+    events: &[DROPPING_GOLDEN_COVE],
+    correct: |split, counts| moved(split, counts[DROPPING_GOLDEN_COVE], 0.0),
+    example: CorrectionExample {
+        slots: 12_000_000.0,
+        fractions: FRACTIONS,
+        counts: &[120_000],
+        level1_percent: ["40.00", "11.20", "19.00", "29.80"],
+        level2_percent: Some(["10.20", "7.84", "11.16", "18.04"]),
+    },
+};
+
+/// Nothing is dropped here; the fractions are divided by their sum, that is all.
+pub(super) static LION_COVE: MetricsCorrection = MetricsCorrection {
+    formula: "lion-cove-metrics-tma/1",
+    events: &[],
+    correct: |split, _| scaled(split),
+    // Truncated fractions, whose sum is 253.
+    example: CorrectionExample {
+        slots: 16_000_000.0,
+        fractions: [101, 25, 51, 76, 25, 20, 30, 45],
+        counts: &[],
+        level1_percent: ["39.92", "9.88", "20.16", "30.04"],
+        level2_percent: Some(["9.88", "7.91", "11.86", "17.79"]),
+    },
+};
