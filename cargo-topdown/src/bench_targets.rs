@@ -14,6 +14,7 @@ use cargo_metadata::{
     Artifact, BuildScript, Message, Metadata, MetadataCommand, Package, PackageId, TargetKind,
 };
 use memchr::memmem;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::cli::{CargoBenchArgs, ColorChoice};
@@ -30,7 +31,7 @@ const LIBRARY_PATH_VARIABLE: &str = if cfg!(windows) {
 };
 
 /// An executable bench target.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct BenchTarget {
     /// The package's name.
     pub package: String,

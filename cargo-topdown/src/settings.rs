@@ -8,8 +8,8 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use cargo_metadata::{Metadata, PackageId};
-use serde::Deserialize;
 use serde::de::IgnoredAny;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::cli::{CountersChoice, MeasuringArgs, SourceChoice};
@@ -24,7 +24,7 @@ const LEAST_SAMPLE_SIZE: u32 = 10;
 const LEAST_TIME: Duration = Duration::from_millis(1);
 
 /// How one bench target is measured.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
     /// Processes; at least 1.
     pub launches: u32,

@@ -78,11 +78,20 @@ impl BaselineStore {
     /// # Errors
     /// When there is none, or it cannot be read.
     pub fn newest(&self) -> Result<Run, StoreError> {
-        if !is_run(&self.newest) {
+        run_file::read_run(&self.newest_path()?).map_err(StoreError::Unreadable)
+    }
+
+    /// Where the newest run is.
+    ///
+    /// # Errors
+    /// When there is none.
+    pub fn newest_path(&self) -> Result<PathBuf, StoreError> {
+        if is_run(&self.newest) {
+            Ok(self.newest.clone())
+        } else {
             let directory = self.newest.clone();
-            return Err(StoreError::NoNewestRun { directory });
+            Err(StoreError::NoNewestRun { directory })
         }
-        run_file::read_run(&self.newest).map_err(StoreError::Unreadable)
     }
 
     /// Where the run is that `argument` means: a baseline of this machine, else a run file or a

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use serde::{Deserialize, Serialize};
 
 use super::{ComparisonArgs, OutputArgs, PolicyArgs, StoreArgs};
 use crate::baseline_store::BaselineName;
@@ -95,7 +96,7 @@ pub struct MeasuringArgs {
 }
 
 /// Where the benches' numbers shall come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SourceChoice {
     /// The hardware counters, else the clock.
@@ -122,7 +123,7 @@ impl SourceChoice {
 }
 
 /// Which counters shall be used on Intel's performance cores since Ice Lake.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CountersChoice {
     /// PERF_METRICS where the CPU has it, else plain counters.

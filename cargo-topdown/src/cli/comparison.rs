@@ -22,6 +22,18 @@ pub struct CompareArgs {
     #[arg(long, value_name = "BENCH", conflicts_with = "json")]
     pub explain: Option<String>,
 
+    /// Launch what looks slower without being certain again, once, up to 20 launches, and judge it by
+    /// all of them. The run must be of executables that are still there, on this machine
+    #[arg(
+        long,
+        value_name = "BOOL",
+        env = "CARGO_TOPDOWN_RELAUNCH",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "true"
+    )]
+    pub relaunch: Option<bool>,
+
     /// How to report the comparison
     #[command(flatten)]
     pub comparison: ComparisonArgs,

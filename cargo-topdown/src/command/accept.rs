@@ -5,12 +5,13 @@ use std::io::Write;
 use criterion_topdown::run_file;
 
 use super::compare::wanted_verdict;
+use super::relaunch::{self, Relaunch, Side};
 use crate::baseline_store::{self, BaselineStore};
 use crate::cli::BaselineAcceptArgs;
 use crate::error::{Error, Exit};
 use crate::policy::{Accepted, AcceptedChange, Found, Policy};
 use crate::report::style;
-use crate::verdict::{Class, LabelledRun, compare};
+use crate::verdict::Class;
 
 /// Runs the subcommand.
 pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
@@ -19,16 +20,18 @@ pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
     let policy = Policy::resolve(Some(&metadata), &args.policy)?;
     let path = store.resolve(&args.base)?;
     let baseline = run_file::read_run(&path)?;
-    let candidate = match &args.run {
-        Some(name) => run_file::read_run(&store.resolve(name)?)?,
-        None => store.newest()?,
+    let candidate_path = match &args.run {
+        Some(name) => store.resolve(name)?,
+        None => store.newest_path()?,
     };
-    let label = |label, run| LabelledRun { label, run };
-    let comparison = compare(
-        label(&args.base, &baseline),
-        label("the newest run", &candidate),
+    let candidate = run_file::read_run(&candidate_path)?;
+    // As `compare --relaunch` saw it, if it did; nothing is launched here.
+    let comparison = relaunch::judge(
+        &mut Side::new(&args.base, &path, baseline.clone()),
+        &mut Side::new("the newest run", &candidate_path, candidate),
         &policy,
-    );
+        Relaunch::Forbidden,
+    )?;
     let verdict = wanted_verdict(&args.benchmark, &comparison)?;
     if verdict.class != Class::Regressed {
         return Err(Error::NothingToAccept {

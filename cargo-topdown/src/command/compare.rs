@@ -7,6 +7,7 @@ use std::thread;
 use cargo_metadata::Metadata;
 use criterion_topdown::run_file::{self, BenchmarkId, Run};
 
+use super::relaunch::{self, Relaunch, Side};
 use crate::baseline_store::{self, BaselineStore};
 use crate::cli::{ColorChoice, CompareArgs, ComparisonArgs};
 use crate::error::{Error, Exit};
@@ -14,7 +15,7 @@ use crate::policy::{Accepted, Found, Policy};
 use crate::report::explanation::{self, Explanation};
 use crate::report::request::Compared;
 use crate::report::{comparison_json, comparison_text, style};
-use crate::verdict::{self, BenchmarkVerdict, Comparison, LabelledRun, Warning};
+use crate::verdict::{self, BenchmarkVerdict, Comparison, Warning};
 
 /// Lines of a report that goes to no terminal: logs of CI scroll sideways.
 const WIDTH_ELSEWHERE: usize = 120;
@@ -24,12 +25,10 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
     let workspace = Workspace::of(&args)?;
     let mut policy = Policy::resolve(workspace.metadata.as_ref(), &args.policy)?;
     let path = workspace.path(&args.base)?;
+    let candidate_path = workspace.candidate_path(&args)?;
     let (baseline, candidate) = both(
         || Ok(run_file::read_run(&path)?),
-        || match &args.candidate {
-            Some(candidate) => Ok(run_file::read_run(&workspace.path(candidate)?)?),
-            None => workspace.newest(&args),
-        },
+        || Ok(run_file::read_run(&candidate_path)?),
     )?;
     let label = args.candidate.as_deref().unwrap_or("the newest run");
     let expired = match Accepted::read(&path, &baseline)? {
@@ -39,21 +38,18 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
         }
         Found::Expired(changes) => Some(Warning::AcceptedExpired { changes }),
     };
-    let mut comparison = verdict::compare(
-        LabelledRun {
-            label: &args.base,
-            run: &baseline,
-        },
-        LabelledRun {
-            label,
-            run: &candidate,
-        },
-        &policy,
-    );
+    let mut baseline = Side::new(&args.base, &path, baseline);
+    let mut candidate = Side::new(label, &candidate_path, candidate);
+    let relaunched = args.relaunch.unwrap_or(policy.relaunch);
+    let mut comparison = if relaunched {
+        relaunch::judge(&mut baseline, &mut candidate, &policy, Relaunch::Allowed)?
+    } else {
+        verdict::compare(baseline.labelled(), candidate.labelled(), &policy)
+    };
     comparison.warnings.extend(expired);
     let sides = Sides {
-        baseline: &baseline,
-        candidate: &candidate,
+        baseline: &baseline.run,
+        candidate: &candidate.run,
     };
     match &args.explain {
         Some(wanted) => {
@@ -61,6 +57,9 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
             write_reports(&args.comparison, &comparison, sides)?;
         }
         None => report(&args.comparison, args.output.color, &comparison, sides)?,
+    }
+    if args.relaunch.is_none() && !relaunched {
+        relaunch::hint(&baseline, &candidate, &comparison);
     }
     Ok(verdict::exit_of(comparison.outcome))
 }
@@ -96,11 +95,12 @@ impl Workspace {
         }
     }
 
-    fn newest(&self, args: &CompareArgs) -> Result<Run, Error> {
-        match &self.store {
-            Some(store) => Ok(store.newest()?),
+    fn candidate_path(&self, args: &CompareArgs) -> Result<PathBuf, Error> {
+        match (&args.candidate, &self.store) {
+            (Some(candidate), _) => self.path(candidate),
+            (None, Some(store)) => Ok(store.newest_path()?),
             // Says that there is no workspace.
-            None => Ok(BaselineStore::open(&args.store)?.newest()?),
+            (None, None) => Ok(BaselineStore::open(&args.store)?.newest_path()?),
         }
     }
 

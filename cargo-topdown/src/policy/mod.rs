@@ -28,6 +28,8 @@ pub struct Policy {
     /// Whether runs of different rustc or RUSTFLAGS are compared, with a warning, rather than
     /// refused.
     pub compare_across_builds: bool,
+    /// Whether `compare` launches suspects again, unless its flag says otherwise.
+    pub relaunch: bool,
     /// Changes that are expected.
     pub accepted: Accepted,
     /// What `cargo topdown check` judges, in the order of the manifest.
@@ -97,6 +99,7 @@ impl Default for Policy {
             alpha: 0.05,
             fail_on: FailOn::default(),
             compare_across_builds: false,
+            relaunch: false,
             accepted: Accepted::default(),
             budgets: Vec::new(),
             rules: Rules {

@@ -31,6 +31,7 @@ struct Table {
     alpha: Option<f64>,
     fail_on: Option<Vec<FailOnClass>>,
     across_builds: Option<bool>,
+    relaunch: Option<bool>,
     #[serde(flatten)]
     rules: RulesTable,
     #[serde(default)]
@@ -78,6 +79,7 @@ pub fn apply(metadata: &Metadata, policy: &mut Policy) -> Result<(), PolicyError
         policy.fail_on = FailOn::of(classes);
     }
     policy.compare_across_builds = table.across_builds.unwrap_or(false);
+    policy.relaunch = table.relaunch.unwrap_or(false);
     policy.add(table, Pattern::new).map_err(error)?;
     for package in metadata.workspace_packages() {
         let error = |what| PolicyError {
@@ -86,9 +88,13 @@ pub fn apply(metadata: &Metadata, policy: &mut Policy) -> Result<(), PolicyError
             what,
         };
         let table = read(&package.metadata).map_err(error)?;
-        if table.alpha.is_some() || table.fail_on.is_some() || table.across_builds.is_some() {
+        if table.alpha.is_some()
+            || table.fail_on.is_some()
+            || table.across_builds.is_some()
+            || table.relaunch.is_some()
+        {
             return Err(error(format!(
-                "`alpha`, `fail-on` and `across-builds` are of a whole suite; \
+                "`alpha`, `fail-on`, `across-builds` and `relaunch` are of a whole suite; \
                  they belong into `[{WORKSPACE}]`"
             )));
         }

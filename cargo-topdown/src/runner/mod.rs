@@ -4,6 +4,7 @@
 //! drifts then does so for all benchmarks alike, and the launches of one benchmark are spread over
 //! the whole run.
 
+pub mod again;
 pub mod collect;
 mod excerpt;
 pub mod interrupt;
@@ -12,6 +13,7 @@ pub mod launch;
 pub mod modelled;
 pub mod progress;
 pub mod protocol;
+pub mod record;
 
 use std::time::Instant;
 

@@ -364,6 +364,9 @@ pub struct Effect {
     /// Whether it got worse: the measured difference reaches the point margin and `p` is below the
     /// level per test.
     pub hit: bool,
+    /// Whether it is gated and looks worse by the measured difference, for this benchmark alone;
+    /// where it is not hit, more launches may decide.
+    pub looks_worse: bool,
     /// No difference of this metric is closer to the truth than this, however many launches: the
     /// resolution of 8-bit ratios. Included in `interval` and `p`.
     pub resolution: f64,

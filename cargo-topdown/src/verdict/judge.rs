@@ -59,7 +59,7 @@ impl<'a> Judge<'a> {
         verdict
     }
 
-    /// The verdict on a benchmark that can be compared; `first` if it was run again.
+    /// The verdict on a benchmark that can be compared; `first` if it was launched again.
     pub fn verdict(
         &self,
         measured: &Measured<'_>,
@@ -75,6 +75,7 @@ impl<'a> Judge<'a> {
             .into_iter()
             .filter_map(|metric| self.tested(measured, metric, least_launches, first))
             .collect();
+        mark_what_looks_worse(&mut tested, main);
         let mut verdict = self.empty(measured.baseline, measured.candidate);
         verdict.look = if first.is_some() { 2 } else { 1 };
         verdict.coarse = measured.coarse;
@@ -85,7 +86,8 @@ impl<'a> Judge<'a> {
         let evidence = self.evidence(measured, &tested, total, least_launches);
         verdict.evidence = Some(evidence);
         verdict.class = evidence.class();
-        verdict.suspect = verdict.class != Class::Regressed && suspect(&tested, total);
+        verdict.suspect =
+            verdict.class != Class::Regressed && tested.iter().any(|t| t.effect.looks_worse);
         if verdict.class == Class::Regressed
             && let Some(reason) = self.accepted(measured, &tested)
         {
@@ -141,7 +143,8 @@ impl<'a> Judge<'a> {
             None => noise.estimate(&contrast),
         };
         let margins = measured.rules.margins(metric);
-        let gated = self.test.is_gated(measured, metric);
+        let gated = self.test.is_gated(measured, metric)
+            && !(metric == Metric::Wall && is_candidate_alone_again(measured, first));
         let resolution = if metric.is_category() {
             measured.resolution
         } else {
@@ -175,6 +178,7 @@ impl<'a> Judge<'a> {
                 interval,
                 p,
                 hit,
+                looks_worse: false,
                 point_margin: margins.point,
                 sure_margin: margins.sure,
                 resolution,
@@ -336,13 +340,26 @@ fn launch_count(benchmark: &Benchmark, planned: u32) -> LaunchCount {
     }
 }
 
-/// Whether a gated metric looks worse, by the measured difference and for this benchmark alone.
-fn suspect(tested: &[Tested], total: &Tested) -> bool {
-    tested.iter().filter(|t| t.effect.gated).any(|t| {
-        t.estimate.difference >= t.effect.point_margin
+/// Marks the gated metrics that look worse, by the measured difference and for this benchmark
+/// alone.
+fn mark_what_looks_worse(tested: &mut [Tested], main: Metric) {
+    // A category fails nothing that did not get slower.
+    let slower = tested
+        .iter()
+        .any(|t| t.metric == main && t.estimate.difference >= t.effect.sure_margin);
+    for t in tested {
+        t.effect.looks_worse = t.effect.gated
+            && t.estimate.difference >= t.effect.point_margin
             && t.estimate.p_above(t.effect.resolution) < ONE_SIDED_ERROR
-            // A category fails nothing that did not get slower.
-            && (!t.metric.is_category() || total.estimate.difference >= total.effect.sure_margin)
+            && (!t.metric.is_category() || slower);
+    }
+}
+
+/// Whether the further launches since `first` are the candidate's alone. Time of another minute
+/// says nothing about the code when the baseline has none of that minute.
+fn is_candidate_alone_again(measured: &Measured<'_>, first: Option<&BenchmarkVerdict>) -> bool {
+    first.is_some_and(|first| {
+        measured.baseline.launches.len() == first.baseline_launches.used as usize
     })
 }
 

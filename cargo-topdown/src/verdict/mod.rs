@@ -56,6 +56,21 @@ pub fn first_look(
     look(baseline, candidate, policy, 2)
 }
 
+/// The benchmarks that further launches may decide. Where those are the candidate's alone, what
+/// looks slower in nothing but time is left out: time of another minute says nothing about the code.
+pub fn suspects(first: &Comparison, candidate_alone: bool) -> Vec<BenchmarkId> {
+    let in_slots = |benchmark: &BenchmarkVerdict| {
+        let mut worse = benchmark.effects.iter().filter(|e| e.looks_worse);
+        worse.any(|effect| effect.metric != Metric::Wall)
+    };
+    first
+        .benchmarks
+        .iter()
+        .filter(|b| b.suspect && (!candidate_alone || in_slots(b)))
+        .map(|benchmark| benchmark.id.clone())
+        .collect()
+}
+
 /// Judges the suspects of `first` by all of their launches, those of the first look included; the
 /// other verdicts stay. `baseline` and `candidate` need to hold the suspects only. To be called
 /// once: asking until the answer pleases would make the error probability a fiction.
@@ -73,8 +88,9 @@ pub fn second_look(
             .both
             .binary_search_by(|(benchmark, _)| benchmark.id.cmp(&verdict.id))
             .map(|index| pairs.both[index]);
-        // A suspect that was not run again keeps its verdict.
+        // A suspect that was not launched again keeps its verdict.
         if let Ok((a, b)) = pair
+            && b.launches.len() > verdict.candidate_launches.used as usize
             && let Ok(measured) = Measured::of(a, b, policy)
         {
             *verdict = judge.verdict(&measured, Some(verdict));

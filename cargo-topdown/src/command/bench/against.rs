@@ -3,33 +3,26 @@
 //! The strongest comparison there is: same machine, same minutes, no stored baseline. Whatever
 //! looks slower without being certain is launched again, once, and judged by all of its launches.
 
-use std::collections::HashMap;
 use std::path::Path;
 
 use cargo_metadata::Metadata;
-use criterion_topdown::run_file::{BenchmarkId, LaunchSamples, LaunchValue, Run, write_run};
+use criterion_topdown::run_file::{BenchmarkId, LaunchSamples, Run, write_run};
 
+use super::pairs::{self, Pairs};
 use super::{
-    BenchError, failures, launcher, measured_run, nothing_to_keep, report_problems, run_id,
-    scratch_directory, with_model,
+    BenchError, launcher, measured_run, nothing_to_keep, run_id, scratch_directory, with_model,
 };
 use crate::base_tree::BaseTree;
 use crate::baseline_store::BaselineStore;
 use crate::bench_targets::{BenchTarget, Cargo};
-use crate::cli::{BenchArgs, CargoBenchArgs, SourceChoice};
+use crate::cli::{BenchArgs, CargoBenchArgs};
 use crate::command::compare::{self, Sides};
 use crate::error::{Error, Exit};
 use crate::policy::Policy;
 use crate::runner::collect::Collected;
-use crate::runner::launch::{LaunchError, Launcher};
-use crate::runner::progress::{Progress, Style};
-use crate::runner::{self, Outcome, interrupt, modelled};
-use crate::settings::{Settings, WorkspaceSettings};
-use crate::verdict::{self, Comparison, LabelledRun};
-
-/// How many launches a suspect has after its second look, on each side. `docs/gate.md` has the
-/// power that this buys.
-const LAUNCHES_OF_SUSPECTS: u32 = 20;
+use crate::runner::{again, interrupt, modelled};
+use crate::settings::WorkspaceSettings;
+use crate::verdict::{self, LabelledRun};
 
 /// The candidate, built.
 pub struct Candidate<'a> {
@@ -54,16 +47,19 @@ pub fn run(args: &BenchArgs, candidate: &Candidate<'_>, reference: &str) -> Resu
     let scratch = scratch_directory()?;
     let launcher = launcher(args, &candidate.cargo.program, scratch.path());
     let started_at = jiff::Timestamp::now();
-    let sides = (&base_targets[..], candidate.targets);
-    let on_the_clock = (
-        &modelled::on_the_clock(sides.0)[..],
-        &modelled::on_the_clock(sides.1)[..],
-    );
-    let (base, new) = launch_pairs(args, on_the_clock, &launcher)?;
-    let base = with_model(args, sides.0, &launcher, base)?;
-    let new = with_model(args, sides.1, &launcher, new)?;
-    check("base", &base)?;
-    check("candidate", &new)?;
+    let pairs = Pairs {
+        base: &modelled::on_the_clock(&base_targets),
+        candidate: &modelled::on_the_clock(candidate.targets),
+        launcher: &launcher,
+        criterion: &args.criterion,
+        quiet: args.cargo.quiet,
+        fail_fast: args.measuring.fail_fast,
+    };
+    let (base, new) = pairs.launch()?;
+    let base = with_model(args, &base_targets, &launcher, base)?;
+    let new = with_model(args, candidate.targets, &launcher, new)?;
+    pairs::check("base", &base)?;
+    pairs::check("candidate", &new)?;
     if new.collected.benchmarks.is_empty() {
         return Err(nothing_to_keep(args, candidate.targets, &new).into());
     }
@@ -99,13 +95,23 @@ pub fn run(args: &BenchArgs, candidate: &Candidate<'_>, reference: &str) -> Resu
     base.write()?;
     new.write()?;
 
-    let comparison = if may_look_again(candidate.targets) {
+    let comparison = if again::would_help(candidate.targets) {
         let first = verdict::first_look(
             base.labelled(&tree.label),
             new.labelled("the work tree"),
             &policy,
         );
-        look_again(args, first, &policy, sides, launcher, (&mut base, &mut new))?
+        let suspects = verdict::suspects(&first, false);
+        if suspects.is_empty() {
+            first
+        } else {
+            let (more_base, more_new) = pairs.launch_again(&suspects)?;
+            base.extend(more_base, &suspects);
+            new.extend(more_new, &suspects);
+            base.write()?;
+            new.write()?;
+            verdict::second_look(first, &base.run, &new.run, &policy)
+        }
     } else {
         verdict::compare(
             base.labelled(&tree.label),
@@ -173,114 +179,6 @@ fn build_base(
     Ok(targets)
 }
 
-fn launch_pairs(
-    args: &BenchArgs,
-    (base, candidate): (&[BenchTarget], &[BenchTarget]),
-    launcher: &Launcher,
-) -> Result<(Outcome, Outcome), BenchError> {
-    let mut progress = Progress::new(
-        Style::of_process(args.cargo.quiet),
-        &[base, candidate].concat(),
-    );
-    let outcome = runner::run_in_pairs(
-        (base, launcher),
-        (candidate, launcher),
-        args.measuring.fail_fast,
-        &mut progress,
-    );
-    progress.finish();
-    outcome.map_err(|error| match error {
-        LaunchError::Interrupted => BenchError::Interrupted,
-        other => BenchError::Launch(other),
-    })
-}
-
-/// A side that is not whole decides nothing.
-fn check(side: &'static str, outcome: &Outcome) -> Result<(), BenchError> {
-    let failed = failures(outcome);
-    if failed > 0 || !outcome.collected.lost_launches.is_empty() {
-        anstream::eprintln!("of the {side}:");
-    }
-    report_problems(outcome);
-    match failed {
-        0 => Ok(()),
-        _ => Err(BenchError::BenchesFailed { failed }),
-    }
-}
-
-/// Launches the suspects again, up to [`LAUNCHES_OF_SUSPECTS`] on each side, and judges them by all
-/// of their launches.
-fn look_again(
-    args: &BenchArgs,
-    first: Comparison,
-    policy: &Policy,
-    (base_targets, targets): (&[BenchTarget], &[BenchTarget]),
-    launcher: Launcher,
-    (base, new): (&mut Measured<'_>, &mut Measured<'_>),
-) -> Result<Comparison, Error> {
-    let suspects: Vec<_> = first
-        .benchmarks
-        .iter()
-        .filter(|b| b.suspect)
-        .map(|b| b.id.clone())
-        .collect();
-    if suspects.is_empty() {
-        return Ok(first);
-    }
-    if !args.cargo.quiet {
-        anstream::eprintln!(
-            "{} of {} benchmarks look slower without being certain; launching them again, up to \
-             {LAUNCHES_OF_SUSPECTS} launches a side",
-            suspects.len(),
-            first.benchmarks.len()
-        );
-    }
-    let of_suspects = |all: &[BenchTarget]| -> Vec<BenchTarget> {
-        all.iter()
-            .filter(|t| {
-                suspects
-                    .iter()
-                    .any(|id| (&id.package, &id.target) == (&t.package, &t.name))
-            })
-            .map(|target| BenchTarget {
-                settings: Settings {
-                    launches: LAUNCHES_OF_SUSPECTS.saturating_sub(target.settings.launches),
-                    ..target.settings
-                },
-                ..target.clone()
-            })
-            .collect()
-    };
-    let names: Vec<String> = suspects
-        .iter()
-        .map(|id| regex_syntax::escape(&id.name))
-        .collect();
-    let launcher = Launcher {
-        arguments: [
-            args.criterion.clone(),
-            vec![format!("^(?:{})$", names.join("|"))],
-        ]
-        .concat(),
-        ..launcher
-    };
-    let again = (&of_suspects(base_targets)[..], &of_suspects(targets)[..]);
-    let (more_base, more_new) = launch_pairs(args, again, &launcher)?;
-    check("base", &more_base)?;
-    check("candidate", &more_new)?;
-    base.extend(more_base.collected, &suspects);
-    new.extend(more_new.collected, &suspects);
-    base.write()?;
-    new.write()?;
-    Ok(verdict::second_look(first, &base.run, &new.run, policy))
-}
-
-/// Further launches of a model that agrees with itself would say nothing new.
-fn may_look_again(targets: &[BenchTarget]) -> bool {
-    targets.iter().all(|t| {
-        t.settings.launches < LAUNCHES_OF_SUSPECTS && t.settings.source != SourceChoice::Model
-    })
-}
-
 /// A run with its samples, and where it is stored.
 struct Measured<'a> {
     run: Run,
@@ -302,35 +200,11 @@ impl Measured<'_> {
         }
     }
 
-    /// Adds further launches of the benchmarks that are named, behind those that there are.
-    fn extend(&mut self, more: Collected, of: &[BenchmarkId]) {
-        let mut launches_before = HashMap::new();
-        for benchmark in more.benchmarks {
-            let known = self
-                .run
-                .benchmarks
-                .iter_mut()
-                .find(|b| b.id == benchmark.id);
-            let Some(known) = known.filter(|known| of.contains(&known.id)) else {
-                continue;
-            };
-            let before = known.launches.last().map_or(0, |last| last.launch + 1);
-            known
-                .launches
-                .extend(benchmark.launches.into_iter().map(|value| LaunchValue {
-                    launch: value.launch + before,
-                    ..value
-                }));
-            launches_before.insert(benchmark.id, before);
-        }
-        self.samples.extend(
-            more.samples
-                .into_iter()
-                .filter_map(|(id, launch, samples)| {
-                    let before = launches_before.get(&id)?;
-                    Some((id, launch + before, samples))
-                }),
-        );
+    /// Adds further launches of the suspects behind those that there are.
+    fn extend(&mut self, more: Collected, suspects: &[BenchmarkId]) {
+        let more = again::numbered_behind(&self.run, suspects, more);
+        again::append(&mut self.run, &more.benchmarks);
+        self.samples.extend(more.samples);
     }
 
     fn write(&self) -> Result<(), BenchError> {

@@ -2,6 +2,7 @@
 
 mod against;
 mod error;
+pub mod pairs;
 
 use std::path::Path;
 
@@ -20,6 +21,7 @@ use crate::report::run_table::write_run_table;
 use crate::report::style::{self, Look};
 use crate::runner::launch::{LaunchError, Launcher};
 use crate::runner::progress::{Progress, Style};
+use crate::runner::record::LaunchRecord;
 use crate::runner::{self, Outcome, interrupt, modelled};
 use crate::settings::{Settings, WorkspaceSettings};
 
@@ -104,6 +106,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     // Not below `--target-dir`, which `compare` will not be given.
     write_run(store.newest_directory(), &run, &outcome.collected.samples)
         .map_err(BenchError::NotStored)?;
+    record_launches(&store, &run, &targets, &args.criterion);
     let saved = match &args.save {
         // A baseline without the benchmarks that failed would let them go unnoticed for good.
         Some(name) if failed == 0 => Some(store.save(name, store.newest_directory())?),
@@ -128,6 +131,20 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
+/// Writes down how the newest run was launched. Without it only `compare --relaunch` is poorer.
+fn record_launches(
+    store: &BaselineStore,
+    run: &Run,
+    targets: &[BenchTarget],
+    criterion: &[String],
+) {
+    if let Err(error) = LaunchRecord::write(store.newest_directory(), run, targets, criterion) {
+        anstream::eprintln!(
+            "note: `compare --relaunch` will not be able to launch this run again: {error}"
+        );
+    }
+}
+
 /// All that is known about a run before its benchmarks.
 fn measured_run(
     args: &BenchArgs,
@@ -148,7 +165,7 @@ fn measured_run(
 }
 
 /// Where the files of one launch live.
-fn scratch_directory() -> Result<TempDir, BenchError> {
+pub fn scratch_directory() -> Result<TempDir, BenchError> {
     let mut builder = tempfile::Builder::new();
     let directory = builder.prefix("cargo-topdown-").tempdir();
     directory.map_err(BenchError::Scratch)

@@ -1,0 +1,92 @@
+//! Launches of the two sides of a comparison, in turn.
+
+use criterion_topdown::run_file::BenchmarkId;
+
+use super::{BenchError, failures, report_problems};
+use crate::bench_targets::BenchTarget;
+use crate::runner::again::{self, LAUNCHES_OF_SUSPECTS};
+use crate::runner::collect::Collected;
+use crate::runner::launch::{LaunchError, Launcher};
+use crate::runner::progress::{Progress, Style};
+use crate::runner::{self, Outcome};
+
+/// What is launched.
+pub struct Pairs<'a> {
+    /// The base's targets; none where its executables are not there.
+    pub base: &'a [BenchTarget],
+    /// The candidate's targets.
+    pub candidate: &'a [BenchTarget],
+    /// How.
+    pub launcher: &'a Launcher,
+    /// The user's own arguments for the benches.
+    pub criterion: &'a [String],
+    /// Whether nothing is said about it.
+    pub quiet: bool,
+    /// Whether the first failure is the end.
+    pub fail_fast: bool,
+}
+
+impl Pairs<'_> {
+    /// Launches all benchmarks of both sides.
+    pub fn launch(&self) -> Result<(Outcome, Outcome), BenchError> {
+        let mut progress = Progress::new(
+            Style::of_process(self.quiet),
+            &[self.base, self.candidate].concat(),
+        );
+        let outcome = runner::run_in_pairs(
+            (self.base, self.launcher),
+            (self.candidate, self.launcher),
+            self.fail_fast,
+            &mut progress,
+        );
+        progress.finish();
+        outcome.map_err(|error| match error {
+            LaunchError::Interrupted => BenchError::Interrupted,
+            other => BenchError::Launch(other),
+        })
+    }
+
+    /// Launches the suspects again, so often that they have [`LAUNCHES_OF_SUSPECTS`] in the end.
+    pub fn launch_again(
+        &self,
+        suspects: &[BenchmarkId],
+    ) -> Result<(Collected, Collected), BenchError> {
+        if !self.quiet {
+            let (looks, them) = match suspects.len() {
+                1 => ("1 benchmark looks".to_owned(), "it"),
+                count => (format!("{count} benchmarks look"), "them"),
+            };
+            let side = match self.base {
+                [] => " of the candidate",
+                _ => " a side",
+            };
+            anstream::eprintln!(
+                "{looks} slower without being certain; launching {them} again, up to \
+                 {LAUNCHES_OF_SUSPECTS} launches{side}"
+            );
+        }
+        let (base, candidate) = Pairs {
+            base: &again::targets_of(suspects, self.base),
+            candidate: &again::targets_of(suspects, self.candidate),
+            launcher: &again::launcher_of(suspects, self.criterion, self.launcher.clone()),
+            ..*self
+        }
+        .launch()?;
+        check("base", &base)?;
+        check("candidate", &candidate)?;
+        Ok((base.collected, candidate.collected))
+    }
+}
+
+/// A side that is not whole decides nothing.
+pub fn check(side: &'static str, outcome: &Outcome) -> Result<(), BenchError> {
+    let failed = failures(outcome);
+    if failed > 0 || !outcome.collected.lost_launches.is_empty() {
+        anstream::eprintln!("of the {side}:");
+    }
+    report_problems(outcome);
+    match failed {
+        0 => Ok(()),
+        _ => Err(BenchError::BenchesFailed { failed }),
+    }
+}

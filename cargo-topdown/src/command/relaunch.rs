@@ -1,0 +1,261 @@
+//! The second look of `compare`: suspects are launched again, once.
+//!
+//! Further launches are kept beside the run that they belong to and never become part of it. So a
+//! comparison that is asked for again finds them and comes to the same verdict: nothing is launched
+//! a third time, and no launch counts twice.
+
+use std::path::{Path, PathBuf};
+
+use criterion_topdown::run_file::{self, Benchmark, BenchmarkId, LaunchSamples, Run};
+
+use super::bench::pairs::Pairs;
+use super::bench::{BenchError, scratch_directory};
+use crate::bench_targets::{BenchTarget, cargo_program};
+use crate::error::Error;
+use crate::policy::Policy;
+use crate::runner::collect::Collected;
+use crate::runner::launch::Launcher;
+use crate::runner::record::{CannotLaunchAgain, LaunchRecord};
+use crate::runner::{again, interrupt};
+use crate::verdict::{self, Comparison, LabelledRun, Metric};
+
+/// Where the further launches of a run are, in its directory.
+const FURTHER: &str = "further";
+
+/// A stored run that is compared.
+pub struct Side<'a> {
+    /// The name or path by which the user asked for it.
+    pub label: &'a str,
+    /// What was stored; a second look adds further launches to it, in memory alone.
+    pub run: Run,
+    directory: PathBuf,
+}
+
+impl<'a> Side<'a> {
+    /// `run`, which was read from `path`: a run file, or the directory that holds one.
+    pub fn new(label: &'a str, path: &Path, run: Run) -> Side<'a> {
+        let file = run_file::run_file_of(path);
+        let directory = file.parent().unwrap_or(Path::new("")).to_owned();
+        Side {
+            label,
+            run,
+            directory,
+        }
+    }
+
+    /// For [`verdict`].
+    pub fn labelled(&self) -> LabelledRun<'_> {
+        LabelledRun {
+            label: self.label,
+            run: &self.run,
+        }
+    }
+
+    fn has_slots(&self) -> bool {
+        let mut launches = self.run.benchmarks.iter().flat_map(|b| &b.launches);
+        launches.any(|launch| Metric::Slots.of(launch).is_some())
+    }
+}
+
+/// Whether suspects may be launched.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Relaunch {
+    /// They may. Where it cannot be done there is one look, and a note says why.
+    Allowed,
+    /// They may not, but further launches that there are already count.
+    Forbidden,
+}
+
+/// Judges in two looks where further launches of suspects can be had, else in one.
+///
+/// # Errors
+/// When suspects could not be launched, or their launches not be stored.
+pub fn judge(
+    baseline: &mut Side<'_>,
+    candidate: &mut Side<'_>,
+    policy: &Policy,
+    relaunch: Relaunch,
+) -> Result<Comparison, Error> {
+    let base_again = Again::of(baseline, relaunch)?;
+    let mut again = Again::of(candidate, relaunch)?;
+    let candidate_alone = !base_again.is_possible();
+    if candidate_alone && !candidate.has_slots() {
+        again = Again::impossible(CannotLaunchAgain::TimeAlone);
+    }
+    if !again.is_possible() {
+        if let Err(reason) = &again.record {
+            anstream::eprintln!(
+                "note: {} cannot be launched again, so there is one look: {reason}",
+                candidate.label
+            );
+        }
+        return Ok(verdict::compare(
+            baseline.labelled(),
+            candidate.labelled(),
+            policy,
+        ));
+    }
+    let first = verdict::first_look(baseline.labelled(), candidate.labelled(), policy);
+    let suspects = verdict::suspects(&first, candidate_alone);
+    let (base_further, further) = further_launches(
+        (baseline, base_again),
+        (candidate, again),
+        &suspects,
+        candidate_alone,
+    )?;
+    // What another comparison wanted of these runs is not this one's business.
+    let of_suspects = |further: Vec<Benchmark>| -> Vec<Benchmark> {
+        let further = further.into_iter();
+        further.filter(|b| suspects.contains(&b.id)).collect()
+    };
+    again::append(&mut baseline.run, &of_suspects(base_further));
+    again::append(&mut candidate.run, &of_suspects(further));
+    Ok(verdict::second_look(
+        first,
+        &baseline.run,
+        &candidate.run,
+        policy,
+    ))
+}
+
+/// Says what `--relaunch` could decide, to those who may not know it.
+pub fn hint(baseline: &Side<'_>, candidate: &Side<'_>, comparison: &Comparison) {
+    let can_launch = |side: &Side<'_>| LaunchRecord::read(&side.directory, &side.run).is_ok();
+    let suspects = verdict::suspects(comparison, false);
+    if suspects.is_empty() || !can_launch(candidate) {
+        return;
+    }
+    let suspects = verdict::suspects(comparison, !can_launch(baseline));
+    if !suspects.is_empty() {
+        anstream::eprintln!(
+            "note: {} of {} benchmarks look slower without being certain; `cargo topdown compare \
+             {} --relaunch` launches them again, with half of alpha for each look",
+            suspects.len(),
+            comparison.benchmarks.len(),
+            baseline.label
+        );
+    }
+}
+
+/// What further launches a run has, and whether it can have more.
+struct Again {
+    /// `None` if it was not asked for.
+    record: Result<Option<LaunchRecord>, CannotLaunchAgain>,
+    further: Option<Run>,
+}
+
+impl Again {
+    fn of(side: &Side<'_>, relaunch: Relaunch) -> Result<Again, Error> {
+        let directory = side.directory.join(FURTHER);
+        let further = match run_file::run_file_of(&directory).is_file() {
+            true => Some(run_file::read_run(&directory)?),
+            false => None,
+        };
+        let record = match relaunch {
+            Relaunch::Allowed => LaunchRecord::read(&side.directory, &side.run).map(Some),
+            Relaunch::Forbidden => Ok(None),
+        };
+        Ok(Again {
+            record,
+            // Else it belongs to a run that was there before.
+            further: further.filter(|further| further.id == further_id(&side.run)),
+        })
+    }
+
+    fn impossible(reason: CannotLaunchAgain) -> Again {
+        Again {
+            record: Err(reason),
+            further: None,
+        }
+    }
+
+    fn is_possible(&self) -> bool {
+        self.record().is_some() || self.further.is_some()
+    }
+
+    fn record(&self) -> Option<&LaunchRecord> {
+        self.record.as_ref().ok()?.as_ref()
+    }
+
+    fn has(&self, id: &BenchmarkId) -> bool {
+        let further = self.further.as_ref();
+        further.is_some_and(|run| run.benchmarks.iter().any(|b| b.id == *id))
+    }
+
+    fn targets(&self) -> Vec<BenchTarget> {
+        self.record().map_or(Vec::new(), LaunchRecord::targets)
+    }
+
+    /// Stores what is new beside what there was, and returns all of it.
+    fn with(self, side: &Side<'_>, more: Collected) -> Result<Vec<Benchmark>, Error> {
+        let directory = side.directory.join(FURTHER);
+        let mut samples: Vec<LaunchSamples> = Vec::new();
+        let mut run = match self.further {
+            Some(run) => {
+                samples = run_file::read_samples(&directory)?;
+                run
+            }
+            None => Run {
+                id: further_id(&side.run),
+                benchmarks: Vec::new(),
+                ..side.run.clone()
+            },
+        };
+        let known: Vec<BenchmarkId> = run.benchmarks.iter().map(|b| b.id.clone()).collect();
+        let is_new = |id: &BenchmarkId| !known.contains(id);
+        let new = more.benchmarks.into_iter().filter(|b| is_new(&b.id));
+        run.benchmarks.extend(new);
+        let new = more.samples.into_iter().filter(|(id, _, _)| is_new(id));
+        samples.extend(new);
+        run_file::write_run(&directory, &run, &samples).map_err(BenchError::NotStored)?;
+        Ok(run.benchmarks)
+    }
+}
+
+fn further_id(run: &Run) -> String {
+    format!("{}-further", run.id)
+}
+
+/// The further launches of both sides, after those that suspects lack have been made.
+fn further_launches(
+    (baseline, base_again): (&Side<'_>, Again),
+    (candidate, again): (&Side<'_>, Again),
+    suspects: &[BenchmarkId],
+    candidate_alone: bool,
+) -> Result<(Vec<Benchmark>, Vec<Benchmark>), Error> {
+    let lacks = |id: &&BenchmarkId| !again.has(id);
+    let lacking: Vec<BenchmarkId> = suspects.iter().filter(lacks).cloned().collect();
+    let record = match again.record() {
+        Some(record) if !lacking.is_empty() => record,
+        _ => {
+            let known = |again: Again| again.further.map_or(Vec::new(), |run| run.benchmarks);
+            return Ok((known(base_again), known(again)));
+        }
+    };
+    let guard = interrupt::guard().map_err(BenchError::Interrupt)?;
+    let scratch = scratch_directory()?;
+    let pairs = Pairs {
+        base: &base_again.targets(),
+        candidate: &record.targets(),
+        launcher: &Launcher {
+            scratch: scratch.path().to_owned(),
+            cargo: cargo_program(),
+            arguments: Vec::new(),
+            shows_output: false,
+            through: None,
+        },
+        criterion: &record.criterion,
+        quiet: false,
+        fail_fast: true,
+    };
+    let (more_base, more) = pairs.launch_again(&lacking)?;
+    let more_base = again::numbered_behind(&baseline.run, &lacking, more_base);
+    let more = again::numbered_behind(&candidate.run, &lacking, more);
+    let base_further = match candidate_alone {
+        true => Vec::new(),
+        false => base_again.with(baseline, more_base)?,
+    };
+    let further = again.with(candidate, more)?;
+    drop(guard);
+    Ok((base_further, further))
+}

@@ -1,0 +1,92 @@
+//! Further launches of the benchmarks that look slower without being certain.
+
+use std::collections::HashMap;
+
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run};
+
+use super::collect::Collected;
+use super::launch::Launcher;
+use crate::bench_targets::BenchTarget;
+use crate::cli::SourceChoice;
+use crate::settings::Settings;
+
+/// How many launches a suspect has in the end. `docs/gate.md` has the power that this buys.
+pub const LAUNCHES_OF_SUSPECTS: u32 = 20;
+
+/// Whether further launches of these targets could decide anything.
+pub fn would_help(targets: &[BenchTarget]) -> bool {
+    targets.iter().all(|t| {
+        // Launches of a model that agrees with itself say nothing new.
+        t.settings.launches < LAUNCHES_OF_SUSPECTS && t.settings.source != SourceChoice::Model
+    })
+}
+
+/// The targets that have a suspect, with the launches that it lacks.
+pub fn targets_of(suspects: &[BenchmarkId], targets: &[BenchTarget]) -> Vec<BenchTarget> {
+    let has_suspect = |t: &&BenchTarget| {
+        let mut ids = suspects.iter();
+        ids.any(|id| (&id.package, &id.target) == (&t.package, &t.name))
+    };
+    targets
+        .iter()
+        .filter(has_suspect)
+        .map(|target| BenchTarget {
+            settings: Settings {
+                launches: LAUNCHES_OF_SUSPECTS.saturating_sub(target.settings.launches),
+                ..target.settings
+            },
+            ..target.clone()
+        })
+        .collect()
+}
+
+/// As `launcher`, but for the benchmarks that run: the suspects alone. `criterion` are the user's
+/// own arguments for the benches.
+pub fn launcher_of(suspects: &[BenchmarkId], criterion: &[String], launcher: Launcher) -> Launcher {
+    let names: Vec<String> = suspects
+        .iter()
+        .map(|id| regex_syntax::escape(&id.name))
+        .collect();
+    Launcher {
+        arguments: [criterion, &[format!("^(?:{})$", names.join("|"))]].concat(),
+        ..launcher
+    }
+}
+
+/// What `more` has of the suspects, its launches numbered behind those of `run`.
+pub fn numbered_behind(run: &Run, suspects: &[BenchmarkId], more: Collected) -> Collected {
+    let before: HashMap<&BenchmarkId, u32> = run
+        .benchmarks
+        .iter()
+        .filter(|b| suspects.contains(&b.id))
+        .map(|b| (&b.id, b.launches.last().map_or(0, |last| last.launch + 1)))
+        .collect();
+    let benchmarks = more.benchmarks.into_iter().filter_map(|mut benchmark| {
+        let before = before.get(&benchmark.id)?;
+        for value in &mut benchmark.launches {
+            value.launch += before;
+        }
+        Some(benchmark)
+    });
+    let samples = more
+        .samples
+        .into_iter()
+        .filter_map(|(id, launch, samples)| {
+            let before = before.get(&id)?;
+            Some((id, launch + before, samples))
+        });
+    Collected {
+        benchmarks: benchmarks.collect(),
+        samples: samples.collect(),
+        ..Collected::default()
+    }
+}
+
+/// Adds further launches to the benchmarks of `run`.
+pub fn append(run: &mut Run, further: &[Benchmark]) {
+    for benchmark in &mut run.benchmarks {
+        if let Some(more) = further.iter().find(|b| b.id == benchmark.id) {
+            benchmark.launches.extend(&more.launches);
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! How a run was launched, written beside it, so that its benchmarks can be launched again.
+//!
+//! `launches.json` is no part of a run: it names executables of this machine, which the next build
+//! replaces, and is not copied with a baseline.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use criterion_topdown::machine::Machine;
+use criterion_topdown::run_file::Run;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use super::again::{self, LAUNCHES_OF_SUSPECTS};
+use crate::bench_targets::BenchTarget;
+
+const FILE: &str = "launches.json";
+const SCHEMA_VERSION: u32 = 1;
+
+/// The launches of one run.
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LaunchRecord {
+    schema_version: u32,
+    /// The id of the run.
+    run: String,
+    /// The user's own arguments for the benches.
+    pub criterion: Vec<String>,
+    targets: Vec<RecordedTarget>,
+}
+
+#[derive(Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct RecordedTarget {
+    target: BenchTarget,
+    executable: FileIdentity,
+}
+
+/// What cargo goes by too when it decides whether a file is another one.
+#[derive(Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct FileIdentity {
+    bytes: u64,
+    modified: SystemTime,
+}
+
+impl FileIdentity {
+    fn of(path: &Path) -> io::Result<FileIdentity> {
+        let metadata = fs::metadata(path)?;
+        Ok(FileIdentity {
+            bytes: metadata.len(),
+            modified: metadata.modified()?,
+        })
+    }
+}
+
+/// Why a run's benchmarks cannot be launched again.
+#[derive(Debug, Error)]
+pub enum CannotLaunchAgain {
+    /// Nobody wrote down how.
+    #[error(
+        "nothing in {} says how it was launched; only the newest run of `cargo topdown bench` can \
+         be launched again", directory.display()
+    )]
+    NoRecord {
+        /// Where it was looked for.
+        directory: PathBuf,
+    },
+    /// What was written cannot be read.
+    #[error("could not read {}: {error}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: io::Error,
+    },
+    /// It was taken somewhere else, or the machine is another since.
+    #[error("it was taken on another machine: {0}")]
+    OtherMachine(Box<Machine>),
+    /// The executable is gone, or another one.
+    #[error("{} was built again or removed since; run `cargo topdown bench` again", .0.display())]
+    OtherExecutable(PathBuf),
+    /// There is nothing but time to compare, and the other side cannot be launched.
+    #[error(
+        "without slots its time of another minute would be compared with the baseline's; \
+         `cargo topdown bench --against` launches both in turn"
+    )]
+    TimeAlone,
+    /// Further launches would say nothing new.
+    #[error(
+        "it has {LAUNCHES_OF_SUSPECTS} launches already, or slots of a model, whose launches agree"
+    )]
+    WouldNotHelp,
+}
+
+impl LaunchRecord {
+    /// Writes beside `run`, which is stored in `directory`, how it was launched.
+    ///
+    /// # Errors
+    /// When the file cannot be written.
+    pub fn write(
+        directory: &Path,
+        run: &Run,
+        targets: &[BenchTarget],
+        criterion: &[String],
+    ) -> io::Result<()> {
+        let recorded = |target: &BenchTarget| -> io::Result<RecordedTarget> {
+            Ok(RecordedTarget {
+                executable: FileIdentity::of(&target.executable)?,
+                target: target.clone(),
+            })
+        };
+        let record = LaunchRecord {
+            schema_version: SCHEMA_VERSION,
+            run: run.id.clone(),
+            criterion: criterion.to_owned(),
+            targets: targets.iter().map(recorded).collect::<io::Result<_>>()?,
+        };
+        let mut file = tempfile::NamedTempFile::new_in(directory)?;
+        serde_json::to_writer(&mut file, &record)?;
+        file.write_all(b"\n")?;
+        file.persist(directory.join(FILE)).map_err(|e| e.error)?;
+        Ok(())
+    }
+
+    /// Reads how `run`, which is stored in `directory`, was launched.
+    ///
+    /// # Errors
+    /// When it cannot be launched in the same way again: the same executables on the same machine.
+    pub fn read(directory: &Path, run: &Run) -> Result<LaunchRecord, CannotLaunchAgain> {
+        let path = directory.join(FILE);
+        let no_record = || CannotLaunchAgain::NoRecord {
+            directory: directory.to_owned(),
+        };
+        let unreadable = |error| CannotLaunchAgain::Unreadable {
+            path: path.clone(),
+            error,
+        };
+        let file = File::open(&path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => no_record(),
+            _ => unreadable(error),
+        })?;
+        let record: LaunchRecord = serde_json::from_reader(io::BufReader::new(file))
+            .map_err(|error| unreadable(error.into()))?;
+        // Another release's, or that of a run that was there before.
+        if record.schema_version != SCHEMA_VERSION || record.run != run.id {
+            return Err(no_record());
+        }
+        if run.machine != Machine::of_this_machine() {
+            let machine = Box::new(run.machine.clone());
+            return Err(CannotLaunchAgain::OtherMachine(machine));
+        }
+        for RecordedTarget { target, executable } in &record.targets {
+            if !FileIdentity::of(&target.executable).is_ok_and(|now| now == *executable) {
+                let path = target.executable.clone();
+                return Err(CannotLaunchAgain::OtherExecutable(path));
+            }
+        }
+        if !again::would_help(&record.targets()) {
+            return Err(CannotLaunchAgain::WouldNotHelp);
+        }
+        Ok(record)
+    }
+
+    /// The bench targets, as they were launched.
+    pub fn targets(&self) -> Vec<BenchTarget> {
+        let targets = self.targets.iter();
+        targets.map(|recorded| recorded.target.clone()).collect()
+    }
+}

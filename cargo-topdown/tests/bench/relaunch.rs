@@ -1,0 +1,135 @@
+//! `compare --relaunch`: the second look at a stored run.
+
+use std::fs;
+
+use criterion_topdown::run_file::copy_run;
+
+use crate::fixture::{Fixture, Outcome};
+
+/// 7 % more slots than without it: with four launches and two a suspicion and no more.
+const PLANTED: (&str, &str) = ("FIXTURE_BACKEND_BOUND_SLOTS", "32.8");
+
+const CHASE: [&str; 5] = ["--bench", "kernels", "--launches", "2", "chase"];
+
+/// `chase` as baseline `main`, and a newest run in which it looks slower.
+fn suspicion() -> Fixture {
+    let fixture = Fixture::new();
+    let save = ["--bench", "kernels", "--launches", "4", "--save", "main"];
+    fixture.bench(&[&save[..], &["chase"]].concat()).succeeds();
+    fixture.bench_with(&CHASE, &[PLANTED]).succeeds();
+    fixture
+}
+
+fn compare(fixture: &Fixture, words: &[&str], environment: &[(&str, &str)]) -> Outcome {
+    fixture.plain(&[&["compare"], words].concat(), environment)
+}
+
+fn launches(fixture: &Fixture) -> usize {
+    fixture.newest_run().benchmarks[0].launches.len()
+}
+
+#[test]
+fn a_suspicion_that_holds_fails_however_often_it_is_asked() {
+    let fixture = suspicion();
+    let once = compare(&fixture, &["main"], &[]).succeeds();
+    assert!(once.stdout.contains("1 inconclusive") || once.stdout.contains("NOTHING DECIDED"));
+    assert!(
+        once.stderr
+            .contains("`cargo topdown compare main --relaunch`"),
+        "{}",
+        once.stderr
+    );
+
+    let twice = compare(&fixture, &["main", "--relaunch"], &[PLANTED]);
+    let twice = twice.fails_with(100, "1 benchmark looks slower without being certain");
+    assert!(
+        twice.stdout.contains("ran again, to 4/20 launches"),
+        "{}",
+        twice.stdout
+    );
+    // The run stays what it was, and the planted slots are gone: nothing is launched any more.
+    assert_eq!(launches(&fixture), 2);
+    let again = compare(&fixture, &["main"], &[("CARGO_TOPDOWN_RELAUNCH", "true")]);
+    assert_eq!((again.code, again.stderr.as_str()), (Some(100), ""));
+    assert_eq!(again.stdout, twice.stdout);
+    compare(&fixture, &["main", "--relaunch=false"], &[]).succeeds();
+
+    let accept = ["baseline", "accept", "main", "chase", "--reason", "known"];
+    fixture.plain(&accept, &[]).succeeds();
+    let accepted = compare(&fixture, &["main", "--relaunch"], &[]).succeeds();
+    assert!(
+        accepted.stdout.contains("accepted: known"),
+        "{}",
+        accepted.stdout
+    );
+}
+
+#[test]
+fn a_suspicion_that_does_not_hold_passes() {
+    let fixture = suspicion();
+    let outcome = compare(&fixture, &["main", "--relaunch"], &[]).succeeds();
+    assert!(
+        outcome.stdout.contains("ran again, to 4/20 launches"),
+        "{}",
+        outcome.stdout
+    );
+}
+
+#[test]
+fn a_baseline_whose_executables_are_there_is_launched_again_too() {
+    let fixture = suspicion();
+    let other = tempfile::tempdir().unwrap();
+    let other = other.path();
+    copy_run(&fixture.newest(), other).unwrap();
+    fs::copy(
+        fixture.newest().join("launches.json"),
+        other.join("launches.json"),
+    )
+    .unwrap();
+    let slower = [("FIXTURE_BACKEND_BOUND_SLOTS", "36.0")];
+    fixture.bench_with(&CHASE, &slower).succeeds();
+    let words = [other.to_str().unwrap(), "--relaunch"];
+    let outcome = compare(&fixture, &words, &[]).succeeds();
+    assert!(
+        outcome.stdout.contains("ran again, to 20/20 launches"),
+        "{}",
+        outcome.stdout
+    );
+}
+
+#[test]
+fn what_cannot_be_launched_again_is_judged_once_and_says_why() {
+    let fixture = suspicion();
+    let once = compare(&fixture, &["main"], &[]).succeeds();
+    let says = |words: &[&str], why: &str| {
+        let outcome = compare(&fixture, words, &[]).succeeds();
+        assert!(outcome.stderr.contains(why), "{}", outcome.stderr);
+        assert_eq!(outcome.stdout, once.stdout);
+    };
+    let record = fixture.newest().join("launches.json");
+    let whole = fs::read_to_string(&record).unwrap();
+    let relaunch = ["main", "--relaunch"];
+    fs::write(&record, whole.replace("\"bytes\":", "\"bytes\":1")).unwrap();
+    says(&relaunch, "was built again or removed since");
+    fs::write(&record, whole.replace("\"launches\":2", "\"launches\":20")).unwrap();
+    says(&relaunch, "it has 20 launches already");
+    fs::write(&record, &whole[..whole.len() / 2]).unwrap();
+    says(&relaunch, "could not read ");
+    fs::remove_file(&record).unwrap();
+    says(&relaunch, "nothing in ");
+}
+
+#[test]
+fn time_alone_is_not_launched_again_without_its_baseline() {
+    let fixture = Fixture::new();
+    let clock = ["--bench", "mixed", "--launches", "2", "wall clock"];
+    fixture
+        .bench(&[&clock[..], &["--save", "main"]].concat())
+        .succeeds();
+    let outcome = compare(&fixture, &["main", "--relaunch"], &[]).succeeds();
+    assert!(
+        outcome.stderr.contains("launches both in turn"),
+        "{}",
+        outcome.stderr
+    );
+}
