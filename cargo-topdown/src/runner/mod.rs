@@ -14,9 +14,11 @@ pub mod modelled;
 pub mod progress;
 pub mod protocol;
 pub mod record;
+mod short_windows;
 
 use std::time::Instant;
 
+use criterion_topdown::machine::Machine;
 use criterion_topdown::run_file::BenchmarkId;
 use thiserror::Error;
 
@@ -24,6 +26,7 @@ use self::collect::{Collected, Collector};
 use self::launch::{LaunchError, Launched, Launcher};
 use self::progress::Progress;
 use crate::bench_targets::BenchTarget;
+use crate::cli::CountersChoice;
 
 /// A bench target that failed, and all that is known about it.
 #[derive(Debug, Error)]
@@ -86,9 +89,11 @@ enum State {
 
 /// Executables that are launched together: all of a run's, or one side of a comparison.
 struct Side<'a> {
-    targets: &'a [BenchTarget],
+    targets: Vec<BenchTarget>,
     launcher: &'a Launcher,
     states: Vec<State>,
+    /// By target, whether its last launch asks for plain counters: see `short_windows`.
+    too_short: Vec<bool>,
     collector: Collector,
     outcome: Outcome,
     /// Where the targets begin in the list that `Progress` was given.
@@ -96,11 +101,12 @@ struct Side<'a> {
 }
 
 impl<'a> Side<'a> {
-    fn new(targets: &'a [BenchTarget], launcher: &'a Launcher, progress_offset: usize) -> Side<'a> {
+    fn new(targets: &[BenchTarget], launcher: &'a Launcher, progress_offset: usize) -> Side<'a> {
         let mut side = Side {
-            targets,
+            targets: targets.to_vec(),
             launcher,
             states: vec![State::Untried; targets.len()],
+            too_short: vec![false; targets.len()],
             collector: Collector::default(),
             outcome: Outcome::default(),
             progress_offset,
@@ -141,6 +147,8 @@ impl<'a> Side<'a> {
                     State::Untried if benchmarks.is_empty() => State::Done,
                     _ => State::Measuring,
                 };
+                self.too_short[index] = target.settings.counters == CountersChoice::Auto
+                    && short_windows::are_too_short_for_the_register(&benchmarks);
                 self.collector.add(target, launch, benchmarks);
                 None
             }
@@ -171,6 +179,18 @@ impl<'a> Side<'a> {
         Ok(true)
     }
 
+    /// From now on plain counters count target number `index`, and it has not been launched yet.
+    fn count_plainly(&mut self, index: usize, progress: &Progress) {
+        let target = &mut self.targets[index];
+        progress.note(&format!(
+            "note: `{target}` has windows of less than 100 000 slots, too short for PERF_METRICS; plain \
+             counters are used for it (`--counters metrics` keeps the register)"
+        ));
+        self.collector.forget(target);
+        target.settings.counters = CountersChoice::Exact;
+        self.states[index] = State::Untried;
+    }
+
     fn finish(mut self) -> Outcome {
         self.outcome.collected = self.collector.finish(|id| {
             self.targets
@@ -180,6 +200,33 @@ impl<'a> Side<'a> {
         });
         self.outcome
     }
+}
+
+/// Launches each of `turns`, a side and the number of a target, and says whether one failed. If the
+/// first launch shows that the register is too coarse for one of them, all are launched again with
+/// plain counters: both sides of a comparison have to be counted alike.
+fn launch_turns(
+    turns: &mut [(&mut Side<'_>, usize)],
+    launch: u32,
+    progress: &mut Progress,
+) -> Result<bool, LaunchError> {
+    let mut failed = false;
+    for (side, index) in &mut *turns {
+        failed |= side.launch(*index, launch, progress)?;
+    }
+    let too_short = turns.iter().any(|(side, index)| side.too_short[*index]);
+    if failed
+        || launch > 0
+        || !too_short
+        || !short_windows::has_plain_counters(&Machine::of_this_machine())
+    {
+        return Ok(failed);
+    }
+    for (side, index) in turns {
+        side.count_plainly(*index, progress);
+        failed |= side.launch(*index, launch, progress)?;
+    }
+    Ok(failed)
 }
 
 /// How many rounds it takes until every target has had its launches.
@@ -201,7 +248,7 @@ pub fn run(
     let mut side = Side::new(targets, launcher, 0);
     'rounds: for launch in 0..rounds(targets) {
         for index in 0..targets.len() {
-            if side.launch(index, launch, progress)? && fail_fast {
+            if launch_turns(&mut [(&mut side, index)], launch, progress)? && fail_fast {
                 break 'rounds;
             }
         }
@@ -226,15 +273,15 @@ pub fn run_in_pairs(
     let mut b = Side::new(candidate.0, candidate.1, baseline.0.len());
     'rounds: for launch in 0..rounds(baseline.0).max(rounds(candidate.0)) {
         for (in_a, in_b) in &pairs {
-            let mut turns = [(&mut a, in_a), (&mut b, in_b)];
+            let sides = [(&mut a, in_a), (&mut b, in_b)];
+            let turn = |(side, index): (_, &Option<usize>)| index.map(|index| (side, index));
+            let mut turns: Vec<(&mut Side<'_>, usize)> =
+                sides.into_iter().filter_map(turn).collect();
             if launch % 2 == 1 {
                 turns.reverse();
             }
-            for (side, index) in turns {
-                let Some(index) = *index else { continue };
-                if side.launch(index, launch, progress)? && fail_fast {
-                    break 'rounds;
-                }
+            if launch_turns(&mut turns, launch, progress)? && fail_fast {
+                break 'rounds;
             }
         }
     }

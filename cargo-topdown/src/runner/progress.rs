@@ -123,6 +123,13 @@ impl Progress {
         self.bar.inc(1);
     }
 
+    /// Prints a line that says what is going on, unless nothing shall be said.
+    pub fn note(&self, line: &str) {
+        if self.style != Style::Quiet {
+            self.print(&format!("{line}\n"));
+        }
+    }
+
     /// Prints `text` without disturbing the line.
     pub fn print(&self, text: &str) {
         self.bar.suspend(|| eprint!("{text}"));

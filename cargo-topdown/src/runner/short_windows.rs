@@ -1,0 +1,111 @@
+//! When plain counters are the better choice although the CPU has PERF_METRICS.
+//!
+//! The register tells no category more exactly than 1/255 of a window, and what was in it when the
+//! window began makes that worse. In a window of 100 000 slots or more the second part is lost in
+//! the first; in shorter ones plain counters, which cost more to read, give the better numbers. How
+//! long the windows of a benchmark are is known once it has run: a closure of `iter` makes one
+//! window of a sample, `iter_batched` one of each batch.
+
+use criterion_topdown::counter::hardware::{FORMULA_LEVEL1, FORMULA_LEVEL2};
+use criterion_topdown::cpu::{CoreType, Identity, table_for};
+use criterion_topdown::machine::Machine;
+
+use super::launch::Measured;
+
+/// Where the resolution of PERF_METRICS is within half a percent of a window: a reset and the
+/// first look take up to 1200 slots, of which (2 x 1200 + 100 000) / 255 is 0.4 %.
+const SHORT_WINDOW_SLOTS: f64 = 100_000.0;
+
+/// Whether one of `benchmarks` was measured by the PERF_METRICS register in windows that are too
+/// short for it.
+pub fn are_too_short_for_the_register(benchmarks: &[Measured]) -> bool {
+    benchmarks.iter().any(|benchmark| {
+        let formula = benchmark.provenance.formula.as_str();
+        [FORMULA_LEVEL1, FORMULA_LEVEL2].contains(&formula)
+            && median_window_slots(benchmark).is_some_and(|slots| slots < SHORT_WINDOW_SLOTS)
+    })
+}
+
+fn median_window_slots(benchmark: &Measured) -> Option<f64> {
+    let mut slots: Vec<f64> = benchmark
+        .samples
+        .iter()
+        .map(|sample| &sample.sample)
+        .filter(|sample| sample.windows > 0)
+        .filter_map(|sample| Some(sample.slots? as f64 / sample.windows as f64))
+        .collect();
+    slots.sort_by(f64::total_cmp);
+    slots.get(slots.len() / 2).copied()
+}
+
+/// Whether the performance cores of `machine` can be counted by plain counters.
+pub fn has_plain_counters(machine: &Machine) -> bool {
+    let identity = Identity {
+        vendor: &machine.vendor,
+        family: machine.family,
+        model: machine.model,
+        stepping: machine.stepping,
+        core: CoreType::Performance,
+    };
+    table_for(&identity).is_some_and(|table| !table.forms().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use criterion_topdown::provenance::{Provenance, SourceKind};
+    use criterion_topdown::run_file::IterationSample;
+    use criterion_topdown::sample::Sample;
+
+    fn measured(formula: &str, windows: u64, slots: u64) -> Measured {
+        let sample = IterationSample {
+            iterations: 1000,
+            sample: Sample {
+                windows,
+                slots: Some(slots),
+                ..Sample::EMPTY
+            },
+        };
+        Measured {
+            name: "b".to_owned(),
+            throughput: None,
+            provenance: Provenance {
+                source: SourceKind::Hardware,
+                formula: formula.to_owned(),
+                core_type: None,
+                slots_per_cycle: Some(6),
+                reason: String::new(),
+                empty_window: None,
+            },
+            samples: vec![sample; 10],
+        }
+    }
+
+    #[test]
+    fn it_is_the_window_that_counts_and_not_the_sample() {
+        let too_short =
+            |measured| are_too_short_for_the_register(std::slice::from_ref::<Measured>(&measured));
+        assert!(!too_short(measured(FORMULA_LEVEL2, 1, 100_000)));
+        assert!(too_short(measured(FORMULA_LEVEL2, 1, 99_999)));
+        assert!(!too_short(measured(FORMULA_LEVEL1, 10, 1_000_000)));
+        assert!(too_short(measured(FORMULA_LEVEL1, 11, 1_000_000)));
+        assert!(!too_short(measured("golden-cove-exact/1", 11, 1_000_000)));
+        assert!(!are_too_short_for_the_register(&[]));
+    }
+
+    #[test]
+    fn only_cpus_with_a_table_have_plain_counters() {
+        let sapphire_rapids = Machine {
+            vendor: "GenuineIntel".to_owned(),
+            family: 6,
+            model: 0x8f,
+            ..Machine::default()
+        };
+        assert!(has_plain_counters(&sapphire_rapids));
+        let unknown = Machine {
+            model: 0xff,
+            ..sapphire_rapids
+        };
+        assert!(!has_plain_counters(&unknown));
+    }
+}
