@@ -11,13 +11,9 @@ use crate::baseline_store::BaselineName;
 /// `cargo topdown bench`: the flags of `cargo bench`, and our own.
 #[derive(Debug, Args)]
 pub struct BenchArgs {
-    /// Run only benchmarks whose id matches this regular expression
-    #[arg(value_name = "FILTER")]
-    pub filter: Option<String>,
-
-    /// FILTER is a whole id and no regular expression
-    #[arg(long, requires = "filter")]
-    pub exact: bool,
+    /// What is launched
+    #[command(flatten)]
+    pub launch: LaunchArgs,
 
     /// Keep the run as baseline NAME
     #[arg(long, visible_alias = "save-baseline", value_name = "NAME")]
@@ -40,6 +36,22 @@ pub struct BenchArgs {
     #[command(flatten)]
     pub store: StoreArgs,
 
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// Which benchmarks are built and launched, and how.
+#[derive(Debug, Default, Args)]
+pub struct LaunchArgs {
+    /// Run only benchmarks whose id matches this regular expression
+    #[arg(value_name = "FILTER")]
+    pub filter: Option<String>,
+
+    /// FILTER is a whole id and no regular expression
+    #[arg(long, requires = "filter")]
+    pub exact: bool,
+
     /// How long and how often to measure
     #[command(flatten)]
     pub measuring: MeasuringArgs,
@@ -47,10 +59,6 @@ pub struct BenchArgs {
     /// What to build
     #[command(flatten)]
     pub cargo: CargoBenchArgs,
-
-    /// How to print
-    #[command(flatten)]
-    pub output: OutputArgs,
 
     /// Further arguments for the bench executables, as criterion takes them
     #[arg(last = true, value_name = "CRITERION_ARGS")]

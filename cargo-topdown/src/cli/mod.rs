@@ -42,7 +42,7 @@ pub enum Command {
     #[command(subcommand)]
     Baseline(BaselineCommand),
     /// Say what this machine can measure, and what stands in the way
-    Doctor(DoctorArgs),
+    Doctor(Box<DoctorArgs>),
     /// Simulate suites of which the truth is known, and say how often the gate errs
     Simulate(SimulateArgs),
     /// Say what this workspace has to change so that its benches measure TopDown, or change it
@@ -113,6 +113,15 @@ pub struct ReportArgs {
 /// `cargo topdown doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
+    /// Say how much launches of the suite differ instead, and how large a change the gate finds: run
+    /// it with twice the launches, and compare one half of them with the other
+    #[arg(long, conflicts_with = "strict")]
+    pub noise: bool,
+
+    /// With --noise: take the launches of this run, a baseline's name or a run file, and run nothing
+    #[arg(long, value_name = "RUN", requires = "noise")]
+    pub run: Option<String>,
+
     /// Fail (exit code 102) unless the hardware counters can be used
     #[arg(long)]
     pub strict: bool,
@@ -120,6 +129,18 @@ pub struct DoctorArgs {
     /// Print the diagnosis as JSON
     #[arg(long)]
     pub json: bool,
+
+    /// With --noise: what is launched
+    #[command(flatten)]
+    pub launch: LaunchArgs,
+
+    /// With --noise: what fails
+    #[command(flatten)]
+    pub policy: PolicyArgs,
+
+    /// With --noise: where baselines are kept
+    #[command(flatten)]
+    pub store: StoreArgs,
 
     /// How to print
     #[command(flatten)]

@@ -8,14 +8,20 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{self, Run, RunFileError};
 use serde::Serialize;
 
-use crate::baseline_store::{BaselineStore, StoreError, StoredBaseline, history, resolve_run};
+use crate::baseline_store::{
+    self, BaselineStore, StoreError, StoredBaseline, history, resolve_run,
+};
 use crate::cli::{
     BaselineCommand, BaselineListArgs, BaselineRemoveArgs, BaselineSaveArgs, BaselineShowArgs,
+    PolicyArgs,
 };
 use crate::error::{Error, Exit};
+use crate::policy::Policy;
+use crate::report::noise_table;
 use crate::report::run_origin::{runs_text, write_run_origin};
 use crate::report::run_table::write_run_table;
 use crate::report::style;
+use crate::verdict::{self, LabelledRun};
 
 /// Runs the subcommand.
 pub fn run(command: BaselineCommand) -> Result<Exit, Error> {
@@ -185,8 +191,26 @@ fn show(args: &BaselineShowArgs) -> Result<Exit, Error> {
         write_run_origin(&mut out, &run, kept, look)?;
         writeln!(out)?;
         write_run_table(&mut out, &run, look)?;
+        write_noise(&mut out, args, &run, look)?;
     }
     Ok(Exit::Success)
+}
+
+/// How much the launches differ, and how large a change this baseline lets the gate find.
+fn write_noise(
+    out: &mut impl Write,
+    args: &BaselineShowArgs,
+    run: &Run,
+    look: style::Look,
+) -> Result<(), Error> {
+    // A run file can be read outside of any workspace.
+    let metadata = baseline_store::workspace(&args.store).ok();
+    let policy = Policy::resolve(metadata.as_ref(), &PolicyArgs::default())?;
+    let label = &args.name;
+    let launches = run.launch_settings.launches;
+    let report = verdict::noise_of(LabelledRun { label, run }, &policy, launches);
+    writeln!(out)?;
+    Ok(noise_table::write_table(out, &report, look)?)
 }
 
 fn save(args: &BaselineSaveArgs) -> Result<Exit, Error> {

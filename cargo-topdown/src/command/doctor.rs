@@ -6,6 +6,7 @@ use std::path::Path;
 use criterion_topdown::counter::{Choice, hardware};
 use criterion_topdown::machine::Machine;
 
+use super::noise;
 use crate::cli::DoctorArgs;
 use crate::disturbances::disturbances;
 use crate::error::{Error, Exit};
@@ -14,6 +15,9 @@ use crate::report::style::{self, Look};
 
 /// Looks at the machine, and tries to open its counters.
 pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
+    if args.noise {
+        return noise::run(args);
+    }
     let choice = Choice::from_environment()?;
     let machine = Machine::of_this_machine();
     let diagnosis = Diagnosis {

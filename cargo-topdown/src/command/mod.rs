@@ -8,6 +8,7 @@ mod compare;
 mod doctor;
 mod init;
 mod manual;
+mod noise;
 mod relaunch;
 mod report;
 mod simulate;

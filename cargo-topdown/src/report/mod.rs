@@ -13,6 +13,7 @@ pub mod explanation;
 pub mod html;
 mod junit;
 mod markdown;
+pub mod noise_table;
 mod number;
 pub mod request;
 pub mod run_origin;

@@ -12,6 +12,7 @@ pub mod contrast;
 pub mod launch;
 pub mod noise;
 mod polygamma;
+pub mod power;
 pub mod prior;
 pub mod student;
 

@@ -10,6 +10,7 @@ mod comparability;
 mod comparison;
 mod judge;
 mod metric;
+mod noise;
 #[cfg(test)]
 pub mod scenario;
 mod suite;
@@ -22,6 +23,7 @@ pub use budget::{BudgetCheck, BudgetResult, BudgetStatus, check_budgets};
 pub use comparison::*;
 use criterion_topdown::run_file::{BenchmarkId, Run};
 pub use metric::Metric;
+pub use noise::{BenchmarkNoise, MetricNoiseLevel, NoiseReport, noise_of};
 
 use crate::error::Exit;
 use crate::policy::Policy;

@@ -1,6 +1,7 @@
 //! `cargo topdown bench` from outside: the fixture workspace through the compiled program.
 
 mod fixture;
+mod noise;
 mod relaunch;
 mod run;
 mod trouble;

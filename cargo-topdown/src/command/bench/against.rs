@@ -45,30 +45,30 @@ pub fn run(args: &BenchArgs, candidate: &Candidate<'_>, reference: &str) -> Resu
 
     let guard = interrupt::guard().map_err(BenchError::Interrupt)?;
     let scratch = scratch_directory()?;
-    let launcher = launcher(args, &candidate.cargo.program, scratch.path());
+    let launcher = launcher(&args.launch, &candidate.cargo.program, scratch.path());
     let started_at = jiff::Timestamp::now();
     let pairs = Pairs {
         base: &modelled::on_the_clock(&base_targets),
         candidate: &modelled::on_the_clock(candidate.targets),
         launcher: &launcher,
-        criterion: &args.criterion,
-        quiet: args.cargo.quiet,
-        fail_fast: args.measuring.fail_fast,
+        criterion: &args.launch.criterion,
+        quiet: args.launch.cargo.quiet,
+        fail_fast: args.launch.measuring.fail_fast,
     };
     let (base, new) = pairs.launch()?;
-    let base = with_model(args, &base_targets, &launcher, base)?;
-    let new = with_model(args, candidate.targets, &launcher, new)?;
+    let base = with_model(&args.launch, &base_targets, &launcher, base)?;
+    let new = with_model(&args.launch, candidate.targets, &launcher, new)?;
     pairs::check("base", &base)?;
     pairs::check("candidate", &new)?;
     if new.collected.benchmarks.is_empty() {
-        return Err(nothing_to_keep(args, candidate.targets, &new).into());
+        return Err(nothing_to_keep(&args.launch, candidate.targets, &new).into());
     }
     let directory = target_directory.join("topdown").join("against").join("run");
     let mut base = Measured {
         run: Run {
             id: format!("{}-base", run_id(started_at)),
             ..measured_run(
-                args,
+                &args.launch,
                 &tree.workspace_root,
                 started_at,
                 &base_targets,
@@ -81,7 +81,7 @@ pub fn run(args: &BenchArgs, candidate: &Candidate<'_>, reference: &str) -> Resu
     .with(base.collected);
     let mut new = Measured {
         run: measured_run(
-            args,
+            &args.launch,
             workspace_root,
             started_at,
             candidate.targets,
@@ -151,7 +151,7 @@ fn build_base(
         .map(|path| in_tree(&here.join(path)));
     let flags = CargoBenchArgs {
         target_dir: Some(tree.target_directory.clone()),
-        ..args.cargo.clone()
+        ..args.launch.cargo.clone()
     };
     let cargo = Cargo {
         program: candidate.cargo.program.clone(),
@@ -166,7 +166,7 @@ fn build_base(
         color: args.output.color,
     };
     let metadata = cargo.metadata().map_err(of_base)?;
-    let settings = WorkspaceSettings::resolve(&args.measuring, &metadata)?;
+    let settings = WorkspaceSettings::resolve(&args.launch.measuring, &metadata)?;
     let mut targets = cargo.bench_targets(&metadata, &settings).map_err(of_base)?;
     for target in &mut targets {
         // Both sides are measured as the candidate's manifests say.

@@ -7,14 +7,14 @@ pub mod pairs;
 use std::path::Path;
 
 use criterion_topdown::machine::Machine;
-use criterion_topdown::run_file::{LaunchSettings, Run, write_run};
+use criterion_topdown::run_file::{Benchmark, LaunchSettings, Run, write_run};
 use jiff::Timestamp;
 use tempfile::TempDir;
 
 use crate::baseline_store::BaselineStore;
 use crate::bench_targets::{BenchTarget, Cargo, cargo_program};
 use crate::build_identity::build_identity;
-use crate::cli::{BenchArgs, SourceChoice};
+use crate::cli::{BenchArgs, LaunchArgs, SourceChoice};
 use crate::command::baseline;
 use crate::error::{Error, Exit};
 use crate::report::run_table::write_run_table;
@@ -58,18 +58,18 @@ const REFUSED_FLAGS: [(&str, &str); 18] = [
 /// # Errors
 /// When the benches could not be built, or there is nothing to store.
 pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
-    check_criterion_arguments(&args.criterion)?;
+    check_criterion_arguments(&args.launch.criterion)?;
     let cargo = Cargo {
         program: cargo_program(),
-        flags: &args.cargo,
+        flags: &args.launch.cargo,
         manifest_path: args.store.manifest_path.as_deref(),
         directory: None,
         color: args.output.color,
     };
     let metadata = cargo.metadata().map_err(BenchError::Build)?;
     // Before the build, which can take long.
-    let settings =
-        WorkspaceSettings::resolve(&args.measuring, &metadata).map_err(BenchError::Settings)?;
+    let settings = WorkspaceSettings::resolve(&args.launch.measuring, &metadata)
+        .map_err(BenchError::Settings)?;
     let store = BaselineStore::of_workspace(&metadata, args.store.baselines.as_deref())?;
     let targets = cargo
         .bench_targets(&metadata, &settings)
@@ -77,7 +77,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     if targets.is_empty() {
         return Err(BenchError::NoBenchTargets.into());
     }
-    if args.cargo.no_run {
+    if args.launch.cargo.no_run {
         return Ok(Exit::Success);
     }
     if let Some(reference) = &args.against {
@@ -92,21 +92,27 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     }
     let started_at = Timestamp::now();
     let guard = interrupt::guard().map_err(BenchError::Interrupt)?;
-    let outcome = launch(args, &targets, &cargo)?;
+    let outcome = launch(&args.launch, &targets, &cargo)?;
     let failed = failures(&outcome);
-    if outcome.collected.benchmarks.is_empty() || (args.measuring.fail_fast && failed > 0) {
+    if outcome.collected.benchmarks.is_empty() || (args.launch.measuring.fail_fast && failed > 0) {
         report_problems(&outcome);
-        return Err(nothing_to_keep(args, &targets, &outcome).into());
+        return Err(nothing_to_keep(&args.launch, &targets, &outcome).into());
     }
     let workspace_root = metadata.workspace_root.as_std_path();
     let run = Run {
         benchmarks: outcome.collected.benchmarks.clone(),
-        ..measured_run(args, workspace_root, started_at, &targets, &settings)
+        ..measured_run(
+            &args.launch,
+            workspace_root,
+            started_at,
+            &targets,
+            &settings,
+        )
     };
     // Not below `--target-dir`, which `compare` will not be given.
     write_run(store.newest_directory(), &run, &outcome.collected.samples)
         .map_err(BenchError::NotStored)?;
-    record_launches(&store, &run, &targets, &args.criterion);
+    record_launches(&store, &run, &targets, &args.launch.criterion);
     let saved = match &args.save {
         // A baseline without the benchmarks that failed would let them go unnoticed for good.
         Some(name) if failed == 0 => Some(store.save(name, store.newest_directory())?),
@@ -131,6 +137,23 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
+/// Launches all of `targets` and returns their benchmarks, none of which may fail.
+pub fn measure_all(
+    args: &LaunchArgs,
+    targets: &[BenchTarget],
+    cargo: &Cargo,
+) -> Result<Vec<Benchmark>, BenchError> {
+    if targets.is_empty() {
+        return Err(BenchError::NoBenchTargets);
+    }
+    let outcome = launch(args, targets, cargo)?;
+    report_problems(&outcome);
+    if failures(&outcome) > 0 || outcome.collected.benchmarks.is_empty() {
+        return Err(nothing_to_keep(args, targets, &outcome));
+    }
+    Ok(outcome.collected.benchmarks)
+}
+
 /// Writes down how the newest run was launched. Without it only `compare --relaunch` is poorer.
 fn record_launches(
     store: &BaselineStore,
@@ -146,8 +169,8 @@ fn record_launches(
 }
 
 /// All that is known about a run before its benchmarks.
-fn measured_run(
-    args: &BenchArgs,
+pub fn measured_run(
+    args: &LaunchArgs,
     workspace_root: &Path,
     started_at: Timestamp,
     targets: &[BenchTarget],
@@ -171,7 +194,7 @@ pub fn scratch_directory() -> Result<TempDir, BenchError> {
     directory.map_err(BenchError::Scratch)
 }
 
-fn launcher(args: &BenchArgs, cargo: &Path, scratch: &Path) -> Launcher {
+fn launcher(args: &LaunchArgs, cargo: &Path, scratch: &Path) -> Launcher {
     let mut arguments = args.criterion.clone();
     if args.exact {
         arguments.push("--exact".to_owned());
@@ -200,7 +223,11 @@ fn check_criterion_arguments(arguments: &[String]) -> Result<(), BenchError> {
     Ok(())
 }
 
-fn launch(args: &BenchArgs, targets: &[BenchTarget], cargo: &Cargo) -> Result<Outcome, BenchError> {
+fn launch(
+    args: &LaunchArgs,
+    targets: &[BenchTarget],
+    cargo: &Cargo,
+) -> Result<Outcome, BenchError> {
     let scratch = scratch_directory()?;
     let launcher = launcher(args, &cargo.program, scratch.path());
     let timed = launch_all(args, &modelled::on_the_clock(targets), &launcher)?;
@@ -209,7 +236,7 @@ fn launch(args: &BenchArgs, targets: &[BenchTarget], cargo: &Cargo) -> Result<Ou
 
 /// Runs all launches of `targets` one after the other.
 fn launch_all(
-    args: &BenchArgs,
+    args: &LaunchArgs,
     targets: &[BenchTarget],
     launcher: &Launcher,
 ) -> Result<Outcome, BenchError> {
@@ -224,7 +251,7 @@ fn launch_all(
 
 /// Puts modelled slots beside the time of those targets that ask for the model.
 fn with_model(
-    args: &BenchArgs,
+    args: &LaunchArgs,
     targets: &[BenchTarget],
     launcher: &Launcher,
     mut timed: Outcome,
@@ -297,7 +324,7 @@ fn failures(outcome: &Outcome) -> usize {
 }
 
 /// Why there is nothing to store.
-fn nothing_to_keep(args: &BenchArgs, targets: &[BenchTarget], outcome: &Outcome) -> BenchError {
+fn nothing_to_keep(args: &LaunchArgs, targets: &[BenchTarget], outcome: &Outcome) -> BenchError {
     match &args.filter {
         _ if failures(outcome) > 0 => BenchError::BenchesFailed {
             failed: failures(outcome),

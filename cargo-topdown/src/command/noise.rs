@@ -1,0 +1,85 @@
+//! `cargo topdown doctor --noise`: the suite compared with itself.
+
+use std::io::Write;
+
+use cargo_metadata::Metadata;
+use criterion_topdown::run_file::{self, Run};
+use jiff::Timestamp;
+
+use super::bench::{self, BenchError};
+use crate::baseline_store;
+use crate::bench_targets::{BenchTarget, Cargo, cargo_program};
+use crate::cli::DoctorArgs;
+use crate::error::{Error, Exit};
+use crate::policy::Policy;
+use crate::report::noise_table;
+use crate::report::style::{self, Look};
+use crate::runner::interrupt;
+use crate::settings::{Settings, WorkspaceSettings};
+use crate::verdict::{LabelledRun, noise_of};
+
+/// Runs the suite, or takes the run that was named. Nothing is stored.
+pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
+    let (policy, run, launches) = match &args.run {
+        Some(name) => {
+            let metadata = baseline_store::workspace(&args.store).ok();
+            let policy = Policy::resolve(metadata.as_ref(), &args.policy)?;
+            let path = baseline_store::resolve_run(&args.store, name)?;
+            let run = run_file::read_run(&path)?;
+            let launches = run.launch_settings.launches;
+            (policy, run, launches)
+        }
+        None => {
+            let cargo = Cargo {
+                program: cargo_program(),
+                flags: &args.launch.cargo,
+                manifest_path: args.store.manifest_path.as_deref(),
+                directory: None,
+                color: args.output.color,
+            };
+            let metadata = cargo.metadata().map_err(BenchError::Build)?;
+            let policy = Policy::resolve(Some(&metadata), &args.policy)?;
+            let (run, launches) = measure(args, &cargo, &metadata)?;
+            (policy, run, launches)
+        }
+    };
+    let label = args.run.as_deref().unwrap_or("the suite");
+    let report = noise_of(LabelledRun { label, run: &run }, &policy, launches);
+    let mut text = Vec::new();
+    if args.json {
+        serde_json::to_writer_pretty(&mut text, &report).map_err(std::io::Error::from)?;
+        text.push(b'\n');
+    } else {
+        noise_table::write(&mut text, &report, Look::of_environment())?;
+    }
+    style::stdout(args.output.color).write_all(&text)?;
+    Ok(Exit::Success)
+}
+
+/// Runs the suite with twice the launches. Returns with how many it would be compared.
+fn measure(args: &DoctorArgs, cargo: &Cargo<'_>, metadata: &Metadata) -> Result<(Run, u32), Error> {
+    let settings = WorkspaceSettings::resolve(&args.launch.measuring, metadata)
+        .map_err(BenchError::Settings)?;
+    let targets = cargo
+        .bench_targets(metadata, &settings)
+        .map_err(BenchError::Build)?;
+    let both_sides: Vec<BenchTarget> = targets
+        .iter()
+        .map(|target| BenchTarget {
+            settings: Settings {
+                launches: target.settings.launches.saturating_mul(2),
+                ..target.settings
+            },
+            ..target.clone()
+        })
+        .collect();
+    let started_at = Timestamp::now();
+    let guard = interrupt::guard().map_err(BenchError::Interrupt)?;
+    let benchmarks = bench::measure_all(&args.launch, &both_sides, cargo)?;
+    drop(guard);
+    let root = metadata.workspace_root.as_std_path();
+    let mut run = bench::measured_run(&args.launch, root, started_at, &targets, &settings);
+    let launches = run.launch_settings.launches;
+    run.launch_settings.launches = launches.saturating_mul(2);
+    Ok((Run { benchmarks, ..run }, launches))
+}
