@@ -79,6 +79,25 @@ pub enum Error {
         /// The ids that contain it.
         like: Vec<String>,
     },
+    /// No benchmark of a history is meant.
+    #[error(
+        "no benchmark matches `{wanted}`; `cargo topdown history` without --benchmark lists them"
+    )]
+    NoSuchHistory {
+        /// The patterns.
+        wanted: String,
+    },
+    /// A history in which nothing can be found.
+    #[error(
+        "the history has {runs} runs of this kind, and change points are looked for from {least} \
+         on; save more with `cargo topdown bench --save NAME`"
+    )]
+    ShortHistory {
+        /// How many there are.
+        runs: usize,
+        /// How many it takes.
+        least: usize,
+    },
     /// A run that cannot be read.
     #[error(transparent)]
     RunFile(#[from] RunFileError),
@@ -110,7 +129,9 @@ impl Error {
             Error::BaselineName(_) | Error::Source(_) => Exit::Usage,
             Error::Bench(error) => error.exit(),
             Error::Store(error) => error.exit(),
-            Error::RunFile(_) => Exit::NoComparison,
+            Error::RunFile(_) | Error::NoSuchHistory { .. } | Error::ShortHistory { .. } => {
+                Exit::NoComparison
+            }
             Error::Output(_) | Error::Report(_) => Exit::BenchFailed,
             Error::Metadata(_)
             | Error::Adoption(_)

@@ -45,6 +45,14 @@ pub enum StoreError {
         /// Where they were looked for.
         directory: PathBuf,
     },
+    /// No name was given, and there is not one baseline that could be meant.
+    #[error("{}", which_baseline_text(names, directory))]
+    NoOnlyOne {
+        /// The names of this machine.
+        names: Vec<BaselineName>,
+        /// Where they were looked for.
+        directory: PathBuf,
+    },
     /// The baseline was taken on other machines alone.
     #[error(
         "baseline `{name}` has no run of this machine, {machine} ({key}); it has runs of\n  {}\n\
@@ -105,6 +113,18 @@ pub enum StoreError {
     },
 }
 
+fn which_baseline_text(names: &[BaselineName], directory: &Path) -> String {
+    if names.is_empty() {
+        return format!(
+            "there is no baseline of this machine in {}\n\
+             to make one: `cargo topdown bench --save NAME`",
+            directory.display()
+        );
+    }
+    let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+    format!("say which baseline: there are {}", names.join(", "))
+}
+
 fn others_text(names: &[BaselineName], directory: &Path) -> String {
     if names.is_empty() {
         return format!("; {} holds none", directory.display());
@@ -120,7 +140,9 @@ impl StoreError {
             StoreError::Workspace(_)
             | StoreError::Setting { .. }
             | StoreError::NeitherFileNorName { .. } => Exit::Usage,
+            StoreError::NoOnlyOne { names, .. } if !names.is_empty() => Exit::Usage,
             StoreError::NoSuchBaseline { .. }
+            | StoreError::NoOnlyOne { .. }
             | StoreError::OtherMachines { .. }
             | StoreError::NoSuchMachine { .. }
             | StoreError::NoNewestRun { .. }

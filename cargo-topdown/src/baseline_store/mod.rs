@@ -22,6 +22,7 @@ use criterion_topdown::run_file::{
 };
 
 use history::HistoryFileName;
+use jiff::Timestamp;
 
 pub use error::StoreError;
 pub use name::{BaselineName, BaselineNameError};
@@ -59,6 +60,25 @@ impl StoredBaseline {
             directory: self.directory.clone(),
             error,
         })
+    }
+
+    /// All runs that it has had, in the order in which they started, and the problems of those that
+    /// cannot be read.
+    ///
+    /// # Errors
+    /// When they cannot be listed.
+    pub fn read_runs(&self) -> Result<(Vec<Run>, Vec<RunFileError>), StoreError> {
+        let mut runs = Vec::new();
+        let mut unreadable = Vec::new();
+        for path in self.runs()? {
+            match run_file::read_run(&path) {
+                Ok(run) => runs.push(run),
+                Err(error) => unreadable.push(error),
+            }
+        }
+        // By the moment, since offsets may differ; what is no time was never in a history.
+        runs.sort_by_cached_key(|run| run.started_at.parse::<Timestamp>().ok());
+        Ok((runs, unreadable))
     }
 }
 
@@ -144,6 +164,23 @@ impl BaselineStore {
             machine: Box::new(self.machine.clone()),
             key,
             keys,
+        })
+    }
+
+    /// The baseline of this machine, where it has one only.
+    ///
+    /// # Errors
+    /// When it has none or several.
+    pub fn only_one(&self) -> Result<StoredBaseline, StoreError> {
+        let key = self.machine.key();
+        let mut found = self.list()?;
+        found.retain(|stored| stored.machine_key == key);
+        if found.len() == 1 {
+            return Ok(found.swap_remove(0));
+        }
+        Err(StoreError::NoOnlyOne {
+            directory: self.directory.clone(),
+            names: found.into_iter().map(|stored| stored.name).collect(),
         })
     }
 

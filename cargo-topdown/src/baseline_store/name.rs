@@ -35,6 +35,11 @@ pub enum BaselineNameError {
 }
 
 impl BaselineName {
+    /// The name itself.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+
     /// The name as a path relative to the store.
     pub fn as_path(&self) -> &Path {
         Path::new(&self.0)

@@ -241,3 +241,39 @@ fn a_history_that_cannot_be_written_is_told_from_a_baseline_that_cannot() {
     let error = saved.runs().unwrap_err();
     assert!(matches!(error, StoreError::List { .. }), "{error}");
 }
+
+#[test]
+fn the_only_baseline_of_this_machine_needs_no_name() {
+    let (root, store) = store();
+    let error = store.only_one().unwrap_err();
+    assert_eq!(error.exit(), Exit::NoComparison);
+    assert!(error.to_string().contains("no baseline of this machine"));
+    let saved = store.save(&name("main"), &run_of_day(&root, 1)).unwrap();
+    assert_eq!(store.only_one().unwrap(), saved);
+    store.save(&name("next"), &run_of_day(&root, 1)).unwrap();
+    let error = store.only_one().unwrap_err();
+    assert_eq!(error.exit(), Exit::Usage);
+    assert_eq!(
+        error.to_string(),
+        "say which baseline: there are `main`, `next`"
+    );
+    assert!(elsewhere(store).only_one().is_err());
+}
+
+#[test]
+fn runs_are_read_in_their_order_and_the_unreadable_are_named() {
+    let (root, store) = store();
+    for day in [2, 1] {
+        store.save(&name("main"), &run_of_day(&root, day)).unwrap();
+    }
+    let stored = store.find(&name("main")).unwrap();
+    let broken = stored
+        .directory
+        .join("history/20261103T100000Z-0123456789ab.json");
+    fs::write(broken, "{").unwrap();
+    let (runs, unreadable) = stored.read_runs().unwrap();
+    let started: Vec<&str> = runs.iter().map(|run| &run.started_at[8..10]).collect();
+    assert_eq!(started, ["01", "02"]);
+    assert!(unreadable[0].to_string().contains("20261103T100000Z"));
+    assert_eq!(unreadable.len(), 1);
+}

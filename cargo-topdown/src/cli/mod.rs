@@ -3,6 +3,7 @@
 mod baseline;
 mod bench;
 mod comparison;
+mod history;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,6 +13,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use baseline::*;
 pub use bench::*;
 pub use comparison::*;
+pub use history::*;
 
 /// Runs criterion benches, compares their TopDown slots with a baseline, and says why one is slower.
 #[derive(Debug, Parser)]
@@ -34,6 +36,8 @@ pub enum Command {
     Bench(Box<BenchArgs>),
     /// Compare the newest run with a baseline; the exit code is the gate
     Compare(CompareArgs),
+    /// Say where the benchmarks changed over all runs that a baseline has had
+    History(HistoryArgs),
     /// Print a stored run again, or write it as an HTML page
     Report(ReportArgs),
     /// Judge the newest run by the budgets in Cargo.toml; needs no baseline
@@ -68,6 +72,10 @@ pub struct SimulateArgs {
     /// Where all random numbers come from
     #[arg(long, default_value_t = 1)]
     pub seed: u64,
+
+    /// Simulate histories of 30 runs, and say how often `history` errs
+    #[arg(long)]
+    pub history: bool,
 
     /// How to print
     #[command(flatten)]

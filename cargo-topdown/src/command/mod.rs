@@ -6,6 +6,7 @@ pub mod bench;
 mod check;
 mod compare;
 mod doctor;
+pub mod history;
 mod init;
 mod manual;
 mod noise;
@@ -24,6 +25,7 @@ pub fn run(command: Command) -> Result<Exit, Error> {
         Command::Compare(args) => compare::run(args),
         Command::Baseline(command) => baseline::run(command),
         Command::Simulate(args) => simulate::run(&args),
+        Command::History(args) => history::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),

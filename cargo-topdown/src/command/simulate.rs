@@ -5,6 +5,7 @@ use std::io::Write;
 use crate::cli::SimulateArgs;
 use crate::error::{Error, Exit};
 use crate::report::style;
+use crate::simulation::history::{Course, HistoryExperiment};
 use crate::simulation::machine::{MACHINES, SHARED_MACHINE};
 use crate::simulation::{Design, Experiment, Planted};
 use crate::verdict::Metric;
@@ -49,6 +50,9 @@ const fn again(design: Design, baseline: u32, candidate: u32) -> Design {
 /// Runs the subcommand.
 pub fn run(args: &SimulateArgs) -> Result<Exit, Error> {
     let mut out = style::stdout(args.output.color);
+    if args.history {
+        return simulate_histories(&mut out, args);
+    }
     let SimulateArgs {
         seed,
         suites,
@@ -132,6 +136,79 @@ pub fn run(args: &SimulateArgs) -> Result<Exit, Error> {
             }
             writeln!(out)?;
         }
+    }
+    Ok(Exit::Success)
+}
+
+/// Runs per history, and launches per run.
+const HISTORY_RUNS: usize = 30;
+const HISTORY_LAUNCHES: u32 = 10;
+/// What happens to one benchmark in ten, and how it is called.
+const COURSES: [(&str, Course); 5] = [
+    ("one step of 2 %", Course::Step(0.02)),
+    ("one step of 3 %", Course::Step(0.03)),
+    ("one step of 5 %", Course::Step(0.05)),
+    ("5 steps of 1 %", Course::Steps(5, 0.01)),
+    ("10 steps of 1 %", Course::Steps(10, 0.01)),
+];
+
+fn simulate_histories(out: &mut impl Write, args: &SimulateArgs) -> Result<Exit, Error> {
+    let SimulateArgs {
+        seed,
+        suites,
+        benchmarks,
+        ..
+    } = *args;
+    let unchanged = HistoryExperiment {
+        seed,
+        suites,
+        benchmarks,
+        machine: SHARED_MACHINE,
+        runs: HISTORY_RUNS,
+        launches: HISTORY_LAUNCHES,
+        course: Course::Unchanged,
+        every: PLANTED_EVERY,
+    };
+    writeln!(
+        out,
+        "seed {seed}; suites of {benchmarks} benchmarks, {HISTORY_RUNS} runs of \
+         {HISTORY_LAUNCHES} launches\n"
+    )?;
+    write!(out, "{:<44}", "")?;
+    for machine in MACHINES {
+        write!(out, "{:>10}", machine.name)?;
+    }
+    write!(
+        out,
+        "\n{:<44}",
+        format!("nothing changed: alarmed of {suites} suites")
+    )?;
+    for machine in MACHINES {
+        let tally = HistoryExperiment {
+            machine,
+            ..unchanged
+        }
+        .run();
+        write!(out, "{:>10}", tally.suites_with_false_alarm)?;
+        out.flush()?;
+    }
+    writeln!(out)?;
+    for (name, course) in COURSES {
+        write!(out, "{:<44}", format!("{name}, found"))?;
+        for machine in MACHINES {
+            let tally = HistoryExperiment {
+                // Other suites than above, and fewer: a tenth of each is planted.
+                seed: seed.wrapping_add(1),
+                suites: suites.div_ceil(5),
+                machine,
+                course,
+                ..unchanged
+            }
+            .run();
+            write!(out, "{:>10}", format!("{:.1} %", tally.power() * 100.0))?;
+            out.flush()?;
+        }
+        writeln!(out)?;
     }
     Ok(Exit::Success)
 }

@@ -3,7 +3,8 @@
 use criterion_topdown::run_file::{Benchmark, Run};
 
 use crate::policy::Policy;
-use crate::verdict::scenario::{self, Planted, benchmark};
+use crate::verdict::scenario::{self, Planted, benchmark, timed};
+use crate::verdict::trend::{Trend, trend};
 use crate::verdict::{Comparison, LabelledRun, compare};
 
 /// `candidate` judged by `baseline`, called `main`.
@@ -91,4 +92,56 @@ pub fn one_of_each() -> (Vec<Benchmark>, Run) {
     let mut candidate = with(2, &new);
     candidate.push(benchmark("fresh", plain(2)));
     (baseline, scenario::run(candidate))
+}
+
+/// The history of five benchmarks over so many runs, one a day: a step of 6 % in one category at the
+/// middle, with which the kernel changed; ten small steps; a shift between two categories; no
+/// change; and one of time. An earlier run is of another CPU.
+pub fn history(runs: usize) -> Trend {
+    let day = |number: usize| {
+        let start: jiff::Timestamp = "2026-10-01T10:00:00Z".parse().unwrap();
+        let at = start + jiff::SignedDuration::from_hours(24 * number as i64);
+        at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+    };
+    let mut all: Vec<Run> = (0..runs)
+        .map(|number| {
+            let planted = |categories| Planted {
+                seed: 1 + number as u64,
+                categories,
+                launches: 5,
+                ..Planted::default()
+            };
+            let is_late = number >= runs / 2;
+            let when_late = |size| if is_late { size } else { 0.0 };
+            let tenths = (number * 11 / runs) as f64 / 100.0;
+            let mut run = scenario::run(vec![
+                benchmark("sort/random", planted([0.0, 0.0, 0.0, when_late(0.06)])),
+                benchmark("parse/json", planted([tenths, 0.0, 0.0, 0.0])),
+                benchmark(
+                    "hash",
+                    planted([0.0, 0.0, when_late(-0.05), when_late(0.05)]),
+                ),
+                benchmark(
+                    "alloc/a name too long for a narrow table",
+                    planted([0.0; 4]),
+                ),
+                timed("read", planted([0.0; 4])),
+            ]);
+            run.id = format!("run-{number}");
+            run.started_at = day(number + 1);
+            let commit = 0x9e37_79b9_7f4a_7c15_u64.wrapping_mul(number as u64 + 1);
+            run.build.git_commit = Some(format!("{commit:016x}{commit:024x}"));
+            if is_late {
+                run.machine.kernel = Some("6.12.9".to_owned());
+            }
+            run
+        })
+        .collect();
+    let mut other = all[0].clone();
+    other.id = "other".to_owned();
+    other.started_at = day(0);
+    other.machine.model = 207;
+    all.insert(0, other);
+    let unreadable = vec!["history/20260930T100000Z-0123456789ab.json: not a run".to_owned()];
+    trend("main", &all, unreadable, 0.05).unwrap()
 }

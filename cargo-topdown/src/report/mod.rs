@@ -21,4 +21,5 @@ pub mod run_table;
 mod sentences;
 pub mod style;
 mod text;
+pub mod trend_text;
 mod wrap;

@@ -3,6 +3,7 @@
 //! Nobody can tell from real runs whether a gate was right. Here the truth is known, the noise is
 //! that of [`machine`], and the judge is the one that judges real runs.
 
+pub mod history;
 pub mod machine;
 mod suite;
 
@@ -71,31 +72,44 @@ pub struct Tally {
     pub explained: usize,
 }
 
-impl Experiment {
-    /// Runs and judges all suites, on as many threads as there are CPUs. The result does not
-    /// depend on their number.
-    pub fn run(&self) -> Tally {
-        let next = AtomicU64::new(0);
-        let total = Mutex::new(Tally::default());
-        let threads = std::thread::available_parallelism().map_or(1, usize::from);
-        std::thread::scope(|scope| {
-            for _ in 0..threads {
-                scope.spawn(|| {
-                    loop {
-                        let suite = next.fetch_add(1, Ordering::Relaxed);
-                        if suite >= self.suites {
-                            return;
-                        }
-                        let tally = self.tally(&self.judge(suite));
-                        total
-                            .lock()
-                            .unwrap_or_else(PoisonError::into_inner)
-                            .add(&tally);
+/// Adds up what `tally` says about the suites from 0 to `suites`, on as many threads as there are
+/// CPUs. `add` must not depend on the order.
+fn each_suite<T: Default + Send>(
+    suites: u64,
+    tally: impl Fn(u64) -> T + Sync,
+    add: impl Fn(&mut T, &T) + Sync,
+) -> T {
+    let next = AtomicU64::new(0);
+    let total = Mutex::new(T::default());
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let suite = next.fetch_add(1, Ordering::Relaxed);
+                    if suite >= suites {
+                        return;
                     }
-                });
-            }
-        });
-        total.into_inner().unwrap_or_else(PoisonError::into_inner)
+                    let tally = tally(suite);
+                    add(
+                        &mut total.lock().unwrap_or_else(PoisonError::into_inner),
+                        &tally,
+                    );
+                }
+            });
+        }
+    });
+    total.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Experiment {
+    /// Runs and judges all suites. The result does not depend on the number of threads.
+    pub fn run(&self) -> Tally {
+        each_suite(
+            self.suites,
+            |number| self.tally(&self.judge(number)),
+            Tally::add,
+        )
     }
 
     fn judge(&self, number: u64) -> Comparison {

@@ -55,7 +55,7 @@ struct Workload {
     time_deviation: f64,
     mode_distance: f64,
     ns_per_slot: f64,
-    /// What the candidate's session adds: to each category, and to the time per slot.
+    /// What the candidate's session adds.
     session: ([f64; 4], f64),
 }
 
@@ -79,6 +79,13 @@ impl Suite {
     pub fn draw(machine: Machine, size: usize, rng: &mut Rng) -> Suite {
         let workloads = (0..size).map(|_| Workload::draw(&machine, rng)).collect();
         Suite { machine, workloads }
+    }
+
+    /// From here on the candidate's session is another one.
+    pub fn begin_session(&mut self, rng: &mut Rng) {
+        for workload in &mut self.workloads {
+            workload.session = session(&self.machine, rng);
+        }
     }
 
     /// `launches` launches of `samples` samples of every benchmark that `wanted` tells by its
@@ -116,6 +123,14 @@ impl Suite {
     }
 }
 
+/// What a session adds to a benchmark: to each category, and to the time per slot.
+fn session(machine: &Machine, rng: &mut Rng) -> ([f64; 4], f64) {
+    (
+        [0.0, 0.3, 0.3, 1.0].map(|weight| weight * machine.session_deviation * normal(rng)),
+        (1.0 + machine.session_time_shift) * (1.0 + machine.session_deviation * normal(rng)),
+    )
+}
+
 impl Workload {
     fn draw(machine: &Machine, rng: &mut Rng) -> Workload {
         let retiring = 0.2 + 0.5 * rng.f64();
@@ -136,11 +151,7 @@ impl Workload {
                 0.0
             },
             ns_per_slot: 1.0 / 24.0,
-            session: (
-                [0.0, 0.3, 0.3, 1.0].map(|weight| weight * machine.session_deviation * normal(rng)),
-                (1.0 + machine.session_time_shift)
-                    * (1.0 + machine.session_deviation * normal(rng)),
-            ),
+            session: session(machine, rng),
         }
     }
 

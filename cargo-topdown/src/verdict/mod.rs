@@ -16,6 +16,7 @@ pub mod scenario;
 mod suite;
 #[cfg(test)]
 mod tests;
+pub mod trend;
 
 use std::collections::HashMap;
 

@@ -1,0 +1,48 @@
+//! The command line of `history`.
+
+use clap::Args;
+
+use super::{OutputArgs, StoreArgs};
+use crate::baseline_store::BaselineName;
+
+/// `cargo topdown history`.
+#[derive(Debug, Args)]
+pub struct HistoryArgs {
+    /// The baseline [default: the only one of this machine]
+    #[arg(value_name = "NAME")]
+    pub name: Option<BaselineName>,
+
+    /// Show only benchmarks whose name or full id matches; may be given more than once
+    #[arg(long = "benchmark", value_name = "GLOB")]
+    pub benchmarks: Vec<String>,
+
+    /// Show the history of the machine with this key, as `baseline list` prints it
+    #[arg(long, value_name = "KEY", requires = "name")]
+    pub machine: Option<String>,
+
+    /// Exit with 100 if a benchmark became slower within the newest runs, and with 102 if the
+    /// history is too short to tell
+    #[arg(long)]
+    pub fail_on_change: bool,
+
+    /// How many of the newest runs `--fail-on-change` means
+    #[arg(
+        long,
+        value_name = "RUNS",
+        default_value_t = 10,
+        requires = "fail_on_change"
+    )]
+    pub newest: usize,
+
+    /// Print the history as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// Where baselines are kept
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+}

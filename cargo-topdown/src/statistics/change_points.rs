@@ -1,0 +1,297 @@
+//! Where the level of a series changes.
+//!
+//! Candidates are found by divisive segmentation with the energy statistic (E-divisive; Matteson &
+//! James 2014, "A nonparametric approach for multiple change point analysis of multivariate data",
+//! JASA 109(505), section 2), which needs no assumption on the distribution. It divides until
+//! nothing is left to divide. Then the weakest candidate is taken away, again and again, until each
+//! that remains is significant by Student's t between the segments on its two sides. That is the
+//! order of Hunter (Fleming et al. 2023, "Hunter: using change point detection to hunt for
+//! performance regressions", ICPE '23), now Apache Otava: a test on the way down would
+//! stop before a change that a second one hides, and the permutation test of the original is random.
+//!
+//! Two things differ from Hunter. The variance is at least that of the whole series about its
+//! segments: the few values of one segment have been chosen by the segmentation to be alike. And p is
+//! multiplied by the number of places where the series could have been divided (Bonferroni), since
+//! the place was searched for; Worsley 1979, "On the likelihood ratio test for a shift in location
+//! of normal populations", JASA 74(366), gives it as a bound for one change.
+
+use super::student::upper_tail;
+use super::{mean, median};
+
+/// A level that fewer values show is not told from values that are disturbed.
+pub const LEAST_SEGMENT: usize = 3;
+
+/// What makes a change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Criterion {
+    /// The probability of any change point in a series without one (0 to 1).
+    pub alpha: f64,
+    /// The least difference between the levels on both sides, in the unit of the values. A smaller one
+    /// is no change, but adds to its neighbours': the levels are joined.
+    pub least_change: f64,
+    /// The variance of a value is known to be no less, in the square of that unit.
+    pub least_variance: f64,
+}
+
+/// A place where the level changes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ChangePoint {
+    /// The first value of the new level.
+    pub index: usize,
+    /// The probability of a change like this in a series that has none, at any of its places.
+    pub p_value: f64,
+}
+
+/// The change points of `values`, in their order. None in fewer than twice [`LEAST_SEGMENT`].
+pub fn change_points(values: &[f64], criterion: &Criterion) -> Vec<ChangePoint> {
+    let mut borders = vec![0];
+    divide(values, 0, &mut borders);
+    borders.push(values.len());
+    borders.sort_unstable();
+    let between = variance_between_neighbours(values).max(criterion.least_variance);
+    let places = (values.len() + 1).saturating_sub(2 * LEAST_SEGMENT) as f64;
+    loop {
+        let changes = differences_of_levels(values, &borders, between);
+        let weakest = (0..changes.len())
+            .filter(|&index| {
+                let change = &changes[index];
+                places * change.p_value > criterion.alpha
+                    || change.difference.abs() < criterion.least_change
+            })
+            .min_by(|&a, &b| changes[a].t.total_cmp(&changes[b].t));
+        let Some(weakest) = weakest else {
+            return changes
+                .iter()
+                .zip(&borders[1..])
+                .map(|(change, &index)| ChangePoint {
+                    index,
+                    p_value: f64::min(1.0, places * change.p_value),
+                })
+                .collect();
+        };
+        borders.remove(weakest + 1);
+    }
+}
+
+/// Adds the borders inside of `values`, which begin at `offset`, in no order.
+fn divide(values: &[f64], offset: usize, borders: &mut Vec<usize>) {
+    let Some(index) = best_division(values) else {
+        return;
+    };
+    borders.push(offset + index);
+    divide(&values[..index], offset, borders);
+    divide(&values[index..], offset + index, borders);
+}
+
+/// Where the energy distance between both sides, weighted by their lengths, is greatest: the length
+/// of the left side. `None` where a side would be too short.
+fn best_division(values: &[f64]) -> Option<usize> {
+    let length = values.len();
+    let distances = |from: f64, to: &[f64]| to.iter().map(|to| (to - from).abs()).sum::<f64>();
+    // Sums over pairs within the left side, within the right side, and between both.
+    let mut left = 0.0;
+    let mut right: f64 = (0..length)
+        .map(|i| distances(values[i], &values[i + 1..]))
+        .sum();
+    let mut between = 0.0;
+    let mut best = None;
+    for index in 1..length {
+        let moved = values[index - 1];
+        let to_left = distances(moved, &values[..index - 1]);
+        let to_right = distances(moved, &values[index..]);
+        left += to_left;
+        right -= to_right;
+        between += to_right - to_left;
+        if index < LEAST_SEGMENT || length - index < LEAST_SEGMENT {
+            continue;
+        }
+        let (n, m) = (index as f64, (length - index) as f64);
+        let pairs = |n: f64| n * (n - 1.0) / 2.0;
+        let energy = 2.0 * between / (n * m) - left / pairs(n) - right / pairs(m);
+        let weighted = n * m / (n + m) * energy;
+        if best.is_none_or(|(_, greatest)| weighted > greatest) {
+            best = Some((index, weighted));
+        }
+    }
+    best.map(|(index, _)| index)
+}
+
+/// How the levels on the two sides of a border differ.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct LevelDifference {
+    /// The mean after less the mean before.
+    pub difference: f64,
+    /// Its absolute value over its standard error.
+    pub t: f64,
+    /// The probability of so large a difference, in either direction, between equal levels. That
+    /// the place was searched for is not in it.
+    pub p_value: f64,
+}
+
+/// The differences at the inner `borders` of `values`, of which the first is 0 and the last the
+/// number of values. A value's variance is that of all values about the level of their segment, and
+/// at least `least_variance`; where a segment varies more, it is the segment's own.
+pub fn differences_of_levels(
+    values: &[f64],
+    borders: &[usize],
+    least_variance: f64,
+) -> Vec<LevelDifference> {
+    let segments: Vec<Segment> = borders
+        .windows(2)
+        .map(|ends| Segment::of(&values[ends[0]..ends[1]]))
+        .collect();
+    let squares: f64 = segments.iter().map(|segment| segment.squares).sum();
+    let degrees_of_freedom = values.len().saturating_sub(segments.len()) as f64;
+    let variance = (squares / degrees_of_freedom).max(least_variance);
+    segments
+        .windows(2)
+        .map(|pair| {
+            let difference = pair[1].mean - pair[0].mean;
+            let [before, after] = [&pair[0], &pair[1]].map(|s| s.variance_of_mean(variance));
+            let t = difference.abs() / (before + after).sqrt();
+            LevelDifference {
+                difference,
+                t,
+                p_value: 2.0 * upper_tail(t, degrees_of_freedom),
+            }
+        })
+        .collect()
+}
+
+struct Segment {
+    values: f64,
+    mean: f64,
+    /// The sum of squared distances from the mean.
+    squares: f64,
+}
+
+impl Segment {
+    fn of(values: &[f64]) -> Segment {
+        let mean = mean(values);
+        Segment {
+            values: values.len() as f64,
+            mean,
+            squares: values.iter().map(|value| (value - mean).powi(2)).sum(),
+        }
+    }
+
+    /// `variance` is that of the series. A segment that varies more is not of one level but has
+    /// disturbed values, which would otherwise pass for a level of their own.
+    fn variance_of_mean(&self, variance: f64) -> f64 {
+        let own = self.squares / (self.values - 1.0).max(1.0);
+        variance.max(own) / self.values
+    }
+}
+
+/// The variance as the differences of neighbours show it, in which a few changes of the level have
+/// no part (von Neumann 1941, "Distribution of the ratio of the mean square successive difference
+/// to the variance"; here by the median, so that they have none at all).
+fn variance_between_neighbours(values: &[f64]) -> f64 {
+    /// The median of |x| of a normal x is this part of its standard deviation.
+    const NORMAL_MEDIAN: f64 = 0.674_489_750_196_081_7;
+    let differences = values.windows(2).map(|pair| (pair[1] - pair[0]).abs());
+    let deviation = median(differences.collect()).unwrap_or(0.0) / NORMAL_MEDIAN;
+    deviation.powi(2) / 2.0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CRITERION: Criterion = Criterion {
+        alpha: 0.05,
+        least_change: 0.01,
+        least_variance: 1e-6,
+    };
+
+    const NONE: [usize; 0] = [];
+
+    fn found(values: &[f64]) -> Vec<usize> {
+        let points = change_points(values, &CRITERION);
+        points.iter().map(|point| point.index).collect()
+    }
+
+    /// A saw of ±0.1 % about these levels.
+    fn series(levels: &[(f64, usize)]) -> Vec<f64> {
+        let plain = levels
+            .iter()
+            .flat_map(|&(level, n)| std::iter::repeat_n(level, n));
+        let saw = [0.001, -0.001, 0.0005, -0.0005];
+        plain
+            .enumerate()
+            .map(|(i, level)| level + saw[i % 4])
+            .collect()
+    }
+
+    #[test]
+    fn a_step_is_found_where_it_is_and_a_flat_series_has_none() {
+        assert_eq!(found(&series(&[(1.0, 30)])), NONE);
+        assert_eq!(found(&series(&[(1.0, 11), (1.05, 19)])), [11]);
+        assert_eq!(found(&series(&[(1.05, 11), (1.0, 19)])), [11]);
+        let up_and_down = series(&[(1.0, 10), (1.05, 5), (1.0, 10)]);
+        assert_eq!(found(&up_and_down), [10, 15]);
+    }
+
+    #[test]
+    fn the_energy_statistic_is_that_of_the_definition() {
+        assert_eq!(best_division(&[0.0, 0.0, 0.0, 10.0, 10.0, 10.0]), Some(3));
+        let values: [f64; 7] = [0.3, 0.1, 0.2, 0.9, 0.8, 0.4, 1.0];
+        let pairs = |v: &[f64]| -> f64 {
+            let n = v.len() as f64;
+            let sum: f64 = v
+                .iter()
+                .flat_map(|a| v.iter().map(move |b| (a - b).abs()))
+                .sum();
+            sum / (n * (n - 1.0))
+        };
+        let by_definition = |index: usize| {
+            let (a, b) = values.split_at(index);
+            let (n, m) = (a.len() as f64, b.len() as f64);
+            let between: f64 = a
+                .iter()
+                .flat_map(|a| b.iter().map(move |b| (a - b).abs()))
+                .sum();
+            n * m / (n + m) * (2.0 / (n * m) * between - pairs(a) - pairs(b))
+        };
+        let expected = (3..=4).max_by(|&a, &b| by_definition(a).total_cmp(&by_definition(b)));
+        assert_eq!(best_division(&values), expected);
+        assert_eq!(best_division(&values[..5]), None);
+    }
+
+    #[test]
+    fn ten_steps_of_one_percent_are_found_together() {
+        let levels: Vec<(f64, usize)> = (0..=10).map(|n| (1.0 + 0.01 * f64::from(n), 3)).collect();
+        let values = series(&levels);
+        let points = found(&values);
+        assert!(points.len() >= 3, "{points:?}");
+        let ends = [0, points[0], points[points.len() - 1], values.len()];
+        let risen = mean(&values[ends[2]..]) - mean(&values[..ends[1]]);
+        assert!(risen > 0.07, "{risen}");
+    }
+
+    #[test]
+    fn what_is_small_short_or_rare_is_no_change() {
+        assert_eq!(found(&series(&[(1.0, 15), (1.009, 15)])), NONE);
+        // Two runs are not told from two disturbed ones.
+        assert_eq!(found(&series(&[(1.0, 28), (1.05, 2)])), NONE);
+        assert_eq!(found(&series(&[(1.0, 27), (1.05, 3)])), [27]);
+        assert_eq!(found(&series(&[(1.0, 2), (1.05, 3)])), NONE);
+        let mut one_disturbed = series(&[(1.0, 30)]);
+        one_disturbed[12] += 0.2;
+        assert_eq!(found(&one_disturbed), NONE);
+        let at_the_end = series(&[(1.0, 29), (1.2, 1)]);
+        assert_eq!(found(&at_the_end), NONE);
+        assert_eq!(found(&[]), NONE);
+    }
+
+    #[test]
+    fn values_without_noise_have_the_least_variance() {
+        let values: Vec<f64> = (0..12).map(|i| if i < 6 { 1.0 } else { 1.05 }).collect();
+        assert_eq!(found(&values), [6]);
+        let noisy = Criterion {
+            least_variance: 0.01,
+            ..CRITERION
+        };
+        assert!(change_points(&values, &noisy).is_empty());
+    }
+}

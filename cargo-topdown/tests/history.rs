@@ -1,0 +1,182 @@
+//! `cargo topdown history` from outside: what it says of stored runs, and its exit codes.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use criterion_topdown::machine::Machine;
+use criterion_topdown::run_file::{LaunchSamples, LaunchValue, Run, read_run, write_run};
+use tempfile::TempDir;
+
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/run-v1");
+const GOLDEN_KEY: &str = "x86_64-GenuineIntel-06-8f-08-kvm-smt";
+
+struct Workspace(TempDir);
+
+impl Workspace {
+    fn new() -> Workspace {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::write(root.path().join("Cargo.toml"), "[workspace]\n").unwrap();
+        Workspace(root)
+    }
+
+    fn run(&self, arguments: &[&str]) -> Output {
+        Command::new(env!("CARGO_BIN_EXE_cargo-topdown"))
+            .args(arguments)
+            .current_dir(self.0.path())
+            .env_remove("CARGO_TOPDOWN_BASELINES")
+            .output()
+            .unwrap()
+    }
+
+    /// The exit code, standard output and standard error.
+    fn answer(&self, arguments: &[&str]) -> (i32, String, String) {
+        let output = self.run(arguments);
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        (
+            output.status.code().unwrap(),
+            text(output.stdout),
+            text(output.stderr),
+        )
+    }
+
+    /// Saves a run of every factor as `main`, one a day; all numbers are times the factor.
+    fn save(&self, machine: &Machine, factors: &[f64]) {
+        for (day, factor) in (1..).zip(factors) {
+            let mut run = Run {
+                id: format!("run-{day}"),
+                started_at: format!("2026-11-{day:02}T10:00:00Z"),
+                machine: machine.clone(),
+                ..read_run(Path::new(GOLDEN)).unwrap()
+            };
+            for benchmark in &mut run.benchmarks {
+                for launch in &mut benchmark.launches {
+                    scale(launch, *factor);
+                }
+            }
+            let none: [&LaunchSamples; 0] = [];
+            let path = self.0.path().join(format!("runs/{day}"));
+            write_run(&path, &run, none).unwrap();
+            let (code, _, error) =
+                self.answer(&["baseline", "save", "main", path.to_str().unwrap()]);
+            assert_eq!(code, 0, "{error}");
+        }
+    }
+}
+
+fn scale(launch: &mut LaunchValue, factor: f64) {
+    launch.wall_ns *= factor;
+    launch.slots = launch.slots.map(|slots| slots * factor);
+    if let Some(level1) = &mut launch.level1 {
+        for slots in [
+            &mut level1.retiring_slots,
+            &mut level1.bad_speculation_slots,
+            &mut level1.frontend_bound_slots,
+            &mut level1.backend_bound_slots,
+        ] {
+            *slots *= factor;
+        }
+    }
+    launch.level2 = None;
+}
+
+/// Ten runs before a step and ten after it, of a machine that differs little between runs.
+fn step(size: f64) -> Vec<f64> {
+    (0..20)
+        .map(|run| [1.0, 1.002, 0.999][run % 3] * if run < 10 { 1.0 } else { 1.0 + size })
+        .collect()
+}
+
+#[test]
+fn a_step_is_told_with_its_day_and_fails_where_that_is_asked_for() {
+    let workspace = Workspace::new();
+    workspace.save(&Machine::of_this_machine(), &step(0.2));
+    let (code, text, error) = workspace.answer(&["history"]);
+    assert_eq!(code, 0, "{error}");
+    assert!(
+        text.starts_with("main: 20 runs, 2026-11-01 to 2026-11-20"),
+        "{text}"
+    );
+    assert!(text.contains("from 2026-11-11"), "{text}");
+    let (code, _, _) = workspace.answer(&["history", "main", "--fail-on-change"]);
+    assert_eq!(code, 100);
+    let newest = ["history", "main", "--fail-on-change", "--newest", "9"];
+    assert_eq!(workspace.answer(&newest).0, 0);
+    let (_, json, _) = workspace.answer(&["history", "--json"]);
+    let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    assert_eq!(json["schema_version"], 1);
+    assert_eq!(json["runs"].as_array().unwrap().len(), 20);
+    let changes = json["benchmarks"][0]["changes"].as_array().unwrap();
+    assert_eq!(changes.len(), 1, "{changes:?}");
+    assert_eq!(changes[0]["kind"], "slower");
+    assert_eq!(changes[0]["run"], 10);
+}
+
+#[test]
+fn what_became_faster_fails_nothing() {
+    let workspace = Workspace::new();
+    workspace.save(&Machine::of_this_machine(), &step(-0.2));
+    let (code, text, _) = workspace.answer(&["history", "main", "--fail-on-change"]);
+    assert_eq!(code, 0);
+    assert!(text.contains("faster"), "{text}");
+}
+
+#[test]
+fn a_pattern_chooses_what_is_shown_and_changes_no_judgement() {
+    let workspace = Workspace::new();
+    workspace.save(&Machine::of_this_machine(), &step(0.2));
+    let of = |arguments: &[&str]| -> serde_json::Value {
+        serde_json::from_str(&workspace.answer(arguments).1).unwrap()
+    };
+    let all = of(&["history", "--json"]);
+    let one = of(&["history", "--json", "--benchmark", "json/*"]);
+    let shown = one["benchmarks"].as_array().unwrap();
+    assert!(!shown.is_empty() && shown.len() < all["benchmarks"].as_array().unwrap().len());
+    for benchmark in shown {
+        assert!(all["benchmarks"].as_array().unwrap().contains(benchmark));
+    }
+    let (code, _, error) = workspace.answer(&["history", "--benchmark", "no/such"]);
+    assert_eq!(code, 102);
+    assert!(error.contains("no benchmark matches `no/such`"), "{error}");
+}
+
+#[test]
+fn a_history_that_is_short_or_not_there_is_no_pass() {
+    let workspace = Workspace::new();
+    let (code, _, error) = workspace.answer(&["history"]);
+    assert_eq!(code, 102);
+    assert!(error.contains("no baseline of this machine"), "{error}");
+    workspace.save(&Machine::of_this_machine(), &[1.0; 5]);
+    let (code, text, _) = workspace.answer(&["history"]);
+    assert_eq!(code, 0);
+    assert!(text.contains("from 6 runs on"), "{text}");
+    let (code, _, error) = workspace.answer(&["history", "--fail-on-change"]);
+    assert_eq!(code, 102);
+    assert!(error.contains("the history has 5 runs"), "{error}");
+}
+
+#[test]
+fn other_machines_have_histories_of_their_own() {
+    let workspace = Workspace::new();
+    let golden = read_run(Path::new(GOLDEN)).unwrap().machine;
+    workspace.save(&golden, &[1.0; 3]);
+    assert_eq!(workspace.answer(&["history", "main"]).0, 102);
+    let (code, text, error) = workspace.answer(&["history", "main", "--machine", GOLDEN_KEY]);
+    assert_eq!(code, 0, "{error}");
+    assert!(text.starts_with("main: 3 runs"), "{text}");
+}
+
+#[test]
+fn a_baseline_of_which_nothing_can_be_read_is_an_error_that_names_the_file() {
+    let workspace = Workspace::new();
+    workspace.save(&Machine::of_this_machine(), &[1.0]);
+    let stored = workspace
+        .0
+        .path()
+        .join("baselines/main")
+        .join(Machine::of_this_machine().key());
+    std::fs::remove_dir_all(stored.join("history")).unwrap();
+    std::fs::write(stored.join("run.json"), "{").unwrap();
+    let (code, _, error) = workspace.answer(&["history", "main"]);
+    assert_eq!(code, 102);
+    assert!(error.contains("run.json"), "{error}");
+}
