@@ -96,7 +96,8 @@ pub struct PolicyArgs {
     )]
     pub gate: Option<Vec<Metric>>,
 
-    /// The change of a metric that matters; a third of it must be sure
+    /// The change of a metric that matters, of which a third must be sure; `categories` for all of
+    /// them, `model` where modelled slots are compared exactly
     #[arg(
         long = "margin",
         value_name = "METRIC=PERCENT",

@@ -13,7 +13,7 @@ use wildmatch::WildMatch;
 
 pub use accepted::{Accepted, AcceptedChange, AcceptedError, Found};
 pub use table::{PolicyError, checked_alpha};
-pub use words::{Budget, BudgetBound, BudgetQuantity, FailOnClass, MarginSetting};
+pub use words::{Budget, BudgetBound, BudgetQuantity, FailOnClass, MarginSetting, MarginsOf};
 
 use crate::cli::PolicyArgs;
 use crate::verdict::Metric;
@@ -43,6 +43,7 @@ pub struct Policy {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
     margins: [Margins; Metric::ALL.len()],
+    model_margins: Margins,
     gated: [bool; Metric::ALL.len()],
 }
 
@@ -92,6 +93,9 @@ const WALL: Margins = Margins {
     sure: 0.02,
     point: 0.05,
 };
+/// Modelled slots have no noise. What is left to keep out is that a recompilation moves code, of
+/// which the model sees the part in its caches and branch predictors.
+const MODEL_POINT: f64 = 0.02;
 
 impl Default for Policy {
     fn default() -> Policy {
@@ -107,6 +111,7 @@ impl Default for Policy {
                     Metric::Wall => WALL,
                     _ => SLOTS,
                 }),
+                model_margins: Margins::of_point(MODEL_POINT),
                 gated: [true; Metric::ALL.len()],
             },
             exceptions: Vec::new(),
@@ -170,16 +175,27 @@ impl Rules {
         self.margins[metric as usize]
     }
 
+    /// The margins of slots and of every category where a model is compared exactly. `sure` is what
+    /// the total must have grown by for a category alone to fail.
+    pub fn model_margins(&self) -> Margins {
+        self.model_margins
+    }
+
     /// Whether the policy lets this metric fail a benchmark.
     pub fn gates(&self, metric: Metric) -> bool {
         self.gated[metric as usize]
     }
 
     fn set(&mut self, setting: MarginSetting) {
-        for metric in Metric::ALL {
-            if setting.is_of(metric) {
-                self.margins[metric as usize] = setting.margins;
+        let categories = Metric::ALL
+            .into_iter()
+            .filter(|metric| metric.is_category());
+        match setting.of {
+            MarginsOf::Metric(metric) => self.margins[metric as usize] = setting.margins,
+            MarginsOf::Categories => {
+                categories.for_each(|metric| self.margins[metric as usize] = setting.margins);
             }
+            MarginsOf::Model => self.model_margins = setting.margins,
         }
     }
 

@@ -199,9 +199,10 @@ mod tests {
                 "categories": "4 %",
                 "backend_bound": "2 %",
                 "slots": { "sure": "0.5 %", "point": "2 %" },
+                "model": "1.5 %",
             },
             "benchmarks": [
-                { "matching": "noisy/*", "margins": { "slots": "12 %" }, "gate": ["slots"] },
+                { "matching": "noisy/*", "margins": { "slots": "12 %", "model": "6 %" }, "gate": ["slots"] },
             ],
         }))
         .unwrap();
@@ -212,9 +213,11 @@ mod tests {
         assert_eq!(point(Metric::BackendBound), 0.02);
         assert_eq!(point(Metric::Retiring), 0.04);
         assert_eq!(point(Metric::Wall), 0.05);
+        assert_eq!(rules.model_margins(), Margins::of_point(0.015));
         assert!(rules.gates(Metric::BackendBound) && !rules.gates(Metric::Wall));
         let noisy = policy.rules_of(&id("noisy/a"));
         assert_eq!(noisy.margins(Metric::Slots).point, 0.12);
+        assert_eq!(noisy.model_margins().point, 0.06);
         assert!(!noisy.gates(Metric::BackendBound));
     }
 

@@ -22,22 +22,56 @@ pub enum FailOnClass {
     Removed,
 }
 
-/// The margins of one metric, or of all categories.
+/// The margins of one metric, of all categories, or of modelled slots.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MarginSetting {
-    /// `None` for every category.
-    metric: Option<Metric>,
+    /// What they are of.
+    pub of: MarginsOf,
     /// The margins.
     pub margins: Margins,
 }
 
+/// What margins are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarginsOf {
+    /// One metric, where launches are tested.
+    Metric(Metric),
+    /// Every category, where launches are tested.
+    Categories,
+    /// Slots and every category, where a model is compared exactly.
+    Model,
+}
+
+impl MarginsOf {
+    /// Whether nothing is left of `other` once this is set.
+    fn covers(self, other: MarginsOf) -> bool {
+        self == other
+            || self == MarginsOf::Categories
+                && matches!(other, MarginsOf::Metric(metric) if metric.is_category())
+    }
+}
+
+impl FromStr for MarginsOf {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<MarginsOf, String> {
+        match word {
+            "categories" => Ok(MarginsOf::Categories),
+            "model" => Ok(MarginsOf::Model),
+            word => word
+                .parse()
+                .map(MarginsOf::Metric)
+                .map_err(|error: String| {
+                    format!("{error}; margins also have categories and model")
+                }),
+        }
+    }
+}
+
 impl MarginSetting {
-    /// The margins of what `word` means: a metric, or `categories`.
+    /// The margins of what `word` means: a metric, `categories`, or `model`.
     pub fn new(word: &str, margins: Margins) -> Result<MarginSetting, String> {
-        let metric = match word {
-            "categories" => None,
-            word => Some(word.parse()?),
-        };
+        let of = word.parse()?;
         let Margins { sure, point } = margins;
         if !(sure >= 0.0 && point > 0.0 && point >= sure && point.is_finite()) {
             return Err(format!(
@@ -47,21 +81,12 @@ impl MarginSetting {
                 point * 100.0
             ));
         }
-        Ok(MarginSetting { metric, margins })
-    }
-
-    /// Whether it sets the margins of `metric`.
-    pub fn is_of(&self, metric: Metric) -> bool {
-        self.metric
-            .map_or(metric.is_category(), |wanted| wanted == metric)
+        Ok(MarginSetting { of, margins })
     }
 
     /// Whether nothing is left of `other` once this one holds.
     pub fn covers(&self, other: &MarginSetting) -> bool {
-        Metric::ALL
-            .into_iter()
-            .filter(|metric| other.is_of(*metric))
-            .all(|metric| self.is_of(metric))
+        self.of.covers(other.of)
     }
 }
 
@@ -169,10 +194,12 @@ mod tests {
         let setting: MarginSetting = "backend-bound=2.5 %".parse().unwrap();
         assert!((setting.margins.point - 0.025).abs() < 1e-12);
         assert!((setting.margins.sure - 0.025 / 3.0).abs() < 1e-12);
-        assert!(setting.is_of(Metric::BackendBound) && !setting.is_of(Metric::Slots));
+        assert_eq!(setting.of, MarginsOf::Metric(Metric::BackendBound));
         let all: MarginSetting = "categories=6%".parse().unwrap();
-        assert!(all.is_of(Metric::Retiring) && !all.is_of(Metric::Wall));
         assert!(all.covers(&setting) && !setting.covers(&all));
+        assert!(!all.covers(&"slots=6%".parse().unwrap()));
+        let model: MarginSetting = "model=1%".parse().unwrap();
+        assert!(model.covers(&model) && !all.covers(&model) && !model.covers(&setting));
     }
 
     #[test]

@@ -137,7 +137,7 @@ pub fn write(comparison: &Comparison, width: usize, out: &mut impl Write) -> io:
         write!(out, "  {:>1$}", column.heading, column.width)?;
     }
     writeln!(out)?;
-    let mut simultaneous = false;
+    let (mut simultaneous, mut exact) = (false, false);
     for row in &rows {
         let style = style(row.class);
         let name = cut(&names.name(&row.id), name_width);
@@ -151,6 +151,7 @@ pub fn write(comparison: &Comparison, width: usize, out: &mut impl Write) -> io:
         }
         writeln!(out)?;
         simultaneous |= row.main_effect().is_some_and(|e| e.interval.simultaneous);
+        exact |= row.main_effect().is_some_and(|e| e.exact);
     }
     writeln!(out)?;
     let with_slots = rows.iter().any(|row| row.effect(Metric::Slots).is_some());
@@ -167,6 +168,9 @@ pub fn write(comparison: &Comparison, width: usize, out: &mut impl Write) -> io:
     legend.push_str(" Intervals hold with 95 % for the benchmark alone");
     if simultaneous {
         legend.push_str(", with * for the whole suite at once");
+    }
+    if exact {
+        legend.push_str("; an exact change has none");
     }
     legend.push('.');
     Hanging { width }.write(out, "", 0, &legend)
@@ -217,6 +221,9 @@ fn cut(name: &str, width: usize) -> String {
 }
 
 fn interval(effect: &Effect) -> String {
+    if effect.exact {
+        return "exact ".to_owned();
+    }
     let mark = if effect.interval.simultaneous {
         "*"
     } else {

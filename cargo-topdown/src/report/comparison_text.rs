@@ -160,7 +160,7 @@ mod tests {
     use super::*;
     use crate::policy::Policy;
     use crate::report::examples::one_of_each;
-    use crate::verdict::scenario::{self, Planted, benchmark, timed};
+    use crate::verdict::scenario::{self, Planted, benchmark, modelled, timed};
     use crate::verdict::{LabelledRun, compare};
     use criterion_topdown::run_file::{Benchmark, Run};
 
@@ -205,6 +205,28 @@ mod tests {
         };
         let candidate = scenario::run(suite(2, 1.2));
         insta::assert_snapshot!(text(suite(1, 1.0), candidate, 100));
+    }
+
+    #[test]
+    fn a_modelled_suite_is_decided_exactly() {
+        let suite = |seed, change: [f64; 4]| -> Vec<Benchmark> {
+            ["slower", "shifted", "faster", "same"]
+                .iter()
+                .zip([change[0], change[1], change[2], change[3]])
+                .map(|(name, backend)| {
+                    let retiring = if *name == "shifted" { -backend } else { 0.0 };
+                    let planted = Planted {
+                        seed,
+                        launches: 2,
+                        categories: [retiring, 0.0, 0.0, backend],
+                        ..Planted::default()
+                    };
+                    modelled(name, planted)
+                })
+                .collect()
+        };
+        let candidate = scenario::run(suite(2, [0.021, 0.03, -0.04, 0.019]));
+        insta::assert_snapshot!(text(suite(1, [0.0; 4]), candidate, 100));
     }
 
     #[test]

@@ -2,13 +2,14 @@
 
 use std::io::{self, Write};
 
+use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, LaunchValue};
 
 use super::comparison_text::style as style_of;
 use super::sentences::sentence;
 use super::style;
 use super::wrap::{Hanging, percent, points};
-use crate::verdict::{BenchmarkVerdict, Class, Effect, Evidence, Metric, MetricNoise, Suite};
+use crate::verdict::{BenchmarkVerdict, Class, Effect, Evidence, Metric, MetricNoise, Rule, Suite};
 
 /// What is explained.
 pub struct Explanation<'a> {
@@ -55,6 +56,9 @@ pub fn write(explanation: &Explanation<'_>, width: usize, out: &mut impl Write) 
         out,
         "\n{heading}2. Differences and their uncertainty{heading:#}"
     )?;
+    if let Some(text) = rule_text(verdict.source, evidence.rule) {
+        lines.write(out, "", 0, text)?;
+    }
     let text = "In percent of the baseline's total. Own: the standard deviation between the \
                 launches of a side. Suite: what is typical for the metric in this suite, and how \
                 many launches' worth that knowledge is (* assumed: the suite is too small). Used: \
@@ -63,15 +67,42 @@ pub fn write(explanation: &Explanation<'_>, width: usize, out: &mut impl Write) 
     lines.write(out, "", 0, text)?;
     uncertainties(verdict, suite, out)?;
     writeln!(out, "\n{heading}3. Tests{heading:#}")?;
-    lines.write(out, "", 0, &test_text(suite))?;
+    if verdict.effects.iter().any(|effect| effect.exact) {
+        let text = "An exact change is a hit if it is at least the model's margin; nothing is \
+                    tested.";
+        lines.write(out, "", 0, text)?;
+    }
+    if suite.tests > 0 {
+        lines.write(out, "", 0, &test_text(suite))?;
+    }
     for effect in &verdict.effects {
-        lines.write(out, "  ", 4, &test(effect, evidence, suite))?;
+        let text = match effect.exact {
+            true => exact(effect),
+            false => test(effect, evidence, suite),
+        };
+        lines.write(out, "  ", 4, &text)?;
     }
     writeln!(
         out,
         "\n{heading}4. Verdict: the first rule that applies{heading:#}"
     )?;
     rules(verdict, evidence, &lines, out)
+}
+
+/// Why the benchmark is judged as it is; nothing to say where there is one way only.
+fn rule_text(source: SourceKind, rule: Rule) -> Option<&'static str> {
+    match (source, rule) {
+        (_, Rule::Exact) => Some(
+            "The modelled slots agree bit for bit between the launches of each side, so their \
+             differences are exact. Wall-clock time was measured in launches of its own and gates \
+             nothing beside them.",
+        ),
+        (SourceKind::Model, Rule::Statistics) => Some(
+            "The modelled slots differ between launches (or there is only one), so they are tested \
+             as counted slots are.",
+        ),
+        _ => None,
+    }
 }
 
 fn launches(side: &str, benchmark: &Benchmark, out: &mut impl Write) -> io::Result<()> {
@@ -126,6 +157,11 @@ fn uncertainties(
         "", "change", "own base/cand", "suite", "used b/c", "λ", "SE", "df"
     )?;
     for effect in &verdict.effects {
+        if effect.exact {
+            let change = format!("{:+.2}", effect.difference * 100.0);
+            writeln!(out, "  {:<16}{change:>9}  exact", effect.metric.name())?;
+            continue;
+        }
         let noise: Option<&MetricNoise> = suite.noise.iter().find(|n| n.metric == effect.metric);
         let learned = noise.map_or(String::new(), |noise| {
             format!(
@@ -187,6 +223,21 @@ fn test_text(suite: &Suite) -> String {
     )
 }
 
+/// How a difference without noise was judged.
+fn exact(effect: &Effect) -> String {
+    let margin = percent(effect.point_margin);
+    let outcome = match (effect.hit, effect.gated) {
+        (true, _) => format!("at least {margin}: hit"),
+        (false, true) => format!("not hit: below {margin}"),
+        (false, false) => "not hit: not gated".to_owned(),
+    };
+    format!(
+        "{}: {} — {outcome}",
+        effect.metric.name(),
+        percent(effect.difference)
+    )
+}
+
 fn test(effect: &Effect, evidence: &Evidence, suite: &Suite) -> String {
     let margin = effect.sure_margin + effect.resolution;
     let resolution = match effect.resolution {
@@ -227,7 +278,51 @@ fn rules(
     };
     let margin = points(total.point_margin);
     let margin = margin.trim_start_matches('+');
-    let rules = [
+    let rules = match evidence.rule {
+        Rule::Exact => exact_rules(evidence, total, margin),
+        Rule::Statistics => statistical_rules(evidence, total, margin),
+    };
+    let first = rules.iter().position(|(_, applies, _)| *applies);
+    for (index, (class, _, text)) in rules.iter().enumerate() {
+        let mark = if Some(index) == first { "→" } else { " " };
+        lines.write(out, &format!("{mark} {:<13} ", class.name()), 16, text)?;
+    }
+    Ok(())
+}
+
+type RuleText = (Class, bool, String);
+
+fn exact_rules(evidence: &Evidence, total: &Effect, margin: &str) -> Vec<RuleText> {
+    vec![
+        (
+            Class::Regressed,
+            evidence.whole_hit || evidence.category_hit && evidence.slower,
+            format!(
+                "slots are hit ({}), or a category is ({}) and the total grew by {:.2} % or more \
+                 ({}: {})",
+                yes(evidence.whole_hit),
+                yes(evidence.category_hit),
+                total.sure_margin * 100.0,
+                yes(evidence.slower),
+                percent(total.difference),
+            ),
+        ),
+        (
+            Class::Improved,
+            evidence.improved,
+            format!("the total shrank by {margin} % or more"),
+        ),
+        (
+            Class::Shifted,
+            evidence.category_hit,
+            format!("a category is hit ({})", yes(evidence.category_hit)),
+        ),
+        (Class::Unchanged, true, "none of these".to_owned()),
+    ]
+}
+
+fn statistical_rules(evidence: &Evidence, total: &Effect, margin: &str) -> Vec<RuleText> {
+    vec![
         (
             Class::Regressed,
             evidence.whole_hit || evidence.category_hit && evidence.slower,
@@ -272,13 +367,7 @@ fn rules(
             ),
         ),
         (Class::Inconclusive, true, "none of these".to_owned()),
-    ];
-    let first = rules.iter().position(|(_, applies, _)| *applies);
-    for (index, (class, _, text)) in rules.iter().enumerate() {
-        let mark = if Some(index) == first { "→" } else { " " };
-        lines.write(out, &format!("{mark} {:<13} ", class.name()), 16, text)?;
-    }
-    Ok(())
+    ]
 }
 
 fn yes(holds: bool) -> &'static str {
@@ -306,7 +395,7 @@ fn probability(p: f64) -> String {
 mod tests {
     use super::*;
     use crate::policy::Policy;
-    use crate::verdict::scenario::{self, Planted, benchmark, timed};
+    use crate::verdict::scenario::{self, Planted, benchmark, modelled, timed};
     use crate::verdict::{LabelledRun, compare};
 
     fn text(baseline: Vec<Benchmark>, candidate: Vec<Benchmark>, width: usize) -> String {
@@ -341,6 +430,21 @@ mod tests {
                 .collect::<Vec<_>>()
         };
         insta::assert_snapshot!(text(suite(1, 0.0), suite(2, 0.08), 100));
+    }
+
+    #[test]
+    fn a_model_that_agrees_with_itself_needs_no_tests() {
+        let two = |seed, categories| {
+            let planted = Planted {
+                seed,
+                launches: 2,
+                categories,
+                ..Planted::default()
+            };
+            vec![modelled("m", planted)]
+        };
+        let candidate = two(2, [-0.01, 0.0, 0.0, 0.025]);
+        insta::assert_snapshot!(text(two(1, [0.0; 4]), candidate, 100));
     }
 
     #[test]

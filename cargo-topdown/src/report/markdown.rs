@@ -9,7 +9,7 @@ use super::sentences::{
     Headline, REMEDY, counted, headline, members, run_in_short, sentence, suite_notes, worst_first,
 };
 use super::wrap::points;
-use crate::verdict::{BenchmarkVerdict, Class, Comparison, Metric, Outcome};
+use crate::verdict::{BenchmarkVerdict, Class, Comparison, Effect, Interval, Metric, Outcome};
 
 /// GitHub takes 1 MiB for a step, and the step may have written something else.
 const SUMMARY_BYTES: usize = 1_000_000;
@@ -159,10 +159,7 @@ fn table(rows: &[&BenchmarkVerdict], text: &mut Bounded) {
     text.push(&format!("{heading}\n{rule}\n"));
     text.items(rows.iter().map(|row| {
         let (change, interval) = row.main_effect().map_or_else(Default::default, |effect| {
-            let interval = effect.interval;
-            let mark = if interval.simultaneous { "\\*" } else { "" };
-            let ends = format!("{} to {}", points(interval.low), points(interval.high));
-            (points(effect.difference), format!("{ends}{mark}"))
+            (points(effect.difference), interval(effect))
         });
         let class = match row.class {
             Class::Unchanged => row.class.name().to_owned(),
@@ -189,6 +186,15 @@ fn table(rows: &[&BenchmarkVerdict], text: &mut Bounded) {
         "\nChanges are percent of the baseline's {unit}. Intervals: 95 % for the benchmark alone; \
          with \\*, 95 % for the whole suite at once.\n"
     ));
+}
+
+fn interval(effect: &Effect) -> String {
+    let Interval { low, high, .. } = effect.interval;
+    match effect.interval.simultaneous {
+        _ if effect.exact => "exact".to_owned(),
+        true => format!("{} to {}\\*", points(low), points(high)),
+        false => format!("{} to {}", points(low), points(high)),
+    }
 }
 
 fn capitalised(text: &str) -> String {

@@ -2,8 +2,8 @@
 
 use super::wrap::{percent, points};
 use crate::verdict::{
-    BenchmarkVerdict, Cause, CauseKind, Class, Comparison, Counts, Metric, Outcome, RunSummary,
-    ShiftBasis, Undecided, UndecidedReason,
+    BenchmarkVerdict, Cause, CauseKind, Class, Comparison, Counts, Metric, Outcome, Rule,
+    RunSummary, ShiftBasis, Undecided, UndecidedReason,
 };
 
 /// A part of a difference that would be shown as 0.0 is left out.
@@ -128,6 +128,15 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
             most(|b| b.baseline_launches.used),
             most(|b| b.candidate_launches.used)
         ));
+    }
+    let exact = |b: &&BenchmarkVerdict| b.evidence.is_some_and(|e| e.rule == Rule::Exact);
+    match comparison.benchmarks.iter().filter(exact).count() {
+        0 => {}
+        all => notes.push(format!(
+            "decided exactly: {}, whose modelled launches agree bit for bit; wall-clock time \
+             gates nothing beside modelled slots",
+            benchmarks(all)
+        )),
     }
     if let Some(shift) = suite.machine_shift.filter(|shift| shift.removed) {
         let direction = if shift.difference > 0.0 {

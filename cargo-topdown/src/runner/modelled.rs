@@ -18,6 +18,7 @@ use super::collect::Collected;
 use crate::bench_targets::BenchTarget;
 use crate::cli::SourceChoice;
 use crate::settings::Settings;
+use crate::statistics::launch::slots_agree;
 
 /// How many launches have to agree.
 pub const LAUNCHES_THAT_AGREE: u32 = 2;
@@ -81,7 +82,7 @@ pub fn fixed_addresses() -> Option<&'static [&'static str]> {
 /// The bench targets of which a benchmark was modelled differently in different launches.
 pub fn disagreeing(modelled: &Outcome, targets: &[BenchTarget]) -> Vec<BenchTarget> {
     let disagrees = |benchmark: &Benchmark| {
-        benchmark.provenance.source == SourceKind::Model && !agrees(&benchmark.launches)
+        benchmark.provenance.source == SourceKind::Model && !slots_agree(&benchmark.launches)
     };
     let ids: Vec<&BenchmarkId> = modelled
         .collected
@@ -100,13 +101,6 @@ pub fn disagreeing(modelled: &Outcome, targets: &[BenchTarget]) -> Vec<BenchTarg
         .collect()
 }
 
-fn agrees(launches: &[LaunchValue]) -> bool {
-    let slots = |value: &LaunchValue| (value.slots, value.level1, value.level2);
-    launches
-        .windows(2)
-        .all(|pair| slots(&pair[0]) == slots(&pair[1]))
-}
-
 /// Puts the modelled slots beside the measured time. What could not be modelled keeps its time.
 pub fn join(mut timed: Collected, modelled: Collected) -> Collected {
     let mut by_id: HashMap<BenchmarkId, Benchmark> = modelled
@@ -121,6 +115,11 @@ pub fn join(mut timed: Collected, modelled: Collected) -> Collected {
         benchmark.provenance = model.provenance;
         if benchmark.provenance.source != SourceKind::Model || model.launches.is_empty() {
             continue;
+        }
+        // What agrees holds for every launch; what differs, or was said once, counts as often as it
+        // was said.
+        if model.launches.len() < LAUNCHES_THAT_AGREE as usize || !slots_agree(&model.launches) {
+            benchmark.launches.truncate(model.launches.len());
         }
         for (value, slots) in benchmark
             .launches
@@ -204,6 +203,28 @@ mod tests {
     }
 
     #[test]
+    fn a_value_that_no_other_launch_confirmed_is_not_repeated() {
+        let side = |source, launches: &[f64]| {
+            let values = launches.iter().zip(0..);
+            let values = values.map(|(slots, r)| launch(r, 10.0, Some(*slots)));
+            Collected {
+                benchmarks: vec![benchmark("b", source, values.collect())],
+                ..Collected::default()
+            }
+        };
+        for (modelled, expected) in [
+            (&[7.0][..], &[7.0][..]),
+            (&[7.0, 8.0], &[7.0, 8.0]),
+            (&[7.0, 7.0], &[7.0; 5]),
+        ] {
+            let timed = side(SourceKind::Time, &[0.0; 5]);
+            let joined = join(timed, side(SourceKind::Model, modelled));
+            let slots = joined.benchmarks[0].launches.iter().filter_map(|l| l.slots);
+            assert_eq!(slots.collect::<Vec<_>>(), expected);
+        }
+    }
+
+    #[test]
     fn what_was_not_modelled_keeps_its_time_and_learns_why() {
         let timed = Collected {
             benchmarks: vec![benchmark(
@@ -222,12 +243,5 @@ mod tests {
         let joined = join(timed, modelled);
         assert_eq!(joined.benchmarks[0].launches[0].wall_ns, 10.0);
         assert_eq!(joined.benchmarks[0].provenance.reason, "too long");
-    }
-
-    #[test]
-    fn launches_agree_bit_for_bit_or_not_at_all() {
-        let value = |slots| launch(0, 0.0, Some(slots));
-        assert!(agrees(&[value(1.0), value(1.0)]));
-        assert!(!agrees(&[value(1.0), value(1.0 + f64::EPSILON)]));
     }
 }

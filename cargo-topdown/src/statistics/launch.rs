@@ -47,6 +47,17 @@ pub fn launch_value(launch: u32, samples: &[IterationSample]) -> Option<LaunchVa
     })
 }
 
+/// Whether every launch says the same of the slots, bit for bit; trivially so of a single one.
+///
+/// Counters and the clock never agree like this. A model that executed the same instructions at
+/// the same addresses does.
+pub fn slots_agree(launches: &[LaunchValue]) -> bool {
+    let slots = |value: &LaunchValue| (value.slots, value.level1, value.level2);
+    launches
+        .windows(2)
+        .all(|pair| slots(&pair[0]) == slots(&pair[1]))
+}
+
 fn is_usable(sample: &IterationSample, has_slots: bool) -> bool {
     !sample.sample.flags.intersects(Flags::UNUSABLE)
         && sample.iterations > 0
@@ -278,6 +289,29 @@ mod tests {
         assert_eq!(value.wall_ns, 12.5);
         assert_eq!((value.slots, value.level1), (None, None));
         assert_eq!(value.resolution_fraction, 0.0);
+    }
+
+    #[test]
+    fn launches_agree_bit_for_bit_or_not_at_all() {
+        let value = |slots| LaunchValue {
+            slots: Some(slots),
+            ..LaunchValue::default()
+        };
+        assert!(slots_agree(&[value(1.0), value(1.0), value(1.0)]));
+        assert!(!slots_agree(&[
+            value(1.0),
+            value(1.0),
+            value(1.0 + f64::EPSILON)
+        ]));
+        let mut shifted = value(1.0);
+        shifted.level1 = Some(Level1::default());
+        assert!(!slots_agree(&[value(1.0), shifted]));
+        let later = LaunchValue {
+            launch: 1,
+            wall_ns: 7.0,
+            ..value(1.0)
+        };
+        assert!(slots_agree(&[value(1.0), later]));
     }
 
     #[test]

@@ -120,20 +120,38 @@ pub struct Estimate {
 }
 
 impl Estimate {
+    /// A difference without noise: every p-value of it is 0 or 1.
+    pub fn exact(difference: f64) -> Estimate {
+        Estimate {
+            difference,
+            baseline_deviation: 0.0,
+            candidate_deviation: 0.0,
+            standard_error: 0.0,
+            degrees_of_freedom: 0.0,
+        }
+    }
+
+    /// Whether it is without noise.
+    pub fn is_exact(&self) -> bool {
+        self.standard_error == 0.0
+    }
+
     /// The p-value against "the true difference is at most `limit`".
     pub fn p_above(&self, limit: f64) -> f64 {
-        upper_tail(
-            (self.difference - limit) / self.standard_error,
-            self.degrees_of_freedom,
-        )
+        self.p(self.difference - limit)
     }
 
     /// The p-value against "the true difference is at least `limit`".
     pub fn p_below(&self, limit: f64) -> f64 {
-        upper_tail(
-            (limit - self.difference) / self.standard_error,
-            self.degrees_of_freedom,
-        )
+        self.p(limit - self.difference)
+    }
+
+    fn p(&self, beyond: f64) -> f64 {
+        match self.is_exact() {
+            true if beyond > 0.0 => 0.0,
+            true => 1.0,
+            false => upper_tail(beyond / self.standard_error, self.degrees_of_freedom),
+        }
     }
 }
 
@@ -228,6 +246,19 @@ mod tests {
         let again = noise.estimate_again(&more, first.standard_error);
         let beyond = first.standard_error * (1.0 - noise.inflation.powi(-2)).sqrt();
         assert!((again.standard_error / beyond - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn an_exact_difference_is_beyond_a_limit_or_not() {
+        let estimate = Estimate::exact(0.02);
+        assert_eq!(
+            [0.0, 0.02, 0.03].map(|limit| estimate.p_above(limit)),
+            [0.0, 1.0, 1.0]
+        );
+        assert_eq!(
+            [0.0, 0.02, 0.03].map(|limit| estimate.p_below(limit)),
+            [1.0, 1.0, 0.0]
+        );
     }
 
     #[test]

@@ -1,15 +1,17 @@
 //! Budgets: limits that hold without any baseline.
 //!
 //! A budget is exceeded if the mean over launches is beyond the limit and, for all budgets of the
-//! run at once, surely so: the same error probability as for a comparison, shared among them.
+//! run at once, surely so: the same error probability as for a comparison, shared among them. The
+//! slots of a model whose launches agree bit for bit are beyond it or not.
 
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchValue, Run};
 use serde::Serialize;
 
 use super::comparison::{Outcome, RunSummary};
-use super::{LabelledRun, Metric, exit_of, summary};
+use super::{LabelledRun, Metric, exit_of, suite, summary};
 use crate::policy::{Budget, BudgetBound, BudgetQuantity, Policy};
 use crate::statistics::contrast::Spread;
+use crate::statistics::noise::Estimate;
 use crate::statistics::prior::Prior;
 use crate::statistics::student::upper_tail;
 use crate::statistics::{mean, variance};
@@ -130,10 +132,38 @@ fn judge(benchmark: &Benchmark, budget: Budget, alpha_per_test: f64) -> BudgetRe
     let Some(values) = values.filter(|values| !values.is_empty()) else {
         return result;
     };
-    let value = mean(&values);
+    let exact = suite::is_exact(benchmark) && budget.quantity != BudgetQuantity::WallNs;
+    // The mean of equal numbers need not be that number, to the last bit.
+    let value = mean(if exact { &values[..1] } else { &values });
+    let sign = match budget.bound {
+        BudgetBound::AtMost => 1.0,
+        BudgetBound::AtLeast => -1.0,
+    };
+    let beyond = sign * (value - budget.limit);
+    let sure = beyond - resolution(&benchmark.launches, budget.quantity);
+    let p = if exact {
+        Estimate::exact(beyond).p_above(0.0)
+    } else {
+        p_beyond(&values, value, sure, budget.quantity)
+    };
+    result.value = Some(value);
+    result.p = Some(p);
+    result.status = if beyond <= 0.0 {
+        BudgetStatus::Kept
+    } else if values.len() > 1 && p < alpha_per_test {
+        BudgetStatus::Exceeded
+    } else {
+        BudgetStatus::Uncertain
+    };
+    result
+}
+
+/// The p-value against "not beyond the limit", where the mean over launches, `value`, is beyond it
+/// by `sure`.
+fn p_beyond(values: &[f64], value: f64, sure: f64, quantity: BudgetQuantity) -> f64 {
     let unit = if value > 0.0 { value } else { 1.0 };
     let relative: Vec<f64> = values.iter().map(|v| v / unit).collect();
-    let assumed = match budget.quantity {
+    let assumed = match quantity {
         BudgetQuantity::WallNs => ASSUMED_TIME_DEVIATION,
         _ => ASSUMED_DEVIATION,
     };
@@ -143,26 +173,10 @@ fn judge(benchmark: &Benchmark, budget: Budget, alpha_per_test: f64) -> BudgetRe
     };
     let prior = Prior::fit(std::iter::empty(), assumed);
     let standard_error = unit * (prior.moderate(spread) / relative.len() as f64).sqrt();
-    let sign = match budget.bound {
-        BudgetBound::AtMost => 1.0,
-        BudgetBound::AtLeast => -1.0,
-    };
-    let beyond = sign * (value - budget.limit);
-    let sure = beyond - resolution(&benchmark.launches, budget.quantity);
-    let p = upper_tail(
+    upper_tail(
         sure / standard_error,
         prior.degrees_of_freedom + spread.degrees_of_freedom(),
-    );
-    result.value = Some(value);
-    result.p = Some(p);
-    result.status = if beyond <= 0.0 {
-        BudgetStatus::Kept
-    } else if relative.len() > 1 && p < alpha_per_test {
-        BudgetStatus::Exceeded
-    } else {
-        BudgetStatus::Uncertain
-    };
-    result
+    )
 }
 
 fn quantity_of(launch: &LaunchValue, quantity: BudgetQuantity) -> Option<f64> {
@@ -195,7 +209,7 @@ fn resolution(launches: &[LaunchValue], quantity: BudgetQuantity) -> f64 {
 mod tests {
     use super::*;
     use crate::policy::Pattern;
-    use crate::verdict::scenario::{self, Planted, benchmark, timed};
+    use crate::verdict::scenario::{self, Planted, benchmark, modelled, timed};
 
     fn policy(budgets: &[(&str, Metric, &str)]) -> Policy {
         let mut policy = Policy::default();
@@ -265,6 +279,21 @@ mod tests {
         let one = scenario::run(vec![benchmark("a", one)]);
         let check = checked(&one, &policy(&[("a", Metric::Slots, "<= 10 slots")]));
         assert_eq!(check.results[0].status, BudgetStatus::Uncertain);
+    }
+
+    #[test]
+    fn modelled_slots_are_beyond_a_budget_or_not() {
+        let two = Planted {
+            launches: 2,
+            ..Planted::default()
+        };
+        let run = scenario::run(vec![modelled("a", two)]);
+        for (text, code) in [("<= 999.99 slots", 100), ("<= 1000 slots", 0)] {
+            let check = checked(&run, &policy(&[("a", Metric::Slots, text)]));
+            assert_eq!(check.exit_code, code, "{text}");
+        }
+        let check = checked(&run, &policy(&[("a", Metric::Wall, "<= 41.5 ns")]));
+        assert_ne!(check.results[0].status, BudgetStatus::Exceeded);
     }
 
     #[test]

@@ -281,9 +281,23 @@ impl BenchmarkVerdict {
     }
 }
 
-/// What a verdict is decided by. The p-values are of this benchmark alone, one-sided.
+/// How a difference becomes a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Rule {
+    /// By tests on launches that differ.
+    Statistics,
+    /// By the difference alone: the launches of the model agree bit for bit on each side. The
+    /// margins are the model's, and nothing is ever inconclusive.
+    Exact,
+}
+
+/// What a verdict is decided by. The p-values are of this benchmark alone, one-sided; by the exact
+/// rule they are 0 or 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Evidence {
+    /// By which rule.
+    pub rule: Rule,
     /// Whether a hit is possible at all: not with a single launch.
     pub enough_launches: bool,
     /// Whether slots or time are hit.
@@ -304,7 +318,8 @@ pub struct Evidence {
     pub p_not_faster: f64,
     /// Against "the total grew by the point margin or more".
     pub p_not_slower: f64,
-    /// Whether both are below 5 %: any change is below the margin.
+    /// Whether both are below 5 %: any change is below the margin. By the exact rule always: what
+    /// is nothing else is unchanged.
     pub unchanged: bool,
     /// Whether it took longer only as the whole suite did, with nothing but time to tell.
     pub suite_wide_slowdown: bool,
@@ -347,6 +362,8 @@ pub struct Effect {
     pub metric: Metric,
     /// Whether it could fail the benchmark.
     pub gated: bool,
+    /// Whether the difference has no noise ([`Rule::Exact`]): its interval is a point.
+    pub exact: bool,
     /// The mean over launches, per iteration: slots, or nanoseconds.
     pub baseline: f64,
     /// The same of the candidate. Wall-clock time without the machine shift, if one was removed.
@@ -370,9 +387,9 @@ pub struct Effect {
     /// No difference of this metric is closer to the truth than this, however many launches: the
     /// resolution of 8-bit ratios. Included in `interval` and `p`.
     pub resolution: f64,
-    /// The standard error of the difference.
+    /// The standard error of the difference; 0 if exact.
     pub standard_error: f64,
-    /// The degrees of freedom of the standard error.
+    /// The degrees of freedom of the standard error; 0 if exact.
     pub degrees_of_freedom: f64,
     /// The baseline's own standard deviation between launches, a fraction of the total; 0 for a
     /// single launch.
@@ -394,8 +411,20 @@ pub struct Interval {
     pub high: f64,
     /// Whether it holds for all tests of the suite at once (as for a hit), or for this one alone.
     pub simultaneous: bool,
-    /// With which confidence; of a simultaneous interval, that of its lower end over the suite.
+    /// With which confidence (1 if exact); of a simultaneous interval, that of its lower end over the suite.
     pub confidence: f64,
+}
+
+impl Interval {
+    /// Of a difference without noise.
+    pub fn point(difference: f64) -> Interval {
+        Interval {
+            low: difference,
+            high: difference,
+            simultaneous: false,
+            confidence: 1.0,
+        }
+    }
 }
 
 /// The share of a category in the slots.

@@ -4,8 +4,8 @@ use criterion_topdown::run_file::{Benchmark, Run};
 
 use super::cause;
 use super::comparison::{
-    BenchmarkVerdict, Class, Difference, Effect, Evidence, Interval, LaunchCount, Share, Undecided,
-    UndecidedReason,
+    BenchmarkVerdict, Class, Difference, Effect, Evidence, Interval, LaunchCount, Rule, Share,
+    Undecided, UndecidedReason,
 };
 use super::metric::Metric;
 use super::suite::{Measured, SuiteTest};
@@ -97,7 +97,7 @@ impl<'a> Judge<'a> {
         if verdict.class == Class::Inconclusive {
             verdict.undecided = Some(self.undecided(measured, total, least_launches));
         }
-        if verdict.class == Class::Improved {
+        if verdict.class == Class::Improved && evidence.rule == Rule::Statistics {
             let estimate = total.estimate;
             let interval = self.simultaneous_interval(&estimate, 0.0);
             if let Some(total) = tested.iter_mut().find(|t| t.metric == main) {
@@ -137,12 +137,16 @@ impl<'a> Judge<'a> {
         first: Option<&BenchmarkVerdict>,
     ) -> Option<Tested> {
         let contrast = self.test.contrast(measured, metric)?;
-        let noise = self.test.noise(metric)?;
+        let exact = measured.is_exact(metric);
         let estimate = match first.and_then(|first| first.effect(metric)) {
-            Some(first) => noise.estimate_again(&contrast, first.standard_error),
-            None => noise.estimate(&contrast),
+            _ if exact => Estimate::exact(contrast.difference),
+            Some(first) => {
+                let noise = self.test.noise(metric)?;
+                noise.estimate_again(&contrast, first.standard_error)
+            }
+            None => self.test.noise(metric)?.estimate(&contrast),
         };
-        let margins = measured.rules.margins(metric);
+        let margins = measured.margins(metric);
         let gated = self.test.is_gated(measured, metric)
             && !(metric == Metric::Wall && is_candidate_alone_again(measured, first));
         let resolution = if metric.is_category() {
@@ -155,7 +159,9 @@ impl<'a> Judge<'a> {
             && least_launches > 1
             && estimate.difference >= margins.point
             && p < self.test.alpha_per_test;
-        let interval = if hit {
+        let interval = if exact {
+            Interval::point(estimate.difference)
+        } else if hit {
             self.simultaneous_interval(&estimate, resolution)
         } else {
             let half = self.two_sided.at(estimate.degrees_of_freedom) * estimate.standard_error;
@@ -172,6 +178,7 @@ impl<'a> Judge<'a> {
             effect: Effect {
                 metric,
                 gated,
+                exact,
                 baseline: contrast.baseline_mean,
                 candidate: contrast.candidate_mean,
                 difference: estimate.difference,
@@ -211,7 +218,7 @@ impl<'a> Judge<'a> {
         total: &Tested,
         least_launches: usize,
     ) -> Evidence {
-        let margins = measured.rules.margins(total.metric);
+        let margins = measured.margins(total.metric);
         let Estimate { difference, .. } = total.estimate;
         let enough_launches = least_launches > 1;
         let p_slower = total.estimate.p_above(0.0);
@@ -224,6 +231,7 @@ impl<'a> Judge<'a> {
                 .any(|t| t.effect.hit && t.metric.is_category() == of_category)
         };
         Evidence {
+            rule: measured.rule,
             enough_launches,
             whole_hit: hit(false),
             category_hit: hit(true),
@@ -235,7 +243,8 @@ impl<'a> Judge<'a> {
                 && p_improved < self.test.alpha_per_test,
             p_not_faster,
             p_not_slower,
-            unchanged: p_not_faster < ONE_SIDED_ERROR && p_not_slower < ONE_SIDED_ERROR,
+            unchanged: measured.rule == Rule::Exact
+                || p_not_faster < ONE_SIDED_ERROR && p_not_slower < ONE_SIDED_ERROR,
             suite_wide_slowdown: self.suite_wide_slowdown(measured),
         }
     }
@@ -261,7 +270,7 @@ impl<'a> Judge<'a> {
             && self.test.shift_of(measured).is_some()
             && measured
                 .raw(Metric::Wall)
-                .is_some_and(|wall| wall.difference >= measured.rules.margins(Metric::Wall).point)
+                .is_some_and(|wall| wall.difference >= measured.margins(Metric::Wall).point)
     }
 
     fn undecided(

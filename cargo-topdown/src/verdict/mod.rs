@@ -219,7 +219,7 @@ fn few_launches(benchmarks: &[BenchmarkVerdict]) -> Option<Warning> {
     const FEW: u32 = 5;
     let launches = benchmarks
         .iter()
-        .filter(|b| b.class != Class::NotComparable)
+        .filter(|b| b.evidence.is_some_and(|e| e.rule == Rule::Statistics))
         .map(|b| b.baseline_launches.used.min(b.candidate_launches.used))
         .min()?;
     (launches < FEW).then_some(Warning::FewLaunches { launches })

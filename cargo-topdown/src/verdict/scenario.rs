@@ -111,6 +111,26 @@ pub fn timed(name: &str, planted: Planted) -> Benchmark {
     benchmark
 }
 
+/// The same on a modelled core, whose launches agree bit for bit in all but time.
+pub fn modelled(name: &str, planted: Planted) -> Benchmark {
+    let quiet = Planted {
+        deviation: 0.0,
+        ..planted
+    };
+    let slots = benchmark(name, quiet).launches;
+    let mut benchmark = benchmark(name, planted);
+    benchmark.provenance.source = SourceKind::Model;
+    benchmark.provenance.formula = "model-golden-cove/1".to_owned();
+    for (launch, slots) in benchmark.launches.iter_mut().zip(slots) {
+        *launch = LaunchValue {
+            wall_ns: launch.wall_ns,
+            resolution_fraction: 0.0,
+            ..slots
+        };
+    }
+    benchmark
+}
+
 /// `suite::bench::name`.
 pub fn id(name: &str) -> BenchmarkId {
     BenchmarkId {

@@ -1,13 +1,15 @@
 //! The two runs as numbers, and what they say about the suite as a whole: how the machine moved,
 //! how noisy each metric is, how many tests there are.
 
+use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, LaunchValue};
 
 use super::comparability;
-use super::comparison::{Coarse, Difference, MachineShift, MetricNoise, ShiftBasis, Suite};
+use super::comparison::{Coarse, Difference, MachineShift, MetricNoise, Rule, ShiftBasis, Suite};
 use super::metric::Metric;
-use crate::policy::{Policy, Rules};
+use crate::policy::{Margins, Policy, Rules};
 use crate::statistics::contrast::{Contrast, Launches};
+use crate::statistics::launch::slots_agree;
 use crate::statistics::noise::Noise;
 use crate::statistics::prior::Prior;
 use crate::statistics::{mean, median};
@@ -15,6 +17,8 @@ use crate::statistics::{mean, median};
 /// Categories with a coarser resolution are not tested: a reset policy that lets 8-bit ratios
 /// refer to far more slots than the sample has.
 const COARSEST_RESOLUTION: f64 = 0.02;
+/// So many launches of a model have to agree before it is believed to be without noise.
+const LEAST_LAUNCHES_THAT_AGREE: usize = 2;
 /// Below this a machine shift is within what the launches of a quiet machine do.
 const LEAST_SHIFT: f64 = 0.01;
 /// Time per slot is compared over at least this many benchmarks with slots. With fewer, wall-clock
@@ -37,8 +41,10 @@ pub struct Measured<'a> {
     /// How far any category's difference may be off, whatever the number of launches.
     pub resolution: f64,
     pub coarse: Option<Coarse>,
+    /// How its slots are judged.
+    pub rule: Rule,
     /// What the policy says about this benchmark.
-    pub rules: Rules,
+    rules: Rules,
 }
 
 impl<'a> Measured<'a> {
@@ -68,13 +74,18 @@ impl<'a> Measured<'a> {
             let [a, b] = sets.map(|set| set.map(Metric::name).join(", "));
             return differs("metrics", a, b);
         }
-        let contrasts = Metric::ALL.map(|metric| contrast(metric, baseline, candidate));
+        let rule = match is_exact(baseline) && is_exact(candidate) {
+            true => Rule::Exact,
+            false => Rule::Statistics,
+        };
+        let contrasts = Metric::ALL.map(|metric| contrast(metric, baseline, candidate, rule));
         let measured = Measured {
             baseline,
             candidate,
             contrasts,
             resolution: 0.0,
             coarse: None,
+            rule,
             rules: policy.rules_of(&baseline.id),
         };
         if measured.main().is_none() {
@@ -123,6 +134,23 @@ impl<'a> Measured<'a> {
         self.main_metric() == Metric::Slots
     }
 
+    fn is_modelled(&self) -> bool {
+        self.candidate.provenance.source == SourceKind::Model
+    }
+
+    /// Whether the difference in `metric` has no noise: the clock always has.
+    pub fn is_exact(&self, metric: Metric) -> bool {
+        self.rule == Rule::Exact && metric != Metric::Wall
+    }
+
+    /// The margins of `metric`.
+    pub fn margins(&self, metric: Metric) -> Margins {
+        match self.is_exact(metric) {
+            true => self.rules.model_margins(),
+            false => self.rules.margins(metric),
+        }
+    }
+
     /// The contrast as it was measured.
     pub fn raw(&self, metric: Metric) -> Option<Contrast> {
         self.contrasts[metric as usize]
@@ -156,9 +184,28 @@ impl Metrics {
     }
 }
 
-fn contrast(metric: Metric, baseline: &Benchmark, candidate: &Benchmark) -> Option<Contrast> {
+/// Whether the slots of a side have no noise.
+pub fn is_exact(benchmark: &Benchmark) -> bool {
+    benchmark.provenance.source == SourceKind::Model
+        && benchmark.launches.len() >= LEAST_LAUNCHES_THAT_AGREE
+        && benchmark.launches.iter().all(|l| l.slots.is_some())
+        && slots_agree(&benchmark.launches)
+}
+
+fn contrast(
+    metric: Metric,
+    baseline: &Benchmark,
+    candidate: &Benchmark,
+    rule: Rule,
+) -> Option<Contrast> {
+    // The mean of equal numbers need not be that number, to the last bit.
+    let launches = match rule {
+        Rule::Exact if metric != Metric::Wall => 1,
+        _ => usize::MAX,
+    };
     let values = |benchmark: &Benchmark, metric: Metric| -> Option<Vec<f64>> {
-        benchmark.launches.iter().map(|l| metric.of(l)).collect()
+        let launches = benchmark.launches.iter().take(launches);
+        launches.map(|launch| metric.of(launch)).collect()
     };
     let total = match metric {
         Metric::Wall => Metric::Wall,
@@ -190,7 +237,8 @@ impl SuiteTest {
         policy: &Policy,
         looks: u32,
     ) -> SuiteTest {
-        let with_slots = suite.clone().filter(|m| m.has_slots()).count();
+        let counted = |m: &&Measured<'_>| m.has_slots() && !m.is_modelled();
+        let with_counted_slots = suite.clone().filter(counted).count();
         let mut test = SuiteTest {
             alpha: policy.alpha,
             looks,
@@ -198,12 +246,14 @@ impl SuiteTest {
             tests: 0,
             shift: machine_shift(suite.clone()),
             global_slots_difference: global_slots_difference(suite.clone()),
-            wall_beside_slots_is_gated: with_slots >= LEAST_BENCHMARKS_WITH_SLOTS,
+            wall_beside_slots_is_gated: with_counted_slots >= LEAST_BENCHMARKS_WITH_SLOTS,
             noise: [None; Metric::ALL.len()],
         };
         for metric in Metric::ALL {
             let (gated, others): (Vec<_>, Vec<_>) = suite
                 .clone()
+                // What has no noise needs no test and teaches nothing about noise.
+                .filter(|m| !m.is_exact(metric))
                 .filter_map(|m| Some((m, test.contrast(m, metric)?)))
                 .partition(|(m, _)| test.is_gated(m, metric));
             test.tests += gated.len();
@@ -254,7 +304,10 @@ impl SuiteTest {
         match metric {
             // Where time is all there is, it stands for the slots.
             Metric::Wall if !measured.has_slots() => wanted(Metric::Wall) || wanted(Metric::Slots),
-            Metric::Wall => wanted(Metric::Wall) && self.wall_beside_slots_is_gated,
+            // A model is asked where the clock is too noisy to gate.
+            Metric::Wall => {
+                wanted(Metric::Wall) && self.wall_beside_slots_is_gated && !measured.is_modelled()
+            }
             Metric::Slots => wanted(Metric::Slots),
             category => wanted(category) && measured.coarse.is_none(),
         }

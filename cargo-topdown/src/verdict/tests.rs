@@ -1,7 +1,8 @@
 //! The verdicts on planted changes.
 
-use super::scenario::{self, Planted, benchmark, timed};
+use super::scenario::{self, Planted, benchmark, modelled, timed};
 use super::*;
+use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::LaunchValue;
 
 fn suite(size: usize, seed: u64, change: impl Fn(usize) -> Planted) -> Run {
@@ -233,6 +234,132 @@ fn noise_is_inconclusive_and_says_how_many_launches_it_takes() {
     let comparison = judged_by(&noisy(1, 0.3), &noisy(2, 0.3), &policy);
     assert_eq!(comparison.outcome, Outcome::Inconclusive);
     assert_eq!(comparison.exit_code, 103);
+}
+
+fn modelled_run(launches: u32, categories: [f64; 4]) -> Run {
+    let planted = Planted {
+        launches,
+        categories,
+        ..Planted::default()
+    };
+    scenario::run(vec![modelled("m", planted)])
+}
+
+#[test]
+fn a_model_that_agrees_with_itself_decides_exactly_on_both_sides_of_its_margin() {
+    let baseline = modelled_run(2, [0.0; 4]);
+    // The margin is 2 %; a category alone fails what grew by a third of it.
+    for (categories, class) in [
+        ([0.0; 4], Class::Unchanged),
+        ([0.0, 0.0, 0.0, 0.0199], Class::Unchanged),
+        ([0.0, 0.0, 0.0, 0.02], Class::Regressed),
+        ([0.005, 0.005, 0.005, 0.004], Class::Unchanged),
+        ([0.005, 0.005, 0.005, 0.006], Class::Regressed),
+        ([-0.0141, 0.0, 0.0, 0.0208], Class::Regressed),
+        ([-0.0143, 0.0, 0.0, 0.0208], Class::Shifted),
+        ([-0.03, 0.0, 0.0, 0.03], Class::Shifted),
+        ([0.0, 0.0, 0.0, -0.0199], Class::Unchanged),
+        ([0.0, 0.0, 0.0, -0.02], Class::Improved),
+        ([-0.05, 0.0, 0.0, 0.03], Class::Improved),
+    ] {
+        let comparison = judged(&baseline, &modelled_run(2, categories));
+        let verdict = &comparison.benchmarks[0];
+        assert_eq!(verdict.class, class, "{categories:?}");
+        assert_eq!(verdict.evidence.unwrap().rule, Rule::Exact);
+        assert!(!verdict.suspect && verdict.undecided.is_none());
+        let slots = verdict.effect(Metric::Slots).unwrap();
+        assert_eq!(slots.interval, Interval::point(slots.difference));
+        // Neither a share of the error probability nor a warning of few launches.
+        assert_eq!(comparison.suite.tests, 0);
+        assert_eq!(comparison.warnings, []);
+    }
+}
+
+#[test]
+fn the_exact_rule_has_a_margin_of_its_own_and_heeds_the_gate() {
+    let (baseline, candidate) = (
+        modelled_run(2, [0.0; 4]),
+        modelled_run(2, [0.0, 0.0, 0.0, 0.04]),
+    );
+    let with = |setting: &str| {
+        let workspace = crate::cli::PolicyArgs {
+            margins: vec![setting.parse().unwrap()],
+            ..Default::default()
+        };
+        let policy = Policy::resolve(None, &workspace).unwrap();
+        judged_by(&baseline, &candidate, &policy).benchmarks[0].class
+    };
+    assert_eq!(with("model=5%"), Class::Unchanged);
+    assert_eq!(with("slots=5%"), Class::Regressed);
+    let gate = |metric| {
+        let workspace = crate::cli::PolicyArgs {
+            gate: Some(vec![metric]),
+            ..Default::default()
+        };
+        let policy = Policy::resolve(None, &workspace).unwrap();
+        judged_by(&baseline, &candidate, &policy).benchmarks[0].class
+    };
+    assert_eq!(gate(Metric::BackendBound), Class::Regressed);
+    assert_eq!(gate(Metric::Retiring), Class::Unchanged);
+}
+
+#[test]
+fn a_model_that_disagrees_with_itself_is_judged_by_statistics() {
+    let baseline = modelled_run(10, [0.0; 4]);
+    let mut candidate = modelled_run(10, [0.0, 0.0, 0.0, 0.021]);
+    let rule = |candidate: &Run| {
+        judged(&baseline, candidate).benchmarks[0]
+            .evidence
+            .unwrap()
+            .rule
+    };
+    assert_eq!(rule(&candidate), Rule::Exact);
+    let last = candidate.benchmarks[0].launches[9].slots.as_mut().unwrap();
+    *last *= 1.0 + f64::EPSILON;
+    assert_eq!(rule(&candidate), Rule::Statistics);
+    // One launch agrees with itself whatever it says.
+    assert_eq!(
+        rule(&modelled_run(1, [0.0, 0.0, 0.0, 5.0])),
+        Rule::Statistics
+    );
+    // Counters that agree bit for bit are suspicious, not exact.
+    let counted = || {
+        let mut run = modelled_run(10, [0.0; 4]);
+        run.benchmarks[0].provenance.source = SourceKind::Hardware;
+        run
+    };
+    let comparison = judged(&counted(), &counted());
+    let rule = comparison.benchmarks[0].evidence.unwrap().rule;
+    assert_eq!(rule, Rule::Statistics);
+}
+
+#[test]
+fn time_never_fails_what_is_modelled_and_what_is_timed_is_still_tested() {
+    let suite = |seed, factor: f64| {
+        let of = |index: usize| Planted {
+            seed,
+            time_per_slot: if index.is_multiple_of(4) { factor } else { 1.0 },
+            ..Planted::default()
+        };
+        let modelled = (0..24).map(|n| modelled(&format!("m{n:02}"), of(n)));
+        let timed = (0..4).map(|n| timed(&format!("t{n}"), of(n)));
+        scenario::run(modelled.chain(timed).collect())
+    };
+    let comparison = judged(&suite(1, 1.0), &suite(2, 1.3));
+    assert_eq!(comparison.suite.tests, 4);
+    for verdict in &comparison.benchmarks {
+        let is_timed = verdict.source == SourceKind::Time;
+        let wall = verdict.effect(Metric::Wall).unwrap();
+        assert_eq!(
+            (wall.gated, wall.exact),
+            (is_timed, false),
+            "{}",
+            verdict.id
+        );
+        assert_eq!(verdict.class == Class::Regressed, wall.hit);
+    }
+    assert_eq!(comparison.counts.regressed, 1);
+    assert_eq!(comparison.counts.unchanged, 27);
 }
 
 #[test]

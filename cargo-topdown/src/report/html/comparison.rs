@@ -11,7 +11,7 @@ use super::{Bar, LegendEntry, legend, style_of};
 use crate::report::sentences::{Headline, REMEDY, headline, sentence, suite_notes, worst_first};
 use crate::report::wrap::{percent, points};
 use crate::verdict::{
-    BenchmarkVerdict, Class, Comparison, Effect, Interval, LaunchCount, Metric, RunSummary,
+    BenchmarkVerdict, Class, Comparison, Effect, LaunchCount, Metric, RunSummary,
 };
 
 /// So many benchmarks, the worst first, have a section of their own: one is about 8 KB.
@@ -277,7 +277,7 @@ impl Row {
             style: class_style(verdict.class),
             sentence: plain(&sentence(verdict)),
             change: main.map_or(String::new(), |effect| percent(effect.difference)),
-            interval: main.map_or(String::new(), |effect| range(&effect.interval)),
+            interval: main.map_or(String::new(), range),
             time: match verdict.effect(Metric::Wall) {
                 Some(effect) if has_slots => percent(effect.difference),
                 _ => String::new(),
@@ -345,7 +345,7 @@ impl EffectRow {
             baseline: amount(effect.metric, effect.baseline),
             candidate: amount(effect.metric, effect.candidate),
             change: percent(effect.difference),
-            interval: range(&effect.interval),
+            interval: range(effect),
             plot: IntervalPlot::of(effect.difference, &effect.interval, reach),
         }
     }
@@ -379,7 +379,11 @@ fn facts(verdict: &BenchmarkVerdict) -> Vec<String> {
     facts
 }
 
-fn range(interval: &Interval) -> String {
+fn range(effect: &Effect) -> String {
+    let interval = &effect.interval;
+    if effect.exact {
+        return "exact".to_owned();
+    }
     let mark = if interval.simultaneous { "*" } else { "" };
     format!(
         "[{}, {}]{mark}",
