@@ -25,6 +25,18 @@ pub(super) fn optional_column<R, T>(
     rows.iter().map(quantity).collect()
 }
 
+/// A split of nothing could be shown and never be judged.
+pub(super) fn check_splits(slots: bool, level1: bool, level2: bool) -> Result<(), RunFileProblem> {
+    let missing = |whole: &str| format!("is there without `{whole}`, which it is a split of");
+    if level1 && !slots {
+        Err(RunFileProblem::field("level1", missing("slots")))
+    } else if level2 && !level1 {
+        Err(RunFileProblem::field("level2", missing("level1")))
+    } else {
+        Ok(())
+    }
+}
+
 /// The columns of level 1.
 #[derive(Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -79,8 +79,9 @@ pub enum RunFileProblem {
 }
 
 fn place(field: &str) -> String {
-    match field {
-        "." => String::new(),
+    // A path ends in `?` where the name of the next field could not be read.
+    match field.trim_end_matches('?').trim_end_matches('.') {
+        "" => String::new(),
         field => format!("field `{field}`: "),
     }
 }

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::LaunchValue;
-use super::columns::{EventColumns, Level1Columns, Level2Columns, Rows, optional_column};
+use super::columns::{
+    EventColumns, Level1Columns, Level2Columns, Rows, check_splits, optional_column,
+};
 use super::error::RunFileProblem;
 
 /// The columns of a benchmark's launch values; all quantities are per iteration.
@@ -71,6 +73,11 @@ impl LaunchColumns {
         if let Some(events) = &self.events {
             events.check(|field, column| rows.unsigned(field, column))?;
         }
+        check_splits(
+            self.slots.is_some(),
+            self.level1.is_some(),
+            self.level2.is_some(),
+        )?;
         if let Some(level1) = &self.level1 {
             level1.check(rows)?;
         }

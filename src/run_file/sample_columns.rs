@@ -2,7 +2,9 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::columns::{EventColumns, Level1Columns, Level2Columns, Rows, optional_column};
+use super::columns::{
+    EventColumns, Level1Columns, Level2Columns, Rows, check_splits, optional_column,
+};
 use super::error::RunFileProblem;
 use crate::sample::{Flags, Sample};
 
@@ -65,6 +67,11 @@ impl SampleColumns {
         if let Some(events) = &self.events {
             events.check(|field, column| rows.counts(field, column))?;
         }
+        check_splits(
+            self.slots.is_some(),
+            self.level1.is_some(),
+            self.level2.is_some(),
+        )?;
         if let Some(level1) = &self.level1 {
             level1.check(rows)?;
         }

@@ -47,6 +47,7 @@ pub(super) fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, RunFileProble
             newest: SCHEMA_VERSION,
         },
         Ok(None) => RunFileProblem::NoSchemaVersion,
+        Err(_) if !begins_as_object(json) => RunFileProblem::NoSchemaVersion,
         _ => RunFileProblem::Json {
             field: field_of_error::<T>(json),
             error,
@@ -61,6 +62,10 @@ fn field_of_error<T: DeserializeOwned>(json: &[u8]) -> String {
         Ok(_) => ".".to_owned(),
         Err(error) => error.path().to_string(),
     }
+}
+
+fn begins_as_object(json: &[u8]) -> bool {
+    json.trim_ascii_start().starts_with(b"{")
 }
 
 fn version_of(json: &[u8]) -> serde_json::Result<Option<u64>> {
