@@ -104,12 +104,6 @@ fn what_is_not_there_or_is_not_text_is_refused_by_name() {
     let error = read_run(Path::new("/no/such/run")).unwrap_err();
     assert!(matches!(error.problem, RunFileProblem::Io(_)));
     assert!(error.to_string().starts_with("/no/such/run: "), "{error}");
-    let directory = with("run.json", b"\xff\xfe{}");
-    let error = read_run(directory.path()).unwrap_err();
-    assert!(
-        matches!(error.problem, RunFileProblem::Json { .. }),
-        "{error}"
-    );
     let error = Record::from_line("{}").unwrap_err();
     assert!(matches!(error, RunFileProblem::NoSchemaVersion));
 }
