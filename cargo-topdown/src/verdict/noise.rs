@@ -125,8 +125,15 @@ fn levels(measured: &Measured<'_>, test: &SuiteTest, plan: Option<&Plan>) -> Vec
                 Metric::Wall => Metric::Wall,
                 _ => Metric::Slots,
             })?;
+            let margins = measured.margins(metric);
+            if measured.is_exact(metric) {
+                return Some(MetricNoiseLevel {
+                    metric,
+                    deviation: Some(0.0),
+                    smallest_change: test.is_gated(measured, metric).then_some(margins.point),
+                });
+            }
             let noise = test.noise(metric)?;
-            let margins = measured.rules.margins(metric);
             let resolution = match metric.is_category() {
                 true => measured.resolution,
                 false => 0.0,
@@ -192,7 +199,7 @@ fn halves(run: &Run) -> Option<[Run; 2]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::scenario::{self, Planted, benchmark, timed};
+    use crate::verdict::scenario::{self, Planted, benchmark, modelled, timed};
 
     fn report(benchmarks: Vec<Benchmark>, launches: u32) -> NoiseReport {
         let run = scenario::run(benchmarks);
@@ -241,6 +248,19 @@ mod tests {
         assert!(typical(&quiet, Metric::Slots, change) < 0.04);
         assert!(typical(&loud, Metric::Slots, change) > 0.1);
         assert_eq!(quiet.tests, 24 * 6);
+    }
+
+    #[test]
+    fn a_model_that_agrees_with_itself_has_no_noise_and_finds_its_margin() {
+        let benchmarks = vec![modelled("m", Planted::default())];
+        let report = report(benchmarks, 2);
+        let levels = &report.benchmarks[0].metrics;
+        let slots = levels.iter().find(|l| l.metric == Metric::Slots).unwrap();
+        assert_eq!(slots.deviation, Some(0.0));
+        assert_eq!(slots.smallest_change, Some(0.02));
+        let wall = levels.iter().find(|l| l.metric == Metric::Wall).unwrap();
+        assert!(wall.deviation > Some(0.0));
+        assert_eq!(wall.smallest_change, None);
     }
 
     #[test]
