@@ -1,6 +1,7 @@
 //! The command line of what judges: `compare`, `check`, and the policy that both follow.
 
 use clap::Args;
+use clap::builder::BoolishValueParser;
 
 use super::{OutputArgs, StoreArgs};
 use crate::policy::{FailOnClass, MarginSetting, checked_alpha};
@@ -30,7 +31,8 @@ pub struct CompareArgs {
         env = "CARGO_TOPDOWN_RELAUNCH",
         num_args = 0..=1,
         require_equals = true,
-        default_missing_value = "true"
+        default_missing_value = "true",
+        value_parser = BoolishValueParser::new()
     )]
     pub relaunch: Option<bool>,
 
@@ -111,7 +113,11 @@ pub struct PolicyArgs {
     pub alpha: Option<f64>,
 
     /// Compare runs of different rustc or RUSTFLAGS, with a warning, instead of refusing
-    #[arg(long, env = "CARGO_TOPDOWN_ACROSS_BUILDS")]
+    #[arg(
+        long,
+        env = "CARGO_TOPDOWN_ACROSS_BUILDS",
+        value_parser = BoolishValueParser::new()
+    )]
     pub across_builds: bool,
 }
 

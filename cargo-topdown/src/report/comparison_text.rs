@@ -230,6 +230,24 @@ mod tests {
     }
 
     #[test]
+    fn a_small_suite_of_which_one_took_longer_at_flat_slots() {
+        let suite = |seed, last: f64| -> Vec<Benchmark> {
+            (0..6)
+                .map(|n| {
+                    let planted = Planted {
+                        seed,
+                        time_per_slot: if n == 5 { last } else { 1.0 },
+                        ..Planted::default()
+                    };
+                    benchmark(&format!("b{n}"), planted)
+                })
+                .collect()
+        };
+        let candidate = scenario::run(suite(2, 1.25));
+        insta::assert_snapshot!(text(suite(1, 1.0), candidate, 80));
+    }
+
+    #[test]
     fn another_machine() {
         let one = || vec![benchmark("a", Planted::default())];
         let mut candidate = scenario::run(one());

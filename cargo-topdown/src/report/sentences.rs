@@ -167,6 +167,7 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
             percent(difference)
         ));
     }
+    notes.extend(longer_at_flat_slots(comparison));
     for noise in suite.noise.iter().filter(|noise| noise.inflation > 1.5) {
         notes.push(format!(
             "{} differs between the runs {:.1} times more than between launches of one run; \
@@ -176,6 +177,33 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// What took longer without being a matter of the pipeline, where that fails nothing.
+fn longer_at_flat_slots(comparison: &Comparison) -> Option<String> {
+    const MOST_NAMES: usize = 3;
+    let longer: Vec<String> = comparison
+        .benchmarks
+        .iter()
+        .filter(|b| b.evidence.is_some_and(|e| e.longer_at_flat_slots))
+        .filter_map(|b| {
+            let wall = b.effect(Metric::Wall)?;
+            Some(format!("{} {}", b.id.name, percent(wall.difference)))
+        })
+        .collect();
+    let (named, others) = longer.split_at(MOST_NAMES.min(longer.len()));
+    let more = match others.len() {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!longer.is_empty()).then(|| {
+        format!(
+            "{} took longer at slots that do not explain it: clock, steal, kernel or blocking, not \
+             the pipeline; time does not gate here ({}{more})",
+            benchmarks(longer.len()),
+            named.join(", ")
+        )
+    })
 }
 
 /// The benchmarks of a class, those that changed most first.
@@ -318,6 +346,10 @@ fn undecided_sentence(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> St
     match (undecided.reason, undecided.launches_needed) {
         (UndecidedReason::MachineOrGlobalChange, _) => {
             format!("{change}no slower than the whole suite: the machine or a global change")
+        }
+        (UndecidedReason::NotGated, _) => {
+            let metric = benchmark.main_effect().map_or("it", |e| e.metric.name());
+            format!("{change}it grew, and the policy lets {metric} fail nothing here")
         }
         (UndecidedReason::OneLaunch, Some(launches)) => {
             format!("{change}one launch decides nothing; needs about {launches} launches a side")

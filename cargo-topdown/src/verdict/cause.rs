@@ -57,7 +57,7 @@ pub fn of(class: Class, measured: &Measured<'_>, tested: &[Tested]) -> Option<Ca
 
 /// Whether slots cannot explain the time: no metric of slots is hit, and the slots' own growth is
 /// uncertain or less than half of it.
-fn only_wall_regressed(slots: &Tested, wall: &Tested, tested: &[Tested]) -> bool {
+pub fn only_wall_regressed(slots: &Tested, wall: &Tested, tested: &[Tested]) -> bool {
     let slots_hit = tested
         .iter()
         .any(|t| t.effect.hit && t.metric != Metric::Wall);

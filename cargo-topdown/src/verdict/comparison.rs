@@ -323,6 +323,9 @@ pub struct Evidence {
     pub unchanged: bool,
     /// Whether it took longer only as the whole suite did, with nothing but time to tell.
     pub suite_wide_slowdown: bool,
+    /// Whether it surely took longer by the margin of time, at slots that do not explain it, and
+    /// time does not gate it: clock, steal, kernel or blocking.
+    pub longer_at_flat_slots: bool,
 }
 
 impl Evidence {
@@ -514,6 +517,8 @@ pub enum UndecidedReason {
     OneLaunch,
     /// The launches differ too much for their number.
     Noise,
+    /// The total looks worse, and the policy does not let it fail the benchmark.
+    NotGated,
     /// All benchmarks took longer, and without slots nobody can tell the machine from a change.
     MachineOrGlobalChange,
 }

@@ -246,6 +246,7 @@ impl<'a> Judge<'a> {
             unchanged: measured.rule == Rule::Exact
                 || p_not_faster < ONE_SIDED_ERROR && p_not_slower < ONE_SIDED_ERROR,
             suite_wide_slowdown: self.suite_wide_slowdown(measured),
+            longer_at_flat_slots: enough_launches && self.longer_at_flat_slots(tested),
         }
     }
 
@@ -273,6 +274,18 @@ impl<'a> Judge<'a> {
                 .is_some_and(|wall| wall.difference >= measured.margins(Metric::Wall).point)
     }
 
+    /// Whether time would be hit if it were gated, and slots do not explain it.
+    fn longer_at_flat_slots(&self, tested: &[Tested]) -> bool {
+        let find = |metric| tested.iter().find(|t| t.metric == metric);
+        let (Some(slots), Some(wall)) = (find(Metric::Slots), find(Metric::Wall)) else {
+            return false;
+        };
+        !wall.effect.gated
+            && wall.effect.difference >= wall.effect.point_margin
+            && wall.effect.p < self.test.alpha_per_test
+            && cause::only_wall_regressed(slots, wall, tested)
+    }
+
     fn undecided(
         &self,
         measured: &Measured<'_>,
@@ -283,6 +296,8 @@ impl<'a> Judge<'a> {
             UndecidedReason::MachineOrGlobalChange
         } else if least_launches == 1 {
             UndecidedReason::OneLaunch
+        } else if !total.effect.gated && looks_worse(total) {
+            UndecidedReason::NotGated
         } else {
             UndecidedReason::Noise
         };
@@ -291,7 +306,7 @@ impl<'a> Judge<'a> {
             reason,
             launches_needed: match reason {
                 // More launches say more about this machine, not about the other one.
-                UndecidedReason::MachineOrGlobalChange => None,
+                UndecidedReason::MachineOrGlobalChange | UndecidedReason::NotGated => None,
                 _ => self.launches_needed(total, deviation, least_launches),
             },
             launch_deviation: deviation,
@@ -357,11 +372,14 @@ fn mark_what_looks_worse(tested: &mut [Tested], main: Metric) {
         .iter()
         .any(|t| t.metric == main && t.estimate.difference >= t.effect.sure_margin);
     for t in tested {
-        t.effect.looks_worse = t.effect.gated
-            && t.estimate.difference >= t.effect.point_margin
-            && t.estimate.p_above(t.effect.resolution) < ONE_SIDED_ERROR
-            && (!t.metric.is_category() || slower);
+        t.effect.looks_worse =
+            t.effect.gated && looks_worse(t) && (!t.metric.is_category() || slower);
     }
+}
+
+fn looks_worse(t: &Tested) -> bool {
+    t.estimate.difference >= t.effect.point_margin
+        && t.estimate.p_above(t.effect.resolution) < ONE_SIDED_ERROR
 }
 
 /// Whether the further launches since `first` are the candidate's alone. Time of another minute

@@ -2,6 +2,7 @@
 
 use super::scenario::{self, Planted, benchmark, modelled, timed};
 use super::*;
+use crate::cli::PolicyArgs;
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::LaunchValue;
 
@@ -184,6 +185,40 @@ fn a_suite_of_time_that_slows_as_a_whole_is_undecided() {
     assert_eq!(undecided.reason, UndecidedReason::MachineOrGlobalChange);
     let shift = comparison.suite.machine_shift.unwrap();
     assert_eq!(shift.basis, ShiftBasis::Time);
+}
+
+#[test]
+fn time_that_grows_without_gating_is_told() {
+    let candidate = suite(6, 2, |index| Planted {
+        time_per_slot: if index == 5 { 1.25 } else { 1.0 },
+        ..Planted::default()
+    });
+    let comparison = judged(&suite(6, 1, unchanged), &candidate);
+    assert_eq!(comparison.outcome, Outcome::Passed);
+    let longer = |b: &BenchmarkVerdict| b.evidence.unwrap().longer_at_flat_slots;
+    assert!(longer(&comparison.benchmarks[5]));
+    assert!(!comparison.benchmarks[..5].iter().any(longer));
+    // Nor where the slots explain it.
+    let slower = suite(6, 2, |_| in_category(3, 0.2));
+    let comparison = judged(&suite(6, 1, unchanged), &slower);
+    assert!(!comparison.benchmarks.iter().any(longer));
+}
+
+#[test]
+fn what_grows_without_being_gated_is_not_said_to_need_launches() {
+    let candidate = suite(30, 2, |index| match index {
+        7 => in_category(3, 0.08),
+        _ => Planted::default(),
+    });
+    let flags = PolicyArgs {
+        gate: Some(vec![Metric::FrontendBound]),
+        ..PolicyArgs::default()
+    };
+    let policy = Policy::resolve(None, &flags).unwrap();
+    let comparison = judged_by(&suite(30, 1, unchanged), &candidate, &policy);
+    let undecided = comparison.benchmarks[7].undecided.unwrap();
+    assert_eq!(undecided.reason, UndecidedReason::NotGated);
+    assert_eq!(undecided.launches_needed, None);
 }
 
 #[test]
