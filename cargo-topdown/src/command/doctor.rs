@@ -18,7 +18,10 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
     if args.noise {
         return noise::run(args);
     }
-    let choice = Choice::from_environment()?;
+    let choice = match args.launch.measuring.source {
+        Some(source) => source.name().parse()?,
+        None => Choice::Auto,
+    };
     let machine = Machine::of_this_machine();
     let diagnosis = Diagnosis {
         disturbances: disturbances(&machine, Path::new("/")),

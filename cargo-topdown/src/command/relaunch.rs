@@ -16,7 +16,7 @@ use crate::policy::Policy;
 use crate::runner::collect::Collected;
 use crate::runner::launch::Launcher;
 use crate::runner::record::{CannotLaunchAgain, LaunchRecord};
-use crate::runner::{again, interrupt};
+use crate::runner::{again, interrupt, modelled};
 use crate::verdict::{self, Comparison, LabelledRun, Metric};
 
 /// Where the further launches of a run are, in its directory.
@@ -235,8 +235,8 @@ fn further_launches(
     let guard = interrupt::guard().map_err(BenchError::Interrupt)?;
     let scratch = scratch_directory()?;
     let pairs = Pairs {
-        base: &base_again.targets(),
-        candidate: &record.targets(),
+        base: &modelled::on_the_clock(&base_again.targets()),
+        candidate: &modelled::on_the_clock(&record.targets()),
         launcher: &Launcher {
             scratch: scratch.path().to_owned(),
             cargo: cargo_program(),

@@ -2,23 +2,23 @@
 
 use std::collections::HashMap;
 
+use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run};
 
 use super::collect::Collected;
 use super::launch::Launcher;
 use crate::bench_targets::BenchTarget;
-use crate::cli::SourceChoice;
 use crate::settings::Settings;
 
 /// How many launches a suspect has in the end. `docs/gate.md` has the power that this buys.
 pub const LAUNCHES_OF_SUSPECTS: u32 = 20;
 
-/// Whether further launches of these targets could decide anything.
-pub fn would_help(targets: &[BenchTarget]) -> bool {
-    targets.iter().all(|t| {
-        // Launches of a model that agrees with itself say nothing new.
-        t.settings.launches < LAUNCHES_OF_SUSPECTS && t.settings.source != SourceChoice::Model
-    })
+/// Whether further launches of these targets, of which `run` is made, could decide anything.
+/// Launches of a model say nothing new.
+pub fn would_help(targets: &[BenchTarget], run: &Run) -> bool {
+    let is_measured = |benchmark: &Benchmark| benchmark.provenance.source != SourceKind::Model;
+    let has_few = |target: &BenchTarget| target.settings.launches < LAUNCHES_OF_SUSPECTS;
+    run.benchmarks.iter().any(is_measured) && targets.iter().all(has_few)
 }
 
 /// The targets that have a suspect, with the launches that it lacks.

@@ -158,7 +158,7 @@ impl LaunchRecord {
                 return Err(CannotLaunchAgain::OtherExecutable(path));
             }
         }
-        if !again::would_help(&record.targets()) {
+        if !again::would_help(&record.targets(), run) {
             return Err(CannotLaunchAgain::WouldNotHelp);
         }
         Ok(record)

@@ -22,6 +22,7 @@ use std::collections::HashMap;
 
 pub use budget::{BudgetCheck, BudgetResult, BudgetStatus, check_budgets};
 pub use comparison::*;
+use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{BenchmarkId, Run};
 pub use metric::Metric;
 pub use noise::{BenchmarkNoise, MetricNoiseLevel, NoiseReport, noise_of};
@@ -59,7 +60,7 @@ pub fn first_look(
     look(baseline, candidate, policy, 2)
 }
 
-/// The benchmarks that further launches may decide. Where those are the candidate's alone, what
+/// The benchmarks that further launches may decide, which modelled ones do not. Where those are the candidate's alone, what
 /// looks slower in nothing but time is left out: time of another minute says nothing about the code.
 pub fn suspects(first: &Comparison, candidate_alone: bool) -> Vec<BenchmarkId> {
     let in_slots = |benchmark: &BenchmarkVerdict| {
@@ -69,7 +70,8 @@ pub fn suspects(first: &Comparison, candidate_alone: bool) -> Vec<BenchmarkId> {
     first
         .benchmarks
         .iter()
-        .filter(|b| b.suspect && (!candidate_alone || in_slots(b)))
+        .filter(|b| b.suspect && b.source != SourceKind::Model)
+        .filter(|b| !candidate_alone || in_slots(b))
         .map(|benchmark| benchmark.id.clone())
         .collect()
 }

@@ -317,7 +317,7 @@ fn the_exact_rule_has_a_margin_of_its_own_and_heeds_the_gate() {
         modelled_run(2, [0.0, 0.0, 0.0, 0.04]),
     );
     let with = |setting: &str| {
-        let workspace = crate::cli::PolicyArgs {
+        let workspace = PolicyArgs {
             margins: vec![setting.parse().unwrap()],
             ..Default::default()
         };
@@ -327,7 +327,7 @@ fn the_exact_rule_has_a_margin_of_its_own_and_heeds_the_gate() {
     assert_eq!(with("model=5%"), Class::Unchanged);
     assert_eq!(with("slots=5%"), Class::Regressed);
     let gate = |metric| {
-        let workspace = crate::cli::PolicyArgs {
+        let workspace = PolicyArgs {
             gate: Some(vec![metric]),
             ..Default::default()
         };

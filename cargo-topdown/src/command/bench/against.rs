@@ -95,7 +95,7 @@ pub fn run(args: &BenchArgs, candidate: &Candidate<'_>, reference: &str) -> Resu
     base.write()?;
     new.write()?;
 
-    let comparison = if again::would_help(candidate.targets) {
+    let comparison = if again::would_help(candidate.targets, &new.run) {
         let first = verdict::first_look(
             base.labelled(&tree.label),
             new.labelled("the work tree"),
