@@ -50,6 +50,17 @@ pub enum OpenError {
         name: String,
     },
 
+    /// A metric group was asked for that this CPU does not have.
+    #[error("{cpu} has no metric group `{name}`; the groups are {known}")]
+    UnknownGroup {
+        /// What was asked for.
+        name: String,
+        /// The cores, by the name of their table.
+        cpu: &'static str,
+        /// The groups that there are.
+        known: String,
+    },
+
     /// This operating system or processor architecture has no counters that are supported.
     #[error(
         "hardware counters need Linux on x86-64 or 64-bit Arm; this is {name} on {}",
@@ -333,6 +344,7 @@ impl OpenError {
             UnknownSource { .. }
             | Model { .. }
             | UnknownCounters { .. }
+            | UnknownGroup { .. }
             | Specification { .. }
             | OperatingSystem { .. }
             | UnsupportedCpu { .. } => return None,

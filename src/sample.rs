@@ -78,6 +78,45 @@ impl Level2 {
     }
 }
 
+/// The most events that a metric group has.
+pub const MAX_GROUP_EVENTS: usize = 12;
+
+/// What the events of a metric group counted, in the order of the group.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct GroupCounts {
+    counts: [u64; MAX_GROUP_EVENTS],
+    events: usize,
+}
+
+impl GroupCounts {
+    /// The counts of a group of at most [`MAX_GROUP_EVENTS`] events; `None` for more.
+    pub fn new(counts: &[u64]) -> Option<GroupCounts> {
+        let mut group = GroupCounts {
+            events: counts.len(),
+            ..GroupCounts::default()
+        };
+        group
+            .counts
+            .get_mut(..counts.len())?
+            .copy_from_slice(counts);
+        Some(group)
+    }
+
+    /// One count for each event.
+    pub fn as_slice(&self) -> &[u64] {
+        &self.counts[..self.events]
+    }
+
+    /// Event by event; `None` for counts of different groups.
+    pub fn plus(&self, other: &GroupCounts) -> Option<GroupCounts> {
+        let mut sum = *self;
+        for (count, more) in sum.counts.iter_mut().zip(&other.counts) {
+            *count += more;
+        }
+        (self.events == other.events).then_some(sum)
+    }
+}
+
 /// What criterion keeps for one call of a benchmark's closure: the sum of its windows.
 ///
 /// A window is the time from `start` to `end`. What a source does not measure is `None`, never 0.
@@ -99,6 +138,8 @@ pub struct Sample {
     pub cycles: Option<u64>,
     /// What else was counted.
     pub events: Events<u64>,
+    /// What a metric group counted, in the launches that measure one in place of level 1.
+    pub group_counts: Option<GroupCounts>,
     /// No category is further from the truth than this many slots. 0 where counts are exact.
     pub resolution_slots: f64,
     /// Doubts about this sample.
@@ -116,6 +157,7 @@ impl Sample {
         instructions: None,
         cycles: None,
         events: Events::NONE,
+        group_counts: None,
         resolution_slots: 0.0,
         flags: Flags::NONE,
     };
@@ -138,6 +180,10 @@ impl Sample {
             instructions: both(self.instructions, other.instructions, |a, b| a + b),
             cycles: both(self.cycles, other.cycles, |a, b| a + b),
             events: self.events.combined(&other.events, |a, b| a + b),
+            group_counts: self
+                .group_counts
+                .zip(other.group_counts)
+                .and_then(|(a, b)| a.plus(&b)),
             resolution_slots: self.resolution_slots + other.resolution_slots,
             flags: self.flags | other.flags,
         }
@@ -309,6 +355,18 @@ mod tests {
         let sum = window(100).plus(&timed);
         assert_eq!(sum.slots, None);
         assert_eq!(sum.wall_ns, 15);
+    }
+
+    #[test]
+    fn counts_of_a_group_add_up_event_by_event() {
+        let counts = |counts: &[u64]| Sample {
+            group_counts: GroupCounts::new(counts),
+            ..window(100)
+        };
+        let sum = counts(&[1, 2]).plus(&counts(&[10, 20]));
+        assert_eq!(sum.group_counts.unwrap().as_slice(), [11, 22]);
+        assert_eq!(counts(&[1, 2]).plus(&counts(&[1])).group_counts, None);
+        assert_eq!(GroupCounts::new(&[0; MAX_GROUP_EVENTS + 1]), None);
     }
 
     #[test]

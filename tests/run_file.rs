@@ -10,7 +10,7 @@ use criterion_topdown::run_file::{
     Benchmark, BenchmarkId, Build, IterationSample, LaunchSamples, LaunchSettings, LaunchValue,
     Record, Run, Throughput, copy_run, read_run, read_samples, remove_run, write_run,
 };
-use criterion_topdown::sample::{Flags, Level1, Level2, Sample};
+use criterion_topdown::sample::{Flags, GroupCounts, Level1, Level2, Sample};
 
 const V1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/run-v1");
 const V2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/run-v2");
@@ -190,6 +190,7 @@ fn golden_samples() -> Vec<LaunchSamples> {
         instructions: Some(3_600_000),
         cycles: Some(666_667),
         events: Events::NONE,
+        group_counts: None,
         resolution_slots: 7843.137254901961,
         flags: Flags::NONE,
     };
@@ -247,6 +248,31 @@ fn a_record_of_version_1_is_read_for_ever() {
     let line = fs::read_to_string(RECORD_V1).unwrap();
     let record = Record::from_line(&line).unwrap();
     assert_eq!(record, golden_record(golden_samples()));
+}
+
+#[test]
+fn a_record_carries_the_counts_of_a_metric_group() {
+    let mut record = golden_record(golden_samples());
+    for (sample, count) in record.samples.iter_mut().zip(1..) {
+        sample.group_counts = GroupCounts::new(&[1000, count, 0]);
+    }
+    let line = record.to_line();
+    assert_eq!(Record::from_line(&line).unwrap(), record);
+    let json: serde_json::Value = serde_json::from_str(&line).unwrap();
+    let mut wide = json.clone();
+    let samples = json["samples"]["windows"].as_array().unwrap().len();
+    let column = serde_json::json!(vec![0; samples]);
+    wide["samples"]["group_counts"] = serde_json::json!(vec![column; 13]);
+    let error = Record::from_line(&wide.to_string())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("13 events, more than a group can have"),
+        "{error}"
+    );
+    let mut short = json;
+    short["samples"]["group_counts"] = serde_json::json!([[1]]);
+    assert!(Record::from_line(&short.to_string()).is_err());
 }
 
 #[test]

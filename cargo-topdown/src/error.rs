@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use crate::baseline_store::{BaselineNameError, StoreError};
 use crate::command::bench::BenchError;
+use crate::command::explain::ExplainError;
 use crate::policy::{AcceptedError, PolicyError};
 use crate::report::request::ReportError;
 
@@ -48,6 +49,9 @@ pub enum Error {
     /// The benches could not be built, run or stored.
     #[error(transparent)]
     Bench(#[from] BenchError),
+    /// Nothing could be explained.
+    #[error(transparent)]
+    Explain(#[from] ExplainError),
     /// The baselines, or a run that was asked for.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -128,6 +132,7 @@ impl Error {
         match self {
             Error::BaselineName(_) | Error::Source(_) => Exit::Usage,
             Error::Bench(error) => error.exit(),
+            Error::Explain(error) => error.exit(),
             Error::Store(error) => error.exit(),
             Error::RunFile(_) | Error::NoSuchHistory { .. } | Error::ShortHistory { .. } => {
                 Exit::NoComparison

@@ -16,6 +16,7 @@ mod disturbances;
 #[cfg(test)]
 mod documentation;
 mod error;
+mod explained;
 mod policy;
 mod report;
 mod runner;

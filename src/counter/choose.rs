@@ -67,7 +67,11 @@ pub fn choose(choice: Choice) -> Result<Box<dyn Source>, OpenError> {
         Choice::Auto => Ok(match Hardware::open() {
             Ok(hardware) => Box::new(hardware),
             // What the user asked for in so many words is not passed over.
-            Err(error @ (OpenError::UnknownCounters { .. } | OpenError::Specification { .. })) => {
+            Err(
+                error @ (OpenError::UnknownCounters { .. }
+                | OpenError::UnknownGroup { .. }
+                | OpenError::Specification { .. }),
+            ) => {
                 return Err(error);
             }
             Err(error) => Box::new(Time::new(format!("no hardware counters: {error}"))),

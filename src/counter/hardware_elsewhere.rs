@@ -4,6 +4,7 @@ use std::convert::Infallible;
 
 use super::survey::Survey;
 use super::{Provenance, Reading, Source};
+use crate::cpu::CpuTable;
 use crate::error::OpenError;
 use crate::sample::Sample;
 
@@ -31,6 +32,12 @@ pub fn survey() -> Survey {
         obstacles: Vec::new(),
         opened: Err(unsupported()),
     }
+}
+
+/// # Errors
+/// Always [`OpenError::OperatingSystem`].
+pub fn table(_core_type: Option<&str>) -> Result<&'static CpuTable, OpenError> {
+    Err(unsupported())
 }
 
 fn unsupported() -> OpenError {

@@ -23,12 +23,16 @@ pub mod model;
 pub mod scripted;
 pub mod survey;
 pub mod time;
+mod wanted;
 
 use std::time::Instant;
 
 pub use choose::{Choice, SOURCE_VARIABLE, choose};
 pub use counters::{COUNTERS_VARIABLE, Counters};
+pub use wanted::{GROUP_VARIABLE, Wanted};
 
+use crate::cpu::CpuTable;
+use crate::error::OpenError;
 use crate::provenance::{EmptyWindow, Provenance};
 use crate::sample::Sample;
 
@@ -95,6 +99,18 @@ pub trait Source {
 
     /// Closes the window that `start` opened.
     fn end(&self, start: &Reading) -> Sample;
+}
+
+/// The table of the cores that `provenance` tells of, on this machine.
+///
+/// # Errors
+/// [`OpenError::UnsupportedCpu`] where no table knows them, and whatever is wrong with a telemetry
+/// specification that the user named.
+pub fn table_behind(provenance: &Provenance) -> Result<&'static CpuTable, OpenError> {
+    match provenance.formula.as_str() {
+        scripted::FORMULA => Ok(&scripted::TABLE),
+        _ => hardware::table(provenance.core_type.as_deref()),
+    }
 }
 
 /// The median cost of a window of `source` that holds nothing.

@@ -7,10 +7,64 @@
 use std::cell::Cell;
 use std::time::Instant;
 
-use super::{EmptyWindow, Provenance, Reading, Source};
-use crate::event::Events;
+use super::{EmptyWindow, Provenance, Reading, Source, Wanted};
+use crate::cpu::{
+    Category, CpuTable, Event, Level1Counting, Metric, MetricExample, MetricGroup, Node, Subject,
+};
+use crate::error::{EventPlace, OpenError};
 use crate::provenance::SourceKind;
-use crate::sample::{Flags, Level1, Level2, Sample};
+use crate::sample::{Flags, GroupCounts, Level1, Level2, Sample};
+
+/// The formula of scripted counts.
+pub const FORMULA: &str = "scripted/1";
+
+/// An event's code is the place of its counter in a reading.
+const HEAVY_OPERATIONS: Event = Event::general("heavy operations", 4);
+const MEMORY_BOUND: Event = Event::general("memory bound", 7);
+const INSTRUCTIONS: Event = Event::general("instructions", 8);
+/// The machine has no such counter.
+const MISSING: Event = Event::general("missing", 9);
+
+/// The machine's metric groups. Its slots are counted in thousandths.
+pub static TABLE: CpuTable = CpuTable {
+    name: "the scripted machine",
+    models: &[],
+    slots_per_cycle: Some(4),
+    general_counters: 2,
+    sources: "made up",
+    level1: Level1Counting::Unsupported("the scripted machine knows its categories"),
+    metrics: None,
+    groups: &[
+        MetricGroup {
+            name: "Memory_Effectiveness",
+            subject: Subject::DataCache,
+            explains: &[Node::MemoryBound],
+            events: &[INSTRUCTIONS, MEMORY_BOUND],
+            metrics: &[Metric::of("memory_slots", "per instruction", &|counts| {
+                counts[MEMORY_BOUND] / 1000.0 / counts[INSTRUCTIONS]
+            })],
+            example: MetricExample::of(&[1000, 500_000], &["0.5"]),
+        },
+        MetricGroup {
+            name: "Missing_Effectiveness",
+            subject: Subject::DataTlb,
+            explains: &[Node::MemoryBound],
+            events: &[INSTRUCTIONS, MEMORY_BOUND, MISSING],
+            metrics: &[],
+            example: MetricExample::NONE,
+        },
+        MetricGroup {
+            name: "Operation_Mix",
+            subject: Subject::OperationMix,
+            explains: &[Node::Category(Category::Retiring)],
+            events: &[INSTRUCTIONS, HEAVY_OPERATIONS],
+            metrics: &[Metric::of("heavy_slots", "per instruction", &|counts| {
+                counts[HEAVY_OPERATIONS] / 1000.0 / counts[INSTRUCTIONS]
+            })],
+            example: MetricExample::of(&[1000, 500_000], &["0.5"]),
+        },
+    ],
+};
 
 /// What a piece of scripted work costs.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -76,15 +130,17 @@ pub fn raise(flags: Flags) {
 #[derive(Debug)]
 pub struct Scripted {
     provenance: Provenance,
+    group: Option<&'static MetricGroup>,
 }
 
 impl Scripted {
     /// A machine with level 1 and level 2, exact counts and 4 slots per cycle.
     pub fn new() -> Scripted {
         Scripted {
+            group: None,
             provenance: Provenance {
                 source: SourceKind::Hardware,
-                formula: "scripted/1".to_owned(),
+                formula: FORMULA.to_owned(),
                 core_type: None,
                 slots_per_cycle: Some(4),
                 reason: "a test plays the machine".to_owned(),
@@ -94,6 +150,40 @@ impl Scripted {
                 }),
             },
         }
+    }
+
+    /// The same, counting the metric group that the environment asks for, if it does.
+    ///
+    /// # Errors
+    /// [`OpenError::UnknownGroup`], and [`OpenError::GroupTooLarge`] for the group that the machine
+    /// has no room for.
+    pub fn from_environment() -> Result<Scripted, OpenError> {
+        let scripted = Scripted::new();
+        let Wanted::Group(name) = Wanted::from_environment()? else {
+            return Ok(scripted);
+        };
+        let group = TABLE.group(&name).ok_or_else(|| OpenError::UnknownGroup {
+            name,
+            cpu: TABLE.name,
+            known: "those of the scripted machine".to_owned(),
+        })?;
+        let needed = group.events.len() as u32;
+        if needed > TABLE.general_counters {
+            return Err(OpenError::GroupTooLarge {
+                place: EventPlace {
+                    event: group.events[TABLE.general_counters as usize].name,
+                    pmu: "scripted".to_owned(),
+                },
+                needed,
+            });
+        }
+        Ok(Scripted {
+            provenance: Provenance {
+                formula: group.formula(),
+                ..scripted.provenance
+            },
+            group: Some(group),
+        })
     }
 }
 
@@ -121,6 +211,9 @@ impl Source for Scripted {
 
     fn end(&self, start: &Reading) -> Sample {
         let counters = COUNTERS.get();
+        if let Some(group) = self.group {
+            return group_sample(group, start, &self.start());
+        }
         let slots = |now: u64, before: u64| (now - before) as f64 / 1000.0;
         let level1 = Level1 {
             retiring_slots: slots(counters.level1[0], start.counts[0]),
@@ -144,10 +237,23 @@ impl Source for Scripted {
             level2: Some(level2),
             instructions: Some(counters.instructions - start.counts[8]),
             cycles: Some(total_slots / 4),
-            events: Events::NONE,
-            resolution_slots: 0.0,
             flags: counters.flags,
+            ..Sample::EMPTY
         }
+    }
+}
+
+fn group_sample(group: &MetricGroup, start: &Reading, end: &Reading) -> Sample {
+    let count = |event: &Event| {
+        let at = event.config as usize;
+        end.counts[at] - start.counts[at]
+    };
+    let counts: Vec<u64> = group.events.iter().map(count).collect();
+    Sample {
+        windows: 1,
+        wall_ns: end.at.duration_since(start.at).as_nanos() as u64,
+        group_counts: GroupCounts::new(&counts),
+        ..Sample::EMPTY
     }
 }
 

@@ -10,9 +10,9 @@
 
 use std::ops::RangeInclusive;
 
+use super::metric_group::arm;
 use super::{
-    Counts, CpuTable, Detail, Event, Example, Form, Level1Counting, Maker, Metric, Models, Numbers,
-    Split,
+    Counts, CpuTable, Event, Example, Form, Level1Counting, Maker, Models, Numbers, Split,
 };
 use crate::sample::Level1;
 
@@ -25,8 +25,6 @@ const BACKEND: Event = Event::general("STALL_SLOT_BACKEND", 0x3d);
 const FRONTEND: Event = Event::general("STALL_SLOT_FRONTEND", 0x3e);
 const MISPREDICTED: Event = Event::general("BR_MIS_PRED", 0x10);
 const FLUSH: Event = Event::general("STALL_FRONTEND_FLUSH", 0x8162);
-const FRONTEND_CYCLES: Event = Event::general("STALL_FRONTEND", 0x23);
-const BACKEND_CYCLES: Event = Event::general("STALL_BACKEND", 0x24);
 
 /// All revisions of a core.
 const ANY: RangeInclusive<u32> = 0..=u32::MAX;
@@ -173,27 +171,6 @@ const FLUSH_FORM: Form = Form {
     example: example(FLUSH_COUNTS, ["57.0", "4.5", "14.5", "24.0"]),
 };
 
-/// Stalled cycles instead of slots: all that Neoverse N1 and older cores tell.
-const CYCLE_ACCOUNTING: Detail = Detail {
-    name: "Cycle_Accounting",
-    events: &[CYCLES, FRONTEND_CYCLES, BACKEND_CYCLES],
-    metrics: &[
-        Metric {
-            name: "frontend_stalled_cycles",
-            of: "cycles",
-            value: |counts| counts[FRONTEND_CYCLES] / counts[CYCLES],
-        },
-        Metric {
-            name: "backend_stalled_cycles",
-            of: "cycles",
-            value: |counts| counts[BACKEND_CYCLES] / counts[CYCLES],
-        },
-    ],
-    // The shares of Arm's stride walk on an N1-class core.
-    example_counts: &[1_000_000, 0, 843_900],
-    example_percent: &["0.00", "84.39"],
-};
-
 const SOURCE: &str = "Arm telemetry-solution at 917257c, data/pmu/cpu (mirror xinydev/telemetry-\
                       solution); part numbers: MIDR_EL1";
 
@@ -208,7 +185,7 @@ pub(super) static N1: CpuTable = CpuTable {
         "Neoverse N1 has no events for stalled slots, so no TopDown; stalled cycles can be measured \
          instead (group Cycle_Accounting)",
     ),
-    details: &[CYCLE_ACCOUNTING],
+    groups: arm::ARCHITECTURAL,
 };
 
 pub(super) static N2_BEFORE_R0P3: CpuTable = CpuTable {
@@ -224,7 +201,7 @@ pub(super) static N2_BEFORE_R0P3: CpuTable = CpuTable {
         example: example(MISPREDICTED_COUNTS, ["38.0", "10.0", "10.0", "42.0"]),
         ..MISPREDICTED_FORM
     }]),
-    details: &[CYCLE_ACCOUNTING],
+    groups: arm::NEOVERSE,
 };
 
 pub(super) static N2: CpuTable = CpuTable {
@@ -239,7 +216,7 @@ pub(super) static N2: CpuTable = CpuTable {
         example: example(MISPREDICTED_COUNTS, ["19.0", "9.0", "30.0", "42.0"]),
         ..MISPREDICTED_FORM
     }]),
-    details: &[CYCLE_ACCOUNTING],
+    groups: arm::NEOVERSE,
 };
 
 pub(super) static V1: CpuTable = CpuTable {
@@ -255,7 +232,7 @@ pub(super) static V1: CpuTable = CpuTable {
         example: example(MISPREDICTED_COUNTS, ["47.5", "10.5", "12.0", "30.0"]),
         ..MISPREDICTED_FORM
     }]),
-    details: &[CYCLE_ACCOUNTING],
+    groups: arm::NEOVERSE,
 };
 
 pub(super) static V2: CpuTable = CpuTable {
@@ -266,7 +243,7 @@ pub(super) static V2: CpuTable = CpuTable {
     metrics: None,
     sources: SOURCE,
     level1: Level1Counting::Forms(&[MISPREDICTED_FORM]),
-    details: &[CYCLE_ACCOUNTING],
+    groups: arm::NEOVERSE,
 };
 
 pub(super) static N3: CpuTable = CpuTable {
@@ -281,7 +258,7 @@ pub(super) static N3: CpuTable = CpuTable {
         example: example(FLUSH_COUNTS, ["19.0", "2.5", "30.5", "48.0"]),
         ..FLUSH_FORM
     }]),
-    details: &[CYCLE_ACCOUNTING],
+    groups: arm::NEOVERSE_3,
 };
 
 pub(super) static V3: CpuTable = CpuTable {
@@ -292,7 +269,7 @@ pub(super) static V3: CpuTable = CpuTable {
     metrics: None,
     sources: SOURCE,
     level1: Level1Counting::Forms(&[FLUSH_FORM]),
-    details: &[CYCLE_ACCOUNTING],
+    groups: arm::NEOVERSE_3,
 };
 
 pub(super) static C1_NANO: CpuTable = CpuTable {
@@ -313,7 +290,7 @@ pub(super) static C1_NANO: CpuTable = CpuTable {
         ),
         ..FLUSH_FORM
     }]),
-    details: &[CYCLE_ACCOUNTING],
+    groups: arm::NEOVERSE_3,
 };
 
 pub(super) static C1_PRO: CpuTable = CpuTable {
@@ -328,7 +305,7 @@ pub(super) static C1_PRO: CpuTable = CpuTable {
         example: example(FLUSH_COUNTS, ["19.0", "2.5", "30.5", "48.0"]),
         ..FLUSH_FORM
     }]),
-    details: &[CYCLE_ACCOUNTING],
+    groups: arm::NEOVERSE_3,
 };
 
 pub(super) static C1_ULTRA: CpuTable = CpuTable {
@@ -342,7 +319,7 @@ pub(super) static C1_ULTRA: CpuTable = CpuTable {
         formula: "c1-ultra/1",
         ..FLUSH_FORM
     }]),
-    details: &[CYCLE_ACCOUNTING],
+    groups: arm::NEOVERSE_3,
 };
 
 /// For cores that no other table knows: what the architecture defines, without corrections. Needs
@@ -381,7 +358,7 @@ pub(super) static GENERIC: CpuTable = CpuTable {
             ["47.5", "2.5", "20.0", "30.0"],
         ),
     }]),
-    details: &[CYCLE_ACCOUNTING],
+    groups: arm::ARCHITECTURAL,
 };
 
 #[cfg(test)]

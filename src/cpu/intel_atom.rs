@@ -4,18 +4,19 @@
 //! mistaken for each other: Tremont is 4 wide, Gracemont 5, Crestmont 6, Skymont 8, and the event
 //! for retiring moved twice.
 
+use super::metric_group::intel_atom;
 use super::{
-    Counter, Counts, CpuTable, Detail, Event, Example, Form, Level1Counting, Metric, Models, Split,
+    Counter, Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Split,
     select::CoreType,
 };
 use crate::sample::Level1;
 
-const CYCLES: Event = Event {
+pub(super) const CYCLES: Event = Event {
     name: "CPU_CLK_UNHALTED.CORE",
     config: 0x003c,
     counter: Counter::FixedCycles,
 };
-const INSTRUCTIONS: Event = Event::fixed("INST_RETIRED.ANY", 0x00c0);
+pub(super) const INSTRUCTIONS: Event = Event::fixed("INST_RETIRED.ANY", 0x00c0);
 
 // Goldmont.
 const NOT_DELIVERED: Event = Event::general("UOPS_NOT_DELIVERED.ANY", 0x009c);
@@ -30,23 +31,16 @@ const BAD_SPECULATION: Event = Event::general("TOPDOWN_BAD_SPECULATION.ALL", 0x0
 const BAD_SPECULATION_TREMONT: Event = Event::general("TOPDOWN_BAD_SPECULATION.ALL", 0x0673);
 const RETIRING: Event = Event::general("TOPDOWN_RETIRING.ALL", 0x00c2);
 const RETIRING_CRESTMONT: Event = Event::general("TOPDOWN_RETIRING.ALL", 0x0072);
-const BACKEND: Event = Event::general("TOPDOWN_BE_BOUND.ALL", 0x0074);
+pub(super) const BACKEND: Event = Event::general("TOPDOWN_BE_BOUND.ALL", 0x0074);
 
 // Skymont. The kernel moves these to fixed counters 4 to 6 by itself; the codes 0x0500 … 0x0700 of
 // Intel's lists are not for it.
 const FRONTEND_SKYMONT: Event = Event::general("TOPDOWN_FE_BOUND.ALL_P", 0x019c);
 const BAD_SPECULATION_SKYMONT: Event = Event::general("TOPDOWN_BAD_SPECULATION.ALL_P", 0x0073);
 const RETIRING_SKYMONT: Event = Event::general("TOPDOWN_RETIRING.ALL_P", 0x02c2);
-const BACKEND_SKYMONT: Event = Event::general("TOPDOWN_BE_BOUND.ALL_P", 0x02a4);
+pub(super) const BACKEND_SKYMONT: Event = Event::general("TOPDOWN_BE_BOUND.ALL_P", 0x02a4);
 
-// Level 2, from Gracemont on.
-const LATENCY: Event = Event::general("TOPDOWN_FE_BOUND.FRONTEND_LATENCY", 0x7271);
-const BANDWIDTH: Event = Event::general("TOPDOWN_FE_BOUND.FRONTEND_BANDWIDTH", 0x8d71);
-const MISPREDICT: Event = Event::general("TOPDOWN_BAD_SPECULATION.MISPREDICT", 0x0473);
-const CLEARS: Event = Event::general("TOPDOWN_BAD_SPECULATION.MACHINE_CLEARS", 0x0373);
-const RESTRICTIONS: Event = Event::general("TOPDOWN_BE_BOUND.ALLOC_RESTRICTIONS", 0x0174);
-
-fn slots(counts: &Counts) -> f64 {
+pub(super) fn slots(counts: &Counts) -> f64 {
     counts.slots_per_cycle() * counts[CYCLES]
 }
 
@@ -64,42 +58,6 @@ fn split(counts: &Counts, [retiring, bad_speculation, frontend, backend]: [Event
     }
 }
 
-/// The second level of an efficient core is no [`Level2`](crate::sample::Level2): it knows no
-/// heavy operations, and divides the backend by resource and not by memory.
-const LEVEL_2: Detail = Detail {
-    name: "TopdownL2",
-    events: &[CYCLES, LATENCY, BANDWIDTH, MISPREDICT, CLEARS, RESTRICTIONS],
-    metrics: &[
-        Metric {
-            name: "Fetch_Latency",
-            of: "slots",
-            value: |counts| counts[LATENCY] / slots(counts),
-        },
-        Metric {
-            name: "Fetch_Bandwidth",
-            of: "slots",
-            value: |counts| counts[BANDWIDTH] / slots(counts),
-        },
-        Metric {
-            name: "Branch_Mispredicts",
-            of: "slots",
-            value: |counts| counts[MISPREDICT] / slots(counts),
-        },
-        Metric {
-            name: "Machine_Clears",
-            of: "slots",
-            value: |counts| counts[CLEARS] / slots(counts),
-        },
-        Metric {
-            name: "Core_Bound",
-            of: "slots",
-            value: |counts| counts[RESTRICTIONS] / slots(counts),
-        },
-    ],
-    example_counts: &[],
-    example_percent: &["12.0", "8.0", "7.5", "2.5", "5.0"],
-};
-
 /// They count cycles for two of the categories, need three events for them, and have two counters.
 pub(super) static SILVERMONT: CpuTable = CpuTable {
     name: "Silvermont, Knights Landing",
@@ -112,7 +70,7 @@ pub(super) static SILVERMONT: CpuTable = CpuTable {
         "TopDown on Silvermont and Knights Landing needs three counters at a time, and these cores \
          have two; only time can be measured",
     ),
-    details: &[],
+    groups: &[],
 };
 
 /// Backend bound is the rest: its event, ISSUE_SLOTS_NOT_CONSUMED.RESOURCE_FULL, would be the
@@ -163,7 +121,7 @@ pub(super) static GOLDMONT: CpuTable = CpuTable {
             level2_percent: None,
         },
     }]),
-    details: &[],
+    groups: intel_atom::GOLDMONT,
 };
 
 pub(super) static TREMONT: CpuTable = CpuTable {
@@ -198,7 +156,7 @@ pub(super) static TREMONT: CpuTable = CpuTable {
             level2_percent: None,
         },
     }]),
-    details: &[],
+    groups: intel_atom::TREMONT,
 };
 
 /// Bad speculation is the rest, as in version 4 of Intel's formulas.
@@ -239,10 +197,7 @@ pub(super) static GRACEMONT: CpuTable = CpuTable {
             level2_percent: None,
         },
     }]),
-    details: &[Detail {
-        example_counts: &[1_000_000, 600_000, 400_000, 375_000, 125_000, 250_000],
-        ..LEVEL_2
-    }],
+    groups: intel_atom::GRACEMONT,
 };
 
 pub(super) static CRESTMONT: CpuTable = CpuTable {
@@ -283,10 +238,7 @@ pub(super) static CRESTMONT: CpuTable = CpuTable {
             level2_percent: None,
         },
     }]),
-    details: &[Detail {
-        example_counts: &[1_000_000, 720_000, 480_000, 450_000, 150_000, 300_000],
-        ..LEVEL_2
-    }],
+    groups: intel_atom::CRESTMONT,
 };
 
 pub(super) static SKYMONT: CpuTable = CpuTable {
@@ -331,8 +283,5 @@ pub(super) static SKYMONT: CpuTable = CpuTable {
             level2_percent: None,
         },
     }]),
-    details: &[Detail {
-        example_counts: &[1_000_000, 960_000, 640_000, 600_000, 200_000, 400_000],
-        ..LEVEL_2
-    }],
+    groups: intel_atom::SKYMONT,
 };

@@ -3,17 +3,18 @@
 //! Backend bound is the rest of the slots, the other categories are counts of their own, exact to
 //! the event.
 
+use super::metric_group::intel_core;
 use super::{Counter, Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Split};
 use crate::sample::Level1;
 
-const CYCLES: Event = Event {
+pub(super) const CYCLES: Event = Event {
     name: "CPU_CLK_UNHALTED.THREAD",
     config: 0x003c,
     counter: Counter::FixedCycles,
 };
-const INSTRUCTIONS: Event = Event::fixed("INST_RETIRED.ANY", 0x00c0);
-const NOT_DELIVERED: Event = Event::general("IDQ_UOPS_NOT_DELIVERED.CORE", 0x019c);
-const RETIRED: Event = Event::general("UOPS_RETIRED.RETIRE_SLOTS", 0x02c2);
+pub(super) const INSTRUCTIONS: Event = Event::fixed("INST_RETIRED.ANY", 0x00c0);
+pub(super) const NOT_DELIVERED: Event = Event::general("IDQ_UOPS_NOT_DELIVERED.CORE", 0x019c);
+pub(super) const RETIRED: Event = Event::general("UOPS_RETIRED.RETIRE_SLOTS", 0x02c2);
 const ISSUED: Event = Event::general("UOPS_ISSUED.ANY", 0x010e);
 /// Umask 3, cmask 1.
 const RECOVERY_SANDY_BRIDGE: Event = Event::general("INT_MISC.RECOVERY_CYCLES", 0x0100_030d);
@@ -78,7 +79,7 @@ pub(super) static SANDY_BRIDGE: CpuTable = CpuTable {
             level2_percent: None,
         },
     }]),
-    details: &[],
+    groups: intel_core::SANDY_BRIDGE,
 };
 
 pub(super) static SKYLAKE: CpuTable = CpuTable {
@@ -117,7 +118,7 @@ pub(super) static SKYLAKE: CpuTable = CpuTable {
             level2_percent: None,
         },
     }]),
-    details: &[],
+    groups: intel_core::SKYLAKE,
 };
 
 #[cfg(test)]

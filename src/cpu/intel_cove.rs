@@ -7,42 +7,44 @@
 //! Bad speculation is the rest of the slots. Intel's own tools cut it off at 0; here it keeps its
 //! sign.
 
+use super::metric_group::intel_cove;
 use super::{
     Counter, Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Split, intel_metrics,
     select::CoreType,
 };
 use crate::sample::{Level1, Level2};
 
-const CYCLES: Event = Event {
+pub(super) const CYCLES: Event = Event {
     name: "CPU_CLK_UNHALTED.THREAD",
     config: 0x003c,
     counter: Counter::FixedCycles,
 };
-const INSTRUCTIONS: Event = Event::fixed("INST_RETIRED.ANY", 0x00c0);
+pub(super) const INSTRUCTIONS: Event = Event::fixed("INST_RETIRED.ANY", 0x00c0);
 const SLOTS: Event = Event::fixed("TOPDOWN.SLOTS", 0x0400);
 /// The same in a general counter, for virtual machines, which do not see fixed counter 3.
-const SLOTS_P: Event = Event::general("TOPDOWN.SLOTS_P", 0x01a4);
-const RETIRED: Event = Event::general("UOPS_RETIRED.SLOTS", 0x02c2);
-const NOT_DELIVERED: Event = Event::general("IDQ_UOPS_NOT_DELIVERED.CORE", 0x019c);
-const BACKEND_BOUND: Event = Event::general("TOPDOWN.BACKEND_BOUND_SLOTS", 0x02a4);
+pub(super) const SLOTS_P: Event = Event::general("TOPDOWN.SLOTS_P", 0x01a4);
+pub(super) const RETIRED: Event = Event::general("UOPS_RETIRED.SLOTS", 0x02c2);
+pub(super) const NOT_DELIVERED: Event = Event::general("IDQ_UOPS_NOT_DELIVERED.CORE", 0x019c);
+pub(super) const BACKEND_BOUND: Event = Event::general("TOPDOWN.BACKEND_BOUND_SLOTS", 0x02a4);
 pub(super) const DROPPING_ICE_LAKE: Event = Event::general("INT_MISC.UOP_DROPPING", 0x100d);
 /// Cmask 1 and edge: how often, not for how long.
 pub(super) const CLEARS_ICE_LAKE: Event = Event::general("INT_MISC.CLEARS_COUNT", 0x0104_010d);
 /// Golden Cove moved `INT_MISC` to event 0xad.
 pub(super) const DROPPING_GOLDEN_COVE: Event = Event::general("INT_MISC.UOP_DROPPING", 0x10ad);
-const HEAVY: Event = Event::general("UOPS_RETIRED.HEAVY", 0x01c2);
-const MEMORY_BOUND: Event = Event::general("TOPDOWN.MEMORY_BOUND_SLOTS", 0x10a4);
+pub(super) const HEAVY: Event = Event::general("UOPS_RETIRED.HEAVY", 0x01c2);
+pub(super) const MEMORY_BOUND: Event = Event::general("TOPDOWN.MEMORY_BOUND_SLOTS", 0x10a4);
 /// General counter 0 only.
-const MISPREDICT: Event = Event::general("TOPDOWN.BR_MISPREDICT_SLOTS", 0x08a4);
+pub(super) const MISPREDICT: Event = Event::general("TOPDOWN.BR_MISPREDICT_SLOTS", 0x08a4);
 /// Cmask 6: cycles in which nothing at all was delivered.
-const NOTHING_DELIVERED_GOLDEN_COVE: Event = Event::general(
+pub(super) const NOTHING_DELIVERED_GOLDEN_COVE: Event = Event::general(
     "IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE",
     0x0600_019c,
 );
 /// Cycles of a starvation that lasts two or more of them.
-const FETCH_LATENCY_LION_COVE: Event = Event::general("IDQ_BUBBLES.FETCH_LATENCY", 0x049c);
+pub(super) const FETCH_LATENCY_LION_COVE: Event =
+    Event::general("IDQ_BUBBLES.FETCH_LATENCY", 0x049c);
 /// Lion Cove's name for [`NOT_DELIVERED`].
-const BUBBLES_LION_COVE: Event = Event::general("IDQ_BUBBLES.CORE", 0x019c);
+pub(super) const BUBBLES_LION_COVE: Event = Event::general("IDQ_BUBBLES.CORE", 0x019c);
 
 /// Bad speculation is what the three other categories leave.
 fn by_rest(
@@ -126,7 +128,7 @@ pub(super) static ICE_LAKE: CpuTable = CpuTable {
             example: ICE_LAKE_EXAMPLE,
         },
     ]),
-    details: &[],
+    groups: intel_cove::ICE_LAKE,
 };
 
 fn golden_cove(counts: &Counts, slots: f64) -> Split {
@@ -238,7 +240,7 @@ pub(super) static GOLDEN_COVE: CpuTable = CpuTable {
             example: GOLDEN_COVE_EXAMPLE,
         },
     ]),
-    details: &[],
+    groups: intel_cove::GOLDEN_COVE,
 };
 
 fn lion_cove(counts: &Counts, slots: f64) -> Split {
@@ -326,7 +328,7 @@ pub(super) static LION_COVE: CpuTable = CpuTable {
             example: LION_COVE_EXAMPLE,
         },
     ]),
-    details: &[],
+    groups: intel_cove::LION_COVE,
 };
 
 #[cfg(test)]

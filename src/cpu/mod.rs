@@ -14,20 +14,20 @@
 
 mod amd_zen;
 mod arm_neoverse;
-mod detail;
 mod expression;
 mod intel_atom;
 mod intel_core;
 mod intel_cove;
 mod intel_metrics;
+mod metric_group;
 mod select;
 mod specification;
 
 use std::fmt;
 use std::ops::Index;
 
-pub use detail::{Detail, Metric};
 pub use intel_metrics::{MAX_CORRECTION_EVENTS, MetricsCorrection};
+pub use metric_group::{Category, Metric, MetricExample, MetricGroup, Node, Subject};
 pub use select::{CoreType, Identity, Maker, Models, Numbers, TABLES, table_for};
 pub use specification::table_of_specification;
 
@@ -35,6 +35,8 @@ use crate::sample::{Level1, Level2};
 
 /// The most events that a group of any table has.
 pub const MAX_EVENTS: usize = 12;
+
+const _: () = assert!(MAX_EVENTS == crate::sample::MAX_GROUP_EVENTS);
 
 /// How one family of cores tells where its issue slots went.
 #[derive(Debug)]
@@ -53,8 +55,9 @@ pub struct CpuTable {
     pub sources: &'static str,
     /// How level 1 is counted, or why it cannot be.
     pub level1: Level1Counting,
-    /// Groups that are measured in launches of their own to explain a category.
-    pub details: &'static [Detail],
+    /// Groups that are measured in launches of their own to explain a category, in the order in
+    /// which the decision tree names them.
+    pub groups: &'static [MetricGroup],
 }
 
 /// How level 1 is counted on a family of cores, or why it cannot be.
@@ -77,20 +80,29 @@ impl CpuTable {
         }
     }
 
-    /// How many general-purpose counters `form` needs, and how many it can have.
+    /// The group of this name.
+    pub fn group(&self, name: &str) -> Option<&'static MetricGroup> {
+        self.groups.iter().find(|group| group.name == name)
+    }
+
+    /// How many general-purpose counters a group of `events` needs, and how many it can have.
     ///
     /// The NMI watchdog counts cycles: on the fixed counter for them, so that a group with cycles
     /// needs a general one, or on a general counter where there is no fixed one.
-    pub fn general_counters_for(&self, form: &Form, nmi_watchdog: bool) -> CounterBudget {
-        let events_on =
-            |counter| form.events.iter().filter(|e| e.counter == counter).count() as u32;
-        let on_fixed_cycles = events_on(Counter::FixedCycles);
-        let taken = u32::from(nmi_watchdog);
+    pub fn general_counters_for(&self, events: &[Event], nmi_watchdog: bool) -> CounterBudget {
+        let on = |events: &[Event], counter| {
+            events.iter().filter(|e| e.counter == counter).count() as u32
+        };
+        let watchdog = u32::from(nmi_watchdog);
+        let has_fixed_cycles = self
+            .forms()
+            .iter()
+            .any(|form| on(form.events, Counter::FixedCycles) > 0);
         CounterBudget {
-            needed: events_on(Counter::General) + on_fixed_cycles * taken,
-            available: match on_fixed_cycles {
-                0 => self.general_counters - taken,
-                _ => self.general_counters,
+            needed: on(events, Counter::General) + on(events, Counter::FixedCycles) * watchdog,
+            available: match has_fixed_cycles {
+                true => self.general_counters,
+                false => self.general_counters - watchdog,
             },
         }
     }
@@ -166,7 +178,7 @@ pub enum Counter {
 }
 
 impl Event {
-    const fn general(name: &'static str, config: u64) -> Event {
+    pub(crate) const fn general(name: &'static str, config: u64) -> Event {
         Event {
             name,
             config,
@@ -277,10 +289,14 @@ pub struct Example {
 mod tests {
     use super::*;
 
-    /// `value` in percent with as many digits after the point as `like` has.
-    pub(super) fn percent(value: f64, like: &str) -> String {
+    /// `value` with as many digits after the point as `like` has.
+    fn rounded(value: f64, like: &str) -> String {
         let decimals = like.split_once('.').map_or(0, |(_, digits)| digits.len());
-        format!("{:.decimals$}", value * 100.0)
+        format!("{value:.decimals$}")
+    }
+
+    fn percent(fraction: f64, like: &str) -> String {
+        rounded(fraction * 100.0, like)
     }
 
     fn all_forms() -> impl Iterator<Item = (&'static CpuTable, &'static Form)> {
@@ -327,6 +343,12 @@ mod tests {
                 other => panic!("{}: level 2 {other:?}", table.name),
             }
         }
+    }
+
+    fn all_groups() -> impl Iterator<Item = (&'static CpuTable, &'static MetricGroup)> {
+        TABLES
+            .iter()
+            .flat_map(|table| table.groups.iter().map(move |group| (*table, group)))
     }
 
     #[test]
@@ -387,30 +409,73 @@ mod tests {
     }
 
     #[test]
-    fn every_detail_reproduces_its_example_to_the_digits_given() {
-        for table in TABLES {
-            for detail in table.details {
-                let counts = Counts::new(
-                    detail.events,
-                    detail.example_counts.iter().copied(),
-                    table.slots_per_cycle.unwrap_or(8),
-                );
-                assert_eq!(detail.example_counts.len(), detail.events.len());
-                assert!(detail.events.len() <= table.general_counters as usize + 2);
-                assert_eq!(detail.example_percent.len(), detail.metrics.len());
-                for (metric, expected) in detail.metrics.iter().zip(detail.example_percent) {
-                    let shown = percent((metric.value)(&counts), expected);
-                    let name = (table.name, detail.name, metric.name);
-                    assert_eq!(shown, *expected, "{name:?}");
-                }
+    fn every_metric_reproduces_its_example_to_the_digits_given() {
+        for (table, group) in all_groups() {
+            let example = &group.example;
+            let name = (table.name, group.name);
+            assert_eq!(example.counts.len(), group.events.len(), "{name:?}");
+            assert_eq!(example.values.len(), group.metrics.len(), "{name:?}");
+            let width = example.slots_per_cycle.or(table.slots_per_cycle);
+            let counts = Counts::new(
+                group.events,
+                example.counts.iter().copied(),
+                width.unwrap_or(8),
+            );
+            for (metric, expected) in group.metrics.iter().zip(example.values) {
+                let value = metric.value(&counts).expect("nothing is divided by 0");
+                assert_eq!(rounded(value, expected), *expected, "{name:?}: {metric:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_metric_of_nothing_counted_has_no_value() {
+        for (_, group) in all_groups() {
+            let nothing = Counts::new(group.events, [], 4);
+            let values = group.metrics.iter().map(|metric| metric.value(&nothing));
+            assert!(values.flatten().all(|value| value == 0.0), "{}", group.name);
+        }
+    }
+
+    #[test]
+    fn every_category_of_a_core_that_counts_them_has_metric_groups() {
+        for table in TABLES.iter().filter(|table| !table.forms().is_empty()) {
+            for category in Category::ALL {
+                let has = table.groups.iter().any(|group| group.is_for(category));
+                assert!(has, "{}: {category:?}", table.name);
+            }
+            let names: std::collections::BTreeSet<&str> =
+                table.groups.iter().map(|group| group.name).collect();
+            assert_eq!(names.len(), table.groups.len(), "{}", table.name);
+        }
+    }
+
+    /// Counters 0 to 3 are the only ones that take certain codes on Ice Lake and Golden Cove: Linux,
+    /// arch/x86/events/intel/core.c, `intel_icl_event_constraints` and `intel_glc_event_constraints`.
+    #[test]
+    fn codes_of_four_counters_are_not_asked_for_more_often() {
+        let is_confined = |event: &&Event| {
+            let code = event.config & 0xff;
+            event.counter == Counter::General
+                && (code < 0x90 && code != 0x2e || (0xd0..=0xdf).contains(&code))
+        };
+        for (table, group) in all_groups() {
+            if ["Ice Lake … Rocket Lake", "Golden Cove"].contains(&table.name) {
+                let confined = group.events.iter().filter(is_confined).count();
+                assert!(confined <= 4, "{}: {}", table.name, group.name);
             }
         }
     }
 
     #[test]
     fn every_group_fits_its_machine_without_a_watchdog() {
+        for (table, group) in all_groups() {
+            let budget = table.general_counters_for(group.events, false);
+            assert!(budget.is_enough(), "{}: {}", table.name, group.name);
+            assert!(group.events.len() <= MAX_EVENTS, "{}", table.name);
+        }
         for (table, form) in all_forms() {
-            let budget = table.general_counters_for(form, false);
+            let budget = table.general_counters_for(form.events, false);
             assert!(budget.is_enough(), "{}: {budget:?}", table.name);
             assert!(form.events.len() <= MAX_EVENTS, "{}", table.name);
             let in_group = |event: Option<Event>| event.is_none_or(|e| form.events.contains(&e));
@@ -420,10 +485,9 @@ mod tests {
 
     #[test]
     fn no_group_counts_an_event_twice() {
-        let details = TABLES.iter().flat_map(|table| table.details);
         let groups = all_forms()
             .map(|(_, form)| form.events)
-            .chain(details.map(|detail| detail.events));
+            .chain(all_groups().map(|(_, group)| group.events));
         for group in groups {
             let configs: std::collections::BTreeSet<u64> = group.iter().map(|e| e.config).collect();
             assert_eq!(configs.len(), group.len(), "{group:?}");
@@ -437,7 +501,7 @@ mod tests {
             table
                 .forms()
                 .iter()
-                .map(|form| table.general_counters_for(form, true).is_enough())
+                .map(|form| table.general_counters_for(form.events, true).is_enough())
                 .collect()
         };
         assert_eq!(fits_beside_watchdog("Skylake … Cascade Lake"), [false]);

@@ -3,8 +3,11 @@
 //! Arm publishes one for each of its cores (`data/pmu/cpu` of the telemetry-solution repository,
 //! schema 1.0). A user who has the file of a core that no table here knows can have it measured: the
 //! formulas of the metrics `retiring`, `bad_speculation`, `frontend_bound` and `backend_bound`
-//! become a table. They are taken as they are, but for STALL_SLOT: the sum of its two parts stands
-//! in for it, which saves a counter.
+//! become a table, and so do the metric groups that its decision tree names (`groups`). They are
+//! taken as they are, but for STALL_SLOT: the sum of its two parts stands in for it, which saves a
+//! counter.
+
+mod groups;
 
 use std::collections::BTreeMap;
 
@@ -21,6 +24,10 @@ struct File {
     product_configuration: Product,
     events: BTreeMap<String, EventCode>,
     metrics: BTreeMap<String, Metric>,
+    #[serde(default)]
+    groups: groups::Groups,
+    #[serde(default)]
+    methodologies: groups::Methodologies,
 }
 
 #[derive(Deserialize)]
@@ -70,10 +77,7 @@ pub fn table_of_specification(json: &str) -> Result<&'static CpuTable, String> {
     if product.num_slots == 0 {
         return Err("num_slots is 0: this core does not tell its slots".to_owned());
     }
-    let mut group = Group {
-        codes: &file.events,
-        events: Vec::new(),
-    };
+    let mut group = Group::new(&file);
     // The cycles lead.
     group.place_of(CYCLES)?;
     let mut formulas = Vec::new();
@@ -163,17 +167,25 @@ pub fn table_of_specification(json: &str) -> Result<&'static CpuTable, String> {
         metrics: None,
         sources: "a telemetry specification that the user gave",
         level1: Level1Counting::Forms(vec![form].leak()),
-        details: &[],
+        groups: groups::groups_of(&file)?.leak(),
     })))
 }
 
 /// The events that the formulas have named so far.
+#[derive(Clone)]
 struct Group<'a> {
     codes: &'a BTreeMap<String, EventCode>,
     events: Vec<Event>,
 }
 
 impl Group<'_> {
+    fn new(file: &File) -> Group<'_> {
+        Group {
+            codes: &file.events,
+            events: Vec::new(),
+        }
+    }
+
     fn meaning(&mut self, name: &str) -> Result<Expression, String> {
         if name == STALLED {
             let [first, second] = STALLED_PARTS;
@@ -257,7 +269,7 @@ mod tests {
         // Without STALL_SLOT, and with the instructions.
         let configs: Vec<u64> = form.events.iter().map(|event| event.config).collect();
         assert_eq!(configs, [0x11, 0x3e, 0x3d, 0x3a, 0x3b, 0x08]);
-        assert!(table.general_counters_for(form, false).is_enough());
+        assert!(table.general_counters_for(form.events, false).is_enough());
         let counts = [1_000_000, 800_000, 1_200_000, 1_900_000, 2_000_000, 700_000];
         let split = (form.split)(&Counts::new(form.events, counts, 4));
         assert_eq!(split.slots, 4e6);

@@ -6,7 +6,7 @@ use super::columns::{
     EventColumns, Level1Columns, Level2Columns, Rows, check_splits, optional_column,
 };
 use super::error::RunFileProblem;
-use crate::sample::{Flags, Sample};
+use crate::sample::{Flags, GroupCounts, Sample};
 
 /// The columns of a list of samples. A quantity that is missing in any sample is left out for all
 /// of them.
@@ -27,6 +27,9 @@ pub(super) struct SampleColumns {
     cycles: Option<Vec<u64>>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     events: Option<EventColumns<u64>>,
+    /// One column for each event of a metric group.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    group_counts: Option<Vec<Vec<u64>>>,
     resolution_slots: Vec<f64>,
     flags: Vec<u32>,
 }
@@ -42,6 +45,8 @@ impl SampleColumns {
             instructions: optional_column(samples, |s| s.instructions),
             cycles: optional_column(samples, |s| s.cycles),
             events: EventColumns::of(samples, |s| s.events),
+            group_counts: optional_column(samples, |s| s.group_counts)
+                .map(|counts| group_columns(&counts)),
             resolution_slots: samples.iter().map(|s| s.resolution_slots).collect(),
             flags: samples.iter().map(|s| s.flags.bits()).collect(),
         }
@@ -66,6 +71,9 @@ impl SampleColumns {
         }
         if let Some(events) = &self.events {
             events.check(|field, column| rows.counts(field, column))?;
+        }
+        for column in self.group_counts.iter().flatten() {
+            rows.counts("group_counts", column)?;
         }
         check_splits(
             self.slots.is_some(),
@@ -99,10 +107,36 @@ impl SampleColumns {
                 .as_ref()
                 .map(|events| events.row(index))
                 .unwrap_or_default(),
+            group_counts: self.group_counts(index)?,
             resolution_slots: self.resolution_slots[index],
             flags: Flags::from_bits(bits).ok_or_else(|| {
                 RunFileProblem::field("flags", format!("holds {bits:#x}, which has unknown bits"))
             })?,
         })
     }
+
+    fn group_counts(&self, index: usize) -> Result<Option<GroupCounts>, RunFileProblem> {
+        let Some(columns) = &self.group_counts else {
+            return Ok(None);
+        };
+        let counts: Vec<u64> = columns.iter().map(|column| column[index]).collect();
+        match GroupCounts::new(&counts) {
+            None => Err(RunFileProblem::field(
+                "group_counts",
+                format!("has {} events, more than a group can have", counts.len()),
+            )),
+            group => Ok(group),
+        }
+    }
+}
+
+/// One column for each event; the longest group decides, since all samples are of one.
+fn group_columns(groups: &[GroupCounts]) -> Vec<Vec<u64>> {
+    let events = groups.iter().map(|group| group.as_slice().len()).max();
+    (0..events.unwrap_or(0))
+        .map(|event| {
+            let counts = groups.iter().map(|group| group.as_slice().get(event));
+            counts.map(|count| count.copied().unwrap_or(0)).collect()
+        })
+        .collect()
 }

@@ -3,11 +3,13 @@
 //! The library's own system calls and RDPMC instructions are trapped and answered as Linux was
 //! recorded to answer them, so that what is tested is what ships. `trap` catches them, `machine`
 //! and `pages` answer, `system` is the file system side; the tests are in `opening`, `windows`,
-//! `looking`, for the other forms of PERF_METRICS in `metrics` and for plain counters in `exact`.
+//! `looking`, for the other forms of PERF_METRICS in `metrics`, and for plain counters in `exact` and
+//! `groups`.
 
 #![cfg(all(feature = "counters", target_os = "linux", target_arch = "x86_64"))]
 
 mod exact;
+mod groups;
 mod looking;
 mod machine;
 mod metrics;

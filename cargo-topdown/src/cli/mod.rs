@@ -3,6 +3,7 @@
 mod baseline;
 mod bench;
 mod comparison;
+mod explain;
 mod history;
 
 use std::ffi::OsString;
@@ -13,6 +14,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 pub use baseline::*;
 pub use bench::*;
 pub use comparison::*;
+pub use explain::*;
 pub use history::*;
 
 /// Runs criterion benches, compares their TopDown slots with a baseline, and says why one is slower.
@@ -36,6 +38,8 @@ pub enum Command {
     Bench(Box<BenchArgs>),
     /// Compare the newest run with a baseline; the exit code is the gate
     Compare(CompareArgs),
+    /// Measure the metric groups that say why one benchmark loses its slots
+    Explain(Box<ExplainArgs>),
     /// Say where the benchmarks changed over all runs that a baseline has had
     History(HistoryArgs),
     /// Print a stored run again, or write it as an HTML page

@@ -6,6 +6,7 @@ pub mod bench;
 mod check;
 mod compare;
 mod doctor;
+pub mod explain;
 pub mod history;
 mod init;
 mod manual;
@@ -22,6 +23,7 @@ pub fn run(command: Command) -> Result<Exit, Error> {
     match command {
         Command::Bench(args) => bench::run(&args),
         Command::Check(args) => check::run(&args),
+        Command::Explain(args) => explain::run(&args),
         Command::Compare(args) => compare::run(args),
         Command::Baseline(command) => baseline::run(command),
         Command::Simulate(args) => simulate::run(&args),

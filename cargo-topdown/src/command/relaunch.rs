@@ -243,6 +243,7 @@ fn further_launches(
             arguments: Vec::new(),
             shows_output: false,
             through: None,
+            group: None,
         },
         criterion: &record.criterion,
         quiet: false,

@@ -1,5 +1,6 @@
 //! Finished results as text. Nothing is computed or decided here.
 
+mod advice;
 mod annotations;
 mod bar;
 pub mod budget_text;
@@ -13,6 +14,8 @@ pub mod explanation;
 pub mod html;
 mod junit;
 mod markdown;
+pub mod metric_groups;
+pub mod metric_groups_json;
 pub mod noise_table;
 mod number;
 pub mod request;

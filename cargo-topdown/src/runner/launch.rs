@@ -28,6 +28,9 @@ const SOURCE_VARIABLE: &str = "CARGO_TOPDOWN_SOURCE";
 /// The environment variable in which the library looks for the kind of counters.
 const COUNTERS_VARIABLE: &str = "CARGO_TOPDOWN_COUNTERS";
 
+/// The environment variable in which the library looks for the metric group to count.
+const GROUP_VARIABLE: &str = "CARGO_TOPDOWN_GROUP";
+
 /// How often a process that has not connected yet is looked at. A criterion bench connects before
 /// it measures anything, so this disturbs no measurement.
 const LOOK_INTERVAL: Duration = Duration::from_millis(5);
@@ -98,6 +101,8 @@ pub struct Launcher {
     pub shows_output: bool,
     /// A command that starts the bench, the bench's own command line being its last arguments.
     pub through: Option<&'static [&'static str]>,
+    /// The metric group that the library counts in place of the categories.
+    pub group: Option<&'static str>,
 }
 
 impl Launcher {
@@ -199,6 +204,7 @@ impl Launcher {
             .env(SAMPLES_VARIABLE, samples)
             .env(SOURCE_VARIABLE, settings.source.name())
             .env(COUNTERS_VARIABLE, settings.counters.name())
+            .env(GROUP_VARIABLE, self.group.unwrap_or_default())
             .env(CRITERION_HOME_VARIABLE, self.scratch.join("criterion"))
             .stdin(Stdio::null())
             .stdout(stdout)
@@ -337,6 +343,7 @@ mod tests {
             arguments: Vec::new(),
             shows_output: false,
             through: None,
+            group: None,
         };
         let target = BenchTarget {
             package: "p".to_owned(),

@@ -1,5 +1,6 @@
 //! `cargo topdown bench` from outside: the fixture workspace through the compiled program.
 
+mod explain;
 mod fixture;
 mod noise;
 mod relaunch;

@@ -20,8 +20,19 @@ pub(super) fn switches(start_lock: u32, end_lock: u32) -> u32 {
         .div_ceil(LOCK_STEPS_PER_SWITCH)
 }
 
-/// The doubts about a window, from where and when its two readings were taken.
+/// The doubts about a window of slots, from where and when its two readings were taken.
 pub(super) fn between(start: &Reading, end: &Reading) -> Flags {
+    let mut flags = whatever_was_counted(start, end);
+    if end.slots < start.slots {
+        flags |= Flags::WENT_BACKWARDS;
+    } else if end.slots - start.slots < FEW_SLOTS {
+        flags |= Flags::FEW_SLOTS;
+    }
+    flags
+}
+
+/// The doubts that do not depend on what was counted.
+pub(super) fn whatever_was_counted(start: &Reading, end: &Reading) -> Flags {
     let mut flags = start.flags | end.flags;
     if switches(start.lock, end.lock) > 0 {
         flags |= Flags::SWITCHED;
@@ -33,11 +44,6 @@ pub(super) fn between(start: &Reading, end: &Reading) -> Flags {
     let running_ns = end.time_running_ns.wrapping_sub(start.time_running_ns);
     if enabled_ns != running_ns {
         flags |= Flags::NOT_COUNTING;
-    }
-    if end.slots < start.slots {
-        flags |= Flags::WENT_BACKWARDS;
-    } else if end.slots - start.slots < FEW_SLOTS {
-        flags |= Flags::FEW_SLOTS;
     }
     flags
 }

@@ -1,6 +1,7 @@
 //! Plain counters in one group, by the table of a CPU.
 //!
-//! Knows nothing of any CPU: the table says which events form the group and what their counts mean.
+//! Knows nothing of any CPU: the table says which events form the group and what their counts mean,
+//! be they the categories or a metric group.
 //! The counters are read in user code where the kernel allows it, else with read(); the numbers are
 //! the same, and a window costs more. They are never reset, so that the kernel's protocol for
 //! plain events holds.
@@ -13,10 +14,9 @@ use super::page::{Page, consistent, locks};
 use super::self_check;
 use super::syscalls::{Event, current_cpu};
 use crate::counter::{MAX_COUNTERS, Reading};
-use crate::cpu::{Counts, CpuTable, Form, MAX_EVENTS, Split};
+use crate::cpu::{self, Counts, CpuTable, Form, Formula, MAX_EVENTS, MetricGroup, Split};
 use crate::error::OpenError;
-use crate::event::Events;
-use crate::sample::{Flags, Sample};
+use crate::sample::{Flags, GroupCounts, Sample};
 
 const _: () = assert!(MAX_EVENTS <= MAX_COUNTERS);
 
@@ -27,19 +27,56 @@ const HEADER_WORDS: usize = 3;
 /// of the pipeline is off by more; what events of a real core miss or count twice is less.
 const TOLERANCE: f64 = 0.1;
 
+/// Which events are counted, and what their counts mean.
+#[derive(Clone, Copy)]
+struct Plan {
+    events: &'static [cpu::Event],
+    /// Where the events for these are.
+    cycles_at: Option<usize>,
+    instructions_at: Option<usize>,
+    /// The formula of the categories; a metric group has none, and its counts are handed on.
+    split: Option<&'static Formula>,
+}
+
+impl Plan {
+    fn of_form(form: &'static Form) -> Plan {
+        let at = |wanted| form.events.iter().position(|event| Some(*event) == wanted);
+        Plan {
+            events: form.events,
+            cycles_at: at(form.cycles),
+            instructions_at: at(form.instructions),
+            split: Some(form.split),
+        }
+    }
+
+    fn of_group(group: &'static MetricGroup) -> Plan {
+        Plan {
+            events: group.events,
+            cycles_at: None,
+            instructions_at: None,
+            split: None,
+        }
+    }
+}
+
+impl std::fmt::Debug for Plan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Plan")
+            .field("events", &self.events)
+            .finish_non_exhaustive()
+    }
+}
+
 /// An enabled group of the calling thread.
 #[derive(Debug)]
 pub(super) struct ExactGroup {
     leader: Event,
     /// Held open; they are read through their pages or through the leader.
     _members: Vec<Event>,
-    /// One for each event of the form, in its order.
+    /// One for each event of the plan, in its order.
     pages: Vec<Page>,
-    form: &'static Form,
+    plan: Plan,
     slots_per_cycle: u32,
-    /// Where the form's events for these are.
-    cycles_at: Option<usize>,
-    instructions_at: Option<usize>,
     /// Whether user code reads the counters.
     reads_in_user_code: bool,
 }
@@ -53,11 +90,11 @@ impl ExactGroup {
         opener: &Opener<'_>,
         table: &'static CpuTable,
         slots_per_cycle: u32,
-    ) -> Result<ExactGroup, OpenError> {
+    ) -> Result<(ExactGroup, &'static Form), OpenError> {
         let mut refusal = None;
         for form in table.forms() {
-            match ExactGroup::open_form(opener, table, form, slots_per_cycle) {
-                Ok(group) => return Ok(group),
+            match ExactGroup::open_plan(opener, table, Plan::of_form(form), slots_per_cycle) {
+                Ok(group) => return Ok((group, form)),
                 // No form will be allowed.
                 Err(error @ (OpenError::PermissionDenied { .. } | OpenError::Forbidden { .. })) => {
                     return Err(error);
@@ -68,14 +105,27 @@ impl ExactGroup {
         Err(refusal.expect("a table that counts has a form"))
     }
 
-    fn open_form(
+    /// Opens a metric group of `table`, and proves that it counts.
+    ///
+    /// # Errors
+    /// Why this machine cannot count it.
+    pub fn open_group(
         opener: &Opener<'_>,
-        table: &CpuTable,
-        form: &'static Form,
+        table: &'static CpuTable,
+        group: &'static MetricGroup,
         slots_per_cycle: u32,
     ) -> Result<ExactGroup, OpenError> {
-        let [first, others @ ..] = form.events else {
-            unreachable!("a form has events")
+        ExactGroup::open_plan(opener, table, Plan::of_group(group), slots_per_cycle)
+    }
+
+    fn open_plan(
+        opener: &Opener<'_>,
+        table: &CpuTable,
+        plan: Plan,
+        slots_per_cycle: u32,
+    ) -> Result<ExactGroup, OpenError> {
+        let [first, others @ ..] = plan.events else {
+            unreachable!("a group has events")
         };
         let leader = opener.leader(first.name, first.config)?;
         let members = others
@@ -85,7 +135,7 @@ impl ExactGroup {
                 member.map_err(|error| match error {
                     OpenError::Rejected { place, .. } => OpenError::GroupTooLarge {
                         place,
-                        needed: table.general_counters_for(form, false).needed,
+                        needed: table.general_counters_for(plan.events, false).needed,
                     },
                     other => other,
                 })
@@ -93,18 +143,15 @@ impl ExactGroup {
             .collect::<Result<Vec<Event>, OpenError>>()?;
         let pages = std::iter::once(&leader)
             .chain(&members)
-            .zip(form.events)
+            .zip(plan.events)
             .map(|(open, event)| opener.map(event.name, open))
             .collect::<Result<Vec<Page>, OpenError>>()?;
-        let at = |wanted| form.events.iter().position(|event| Some(*event) == wanted);
         let mut group = ExactGroup {
             leader,
             _members: members,
             pages,
-            form,
+            plan,
             slots_per_cycle,
-            cycles_at: at(form.cycles),
-            instructions_at: at(form.instructions),
             reads_in_user_code: false,
         };
         group
@@ -114,7 +161,7 @@ impl ExactGroup {
         self_check::group_times(opener, first.name, &group.leader).map_err(
             |error| match error {
                 OpenError::NeverScheduled { .. } => {
-                    too_few_counters(opener, table, form).unwrap_or(error)
+                    too_few_counters(opener, table, plan.events).unwrap_or(error)
                 }
                 other => other,
             },
@@ -136,11 +183,22 @@ impl ExactGroup {
         self_check::spin();
         let sample = self.end(&start);
         let failed = |problem| OpenError::SelfCheck {
-            place: opener.place(self.form.events[0].name),
+            place: opener.place(self.plan.events[0].name),
             problem,
         };
         if sample.flags.intersects(Flags::UNUSABLE) {
             return Err(failed(format!("its counts are unusable: {}", sample.flags)));
+        }
+        if let Some(counts) = sample.group_counts {
+            // Every group has an event that such a loop moves by more than its turns.
+            let most = counts.as_slice().iter().max().copied().unwrap_or(0);
+            return match most >= self_check::SPIN_TURNS {
+                true => Ok(()),
+                false => Err(failed(format!(
+                    "a loop of {} turns moved no counter of its group by more than {most}",
+                    self_check::SPIN_TURNS
+                ))),
+            };
         }
         let slots = sample.slots.unwrap_or(0);
         let level1 = sample.level1.unwrap_or_default();
@@ -168,11 +226,6 @@ impl ExactGroup {
             )));
         }
         Ok(())
-    }
-
-    /// The form that is counted.
-    pub fn form(&self) -> &'static Form {
-        self.form
     }
 
     /// Whether the counters are read without system calls.
@@ -263,32 +316,46 @@ impl ExactGroup {
             // The flags say that 0 stands in for the counts.
             deltas = [0; MAX_COUNTERS];
         }
-        let split = self.split(deltas);
-        end.slots = start.slots + split.slots as u64;
-        Sample {
+        let sample = Sample {
             windows: 1,
             wall_ns: end.at.duration_since(start.at).as_nanos() as u64,
+            instructions: self.plan.instructions_at.map(|at| deltas[at]),
+            cycles: self.plan.cycles_at.map(|at| deltas[at]),
+            ..Sample::EMPTY
+        };
+        let Some(split) = self.split(deltas) else {
+            return Sample {
+                group_counts: GroupCounts::new(&deltas[..self.plan.events.len()]),
+                flags: doubts::whatever_was_counted(start, &end) | counting_flags,
+                ..sample
+            };
+        };
+        end.slots = start.slots + split.slots as u64;
+        Sample {
             slots: Some(split.slots as u64),
             level1: Some(split.level1),
             level2: split.level2,
-            instructions: self.instructions_at.map(|at| deltas[at]),
-            cycles: self.cycles_at.map(|at| deltas[at]),
-            events: Events::NONE,
-            resolution_slots: 0.0,
             flags: doubts::between(start, &end) | counting_flags,
+            ..sample
         }
     }
 
-    fn split(&self, deltas: [u64; MAX_COUNTERS]) -> Split {
-        (self.form.split)(&Counts::new(self.form.events, deltas, self.slots_per_cycle))
+    fn split(&self, deltas: [u64; MAX_COUNTERS]) -> Option<Split> {
+        let formula = self.plan.split?;
+        let counts = Counts::new(self.plan.events, deltas, self.slots_per_cycle);
+        Some(formula(&counts))
     }
 }
 
 /// The reason why a group cannot run beside the NMI watchdog, if that is the reason.
-fn too_few_counters(opener: &Opener<'_>, table: &CpuTable, form: &Form) -> Option<OpenError> {
-    let budget = table.general_counters_for(form, opener.paths.nmi_watchdog()?);
+fn too_few_counters(
+    opener: &Opener<'_>,
+    table: &CpuTable,
+    events: &[cpu::Event],
+) -> Option<OpenError> {
+    let budget = table.general_counters_for(events, opener.paths.nmi_watchdog()?);
     (!budget.is_enough()).then(|| OpenError::TooFewCounters {
-        place: opener.place(form.events[0].name),
+        place: opener.place(events[0].name),
         needed: budget.needed,
         available: budget.available,
     })

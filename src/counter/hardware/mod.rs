@@ -35,8 +35,8 @@ pub use survey::{survey, survey_in};
 pub use system::SystemPaths;
 
 use crate::counter::survey::TopdownEvents;
-use crate::counter::{Counters, Reading, Source, empty_window_of};
-use crate::cpu::{CoreType, Level1Counting};
+use crate::counter::{Counters, Reading, Source, Wanted, empty_window_of};
+use crate::cpu::{CoreType, CpuTable, Level1Counting};
 use crate::error::OpenError;
 use crate::provenance::{Provenance, SourceKind};
 use crate::sample::Sample;
@@ -64,7 +64,7 @@ pub struct Hardware {
 #[derive(Debug)]
 struct Opened {
     paths: SystemPaths,
-    counters: Counters,
+    wanted: Wanted,
     engine: Engine,
     provenance: Provenance,
 }
@@ -83,7 +83,8 @@ enum Engine {
 impl Hardware {
     /// Opens the counters of the calling thread and proves that they count, which takes about a
     /// millisecond. Which counters, the environment variable `CARGO_TOPDOWN_COUNTERS` says: see
-    /// [`Counters`].
+    /// [`Counters`]; and `CARGO_TOPDOWN_GROUP` may name a metric group to count in place of the
+    /// categories.
     ///
     /// On a hybrid machine the thread is kept on the cores of one type from then on, and the
     /// provenance says so: on the performance cores if it may run there, else on the others. It
@@ -101,7 +102,7 @@ impl Hardware {
     /// # Errors
     /// As [`open`](Hardware::open).
     pub fn open_in(paths: &SystemPaths) -> Result<Hardware, OpenError> {
-        Hardware::open_with(paths, Counters::from_environment()?)
+        Hardware::open_wanted(paths, Wanted::from_environment()?)
     }
 
     /// As [`open_in`](Hardware::open_in), with certain counters.
@@ -109,14 +110,21 @@ impl Hardware {
     /// # Errors
     /// As [`open`](Hardware::open).
     pub fn open_with(paths: &SystemPaths, counters: Counters) -> Result<Hardware, OpenError> {
-        let is_the_same =
-            |opened: &Rc<Opened>| opened.paths == *paths && opened.counters == counters;
+        Hardware::open_wanted(paths, Wanted::Categories(counters))
+    }
+
+    /// As [`open_in`](Hardware::open_in), for what is `wanted`.
+    ///
+    /// # Errors
+    /// As [`open`](Hardware::open).
+    pub fn open_wanted(paths: &SystemPaths, wanted: Wanted) -> Result<Hardware, OpenError> {
+        let is_the_same = |opened: &Rc<Opened>| opened.paths == *paths && opened.wanted == wanted;
         let shared = OPENED.with_borrow(Weak::upgrade);
         if let Some(opened) = shared.filter(is_the_same) {
             return Ok(Hardware { opened });
         }
         let hardware = Hardware {
-            opened: Rc::new(Opened::new(paths, counters)?),
+            opened: Rc::new(Opened::new(paths, wanted)?),
         };
         // Taken of a handle that is not shared yet, so that it can still be written down.
         let empty_window = empty_window_of(&hardware);
@@ -130,19 +138,23 @@ impl Hardware {
 }
 
 impl Opened {
-    fn new(paths: &SystemPaths, counters: Counters) -> Result<Opened, OpenError> {
+    fn new(paths: &SystemPaths, wanted: Wanted) -> Result<Opened, OpenError> {
         let cpu = CpuIdentity::read(paths);
-        let pmu = core_pmu(paths, &cpu, counters)?;
+        let pmu = core_pmu(paths, &cpu, wanted.counters())?;
         let confined = cores::confine(&pmu)?;
         let opener = Opener {
             paths,
             pmu: &pmu.name,
             pmu_type: pmu.type_number,
         };
-        let mut group = if pmu.topdown.is_metrics() && counters != Counters::Exact {
-            open_metrics(&opener, &cpu, &pmu, counters)?
-        } else {
-            open_exact(&opener, &cpu, &pmu)?
+        let mut group = match &wanted {
+            Wanted::Group(name) => open_group(&opener, &cpu, &pmu, name)?,
+            Wanted::Categories(counters)
+                if pmu.topdown.is_metrics() && *counters != Counters::Exact =>
+            {
+                open_metrics(&opener, &cpu, &pmu, *counters)?
+            }
+            Wanted::Categories(_) => open_exact(&opener, &cpu, &pmu)?,
         };
         if let Some(cpus) = confined {
             group.reason += &format!(
@@ -152,11 +164,11 @@ impl Opened {
         }
         Ok(Opened {
             paths: paths.clone(),
-            counters,
+            wanted,
             engine: group.engine,
             provenance: Provenance {
                 source: SourceKind::Hardware,
-                formula: group.formula.to_owned(),
+                formula: group.formula,
                 core_type: pmu.is_one_of_several.then_some(pmu.name),
                 slots_per_cycle: group.slots_per_cycle,
                 reason: group.reason,
@@ -169,7 +181,7 @@ impl Opened {
 /// A group and what has to be said about it.
 struct Group {
     engine: Engine,
-    formula: &'static str,
+    formula: String,
     slots_per_cycle: Option<u32>,
     reason: String,
 }
@@ -213,32 +225,88 @@ fn open_metrics(
     };
     Ok(Group {
         engine,
-        formula: shape.formula(),
+        formula: shape.formula().to_owned(),
         slots_per_cycle: shape.slots_per_cycle,
         reason: format!("PERF_METRICS of PMU `{}`{corrected}, {way}", pmu.name),
     })
 }
 
-fn open_exact(opener: &Opener<'_>, cpu: &CpuIdentity, pmu: &CorePmu) -> Result<Group, OpenError> {
-    let unsupported = |reason| OpenError::UnsupportedCpu {
-        pmu: pmu.name.clone(),
-        cpu: cpu.in_words(),
-        reason,
-    };
-    let table = match given_table::from_environment(cpu, &pmu.name)? {
-        Some(table) => table,
-        None => cpu
-            .table(&pmu.name)
-            .ok_or_else(|| unsupported("no table says which events its categories are made of"))?,
-    };
-    if let Level1Counting::Unsupported(why) = table.level1 {
-        return Err(unsupported(why));
+/// The table of the cores that the PMU of this name counts, or of the specification that the user
+/// gave for them.
+fn table_of(cpu: &CpuIdentity, pmu: &str) -> Result<&'static CpuTable, OpenError> {
+    match given_table::from_environment(cpu, pmu)? {
+        Some(table) => Ok(table),
+        None => cpu.table(pmu).ok_or_else(|| OpenError::UnsupportedCpu {
+            pmu: pmu.to_owned(),
+            cpu: cpu.in_words(),
+            reason: "no table says which events its categories are made of",
+        }),
     }
-    let slots_per_cycle = pmu
-        .slots_per_cycle
+}
+
+/// The table of a type of core of this machine; without a `core_type`, of its only one.
+///
+/// # Errors
+/// [`OpenError::NoPmu`], [`OpenError::UnsupportedCpu`], or what is wrong with the telemetry
+/// specification that the user named.
+pub fn table(core_type: Option<&str>) -> Result<&'static CpuTable, OpenError> {
+    let paths = SystemPaths::default();
+    let cpu = CpuIdentity::read(&paths);
+    match core_type {
+        Some(pmu) => table_of(&cpu, pmu),
+        None => table_of(&cpu, &core_pmu(&paths, &cpu, Counters::Exact)?.name),
+    }
+}
+
+fn slots_per_cycle(cpu: &CpuIdentity, pmu: &CorePmu, table: &CpuTable) -> Result<u32, OpenError> {
+    pmu.slots_per_cycle
         .or(table.slots_per_cycle)
-        .ok_or_else(|| unsupported("neither the kernel nor a table tells its slots per cycle"))?;
-    let group = ExactGroup::open(opener, table, slots_per_cycle)?;
+        .ok_or_else(|| OpenError::UnsupportedCpu {
+            pmu: pmu.name.clone(),
+            cpu: cpu.in_words(),
+            reason: "neither the kernel nor a table tells its slots per cycle",
+        })
+}
+
+/// Opens a metric group in place of the categories.
+fn open_group(
+    opener: &Opener<'_>,
+    cpu: &CpuIdentity,
+    pmu: &CorePmu,
+    name: &str,
+) -> Result<Group, OpenError> {
+    let table = table_of(cpu, &pmu.name)?;
+    let wanted = table.group(name).ok_or_else(|| OpenError::UnknownGroup {
+        name: name.to_owned(),
+        cpu: table.name,
+        known: names_of_groups(table),
+    })?;
+    let slots_per_cycle = slots_per_cycle(cpu, pmu, table)?;
+    let group = ExactGroup::open_group(opener, table, wanted, slots_per_cycle)?;
+    Ok(Group {
+        engine: Engine::Exact(group),
+        formula: wanted.formula(),
+        slots_per_cycle: Some(slots_per_cycle),
+        reason: format!("metric group {name} of PMU `{}` ({})", pmu.name, table.name),
+    })
+}
+
+fn names_of_groups(table: &CpuTable) -> String {
+    let names: Vec<&str> = table.groups.iter().map(|group| group.name).collect();
+    names.join(", ")
+}
+
+fn open_exact(opener: &Opener<'_>, cpu: &CpuIdentity, pmu: &CorePmu) -> Result<Group, OpenError> {
+    let table = table_of(cpu, &pmu.name)?;
+    if let Level1Counting::Unsupported(reason) = table.level1 {
+        return Err(OpenError::UnsupportedCpu {
+            pmu: pmu.name.clone(),
+            cpu: cpu.in_words(),
+            reason,
+        });
+    }
+    let slots_per_cycle = slots_per_cycle(cpu, pmu, table)?;
+    let (group, form) = ExactGroup::open(opener, table, slots_per_cycle)?;
     let way = match group.reads_in_user_code() {
         true => "without system calls",
         false => "with system calls since the kernel lets user code read none",
@@ -247,14 +315,14 @@ fn open_exact(opener: &Opener<'_>, cpu: &CpuIdentity, pmu: &CorePmu) -> Result<G
         "plain counters of PMU `{}` ({}), read {way}",
         pmu.name, table.name
     );
-    if !std::ptr::eq(group.form(), &table.forms()[0]) {
+    if !std::ptr::eq(form, &table.forms()[0]) {
         reason += "; not all events of the best group could be counted";
         if opener.paths.nmi_watchdog() == Some(true) {
             reason += " beside the NMI watchdog";
         }
     }
     Ok(Group {
-        formula: group.form().formula,
+        formula: form.formula.to_owned(),
         slots_per_cycle: Some(slots_per_cycle),
         engine: Engine::Exact(group),
         reason,

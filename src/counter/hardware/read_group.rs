@@ -17,7 +17,6 @@ use super::syscalls::{Event, current_cpu};
 use crate::counter::{MAX_COUNTERS, Reading};
 use crate::cpu::{MAX_CORRECTION_EVENTS, Split};
 use crate::error::OpenError;
-use crate::event::Events;
 use crate::sample::{Flags, Level1, Level2, Sample};
 
 /// The metric events in the order of the register's bytes; four on CPUs without level 2.
@@ -152,10 +151,10 @@ impl ReadGroup {
             instructions: Some(count(plain)),
             cycles: Some(count(plain + 1)),
             // One slot for rounding down.
-            events: Events::NONE,
             resolution_slots: resolution_slots(0, slots, doubts::switches(start.lock, end.lock))
                 + 1.0,
             flags,
+            ..Sample::EMPTY
         }
     }
 }

@@ -206,6 +206,7 @@ fn launcher(args: &LaunchArgs, cargo: &Path, scratch: &Path) -> Launcher {
         arguments,
         shows_output: args.cargo.verbose > 0,
         through: None,
+        group: None,
     }
 }
 

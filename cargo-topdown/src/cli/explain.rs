@@ -1,0 +1,109 @@
+//! The command line of `explain`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+use criterion_topdown::cpu::Category;
+
+use super::{CargoBenchArgs, CountersChoice, MeasuringArgs, OutputArgs, SourceChoice};
+
+/// `cargo topdown explain`.
+#[derive(Debug, Args)]
+pub struct ExplainArgs {
+    /// The benchmark to explain: a regular expression that one id matches
+    #[arg(value_name = "BENCH")]
+    pub benchmark: String,
+
+    /// BENCH is a whole id and no regular expression
+    #[arg(long)]
+    pub exact: bool,
+
+    /// Explain this category [default: the one that most slots are lost to]
+    #[arg(long, value_name = "CATEGORY")]
+    pub category: Option<CategoryChoice>,
+
+    /// Print the explanation as JSON
+    #[arg(long)]
+    pub json: bool,
+
+    /// Path to Cargo.toml
+    #[arg(long, value_name = "PATH")]
+    pub manifest_path: Option<PathBuf>,
+
+    /// How long to measure
+    #[command(flatten)]
+    pub measuring: SingleLaunchArgs,
+
+    /// What to build
+    #[command(flatten)]
+    pub cargo: CargoBenchArgs,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// How one launch measures: the settings of `bench` but for the number of launches, which is one
+/// for the categories and one for each metric group.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Measuring")]
+pub struct SingleLaunchArgs {
+    /// Samples per launch, at least 10 [default: 20]
+    #[arg(long, value_name = "N", env = "CARGO_TOPDOWN_SAMPLE_SIZE")]
+    pub sample_size: Option<u32>,
+
+    /// Warm-up per launch [default: 0.1]
+    #[arg(long, value_name = "SECONDS", env = "CARGO_TOPDOWN_WARM_UP_TIME")]
+    pub warm_up_time: Option<f64>,
+
+    /// Planned measurement time per launch [default: 0.25]
+    #[arg(long, value_name = "SECONDS", env = "CARGO_TOPDOWN_MEASUREMENT_TIME")]
+    pub measurement_time: Option<f64>,
+
+    /// Where the categories come from [default: auto]
+    #[arg(long, value_name = "SOURCE", env = "CARGO_TOPDOWN_SOURCE")]
+    pub source: Option<SourceChoice>,
+
+    /// Which hardware counters the categories come from, where a CPU has two kinds [default: auto]
+    #[arg(long, value_name = "KIND", env = "CARGO_TOPDOWN_COUNTERS")]
+    pub counters: Option<CountersChoice>,
+}
+
+impl SingleLaunchArgs {
+    /// The same as the flags of `bench`, for a single launch.
+    pub fn single_launch(&self) -> MeasuringArgs {
+        MeasuringArgs {
+            launches: Some(1),
+            sample_size: self.sample_size,
+            warm_up_time: self.warm_up_time,
+            measurement_time: self.measurement_time,
+            source: self.source,
+            counters: self.counters,
+            ..MeasuringArgs::default()
+        }
+    }
+}
+
+/// A category, as a flag names it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum CategoryChoice {
+    /// Useful work.
+    Retiring,
+    /// Work that was thrown away.
+    BadSpeculation,
+    /// Nothing was delivered.
+    FrontendBound,
+    /// Nothing could be accepted.
+    BackendBound,
+}
+
+impl From<CategoryChoice> for Category {
+    fn from(choice: CategoryChoice) -> Category {
+        match choice {
+            CategoryChoice::Retiring => Category::Retiring,
+            CategoryChoice::BadSpeculation => Category::BadSpeculation,
+            CategoryChoice::FrontendBound => Category::FrontendBound,
+            CategoryChoice::BackendBound => Category::BackendBound,
+        }
+    }
+}

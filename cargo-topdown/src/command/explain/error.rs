@@ -1,0 +1,59 @@
+//! What ends `cargo topdown explain` before there is an explanation.
+
+use criterion_topdown::error::OpenError;
+use criterion_topdown::run_file::BenchmarkId;
+use thiserror::Error;
+
+use crate::error::Exit;
+
+/// Why nothing is explained.
+#[derive(Debug, Error)]
+pub enum ExplainError {
+    /// More than one benchmark is meant.
+    #[error(
+        "`{wanted}` matches {} benchmarks; name one of them with `--exact`:\n  {}",
+        ids.len(),
+        lines_of(ids)
+    )]
+    NotOne {
+        /// What was asked for.
+        wanted: String,
+        /// What it matches.
+        ids: Vec<BenchmarkId>,
+    },
+    /// There are no categories to explain.
+    #[error(
+        "`{id}` has time alone and no slots, so there is nothing to explain: {reason}. Metric groups need \
+         the CPU's own counters; `cargo topdown explain --source model` tells the events of a modelled \
+         core instead"
+    )]
+    NoSlots {
+        /// The benchmark.
+        id: BenchmarkId,
+        /// Why it has no slots.
+        reason: String,
+    },
+    /// The launch counted slots that cannot be divided into categories.
+    #[error("`{0}` has no slots by category, so there is nothing to explain; measure for longer")]
+    NoCategories(BenchmarkId),
+    /// The groups of this CPU are not known.
+    #[error("the metric groups of this CPU are not known: {0}")]
+    NoTable(OpenError),
+}
+
+fn lines_of(ids: &[BenchmarkId]) -> String {
+    let lines: Vec<String> = ids.iter().map(BenchmarkId::to_string).collect();
+    lines.join("\n  ")
+}
+
+impl ExplainError {
+    /// The exit code of this error.
+    pub fn exit(&self) -> Exit {
+        match self {
+            ExplainError::NotOne { .. } => Exit::Usage,
+            ExplainError::NoSlots { .. }
+            | ExplainError::NoCategories(_)
+            | ExplainError::NoTable(_) => Exit::NoComparison,
+        }
+    }
+}

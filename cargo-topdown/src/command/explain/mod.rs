@@ -1,0 +1,251 @@
+//! `cargo topdown explain`: level 1 of one benchmark, then the metric groups that the decision tree
+//! names for the category that most of its slots are lost to, one group per launch.
+
+mod error;
+
+use std::io::Write;
+
+use criterion_topdown::cpu::MetricGroup;
+use criterion_topdown::machine::Machine;
+use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::run_file::{Benchmark, BenchmarkId};
+
+use super::bench::{self, BenchError};
+use crate::bench_targets::{BenchTarget, Cargo, cargo_program};
+use crate::cli::{ExplainArgs, SourceChoice};
+use crate::error::{Error, Exit};
+use crate::explained::{
+    Explained, GroupError, MeasuredGroup, dominant_category, groups_for, values_of,
+};
+use crate::report::style::{self, Look};
+use crate::report::{metric_groups, metric_groups_json};
+use crate::runner::launch::{LaunchError, Launcher};
+use crate::runner::progress::{Progress, Style};
+use crate::runner::{self, Outcome, TargetFailure, interrupt, modelled};
+use crate::settings::{Settings, WorkspaceSettings};
+use crate::summary::Summary;
+
+pub use error::ExplainError;
+
+/// How the library begins the line in which it says why a source cannot be opened.
+const ERROR_PREFIX: &str = "error: ";
+
+/// Runs the subcommand.
+///
+/// # Errors
+/// When there is no such benchmark, or none of it can be explained. Groups that cannot be counted
+/// are part of the explanation.
+pub fn run(args: &ExplainArgs) -> Result<Exit, Error> {
+    let cargo = Cargo {
+        program: cargo_program(),
+        flags: &args.cargo,
+        manifest_path: args.manifest_path.as_deref(),
+        directory: None,
+        color: args.output.color,
+    };
+    let metadata = cargo.metadata().map_err(BenchError::Build)?;
+    let settings = WorkspaceSettings::resolve(&args.measuring.single_launch(), &metadata)
+        .map_err(BenchError::Settings)?;
+    let targets = cargo
+        .bench_targets(&metadata, &settings)
+        .map_err(BenchError::Build)?;
+    if targets.is_empty() {
+        return Err(BenchError::NoBenchTargets.into());
+    }
+    if args.cargo.no_run {
+        return Ok(Exit::Success);
+    }
+    let _guard = interrupt::guard().map_err(BenchError::Interrupt)?;
+    let scratch = bench::scratch_directory()?;
+    let mut arguments = vec![args.benchmark.clone()];
+    if args.exact {
+        arguments.insert(0, "--exact".to_owned());
+    }
+    let session = Session {
+        args,
+        launcher: Launcher {
+            scratch: scratch.path().to_owned(),
+            cargo: cargo.program.clone(),
+            arguments,
+            shows_output: args.cargo.verbose > 0,
+            through: None,
+            group: None,
+        },
+    };
+    let explained = session.explain(&targets)?;
+    let mut out = style::stdout(args.output.color);
+    if args.json {
+        metric_groups_json::write(&mut out, &explained)?;
+    } else {
+        metric_groups::write(&mut out, &explained, Look::of_environment())?;
+    }
+    out.flush()?;
+    let measured = explained.groups.iter().any(|group| group.values.is_ok());
+    Ok(match measured || explained.groups.is_empty() {
+        true => Exit::Success,
+        false => Exit::NoComparison,
+    })
+}
+
+/// The launches of one explanation.
+struct Session<'a> {
+    args: &'a ExplainArgs,
+    launcher: Launcher,
+}
+
+impl Session<'_> {
+    fn explain(&self, targets: &[BenchTarget]) -> Result<Explained, Error> {
+        let benchmark = self.the_benchmark(targets)?;
+        let id = benchmark.id.clone();
+        if benchmark.provenance.source == SourceKind::Time {
+            let reason = benchmark.provenance.reason;
+            return Err(ExplainError::NoSlots { id, reason }.into());
+        }
+        let summary = Summary::of(&benchmark);
+        let Some((summary, shares)) = summary.and_then(|s| s.shares.map(|shares| (s, shares)))
+        else {
+            return Err(ExplainError::NoCategories(id).into());
+        };
+        let category = match self.args.category {
+            Some(choice) => choice.into(),
+            None => dominant_category(&shares),
+        };
+        let groups = match benchmark.provenance.source {
+            SourceKind::Hardware => {
+                let table = criterion_topdown::counter::table_behind(&benchmark.provenance)
+                    .map_err(ExplainError::NoTable)?;
+                let target = target_of(targets, &id)?;
+                groups_for(table, category, shares.level2.is_some())
+                    .map(|group| self.measure(group, target, &id))
+                    .collect::<Result<_, _>>()?
+            }
+            SourceKind::Model | SourceKind::Time => Vec::new(),
+        };
+        Ok(Explained {
+            id,
+            machine: Machine::of_this_machine(),
+            provenance: benchmark.provenance,
+            summary,
+            shares,
+            category,
+            groups,
+        })
+    }
+
+    /// One launch of level 1, of every target that has a benchmark of this name.
+    fn the_benchmark(&self, targets: &[BenchTarget]) -> Result<Benchmark, Error> {
+        let wanted = &self.args.benchmark;
+        let is_modelled = |t: &&BenchTarget| t.settings.source == SourceChoice::Model;
+        let modelled: Vec<BenchTarget> = targets.iter().filter(is_modelled).cloned().collect();
+        let counted: Vec<BenchTarget> = targets
+            .iter()
+            .filter(|t| !is_modelled(t))
+            .cloned()
+            .collect();
+        let mut outcome = self.launch(&modelled::on_the_model(&modelled, 1), &self.launcher)?;
+        let other = self.launch(&counted, &self.launcher)?;
+        outcome.failures.extend(other.failures);
+        outcome
+            .collected
+            .benchmarks
+            .extend(other.collected.benchmarks);
+        outcome.collected.errors.extend(other.collected.errors);
+        let mut benchmarks = outcome.collected.benchmarks;
+        if let Some(at) = benchmarks.iter().position(|b| b.id.name == *wanted) {
+            return Ok(benchmarks.swap_remove(at));
+        }
+        if benchmarks.len() > 1 {
+            return Err(ExplainError::NotOne {
+                wanted: wanted.clone(),
+                ids: benchmarks.into_iter().map(|b| b.id).collect(),
+            }
+            .into());
+        }
+        benchmarks.pop().ok_or_else(|| {
+            for failure in &outcome.failures {
+                anstream::eprintln!("error: {failure}");
+            }
+            for error in &outcome.collected.errors {
+                anstream::eprintln!("error: {error}");
+            }
+            match outcome.failures.len() + outcome.collected.errors.len() {
+                0 => BenchError::NothingMatched {
+                    filter: wanted.clone(),
+                },
+                failed => BenchError::BenchesFailed { failed },
+            }
+            .into()
+        })
+    }
+
+    /// One launch that counts `group` in place of the categories.
+    fn measure(
+        &self,
+        group: &'static MetricGroup,
+        target: &BenchTarget,
+        id: &BenchmarkId,
+    ) -> Result<MeasuredGroup, Error> {
+        let launcher = Launcher {
+            group: Some(group.name),
+            arguments: vec!["--exact".to_owned(), id.name.clone()],
+            ..self.launcher.clone()
+        };
+        let targets = [BenchTarget {
+            settings: Settings {
+                source: SourceChoice::Hardware,
+                ..target.settings
+            },
+            ..target.clone()
+        }];
+        let outcome = self.launch(&targets, &launcher)?;
+        Ok(MeasuredGroup {
+            group,
+            values: values(group, outcome),
+        })
+    }
+
+    fn launch(&self, targets: &[BenchTarget], launcher: &Launcher) -> Result<Outcome, Error> {
+        let mut progress = Progress::new(Style::of_process(self.args.cargo.quiet), targets);
+        let outcome = runner::run(targets, launcher, false, &mut progress);
+        progress.finish();
+        Ok(outcome.map_err(|error| match error {
+            LaunchError::Interrupted => BenchError::Interrupted,
+            other => BenchError::Launch(other),
+        })?)
+    }
+}
+
+fn target_of<'a>(
+    targets: &'a [BenchTarget],
+    id: &BenchmarkId,
+) -> Result<&'a BenchTarget, BenchError> {
+    targets
+        .iter()
+        .find(|t| (&t.package, &t.name) == (&id.package, &id.target))
+        .ok_or(BenchError::NoBenchTargets)
+}
+
+fn values(group: &'static MetricGroup, outcome: Outcome) -> Result<Vec<Option<f64>>, GroupError> {
+    if let Some(failure) = outcome.failures.first() {
+        return Err(refusal(failure));
+    }
+    let collected = outcome.collected;
+    match (collected.benchmarks.first(), collected.samples.first()) {
+        (Some(benchmark), Some((_, _, samples))) => {
+            values_of(group, &benchmark.provenance, samples)
+        }
+        _ => Err(GroupError::Launch(match collected.errors.first() {
+            Some(error) => error.to_string(),
+            None => "the benchmark did not run".to_owned(),
+        })),
+    }
+}
+
+/// What the bench said about the group, else how it ended.
+fn refusal(failure: &TargetFailure) -> GroupError {
+    let mut lines = failure.output.lines().rev();
+    match lines.find_map(|line| line.strip_prefix(ERROR_PREFIX)) {
+        Some(reason) => GroupError::Refused(reason.to_owned()),
+        None => GroupError::Launch(failure.error.to_string()),
+    }
+}

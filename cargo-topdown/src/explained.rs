@@ -1,0 +1,253 @@
+//! One benchmark with the metric groups that explain where its slots went.
+//!
+//! Which category is explained and which groups that takes are decided here; the numbers come from
+//! launches that counted one group each, and are never scaled.
+
+use criterion_topdown::cpu::{Category, Counts, CpuTable, Metric, MetricGroup, Subject};
+use criterion_topdown::machine::Machine;
+use criterion_topdown::provenance::Provenance;
+use criterion_topdown::run_file::{BenchmarkId, IterationSample};
+use criterion_topdown::sample::{Flags, GroupCounts};
+use thiserror::Error;
+
+use crate::statistics::launch::LEAST_SAMPLES;
+use crate::summary::{Shares, Summary};
+
+/// Retiring is explained only from this share of all slots on: below it there is more to be won
+/// elsewhere. The threshold of Intel's metrics (`tma_retiring`, TMA_Metrics-full.csv 5.2).
+const MUCH_RETIRING: f64 = 0.70;
+
+/// A benchmark, its categories, and what explains one of them.
+#[derive(Debug)]
+pub struct Explained {
+    /// Which benchmark.
+    pub id: BenchmarkId,
+    /// Where it ran.
+    pub machine: Machine,
+    /// How its categories were obtained.
+    pub provenance: Provenance,
+    /// The launch of level 1.
+    pub summary: Summary,
+    /// Its categories.
+    pub shares: Shares,
+    /// The category that is explained.
+    pub category: Category,
+    /// In the order in which the decision tree names them.
+    pub groups: Vec<MeasuredGroup>,
+}
+
+/// A metric group, and what its launch gave.
+#[derive(Debug)]
+pub struct MeasuredGroup {
+    /// The group.
+    pub group: &'static MetricGroup,
+    /// One value for each of its metrics.
+    pub values: Result<Vec<Option<f64>>, GroupError>,
+}
+
+impl MeasuredGroup {
+    /// The metrics with their values; none where the group was not measured.
+    pub fn metrics(&self) -> impl Iterator<Item = (&'static Metric, Option<f64>)> {
+        let values = self.values.as_deref().unwrap_or_default();
+        self.group.metrics.iter().zip(values.iter().copied())
+    }
+}
+
+/// Why a group was not measured; the others are, nevertheless.
+#[derive(Debug, Error)]
+pub enum GroupError {
+    /// The bench could not open it, and said why.
+    #[error("{0}")]
+    Refused(String),
+    /// The launch failed in another way.
+    #[error("its launch failed: {0}")]
+    Launch(String),
+    /// Something else was counted.
+    #[error(
+        "the bench measured `{formula}` in its place: it chooses its source itself, or was built with \
+         a criterion-topdown that knows no groups"
+    )]
+    NotCounted {
+        /// The formula of what was measured.
+        formula: String,
+    },
+    /// Too few samples were fit for use.
+    #[error(
+        "its launch has fewer than {} usable samples (flags: {flags}); measure for longer, or pin \
+         the bench to one CPU",
+        LEAST_SAMPLES
+    )]
+    NothingUsable {
+        /// The doubts about its samples.
+        flags: Flags,
+    },
+}
+
+/// The category to explain: the one that most slots are lost to, or retiring where next to none
+/// are.
+pub fn dominant_category(shares: &Shares) -> Category {
+    let [retiring, lost @ ..] = shares.level1;
+    if retiring >= MUCH_RETIRING {
+        return Category::Retiring;
+    }
+    let largest = |a: &(Category, f64), b: &(Category, f64)| a.1.total_cmp(&b.1);
+    let [_, categories @ ..] = Category::ALL;
+    categories
+        .into_iter()
+        .zip(lost)
+        .max_by(largest)
+        .map_or(Category::Retiring, |(category, _)| category)
+}
+
+/// The groups that the decision tree of a CPU names for a category. Those of level 2 are left out
+/// where level 1 was counted together with it.
+pub fn groups_for(
+    table: &CpuTable,
+    category: Category,
+    has_level2: bool,
+) -> impl Iterator<Item = &'static MetricGroup> {
+    table
+        .groups
+        .iter()
+        .filter(move |group| group.is_for(category))
+        .filter(move |group| !(has_level2 && group.subject == Subject::Level2))
+}
+
+/// What the metrics of `group` are over all usable samples of its launch: ratios of sums.
+///
+/// # Errors
+/// When something else was counted, or nothing that can be used.
+pub fn values_of(
+    group: &'static MetricGroup,
+    provenance: &Provenance,
+    samples: &[IterationSample],
+) -> Result<Vec<Option<f64>>, GroupError> {
+    let not_counted = || GroupError::NotCounted {
+        formula: provenance.formula.clone(),
+    };
+    if provenance.formula != group.formula() {
+        return Err(not_counted());
+    }
+    let flags = samples
+        .iter()
+        .fold(Flags::NONE, |all, s| all | s.sample.flags);
+    let usable: Vec<GroupCounts> = samples
+        .iter()
+        .filter(|s| !s.sample.flags.intersects(Flags::UNUSABLE))
+        .filter_map(|s| s.sample.group_counts)
+        .collect();
+    if usable.len() < LEAST_SAMPLES {
+        return Err(GroupError::NothingUsable { flags });
+    }
+    let sum = usable
+        .into_iter()
+        .try_fold(None, |sum: Option<GroupCounts>, counts| match sum {
+            None => Some(Some(counts)),
+            Some(sum) => sum.plus(&counts).map(Some),
+        })
+        .flatten()
+        .filter(|sum| sum.as_slice().len() == group.events.len())
+        .ok_or_else(not_counted)?;
+    let counts = Counts::new(
+        group.events,
+        sum.as_slice().iter().copied(),
+        provenance.slots_per_cycle.unwrap_or(1),
+    );
+    Ok(group.metrics.iter().map(|m| m.value(&counts)).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use criterion_topdown::counter::scripted::TABLE;
+    use criterion_topdown::provenance::SourceKind;
+    use criterion_topdown::sample::Sample;
+
+    fn shares(level1: [f64; 4]) -> Shares {
+        Shares {
+            level1,
+            level2: None,
+            smt_contention: None,
+        }
+    }
+
+    #[test]
+    fn the_category_that_loses_most_is_explained() {
+        let category = |level1| dominant_category(&shares(level1));
+        assert_eq!(category([0.4, 0.1, 0.2, 0.3]), Category::BackendBound);
+        assert_eq!(category([0.6, 0.25, 0.1, 0.05]), Category::BadSpeculation);
+        assert_eq!(category([0.1, 0.0, 0.9, 0.0]), Category::FrontendBound);
+        assert_eq!(category([0.7, 0.0, 0.0, 0.3]), Category::Retiring);
+        // A category can be below zero by its resolution.
+        assert_eq!(
+            category([0.5, -0.01, -0.02, -0.03]),
+            Category::BadSpeculation
+        );
+    }
+
+    #[test]
+    fn level_2_is_not_measured_twice() {
+        let table = criterion_topdown::cpu::TABLES
+            .iter()
+            .find(|table| table.name == "Golden Cove")
+            .unwrap();
+        let names = |has_level2| -> Vec<&str> {
+            groups_for(table, Category::BackendBound, has_level2)
+                .map(|group| group.name)
+                .collect()
+        };
+        assert_eq!(names(false)[0], "TopdownL2 backend_bound");
+        assert_eq!(names(true), names(false)[1..]);
+    }
+
+    fn group() -> &'static MetricGroup {
+        TABLE.group("Memory_Effectiveness").unwrap()
+    }
+
+    fn provenance(formula: String) -> Provenance {
+        Provenance {
+            source: SourceKind::Hardware,
+            formula,
+            core_type: None,
+            slots_per_cycle: Some(4),
+            reason: String::new(),
+            empty_window: None,
+        }
+    }
+
+    fn samples(flags: Flags, counts: &[[u64; 2]]) -> Vec<IterationSample> {
+        let sample = |counts: &[u64; 2]| IterationSample {
+            iterations: 1,
+            sample: Sample {
+                windows: 1,
+                group_counts: GroupCounts::new(counts),
+                flags,
+                ..Sample::EMPTY
+            },
+        };
+        counts.iter().map(sample).collect()
+    }
+
+    const COUNTS: [[u64; 2]; 4] = [[1000, 0], [1000, 2_000_000], [1000, 2_000_000], [1000, 0]];
+
+    #[test]
+    fn a_metric_is_the_ratio_of_sums() {
+        let provenance = provenance(group().formula());
+        let values = values_of(group(), &provenance, &samples(Flags::NONE, &COUNTS));
+        assert_eq!(values.unwrap(), [Some(1.0)]);
+    }
+
+    #[test]
+    fn what_was_not_counted_is_said() {
+        let ours = provenance(group().formula());
+        let refusal = |provenance: &Provenance, samples: &[IterationSample]| {
+            let error = values_of(group(), provenance, samples).unwrap_err();
+            error.to_string()
+        };
+        let other = provenance("zen-4/1".to_owned());
+        let text = refusal(&other, &samples(Flags::NONE, &COUNTS));
+        assert!(text.starts_with("the bench measured `zen-4/1` in its place"));
+        let text = refusal(&ours, &samples(Flags::NOT_COUNTING, &COUNTS));
+        assert!(text.contains("(flags: not-counting)"), "{text}");
+    }
+}

@@ -1,0 +1,280 @@
+//! An explanation by metric groups, for people: the categories, and below the one that is explained
+//! the groups under their nodes.
+
+use std::io::{self, Write};
+
+use criterion_topdown::cpu::{Metric, Node};
+
+use super::advice::advice;
+use super::bar::{CATEGORIES, bar};
+use super::number::percent;
+use super::style::{DIM, HEADING, Look, WARNING};
+use super::text::{padded, right_aligned, width_of, wrapped};
+use crate::explained::{Explained, MeasuredGroup};
+
+/// How the parts of each category are called; the first is measured, the second is the rest.
+const PARTS: [[&str; 2]; 4] = [
+    ["heavy operations", "light operations"],
+    ["branch mispredict", "machine clears"],
+    ["fetch latency", "fetch bandwidth"],
+    ["memory bound", "core bound"],
+];
+
+/// The widest bar.
+const BAR_WIDTH: usize = 60;
+
+/// Columns of a metric's value.
+const VALUE_WIDTH: usize = 9;
+
+/// Writes `explained`, with ANSI colours; strip them where they are not wanted.
+///
+/// # Errors
+/// When `out` fails.
+pub fn write(out: &mut impl Write, explained: &Explained, look: Look) -> io::Result<()> {
+    let node = Node::Category(explained.category);
+    let share = explained.shares.level1[explained.category as usize];
+    let title = format!(
+        "{}: {} takes {} % of its slots",
+        explained.id,
+        node.name(),
+        percent(share)
+    );
+    for line in wrapped(&title, look.width) {
+        writeln!(out, "{HEADING}{line}{HEADING:#}")?;
+    }
+    let provenance = &explained.provenance;
+    let source = format!(
+        "{}: source {} ({}), one launch for the categories and one for each group",
+        explained.machine, provenance.source, provenance.formula
+    );
+    paragraph(out, &source, 0, look)?;
+    writeln!(out)?;
+    write_categories(out, explained, look)?;
+    writeln!(out, "\n{HEADING}{}{HEADING:#}", node.name())?;
+    if explained.groups.is_empty() {
+        return paragraph(
+            out,
+            "No metric group of this source explains this category.",
+            2,
+            look,
+        );
+    }
+    for node in nodes_of(explained) {
+        let is_category = matches!(node, Node::Category(_));
+        if !is_category {
+            writeln!(out, "  {HEADING}{}{HEADING:#}", node.name())?;
+        }
+        let indent = if is_category { 2 } else { 4 };
+        let of_node =
+            |measured: &&MeasuredGroup| measured.group.node_in(explained.category) == Some(node);
+        for measured in explained.groups.iter().filter(of_node) {
+            write_group(out, measured, indent, look)?;
+        }
+    }
+    Ok(())
+}
+
+/// The nodes of the groups: the category itself first, the others as the groups name them.
+fn nodes_of(explained: &Explained) -> Vec<Node> {
+    let mut nodes = vec![Node::Category(explained.category)];
+    for measured in &explained.groups {
+        match measured.group.node_in(explained.category) {
+            Some(node) if !nodes.contains(&node) => nodes.push(node),
+            _ => {}
+        }
+    }
+    nodes
+}
+
+fn write_categories(out: &mut impl Write, explained: &Explained, look: Look) -> io::Result<()> {
+    let shares = &explained.shares;
+    let all: Vec<f64> = shares
+        .level1
+        .into_iter()
+        .chain(shares.smt_contention)
+        .collect();
+    let name_width = CATEGORIES.map(|c| width_of(c.name)).into_iter().max();
+    for (index, (category, share)) in CATEGORIES.iter().zip(&all).enumerate() {
+        let style = category.style;
+        let parts = shares
+            .level2
+            .and_then(|parts| Some((*parts.get(index)?, PARTS.get(index)?)))
+            .map(|(part, [name, rest])| {
+                format!(
+                    "{DIM}   {name} {}, {rest} {}{DIM:#}",
+                    percent(part),
+                    percent(share - part)
+                )
+            })
+            .unwrap_or_default();
+        writeln!(
+            out,
+            "  {style}{}{style:#} {} {}%{parts}",
+            category.glyph(look.unicode),
+            padded(category.name, name_width.unwrap_or(0)),
+            right_aligned(&format!("{} ", percent(*share)), 6),
+        )?;
+    }
+    let width = look.width.saturating_sub(2).min(BAR_WIDTH);
+    writeln!(out, "  {}", bar(&all, width, look.unicode))
+}
+
+fn write_group(
+    out: &mut impl Write,
+    measured: &MeasuredGroup,
+    indent: usize,
+    look: Look,
+) -> io::Result<()> {
+    let pad = " ".repeat(indent);
+    writeln!(out, "{pad}{}", measured.group.name)?;
+    if let Err(error) = &measured.values {
+        writeln!(out, "{pad}  {WARNING}not measured{WARNING:#}")?;
+        return paragraph(out, &error.to_string(), indent + 2, look);
+    }
+    let names = measured.metrics().map(|(metric, _)| width_of(metric.name));
+    let name_width = names.max().unwrap_or(0);
+    for (metric, value) in measured.metrics() {
+        writeln!(
+            out,
+            "{pad}  {} {}  {}",
+            padded(metric.name, name_width),
+            right_aligned(&in_words(metric, value), VALUE_WIDTH),
+            metric.unit
+        )?;
+    }
+    let arrow = if look.unicode { "→" } else { "->" };
+    let text = format!("{arrow} {}", advice(measured.group.subject));
+    paragraph(out, &text, indent + 2, look)
+}
+
+/// A metric's value; `-` where nothing was counted that it could be divided by.
+fn in_words(metric: &Metric, value: Option<f64>) -> String {
+    match value {
+        None => "-".to_owned(),
+        Some(value) if metric.unit.starts_with('%') => percent(value / 100.0),
+        Some(value) if value.abs() >= 99.95 => format!("{value:.1}"),
+        Some(value) => format!("{value:.3}"),
+    }
+}
+
+fn paragraph(out: &mut impl Write, text: &str, indent: usize, look: Look) -> io::Result<()> {
+    let pad = " ".repeat(indent);
+    for line in wrapped(text, look.width.saturating_sub(indent)) {
+        writeln!(out, "{pad}{DIM}{line}{DIM:#}")?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::explained::GroupError;
+    use crate::summary::{Shares, Spread, Summary};
+    use criterion_topdown::cpu::{Category, Counts, MetricGroup, TABLES};
+    use criterion_topdown::machine::Machine;
+    use criterion_topdown::provenance::{Provenance, SourceKind};
+    use criterion_topdown::run_file::BenchmarkId;
+
+    /// Zen 4 and its groups with the counts of their examples; the second could not be counted.
+    fn explained(category: Category) -> Explained {
+        let table = TABLES.iter().find(|table| table.name == "Zen 4").unwrap();
+        let groups = crate::explained::groups_for(table, category, false);
+        let values = |group: &'static MetricGroup| {
+            let counts = group.example.counts.iter().copied();
+            let counts = Counts::new(group.events, counts, 6);
+            group.metrics.iter().map(|m| m.value(&counts)).collect()
+        };
+        let mut groups: Vec<MeasuredGroup> = groups
+            .map(|group| MeasuredGroup {
+                group,
+                values: Ok(values(group)),
+            })
+            .collect();
+        let refused = groups.len().min(2) - 1;
+        groups[refused].values = Err(GroupError::Refused(
+            "the counters of event `ex_ret_instr` of PMU `cpu` were opened but never ran: beside the NMI \
+             watchdog the group needs 6 general counters, and there are 5; run `sudo sysctl \
+             kernel.nmi_watchdog=0`"
+                .to_owned(),
+        ));
+        let spread = Spread {
+            mean: 40.0,
+            relative_sd: None,
+        };
+        let shares = Shares {
+            level1: [0.152, 0.007, 0.034, 0.806],
+            level2: None,
+            smt_contention: Some(0.001),
+        };
+        Explained {
+            id: BenchmarkId {
+                package: "json".to_owned(),
+                target: "parse".to_owned(),
+                name: "twitter/borrowed".to_owned(),
+            },
+            machine: Machine {
+                architecture: "x86_64".to_owned(),
+                name: "AMD EPYC 9654".to_owned(),
+                ..Machine::default()
+            },
+            provenance: Provenance {
+                source: SourceKind::Hardware,
+                formula: "zen-4/1".to_owned(),
+                core_type: None,
+                slots_per_cycle: Some(6),
+                reason: String::new(),
+                empty_window: None,
+            },
+            summary: Summary {
+                launches: 1,
+                wall_ns: spread,
+                slots: Some(spread),
+                shares: Some(shares),
+                instructions_per_cycle: None,
+                samples_dropped: 0,
+                samples_used: 20,
+                resolution_fraction: 0.0,
+            },
+            shares,
+            category,
+            groups,
+        }
+    }
+
+    fn text(explained: &Explained, width: usize, unicode: bool) -> String {
+        let mut out = Vec::new();
+        write(&mut out, explained, Look { width, unicode }).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        anstream::adapter::strip_str(&text).to_string()
+    }
+
+    #[test]
+    fn an_explanation_at_80_columns() {
+        let text = text(&explained(Category::BackendBound), 80, true);
+        assert!(text.lines().all(|line| width_of(line) <= 80), "{text}");
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn an_explanation_at_200_columns() {
+        insta::assert_snapshot!(text(&explained(Category::FrontendBound), 200, true));
+    }
+
+    #[test]
+    fn an_explanation_in_ascii_with_level_2() {
+        let mut explained = explained(Category::BackendBound);
+        explained.shares.level2 = Some([0.01, 0.006, 0.02, 0.6]);
+        explained.groups.clear();
+        let text = text(&explained, 80, false);
+        assert!(text.is_ascii(), "{text}");
+        insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn the_json_has_the_same_facts() {
+        let mut out = Vec::new();
+        let explained = explained(Category::BadSpeculation);
+        super::super::metric_groups_json::write(&mut out, &explained).unwrap();
+        insta::assert_snapshot!(String::from_utf8(out).unwrap());
+    }
+}

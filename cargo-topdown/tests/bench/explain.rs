@@ -1,0 +1,99 @@
+//! `cargo topdown explain` with scripted benches.
+
+use serde_json::Value;
+
+use crate::fixture::{Fixture, Outcome};
+
+fn explain(words: &[&str], environment: &[(&str, &str)]) -> Outcome {
+    let fixture = Fixture::new();
+    fixture.run(&[&["topdown", "explain"], words].concat(), environment)
+}
+
+fn json(outcome: Outcome) -> Value {
+    serde_json::from_str(&outcome.stdout).unwrap()
+}
+
+#[test]
+fn the_groups_of_the_dominant_category_are_measured_one_by_one() {
+    let outcome = explain(&["chase", "--bench", "kernels", "--json"], &[]).succeeds();
+    let explained = json(outcome);
+    assert_eq!(explained["benchmark"]["name"], "chase");
+    assert_eq!(explained["explained"], "backend bound");
+    assert_eq!(explained["shares"]["backend_bound"], 0.75);
+    let groups = explained["groups"].as_array().unwrap();
+    assert_eq!(groups.len(), 2, "{explained:#}");
+    // 15 slots are memory bound in an iteration of ten instructions.
+    assert_eq!(groups[0]["name"], "Memory_Effectiveness");
+    assert_eq!(groups[0]["node"], "memory bound");
+    assert_eq!(groups[0]["metrics"][0]["value"], 1.5);
+    assert_eq!(groups[0]["refused"], Value::Null);
+    // The machine has no room for the second group, and the first is there all the same.
+    assert_eq!(groups[1]["metrics"], Value::Array(Vec::new()));
+    let refused = groups[1]["refused"].as_str().unwrap();
+    assert!(
+        refused.contains("which needs 3 general counters"),
+        "{refused}"
+    );
+}
+
+#[test]
+fn another_category_can_be_asked_for() {
+    let words = ["chase", "--bench", "kernels", "--category", "retiring"];
+    let outcome = explain(&words, &[]).succeeds();
+    let text = &outcome.stdout;
+    assert!(
+        text.starts_with("suite::kernels::chase: retiring takes 25.0 % of its slots"),
+        "{text}"
+    );
+    assert!(text.contains("Operation_Mix"), "{text}");
+    assert!(!text.contains("Memory_Effectiveness"), "{text}");
+}
+
+#[test]
+fn a_name_that_several_have_is_no_name() {
+    explain(&["sums", "--bench", "kernels"], &[])
+        .fails_with(2, "`sums` matches 2 benchmarks")
+        .fails_with(2, "suite::kernels::sums/forward/20");
+    explain(&["nowhere", "--bench", "kernels"], &[])
+        .fails_with(101, "no benchmark matches `nowhere`");
+}
+
+#[test]
+fn a_category_without_a_group_says_so() {
+    let words = [
+        "chase",
+        "--bench",
+        "kernels",
+        "--category",
+        "bad-speculation",
+    ];
+    let outcome = explain(&words, &[]).succeeds();
+    assert!(
+        outcome.stdout.contains("No metric group"),
+        "{}",
+        outcome.stdout
+    );
+}
+
+#[test]
+fn time_alone_cannot_be_explained() {
+    explain(&["wall clock", "--bench", "mixed"], &[])
+        .fails_with(102, "has time alone and no slots")
+        .fails_with(102, "--source model");
+}
+
+#[test]
+fn a_bench_that_chooses_its_source_itself_counts_no_group() {
+    let words = ["first", "--bench", "mixed", "--category", "backend-bound"];
+    let outcome = explain(&words, &[]);
+    assert_eq!(outcome.code, Some(102));
+    let text = outcome
+        .stdout
+        .split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ");
+    assert!(
+        text.contains("the bench measured `scripted/1` in its place"),
+        "{text}"
+    );
+}

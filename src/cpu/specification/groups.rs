@@ -1,0 +1,277 @@
+//! The metric groups of a specification, and which of them its decision tree names for a category.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::Deserialize;
+
+use super::{File, GENERAL_COUNTERS, Group, leak};
+use crate::cpu::expression::Expression;
+use crate::cpu::{Category, Metric, MetricExample, MetricGroup, Node, Subject};
+
+/// Groups of metrics, by what they are for.
+#[derive(Default, Deserialize)]
+pub(super) struct Groups {
+    #[serde(default)]
+    metrics: BTreeMap<String, Members>,
+}
+
+#[derive(Deserialize)]
+struct Members {
+    metrics: Vec<String>,
+}
+
+#[derive(Default, Deserialize)]
+pub(super) struct Methodologies {
+    topdown_methodology: Option<Methodology>,
+}
+
+#[derive(Deserialize)]
+struct Methodology {
+    decision_tree: DecisionTree,
+}
+
+#[derive(Deserialize)]
+struct DecisionTree {
+    metrics: Vec<TreeNode>,
+}
+
+/// A metric that decides where to look next: at other metrics, or at whole groups.
+#[derive(Deserialize)]
+struct TreeNode {
+    name: String,
+    group: String,
+    #[serde(default)]
+    next_items: Vec<String>,
+}
+
+/// The roots of the tree, those with the most groups first: what several of them name stands where
+/// the first of them does.
+const ROOTS: [(&str, Category); 4] = [
+    ("frontend_bound", Category::FrontendBound),
+    ("backend_bound", Category::BackendBound),
+    ("bad_speculation", Category::BadSpeculation),
+    ("retiring", Category::Retiring),
+];
+
+/// The groups that the decision tree names; none where the file has no tree. One that
+/// needs more counters than there are is cut into parts, since counts of different launches are
+/// not put into one formula.
+///
+/// # Errors
+/// What is missing in the file or not understood, in one sentence.
+pub(super) fn groups_of(file: &File) -> Result<Vec<MetricGroup>, String> {
+    let Some(methodology) = &file.methodologies.topdown_methodology else {
+        return Ok(Vec::new());
+    };
+    let tree = &methodology.decision_tree;
+    let mut named: Vec<(&str, Vec<Node>)> = Vec::new();
+    for (root, category) in ROOTS {
+        for group in tree.groups_below(root) {
+            let node = Node::Category(category);
+            match named.iter_mut().find(|(name, _)| *name == group) {
+                Some((_, nodes)) => nodes.push(node),
+                None => named.push((group, vec![node])),
+            }
+        }
+    }
+    let mut groups = Vec::new();
+    for (name, nodes) in named {
+        let members = file.groups.metrics.get(name).ok_or_else(|| {
+            format!("the decision tree names the group `{name}`, which is missing")
+        })?;
+        add_parts(&mut groups, file, name, nodes.leak(), members)?;
+    }
+    Ok(groups)
+}
+
+impl DecisionTree {
+    /// The groups that are named for a category: those of the metrics below it and those that the
+    /// last of them point to.
+    fn groups_below<'a>(&'a self, root: &'a str) -> Vec<&'a str> {
+        let node = |name: &str| self.metrics.iter().find(|node| node.name == name);
+        let level1 = node(root).map(|node| node.group.as_str());
+        let mut groups: Vec<&str> = Vec::new();
+        let mut seen = BTreeSet::new();
+        let mut next = vec![root];
+        while let Some(item) = next.pop() {
+            if !seen.insert(item) {
+                continue;
+            }
+            let group = match node(item) {
+                Some(node) => {
+                    next.extend(node.next_items.iter().rev().map(String::as_str));
+                    node.group.as_str()
+                }
+                None => item,
+            };
+            if Some(group) != level1 && !groups.contains(&group) {
+                groups.push(group);
+            }
+        }
+        groups
+    }
+}
+
+/// Adds a group as one part, or as many as the counters make necessary.
+fn add_parts(
+    groups: &mut Vec<MetricGroup>,
+    file: &File,
+    name: &str,
+    explains: &'static [Node],
+    members: &Members,
+) -> Result<(), String> {
+    let mut part = 1;
+    let mut rest = &members.metrics[..];
+    while !rest.is_empty() {
+        let mut events = Group::new(file);
+        let mut metrics = Vec::new();
+        for metric in rest {
+            let mut with_it = events.clone();
+            let metric = metric_of(file, metric, &mut with_it)?;
+            if with_it.general_events() > GENERAL_COUNTERS && !metrics.is_empty() {
+                break;
+            }
+            events = with_it;
+            metrics.push(metric);
+        }
+        rest = &rest[metrics.len()..];
+        groups.push(MetricGroup {
+            name: leak(match part {
+                1 => name.to_owned(),
+                part => format!("{name} ({part})"),
+            }),
+            subject: subject_of(name),
+            explains,
+            events: events.events.leak(),
+            metrics: metrics.leak(),
+            example: MetricExample::NONE,
+        });
+        part += 1;
+    }
+    Ok(())
+}
+
+fn metric_of(file: &File, name: &str, events: &mut Group<'_>) -> Result<Metric, String> {
+    let metric = file
+        .metrics
+        .get(name)
+        .ok_or_else(|| format!("metric `{name}` is missing, which a group has"))?;
+    let formula = Expression::parse(&metric.formula, &mut |event| events.meaning(event))
+        .map_err(|problem| format!("formula of `{name}`: {problem}"))?;
+    Ok(Metric::of(
+        leak(name.to_owned()),
+        leak(unit_in_words(&metric.units)),
+        Box::leak(Box::new(move |counts: &crate::cpu::Counts| {
+            formula.value(counts)
+        })),
+    ))
+}
+
+/// The units of a specification in those of this library's own groups.
+fn unit_in_words(units: &str) -> String {
+    match units.strip_prefix("percent of ") {
+        Some(of) => format!("% of {of}"),
+        None if units == "MPKI" => "per 1000 instructions".to_owned(),
+        None => units.to_owned(),
+    }
+}
+
+/// What a group is about, by the names that Arm's specifications have in common.
+fn subject_of(group: &str) -> Subject {
+    match group {
+        "Branch_Effectiveness" => Subject::Branches,
+        "ITLB_Effectiveness" => Subject::InstructionTlb,
+        "DTLB_Effectiveness" => Subject::DataTlb,
+        "L1I_Cache_Effectiveness" => Subject::InstructionCache,
+        "L1D_Cache_Effectiveness" => Subject::DataCache,
+        "L2_Cache_Effectiveness" => Subject::L2Cache,
+        "LL_Cache_Effectiveness" => Subject::LastLevelCache,
+        "Topdown_Frontend" | "Topdown_Backend" | "Cycle_Accounting" => Subject::Stalls,
+        "Operation_Mix" => Subject::OperationMix,
+        _ => Subject::Other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::{Counts, table_of_specification};
+
+    const FILE: &str = include_str!("../../../tests/data/arm-specification.json");
+
+    fn names(category: Category) -> Vec<&'static str> {
+        let groups = table_of_specification(FILE).unwrap().groups;
+        let of_category = groups.iter().filter(|group| group.is_for(category));
+        of_category.map(|group| group.name).collect()
+    }
+
+    #[test]
+    fn the_decision_tree_names_the_groups_of_a_category() {
+        assert_eq!(
+            names(Category::BackendBound),
+            [
+                "Topdown_Backend",
+                "L1D_Cache_Effectiveness",
+                "Operation_Mix",
+                "Operation_Mix (2)"
+            ]
+        );
+        assert_eq!(
+            names(Category::Retiring),
+            ["Operation_Mix", "Operation_Mix (2)"]
+        );
+        assert_eq!(names(Category::BadSpeculation), [""; 0]);
+    }
+
+    #[test]
+    fn its_formulas_are_evaluated_as_they_stand() {
+        let table = table_of_specification(FILE).unwrap();
+        let group = table.group("L1D_Cache_Effectiveness").unwrap();
+        assert_eq!(group.subject, Subject::DataCache);
+        let configs: Vec<u64> = group.events.iter().map(|event| event.config).collect();
+        assert_eq!(configs, [0x03, 0x08, 0x04]);
+        let counts = Counts::new(group.events, [30, 1000, 400], 4);
+        let values = group.metrics.iter().map(|metric| metric.value(&counts));
+        assert_eq!(values.collect::<Vec<_>>(), [Some(30.0), Some(0.075)]);
+        assert_eq!(group.metrics[0].unit, "per 1000 instructions");
+        let nothing = Counts::new(group.events, [], 4);
+        assert_eq!(group.metrics[1].value(&nothing), None);
+    }
+
+    #[test]
+    fn a_group_that_needs_too_many_counters_is_cut_into_parts() {
+        let table = table_of_specification(FILE).unwrap();
+        for (name, metrics) in [("Operation_Mix", 5), ("Operation_Mix (2)", 1)] {
+            let group = table.group(name).unwrap();
+            assert_eq!(group.metrics.len(), metrics);
+            let budget = table.general_counters_for(group.events, false);
+            assert!(budget.is_enough(), "{name}");
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_with_a_tree_is_named() {
+        for (from, to, expected) in [
+            (
+                "\"L1D_Cache_Effectiveness\": {",
+                "\"L1D\": {",
+                "the group `L1D_Cache_Effectiveness`, which is missing",
+            ),
+            (
+                "\"l1d_cache_mpki\": {",
+                "\"l1d_mpki\": {",
+                "metric `l1d_cache_mpki` is missing",
+            ),
+            (
+                "\"L1D_CACHE_REFILL\": {",
+                "\"L1D_REFILL\": {",
+                "event `L1D_CACHE_REFILL` has no code",
+            ),
+        ] {
+            let json = FILE.replace(from, to);
+            assert_ne!(json, FILE);
+            let problem = table_of_specification(&json).unwrap_err();
+            assert!(problem.contains(expected), "{problem}");
+        }
+    }
+}

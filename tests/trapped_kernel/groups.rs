@@ -1,0 +1,130 @@
+//! Metric groups in place of the categories: what is opened, what a window holds, what is refused.
+
+use criterion_topdown::counter::hardware::Hardware;
+use criterion_topdown::counter::{Source, Wanted};
+use criterion_topdown::error::OpenError;
+use criterion_topdown::sample::Flags;
+
+use crate::machine::{CYCLES, Call, INSTRUCTIONS, Machine};
+use crate::system::System;
+use crate::trap::{self, with};
+
+const BRANCHES: u64 = 0x00c4;
+const MISPREDICTED: u64 = 0x00c5;
+const SLOTS_PER_LOOK: u64 = 800_000;
+
+fn skylake() -> System {
+    let system = System::empty(0x55, false);
+    system.add_bare_pmu("cpu");
+    system
+}
+
+/// A branch in every tenth slot, of which one in twenty is mispredicted.
+fn as_skylake(machine: &mut Machine) {
+    machine.has_metrics = false;
+    machine.slots_per_cycle = 4;
+    machine.slots_per_look = SLOTS_PER_LOOK;
+    machine.plain_events = vec![(BRANCHES, 0.10), (MISPREDICTED, 0.005)];
+}
+
+fn open(
+    name: &str,
+    system: &System,
+    prepare: impl FnOnce(&mut Machine),
+) -> Option<Result<Hardware, OpenError>> {
+    let mut machine = Machine::new();
+    prepare(&mut machine);
+    if let Err(reason) = trap::install(machine) {
+        eprintln!("skipped: {reason}");
+        return None;
+    }
+    let opened = Hardware::open_wanted(&system.paths(), Wanted::Group(name.to_owned()));
+    with(|machine| {
+        machine.slots_per_look = 0;
+        assert_eq!(machine.violations, [""; 0]);
+    });
+    Some(opened)
+}
+
+#[test]
+fn a_window_holds_the_counts_of_the_group_and_no_slots() {
+    let Some(opened) = open("Branch_Effectiveness", &skylake(), as_skylake) else {
+        return;
+    };
+    let hardware = opened.unwrap();
+    let provenance = hardware.provenance();
+    assert_eq!(provenance.formula, "group-Branch_Effectiveness/1");
+    assert_eq!(provenance.slots_per_cycle, Some(4));
+    with(|machine| {
+        let events = [INSTRUCTIONS, BRANCHES, MISPREDICTED];
+        assert_eq!(machine.calls[..3], events.map(Call::Open));
+        assert_eq!(machine.open_events(), 3);
+    });
+    let start = hardware.start();
+    with(|machine| machine.work(1_000_000));
+    let sample = hardware.end(&start);
+    let counts = sample.group_counts.unwrap();
+    assert_eq!(counts.as_slice(), [500_000, 100_000, 5_000]);
+    assert_eq!((sample.slots, sample.level1), (None, None));
+    assert_eq!(sample.flags, Flags::NONE);
+}
+
+#[test]
+fn counters_that_stand_still_are_no_zero() {
+    let stuck = |machine: &mut Machine| {
+        as_skylake(machine);
+        machine.slots_per_look = 1000;
+    };
+    let Some(opened) = open("Branch_Effectiveness", &skylake(), stuck) else {
+        return;
+    };
+    let message = opened.unwrap_err().to_string();
+    assert!(
+        message.contains("moved no counter of its group by more than"),
+        "{message}"
+    );
+}
+
+#[test]
+fn a_group_that_the_watchdog_keeps_off_says_so() {
+    let system = skylake();
+    system.set("nmi_watchdog", "1");
+    let taken = |machine: &mut Machine| {
+        as_skylake(machine);
+        machine.pmu_is_taken = true;
+    };
+    // Four general counters and the cycles.
+    let Some(opened) = open("Memory_Stalls", &system, taken) else {
+        return;
+    };
+    let error = opened.unwrap_err();
+    assert!(
+        matches!(
+            error,
+            OpenError::TooFewCounters {
+                needed: 5,
+                available: 4,
+                ..
+            }
+        ),
+        "{error:?}"
+    );
+    assert!(error.to_string().contains("kernel.nmi_watchdog=0"));
+    with(|machine| {
+        assert!(machine.calls.contains(&Call::Open(CYCLES)));
+        assert_eq!(machine.open_events(), 0, "a refused group is closed");
+    });
+}
+
+#[test]
+fn an_unknown_group_is_answered_with_those_that_there_are() {
+    let Some(opened) = open("Branch", &skylake(), as_skylake) else {
+        return;
+    };
+    let message = opened.unwrap_err().to_string();
+    assert!(
+        message.starts_with("Skylake … Cascade Lake has no metric group `Branch`"),
+        "{message}"
+    );
+    assert!(message.contains("Branch_Effectiveness, "), "{message}");
+}
