@@ -56,30 +56,34 @@ impl StoredBaseline {
     /// # Errors
     /// When they cannot be listed.
     pub fn runs(&self) -> Result<Vec<PathBuf>, StoreError> {
-        history::runs(&self.directory).map_err(|error| StoreError::List {
-            directory: self.directory.clone(),
-            error,
-        })
+        runs_of(&self.directory)
     }
+}
 
-    /// All runs that it has had, in the order in which they started, and the problems of those that
-    /// cannot be read.
-    ///
-    /// # Errors
-    /// When they cannot be listed.
-    pub fn read_runs(&self) -> Result<(Vec<Run>, Vec<RunFileError>), StoreError> {
-        let mut runs = Vec::new();
-        let mut unreadable = Vec::new();
-        for path in self.runs()? {
-            match run_file::read_run(&path) {
-                Ok(run) => runs.push(run),
-                Err(error) => unreadable.push(error),
-            }
+/// All runs that the baseline in `directory` has had, in the order in which they started, and the
+/// problems of those that cannot be read.
+///
+/// # Errors
+/// When they cannot be listed.
+pub fn read_runs(directory: &Path) -> Result<(Vec<Run>, Vec<RunFileError>), StoreError> {
+    let mut runs = Vec::new();
+    let mut unreadable = Vec::new();
+    for path in runs_of(directory)? {
+        match run_file::read_run(&path) {
+            Ok(run) => runs.push(run),
+            Err(error) => unreadable.push(error),
         }
-        // By the moment, since offsets may differ; what is no time was never in a history.
-        runs.sort_by_cached_key(|run| run.started_at.parse::<Timestamp>().ok());
-        Ok((runs, unreadable))
     }
+    // By the moment, since offsets may differ; what is no time was never in a history.
+    runs.sort_by_cached_key(|run| run.started_at.parse::<Timestamp>().ok());
+    Ok((runs, unreadable))
+}
+
+fn runs_of(directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
+    history::runs(directory).map_err(|error| StoreError::List {
+        directory: directory.to_owned(),
+        error,
+    })
 }
 
 impl BaselineStore {

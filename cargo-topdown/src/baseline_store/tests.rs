@@ -271,7 +271,7 @@ fn runs_are_read_in_their_order_and_the_unreadable_are_named() {
         .directory
         .join("history/20261103T100000Z-0123456789ab.json");
     fs::write(broken, "{").unwrap();
-    let (runs, unreadable) = stored.read_runs().unwrap();
+    let (runs, unreadable) = read_runs(&stored.directory).unwrap();
     let started: Vec<&str> = runs.iter().map(|run| &run.started_at[8..10]).collect();
     assert_eq!(started, ["01", "02"]);
     assert!(unreadable[0].to_string().contains("20261103T100000Z"));

@@ -7,6 +7,7 @@ use std::thread;
 use cargo_metadata::Metadata;
 use criterion_topdown::run_file::{self, BenchmarkId, Run};
 
+use super::history;
 use super::relaunch::{self, Relaunch, Side};
 use crate::baseline_store::{self, BaselineStore};
 use crate::cli::{ColorChoice, CompareArgs, ComparisonArgs};
@@ -15,6 +16,7 @@ use crate::policy::{Accepted, Found, Policy};
 use crate::report::explanation::{self, Explanation};
 use crate::report::request::Compared;
 use crate::report::{comparison_json, comparison_text, style};
+use crate::verdict::trend::Trend;
 use crate::verdict::{self, BenchmarkVerdict, Comparison, Warning};
 
 /// Lines of a report that goes to no terminal: logs of CI scroll sideways.
@@ -47,9 +49,14 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
         verdict::compare(baseline.labelled(), candidate.labelled(), &policy)
     };
     comparison.warnings.extend(expired);
+    let shows_history = args.comparison.reports.iter().any(|r| r.shows_history());
+    let history = shows_history
+        .then(|| history::beside(&args.base, &path))
+        .flatten();
     let sides = Sides {
         baseline: &baseline.run,
         candidate: &candidate.run,
+        history: history.as_ref(),
     };
     match &args.explain {
         Some(wanted) => {
@@ -133,6 +140,8 @@ fn both(
 pub struct Sides<'a> {
     pub baseline: &'a Run,
     pub candidate: &'a Run,
+    /// What pages show of the baseline's earlier runs.
+    pub history: Option<&'a Trend>,
 }
 
 /// Prints a comparison and writes the reports that are asked for.
@@ -156,6 +165,7 @@ fn write_reports(
             comparison,
             baseline: sides.baseline,
             candidate: sides.candidate,
+            history: sides.history,
         })?;
     }
     Ok(())

@@ -1,8 +1,9 @@
 //! `cargo topdown history`: where the benchmarks of a baseline's runs changed for good.
 
 use std::io::Write;
+use std::path::Path;
 
-use crate::baseline_store::{BaselineStore, StoredBaseline};
+use crate::baseline_store::{self, BaselineStore, history};
 use crate::cli::HistoryArgs;
 use crate::error::{Error, Exit};
 use crate::policy::Pattern;
@@ -24,7 +25,7 @@ pub fn run(args: &HistoryArgs) -> Result<Exit, Error> {
         (Some(name), None) => store.find(name)?,
         (None, _) => store.only_one()?,
     };
-    let mut trend = trend_of(&stored)?;
+    let mut trend = trend_of(stored.name.as_str(), &stored.directory)?;
     // After the judgement, which must not depend on what is shown of it.
     if !args.benchmarks.is_empty() {
         let patterns: Vec<Pattern> = args.benchmarks.iter().map(|g| Pattern::new(g)).collect();
@@ -57,14 +58,11 @@ pub fn run(args: &HistoryArgs) -> Result<Exit, Error> {
     })
 }
 
-/// The trend of the runs of a baseline.
-///
-/// # Errors
-/// When none of them can be read.
-pub fn trend_of(stored: &StoredBaseline) -> Result<Trend, Error> {
-    let (runs, unreadable) = stored.read_runs()?;
+/// The trend of the runs of the baseline in `directory`, which the user calls `label`.
+fn trend_of(label: &str, directory: &Path) -> Result<Trend, Error> {
+    let (runs, unreadable) = baseline_store::read_runs(directory)?;
     let problems = unreadable.iter().map(ToString::to_string).collect();
-    match trend(stored.name.as_str(), &runs, problems, ALPHA) {
+    match trend(label, &runs, problems, ALPHA) {
         Some(trend) => Ok(trend),
         // The baseline itself is among its runs, so its reason is among these.
         None => Err(match unreadable.into_iter().next_back() {
@@ -74,5 +72,18 @@ pub fn trend_of(stored: &StoredBaseline) -> Result<Trend, Error> {
                 least: LEAST_RUNS,
             },
         }),
+    }
+}
+
+/// The history for the page of the run at `path`, which the user calls `label`, if it is a baseline
+/// with one. A page without its history is still a page, so what is wrong with it is a warning.
+pub fn beside(label: &str, path: &Path) -> Option<Trend> {
+    let has_history = history::names(path).is_ok_and(|names| !names.is_empty());
+    match has_history.then(|| trend_of(label, path))? {
+        Ok(trend) => Some(trend),
+        Err(error) => {
+            anstream::eprintln!("warning: the page shows no history: {error}");
+            None
+        }
     }
 }

@@ -5,6 +5,7 @@ use std::io::{BufWriter, Write};
 
 use criterion_topdown::run_file;
 
+use super::history;
 use crate::baseline_store::{BaselineStore, resolve_run};
 use crate::cli::ReportArgs;
 use crate::error::{Error, Exit};
@@ -18,8 +19,12 @@ use crate::report::style::{self, Look};
 /// # Errors
 /// When there is no such run, or the page cannot be written.
 pub fn run(args: &ReportArgs) -> Result<Exit, Error> {
-    let run = match &args.run {
-        Some(name) => run_file::read_run(&resolve_run(&args.store, name)?)?,
+    let stored = match &args.run {
+        Some(name) => Some(resolve_run(&args.store, name)?),
+        None => None,
+    };
+    let run = match &stored {
+        Some(stored) => run_file::read_run(stored)?,
         None => BaselineStore::open(&args.store)?.newest()?,
     };
     let Some(path) = &args.html else {
@@ -28,9 +33,10 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Error> {
         return Ok(Exit::Success);
     };
     let label = args.run.as_deref().unwrap_or("the newest run");
+    let history = stored.and_then(|stored| history::beside(label, &stored));
     let write = || {
         let mut out = BufWriter::new(File::create(path)?);
-        html::write_run(&run, label, &mut out)?;
+        html::write_run(&run, label, history.as_ref(), &mut out)?;
         out.flush()
     };
     write().map_err(|error| ReportError::of(path, error))?;

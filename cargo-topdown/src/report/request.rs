@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use super::{annotations, comparison_json, html, junit, markdown};
 use crate::verdict::Comparison;
+use crate::verdict::trend::Trend;
 
 /// A report that is asked for with `--report`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -89,9 +90,16 @@ pub struct Compared<'a> {
     pub baseline: &'a Run,
     /// The run that was judged.
     pub candidate: &'a Run,
+    /// The runs that the baseline has had, where they are kept; only a page shows them.
+    pub history: Option<&'a Trend>,
 }
 
 impl ReportRequest {
+    /// Whether it shows the history of the baseline.
+    pub fn shows_history(&self) -> bool {
+        matches!(self, ReportRequest::File(FileFormat::Html, _))
+    }
+
     /// Writes the report on `compared`.
     ///
     /// # Errors
@@ -117,7 +125,7 @@ fn write_file(format: FileFormat, path: &Path, compared: &Compared<'_>) -> io::R
         FileFormat::Comment => out.write_all(markdown::comment(comparison).as_bytes())?,
         FileFormat::Junit => junit::write(comparison, &mut out)?,
         FileFormat::Html => {
-            html::write_comparison(comparison, compared.baseline, compared.candidate, &mut out)?;
+            html::write_comparison(compared, &mut out)?;
         }
         FileFormat::Json => comparison_json::write(comparison, &mut out)?,
     }

@@ -315,7 +315,8 @@ pub(super) fn when(run: &TrendRun) -> String {
     }
 }
 
-fn date(run: &TrendRun) -> &str {
+/// The day of a run.
+pub(super) fn date(run: &TrendRun) -> &str {
     run.started_at.get(..10).unwrap_or(&run.started_at)
 }
 

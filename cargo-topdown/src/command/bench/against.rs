@@ -123,6 +123,7 @@ pub fn run(args: &BenchArgs, candidate: &Candidate<'_>, reference: &str) -> Resu
     let sides = Sides {
         baseline: &base.run,
         candidate: &new.run,
+        history: None,
     };
     compare::report(&args.comparison, args.output.color, &comparison, sides)?;
     Ok(verdict::exit_of(comparison.outcome))

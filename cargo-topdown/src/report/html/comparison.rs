@@ -6,28 +6,19 @@ use std::io::{self, Write};
 use askama::Template;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run};
 
-use super::chart::{IntervalPlot, LaunchChart, LaunchSeries, amount};
-use super::{Bar, LegendEntry, legend, style_of};
-use crate::report::sentences::{Headline, REMEDY, headline, sentence, suite_notes, worst_first};
-use crate::report::wrap::{percent, points};
-use crate::verdict::{
-    BenchmarkVerdict, Class, Comparison, Effect, LaunchCount, Metric, RunSummary,
-};
+use super::comparison_row::{MOST_SECTIONS, Row, class_style, plain};
+use super::{LegendEntry, legend};
+use crate::report::request::Compared;
+use crate::report::sentences::{Headline, REMEDY, headline, suite_notes, worst_first};
+use crate::verdict::{Class, Comparison, Metric, RunSummary};
 
-/// So many benchmarks, the worst first, have a section of their own: one is about 8 KB.
-const MOST_SECTIONS: usize = 1000;
-
-/// Writes the page. The runs are those that were compared; their launches become the dots.
+/// Writes the page. The launches of the runs that were compared become dots, those of the history
+/// levels.
 ///
 /// # Errors
 /// When `out` does.
-pub fn write_comparison(
-    comparison: &Comparison,
-    baseline: &Run,
-    candidate: &Run,
-    out: &mut impl Write,
-) -> io::Result<()> {
-    let page = Page::of(comparison, baseline, candidate);
+pub fn write_comparison(compared: &Compared<'_>, out: &mut impl Write) -> io::Result<()> {
+    let page = Page::of(compared);
     page.write_into(out).map_err(io::Error::other)
 }
 
@@ -72,52 +63,14 @@ struct OneSided {
     name: String,
 }
 
-/// One benchmark, in the table of all and in its own section.
-struct Row {
-    anchor: String,
-    has_section: bool,
-    name: String,
-    /// Package and bench target.
-    place: String,
-    class: &'static str,
-    style: &'static str,
-    sentence: String,
-    change: String,
-    interval: String,
-    change_style: &'static str,
-    time: String,
-    time_style: &'static str,
-    /// To sort by; what is not known comes last.
-    change_key: f64,
-    total_key: f64,
-    sides: Vec<Side>,
-    launches: Option<LaunchChart>,
-    effects: Vec<EffectRow>,
-    /// Of what changes are percent.
-    unit: &'static str,
-    facts: Vec<String>,
-}
-
-struct Side {
-    name: &'static str,
-    bar: Bar,
-    total: String,
-}
-
-struct EffectRow {
-    name: &'static str,
-    style: Option<&'static str>,
-    is_part: bool,
-    change_style: &'static str,
-    baseline: String,
-    candidate: String,
-    change: String,
-    interval: String,
-    plot: IntervalPlot,
-}
-
 impl Page {
-    fn of(comparison: &Comparison, baseline: &Run, candidate: &Run) -> Page {
+    fn of(compared: &Compared<'_>) -> Page {
+        let Compared {
+            comparison,
+            baseline,
+            candidate,
+            history,
+        } = *compared;
         let Headline { word, class, rest } = headline(comparison);
         let uses = |metric| {
             comparison.benchmarks.iter().any(|benchmark| {
@@ -135,7 +88,7 @@ impl Page {
                     base_of.get(&verdict.id).copied(),
                     candidate_of.get(&verdict.id).copied(),
                 ];
-                Row::of(index, verdict, sides)
+                Row::of(index, verdict, sides, history)
             })
             .collect();
         let one_sided = [("removed", &comparison.removed), ("new", &comparison.new)]
@@ -232,194 +185,6 @@ fn class_counts(comparison: &Comparison) -> Vec<ClassCount> {
     .collect()
 }
 
-impl Row {
-    fn of(index: usize, verdict: &BenchmarkVerdict, runs: [Option<&Benchmark>; 2]) -> Row {
-        let main = verdict.main_effect();
-        let metric = main.map_or(Metric::Slots, |effect| effect.metric);
-        let longest = main.map_or(0.0, |effect| effect.baseline.max(effect.candidate));
-        let sides = main.map_or(Vec::new(), |main| {
-            vec![
-                Side::of("baseline", verdict, main, longest, |e| e.baseline),
-                Side::of("candidate", verdict, main, longest, |e| e.candidate),
-            ]
-        });
-        let series = [("baseline", "baseline"), ("candidate", "candidate")]
-            .into_iter()
-            .zip(runs)
-            .map(|((name, style), benchmark)| LaunchSeries {
-                name,
-                style,
-                values: benchmark.map_or(Vec::new(), |benchmark| {
-                    let launches = benchmark.launches.iter();
-                    launches
-                        .filter_map(|launch| Some((launch.launch, metric.of(launch)?)))
-                        .collect()
-                }),
-                mean: main.map(|main| match style {
-                    "baseline" => main.baseline,
-                    _ => main.candidate,
-                }),
-            })
-            .collect();
-        let reach = verdict
-            .effects
-            .iter()
-            .flat_map(|effect| [effect.interval.low, effect.interval.high])
-            .filter(|end| end.is_finite())
-            .fold(0.01, |reach: f64, end| reach.max(end.abs()));
-        let has_slots = verdict.effect(Metric::Slots).is_some();
-        Row {
-            anchor: format!("benchmark-{index}"),
-            has_section: index < MOST_SECTIONS,
-            name: verdict.id.name.clone(),
-            place: format!("{}::{}", verdict.id.package, verdict.id.target),
-            class: verdict.class.name(),
-            style: class_style(verdict.class),
-            sentence: plain(&sentence(verdict)),
-            change: main.map_or(String::new(), |effect| percent(effect.difference)),
-            interval: main.map_or(String::new(), range),
-            time: match verdict.effect(Metric::Wall) {
-                Some(effect) if has_slots => percent(effect.difference),
-                _ => String::new(),
-            },
-            change_style: main.map_or("", |effect| change_style(effect, verdict)),
-            time_style: verdict
-                .effect(Metric::Wall)
-                .map_or("", |effect| change_style(effect, verdict)),
-            change_key: main.map_or(f64::MIN, |effect| effect.difference),
-            total_key: main.map_or(f64::MIN, |effect| effect.candidate),
-            sides,
-            launches: main.and_then(|_| LaunchChart::of(metric, series)),
-            effects: verdict
-                .effects
-                .iter()
-                .map(|effect| EffectRow::of(effect, verdict, has_slots, reach))
-                .collect(),
-            unit: if has_slots {
-                "slots (time: of its time)"
-            } else {
-                "time"
-            },
-            facts: facts(verdict),
-        }
-    }
-}
-
-impl Side {
-    fn of(
-        name: &'static str,
-        verdict: &BenchmarkVerdict,
-        main: &Effect,
-        longest: f64,
-        amount_of: impl Fn(&Effect) -> f64,
-    ) -> Side {
-        let mut parts: Vec<(Metric, f64)> = verdict
-            .effects
-            .iter()
-            .filter(|effect| effect.metric.is_category())
-            .map(|effect| (effect.metric, amount_of(effect)))
-            .collect();
-        if parts.is_empty() {
-            parts.push((main.metric, amount_of(main)));
-        }
-        let unit = match main.metric {
-            Metric::Wall => "/iter",
-            _ => " slots/iter",
-        };
-        Side {
-            name,
-            bar: Bar::of(name, &parts, longest),
-            total: format!("{}{unit}", amount(main.metric, amount_of(main))),
-        }
-    }
-}
-
-impl EffectRow {
-    fn of(effect: &Effect, verdict: &BenchmarkVerdict, has_slots: bool, reach: f64) -> EffectRow {
-        let is_category = effect.metric.is_category();
-        EffectRow {
-            name: effect.metric.name(),
-            style: is_category.then(|| style_of(effect.metric)),
-            is_part: is_category && has_slots,
-            change_style: change_style(effect, verdict),
-            baseline: amount(effect.metric, effect.baseline),
-            candidate: amount(effect.metric, effect.candidate),
-            change: percent(effect.difference),
-            interval: range(effect),
-            plot: IntervalPlot::of(effect.difference, &effect.interval, reach),
-        }
-    }
-}
-
-fn facts(verdict: &BenchmarkVerdict) -> Vec<String> {
-    let launches = |side: &LaunchCount, name: &str| {
-        let mut text = format!("{name} {} launches", side.used);
-        if side.dropped > 0 {
-            text.push_str(&format!(", {} dropped", side.dropped));
-        }
-        if side.samples_dropped > 0 {
-            text.push_str(&format!(", {} samples dropped", side.samples_dropped));
-        }
-        text
-    };
-    let mut facts = vec![
-        format!("source {}", verdict.source),
-        launches(&verdict.baseline_launches, "baseline"),
-        launches(&verdict.candidate_launches, "candidate"),
-    ];
-    if let Some(coarse) = &verdict.coarse {
-        facts.push(format!(
-            "categories not tested: their resolution is {:.1} and {:.1} % of the slots, and at most \
-             {:.1} % is tested",
-            100.0 * coarse.baseline_resolution,
-            100.0 * coarse.candidate_resolution,
-            100.0 * coarse.limit
-        ));
-    }
-    facts
-}
-
-fn range(effect: &Effect) -> String {
-    let interval = &effect.interval;
-    if effect.exact {
-        return "exact".to_owned();
-    }
-    let mark = if interval.simultaneous { "*" } else { "" };
-    format!(
-        "[{}, {}]{mark}",
-        points(interval.low),
-        points(interval.high)
-    )
-}
-
-/// Marks what made the verdict.
-fn change_style(effect: &Effect, verdict: &BenchmarkVerdict) -> &'static str {
-    let is_main =
-        |effect: &Effect| verdict.main_effect().map(|main| main.metric) == Some(effect.metric);
-    match verdict.class {
-        Class::Regressed | Class::Accepted | Class::Shifted if effect.hit => "worse",
-        Class::Improved if is_main(effect) => "better",
-        _ => "",
-    }
-}
-
-/// Without the backquotes of messages.
-fn plain(text: &str) -> String {
-    text.replace('`', "")
-}
-
-fn class_style(class: Class) -> &'static str {
-    match class {
-        Class::Regressed => "regressed",
-        Class::NotComparable => "not-comparable",
-        Class::Accepted => "accepted",
-        Class::Shifted => "shifted",
-        Class::Inconclusive => "inconclusive",
-        Class::Improved => "improved",
-        Class::Unchanged => "unchanged",
-    }
-}
-
 fn by_id(run: &Run) -> HashMap<&BenchmarkId, &Benchmark> {
     run.benchmarks.iter().map(|b| (&b.id, b)).collect()
 }
@@ -428,13 +193,24 @@ fn by_id(run: &Run) -> HashMap<&BenchmarkId, &Benchmark> {
 mod tests {
     use super::super::browser;
     use super::*;
-    use crate::report::examples::{compared, hostile, one_of_each};
+    use crate::report::examples::{compared, history, hostile, one_of_each};
     use crate::verdict::scenario::{self, Planted, benchmark, timed};
+    use crate::verdict::trend::Trend;
 
     fn page(baseline: &Run, candidate: &Run) -> String {
+        page_with(baseline, candidate, None)
+    }
+
+    fn page_with(baseline: &Run, candidate: &Run, history: Option<&Trend>) -> String {
         let comparison = compared(baseline, candidate);
         let mut out = Vec::new();
-        write_comparison(&comparison, baseline, candidate, &mut out).unwrap();
+        let compared = Compared {
+            comparison: &comparison,
+            baseline,
+            candidate,
+            history,
+        };
+        write_comparison(&compared, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
@@ -489,6 +265,50 @@ mod tests {
             "<strong>new</strong> suite::bench::b",
         ] {
             assert!(page.contains(text), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_benchmark_with_stored_runs_shows_its_history() {
+        let suite = || {
+            scenario::run(vec![
+                benchmark("sort/random", Planted::default()),
+                benchmark("new", Planted::default()),
+            ])
+        };
+        let history = history(8);
+        let page = page_with(&suite(), &suite(), Some(&history));
+        assert_eq!(page.matches("<figure class=\"history\">").count(), 1);
+        let figure = page.split("<figure class=\"history\">").nth(1).unwrap();
+        let figure = figure.split("</figure>").next().unwrap();
+        insta::assert_snapshot!(figure);
+        assert!(!page_with(&suite(), &suite(), None).contains("<figure class=\"history\">"));
+    }
+
+    #[test]
+    fn in_a_browser_a_history_fits_the_window_and_has_words() {
+        let one = || scenario::run(vec![benchmark("parse/json", Planted::default())]);
+        let page = page_with(&one(), &one(), Some(&history(30)));
+        for width in [400, 1600] {
+            let script = r#"
+                const area = document.querySelector(".plot-area");
+                return {
+                  fits: document.documentElement.scrollWidth <= innerWidth,
+                  role: area.getAttribute("role"),
+                  words: area.getAttribute("aria-label"),
+                  drawn: area.querySelector(".course").getBoundingClientRect().width > 200,
+                  runs: area.querySelectorAll(".run").length,
+                };"#;
+            let Some(found) = browser::drive(&page, width, script) else {
+                return;
+            };
+            assert_eq!(
+                found,
+                serde_json::json!({
+                    "errors": [], "fits": true, "role": "img", "drawn": true, "runs": 30,
+                    "words": "30 runs from 1.001K to 1.102K; 3 change points, listed below",
+                })
+            );
         }
     }
 

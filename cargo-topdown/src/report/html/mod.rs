@@ -8,6 +8,8 @@
 mod browser;
 mod chart;
 mod comparison;
+mod comparison_row;
+mod history;
 mod run;
 
 pub use comparison::write_comparison;

@@ -6,10 +6,12 @@ use askama::Template;
 use criterion_topdown::run_file::{Benchmark, Run};
 
 use super::chart::{LaunchChart, LaunchSeries, amount};
+use super::history::HistoryChart;
 use super::{Bar, LegendEntry, legend, style_of};
 use crate::report::number::percent;
 use crate::summary::Summary;
 use crate::verdict::Metric;
+use crate::verdict::trend::Trend;
 
 /// The categories in the order of [`crate::summary::Shares`], with the measured part of each and
 /// what remains of it.
@@ -24,12 +26,18 @@ const CATEGORIES: [(Metric, &str, &str); 4] = [
     (Metric::BackendBound, "memory bound", "core bound"),
 ];
 
-/// Writes the page of `run`, which the user calls `label`.
+/// Writes the page of `run`, which the user calls `label`, with the history of the baseline that it
+/// is, if any.
 ///
 /// # Errors
 /// When `out` does.
-pub fn write_run(run: &Run, label: &str, out: &mut impl Write) -> io::Result<()> {
-    Page::of(run, label)
+pub fn write_run(
+    run: &Run,
+    label: &str,
+    history: Option<&Trend>,
+    out: &mut impl Write,
+) -> io::Result<()> {
+    Page::of(run, label, history)
         .write_into(out)
         .map_err(io::Error::other)
 }
@@ -57,6 +65,7 @@ struct Row {
     instructions_per_cycle: String,
     shares: Vec<ShareRow>,
     launches: Option<LaunchChart>,
+    history: Option<HistoryChart>,
     facts: Vec<String>,
 }
 
@@ -69,12 +78,12 @@ struct ShareRow {
 }
 
 impl Page {
-    fn of(run: &Run, label: &str) -> Page {
+    fn of(run: &Run, label: &str, history: Option<&Trend>) -> Page {
         let rows: Vec<Row> = run
             .benchmarks
             .iter()
             .enumerate()
-            .map(|(index, benchmark)| Row::of(index, benchmark))
+            .map(|(index, benchmark)| Row::of(index, benchmark, history))
             .collect();
         let uses = |metric| match metric {
             Metric::Wall => rows.iter().any(|row| row.shares.is_empty()),
@@ -121,7 +130,7 @@ impl Page {
 }
 
 impl Row {
-    fn of(index: usize, benchmark: &Benchmark) -> Row {
+    fn of(index: usize, benchmark: &Benchmark, history: Option<&Trend>) -> Row {
         let mut row = Row {
             anchor: format!("benchmark-{index}"),
             name: benchmark.id.name.clone(),
@@ -134,6 +143,7 @@ impl Row {
             instructions_per_cycle: String::new(),
             shares: Vec::new(),
             launches: None,
+            history: history.and_then(|trend| HistoryChart::of(trend, trend.of(&benchmark.id)?)),
             facts: vec![format!("source {}", benchmark.provenance.source)],
         };
         let Some(summary) = Summary::of(benchmark) else {
@@ -236,7 +246,7 @@ mod tests {
 
     fn page(run: &Run) -> String {
         let mut out = Vec::new();
-        write_run(run, "main", &mut out).unwrap();
+        write_run(run, "main", None, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 

@@ -185,6 +185,12 @@ impl Trend {
         self.benchmarks.retain(|benchmark| wanted(&benchmark.id));
     }
 
+    /// The history of a benchmark.
+    pub fn of(&self, id: &BenchmarkId) -> Option<&BenchmarkTrend> {
+        let index = self.benchmarks.binary_search_by(|b| b.id.cmp(id)).ok()?;
+        Some(&self.benchmarks[index])
+    }
+
     /// The benchmarks that became slower within the newest `runs` runs.
     pub fn slower_within(&self, runs: usize) -> impl Iterator<Item = &BenchmarkTrend> {
         let first = self.runs.len().saturating_sub(runs);

@@ -1,0 +1,255 @@
+//! One benchmark of a comparison: its row in the table of all, and its section.
+
+use criterion_topdown::run_file::Benchmark;
+
+use super::chart::{IntervalPlot, LaunchChart, LaunchSeries, amount};
+use super::history::HistoryChart;
+use super::{Bar, style_of};
+use crate::report::sentences::sentence;
+use crate::report::wrap::{percent, points};
+use crate::verdict::trend::Trend;
+use crate::verdict::{BenchmarkVerdict, Class, Effect, LaunchCount, Metric};
+
+/// So many benchmarks, the worst first, have a section of their own: one is about 8 KB, and with a
+/// history of 30 runs 15 KB.
+pub(super) const MOST_SECTIONS: usize = 1000;
+
+/// One benchmark, in the table of all and in its own section.
+pub(super) struct Row {
+    pub(super) anchor: String,
+    pub(super) has_section: bool,
+    pub(super) name: String,
+    /// Package and bench target.
+    pub(super) place: String,
+    pub(super) class: &'static str,
+    pub(super) style: &'static str,
+    pub(super) sentence: String,
+    pub(super) change: String,
+    pub(super) interval: String,
+    pub(super) change_style: &'static str,
+    pub(super) time: String,
+    pub(super) time_style: &'static str,
+    /// To sort by; what is not known comes last.
+    pub(super) change_key: f64,
+    pub(super) total_key: f64,
+    pub(super) sides: Vec<Side>,
+    pub(super) launches: Option<LaunchChart>,
+    pub(super) history: Option<HistoryChart>,
+    pub(super) effects: Vec<EffectRow>,
+    /// Of what changes are percent.
+    pub(super) unit: &'static str,
+    pub(super) facts: Vec<String>,
+}
+
+pub(super) struct Side {
+    pub(super) name: &'static str,
+    pub(super) bar: Bar,
+    pub(super) total: String,
+}
+
+pub(super) struct EffectRow {
+    pub(super) name: &'static str,
+    pub(super) style: Option<&'static str>,
+    pub(super) is_part: bool,
+    pub(super) change_style: &'static str,
+    pub(super) baseline: String,
+    pub(super) candidate: String,
+    pub(super) change: String,
+    pub(super) interval: String,
+    pub(super) plot: IntervalPlot,
+}
+
+impl Row {
+    pub(super) fn of(
+        index: usize,
+        verdict: &BenchmarkVerdict,
+        runs: [Option<&Benchmark>; 2],
+        history: Option<&Trend>,
+    ) -> Row {
+        let main = verdict.main_effect();
+        let metric = main.map_or(Metric::Slots, |effect| effect.metric);
+        let longest = main.map_or(0.0, |effect| effect.baseline.max(effect.candidate));
+        let sides = main.map_or(Vec::new(), |main| {
+            vec![
+                Side::of("baseline", verdict, main, longest, |e| e.baseline),
+                Side::of("candidate", verdict, main, longest, |e| e.candidate),
+            ]
+        });
+        let series = [("baseline", "baseline"), ("candidate", "candidate")]
+            .into_iter()
+            .zip(runs)
+            .map(|((name, style), benchmark)| LaunchSeries {
+                name,
+                style,
+                values: benchmark.map_or(Vec::new(), |benchmark| {
+                    let launches = benchmark.launches.iter();
+                    launches
+                        .filter_map(|launch| Some((launch.launch, metric.of(launch)?)))
+                        .collect()
+                }),
+                mean: main.map(|main| match style {
+                    "baseline" => main.baseline,
+                    _ => main.candidate,
+                }),
+            })
+            .collect();
+        let reach = verdict
+            .effects
+            .iter()
+            .flat_map(|effect| [effect.interval.low, effect.interval.high])
+            .filter(|end| end.is_finite())
+            .fold(0.01, |reach: f64, end| reach.max(end.abs()));
+        let has_slots = verdict.effect(Metric::Slots).is_some();
+        Row {
+            anchor: format!("benchmark-{index}"),
+            has_section: index < MOST_SECTIONS,
+            name: verdict.id.name.clone(),
+            place: format!("{}::{}", verdict.id.package, verdict.id.target),
+            class: verdict.class.name(),
+            style: class_style(verdict.class),
+            sentence: plain(&sentence(verdict)),
+            change: main.map_or(String::new(), |effect| percent(effect.difference)),
+            interval: main.map_or(String::new(), range),
+            time: match verdict.effect(Metric::Wall) {
+                Some(effect) if has_slots => percent(effect.difference),
+                _ => String::new(),
+            },
+            change_style: main.map_or("", |effect| change_style(effect, verdict)),
+            time_style: verdict
+                .effect(Metric::Wall)
+                .map_or("", |effect| change_style(effect, verdict)),
+            change_key: main.map_or(f64::MIN, |effect| effect.difference),
+            total_key: main.map_or(f64::MIN, |effect| effect.candidate),
+            sides,
+            launches: main.and_then(|_| LaunchChart::of(metric, series)),
+            history: history.and_then(|trend| HistoryChart::of(trend, trend.of(&verdict.id)?)),
+            effects: verdict
+                .effects
+                .iter()
+                .map(|effect| EffectRow::of(effect, verdict, has_slots, reach))
+                .collect(),
+            unit: if has_slots {
+                "slots (time: of its time)"
+            } else {
+                "time"
+            },
+            facts: facts(verdict),
+        }
+    }
+}
+
+impl Side {
+    fn of(
+        name: &'static str,
+        verdict: &BenchmarkVerdict,
+        main: &Effect,
+        longest: f64,
+        amount_of: impl Fn(&Effect) -> f64,
+    ) -> Side {
+        let mut parts: Vec<(Metric, f64)> = verdict
+            .effects
+            .iter()
+            .filter(|effect| effect.metric.is_category())
+            .map(|effect| (effect.metric, amount_of(effect)))
+            .collect();
+        if parts.is_empty() {
+            parts.push((main.metric, amount_of(main)));
+        }
+        let unit = match main.metric {
+            Metric::Wall => "/iter",
+            _ => " slots/iter",
+        };
+        Side {
+            name,
+            bar: Bar::of(name, &parts, longest),
+            total: format!("{}{unit}", amount(main.metric, amount_of(main))),
+        }
+    }
+}
+
+impl EffectRow {
+    fn of(effect: &Effect, verdict: &BenchmarkVerdict, has_slots: bool, reach: f64) -> EffectRow {
+        let is_category = effect.metric.is_category();
+        EffectRow {
+            name: effect.metric.name(),
+            style: is_category.then(|| style_of(effect.metric)),
+            is_part: is_category && has_slots,
+            change_style: change_style(effect, verdict),
+            baseline: amount(effect.metric, effect.baseline),
+            candidate: amount(effect.metric, effect.candidate),
+            change: percent(effect.difference),
+            interval: range(effect),
+            plot: IntervalPlot::of(effect.difference, &effect.interval, reach),
+        }
+    }
+}
+
+fn facts(verdict: &BenchmarkVerdict) -> Vec<String> {
+    let launches = |side: &LaunchCount, name: &str| {
+        let mut text = format!("{name} {} launches", side.used);
+        if side.dropped > 0 {
+            text.push_str(&format!(", {} dropped", side.dropped));
+        }
+        if side.samples_dropped > 0 {
+            text.push_str(&format!(", {} samples dropped", side.samples_dropped));
+        }
+        text
+    };
+    let mut facts = vec![
+        format!("source {}", verdict.source),
+        launches(&verdict.baseline_launches, "baseline"),
+        launches(&verdict.candidate_launches, "candidate"),
+    ];
+    if let Some(coarse) = &verdict.coarse {
+        facts.push(format!(
+            "categories not tested: their resolution is {:.1} and {:.1} % of the slots, and at most \
+             {:.1} % is tested",
+            100.0 * coarse.baseline_resolution,
+            100.0 * coarse.candidate_resolution,
+            100.0 * coarse.limit
+        ));
+    }
+    facts
+}
+
+fn range(effect: &Effect) -> String {
+    let interval = &effect.interval;
+    if effect.exact {
+        return "exact".to_owned();
+    }
+    let mark = if interval.simultaneous { "*" } else { "" };
+    format!(
+        "[{}, {}]{mark}",
+        points(interval.low),
+        points(interval.high)
+    )
+}
+
+/// Marks what made the verdict.
+fn change_style(effect: &Effect, verdict: &BenchmarkVerdict) -> &'static str {
+    let is_main =
+        |effect: &Effect| verdict.main_effect().map(|main| main.metric) == Some(effect.metric);
+    match verdict.class {
+        Class::Regressed | Class::Accepted | Class::Shifted if effect.hit => "worse",
+        Class::Improved if is_main(effect) => "better",
+        _ => "",
+    }
+}
+
+/// Without the backquotes of messages.
+pub(super) fn plain(text: &str) -> String {
+    text.replace('`', "")
+}
+
+/// The class that gives a verdict its colour.
+pub(super) fn class_style(class: Class) -> &'static str {
+    match class {
+        Class::Regressed => "regressed",
+        Class::NotComparable => "not-comparable",
+        Class::Accepted => "accepted",
+        Class::Shifted => "shifted",
+        Class::Inconclusive => "inconclusive",
+        Class::Improved => "improved",
+        Class::Unchanged => "unchanged",
+    }
+}

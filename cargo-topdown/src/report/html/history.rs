@@ -1,0 +1,303 @@
+//! The history of a benchmark: its runs as dots, its levels as lines, its categories as areas.
+
+use crate::report::trend_text::{date, facts, when};
+use crate::report::wrap::percent;
+use crate::verdict::Metric;
+use crate::verdict::trend::{BenchmarkTrend, ChangeKind, Trend, TrendChange};
+
+use super::chart::amount;
+use super::style_of;
+
+/// Of a longer history the newest runs are drawn: a dot is 60 bytes, and a page has many sections.
+const MOST_RUNS: usize = 100;
+/// The drawing's own units; the browser stretches it.
+const WIDTH: f64 = 1000.0;
+/// See [`WIDTH`].
+const HEIGHT: f64 = 100.0;
+/// A history that varies by less fills no more than its part of the height: noise is not to look
+/// like a change.
+const LEAST_SPAN: f64 = 0.05;
+
+/// One benchmark over the stored runs.
+pub struct HistoryChart {
+    pub caption: String,
+    /// The drawing in words.
+    pub description: String,
+    pub dots: Vec<HistoryDot>,
+    /// The levels between change points; none without any.
+    pub levels: Vec<LevelLine>,
+    /// Where the level changes.
+    pub marks: Vec<ChangeMark>,
+    /// The categories, stacked from zero; empty where there are none.
+    pub areas: Vec<Area>,
+    /// The values at the ends of the upper drawing.
+    pub low: String,
+    pub high: String,
+    /// The days at its ends.
+    pub first: String,
+    pub last: String,
+    pub changes: Vec<ChangeItem>,
+    /// What several changes come to.
+    pub overall: Option<String>,
+}
+
+pub struct HistoryDot {
+    pub x: String,
+    pub y: String,
+    pub title: String,
+}
+
+pub struct LevelLine {
+    pub from: String,
+    pub to: String,
+    pub y: String,
+}
+
+pub struct ChangeMark {
+    pub x: String,
+    pub style: &'static str,
+}
+
+pub struct Area {
+    pub style: &'static str,
+    /// The corners of a polygon.
+    pub points: String,
+}
+
+/// A change point in words.
+pub struct ChangeItem {
+    pub word: &'static str,
+    pub style: &'static str,
+    pub text: String,
+    pub facts: Vec<String>,
+}
+
+impl HistoryChart {
+    /// `None` for a benchmark with fewer than two runs: that is no history.
+    pub fn of(trend: &Trend, benchmark: &BenchmarkTrend) -> Option<HistoryChart> {
+        let skipped = benchmark.points.len().saturating_sub(MOST_RUNS);
+        let points = &benchmark.points[skipped..];
+        let (first, last) = (points.first()?, points.last()?);
+        if first.run == last.run {
+            return None;
+        }
+        let values = points.iter().map(|point| point.value);
+        let low = values.clone().fold(f64::INFINITY, f64::min);
+        let high = values.fold(f64::NEG_INFINITY, f64::max);
+        // Room for the dots above and below, and at least the least span.
+        let room = ((LEAST_SPAN * high - (high - low)) / 2.0).max(0.1 * (high - low));
+        let (bottom, top) = (low - room, high + room);
+        let y = |value: f64| {
+            let fraction = if top > bottom {
+                (value - bottom) / (top - bottom)
+            } else {
+                0.5
+            };
+            format!("{:.2}", HEIGHT * (1.0 - fraction))
+        };
+        let runs = last.run - first.run + 1;
+        // The left end of a run's part of the width, and its middle.
+        let left = |run: usize| WIDTH * (run - first.run) as f64 / runs as f64;
+        let middle = |run: usize| left(run) + WIDTH / runs as f64 / 2.0;
+        let metric = benchmark.metric;
+        let unit = match metric {
+            Metric::Wall => "time per iteration",
+            _ => "slots per iteration",
+        };
+        let drawn = match skipped {
+            0 => format!("{} runs", points.len()),
+            _ => format!(
+                "the newest {} of {} runs",
+                points.len(),
+                benchmark.points.len()
+            ),
+        };
+        let visible: Vec<&TrendChange> = benchmark
+            .changes
+            .iter()
+            .filter(|change| change.run > first.run)
+            .collect();
+        Some(HistoryChart {
+            caption: format!("History of {}, {unit}: {drawn}", trend.label),
+            description: describe(benchmark, &drawn, amount(metric, low), amount(metric, high)),
+            dots: points
+                .iter()
+                .map(|point| HistoryDot {
+                    x: format!("{:.1}", middle(point.run)),
+                    y: y(point.value),
+                    title: format!(
+                        "{}: {}",
+                        when(&trend.runs[point.run]),
+                        amount(metric, point.value)
+                    ),
+                })
+                .collect(),
+            levels: levels(&visible, first.run, last.run + 1)
+                .into_iter()
+                .map(|(from, to, level)| LevelLine {
+                    from: format!("{:.1}", left(from)),
+                    to: format!("{:.1}", left(to)),
+                    y: y(level),
+                })
+                .collect(),
+            marks: visible
+                .iter()
+                .map(|change| ChangeMark {
+                    x: format!("{:.1}", left(change.run)),
+                    style: class_of(change.kind),
+                })
+                .collect(),
+            areas: areas(benchmark, skipped, middle),
+            low: amount(metric, bottom),
+            high: amount(metric, top),
+            first: date(&trend.runs[first.run]).to_owned(),
+            last: date(&trend.runs[last.run]).to_owned(),
+            changes: benchmark
+                .changes
+                .iter()
+                .map(|change| ChangeItem::of(trend, change, metric))
+                .collect(),
+            overall: benchmark
+                .overall_difference
+                .filter(|_| benchmark.changes.len() > 1)
+                .map(percent),
+        })
+    }
+}
+
+impl ChangeItem {
+    fn of(trend: &Trend, change: &TrendChange, metric: Metric) -> ChangeItem {
+        ChangeItem {
+            word: change.kind.name(),
+            style: class_of(change.kind),
+            text: format!(
+                "{} from {}: {} → {}, {} runs before and {} since",
+                percent(change.difference),
+                when(&trend.runs[change.run]),
+                amount(metric, change.before),
+                amount(metric, change.after),
+                change.runs_before,
+                change.runs_after
+            ),
+            facts: facts(change)
+                .iter()
+                .map(|fact| fact.replace('`', ""))
+                .collect(),
+        }
+    }
+}
+
+/// Each level with the run that it begins at and the run after its last.
+fn levels(changes: &[&TrendChange], first: usize, end: usize) -> Vec<(usize, usize, f64)> {
+    let Some(oldest) = changes.first() else {
+        return Vec::new();
+    };
+    let ends = changes.iter().skip(1).map(|change| change.run).chain([end]);
+    let later = changes
+        .iter()
+        .zip(ends)
+        .map(|(change, to)| (change.run, to, change.after));
+    std::iter::once((first, oldest.run, oldest.before))
+        .chain(later)
+        .collect()
+}
+
+/// The polygons of the categories, one on the other. Amounts below zero, which resolution can cause,
+/// have no height.
+fn areas(benchmark: &BenchmarkTrend, skipped: usize, x: impl Fn(usize) -> f64) -> Vec<Area> {
+    let points = &benchmark.points[skipped..];
+    let height = |point: &crate::verdict::trend::TrendPoint, below: usize| -> f64 {
+        point.categories[..below]
+            .iter()
+            .map(|c| c.slots.max(0.0))
+            .sum()
+    };
+    let Some(categories) = points.iter().map(|point| point.categories.len()).min() else {
+        return Vec::new();
+    };
+    let greatest = points
+        .iter()
+        .map(|point| height(point, categories))
+        .fold(0.0, f64::max);
+    if greatest <= 0.0 {
+        return Vec::new();
+    }
+    let corner =
+        |run: usize, slots: f64| format!("{:.1},{:.2}", x(run), HEIGHT * (1.0 - slots / greatest));
+    (0..categories)
+        .map(|index| {
+            let upper = points.iter().map(|p| corner(p.run, height(p, index + 1)));
+            let lower = points.iter().rev().map(|p| corner(p.run, height(p, index)));
+            let corners: Vec<String> = upper.chain(lower).collect();
+            Area {
+                style: style_of(points[0].categories[index].metric),
+                points: corners.join(" "),
+            }
+        })
+        .collect()
+}
+
+fn describe(benchmark: &BenchmarkTrend, drawn: &str, low: String, high: String) -> String {
+    let changes = match benchmark.changes.len() {
+        0 => "no change points".to_owned(),
+        1 => "1 change point, listed below".to_owned(),
+        count => format!("{count} change points, listed below"),
+    };
+    format!("{drawn} from {low} to {high}; {changes}")
+}
+
+/// The class of the verdict that has the same colour.
+fn class_of(kind: ChangeKind) -> &'static str {
+    match kind {
+        ChangeKind::Slower => "regressed",
+        ChangeKind::Faster => "improved",
+        ChangeKind::Shifted => "shifted",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::report::examples::history;
+
+    fn chart(trend: &Trend, name: &str) -> HistoryChart {
+        let benchmark = trend.benchmarks.iter().find(|b| b.id.name == name).unwrap();
+        HistoryChart::of(trend, benchmark).unwrap()
+    }
+
+    #[test]
+    fn levels_meet_at_the_change_points_and_span_the_history() {
+        let chart = chart(&history(30), "sort/random");
+        let ends: Vec<(&str, &str)> = chart.levels.iter().map(|l| (&*l.from, &*l.to)).collect();
+        assert_eq!(ends, [("0.0", "500.0"), ("500.0", "1000.0")]);
+        assert_eq!((chart.marks.len(), &*chart.marks[0].x), (1, "500.0"));
+        assert_eq!(chart.marks[0].style, "regressed");
+        assert_eq!(chart.dots.len(), 30);
+        assert_eq!(chart.areas.len(), 4);
+        assert!(chart.description.ends_with("1 change point, listed below"));
+        assert!(chart.changes[0].text.starts_with("+5.9 % from 2026-10-17"));
+    }
+
+    #[test]
+    fn time_has_no_areas_and_no_change_has_no_levels() {
+        let chart = chart(&history(30), "read");
+        assert!(chart.areas.is_empty() && chart.levels.is_empty() && chart.marks.is_empty());
+        assert!(chart.description.ends_with("no change points"));
+    }
+
+    #[test]
+    fn of_a_long_history_the_newest_runs_are_drawn() {
+        let trend = history(130);
+        let chart = chart(&trend, "sort/random");
+        assert_eq!(chart.dots.len(), MOST_RUNS);
+        assert!(chart.caption.ends_with("the newest 100 of 130 runs"));
+        let ends: Vec<(&str, &str)> = chart.levels.iter().map(|l| (&*l.from, &*l.to)).collect();
+        assert_eq!(ends, [("0.0", "350.0"), ("350.0", "1000.0")]);
+    }
+
+    #[test]
+    fn one_run_is_no_history() {
+        let trend = history(1);
+        assert!(HistoryChart::of(&trend, &trend.benchmarks[0]).is_none());
+    }
+}
