@@ -291,6 +291,24 @@ mod tests {
         assert_eq!(twice.false_alarms, 0);
     }
 
+    /// As `compare --relaunch` takes it against a stored baseline.
+    #[test]
+    fn a_second_look_at_the_candidate_alone_raises_no_alarm() {
+        for machine in MACHINES {
+            let tally = Experiment {
+                machine,
+                design: Design {
+                    baseline: 10,
+                    candidate: 10,
+                    second_look: Some((10, 20)),
+                },
+                ..UNCHANGED
+            }
+            .run();
+            assert_eq!(tally.false_alarms, 0, "{}", machine.name);
+        }
+    }
+
     #[test]
     fn one_launch_fails_nothing_however_much_changed() {
         let tally = Experiment {
