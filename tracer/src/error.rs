@@ -67,6 +67,10 @@ pub enum AttachError {
     /// An earlier trace ended with [`TraceError::LeftTracedCode`].
     #[error("an earlier trace of this tracer was left without notice; open a new tracer")]
     Lost,
+    /// The thread uses sequences that the kernel restarts by their address (rseq(2)), as some
+    /// allocators do: it would not restart translated ones.
+    #[error("this thread uses restartable sequences (rseq), which cannot be traced")]
+    RestartableSequences,
     /// `attach` inside `with_consumer`.
     #[error("the consumer is in use by `with_consumer`")]
     ConsumerInUse,
@@ -104,6 +108,17 @@ pub enum TraceError {
     #[error("code at {ip:#x} lies in writable or shared memory (generated at run time)")]
     WritableCode {
         /// Where it is.
+        ip: u64,
+    },
+    /// The traced code faulted, and the program's own handler has changed its state and lets it go
+    /// on, or has jumped out of it.
+    #[error(
+        "the code at {ip:#x} raised signal {signal}, and the program's handler changed its state"
+    )]
+    Fault {
+        /// The signal.
+        signal: i32,
+        /// The instruction that raised it.
         ip: u64,
     },
     /// A system call that changes what the translation rests on.

@@ -66,11 +66,12 @@
 //!
 //! # Limits
 //!
-//! * A handler for a fault of the traced code itself (SIGSEGV, SIGFPE and the like) sees an
-//!   instruction pointer in translated code and, in registers that were borrowed, values of the
-//!   tracer. Handlers that report or count are not disturbed; one that repairs the fault by changing
-//!   registers, as WebAssembly engines do, must not be traced. Traps (`ud2`, `int3`) end the trace
-//!   first and are handled as ever.
+//! * A handler for a fault of the traced code itself (SIGSEGV, SIGFPE and the like) sees the
+//!   program's own state. If it changes registers or does not return, the trace ends with
+//!   [`TraceError::Fault`]. While one thread is traced, other threads that ask for such a handler
+//!   see the tracer's.
+//! * Handlers of other signals see an instruction pointer in translated code and, in registers that
+//!   were borrowed, values of the tracer.
 //! * Profilers that walk the stack from a signal handler see the frame that was interrupted without
 //!   a name.
 //! * Code that another thread changes or unmaps while this one executes it is not noticed; nor is

@@ -244,57 +244,6 @@ fn symbols_are_bound_lazily_while_traced() {
     assert_eq!(traced_results, [work(), work()]);
 }
 
-// ---- processes ----
-
-#[test]
-fn a_forked_child_runs_natively_and_cannot_use_the_tracer() {
-    let tracer = tracer();
-    tracer.attach().unwrap();
-    // SAFETY: the child calls no more than what a fork of a threaded process may call, and exits.
-    let process = unsafe { libc::fork() };
-    if process == 0 {
-        let left = tracer.detach() == Err(TraceError::LeftTracedCode);
-        let lost = tracer.attach() == Err(AttachError::Lost);
-        // SAFETY: ends the child.
-        unsafe { libc::_exit(i32::from(left) + 2 * i32::from(lost)) };
-    }
-    let mut status = 0;
-    // SAFETY: `status` is writable.
-    unsafe { libc::waitpid(process, &mut status, 0) };
-    assert_eq!(tracer.detach(), Ok(End::Detach));
-    assert_eq!(libc::WEXITSTATUS(status), 3);
-}
-
-#[test]
-fn a_forked_child_may_not_attach_while_its_copy_is_attached() {
-    let tracer = tracer();
-    tracer.attach().unwrap();
-    // SAFETY: as above.
-    let process = unsafe { libc::fork() };
-    if process == 0 {
-        let refused = tracer.attach() == Err(AttachError::ForkedChild);
-        // SAFETY: ends the child.
-        unsafe { libc::_exit(i32::from(refused)) };
-    }
-    let mut status = 0;
-    // SAFETY: `status` is writable.
-    unsafe { libc::waitpid(process, &mut status, 0) };
-    assert_eq!(tracer.detach(), Ok(End::Detach));
-    assert_eq!(libc::WEXITSTATUS(status), 1);
-}
-
-#[test]
-fn a_command_is_spawned_and_its_output_read() {
-    let work = || {
-        let output = std::process::Command::new("echo")
-            .arg("hello")
-            .output()
-            .unwrap();
-        String::from_utf8(output.stdout).unwrap()
-    };
-    assert_eq!(traced(work).0, "hello\n");
-}
-
 // ---- the kernel ----
 
 #[test]

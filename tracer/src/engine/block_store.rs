@@ -17,10 +17,24 @@ pub(crate) struct BlockRecord {
     recorded_values: u16,
     /// Whether the last instruction is executed by what stands for it, not by a copy of it.
     pub ends_with_branch: bool,
+    /// See [`Plan::borrowed`](super::plan::Plan::borrowed).
+    borrowed: u16,
+    /// See [`Plan::borrowed_by_branch`](super::plan::Plan::borrowed_by_branch).
+    borrowed_by_branch: u16,
     /// The address of its code.
     pub entry: u64,
-    /// The address of its code for indirect branches, which have borrowed rcx and rdx.
+    /// The address of its code for indirect branches, which have borrowed rcx and rdx. The lowest
+    /// address of the block.
     pub indirect_entry: u64,
+}
+
+/// What stands at an address of translated code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Standing {
+    /// The program's instruction.
+    pub ip: u64,
+    /// The registers whose values lie in the context, as bits.
+    pub borrowed: u16,
 }
 
 /// All blocks, found by number and by address. Never grows.
@@ -28,6 +42,8 @@ pub(crate) struct BlockStore {
     blocks: Arena<BlockRecord>,
     instructions: Arena<Instruction>,
     accesses: Arena<Access>,
+    /// Beside `instructions`: where the code of each begins, in bytes from the block's lowest.
+    offsets: Arena<u16>,
     /// Open addressing by start address: a block's number plus one, 0 where free.
     index: Arena<u32>,
     index_mask: usize,
@@ -47,6 +63,7 @@ impl BlockStore {
             blocks: Arena::new(blocks)?,
             instructions: Arena::new(instructions)?,
             accesses: Arena::new(instructions + instructions / 2)?,
+            offsets: Arena::new(instructions)?,
             index,
             index_mask: slots - 1,
             capacity: instructions,
@@ -87,6 +104,30 @@ impl BlockStore {
         }
     }
 
+    /// What the code at `address`, which one of the blocks contains, stands for. Right where the
+    /// program's own memory is accessed and where its own instructions are executed.
+    pub(crate) fn standing_at(&self, address: u64) -> Option<Standing> {
+        // Blocks are written one behind the other.
+        let blocks = self.blocks.as_slice();
+        let behind = blocks.partition_point(|block| block.indirect_entry <= address);
+        let record = &blocks[behind.checked_sub(1)?];
+        let first = record.first_instruction as usize;
+        let all = first..first + usize::from(record.instruction_count);
+        let offset = address - record.indirect_entry;
+        let place = self.offsets.as_slice()[all.clone()]
+            .partition_point(|&begin| u64::from(begin) <= offset)
+            .checked_sub(1)?;
+        let at_branch = record.ends_with_branch && first + place + 1 == all.end;
+        Some(Standing {
+            ip: self.instructions.as_slice()[first + place].decoded.ip(),
+            borrowed: if at_branch {
+                record.borrowed_by_branch
+            } else {
+                record.borrowed
+            },
+        })
+    }
+
     /// Whether a block of these sizes can be added.
     pub(crate) fn reserve(&self, instructions: usize, accesses: usize) -> Result<(), TraceError> {
         let fits = self.blocks.has_room_for(1)
@@ -107,8 +148,10 @@ impl BlockStore {
         &mut self,
         instruction: Instruction,
         accesses: impl Iterator<Item = Access>,
+        offset: u16,
     ) {
         self.instructions.push(instruction);
+        self.offsets.push(offset);
         for access in accesses {
             self.accesses.push(access);
         }
@@ -130,6 +173,8 @@ impl BlockStore {
             access_count: (self.accesses.len() as u32 - ends.1) as u16,
             recorded_values: parts.recorded_values,
             ends_with_branch: parts.ends_with_branch,
+            borrowed: parts.borrowed,
+            borrowed_by_branch: parts.borrowed_by_branch,
             entry: parts.entry,
             indirect_entry: parts.indirect_entry,
         });
@@ -158,6 +203,8 @@ pub(crate) struct BlockParts {
     pub start_ip: u64,
     pub recorded_values: u16,
     pub ends_with_branch: bool,
+    pub borrowed: u16,
+    pub borrowed_by_branch: u16,
     pub entry: u64,
     pub indirect_entry: u64,
 }

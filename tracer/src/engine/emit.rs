@@ -18,7 +18,7 @@ use super::assembler::{Assembler, General, Memory, RAX, RCX, RDX, RSP, Relative3
 use super::context::{Context, Request};
 use super::indirect;
 use super::plan::{Ending, IndirectTarget, Plan, PlannedInstruction};
-use crate::block::BlockId;
+use crate::block::{BlockId, MAX_BLOCK_INSTRUCTIONS};
 use crate::describe::{Recording, general_number};
 
 /// No translation is longer: 48 instructions of 15 bytes with four recordings of up to 20 bytes
@@ -164,6 +164,8 @@ fn read64(code: &[u8], at: usize) -> u64 {
 pub(crate) struct Emitted {
     pub entry: u64,
     pub indirect_entry: u64,
+    /// Where what stands for each instruction begins, in bytes from `indirect_entry`.
+    pub offsets: [u16; MAX_BLOCK_INSTRUCTIONS],
 }
 
 /// What the translation of a block refers to.
@@ -207,10 +209,12 @@ impl Emitter<'_, '_> {
         self.give_back(RCX);
         let entry = self.code.here();
         self.begin();
+        let mut offsets = [0; MAX_BLOCK_INSTRUCTIONS];
         let branches = self.plan.ending != Ending::Cut;
         let last = self.plan.len() - 1;
         let plan = self.plan;
         for (index, instruction) in plan.instructions().enumerate() {
+            offsets[index] = (self.code.here() - indirect_entry) as u16;
             self.record(instruction, false);
             if !(branches && index == last) {
                 self.instruction(instruction);
@@ -224,6 +228,7 @@ impl Emitter<'_, '_> {
         Emitted {
             entry,
             indirect_entry,
+            offsets,
         }
     }
 

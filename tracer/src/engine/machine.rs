@@ -2,6 +2,7 @@
 
 use std::arch::asm;
 use std::arch::x86_64::{__cpuid, __cpuid_count};
+use std::ptr;
 
 use crate::describe::ThreadFacts;
 use crate::error::OpenError;
@@ -57,6 +58,43 @@ pub(crate) fn thread_facts(vector_state: VectorState) -> ThreadFacts {
 /// Whether this thread has a user shadow stack (Linux 6.6 and later).
 pub(crate) fn has_shadow_stack() -> bool {
     arch_prctl(ARCH_SHSTK_STATUS).is_some_and(|status| status & 1 != 0)
+}
+
+/// Where this thread tells the kernel which restartable sequence it is in (rseq(2)).
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RestartableSequence(*const u64);
+
+impl RestartableSequence {
+    /// Of the calling thread, as glibc (2.35 and later) has registered it; `None` if it has not.
+    pub(crate) fn of_this_thread(facts: &ThreadFacts) -> Option<RestartableSequence> {
+        // `rseq_cs` in the kernel's `struct rseq`.
+        const SEQUENCE: u64 = 8;
+        // SAFETY: looks up glibc's variables by name; where they exist they have these types
+        // (sys/rseq.h) and never change.
+        let (offset, size) = unsafe {
+            let offset = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_offset".as_ptr());
+            let size = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_size".as_ptr());
+            if offset.is_null() || size.is_null() {
+                return None;
+            }
+            (*offset.cast::<isize>(), *size.cast::<u32>())
+        };
+        if size == 0 || facts.fs_base == 0 {
+            return None;
+        }
+        let area = facts.fs_base.wrapping_add_signed(offset as i64);
+        Some(RestartableSequence(ptr::with_exposed_provenance(
+            (area + SEQUENCE) as usize,
+        )))
+    }
+
+    /// Whether the thread has entered one since the kernel last took it off the CPU: a program that
+    /// uses them is found so before long, one that does not never is.
+    pub(crate) fn was_entered(self) -> bool {
+        // SAFETY: inside the area that glibc keeps for as long as the thread lives; the tracer does
+        // not leave its thread. The kernel writes it too.
+        unsafe { self.0.read_volatile() != 0 }
+    }
 }
 
 fn arch_prctl(code: i32) -> Option<u64> {

@@ -11,6 +11,7 @@ mod code_map;
 mod context;
 mod emit;
 mod entry;
+mod fault;
 mod indirect;
 mod machine;
 mod memory;
@@ -25,6 +26,7 @@ use std::ptr::NonNull;
 
 use self::context::{Context, DEFAULT_MXCSR, Request};
 use self::emit::BLOCK_TAG;
+use self::machine::RestartableSequence;
 use self::memory::{Mapping, Protection};
 use self::system_call::{Policy, policy};
 use self::trace_buffer::TraceBuffer;
@@ -74,6 +76,9 @@ struct State<C> {
     unloaded_objects: u64,
     /// Whether a thread was started that may not have left the translated code yet.
     code_is_shared: bool,
+    restartable: Option<RestartableSequence>,
+    /// Whether the program's handlers for faults stand alone until the next request.
+    faults_suspended: bool,
     _stack: Mapping,
     _vector_state: Mapping,
     consumer: C,
@@ -106,8 +111,9 @@ impl<C: Consumer> Engine<C> {
             .map_err(to_memory_error(stack_bytes))?;
         let buffer =
             TraceBuffer::new(config.buffer_bytes).map_err(to_memory_error(config.buffer_bytes))?;
-        let translator =
-            Translator::new(config.static_instructions, machine::thread_facts(vector))?;
+        let facts = machine::thread_facts(vector);
+        let restartable = RestartableSequence::of_this_thread(&facts);
+        let translator = Translator::new(config.static_instructions, facts)?;
         let context = translator.context();
         let resume = translator.resume();
         let trace_pointer = buffer.start();
@@ -119,6 +125,8 @@ impl<C: Consumer> Engine<C> {
             buffer,
             unloaded_objects: code_map::unloaded_objects(),
             code_is_shared: false,
+            restartable,
+            faults_suspended: false,
             _stack: stack,
             _vector_state: vector_state,
             consumer,
@@ -190,9 +198,26 @@ impl<C: Consumer> Engine<C> {
             Status::Lost => return Err(AttachError::Lost),
             Status::Running | Status::Ended(_) => return Err(AttachError::AlreadyAttached),
         }
+        if state.uses_restartable_sequences() {
+            return Err(AttachError::RestartableSequences);
+        }
         state.forget_what_may_have_changed();
         state.status = Status::Running;
+        state.faults_suspended = false;
+        // SAFETY: the engine does not run, so nobody else refers to the context.
+        unsafe { (*self.context.as_ptr()).trace_pointer = state.buffer.start() };
         TRACED_IN.set(process);
+        let (code_start, code_end) = state.translator.code();
+        let state = self.state.as_ptr();
+        fault::begin(fault::Traced {
+            // SAFETY: computes addresses inside the state, which lives as long as the engine.
+            status: unsafe { &raw mut (*state).status },
+            // SAFETY: as above.
+            translator: unsafe { &raw const (*state).translator },
+            context: self.context.as_ptr(),
+            code_start,
+            code_end,
+        });
         Ok(())
     }
 
@@ -205,11 +230,16 @@ impl<C: Consumer> Engine<C> {
             Status::Ended(result) => {
                 state.status = Status::Idle;
                 TRACED_IN.set(0);
+                fault::end();
+                if result.is_ok() && state.uses_restartable_sequences() {
+                    return Err(AttachError::RestartableSequences.into());
+                }
                 result
             }
             Status::Running => {
                 state.status = Status::Lost;
                 TRACED_IN.set(0);
+                fault::end();
                 Err(TraceError::LeftTracedCode)
             }
         }
@@ -286,6 +316,9 @@ unsafe extern "C" fn dispatch<C: Consumer>(context: *mut Context) {
 impl<C: Consumer> State<C> {
     /// Sets where the thread goes on.
     fn serve(&mut self, context: &mut Context) {
+        if std::mem::take(&mut self.faults_suspended) {
+            fault::resume();
+        }
         if self.status != Status::Running {
             // Concluded in a signal handler: no more recording.
             context.trace_pointer = self.buffer.start();
@@ -341,7 +374,7 @@ impl<C: Consumer> State<C> {
     /// The thread goes on natively with what it was about to do.
     fn leave(&mut self, context: &mut Context, result: Result<End, TraceError>) {
         self.status = Status::Ended(result);
-        context.trace_pointer = self.buffer.start();
+        fault::end();
         context.next = self.original_address(context);
     }
 
@@ -405,11 +438,22 @@ impl<C: Consumer> State<C> {
                 context.next = exit.unlinked;
             }
             Policy::Changes { .. } => context.next = exit.perform,
+            Policy::SetsFaultHandler => {
+                fault::suspend();
+                self.faults_suspended = true;
+                context.next = exit.unlinked;
+            }
             Policy::Refuse => {
                 let ip = self.end_of(exit.block);
                 self.leave(context, Err(TraceError::SystemCall { number, ip }));
             }
         }
+    }
+
+    /// The kernel restarts a sequence by its address, and a translated one has another.
+    fn uses_restartable_sequences(&self) -> bool {
+        self.restartable
+            .is_some_and(RestartableSequence::was_entered)
     }
 
     /// Before a trace: code may have changed since the last one.

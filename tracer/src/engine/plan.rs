@@ -3,7 +3,7 @@
 
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Mnemonic, OpKind, Register};
 
-use super::assembler::{General, Memory, RSP};
+use super::assembler::{General, Memory, RCX, RSP};
 use crate::block::MAX_BLOCK_INSTRUCTIONS;
 use crate::describe::{Describer, Description, Recording, ThreadFacts, general_number};
 
@@ -183,6 +183,21 @@ impl Plan {
             | Ending::IndirectCall(_)
             | Ending::Return { .. }
             | Ending::SystemCall => true,
+        }
+    }
+
+    /// The registers whose values lie in the context while the block's instructions execute, as
+    /// bits.
+    pub(crate) fn borrowed(&self) -> u16 {
+        let helper = u16::from(self.needs_helper) << self.helper;
+        1 << self.recorder | helper
+    }
+
+    /// The same while what stands for the block's branch reads or writes the program's memory.
+    pub(crate) fn borrowed_by_branch(&self) -> u16 {
+        match self.ending {
+            Ending::IndirectJump(_) | Ending::IndirectCall(_) | Ending::Return { .. } => 1 << RCX,
+            _ => 0,
         }
     }
 

@@ -1,5 +1,7 @@
 //! What a system call means for the translation.
 
+use super::fault;
+
 // asm/prctl.h
 const ARCH_GET_FS: u64 = 0x1003;
 const ARCH_GET_GS: u64 = 0x1004;
@@ -14,6 +16,8 @@ pub(crate) enum Policy {
     Split { shares_memory: bool },
     /// It may change the memory in this range.
     Changes { start: u64, end: u64 },
+    /// It asks for or sets the handler of a fault, in front of which the engine stands.
+    SetsFaultHandler,
     /// It would move the ground under the translation.
     Refuse,
 }
@@ -49,6 +53,7 @@ pub(crate) fn policy(number: u64, arguments: [u64; 3]) -> Policy {
             start: 0,
             end: u64::MAX,
         },
+        libc::SYS_rt_sigaction if fault::is_fault(first) => Policy::SetsFaultHandler,
         // A jump to a saved state, whose address would not be translated.
         libc::SYS_rt_sigreturn => Policy::Refuse,
         libc::SYS_arch_prctl if first != ARCH_GET_FS && first != ARCH_GET_GS => Policy::Refuse,

@@ -3,10 +3,12 @@
 use std::io;
 
 use super::assembler::Assembler;
-use super::block_store::{BlockParts, BlockStore};
+use super::block_store::{BlockParts, BlockStore, Standing};
 use super::code_map::{CodeMap, NotCode};
 use super::context::Context;
-use super::emit::{DirectExit, MAX_BLOCK_BYTES, Surroundings, SystemCallExit, Trampolines, emit};
+use super::emit::{
+    DirectExit, Emitted, MAX_BLOCK_BYTES, Surroundings, SystemCallExit, Trampolines, emit,
+};
 use super::indirect::IndirectTable;
 use super::memory::{Mapping, Protection};
 use super::plan::{Ending, MAX_INSTRUCTION_BYTES, Plan};
@@ -77,6 +79,17 @@ impl Translator {
     /// The context, zeroed at first, at the start of the code's mapping.
     pub(crate) fn context(&self) -> *mut Context {
         self.mapping.start().cast()
+    }
+
+    /// Where translated code starts and ends, now or later.
+    pub(crate) fn code(&self) -> (u64, u64) {
+        let start = (self.mapping.address() + CODE_OFFSET) as u64;
+        (start, start + self.code_bytes as u64)
+    }
+
+    /// What the translated code at `address` stands for.
+    pub(crate) fn standing_at(&self, address: u64) -> Option<Standing> {
+        self.blocks.standing_at(address)
     }
 
     /// The code that leaves the engine.
@@ -161,13 +174,13 @@ impl Translator {
             },
         );
         self.position = assembler.position();
-        Ok(self.store(&plan, emitted.entry, emitted.indirect_entry))
+        Ok(self.store(&plan, &emitted))
     }
 
-    fn store(&mut self, plan: &Plan, entry: u64, indirect_entry: u64) -> BlockId {
+    fn store(&mut self, plan: &Plan, emitted: &Emitted) -> BlockId {
         let ends = self.blocks.ends();
         let mut first_access = 0;
-        for instruction in plan.instructions() {
+        for (instruction, offset) in plan.instructions().zip(emitted.offsets) {
             let count = instruction.description.accesses.len();
             self.blocks.push_instruction(
                 Instruction {
@@ -177,6 +190,7 @@ impl Translator {
                     access_count: count as u8,
                 },
                 instruction.description.accesses.iter(),
+                offset,
             );
             first_access += count as u16;
         }
@@ -186,8 +200,10 @@ impl Translator {
                 start_ip: plan.start_ip,
                 recorded_values: plan.recorded_values,
                 ends_with_branch: plan.ending != Ending::Cut,
-                entry,
-                indirect_entry,
+                borrowed: plan.borrowed(),
+                borrowed_by_branch: plan.borrowed_by_branch(),
+                entry: emitted.entry,
+                indirect_entry: emitted.indirect_entry,
             },
         )
     }

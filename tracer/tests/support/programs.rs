@@ -53,6 +53,16 @@ pub const PROGRAMS: &[Program] = &[
     ("allocator", allocator),
     ("avx2 gather", avx2_gather),
     ("avx-512", avx512),
+    ("compression", compression),
+    ("decompression", decompression),
+    ("thread", thread),
+    ("lazy binding", lazy_binding),
+    ("text search", text_search),
+    ("edit distance", edit_distance),
+    ("linked list", linked_list),
+    ("bits", bits),
+    ("single-precision sum", single_precision_sum),
+    ("sort of strings", sort_of_strings),
 ];
 
 struct Random(u64);
@@ -634,4 +644,154 @@ fn avx512() -> u64 {
         );
     }
     fold(results.into_iter().map(u64::from))
+}
+
+fn pack(text: &[u8]) -> Vec<u8> {
+    use std::io::Write;
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(text).unwrap();
+    encoder.finish().unwrap()
+}
+
+const VERSE: &[u8] = b"a rose is a rose is a rose is a rose, said the rose";
+
+fn compression() -> u64 {
+    fold(pack(VERSE).into_iter().map(u64::from))
+}
+
+fn decompression() -> u64 {
+    use std::io::Read;
+    static PACKED: LazyLock<Vec<u8>> = LazyLock::new(|| pack(VERSE));
+    let mut text = Vec::new();
+    flate2::read::ZlibDecoder::new(&PACKED[..])
+        .read_to_end(&mut text)
+        .unwrap();
+    assert_eq!(text, VERSE);
+    fold(text.into_iter().map(u64::from))
+}
+
+/// The thread's result comes through a pipe: one system call waits for it, however long that takes.
+/// A join would execute other instructions when the thread is done already.
+fn thread() -> u64 {
+    let mut ends = [0; 2];
+    let mut result = [0_u8; 8];
+    // SAFETY: the pipe is this function's own until both ends are closed.
+    unsafe {
+        assert_eq!(libc::pipe(ends.as_mut_ptr()), 0);
+        let [read, write] = ends;
+        let thread = std::thread::spawn(move || {
+            let result = fold(numbers(50)).to_ne_bytes();
+            assert_eq!(libc::write(write, result.as_ptr().cast(), 8), 8);
+        });
+        std::mem::forget(thread);
+        assert_eq!(libc::read(read, result.as_mut_ptr().cast(), 8), 8);
+        libc::close(read);
+        libc::close(write);
+    }
+    u64::from_ne_bytes(result)
+}
+
+/// A C library whose symbols the loader binds when they are called for the first time.
+fn lazy_binding() -> u64 {
+    static LIBRARY: LazyLock<Option<std::ffi::CString>> = LazyLock::new(|| {
+        let directory = std::path::Path::new(env!("CARGO_TARGET_TMPDIR"));
+        let name = format!("lazy-{}", std::process::id());
+        let source = directory.join(format!("{name}.c"));
+        let library = directory.join(format!("{name}.so"));
+        let text = "#include <stdlib.h>\n#include <math.h>\n\
+            double lazy(double x) { return cos(x) + strtod(\"2.5\", 0) + labs(-3); }\n";
+        std::fs::write(&source, text).ok()?;
+        let built = std::process::Command::new("cc")
+            .args(["-shared", "-fPIC", "-O1", "-fno-builtin", "-Wl,-z,lazy"])
+            .arg("-o")
+            .args([&library, &source])
+            .arg("-lm")
+            .status()
+            .ok()?;
+        built
+            .success()
+            .then(|| std::ffi::CString::new(library.to_str()?).ok())?
+    });
+    let Some(path) = LIBRARY.as_ref() else {
+        return 0; // no C compiler here
+    };
+    // SAFETY: the function has this type; the library is closed after its last use.
+    unsafe {
+        let library = libc::dlopen(path.as_ptr(), libc::RTLD_LAZY);
+        assert!(!library.is_null());
+        let symbol = libc::dlsym(library, c"lazy".as_ptr());
+        let lazy: extern "C" fn(f64) -> f64 = std::mem::transmute(symbol);
+        let results = [lazy(black_box(0.25)), lazy(black_box(0.5))];
+        libc::dlclose(library);
+        fold(results.map(f64::to_bits))
+    }
+}
+
+fn text_search() -> u64 {
+    let text = "the quick brown fox jumps over the lazy dog; ".repeat(20);
+    let words = ["fox", "lazy dog", "cat", "; the", "z"];
+    fold(words.map(|word| text.match_indices(word).map(|(at, _)| at as u64).sum()))
+        ^ text.rfind("quick").map_or(0, |at| at as u64)
+}
+
+fn edit_distance() -> u64 {
+    let (a, b) = ("intention of the author", "execution of an otter");
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.bytes().enumerate() {
+            let change = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = change.min(row[j] + 1).min(diagonal + 1);
+        }
+    }
+    row[b.len()] as u64
+}
+
+fn linked_list() -> u64 {
+    struct Node {
+        value: u64,
+        next: Option<std::rc::Rc<Node>>,
+    }
+    let list = numbers(40).into_iter().fold(None, |next, value| {
+        Some(std::rc::Rc::new(Node { value, next }))
+    });
+    let shared = list.clone();
+    let mut values = Vec::new();
+    let mut at = shared.as_ref();
+    while let Some(node) = at {
+        values.push(node.value);
+        at = node.next.as_ref();
+    }
+    fold(values)
+}
+
+fn bits() -> u64 {
+    fold(numbers(60).into_iter().map(|n| {
+        let isolated = n & n.wrapping_neg();
+        u64::from(n.count_ones() + n.leading_zeros() * 3 + n.trailing_zeros() * 5)
+            ^ n.reverse_bits()
+            ^ n.rotate_right((n % 64) as u32)
+            ^ isolated.swap_bytes()
+    }))
+}
+
+fn single_precision_sum() -> u64 {
+    let a: Vec<f32> = (0..500).map(|n| n as f32 * 0.5).collect();
+    let b: Vec<f32> = (0..500).map(|n| 1.0 / (n as f32 + 1.0)).collect();
+    let mut lanes = [0.0_f32; 8];
+    for (x, y) in a.chunks_exact(8).zip(b.chunks_exact(8)) {
+        for lane in 0..8 {
+            lanes[lane] += x[lane] * y[lane];
+        }
+    }
+    fold(lanes.map(|lane| u64::from(lane.to_bits())))
+}
+
+fn sort_of_strings() -> u64 {
+    let mut words: Vec<String> = numbers(20).into_iter().map(|n| n.to_string()).collect();
+    words.sort_by(|a, b| a.len().cmp(&b.len()).then_with(|| b.cmp(a)));
+    words.dedup_by_key(|word| word.as_bytes()[0]);
+    fold(words.concat().bytes().map(u64::from))
 }

@@ -24,7 +24,8 @@ pub struct Record {
 const LENGTH: usize = 0;
 const RESULT: usize = 1;
 const STATUS: usize = 2;
-const HEAD: usize = 3;
+const SIGNALS: usize = 3;
+const HEAD: usize = 4;
 
 /// Values of the status.
 const DONE: u64 = 1;
@@ -134,6 +135,34 @@ fn run_between_markers(program: fn() -> u64) -> u64 {
 enum Way {
     Stepped,
     Traced,
+    /// The same while signals come.
+    TracedWithSignals,
+}
+
+static SIGNALS_TAKEN: AtomicU64 = AtomicU64::new(0);
+
+extern "C" fn count_signal(_signal: i32) {
+    SIGNALS_TAKEN.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Lets a signal come every half of a millisecond.
+fn start_signals() {
+    let interval = libc::timeval {
+        tv_sec: 0,
+        tv_usec: 500,
+    };
+    let every = libc::itimerval {
+        it_interval: interval,
+        it_value: interval,
+    };
+    // SAFETY: the handler only adds to an atomic.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = count_signal as *const () as usize;
+        action.sa_flags = libc::SA_RESTART;
+        libc::sigaction(libc::SIGALRM, &action, std::ptr::null_mut());
+        libc::setitimer(libc::ITIMER_REAL, &every, std::ptr::null_mut());
+    }
 }
 
 /// The body of both children: the same frames lie below the program in either.
@@ -147,12 +176,17 @@ fn child(way: Way, tracer: &Tracer<Writer>, record: Record, program: fn() -> u64
             libc::raise(libc::SIGSTOP);
         },
         Way::Traced => tracer.attach().unwrap(),
+        Way::TracedWithSignals => {
+            start_signals();
+            tracer.attach().unwrap();
+        }
     }
     let result = run_between_markers(program);
     record.set(RESULT, result);
+    record.set(SIGNALS, SIGNALS_TAKEN.load(Ordering::Relaxed));
     let status = match way {
         Way::Stepped => DONE,
-        Way::Traced => match tracer.detach() {
+        Way::Traced | Way::TracedWithSignals => match tracer.detach() {
             Ok(_) => DONE,
             Err(error) => {
                 eprintln!("{error}");
@@ -187,8 +221,8 @@ fn wait(process: libc::pid_t) -> i32 {
 /// What differs between the two executions.
 #[derive(Debug)]
 pub enum Comparison {
-    /// Nothing. How many instructions there were.
-    Equal { instructions: u64 },
+    /// Nothing. How many instructions there were, and how many signals came meanwhile.
+    Equal { instructions: u64, signals: u64 },
     /// Single-stepping is not permitted here.
     NotPermitted,
     /// Where and what.
@@ -197,6 +231,15 @@ pub enum Comparison {
 
 /// Executes `program` natively, single-stepped and traced.
 pub fn compare(program: fn() -> u64) -> Comparison {
+    compare_with(program, Way::Traced)
+}
+
+/// The same while 2000 signals per second come to the traced one.
+pub fn compare_under_signals(program: fn() -> u64) -> Comparison {
+    compare_with(program, Way::TracedWithSignals)
+}
+
+fn compare_with(program: fn() -> u64, way: Way) -> Comparison {
     // Whatever a first execution initialises is initialised now.
     let native = program();
     assert_eq!(native, program(), "the program repeats itself");
@@ -207,7 +250,7 @@ pub fn compare(program: fn() -> u64) -> Comparison {
     };
     let tracer = Tracer::new(Config::default(), writer).unwrap();
     // Both first: whatever this process does in between could change its heap.
-    let traced_process = fork(|| child(Way::Traced, &tracer, traced, program));
+    let traced_process = fork(|| child(way, &tracer, traced, program));
     let stepped_process = fork(|| child(Way::Stepped, &tracer, stepped, program));
     let status = wait(traced_process);
     let Some(instructions) = step(stepped_process, stepped) else {
@@ -224,8 +267,13 @@ pub fn compare(program: fn() -> u64) -> Comparison {
             traced.get(RESULT)
         ))
     } else {
-        first_difference(&stepped.values(), &traced.values())
-            .map_or(Comparison::Equal { instructions }, Comparison::Different)
+        first_difference(&stepped.values(), &traced.values()).map_or(
+            Comparison::Equal {
+                instructions,
+                signals: traced.get(SIGNALS),
+            },
+            Comparison::Different,
+        )
     };
     stepped.give_back();
     traced.give_back();

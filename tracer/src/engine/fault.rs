@@ -1,0 +1,318 @@
+//! Faults of the traced code: the program's own handlers see the program's own state.
+//!
+//! A handler that repairs a fault reads and changes the interrupted instruction pointer and
+//! registers. In translated code these are the translation's. So while any thread is traced, a
+//! function of this module stands in front of the program's handlers for the signals that an
+//! instruction can raise. It puts the program's address and registers in their places, calls the
+//! program's handler, and looks at what that has done:
+//!
+//! * Nothing to the registers: the fault was repaired in memory, and the translated code goes on.
+//! * Anything else: the trace ends, and the thread goes on natively where the handler wants it.
+//!
+//! Faults of other threads and signals that were sent go to the program's handler as they are.
+
+use std::cell::Cell;
+use std::ptr;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use super::Status;
+use super::context::Context;
+use super::translator::Translator;
+use crate::error::TraceError;
+
+/// What an instruction can raise. Traps, and so SIGTRAP, are not translated.
+const SIGNALS: [i32; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL];
+
+/// The places of the general registers in a `ucontext_t`, in the order of their encoding.
+const PLACES: [i32; 16] = [
+    libc::REG_RAX,
+    libc::REG_RCX,
+    libc::REG_RDX,
+    libc::REG_RBX,
+    libc::REG_RSP,
+    libc::REG_RBP,
+    libc::REG_RSI,
+    libc::REG_RDI,
+    libc::REG_R8,
+    libc::REG_R9,
+    libc::REG_R10,
+    libc::REG_R11,
+    libc::REG_R12,
+    libc::REG_R13,
+    libc::REG_R14,
+    libc::REG_R15,
+];
+
+type Handler = unsafe extern "C-unwind" fn(i32, *mut libc::siginfo_t, *mut libc::ucontext_t);
+
+/// The kernel's `struct sigaction` (asm/signal.h). libc's would not give back a restorer that the
+/// program has brought itself.
+#[derive(Clone, Copy)]
+#[repr(C)]
+struct Action {
+    handler: usize,
+    flags: u64,
+    restorer: usize,
+    mask: u64,
+}
+
+impl Action {
+    const DEFAULT: Action = Action {
+        handler: libc::SIG_DFL,
+        flags: 0,
+        restorer: 0,
+        mask: 0,
+    };
+
+    fn current(signal: i32) -> Action {
+        let mut now = Action::DEFAULT;
+        // SAFETY: the kernel writes one action.
+        unsafe { rt_sigaction(signal, ptr::null(), &mut now) };
+        now
+    }
+
+    /// Makes it the signal's action; what was it before.
+    fn install(self, signal: i32) -> Action {
+        let mut before = Action::DEFAULT;
+        // SAFETY: the action is one that the program has installed itself, the default, or one of
+        // the program's with `on_fault` as the handler, which takes what such a handler takes.
+        unsafe { rt_sigaction(signal, &self, &mut before) };
+        before
+    }
+
+    fn is_ours(self) -> bool {
+        self.handler == on_fault as *const () as usize
+    }
+
+    /// The same with `on_fault` as the handler; `None` if no handler of the program is called.
+    fn with_us_in_front(self) -> Option<Action> {
+        let calls = ![libc::SIG_DFL, libc::SIG_IGN].contains(&self.handler) && !self.is_ours();
+        let flags = self.flags & !(libc::SA_RESETHAND as u32 as u64) | libc::SA_SIGINFO as u64;
+        calls.then_some(Action {
+            handler: on_fault as *const () as usize,
+            flags,
+            ..self
+        })
+    }
+}
+
+/// The system call itself: safe on the engine's stack, and changes no `errno`.
+///
+/// # Safety
+/// `new` is null or points to an action that is fit to be one; `old` is writable.
+unsafe fn rt_sigaction(signal: i32, new: *const Action, old: *mut Action) {
+    // SAFETY: the caller's promise. It cannot fail for these signals.
+    unsafe {
+        std::arch::asm!(
+            "syscall",
+            inlateout("rax") libc::SYS_rt_sigaction => _,
+            in("rdi") signal,
+            in("rsi") new,
+            in("rdx") old,
+            in("r10") size_of::<u64>(),
+            lateout("rcx") _,
+            lateout("r11") _,
+            options(nostack)
+        );
+    }
+}
+
+/// The program's handlers, for `on_fault`, in the order of `SIGNALS`. Valid for ever once set: a
+/// handler may still be on its way when the last trace ends.
+static HANDLERS: [AtomicU64; SIGNALS.len()] = [const { AtomicU64::new(0) }; SIGNALS.len()];
+/// The flags of their actions.
+static FLAGS: [AtomicU64; SIGNALS.len()] = [const { AtomicU64::new(0) }; SIGNALS.len()];
+
+/// Handlers belong to the process, traces to threads.
+struct Front {
+    /// How many traces go on.
+    traces: u32,
+    /// The program's actions in front of which this module stands.
+    program: [Option<Action>; SIGNALS.len()],
+}
+
+static FRONT: Mutex<Front> = Mutex::new(Front {
+    traces: 0,
+    program: [None; SIGNALS.len()],
+});
+
+fn with_front<R>(work: impl FnOnce(&mut Front) -> R) -> R {
+    // Held for a few system calls by threads that run natively or in the engine: they go on, so a
+    // wait is short. Nothing in between panics.
+    work(&mut FRONT.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+impl Front {
+    /// In front of every handler in front of which this module does not stand yet.
+    fn step_in(&mut self) {
+        for (place, signal) in SIGNALS.into_iter().enumerate() {
+            let action = Action::current(signal);
+            let Some(ours) = action.with_us_in_front() else {
+                continue;
+            };
+            HANDLERS[place].store(action.handler as u64, Ordering::Relaxed);
+            // Release: who sees the flags, in `on_fault`, sees the handler. It runs after the
+            // system call below in any case.
+            FLAGS[place].store(action.flags, Ordering::Release);
+            ours.install(signal);
+            self.program[place] = Some(action);
+        }
+    }
+
+    fn step_aside(&mut self) {
+        for (place, signal) in SIGNALS.into_iter().enumerate() {
+            let Some(action) = self.program[place].take() else {
+                continue;
+            };
+            let before = action.install(signal);
+            if !before.is_ours() {
+                // Another thread has installed its own meanwhile.
+                before.install(signal);
+            }
+        }
+    }
+}
+
+/// What `on_fault` needs of the trace on its thread.
+#[derive(Clone, Copy)]
+pub(super) struct Traced {
+    pub status: *mut Status,
+    pub translator: *const Translator,
+    pub context: *const Context,
+    /// Between these addresses lies the translated code.
+    pub code_start: u64,
+    pub code_end: u64,
+}
+
+thread_local! {
+    static TRACED: Cell<Option<Traced>> = const { Cell::new(None) };
+}
+
+/// From now on the faults of translated code on this thread are treated. What `traced` points to
+/// lives until [`end`].
+pub(super) fn begin(traced: Traced) {
+    TRACED.set(Some(traced));
+    with_front(|front| {
+        front.step_in();
+        front.traces += 1;
+    });
+}
+
+/// The thread has left translated code. Without effect when it was known.
+pub(super) fn end() {
+    if TRACED.take().is_none() {
+        return;
+    }
+    with_front(|front| {
+        front.traces -= 1;
+        if front.traces == 0 {
+            front.step_aside();
+        }
+    });
+}
+
+/// Whether `rt_sigaction` for this signal would see or replace what this module has installed.
+pub(super) fn is_fault(signal: u64) -> bool {
+    SIGNALS.iter().any(|&fault| fault as u64 == signal)
+}
+
+/// The program's handlers are as it has installed them, until [`resume`].
+pub(super) fn suspend() {
+    with_front(Front::step_aside);
+}
+
+/// See [`suspend`].
+pub(super) fn resume() {
+    with_front(Front::step_in);
+}
+
+/// Stands in front of the program's handlers.
+unsafe extern "C-unwind" fn on_fault(
+    signal: i32,
+    info: *mut libc::siginfo_t,
+    context: *mut libc::ucontext_t,
+) {
+    let Some(place) = SIGNALS.iter().position(|&fault| fault == signal) else {
+        return;
+    };
+    let flags = FLAGS[place].load(Ordering::Acquire);
+    let handler = HANDLERS[place].load(Ordering::Relaxed);
+    // SAFETY: `step_in` has stored the address of a handler before it installed this function.
+    // Without SA_SIGINFO it takes the signal alone, and the other arguments do no harm.
+    let handler = unsafe { std::mem::transmute::<usize, Handler>(handler as usize) };
+    // SAFETY: the kernel passes the interrupted state, to this function alone.
+    let registers = unsafe { &mut (*context).uc_mcontext.gregs };
+    // SAFETY: the kernel passes a description. Positive: raised by the kernel, not sent.
+    let raised = unsafe { (*info).si_code } > 0;
+    let stopped = raised.then(|| Stopped::at(registers, signal)).flatten();
+    if flags & libc::SA_RESETHAND as u32 as u64 != 0 {
+        Action::DEFAULT.install(signal);
+    }
+    // SAFETY: it is called as the kernel would call it: the same arguments, stack and mask.
+    unsafe { handler(signal, info, context) };
+    if let Some(stopped) = stopped {
+        // SAFETY: as above.
+        stopped.go_on(unsafe { &mut (*context).uc_mcontext.gregs }, signal);
+    }
+}
+
+type Registers = [i64; 23];
+
+/// A thread whose fault in translated code is shown to the program's handler.
+struct Stopped {
+    traced: Traced,
+    translated: Registers,
+    shown: Registers,
+    error: TraceError,
+}
+
+impl Stopped {
+    /// Puts the program's state into `registers`, if they are those of translated code.
+    fn at(registers: &mut Registers, signal: i32) -> Option<Stopped> {
+        let traced = TRACED.get()?;
+        let rip = registers[libc::REG_RIP as usize] as u64;
+        if !(traced.code_start..traced.code_end).contains(&rip) {
+            return None;
+        }
+        // SAFETY: they live until `end`. The thread stands in translated code, so the engine does
+        // not run, and nobody else refers to them.
+        let (translator, context) = unsafe { (&*traced.translator, &*traced.context) };
+        let standing = translator.standing_at(rip)?;
+        let translated = *registers;
+        registers[libc::REG_RIP as usize] = standing.ip as i64;
+        for (number, place) in PLACES.into_iter().enumerate() {
+            if standing.borrowed >> number & 1 == 1 {
+                registers[place as usize] = context.registers[number] as i64;
+            }
+        }
+        let error = TraceError::Fault {
+            signal,
+            ip: standing.ip,
+        };
+        // Now, since the handler may never return.
+        // SAFETY: as above.
+        unsafe { traced.status.write(Status::Ended(Err(error))) };
+        Some(Stopped {
+            traced,
+            translated,
+            shown: *registers,
+            error,
+        })
+    }
+
+    /// After the program's handler.
+    fn go_on(self, registers: &mut Registers, signal: i32) {
+        // SAFETY: as in `at`.
+        let still_ended = unsafe { self.traced.status.read() } == Status::Ended(Err(self.error));
+        // A handler that takes itself away wants the fault to be fatal: at the program's address.
+        if still_ended && *registers == self.shown && Action::current(signal).is_ours() {
+            *registers = self.translated;
+            // SAFETY: as in `at`.
+            unsafe { self.traced.status.write(Status::Running) };
+        } else {
+            // The thread was in translated code, so it does not hold the lock that this takes.
+            end();
+        }
+    }
+}

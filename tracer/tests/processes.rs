@@ -1,0 +1,244 @@
+//! Processes: forked, spawned, replaced and debugged while traced, and with other rules for their
+//! memory.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+use std::arch::asm;
+use std::hint::black_box;
+
+use topdown_tracer::{AttachError, Block, Config, Consumer, End, TraceError, Tracer};
+
+#[derive(Default)]
+struct Count {
+    instructions: u64,
+}
+
+impl Consumer for Count {
+    fn block(&mut self, block: &Block<'_>, _addresses: &[u64]) {
+        self.instructions += block.instructions.len() as u64;
+    }
+}
+
+fn tracer() -> Tracer<Count> {
+    Tracer::new(Config::default(), Count::default()).unwrap()
+}
+
+/// The result of `work`, traced to its end.
+fn traced<T>(work: impl FnOnce() -> T) -> T {
+    let (result, end) = tracer().trace(work);
+    assert_eq!(end, Ok(End::Detach));
+    result
+}
+
+fn squares(count: u64) -> u64 {
+    (0..black_box(count)).map(|n| black_box(n) * n).sum()
+}
+
+/// A forked child that runs `body`; its exit status is 0 if that returns true.
+fn fork(body: impl FnOnce() -> bool) -> libc::pid_t {
+    // SAFETY: the child runs `body` on its only thread and ends.
+    let process = unsafe { libc::fork() };
+    assert!(process >= 0);
+    if process == 0 {
+        let right = body();
+        // SAFETY: ends the child.
+        unsafe { libc::_exit(i32::from(!right)) };
+    }
+    process
+}
+
+fn wait(process: libc::pid_t) -> i32 {
+    let mut status = 0;
+    // SAFETY: `status` is writable.
+    let waited = unsafe { libc::waitpid(process, &mut status, 0) };
+    assert_eq!(waited, process);
+    status
+}
+
+#[test]
+fn a_forked_child_runs_natively_and_cannot_use_the_tracer() {
+    let tracer = tracer();
+    tracer.attach().unwrap();
+    // SAFETY: the child calls no more than what a fork of a threaded process may call, and exits.
+    let process = unsafe { libc::fork() };
+    if process == 0 {
+        let left = tracer.detach() == Err(TraceError::LeftTracedCode);
+        let lost = tracer.attach() == Err(AttachError::Lost);
+        // SAFETY: ends the child.
+        unsafe { libc::_exit(i32::from(left) + 2 * i32::from(lost)) };
+    }
+    let mut status = 0;
+    // SAFETY: `status` is writable.
+    unsafe { libc::waitpid(process, &mut status, 0) };
+    assert_eq!(tracer.detach(), Ok(End::Detach));
+    assert_eq!(libc::WEXITSTATUS(status), 3);
+}
+
+#[test]
+fn a_forked_child_may_not_attach_while_its_copy_is_attached() {
+    let tracer = tracer();
+    tracer.attach().unwrap();
+    // SAFETY: as above.
+    let process = unsafe { libc::fork() };
+    if process == 0 {
+        let refused = tracer.attach() == Err(AttachError::ForkedChild);
+        // SAFETY: ends the child.
+        unsafe { libc::_exit(i32::from(refused)) };
+    }
+    let mut status = 0;
+    // SAFETY: `status` is writable.
+    unsafe { libc::waitpid(process, &mut status, 0) };
+    assert_eq!(tracer.detach(), Ok(End::Detach));
+    assert_eq!(libc::WEXITSTATUS(status), 1);
+}
+
+#[test]
+fn a_command_is_spawned_and_its_output_read() {
+    let work = || {
+        let output = std::process::Command::new("echo")
+            .arg("hello")
+            .output()
+            .unwrap();
+        String::from_utf8(output.stdout).unwrap()
+    };
+    assert_eq!(traced(work), "hello\n");
+}
+
+#[test]
+fn a_child_of_vfork_runs_natively_until_it_exits() {
+    let process = traced(|| {
+        let process: libc::pid_t;
+        // SAFETY: the child, which shares this stack, exits at once without touching it.
+        unsafe {
+            asm!(
+                "syscall", // vfork
+                "test eax, eax",
+                "jnz 2f",
+                "mov edi, 7",
+                "mov eax, 60", // exit
+                "syscall",
+                "2:",
+                inlateout("rax") libc::SYS_vfork as i32 => process,
+                out("rdi") _, out("rcx") _, out("r11") _,
+            );
+        }
+        process
+    });
+    assert_eq!(libc::WEXITSTATUS(wait(process)), 7);
+}
+
+#[test]
+fn a_traced_process_may_be_replaced_by_another_program() {
+    let process = fork(|| {
+        let tracer = tracer();
+        tracer.attach().unwrap();
+        // SAFETY: a program and its arguments, ended by null.
+        unsafe {
+            let arguments = [
+                c"sh".as_ptr(),
+                c"-c".as_ptr(),
+                c"exit 9".as_ptr(),
+                std::ptr::null(),
+            ];
+            libc::execv(c"/bin/sh".as_ptr(), arguments.as_ptr());
+        }
+        false
+    });
+    assert_eq!(libc::WEXITSTATUS(wait(process)), 9);
+}
+
+#[test]
+fn a_process_under_a_debugger_is_traced() {
+    let process = fork(|| {
+        // SAFETY: lets the parent debug this process, and stops.
+        unsafe {
+            if libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) != 0 {
+                return true; // not permitted here
+            }
+            libc::raise(libc::SIGSTOP);
+        }
+        let work = || {
+            // SAFETY: without effect, but the debugger sees it.
+            unsafe { libc::raise(libc::SIGCONT) };
+            squares(1000)
+        };
+        traced(work) == work()
+    });
+    loop {
+        let status = wait(process);
+        if !libc::WIFSTOPPED(status) {
+            assert_eq!(status, 0);
+            break;
+        }
+        let signal = match libc::WSTOPSIG(status) {
+            libc::SIGSTOP => 0,
+            signal => signal,
+        };
+        // SAFETY: lets the stopped child go on with the signal that it got.
+        unsafe { libc::ptrace(libc::PTRACE_CONT, process, 0, signal) };
+    }
+}
+
+#[test]
+fn a_personality_in_which_readable_memory_is_executable_is_traced() {
+    let process = fork(|| {
+        let personality = libc::ADDR_NO_RANDOMIZE | libc::READ_IMPLIES_EXEC;
+        // SAFETY: changes how this process maps memory from now on.
+        if unsafe { libc::personality(personality as libc::c_ulong) } == -1 {
+            return true; // not permitted here
+        }
+        traced(|| squares(1000)) == squares(1000)
+    });
+    assert_eq!(wait(process), 0);
+}
+
+/// The kernel's `struct rseq_cs` (linux/rseq.h).
+#[repr(C, align(32))]
+struct Sequence {
+    version: u32,
+    flags: u32,
+    start_ip: u64,
+    post_commit_offset: u64,
+    abort_ip: u64,
+}
+
+#[test]
+fn a_thread_that_uses_restartable_sequences_is_not_traced() {
+    let find = |name: &std::ffi::CStr| {
+        // SAFETY: looks up a name.
+        unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }
+    };
+    let (offset, size) = (find(c"__rseq_offset"), find(c"__rseq_size"));
+    // SAFETY: glibc's variables of these types.
+    if offset.is_null() || unsafe { *size.cast::<u32>() } == 0 {
+        println!("skipped: this libc registers no restartable sequences");
+        return;
+    }
+    // The kernel wants glibc's signature in front of where it would go.
+    static SIGNATURE: [u32; 2] = [0x5305_3053, 0];
+    let sequence = Box::leak(Box::new(Sequence {
+        version: 0,
+        flags: 0,
+        start_ip: 0x1000,
+        post_commit_offset: 1,
+        abort_ip: &raw const SIGNATURE[1] as u64,
+    }));
+    let tracer = tracer();
+    // As if this thread had been in that sequence. The kernel forgets it when it interrupts the
+    // thread outside of it: then once more.
+    let refused = (0..1000).any(|_| {
+        // SAFETY: the word for the current sequence in this thread's area.
+        unsafe {
+            let base: *mut u8;
+            asm!("mov {}, fs:[0]", out(reg) base, options(nostack, readonly));
+            let area = base.offset(*offset.cast::<isize>());
+            area.add(8)
+                .cast::<*const Sequence>()
+                .write_volatile(sequence);
+        }
+        match tracer.attach() {
+            Ok(()) => tracer.detach() == Err(AttachError::RestartableSequences.into()),
+            Err(error) => error == AttachError::RestartableSequences,
+        }
+    });
+    assert!(refused);
+}
