@@ -10,6 +10,10 @@ pub(crate) struct Ledger {
     width: u64,
     /// Slots that have passed since the start.
     position: u64,
+    /// The position's cycle, and the slots that have passed in it: asked for with every
+    /// instruction, so they are not divided anew each time.
+    cycle: u64,
+    in_cycle: u64,
     total: Slots,
     blocks: Box<[BlockCounts]>,
 }
@@ -32,6 +36,8 @@ impl Ledger {
         Ledger {
             width: u64::from(width.max(1)),
             position: 0,
+            cycle: 0,
+            in_cycle: 0,
             total: Slots::default(),
             blocks: vec![BlockCounts::default(); blocks.max(1)].into_boxed_slice(),
         }
@@ -44,7 +50,14 @@ impl Ledger {
     /// The cycle of the next free slot.
     #[inline]
     pub(crate) fn cycle(&self) -> u64 {
-        self.position / self.width
+        self.cycle
+    }
+
+    /// The cycle of the last slot that was charged.
+    #[inline]
+    pub(crate) fn last_cycle(&self) -> u64 {
+        self.cycle
+            .saturating_sub(u64::from(self.in_cycle == 0 && self.cycle > 0))
     }
 
     #[inline]
@@ -60,6 +73,14 @@ impl Ledger {
             *category(&mut counts.slots) += slots;
         }
         self.position += slots;
+        self.in_cycle += slots;
+        if self.in_cycle >= 2 * self.width {
+            self.cycle += self.in_cycle / self.width;
+            self.in_cycle %= self.width;
+        } else if self.in_cycle >= self.width {
+            self.cycle += 1;
+            self.in_cycle -= self.width;
+        }
     }
 
     /// The slots up to `to` found the frontend empty: those of a cycle in which something was issued
@@ -106,5 +127,16 @@ mod tests {
         let slots = ledger.counts(Events::default()).slots;
         assert_eq!((slots.fetch_bandwidth, slots.fetch_latency), (4, 12));
         assert_eq!((ledger.cycle(), slots.total()), (3, 18));
+    }
+
+    #[test]
+    fn the_cycle_is_that_of_the_position() {
+        let mut ledger = Ledger::new(6, 1);
+        for slots in [0, 1, 5, 6, 7, 30, 2, 3, 1] {
+            ledger.charge(0, |slots| &mut slots.light_operations, slots);
+            assert_eq!(ledger.cycle(), ledger.position() / 6);
+            let last = ledger.position().saturating_sub(1) / 6;
+            assert_eq!(ledger.last_cycle(), last);
+        }
     }
 }

@@ -215,10 +215,13 @@ fn random_branches_are_bad_speculation() {
         let misses = counts.events.mispredicted_branches;
         assert!((4000..6000).contains(&misses), "{misses} of 10000");
         let slots = counts.slots;
-        // Refilling the frontend is part of the price and is counted there.
-        let price = slots.bad_speculation() + slots.fetch_latency;
-        assert!(price * 2 > slots.total() - slots.retiring(), "{counts:#?}");
-        assert!(slots.bad_speculation() * 5 > slots.total(), "{counts:#?}");
+        // The rest is the refill of the frontend after the resteer, which is counted there.
+        let waiting = slots.total() - slots.retiring();
+        assert!(
+            slots.bad_speculation() * 2 >= waiting,
+            "{}: {counts:#?}",
+            core.name
+        );
     }
 }
 

@@ -12,6 +12,7 @@ impl Core {
         &mut self,
         operation: &Operation,
         memory: &[MemoryOperand],
+        needs: &Needs,
         block: u32,
     ) -> u64 {
         let slots = u64::from(operation.slots);
@@ -20,11 +21,7 @@ impl Core {
             self.frontend
                 .deliver(operation, queue_room, &mut self.memory, &mut self.events);
         let now = self.ledger.cycle();
-        let mut backend = self
-            .window
-            .room(&needs(operation, memory), now)
-            .max(self.issue_from)
-            .max(now);
+        let mut backend = self.window.room(needs, now).max(self.issue_from).max(now);
         let window = &self.parameters.window;
         if operation.operations > 0 {
             backend = self.schedulers.room(operation.scheduler.into(), 1, backend);
@@ -58,7 +55,7 @@ impl Core {
                     .charge(block, |slots| &mut slots.heavy_operations, slots);
             }
         }
-        self.ledger.position().saturating_sub(1) / self.ledger.width()
+        self.ledger.last_cycle()
     }
 
     /// Charges the slots up to the cycle `start`, given until when each part stood in the way.

@@ -153,7 +153,8 @@ impl Core {
         block: u32,
     ) {
         self.instruction += 1;
-        let issued = self.issue(operation, memory, block);
+        let needs = needs(operation, memory);
+        let issued = self.issue(operation, memory, &needs, block);
         let earliest = issued + u64::from(self.parameters.issue_delay);
         let loaded = self.loads(operation, memory, recorded, earliest, block);
         let result = self.compute(operation, earliest, loaded);
@@ -169,7 +170,7 @@ impl Core {
             block,
             ..InFlight::default()
         };
-        let retires = self.window.push(&needs(operation, memory), done, in_flight);
+        let retires = self.window.push(&needs, done, in_flight);
         self.write_stores(operation, memory, recorded, result, stored, retires);
 
         if operation.serializes {

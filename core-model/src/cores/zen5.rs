@@ -55,7 +55,7 @@ const FP_STORE: Ports = STORE0.or(STORE1);
 /// AMD Zen 5.
 pub const ZEN_5: CoreParameters = CoreParameters {
     name: "zen-5",
-    version: 1,
+    version: 2,
     width: 8,        // O
     retire_width: 8, // O
     issue_delay: 4,  // A
@@ -90,8 +90,12 @@ pub const ZEN_5: CoreParameters = CoreParameters {
             },
         ], // O: 16 Ki, then 8 Ki more
         unknown_target_cycles: 8,                  // A
-        redirect_cycles: 16,                       // K; O: 12 to 18 until fetch
-        recovery_cycles: 2,                        // A
+        redirect_cycles: 16,                       // K
+        // O gives 12 to 18 cycles for the whole penalty, from the wrong operations' issue to that of
+        // the right ones. Resolution alone takes 5 of them, which leaves 7 to 13 for the frontend
+        // to refill, in the middle 9 or 10. What K finds beyond that goes by while the branch reads
+        // its registers and the window is cleaned: the wrong path still issues.
+        recovery_cycles: 7,
     },
     rename: Rename {
         eliminates_integer_moves: true,             // O

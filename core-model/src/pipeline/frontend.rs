@@ -13,6 +13,8 @@ const NO_WINDOW: u64 = u64::MAX;
 /// Fetch and decode, on the predicted path.
 pub(crate) struct Frontend {
     parameters: Parameters,
+    /// The logarithm of the window's bytes.
+    window_bits: u32,
     uop_cache: Lookup,
     /// The cycle in which instructions are being delivered.
     cycle: u64,
@@ -32,6 +34,7 @@ pub(crate) struct Frontend {
 impl Frontend {
     pub(crate) fn new(parameters: &Parameters) -> Self {
         Frontend {
+            window_bits: parameters.uop_cache_window_bytes.trailing_zeros(),
             uop_cache: Lookup::new(parameters.uop_cache_lines, parameters.uop_cache_ways),
             parameters: parameters.clone(),
             cycle: 0,
@@ -57,7 +60,7 @@ impl Frontend {
         memory: &mut Hierarchy,
         events: &mut Events,
     ) -> u64 {
-        let window = operation.ip / u64::from(self.parameters.uop_cache_window_bytes);
+        let window = operation.ip >> self.window_bits;
         if window != self.window {
             self.window = window;
             self.enter_window(operation.ip, memory, events);

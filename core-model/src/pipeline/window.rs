@@ -14,7 +14,10 @@ const RING: usize = 2048;
 pub(crate) type Needs = [u32; 4];
 
 /// An instruction between issue and retirement.
+///
+/// One cache line: the ring is read in several places for every instruction.
 #[derive(Clone, Copy, Debug, Default)]
+#[repr(align(64))]
 pub(crate) struct InFlight {
     /// The cycle in which its last slot was issued.
     pub issued: u64,
