@@ -193,7 +193,8 @@ fn random_branches_are_bad_speculation() {
         let mut top = a.create_label();
         let mut skip = a.create_label();
         a.set_label(&mut top).unwrap();
-        a.test(rax, rbx).unwrap();
+        // As in most programs, the condition is data.
+        a.test(byte_ptr(rdi), 1).unwrap();
         a.je(skip).unwrap();
         a.add(rcx, r8).unwrap();
         a.add(rdx, r8).unwrap();
@@ -203,8 +204,8 @@ fn random_branches_are_bad_speculation() {
     });
     let mut random = Random(1234);
     let mut path = Vec::new();
-    for _ in 0..20_000 {
-        path.push((0, 0));
+    for step in 0..20_000 {
+        path.push((0, 0x1000_0000 + step % 8192));
         if random.next() & 1 == 0 {
             path.push((1, 0));
         }
