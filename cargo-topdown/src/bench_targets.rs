@@ -13,6 +13,7 @@ use std::{env, fs, io};
 use cargo_metadata::{
     Artifact, BuildScript, Message, Metadata, MetadataCommand, Package, PackageId, TargetKind,
 };
+use criterion_topdown::run_file::BenchmarkId;
 use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -47,6 +48,13 @@ pub struct BenchTarget {
     pub settings: Settings,
     /// Whether criterion is linked in.
     pub has_criterion: bool,
+}
+
+impl BenchTarget {
+    /// Whether the benchmark is one of this target's.
+    pub fn has(&self, id: &BenchmarkId) -> bool {
+        (&id.package, &id.target) == (&self.package, &self.name)
+    }
 }
 
 impl std::fmt::Display for BenchTarget {

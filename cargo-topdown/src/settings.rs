@@ -36,6 +36,8 @@ pub struct Settings {
     pub measurement_time: Duration,
     /// Where the numbers come from.
     pub source: SourceChoice,
+    /// How long a launch models a benchmark, at a fixed number of instructions per second.
+    pub model_budget: Duration,
     /// Which hardware counters.
     pub counters: CountersChoice,
 }
@@ -50,6 +52,7 @@ impl Default for Settings {
             warm_up_time: Duration::from_millis(100),
             measurement_time: Duration::from_millis(250),
             source: SourceChoice::Auto,
+            model_budget: Duration::from_secs(2),
             counters: CountersChoice::Auto,
         }
     }
@@ -64,6 +67,7 @@ struct Table {
     warm_up_time: Option<f64>,
     measurement_time: Option<f64>,
     source: Option<SourceChoice>,
+    model_budget: Option<f64>,
     counters: Option<CountersChoice>,
     /// Read by [`crate::baseline_store`]; here so that it is a known key.
     #[serde(rename = "baselines")]
@@ -221,6 +225,13 @@ impl Settings {
                 .or(package.source)
                 .or(workspace.source)
                 .unwrap_or(default.source),
+            model_budget: time(
+                "--model-budget",
+                flags.model_budget,
+                package.model_budget,
+                workspace.model_budget,
+                default.model_budget,
+            )?,
             counters: flags
                 .counters
                 .or(package.counters)
@@ -269,7 +280,7 @@ mod tests {
         let package = table(json!({ "launches": 3, "sample-size": 30 })).unwrap();
         let workspace = table(json!({
             "launches": 4, "sample-size": 40, "warm-up-time": 0.5, "source": "time",
-            "counters": "exact"
+            "counters": "exact", "model-budget": 10
         }))
         .unwrap();
         let settings = Settings::resolve(&flags, &package, &workspace).unwrap();
@@ -281,6 +292,7 @@ mod tests {
                 warm_up_time: Duration::from_millis(500),
                 measurement_time: Duration::from_millis(250),
                 source: SourceChoice::Time,
+                model_budget: Duration::from_secs(10),
                 counters: CountersChoice::Exact,
             }
         );

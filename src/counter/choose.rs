@@ -18,6 +18,10 @@ pub enum Choice {
     Hardware,
     /// The model of a core, even where there are counters.
     Model,
+    /// The model of a core, else the clock: what `cargo topdown` asks for where it has seen that
+    /// [`Choice::Auto`] gives the clock. Where that program does not run the process, the model
+    /// would be asked for far more iterations than it can execute.
+    ModelOrTime,
     /// The clock, even where there are counters.
     Time,
 }
@@ -43,6 +47,7 @@ impl FromStr for Choice {
             "auto" | "" => Ok(Choice::Auto),
             "hardware" => Ok(Choice::Hardware),
             "model" => Ok(Choice::Model),
+            "model-or-time" => Ok(Choice::ModelOrTime),
             "time" => Ok(Choice::Time),
             _ => Err(OpenError::UnknownSource {
                 name: name.to_owned(),
@@ -64,6 +69,10 @@ pub fn choose(choice: Choice) -> Result<Box<dyn Source>, OpenError> {
         Choice::Time => Ok(Box::new(Time::new("the clock was asked for"))),
         Choice::Hardware => Ok(Box::new(Hardware::open()?)),
         Choice::Model => model(),
+        Choice::ModelOrTime => Ok(match model() {
+            Ok(model) => model,
+            Err(error) => Box::new(Time::new(error.to_string())),
+        }),
         Choice::Auto => Ok(match Hardware::open() {
             Ok(hardware) => Box::new(hardware),
             // What the user asked for in so many words is not passed over.
@@ -100,6 +109,10 @@ mod tests {
     fn names_of_sources_are_read_and_others_refused() {
         assert_eq!("auto".parse::<Choice>().unwrap(), Choice::Auto);
         assert_eq!("time".parse::<Choice>().unwrap(), Choice::Time);
+        assert_eq!(
+            "model-or-time".parse::<Choice>().unwrap(),
+            Choice::ModelOrTime
+        );
         let error = "magic".parse::<Choice>().unwrap_err();
         assert!(error.to_string().contains("magic"), "{error}");
     }
@@ -109,5 +122,6 @@ mod tests {
         let source = choose(Choice::Time).unwrap();
         assert_eq!(source.provenance().source, SourceKind::Time);
         assert!(choose(Choice::Auto).is_ok());
+        assert!(choose(Choice::ModelOrTime).is_ok());
     }
 }

@@ -5,15 +5,16 @@
 //! itself, so the time that a modelled window takes means nothing: whoever wants both measures time
 //! in launches of its own.
 //!
-//! Which windows are traced does not depend on the clock: all of them, until the benchmark has used
-//! up [`BENCHMARK_INSTRUCTIONS`]. A benchmark whose first window alone exceeds
-//! [`WINDOW_INSTRUCTIONS`] is not modelled; its samples have time alone, and its provenance says so.
+//! Which windows are traced does not depend on the clock: all of them, the warm-up's first, until the
+//! benchmark has used up its budget of instructions. A benchmark whose first window alone is so long
+//! that the budget would not do for [`LEAST_WINDOWS`] is not modelled; its samples have time alone,
+//! and its provenance says so.
 
 use std::cell::Cell;
 use std::time::Instant;
 
 use topdown_core_model::{Capacity, CoreParameters, Counts, cores};
-use topdown_tracer::{Block, Config, Consumer, End, Tracer};
+use topdown_tracer::{Block, Config, Consumer, End, TraceError, Tracer};
 
 use super::{Provenance, Reading, Source, empty_window_of};
 use crate::error::OpenError;
@@ -22,12 +23,19 @@ use crate::machine::Machine;
 use crate::provenance::SourceKind;
 use crate::sample::{Flags, Level1, Level2, Sample};
 
-/// How many instructions a window may have; at the model's speed about a second.
-pub const WINDOW_INSTRUCTIONS: u64 = 10_000_000;
+/// The environment variable with the budget of a benchmark in seconds; [`DEFAULT_BUDGET_SECONDS`]
+/// where it is not set.
+pub const BUDGET_VARIABLE: &str = "CARGO_TOPDOWN_MODEL_BUDGET";
 
-/// How many instructions of a benchmark are modelled. Room for the warm-up and for five windows of
-/// the largest size: one more than a launch needs for its value.
-pub const BENCHMARK_INSTRUCTIONS: u64 = 6 * WINDOW_INSTRUCTIONS;
+/// How long a benchmark is modelled in each launch, about.
+pub const DEFAULT_BUDGET_SECONDS: f64 = 2.0;
+
+/// What a second of the budget is worth: a fixed number, so that what is modelled does not depend on
+/// the clock. The model executes 10 to 30 million instructions per second.
+const INSTRUCTIONS_PER_SECOND: f64 = 15e6;
+
+/// A benchmark is modelled if its budget has room for as many windows: a warm-up and two samples.
+pub const LEAST_WINDOWS: u64 = 3;
 
 /// The version of the model in the formula's name: to be raised whenever a change of the model or
 /// of a core's parameters changes its counts.
@@ -40,17 +48,26 @@ pub struct Model {
     /// What the consumer had counted when the open window began.
     before: Cell<Counts>,
     benchmark: Cell<Benchmark>,
+    /// How many instructions of a benchmark are modelled.
+    budget_instructions: u64,
     modelled: Provenance,
-    /// For a benchmark that is not modelled.
-    timed: Provenance,
 }
 
 /// What is known about the benchmark that is running.
 #[derive(Clone, Copy, Default)]
 struct Benchmark {
     instructions: u64,
-    /// Set by its first window.
-    is_modelled: Option<bool>,
+    fate: Fate,
+}
+
+/// Whether a benchmark is modelled: its first window decides.
+#[derive(Clone, Copy, Default)]
+enum Fate {
+    #[default]
+    Open,
+    Modelled,
+    /// It has time alone, for this reason.
+    Timed(&'static Provenance),
 }
 
 /// The model, and how much of a window it still takes.
@@ -77,8 +94,12 @@ impl Model {
     /// Opens a tracer for the calling thread, and the model that is nearest to this machine's core.
     ///
     /// # Errors
-    /// [`OpenError::Model`] where code cannot be traced.
+    /// [`OpenError::Model`] where code cannot be traced, or [`BUDGET_VARIABLE`] is no positive number.
     pub fn open() -> Result<Model, OpenError> {
+        Model::with_budget(budget_seconds()?)
+    }
+
+    fn with_budget(seconds: f64) -> Result<Model, OpenError> {
         let core = nearest_core(&Machine::of_this_machine());
         let budgeted = Budgeted {
             model: topdown_core_model::Model::new(core, Capacity::default()),
@@ -88,41 +109,52 @@ impl Model {
             Tracer::new(Config::default(), budgeted).map_err(|error| OpenError::Model {
                 reason: error.to_string(),
             })?;
-        let provenance = |source, formula, reason| Provenance {
-            source,
-            formula,
-            core_type: None,
-            slots_per_cycle: None,
-            reason,
-            empty_window: None,
-        };
         let mut model = Model {
             tracer,
             core,
             before: Cell::default(),
             benchmark: Cell::default(),
+            budget_instructions: (seconds * INSTRUCTIONS_PER_SECOND) as u64,
             modelled: Provenance {
+                source: SourceKind::Model,
+                formula: format!("model-{}/{MODEL_VERSION}", core.name),
+                core_type: None,
                 slots_per_cycle: Some(core.width),
-                ..provenance(
-                    SourceKind::Model,
-                    format!("model-{}/{MODEL_VERSION}", core.name),
-                    format!(
-                        "a model of the core {}, fed with every executed instruction",
-                        core.name
-                    ),
-                )
-            },
-            timed: provenance(
-                SourceKind::Time,
-                "time/1".to_owned(),
-                format!(
-                    "an iteration has more than {WINDOW_INSTRUCTIONS} instructions, or code that cannot be traced"
+                reason: format!(
+                    "a model of the core {}, fed with every executed instruction",
+                    core.name
                 ),
-            ),
+                empty_window: None,
+            },
         };
         model.modelled.empty_window = Some(empty_window_of(&model));
         model.benchmark_boundary();
         Ok(model)
+    }
+
+    fn largest_window(&self) -> u64 {
+        self.budget_instructions / LEAST_WINDOWS
+    }
+
+    /// Why a benchmark is not modelled, for the rest of the process.
+    fn timed(&self, end: Option<Result<End, TraceError>>) -> &'static Provenance {
+        let why = match end {
+            Some(Err(error)) => error.to_string(),
+            Some(Ok(_)) => format!(
+                "an iteration has more than {} million instructions; `--model-budget` raises that",
+                self.largest_window() as f64 / 1e6
+            ),
+            None => "a window lies inside another".to_owned(),
+        };
+        // Leaked: once for each benchmark that cannot be modelled, and `provenance` lends it out.
+        Box::leak(Box::new(Provenance {
+            source: SourceKind::Time,
+            formula: "time/1".to_owned(),
+            core_type: None,
+            slots_per_cycle: None,
+            reason: format!("not modelled: {why}"),
+            empty_window: None,
+        }))
     }
 
     /// The sample of a window that was traced to its end.
@@ -148,6 +180,18 @@ impl Model {
             events: events(&counts.events),
             ..Sample::EMPTY
         }
+    }
+}
+
+fn budget_seconds() -> Result<f64, OpenError> {
+    let Ok(text) = std::env::var(BUDGET_VARIABLE) else {
+        return Ok(DEFAULT_BUDGET_SECONDS);
+    };
+    match text.parse() {
+        Ok(seconds) if seconds > 0.0 => Ok(seconds),
+        _ => Err(OpenError::Model {
+            reason: format!("{BUDGET_VARIABLE} is `{text}`; it must be a number of seconds"),
+        }),
     }
 }
 
@@ -182,9 +226,9 @@ fn nearest_core(machine: &Machine) -> &'static CoreParameters {
 
 impl Source for Model {
     fn provenance(&self) -> &Provenance {
-        match self.benchmark.get().is_modelled {
-            Some(false) => &self.timed,
-            _ => &self.modelled,
+        match self.benchmark.get().fate {
+            Fate::Timed(provenance) => provenance,
+            Fate::Open | Fate::Modelled => &self.modelled,
         }
     }
 
@@ -195,12 +239,14 @@ impl Source for Model {
     #[inline(never)]
     fn start(&self) -> Reading {
         let benchmark = self.benchmark.get();
-        let wanted =
-            benchmark.is_modelled != Some(false) && benchmark.instructions < BENCHMARK_INSTRUCTIONS;
+        let left = self
+            .budget_instructions
+            .saturating_sub(benchmark.instructions);
+        let wanted = !matches!(benchmark.fate, Fate::Timed(_)) && left > 0;
         if wanted {
             self.tracer.with_consumer(|consumer| {
                 let counts = consumer.model.counts();
-                consumer.window_end = counts.events.instructions + WINDOW_INSTRUCTIONS;
+                consumer.window_end = counts.events.instructions + self.largest_window();
                 self.before.set(counts);
             });
         }
@@ -221,20 +267,18 @@ impl Source for Model {
             consumer.model.drain();
             consumer.model.counts() - self.before.get()
         });
-        let whole = matches!(end, Some(Ok(End::Detach)));
-        let sample = match counts {
-            _ if benchmark.is_modelled == Some(false) => Sample::EMPTY,
-            Some(counts) if whole => {
+        let sample = match (benchmark.fate, counts) {
+            (Fate::Timed(_), _) => Sample::EMPTY,
+            (_, Some(counts)) if matches!(end, Some(Ok(End::Detach))) => {
                 benchmark.instructions += counts.events.instructions;
-                benchmark.is_modelled = Some(true);
+                benchmark.fate = Fate::Modelled;
                 self.sample(&counts)
             }
-            // The first window decides for the benchmark.
-            _ if benchmark.is_modelled.is_none() => {
-                benchmark.is_modelled = Some(false);
+            (Fate::Open, _) => {
+                benchmark.fate = Fate::Timed(self.timed(end));
                 Sample::EMPTY
             }
-            _ => Sample {
+            (Fate::Modelled, _) => Sample {
                 flags: Flags::NOT_COUNTING,
                 ..self.sample(&Counts::default())
             },
@@ -307,14 +351,16 @@ mod tests {
 
     #[test]
     fn a_benchmark_with_a_long_first_window_has_time_alone() {
-        let Ok(model) = Model::open() else {
+        let Ok(model) = Model::with_budget(0.1) else {
             eprintln!("skipped: code cannot be traced on this machine");
             return;
         };
-        let sample = window(&model, || divisions(WINDOW_INSTRUCTIONS));
+        let sample = window(&model, || divisions(100_000));
         assert_eq!(sample.slots, None);
         assert!(sample.wall_ns > 0);
         assert_eq!(model.provenance().source, SourceKind::Time);
+        let reason = &model.provenance().reason;
+        assert!(reason.contains("more than 0.5 million"), "{reason}");
         assert_eq!(window(&model, || divisions(10)).slots, None);
         model.benchmark_boundary();
         assert!(window(&model, || divisions(10)).slots.is_some());
@@ -328,8 +374,8 @@ mod tests {
         };
         assert_eq!(window(&model, || divisions(10)).flags, Flags::NONE);
         model.benchmark.set(Benchmark {
-            instructions: BENCHMARK_INSTRUCTIONS,
-            is_modelled: Some(true),
+            instructions: model.budget_instructions,
+            fate: Fate::Modelled,
         });
         assert_eq!(window(&model, || divisions(10)).flags, Flags::NOT_COUNTING);
     }

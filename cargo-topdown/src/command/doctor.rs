@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use criterion_topdown::counter::{Choice, hardware};
+use criterion_topdown::counter::{Choice, choose, hardware};
 use criterion_topdown::machine::Machine;
 
 use super::noise;
@@ -13,7 +13,7 @@ use crate::error::{Error, Exit};
 use crate::report::diagnosis::{Diagnosis, write_json, write_text};
 use crate::report::style::{self, Look};
 
-/// Looks at the machine, and tries to open its counters.
+/// Looks at the machine, and tries to open its counters and the model.
 pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
     if args.noise {
         return noise::run(args);
@@ -26,6 +26,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
     let diagnosis = Diagnosis {
         disturbances: disturbances(&machine, Path::new("/")),
         survey: hardware::survey(),
+        model: choose(Choice::Model).map(|source| source.provenance().clone()),
         machine,
         choice,
     };

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use criterion_topdown::counter::Choice;
 use criterion_topdown::counter::survey::{Pmu, Severity, Survey, TopdownEvents};
+use criterion_topdown::error::OpenError;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::Provenance;
 use serde_json::{Value, json};
@@ -24,6 +25,8 @@ pub struct Diagnosis {
     pub choice: Choice,
     /// The hardware counters.
     pub survey: Survey,
+    /// What opening the model gave.
+    pub model: Result<Provenance, OpenError>,
     /// What makes launches differ.
     pub disturbances: Vec<Disturbance>,
 }
@@ -31,16 +34,40 @@ pub struct Diagnosis {
 impl Diagnosis {
     /// The source that a bench would use, and why; an error where it would fail.
     fn used(&self) -> Result<(&'static str, String), String> {
-        match (self.choice, &self.survey.opened) {
-            (Choice::Time, _) => Ok(("time", "the clock was asked for".to_owned())),
-            (_, Ok(provenance)) => Ok(("hardware", provenance.reason.clone())),
-            (Choice::Hardware, Err(_)) => Err("hardware counters were asked for, and they \
-                cannot be used: benches will fail"
-                .to_owned()),
-            (_, Err(_)) => Ok((
-                "time",
-                "without counters there is the clock alone: no slots, and no causes".to_owned(),
-            )),
+        let hardware = self.survey.opened.as_ref().ok();
+        let model = self.model.as_ref().ok();
+        let will_fail = |what: &str| {
+            Err(format!(
+                "{what} asked for, and cannot be used: benches will fail"
+            ))
+        };
+        let because_of = |provenance: &Provenance| provenance.reason.clone();
+        match self.choice {
+            Choice::Time => Ok(("time", "the clock was asked for".to_owned())),
+            Choice::Hardware => match hardware {
+                Some(hardware) => Ok(("hardware", because_of(hardware))),
+                None => will_fail("hardware counters were"),
+            },
+            Choice::Model => match model {
+                Some(model) => Ok(("model", because_of(model))),
+                None => will_fail("the model was"),
+            },
+            Choice::Auto | Choice::ModelOrTime => Ok(match (hardware, model) {
+                (Some(hardware), _) if self.choice == Choice::Auto => {
+                    ("hardware", because_of(hardware))
+                }
+                (_, Some(model)) => (
+                    "model",
+                    format!(
+                        "{}; plain `cargo bench` measures time alone",
+                        because_of(model)
+                    ),
+                ),
+                (_, None) => (
+                    "time",
+                    "there is the clock alone: no slots, and no causes".to_owned(),
+                ),
+            }),
         }
     }
 }
@@ -60,6 +87,10 @@ pub fn write_text(out: &mut impl Write, diagnosis: &Diagnosis, look: Look) -> io
     match &diagnosis.survey.opened {
         Ok(provenance) => page.finding(GOOD, "yes", &hardware_in_words(provenance), None)?,
         Err(_) => page.finding(BAD, "no", "hardware: cannot be used, see below", None)?,
+    }
+    match &diagnosis.model {
+        Ok(provenance) => page.finding(GOOD, "yes", &model_in_words(provenance), None)?,
+        Err(error) => page.finding(BAD, "no", &why_no_model(error), None)?,
     }
     page.finding(
         GOOD,
@@ -178,6 +209,21 @@ fn hardware_in_words(provenance: &Provenance) -> String {
     text
 }
 
+fn model_in_words(provenance: &Provenance) -> String {
+    let width = provenance.slots_per_cycle.unwrap_or(0);
+    format!(
+        "model: {}, {width} slots per cycle; traces code and models where its slots would go",
+        provenance.formula
+    )
+}
+
+fn why_no_model(error: &OpenError) -> String {
+    match error {
+        OpenError::Model { reason } => format!("model: {reason}"),
+        other => format!("model: {other}"),
+    }
+}
+
 struct Page<'a, W> {
     out: &'a mut W,
     look: Look,
@@ -277,6 +323,11 @@ fn to_json(diagnosis: &Diagnosis) -> Value {
             "pmus": pmus,
             "obstacles": obstacles,
         },
+        "model": {
+            "usable": diagnosis.model.is_ok(),
+            "provenance": diagnosis.model.as_ref().ok(),
+            "reason": diagnosis.model.as_ref().err().map(ToString::to_string),
+        },
         "disturbances": disturbances,
     })
 }
@@ -285,7 +336,6 @@ fn to_json(diagnosis: &Diagnosis) -> Value {
 mod tests {
     use super::*;
     use criterion_topdown::counter::survey::Obstacle;
-    use criterion_topdown::error::OpenError;
     use criterion_topdown::provenance::{EmptyWindow, SourceKind};
 
     fn machine() -> Machine {
@@ -342,6 +392,13 @@ mod tests {
                 }],
                 opened: Ok(provenance()),
             },
+            model: Ok(Provenance {
+                source: SourceKind::Model,
+                formula: "model-golden-cove/1".to_owned(),
+                reason: "a model of the core golden-cove".to_owned(),
+                empty_window: None,
+                ..provenance()
+            }),
             disturbances: vec![Disturbance {
                 what: "the frequency governor is `powersave`: the clock follows the load"
                     .to_owned(),
@@ -370,6 +427,9 @@ mod tests {
                 opened: Err(error),
                 ..able().survey
             },
+            model: Err(OpenError::Model {
+                reason: "tracing needs x86-64 Linux; this is aarch64 linux".to_owned(),
+            }),
             ..able()
         }
     }
@@ -399,6 +459,7 @@ mod tests {
         insta::assert_snapshot!(format!("{:#}", to_json(&able())));
         let json = to_json(&unable());
         assert_eq!(json["source"], "time");
+        assert_eq!(json["model"]["usable"], false);
         assert_eq!(json["hardware"]["usable"], false);
         assert_eq!(json["hardware"]["obstacles"][0]["severity"], "prevents");
     }
@@ -416,5 +477,27 @@ mod tests {
         };
         assert!(text(&impossible).contains("fail  hardware counters were asked for"));
         assert_eq!(to_json(&impossible)["source"], Value::Null);
+        let modelled = Diagnosis {
+            choice: Choice::Model,
+            ..able()
+        };
+        assert_eq!(modelled.used().unwrap().0, "model");
+        let impossible = Diagnosis {
+            choice: Choice::Model,
+            ..unable()
+        };
+        assert!(text(&impossible).contains("fail  the model was asked for"));
+    }
+
+    #[test]
+    fn the_model_comes_second() {
+        assert_eq!(able().used().unwrap().0, "hardware");
+        let no_counters = Diagnosis {
+            model: able().model,
+            ..unable()
+        };
+        assert_eq!(no_counters.used().unwrap().0, "model");
+        assert_eq!(to_json(&no_counters)["source"], "model");
+        assert_eq!(unable().used().unwrap().0, "time");
     }
 }

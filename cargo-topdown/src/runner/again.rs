@@ -23,10 +23,7 @@ pub fn would_help(targets: &[BenchTarget], run: &Run) -> bool {
 
 /// The targets that have a suspect, with the launches that it lacks.
 pub fn targets_of(suspects: &[BenchmarkId], targets: &[BenchTarget]) -> Vec<BenchTarget> {
-    let has_suspect = |t: &&BenchTarget| {
-        let mut ids = suspects.iter();
-        ids.any(|id| (&id.package, &id.target) == (&t.package, &t.name))
-    };
+    let has_suspect = |t: &&BenchTarget| suspects.iter().any(|id| t.has(id));
     targets
         .iter()
         .filter(has_suspect)

@@ -2,14 +2,14 @@
 
 use std::collections::HashMap;
 
-use criterion_topdown::provenance::Provenance;
+use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchSamples};
 use criterion_topdown::sample::Flags;
 use thiserror::Error;
 
 use super::launch::Measured;
 use crate::bench_targets::BenchTarget;
-use crate::statistics::launch::{LEAST_SAMPLES, launch_value};
+use crate::statistics::launch::{LEAST_MODELLED_SAMPLES, LEAST_SAMPLES, launch_value};
 
 /// Why a benchmark is not part of the run, although it ran.
 #[derive(Debug, Error, PartialEq)]
@@ -43,16 +43,28 @@ pub enum BenchmarkError {
     },
     /// No launch had enough usable samples.
     #[error(
-        "benchmark `{id}` has no launch with {} usable samples ({doubts}); measure for longer, or \
-         pin the bench to one CPU",
-        LEAST_SAMPLES
+        "benchmark `{id}` has no launch with {least} usable samples ({doubts}); measure for longer, \
+         or pin the bench to one CPU"
     )]
     NothingUsable {
         /// The benchmark.
         id: BenchmarkId,
+        /// How many a launch needs.
+        least: usize,
         /// The flags of its samples.
         doubts: String,
     },
+}
+
+impl BenchmarkError {
+    /// Which benchmark.
+    pub fn id(&self) -> &BenchmarkId {
+        match self {
+            BenchmarkError::DroppedOut { id, .. }
+            | BenchmarkError::Mixed { id, .. }
+            | BenchmarkError::NothingUsable { id, .. } => id,
+        }
+    }
 }
 
 /// A launch without enough usable samples, in a benchmark with others that have.
@@ -158,15 +170,20 @@ impl Collected {
                 });
             }
         }
+        let least = match provenance.source {
+            SourceKind::Model => LEAST_MODELLED_SAMPLES,
+            SourceKind::Hardware | SourceKind::Time => LEAST_SAMPLES,
+        };
         let values: Vec<_> = launches
             .iter()
-            .map(|(launch, measured)| (*launch, launch_value(*launch, &measured.samples)))
+            .map(|(launch, measured)| (*launch, launch_value(*launch, &measured.samples, least)))
             .collect();
         if values.iter().all(|(_, value)| value.is_none()) {
             let samples = launches.iter().flat_map(|(_, measured)| &measured.samples);
             let doubts = samples.fold(Flags::NONE, |all, s| all | s.sample.flags);
             return Err(BenchmarkError::NothingUsable {
                 id,
+                least,
                 doubts: format!("flags: {doubts}"),
             });
         }

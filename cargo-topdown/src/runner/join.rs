@@ -220,6 +220,11 @@ fn wall_clock(reported: &Reported) -> Result<(Provenance, Vec<Sample>), JoinErro
     Ok((provenance, samples))
 }
 
+/// Whether it was our measurement that measured, and not criterion's own: that knows no windows.
+pub fn is_ours(provenance: &Provenance) -> bool {
+    provenance.empty_window.is_some()
+}
+
 fn with_iterations(
     reported: &Reported,
     samples: Vec<Sample>,

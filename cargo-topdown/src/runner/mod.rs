@@ -49,6 +49,8 @@ pub struct Outcome {
     pub collected: Collected,
     /// Targets that failed; nothing of theirs is in `collected`.
     pub failures: Vec<TargetFailure>,
+    /// Targets that have their time alone, because a launch on the model failed.
+    pub not_modelled: Vec<TargetFailure>,
     /// Targets that are no criterion benches, as `package::name`.
     pub not_criterion: Vec<String>,
     /// Targets that have criterion in them and did not look for a runner, as `package::name`.
@@ -58,11 +60,7 @@ pub struct Outcome {
 impl Outcome {
     /// Puts `other` in the place of all that is known of `targets`.
     pub fn replace(&mut self, targets: &[BenchTarget], other: Outcome) {
-        let is_of = |id: &BenchmarkId| {
-            targets
-                .iter()
-                .any(|t| (&id.package, &id.target) == (&t.package, &t.name))
-        };
+        let is_of = |id: &BenchmarkId| targets.iter().any(|t| t.has(id));
         let collected = &mut self.collected;
         collected.benchmarks.retain(|b| !is_of(&b.id));
         collected.samples.retain(|(id, _, _)| !is_of(id));

@@ -5,6 +5,10 @@
 //! the fewest iterations that criterion knows: one per sample. What is modelled then does not
 //! depend on the clock, and two launches that execute the same instructions at the same addresses
 //! agree bit for bit. While they do, further launches would say nothing new.
+//!
+//! Where the model was asked for, a bench target that cannot be launched on it has failed. Where it
+//! comes second (`auto`, on a machine without usable counters), the target keeps its time and is told
+//! why.
 
 use std::collections::HashMap;
 use std::process::{Command, Stdio};
@@ -15,6 +19,7 @@ use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchValue};
 
 use super::Outcome;
 use super::collect::Collected;
+use super::join::is_ours;
 use crate::bench_targets::BenchTarget;
 use crate::cli::SourceChoice;
 use crate::settings::Settings;
@@ -29,14 +34,39 @@ const SAMPLES: u32 = 10;
 /// So short that criterion plans one iteration for every sample, whatever the benchmark.
 const NO_TIME: Duration = Duration::from_micros(1);
 
-/// The targets that are to be modelled, as they are launched on the model.
+/// The targets that are to be modelled: those that ask for it, and those of `auto` that found no
+/// counters. In both cases, those in which `timed` has a benchmark of our measurement.
+pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
+    let has_time_of_ours = |target: &BenchTarget| {
+        let benchmarks = timed.benchmarks.iter();
+        benchmarks
+            .filter(|b| target.has(&b.id))
+            .any(|b| b.provenance.source == SourceKind::Time && is_ours(&b.provenance))
+    };
+    with_settings(targets, |settings| Settings {
+        source: match settings.source {
+            SourceChoice::Auto => SourceChoice::ModelOrTime,
+            other => other,
+        },
+        ..settings
+    })
+    .into_iter()
+    .filter(|t| {
+        matches!(
+            t.settings.source,
+            SourceChoice::Model | SourceChoice::ModelOrTime
+        ) && has_time_of_ours(t)
+    })
+    .collect()
+}
+
+/// The same targets, as they are launched on the model.
 pub fn on_the_model(targets: &[BenchTarget], launches: u32) -> Vec<BenchTarget> {
     with_settings(targets, |settings| Settings {
         launches: launches.min(settings.launches),
         sample_size: SAMPLES,
         warm_up_time: NO_TIME,
         measurement_time: NO_TIME,
-        source: SourceChoice::Model,
         ..settings
     })
 }
@@ -93,26 +123,50 @@ pub fn disagreeing(modelled: &Outcome, targets: &[BenchTarget]) -> Vec<BenchTarg
         .collect();
     targets
         .iter()
-        .filter(|t| {
-            ids.iter()
-                .any(|id| (&id.package, &id.target) == (&t.package, &t.name))
-        })
+        .filter(|t| ids.iter().any(|id| t.has(id)))
         .cloned()
         .collect()
 }
 
-/// Puts the modelled slots beside the measured time. What could not be modelled keeps its time.
-pub fn join(mut timed: Collected, modelled: Collected) -> Collected {
+/// Puts the modelled slots beside the measured time. What could not be modelled keeps its time, and
+/// its provenance says why; it is an error only where `targets` say that the model was asked for.
+pub fn join(timed: &mut Outcome, modelled: Outcome, targets: &[BenchTarget]) {
+    let asked_for = |id: &BenchmarkId| {
+        let mut targets = targets.iter();
+        targets.any(|t| t.settings.source == SourceChoice::Model && t.has(id))
+    };
+    let (failures, without): (Vec<_>, Vec<_>) =
+        modelled.failures.into_iter().partition(|failure| {
+            let target = targets.iter().find(|t| t.to_string() == failure.target);
+            target.is_none_or(|t| t.settings.source == SourceChoice::Model)
+        });
+    timed.failures.extend(failures);
+    timed.not_modelled.extend(without);
+    let mut errors = modelled.collected.errors;
     let mut by_id: HashMap<BenchmarkId, Benchmark> = modelled
+        .collected
         .benchmarks
         .into_iter()
         .map(|benchmark| (benchmark.id.clone(), benchmark))
         .collect();
+    let timed = &mut timed.collected;
     for benchmark in &mut timed.benchmarks {
+        let why_second = match asked_for(&benchmark.id) {
+            true => String::new(),
+            false => format!("{}; ", benchmark.provenance.reason),
+        };
+        if let Some(error) = errors.iter().find(|error| *error.id() == benchmark.id) {
+            benchmark.provenance.reason = format!("{why_second}not modelled: {error}");
+        }
         let Some(model) = by_id.remove(&benchmark.id) else {
             continue;
         };
+        // criterion's own measurement has the same to say on the model as on the clock.
+        if !is_ours(&benchmark.provenance) {
+            continue;
+        }
         benchmark.provenance = model.provenance;
+        benchmark.provenance.reason.insert_str(0, &why_second);
         if benchmark.provenance.source != SourceKind::Model || model.launches.is_empty() {
             continue;
         }
@@ -133,16 +187,21 @@ pub fn join(mut timed: Collected, modelled: Collected) -> Collected {
             };
         }
     }
-    timed.samples.extend(modelled.samples);
-    timed.errors.extend(modelled.errors);
-    timed.lost_launches.extend(modelled.lost_launches);
-    timed
+    timed.samples.extend(modelled.collected.samples);
+    // What has no time either has been reported with that.
+    let has_time = |id: &BenchmarkId| timed.benchmarks.iter().any(|b| b.id == *id);
+    errors.retain(|error| asked_for(error.id()) && has_time(error.id()));
+    timed.errors.extend(errors);
+    timed.lost_launches.extend(modelled.collected.lost_launches);
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use criterion_topdown::provenance::Provenance;
+    use crate::runner::TargetFailure;
+    use crate::runner::collect::BenchmarkError;
+    use crate::runner::launch::LaunchError;
+    use criterion_topdown::provenance::{EmptyWindow, Provenance};
 
     fn benchmark(name: &str, source: SourceKind, launches: Vec<LaunchValue>) -> Benchmark {
         Benchmark {
@@ -173,29 +232,69 @@ mod tests {
         }
     }
 
+    const CLOCK: EmptyWindow = EmptyWindow {
+        slots: None,
+        wall_ns: 20,
+    };
+
+    /// A benchmark that our measurement has timed in three launches, under `auto` without counters.
+    fn timed() -> Outcome {
+        let launches = (0..3).map(|r| launch(r, 10.0 + f64::from(r), None));
+        let mut timed = benchmark("b", SourceKind::Time, launches.collect());
+        timed.provenance.reason = "no counters".to_owned();
+        timed.provenance.empty_window = Some(CLOCK);
+        outcome(vec![timed])
+    }
+
+    fn outcome(benchmarks: Vec<Benchmark>) -> Outcome {
+        Outcome {
+            collected: Collected {
+                benchmarks,
+                ..Collected::default()
+            },
+            ..Outcome::default()
+        }
+    }
+
+    fn target(source: SourceChoice) -> BenchTarget {
+        BenchTarget {
+            package: "p".to_owned(),
+            name: "t".to_owned(),
+            executable: Default::default(),
+            package_root: Default::default(),
+            environment: Default::default(),
+            settings: Settings {
+                source,
+                ..Settings::default()
+            },
+            has_criterion: true,
+        }
+    }
+
+    fn failure() -> Outcome {
+        Outcome {
+            failures: vec![TargetFailure {
+                target: "p::t".to_owned(),
+                launch: 1,
+                error: LaunchError::NotConnected,
+                output: String::new(),
+            }],
+            ..Outcome::default()
+        }
+    }
+
     #[test]
     fn slots_are_the_models_and_time_is_the_clocks() {
-        let timed = Collected {
-            benchmarks: vec![benchmark(
-                "b",
-                SourceKind::Time,
-                (0..3)
-                    .map(|r| launch(r, 10.0 + f64::from(r), None))
-                    .collect(),
-            )],
-            ..Collected::default()
-        };
-        let modelled = Collected {
-            benchmarks: vec![benchmark(
-                "b",
-                SourceKind::Model,
-                (0..2).map(|r| launch(r, 9999.0, Some(100.0))).collect(),
-            )],
-            ..Collected::default()
-        };
-        let joined = join(timed, modelled);
-        assert_eq!(joined.benchmarks[0].provenance.source, SourceKind::Model);
-        let values = &joined.benchmarks[0].launches;
+        let mut outcome_of_both = timed();
+        let launches = (0..2).map(|r| launch(r, 9999.0, Some(100.0)));
+        let mut modelled = benchmark("b", SourceKind::Model, launches.collect());
+        modelled.provenance.reason = "a model".to_owned();
+        let targets = [target(SourceChoice::ModelOrTime)];
+        join(&mut outcome_of_both, outcome(vec![modelled]), &targets);
+        let joined = &outcome_of_both.collected.benchmarks[0];
+        assert_eq!(joined.provenance.source, SourceKind::Model);
+        assert_eq!(joined.provenance.reason, "no counters; a model");
+        let values = &joined.launches;
         assert_eq!(values.len(), 3);
         assert!(values.iter().all(|value| value.slots == Some(100.0)));
         assert_eq!(values[2].wall_ns, 12.0);
@@ -207,41 +306,83 @@ mod tests {
         let side = |source, launches: &[f64]| {
             let values = launches.iter().zip(0..);
             let values = values.map(|(slots, r)| launch(r, 10.0, Some(*slots)));
-            Collected {
-                benchmarks: vec![benchmark("b", source, values.collect())],
-                ..Collected::default()
-            }
+            benchmark("b", source, values.collect())
         };
         for (modelled, expected) in [
             (&[7.0][..], &[7.0][..]),
             (&[7.0, 8.0], &[7.0, 8.0]),
             (&[7.0, 7.0], &[7.0; 5]),
         ] {
-            let timed = side(SourceKind::Time, &[0.0; 5]);
-            let joined = join(timed, side(SourceKind::Model, modelled));
-            let slots = joined.benchmarks[0].launches.iter().filter_map(|l| l.slots);
+            let mut clock = side(SourceKind::Time, &[0.0; 5]);
+            clock.provenance.empty_window = Some(CLOCK);
+            let mut joined = outcome(vec![clock]);
+            let modelled = outcome(vec![side(SourceKind::Model, modelled)]);
+            join(&mut joined, modelled, &[target(SourceChoice::Model)]);
+            let launches = joined.collected.benchmarks[0].launches.iter();
+            let slots = launches.filter_map(|launch| launch.slots);
             assert_eq!(slots.collect::<Vec<_>>(), expected);
         }
     }
 
     #[test]
     fn what_was_not_modelled_keeps_its_time_and_learns_why() {
-        let timed = Collected {
-            benchmarks: vec![benchmark(
-                "b",
-                SourceKind::Time,
-                vec![launch(0, 10.0, None)],
-            )],
-            ..Collected::default()
-        };
+        let mut outcome_of_both = timed();
         let mut long = benchmark("b", SourceKind::Time, vec![launch(0, 9999.0, None)]);
         long.provenance.reason = "too long".to_owned();
-        let modelled = Collected {
-            benchmarks: vec![long],
-            ..Collected::default()
+        let targets = [target(SourceChoice::Model)];
+        join(&mut outcome_of_both, outcome(vec![long]), &targets);
+        let joined = &outcome_of_both.collected.benchmarks[0];
+        assert_eq!(joined.launches[0].wall_ns, 10.0);
+        assert_eq!(joined.provenance.reason, "too long");
+    }
+
+    #[test]
+    fn a_failure_on_the_model_is_one_only_where_the_model_was_asked_for() {
+        for (source, failed) in [(SourceChoice::Model, 1), (SourceChoice::ModelOrTime, 0)] {
+            let mut outcome = timed();
+            join(&mut outcome, failure(), &[target(source)]);
+            assert_eq!(outcome.failures.len(), failed, "{source:?}");
+            assert_eq!(outcome.not_modelled.len(), 1 - failed, "{source:?}");
+            assert_eq!(outcome.collected.benchmarks.len(), 1);
+        }
+    }
+
+    #[test]
+    fn an_unusable_benchmark_is_an_error_only_where_the_model_was_asked_for() {
+        for (source, errors) in [(SourceChoice::Model, 1), (SourceChoice::ModelOrTime, 0)] {
+            let mut outcome = timed();
+            let error = BenchmarkError::NothingUsable {
+                id: outcome.collected.benchmarks[0].id.clone(),
+                least: 2,
+                doubts: "flags: not-counting".to_owned(),
+            };
+            let mut modelled = Outcome::default();
+            modelled.collected.errors.push(error);
+            join(&mut outcome, modelled, &[target(source)]);
+            assert_eq!(outcome.collected.errors.len(), errors, "{source:?}");
+            let reason = &outcome.collected.benchmarks[0].provenance.reason;
+            assert!(reason.contains("not modelled: benchmark"), "{reason}");
+        }
+    }
+
+    #[test]
+    fn on_the_model_is_what_asks_for_it_and_what_found_no_counters() {
+        let wanted_of = |source, outcome: &Outcome| {
+            let wanted = wanted(&[target(source)], &outcome.collected);
+            wanted.first().map(|target| target.settings.source)
         };
-        let joined = join(timed, modelled);
-        assert_eq!(joined.benchmarks[0].launches[0].wall_ns, 10.0);
-        assert_eq!(joined.benchmarks[0].provenance.reason, "too long");
+        let auto = wanted_of(SourceChoice::Auto, &timed());
+        assert_eq!(auto, Some(SourceChoice::ModelOrTime));
+        let asked_for = wanted_of(SourceChoice::Model, &timed());
+        assert_eq!(asked_for, Some(SourceChoice::Model));
+        assert_eq!(wanted_of(SourceChoice::Time, &timed()), None);
+        let mut others = timed();
+        // criterion's own measurement; counters; a failed target, which has nothing.
+        others.collected.benchmarks[0].provenance.empty_window = None;
+        assert_eq!(wanted_of(SourceChoice::Model, &others), None);
+        let mut counted = timed();
+        counted.collected.benchmarks[0].provenance.source = SourceKind::Hardware;
+        assert_eq!(wanted_of(SourceChoice::Auto, &counted), None);
+        assert_eq!(wanted_of(SourceChoice::Model, &Outcome::default()), None);
     }
 }

@@ -13,7 +13,7 @@ use criterion_topdown::sample::{Level1, Sample};
 use fastrand::Rng;
 
 use super::machine::Machine;
-use crate::statistics::launch::launch_value;
+use crate::statistics::launch::{LEAST_SAMPLES, launch_value};
 use crate::verdict::Metric;
 
 /// Fewest slots of a sample: some ten microseconds.
@@ -223,7 +223,7 @@ impl Process<'_> {
                 )
             })
             .collect();
-        launch_value(launch, &samples)
+        launch_value(launch, &samples, LEAST_SAMPLES)
     }
 
     fn sample(

@@ -12,16 +12,20 @@ use criterion_topdown::sample::{Flags, Level1, Level2, Sample};
 /// With fewer usable samples a launch says nothing.
 pub const LEAST_SAMPLES: usize = 4;
 
-/// The value of one launch of one benchmark; `None` with fewer than [`LEAST_SAMPLES`] usable ones.
+/// With fewer samples a launch on the model says nothing: one that another agrees with is enough,
+/// since no spike can hit them.
+pub const LEAST_MODELLED_SAMPLES: usize = 2;
+
+/// The value of one launch of one benchmark; `None` with fewer than `least` usable samples.
 ///
 /// A sample is unusable if it has a flag of [`Flags::UNUSABLE`], no iterations, or, where the
 /// source has slots, none. All quantities are per iteration. The middle half is chosen by slots
 /// (by time where there are no slots); that of the wall-clock time is always chosen by time.
-pub fn launch_value(launch: u32, samples: &[IterationSample]) -> Option<LaunchValue> {
+pub fn launch_value(launch: u32, samples: &[IterationSample], least: usize) -> Option<LaunchValue> {
     let has_slots = samples.iter().any(|s| s.sample.slots.is_some());
     let usable: Vec<&IterationSample> =
         samples.iter().filter(|s| is_usable(s, has_slots)).collect();
-    if usable.len() < LEAST_SAMPLES {
+    if usable.len() < least {
         return None;
     }
     let by_time = Kept::middle_half(&usable, |sample| Some(sample.wall_ns));
@@ -205,11 +209,11 @@ mod tests {
     #[test]
     fn a_quarter_of_spikes_at_each_end_changes_nothing() {
         let mut samples: Vec<_> = (0..8).map(|_| sample(10, 400)).collect();
-        let clean = launch_value(0, &samples).unwrap();
+        let clean = launch_value(0, &samples, LEAST_SAMPLES).unwrap();
         samples[0] = sample(10, 4_000_000);
         samples[5] = sample(10, 4_000_000);
         samples[3] = sample(10, 40);
-        assert_eq!(launch_value(0, &samples).unwrap(), clean);
+        assert_eq!(launch_value(0, &samples, LEAST_SAMPLES).unwrap(), clean);
         assert_eq!(clean.slots, Some(400.0));
         assert_eq!(clean.wall_ns, 200.0);
     }
@@ -223,7 +227,7 @@ mod tests {
             sample(1, 100),
             sample(1, 300),
         ];
-        let value = launch_value(7, &samples).unwrap();
+        let value = launch_value(7, &samples, LEAST_SAMPLES).unwrap();
         assert_eq!(value.slots, Some((3 * 200 + 100) as f64 / 4.0));
         assert_eq!(value.launch, 7);
         assert_eq!(
@@ -236,7 +240,7 @@ mod tests {
     #[test]
     fn categories_add_up_to_the_slots_and_level_2_keeps_its_part() {
         let samples: Vec<_> = (1..=9).map(|n| sample(n, 390 + 3 * n)).collect();
-        let value = launch_value(0, &samples).unwrap();
+        let value = launch_value(0, &samples, LEAST_SAMPLES).unwrap();
         let slots = value.slots.unwrap();
         let level1 = value.level1.unwrap();
         assert!((level1.total_slots() - slots).abs() < 1e-9 * slots);
@@ -256,7 +260,10 @@ mod tests {
                 sample
             })
             .collect();
-        let level1 = launch_value(0, &samples).unwrap().level1.unwrap();
+        let level1 = launch_value(0, &samples, LEAST_SAMPLES)
+            .unwrap()
+            .level1
+            .unwrap();
         assert!((level1.total_slots() - 1000.0).abs() < 1e-9);
         assert!(level1.smt_contention_slots.unwrap() > 60.0);
     }
@@ -268,11 +275,11 @@ mod tests {
         samples[1].iterations = 0;
         samples[2].sample.slots = Some(0);
         samples[3].sample.flags = Flags::SWITCHED;
-        let value = launch_value(0, &samples).unwrap();
+        let value = launch_value(0, &samples, LEAST_SAMPLES).unwrap();
         assert_eq!((value.samples_used, value.samples_dropped), (5, 3));
         samples[4].sample.flags = Flags::NOT_COUNTING;
         samples[5].sample.flags = Flags::BAD_RATIOS;
-        assert_eq!(launch_value(0, &samples), None);
+        assert_eq!(launch_value(0, &samples, LEAST_SAMPLES), None);
     }
 
     #[test]
@@ -285,7 +292,7 @@ mod tests {
                 ..Sample::EMPTY
             },
         };
-        let value = launch_value(0, &[10, 30, 20, 1000].map(timed)).unwrap();
+        let value = launch_value(0, &[10, 30, 20, 1000].map(timed), LEAST_SAMPLES).unwrap();
         assert_eq!(value.wall_ns, 12.5);
         assert_eq!((value.slots, value.level1), (None, None));
         assert_eq!(value.resolution_fraction, 0.0);
@@ -324,7 +331,7 @@ mod tests {
                 ..Sample::EMPTY
             },
         };
-        let value = launch_value(0, &[huge; 4]).unwrap();
+        let value = launch_value(0, &[huge; 4], LEAST_SAMPLES).unwrap();
         assert_eq!(value.slots, Some(u64::MAX as f64));
     }
 }

@@ -55,9 +55,9 @@ pub fn run(args: &BenchArgs, candidate: &Candidate<'_>, reference: &str) -> Resu
         quiet: args.launch.cargo.quiet,
         fail_fast: args.launch.measuring.fail_fast,
     };
-    let (base, new) = pairs.launch()?;
-    let base = with_model(&args.launch, &base_targets, &launcher, base)?;
-    let new = with_model(&args.launch, candidate.targets, &launcher, new)?;
+    let (mut base, mut new) = pairs.launch()?;
+    with_model(&args.launch, &base_targets, &launcher, &mut base)?;
+    with_model(&args.launch, candidate.targets, &launcher, &mut new)?;
     pairs::check("base", &base)?;
     pairs::check("candidate", &new)?;
     if new.collected.benchmarks.is_empty() {

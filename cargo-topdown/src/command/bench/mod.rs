@@ -14,7 +14,7 @@ use tempfile::TempDir;
 use crate::baseline_store::BaselineStore;
 use crate::bench_targets::{BenchTarget, Cargo, cargo_program};
 use crate::build_identity::build_identity;
-use crate::cli::{BenchArgs, LaunchArgs, SourceChoice};
+use crate::cli::{BenchArgs, LaunchArgs};
 use crate::command::baseline;
 use crate::error::{Error, Exit};
 use crate::report::run_table::write_run_table;
@@ -231,8 +231,9 @@ fn launch(
 ) -> Result<Outcome, BenchError> {
     let scratch = scratch_directory()?;
     let launcher = launcher(args, &cargo.program, scratch.path());
-    let timed = launch_all(args, &modelled::on_the_clock(targets), &launcher)?;
-    with_model(args, targets, &launcher, timed)
+    let mut outcome = launch_all(args, &modelled::on_the_clock(targets), &launcher)?;
+    with_model(args, targets, &launcher, &mut outcome)?;
+    Ok(outcome)
 }
 
 /// Runs all launches of `targets` one after the other.
@@ -250,20 +251,16 @@ fn launch_all(
     })
 }
 
-/// Puts modelled slots beside the time of those targets that ask for the model.
+/// Puts modelled slots beside the time of those targets that ask for the model, or found no counters.
 fn with_model(
     args: &LaunchArgs,
     targets: &[BenchTarget],
     launcher: &Launcher,
-    mut timed: Outcome,
-) -> Result<Outcome, BenchError> {
-    let wanted: Vec<BenchTarget> = targets
-        .iter()
-        .filter(|t| t.settings.source == SourceChoice::Model)
-        .cloned()
-        .collect();
-    if wanted.is_empty() {
-        return Ok(timed);
+    timed: &mut Outcome,
+) -> Result<(), BenchError> {
+    let wanted = modelled::wanted(targets, &timed.collected);
+    if wanted.is_empty() || (args.measuring.fail_fast && failures(timed) > 0) {
+        return Ok(());
     }
     let launcher = Launcher {
         through: modelled::fixed_addresses(),
@@ -283,9 +280,8 @@ fn with_model(
         let more = launch_all(args, &all, &launcher)?;
         outcome.replace(&disagreeing, more);
     }
-    timed.failures.extend(outcome.failures);
-    timed.collected = modelled::join(timed.collected, outcome.collected);
-    Ok(timed)
+    modelled::join(timed, outcome, &wanted);
+    Ok(())
 }
 
 fn report_problems(outcome: &Outcome) {
@@ -300,6 +296,11 @@ fn report_problems(outcome: &Outcome) {
             "note: bench target `{target}` is left out: it has criterion, but ended without looking for \
              its runner (it needs `harness = false` in its [[bench]] section and a `main` that runs its \
              groups; and `localhost` must resolve to 127.0.0.1)"
+        );
+    }
+    for failure in &outcome.not_modelled {
+        anstream::eprintln!(
+            "warning: it is not modelled and has time alone: {failure}; please report this"
         );
     }
     for lost in &outcome.collected.lost_launches {
