@@ -90,6 +90,7 @@ fn large_run() -> Run {
             warm_up_ms: 100,
             measurement_ms: 250,
         },
+        shard: None,
         benchmarks: (0..BENCHMARKS).map(benchmark).collect(),
     }
 }

@@ -3,13 +3,14 @@
 //! Under `cargo topdown` they go to the file that the environment names; in a plain `cargo bench`
 //! their TopDown split is printed.
 
-use std::cell::RefCell;
+use std::borrow::Cow;
+use std::cell::{Cell, RefCell};
 use std::fs::OpenOptions;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
 use crate::formatter::split_line;
-use crate::provenance::Provenance;
+use crate::provenance::{Provenance, SourceKind};
 use crate::run_file::{Record, SAMPLES_VARIABLE};
 use crate::sample::Sample;
 
@@ -20,6 +21,8 @@ const ROOM_FOR_SAMPLES: usize = 1000;
 pub(crate) struct Recorder {
     samples: RefCell<Vec<Sample>>,
     file: Option<PathBuf>,
+    /// What the benchmark that was sealed last has.
+    measured: Cell<SourceKind>,
 }
 
 impl Recorder {
@@ -28,16 +31,23 @@ impl Recorder {
         std::env::var_os(SAMPLES_VARIABLE).is_some()
     }
 
-    pub(crate) fn from_environment() -> Recorder {
+    /// `source` is that of the measurement.
+    pub(crate) fn from_environment(source: SourceKind) -> Recorder {
         Recorder {
             samples: RefCell::new(Vec::with_capacity(ROOM_FOR_SAMPLES)),
             file: std::env::var_os(SAMPLES_VARIABLE).map(PathBuf::from),
+            measured: Cell::new(source),
         }
     }
 
     /// Called between windows.
     pub(crate) fn keep(&self, sample: &Sample) {
         self.samples.borrow_mut().push(*sample);
+    }
+
+    /// What the benchmark that was sealed last has, which is not always what the source measures.
+    pub(crate) fn measured(&self) -> SourceKind {
+        self.measured.get()
     }
 
     /// The samples kept so far are all of one benchmark. Those of a benchmark that is never
@@ -47,10 +57,12 @@ impl Recorder {
         if samples.is_empty() {
             return;
         }
+        let provenance = provenance_of(&samples, provenance);
+        self.measured.set(provenance.source);
         match &self.file {
             Some(path) => {
                 let record = Record {
-                    provenance: provenance.clone(),
+                    provenance: provenance.into_owned(),
                     samples: std::mem::take(&mut samples),
                 };
                 samples.reserve(ROOM_FOR_SAMPLES);
@@ -62,10 +74,26 @@ impl Recorder {
                     );
                 }
             }
-            None => print_split(&samples, provenance),
+            None => print_split(&samples, &provenance),
         }
         samples.clear();
     }
+}
+
+/// What a benchmark that times itself measures is time, whatever the others have: its `iter_custom`
+/// returned durations.
+fn provenance_of<'a>(samples: &[Sample], provenance: &'a Provenance) -> Cow<'a, Provenance> {
+    if provenance.source == SourceKind::Time || samples.iter().any(|s| s.slots.is_some()) {
+        return Cow::Borrowed(provenance);
+    }
+    Cow::Owned(Provenance {
+        source: SourceKind::Time,
+        formula: "time/1".to_owned(),
+        core_type: None,
+        slots_per_cycle: None,
+        reason: "the benchmark times itself: its `iter_custom` returns a `Duration`".to_owned(),
+        empty_window: None,
+    })
 }
 
 fn append(path: &Path, line: &str) -> io::Result<()> {

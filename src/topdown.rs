@@ -22,7 +22,6 @@ use crate::sample::Sample;
 pub struct TopDown {
     source: Box<dyn Source>,
     recorder: Recorder,
-    formatter: SlotsFormatter,
     /// Neither `Send` nor `Sync`, whatever the source is.
     bound_to_thread: PhantomData<*const ()>,
 }
@@ -69,10 +68,8 @@ impl TopDown {
 
     /// Measures with `source`.
     pub fn with_source(source: Box<dyn Source>) -> TopDown {
-        let formatter = SlotsFormatter::new(source.provenance().source);
         TopDown {
-            recorder: Recorder::from_environment(),
-            formatter,
+            recorder: Recorder::from_environment(source.provenance().source),
             source,
             bound_to_thread: PhantomData,
         }
@@ -162,7 +159,7 @@ impl Measurement for TopDown {
     fn formatter(&self) -> &dyn ValueFormatter {
         self.recorder.seal(self.provenance());
         self.source.benchmark_boundary();
-        &self.formatter
+        SlotsFormatter::of(self.recorder.measured())
     }
 }
 

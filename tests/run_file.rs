@@ -8,7 +8,8 @@ use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{EmptyWindow, Provenance, SourceKind};
 use criterion_topdown::run_file::{
     Benchmark, BenchmarkId, Build, IterationSample, LaunchSamples, LaunchSettings, LaunchValue,
-    Record, Run, Throughput, copy_run, read_run, read_samples, remove_run, write_run,
+    Record, Run, Shard, Throughput, copy_run, read_run, read_samples, remove_run, write_run,
+    write_run_without_samples,
 };
 use criterion_topdown::sample::{Flags, GroupCounts, Level1, Level2, Sample};
 
@@ -77,6 +78,7 @@ fn golden_run() -> Run {
             warm_up_ms: 100,
             measurement_ms: 500,
         },
+        shard: None,
         benchmarks: vec![
             Benchmark {
                 id: id("parser", "throughput", "json/twitter/1024"),
@@ -147,6 +149,12 @@ fn full_value(launch: u32, factor: f64) -> LaunchValue {
 /// The run of `tests/data/run-v2`: the same with what version 2 added.
 fn golden_run_v2() -> Run {
     let mut run = golden_run();
+    run.shard = Some(Shard {
+        number: 2,
+        of: 4,
+        benchmarks: 3,
+        suite: "0123456789abcdef".to_owned(),
+    });
     for launch in &mut run.benchmarks[0].launches {
         let cycles = launch.cycles.unwrap();
         launch.events = Events::NONE
@@ -395,4 +403,27 @@ fn a_run_that_cannot_be_written_leaves_the_one_before() {
     assert!(error.to_string().contains("field `id`"), "{error}");
     assert_eq!(files_in(directory), before);
     assert_eq!(read_run(directory).unwrap().id, "first");
+}
+
+#[test]
+fn a_run_says_which_shard_it_is() {
+    let directory = tempfile::tempdir().unwrap();
+    let shard = |number| Run {
+        shard: Some(Shard {
+            number,
+            of: 4,
+            benchmarks: 2,
+            suite: "0123456789abcdef".to_owned(),
+        }),
+        ..golden_run()
+    };
+    write_run_without_samples(directory.path(), &shard(2)).unwrap();
+    assert_eq!(read_run(directory.path()).unwrap(), shard(2));
+    assert_eq!(files_in(directory.path()), ["run.json"]);
+    write_run_without_samples(directory.path(), &shard(5)).unwrap();
+    let error = read_run(directory.path()).unwrap_err().to_string();
+    assert!(
+        error.ends_with("field `shard.number` is 5 and must be 1 to 4"),
+        "{error}"
+    );
 }

@@ -3,8 +3,9 @@
 
 extern crate criterion_topdown as criterion;
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
+use criterion::TopDown;
 use criterion::measurement::{Measurement, WallTime};
 use criterion::{
     BatchSize, Bencher, BenchmarkGroup, BenchmarkId, Criterion, SamplingMode, Throughput,
@@ -43,7 +44,36 @@ fn generic<M: Measurement + 'static>(c: &mut Criterion<M>) {
 
 fn custom(c: &mut Criterion) {
     c.bench_function("custom", |b| {
-        b.iter_custom(|n| Duration::from_nanos(10 * n).into())
+        b.iter_custom(|n| Duration::from_nanos(10 * n))
+    });
+    let mut group = c.benchmark_group("customs");
+    group
+        .sample_size(10)
+        .bench_function("timed", |b: &mut Bencher<'_>| {
+            b.iter_custom(|n| {
+                let start = Instant::now();
+                for _ in 0..n {
+                    black_box(1);
+                }
+                start.elapsed()
+            })
+        })
+        .bench_with_input(BenchmarkId::from_parameter(3), &3, with_input);
+    group.bench_function(format!("{} text", "owned"), |b| {
+        let topdown = TopDown::new();
+        b.iter_custom(|n| topdown.measure(|| (0..n).map(black_box).sum::<u64>()))
+    });
+    called_as_told(&mut group, "told");
+    group.finish();
+}
+
+fn with_input(b: &mut Bencher<'_, WallTime>, factor: &u64) {
+    b.iter_custom(|n| Duration::from_nanos(factor * n));
+}
+
+fn called_as_told<S: Into<String>>(group: &mut BenchmarkGroup<'_, WallTime>, name: S) {
+    group.bench_function(name, |b| {
+        b.iter_batched_ref(|| vec![1], |v| v.pop(), BatchSize::LargeInput)
     });
 }
 

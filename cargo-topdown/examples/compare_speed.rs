@@ -120,6 +120,7 @@ fn run(benchmarks: usize, seed: u64) -> Run {
             warm_up_ms: 100,
             measurement_ms: 250,
         },
+        shard: None,
         benchmarks,
     }
 }

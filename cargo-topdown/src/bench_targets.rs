@@ -46,6 +46,8 @@ pub struct BenchTarget {
     pub environment: BTreeMap<String, OsString>,
     /// How to measure it.
     pub settings: Settings,
+    /// The benchmarks to run, by criterion's full ids, where the user's filter does not decide.
+    pub benchmarks: Option<Vec<String>>,
     /// Whether criterion is linked in.
     pub has_criterion: bool,
 }
@@ -162,6 +164,7 @@ impl Cargo<'_> {
                     &library_directories,
                 ),
                 settings: settings.of_package(&package.id),
+                benchmarks: None,
                 has_criterion: has_criterion(executable.as_std_path())?,
             });
         }

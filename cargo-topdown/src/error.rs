@@ -9,8 +9,10 @@ use thiserror::Error;
 use crate::baseline_store::{BaselineNameError, StoreError};
 use crate::command::bench::BenchError;
 use crate::command::explain::ExplainError;
+use crate::merge::MergeError;
 use crate::policy::{AcceptedError, PolicyError};
 use crate::report::request::ReportError;
+use crate::shared_store::SharedStoreError;
 
 /// The exit codes. They are part of the interface: the README lists them, and CI relies on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,9 +54,15 @@ pub enum Error {
     /// Nothing could be explained.
     #[error(transparent)]
     Explain(#[from] ExplainError),
+    /// Runs that do not belong together.
+    #[error(transparent)]
+    Merge(#[from] MergeError),
     /// The baselines, or a run that was asked for.
     #[error(transparent)]
     Store(#[from] StoreError),
+    /// Baselines that machines share.
+    #[error(transparent)]
+    SharedStore(#[from] SharedStoreError),
     /// A policy that makes no sense.
     #[error(transparent)]
     Policy(#[from] PolicyError),
@@ -134,9 +142,11 @@ impl Error {
             Error::Bench(error) => error.exit(),
             Error::Explain(error) => error.exit(),
             Error::Store(error) => error.exit(),
-            Error::RunFile(_) | Error::NoSuchHistory { .. } | Error::ShortHistory { .. } => {
-                Exit::NoComparison
-            }
+            Error::SharedStore(error) => error.exit(),
+            Error::RunFile(_)
+            | Error::Merge(_)
+            | Error::NoSuchHistory { .. }
+            | Error::ShortHistory { .. } => Exit::NoComparison,
             Error::Output(_) | Error::Report(_) => Exit::BenchFailed,
             Error::Metadata(_)
             | Error::Adoption(_)

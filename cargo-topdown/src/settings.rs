@@ -72,6 +72,9 @@ struct Table {
     /// Read by [`crate::baseline_store`]; here so that it is a known key.
     #[serde(rename = "baselines")]
     _baselines: Option<IgnoredAny>,
+    /// Read by [`crate::shared_store`]; here so that it is a known key.
+    #[serde(rename = "store")]
+    _store: Option<IgnoredAny>,
     /// Read by [`crate::policy`]; here so that it is a known key.
     #[serde(rename = "policy")]
     _policy: Option<IgnoredAny>,

@@ -69,6 +69,7 @@ fn run(seed: u32, backend_slots: impl Fn(usize) -> f64) -> Run {
             warm_up_ms: 100,
             measurement_ms: 250,
         },
+        shard: None,
         benchmarks,
     }
 }

@@ -69,7 +69,7 @@ fn says_what_would_change_and_changes_it_only_when_told_to() {
     two/Cargo.toml:
       - criterion = { version = "0.4", features = ["html_reports"] }
       + criterion = { package = "criterion-topdown", version = "0.1.0", features = ["html_reports"] }
-    to change by hand, since these closures return a `Duration`:
+    without slots where these return a `Duration`, and not what `TopDown::measure` returns:
       one/benches/b.rs:1: fn main() { b.iter_custom(|n| time(n)) }
       let the closure return what `TopDown::measure(|| …)` returns, or add `.into()`
       to its duration to measure time alone

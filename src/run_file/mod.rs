@@ -19,7 +19,8 @@ pub use error::{RunFileError, RunFileProblem};
 pub use record::{Record, SAMPLES_VARIABLE};
 pub use samples_file::{IterationSample, LaunchSamples};
 pub use store::{
-    RUN_FILE_NAME, copy_run, parse_run, read_run, read_samples, remove_run, run_file_of, write_run,
+    RUN_FILE_NAME, copy_run, parse_run, read_run, read_samples, remove_run, run_file_of,
+    samples_file_of, write_run, write_run_without_samples,
 };
 pub use version::SCHEMA_VERSION;
 
@@ -44,6 +45,8 @@ pub struct Run {
     pub build: Build,
     /// How it was launched.
     pub launch_settings: LaunchSettings,
+    /// Which part of the suite this is, where several machines share one.
+    pub shard: Option<Shard>,
     /// In the order of their first appearance; ids are unique.
     pub benchmarks: Vec<Benchmark>,
 }
@@ -82,6 +85,27 @@ pub struct LaunchSettings {
     pub warm_up_ms: u64,
     /// Planned measurement time per benchmark and launch.
     pub measurement_ms: u64,
+}
+
+/// One part of a suite that several machines of one class share.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Shard {
+    /// Which part, from 1 to `of`.
+    pub number: u32,
+    /// How many parts there are.
+    pub of: u32,
+    /// How many benchmarks the part has; those that failed are among them.
+    pub benchmarks: usize,
+    /// Names the suite: parts of one suite, cut in the same way, have the same name.
+    pub suite: String,
+}
+
+impl std::fmt::Display for Shard {
+    /// `2/4`, as the command line has it.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{}/{}", self.number, self.of)
+    }
 }
 
 /// Which benchmark: criterion's own id is unique within a bench target only.

@@ -32,11 +32,26 @@ pub fn write_run<'a>(
         directory,
         &wire.samples_file,
         Some(|file: &mut BufWriter<File>| samples_file::write(file, &run.id, samples)),
-        |file| {
-            serde_json::to_writer(&mut *file, &wire)?;
-            file.write_all(b"\n")
-        },
+        |file| write_wire(file, &wire),
     )
+}
+
+/// Stores `run` in `directory` as [`write_run`] does, with no file for its samples.
+///
+/// # Errors
+/// As [`write_run`].
+pub fn write_run_without_samples(directory: &Path, run: &Run) -> Result<(), RunFileError> {
+    let wire = RunWire::from_run(run)
+        .map_err(|problem| in_file(&directory.join(RUN_FILE_NAME), problem))?;
+    let no_samples = None::<fn(&mut BufWriter<File>) -> io::Result<()>>;
+    replace_run(directory, &wire.samples_file, no_samples, |file| {
+        write_wire(file, &wire)
+    })
+}
+
+fn write_wire(file: &mut BufWriter<File>, wire: &RunWire) -> io::Result<()> {
+    serde_json::to_writer(&mut *file, wire)?;
+    file.write_all(b"\n")
 }
 
 /// Copies the run at `from` (a run file, or the directory that holds one) to `directory`, byte by
@@ -182,7 +197,7 @@ fn read_wire(path: &Path) -> Result<RunWire, RunFileError> {
 }
 
 /// The samples file that the run file at `path` names; `None` where there is no such run.
-fn samples_file_of(path: &Path) -> Option<String> {
+pub fn samples_file_of(path: &Path) -> Option<String> {
     read_wire(path).ok().map(|wire| wire.samples_file)
 }
 

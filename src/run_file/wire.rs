@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::error::RunFileProblem;
 use super::launch_columns::LaunchColumns;
 use super::version::{KnownVersion, parse};
-use super::{Benchmark, BenchmarkId, Build, LaunchSettings, Run, Throughput};
+use super::{Benchmark, BenchmarkId, Build, LaunchSettings, Run, Shard, Throughput};
 use crate::machine::Machine;
 use crate::provenance::Provenance;
 
@@ -36,6 +36,8 @@ pub(super) struct RunWire {
     machine: Machine,
     build: Build,
     launch_settings: LaunchSettings,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    shard: Option<Shard>,
     pub(super) samples_file: String,
     benchmarks: Vec<BenchmarkWire>,
 }
@@ -74,6 +76,7 @@ impl RunWire {
             machine: run.machine.clone(),
             build: run.build.clone(),
             launch_settings: run.launch_settings,
+            shard: run.shard.clone(),
             samples_file: samples_file_name(&run.id)?,
             benchmarks: run
                 .benchmarks
@@ -112,6 +115,14 @@ impl RunWire {
                 ));
             }
         }
+        if let Some(Shard { number, of, .. }) = self.shard
+            && !(1..=of).contains(&number)
+        {
+            return Err(RunFileProblem::field(
+                "shard.number",
+                format!("is {number} and must be 1 to {of}"),
+            ));
+        }
         Ok(Run {
             id: self.id,
             started_at: self.started_at,
@@ -119,6 +130,7 @@ impl RunWire {
             machine: self.machine,
             build: self.build,
             launch_settings: self.launch_settings,
+            shard: self.shard,
             benchmarks,
         })
     }

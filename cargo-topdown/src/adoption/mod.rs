@@ -18,8 +18,8 @@ pub use manifest::Library;
 pub struct Plan {
     /// Manifests in which the dependency on criterion changes.
     pub manifests: Vec<ManifestChange>,
-    /// Places in bench sources that somebody has to change by hand.
-    pub by_hand: Vec<SourcePlace>,
+    /// Places in bench sources that measure for themselves, and so have no slots.
+    pub self_timed: Vec<SourcePlace>,
     /// Packages whose benches use criterion through this library already.
     pub adopted: Vec<String>,
     /// Packages that have bench targets but no dependency on criterion.
@@ -136,8 +136,8 @@ pub fn plan(metadata: &Metadata, library: &Library) -> Result<Plan, AdoptionErro
         }
         for bench in benches {
             let path = bench.src_path.clone().into_std_path_buf();
-            plan.by_hand
-                .extend(source::closures_of_duration(&read(&path)?, &path));
+            plan.self_timed
+                .extend(source::self_timed(&read(&path)?, &path));
         }
     }
     Ok(plan)

@@ -19,25 +19,28 @@ use sha2::{Digest, Sha256};
 /// The directory of the history, below that of the baseline.
 pub const HISTORY_DIRECTORY: &str = "history";
 
+/// How a run's file is called in a history: its name, and this.
+const FILE_SUFFIX: &str = ".json";
+
 /// How many hexadecimal digits of the SHA-256 of a file are in its name. Two different runs that
 /// start in the same second meet in 48 bits once in 10^14.
 const DIGEST_DIGITS: usize = 12;
 
-/// The name of a run's file in a history. Names sort by the time of the run.
+/// The name of a run in a history. Names sort by the time of the run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct HistoryFileName {
+pub struct RunName {
     /// When the run started, in UTC: `20261121T204659Z`.
     stamp: String,
     /// The first [`DIGEST_DIGITS`] hexadecimal digits of the file's SHA-256.
     digest: String,
 }
 
-impl HistoryFileName {
-    /// The name of the file with these bytes, which are those of a `run.json`.
+impl RunName {
+    /// The name of the run with these bytes, which are those of a `run.json`.
     ///
     /// # Errors
     /// When they are no run, or its `started_at` is no time.
-    pub fn of(json: &[u8]) -> Result<HistoryFileName, RunFileProblem> {
+    pub fn of(json: &[u8]) -> Result<RunName, RunFileProblem> {
         let run = parse_run(json)?;
         let stamp = run
             .started_at
@@ -49,29 +52,28 @@ impl HistoryFileName {
                 field: "started_at".to_owned(),
                 what: format!("is {:?} and must be a time as in RFC 3339", run.started_at),
             })?;
-        Ok(HistoryFileName {
+        Ok(RunName {
             stamp,
             digest: digest(json),
         })
     }
 }
 
-impl fmt::Display for HistoryFileName {
+impl fmt::Display for RunName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}-{}.json", self.stamp, self.digest)
+        write!(f, "{}-{}", self.stamp, self.digest)
     }
 }
 
-/// Not the name of a run's file in a history.
+/// Not the name of a run in a history.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotInHistory;
 
-impl FromStr for HistoryFileName {
+impl FromStr for RunName {
     type Err = NotInHistory;
 
-    fn from_str(name: &str) -> Result<HistoryFileName, NotInHistory> {
-        let stem = name.strip_suffix(".json").ok_or(NotInHistory)?;
-        let (stamp, digest) = stem.split_once('-').ok_or(NotInHistory)?;
+    fn from_str(name: &str) -> Result<RunName, NotInHistory> {
+        let (stamp, digest) = name.split_once('-').ok_or(NotInHistory)?;
         let is_digest = digest.len() == DIGEST_DIGITS
             && digest
                 .bytes()
@@ -79,7 +81,7 @@ impl FromStr for HistoryFileName {
         if !is_digest || !is_stamp(stamp) {
             return Err(NotInHistory);
         }
-        Ok(HistoryFileName {
+        Ok(RunName {
             stamp: stamp.to_owned(),
             digest: digest.to_owned(),
         })
@@ -107,7 +109,7 @@ fn digest(bytes: &[u8]) -> String {
 ///
 /// # Errors
 /// When the directory cannot be read.
-pub fn names(baseline: &Path) -> io::Result<Vec<HistoryFileName>> {
+pub fn names(baseline: &Path) -> io::Result<Vec<RunName>> {
     let entries = match fs::read_dir(baseline.join(HISTORY_DIRECTORY)) {
         Ok(entries) => entries,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -116,6 +118,7 @@ pub fn names(baseline: &Path) -> io::Result<Vec<HistoryFileName>> {
     let mut names = Vec::new();
     for entry in entries {
         if let Some(name) = entry?.file_name().to_str()
+            && let Some(name) = name.strip_suffix(FILE_SUFFIX)
             && let Ok(name) = name.parse()
         {
             names.push(name);
@@ -146,9 +149,11 @@ pub fn runs(baseline: &Path) -> io::Result<Vec<PathBuf>> {
         .collect())
 }
 
-/// Where the history of the baseline in `baseline` has this file.
-pub fn path_of(baseline: &Path, name: &HistoryFileName) -> PathBuf {
-    baseline.join(HISTORY_DIRECTORY).join(name.to_string())
+/// Where the history of the baseline in `baseline` has this run.
+pub fn path_of(baseline: &Path, name: &RunName) -> PathBuf {
+    baseline
+        .join(HISTORY_DIRECTORY)
+        .join(format!("{name}{FILE_SUFFIX}"))
 }
 
 /// Adds the run in `json`, the bytes of a `run.json`, to the history of the baseline in `baseline`.
@@ -156,12 +161,12 @@ pub fn path_of(baseline: &Path, name: &HistoryFileName) -> PathBuf {
 ///
 /// # Errors
 /// When it is no run, or cannot be written. The history is then as before.
-pub fn add(baseline: &Path, json: &[u8]) -> Result<HistoryFileName, RunFileError> {
+pub fn add(baseline: &Path, json: &[u8]) -> Result<RunName, RunFileError> {
     let error = |problem| RunFileError {
         path: baseline.join(HISTORY_DIRECTORY),
         problem,
     };
-    let name = HistoryFileName::of(json).map_err(error)?;
+    let name = RunName::of(json).map_err(error)?;
     let path = path_of(baseline, &name);
     if !path.is_file() {
         write_renamed(baseline, &name, json).map_err(|e| RunFileError {
@@ -174,15 +179,16 @@ pub fn add(baseline: &Path, json: &[u8]) -> Result<HistoryFileName, RunFileError
 
 /// Writes to a temporary name beside the baseline's `run.json`, where the next save removes what a
 /// killed writer left, flushes to disk, and renames.
-fn write_renamed(baseline: &Path, name: &HistoryFileName, json: &[u8]) -> io::Result<()> {
+fn write_renamed(baseline: &Path, name: &RunName, json: &[u8]) -> io::Result<()> {
     let history = baseline.join(HISTORY_DIRECTORY);
+    let path = path_of(baseline, name);
     fs::create_dir_all(&history)?;
     let temporary = baseline.join(format!("{name}.{}.tmp", std::process::id()));
     let write = || {
         let mut file = File::create(&temporary)?;
         file.write_all(json)?;
         file.sync_all()?;
-        fs::rename(&temporary, history.join(name.to_string()))
+        fs::rename(&temporary, path)
     };
     write().inspect_err(|_| {
         // Of no use to anybody; that it failed is reported.
@@ -230,10 +236,10 @@ mod tests {
 
     #[test]
     fn a_name_says_when_the_run_started_and_what_it_holds() {
-        let one = HistoryFileName::of(&run_of("2026-11-21T20:46:59Z")).unwrap();
+        let one = RunName::of(&run_of("2026-11-21T20:46:59Z")).unwrap();
         assert!(one.to_string().starts_with("20261121T204659Z-"), "{one}");
         assert_eq!(one.to_string().parse(), Ok(one.clone()));
-        let elsewhere = HistoryFileName::of(&run_of("2026-11-21T21:46:59+01:00")).unwrap();
+        let elsewhere = RunName::of(&run_of("2026-11-21T21:46:59+01:00")).unwrap();
         assert_eq!(elsewhere.stamp, one.stamp);
         assert_ne!(elsewhere.digest, one.digest);
         // `printf abc | sha256sum`
@@ -244,14 +250,14 @@ mod tests {
     fn other_files_are_no_part_of_a_history() {
         for name in [
             "run.json",
-            "20261121T204659Z-ba7816bf8f01",
-            "20261121T204659Z-ba7816bf8f0.json",
-            "20261121T204659Z-BA7816BF8F01.json",
-            "20261121T2046590-ba7816bf8f01.json",
-            "../../../../../../-ba7816bf8f01.json",
-            "20261121T204659Z-ba7816bf8f01.json.7.tmp",
+            "20261121T204659Z-ba7816bf8f01.json",
+            "20261121T204659Z-ba7816bf8f0",
+            "20261121T204659Z-BA7816BF8F01",
+            "20261121T2046590-ba7816bf8f01",
+            "../../../../../../-ba7816bf8f01",
+            "20261121T204659Z-ba7816bf8f01.7.tmp",
         ] {
-            assert_eq!(name.parse::<HistoryFileName>(), Err(NotInHistory), "{name}");
+            assert_eq!(name.parse::<RunName>(), Err(NotInHistory), "{name}");
         }
     }
 

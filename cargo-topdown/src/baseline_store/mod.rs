@@ -9,7 +9,7 @@ mod error;
 pub mod history;
 mod name;
 #[cfg(test)]
-mod tests;
+pub mod tests;
 mod workspace;
 
 use std::fs;
@@ -21,7 +21,7 @@ use criterion_topdown::run_file::{
     self, RUN_FILE_NAME, Run, RunFileError, RunFileProblem, parse_run,
 };
 
-use history::HistoryFileName;
+use history::RunName;
 use jiff::Timestamp;
 
 pub use error::StoreError;
@@ -92,6 +92,11 @@ impl BaselineStore {
         &self.directory
     }
 
+    /// Where the baseline `name` of the machine with this key is kept.
+    pub fn directory_of(&self, name: &BaselineName, machine_key: &str) -> PathBuf {
+        self.directory.join(name.as_path()).join(machine_key)
+    }
+
     /// Where the newest run is kept.
     pub fn newest_directory(&self) -> &Path {
         &self.newest
@@ -146,7 +151,7 @@ impl BaselineStore {
     /// When there is none, with what there is instead.
     pub fn find(&self, name: &BaselineName) -> Result<StoredBaseline, StoreError> {
         let key = self.machine.key();
-        let directory = self.directory.join(name.as_path()).join(&key);
+        let directory = self.directory_of(name, &key);
         if is_run(&directory) {
             return Ok(StoredBaseline {
                 name: name.clone(),
@@ -219,13 +224,13 @@ impl BaselineStore {
             })
         };
         let json = fs::read(&from).map_err(|error| unreadable(RunFileProblem::Io(error)))?;
-        HistoryFileName::of(&json).map_err(unreadable)?;
+        RunName::of(&json).map_err(unreadable)?;
         let machine_key = parse_run(&json).map_err(unreadable)?.machine.key();
-        let directory = self.directory.join(name.as_path()).join(&machine_key);
+        let directory = self.directory_of(name, &machine_key);
         // A baseline from before there were histories is not in its own. What cannot be read was
         // no baseline, so nothing is lost with it.
         if let Ok(before) = fs::read(directory.join(RUN_FILE_NAME))
-            && HistoryFileName::of(&before).is_ok()
+            && RunName::of(&before).is_ok()
         {
             history::add(&directory, &before).map_err(StoreError::NotSaved)?;
         }

@@ -8,16 +8,21 @@ use tempfile::TempDir;
 
 /// A run of another machine than any that tests run on.
 pub const RUN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/run-v1");
-const RUN_KEY: &str = "x86_64-GenuineIntel-06-8f-08-kvm-smt";
+pub const RUN_KEY: &str = "x86_64-GenuineIntel-06-8f-08-kvm-smt";
 
 fn store() -> (TempDir, BaselineStore) {
     let root = tempfile::tempdir().unwrap();
-    let store = BaselineStore {
-        directory: root.path().join("baselines"),
-        newest: root.path().join("target").join(NEWEST),
-        machine: run_file::read_run(Path::new(RUN)).unwrap().machine,
-    };
+    let store = store_in(root.path());
     (root, store)
+}
+
+/// The store of a workspace in `root`, on the machine of [`RUN`].
+pub fn store_in(root: &Path) -> BaselineStore {
+    BaselineStore {
+        directory: root.join("baselines"),
+        newest: root.join("target").join(NEWEST),
+        machine: run_file::read_run(Path::new(RUN)).unwrap().machine,
+    }
 }
 
 fn name(name: &str) -> BaselineName {

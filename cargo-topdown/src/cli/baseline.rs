@@ -17,8 +17,91 @@ pub enum BaselineCommand {
     /// Remove a baseline
     #[command(visible_alias = "rm")]
     Remove(BaselineRemoveArgs),
+    /// Send baselines to the store that machines share
+    Push(BaselinePushArgs),
+    /// Fetch the baselines of this machine's class from the store that machines share
+    Pull(BaselinePullArgs),
+    /// Remove old runs from the store that machines share
+    Gc(BaselineGcArgs),
     /// Accept a regression, with the reason, until the baseline is renewed
     Accept(BaselineAcceptArgs),
+}
+
+/// Which store machines share.
+#[derive(Debug, Args)]
+pub struct SharedStoreArgs {
+    /// The shared store: a directory, `git+branch:BRANCH`, `git+URL#BRANCH` or, in builds with the
+    /// feature `object-store`, `s3://BUCKET/PATH`, `gs://BUCKET/PATH`, `az://CONTAINER/PATH`
+    #[arg(long = "store", value_name = "URL", env = "CARGO_TOPDOWN_STORE")]
+    pub address: Option<String>,
+
+    /// Where the baselines of this machine are kept
+    #[command(flatten)]
+    pub local: StoreArgs,
+}
+
+/// `cargo topdown baseline push`.
+#[derive(Debug, Args)]
+pub struct BaselinePushArgs {
+    /// Send these baselines, of every machine that is here [default: all]
+    #[arg(value_name = "NAME")]
+    pub names: Vec<BaselineName>,
+
+    /// Which store
+    #[command(flatten)]
+    pub shared: SharedStoreArgs,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `cargo topdown baseline pull`.
+#[derive(Debug, Args)]
+pub struct BaselinePullArgs {
+    /// Fetch these baselines; one that the store does not have is an error [default: all]
+    #[arg(value_name = "NAME")]
+    pub names: Vec<BaselineName>,
+
+    /// Fetch those of the machine with this key, as `baseline list` prints it
+    #[arg(long, value_name = "KEY", conflicts_with = "all_machines")]
+    pub machine: Option<String>,
+
+    /// Fetch those of every machine
+    #[arg(long)]
+    pub all_machines: bool,
+
+    /// Which store
+    #[command(flatten)]
+    pub shared: SharedStoreArgs,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+/// `cargo topdown baseline gc`.
+#[derive(Debug, Args)]
+pub struct BaselineGcArgs {
+    /// Remove from these baselines [default: all]
+    #[arg(value_name = "NAME")]
+    pub names: Vec<BaselineName>,
+
+    /// How many runs to keep of each baseline and machine, the newest ones
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
+    pub keep: u32,
+
+    /// Say what would be removed, and remove nothing
+    #[arg(long)]
+    pub dry_run: bool,
+
+    /// Which store
+    #[command(flatten)]
+    pub shared: SharedStoreArgs,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
 }
 
 /// `cargo topdown baseline accept`.

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{ComparisonArgs, OutputArgs, PolicyArgs, StoreArgs};
 use crate::baseline_store::BaselineName;
+use crate::shard::ShardNumber;
 
 /// `cargo topdown bench`: the flags of `cargo bench`, and our own.
 #[derive(Debug, Args)]
@@ -23,6 +24,16 @@ pub struct BenchArgs {
     /// git commit, `merge-base`, or a directory; the exit code is the gate
     #[arg(long, value_name = "REF", conflicts_with = "save")]
     pub against: Option<String>,
+
+    /// Run part I of N of the suite only; `cargo topdown merge` puts the parts together. A suite is
+    /// cut between benchmarks, so that all parts take about the same time
+    #[arg(
+        long,
+        value_name = "I/N",
+        env = "CARGO_TOPDOWN_SHARD",
+        conflicts_with_all = ["save", "against"]
+    )]
+    pub shard: Option<ShardNumber>,
 
     /// How to report the comparison
     #[command(flatten)]

@@ -5,6 +5,7 @@ mod bench;
 mod comparison;
 mod explain;
 mod history;
+mod merge;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -16,6 +17,7 @@ pub use bench::*;
 pub use comparison::*;
 pub use explain::*;
 pub use history::*;
+pub use merge::*;
 
 /// Runs criterion benches, compares their TopDown slots with a baseline, and says why one is slower.
 #[derive(Debug, Parser)]
@@ -49,6 +51,8 @@ pub enum Command {
     /// List, show, save or remove baselines
     #[command(subcommand)]
     Baseline(BaselineCommand),
+    /// Put the runs of several machines of one class together: the shards of a suite
+    Merge(MergeArgs),
     /// Say what this machine can measure, and what stands in the way
     Doctor(Box<DoctorArgs>),
     /// Simulate suites of which the truth is known, and say how often the gate errs

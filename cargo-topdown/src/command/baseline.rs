@@ -30,6 +30,9 @@ pub fn run(command: BaselineCommand) -> Result<Exit, Error> {
         BaselineCommand::Show(args) => show(&args),
         BaselineCommand::Save(args) => save(&args),
         BaselineCommand::Remove(args) => remove(&args),
+        BaselineCommand::Push(args) => super::share::push(&args),
+        BaselineCommand::Pull(args) => super::share::pull(&args),
+        BaselineCommand::Gc(args) => super::share::gc(&args),
         BaselineCommand::Accept(args) => super::accept::run(&args),
     }
 }

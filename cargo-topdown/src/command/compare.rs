@@ -12,6 +12,7 @@ use super::relaunch::{self, Relaunch, Side};
 use crate::baseline_store::{self, BaselineStore};
 use crate::cli::{ColorChoice, CompareArgs, ComparisonArgs};
 use crate::error::{Error, Exit};
+use crate::merge::check_whole;
 use crate::policy::{Accepted, Found, Policy};
 use crate::report::explanation::{self, Explanation};
 use crate::report::request::Compared;
@@ -33,6 +34,8 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
         || Ok(run_file::read_run(&candidate_path)?),
     )?;
     let label = args.candidate.as_deref().unwrap_or("the newest run");
+    check_whole(&args.base, &baseline)?;
+    check_whole(label, &candidate)?;
     let expired = match Accepted::read(&path, &baseline)? {
         Found::Holding(accepted) => {
             policy.accepted = accepted;

@@ -53,9 +53,9 @@ fn describe(plan: &Plan, root: &Path, applied: bool) -> String {
         line(format!("  - {}", change.before));
         line(format!("  + {}", change.after));
     }
-    if !plan.by_hand.is_empty() {
-        line("to change by hand, since these closures return a `Duration`:".to_owned());
-        for place in &plan.by_hand {
+    if !plan.self_timed.is_empty() {
+        line("without slots where these return a `Duration`, and not what `TopDown::measure` returns:".to_owned());
+        for place in &plan.self_timed {
             line(format!(
                 "  {}:{}: {}",
                 shown(&place.path),

@@ -10,9 +10,11 @@ pub mod explain;
 pub mod history;
 mod init;
 mod manual;
+mod merge;
 mod noise;
 mod relaunch;
 mod report;
+mod share;
 mod simulate;
 
 use crate::cli::Command;
@@ -26,6 +28,7 @@ pub fn run(command: Command) -> Result<Exit, Error> {
         Command::Explain(args) => explain::run(&args),
         Command::Compare(args) => compare::run(args),
         Command::Baseline(command) => baseline::run(command),
+        Command::Merge(args) => merge::run(&args),
         Command::Simulate(args) => simulate::run(&args),
         Command::History(args) => history::run(&args),
         Command::Report(args) => report::run(&args),

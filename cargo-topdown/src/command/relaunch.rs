@@ -240,12 +240,12 @@ fn further_launches(
         launcher: &Launcher {
             scratch: scratch.path().to_owned(),
             cargo: cargo_program(),
-            arguments: Vec::new(),
+            arguments: record.criterion.clone(),
+            filter: Vec::new(),
             shows_output: false,
             through: None,
             group: None,
         },
-        criterion: &record.criterion,
         quiet: false,
         fail_fast: true,
     };

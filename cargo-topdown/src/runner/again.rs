@@ -6,7 +6,6 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run};
 
 use super::collect::Collected;
-use super::launch::Launcher;
 use crate::bench_targets::BenchTarget;
 use crate::settings::Settings;
 
@@ -21,33 +20,21 @@ pub fn would_help(targets: &[BenchTarget], run: &Run) -> bool {
     run.benchmarks.iter().any(is_measured) && targets.iter().all(has_few)
 }
 
-/// The targets that have a suspect, with the launches that it lacks.
+/// The targets that have a suspect, with their suspects alone and the launches that these lack.
 pub fn targets_of(suspects: &[BenchmarkId], targets: &[BenchTarget]) -> Vec<BenchTarget> {
-    let has_suspect = |t: &&BenchTarget| suspects.iter().any(|id| t.has(id));
-    targets
-        .iter()
-        .filter(has_suspect)
-        .map(|target| BenchTarget {
+    let with_suspects = |target: &BenchTarget| {
+        let of_target = suspects.iter().filter(|id| target.has(id));
+        let names: Vec<String> = of_target.map(|id| id.name.clone()).collect();
+        (!names.is_empty()).then(|| BenchTarget {
             settings: Settings {
                 launches: LAUNCHES_OF_SUSPECTS.saturating_sub(target.settings.launches),
                 ..target.settings
             },
+            benchmarks: Some(names),
             ..target.clone()
         })
-        .collect()
-}
-
-/// As `launcher`, but for the benchmarks that run: the suspects alone. `criterion` are the user's
-/// own arguments for the benches.
-pub fn launcher_of(suspects: &[BenchmarkId], criterion: &[String], launcher: Launcher) -> Launcher {
-    let names: Vec<String> = suspects
-        .iter()
-        .map(|id| regex_syntax::escape(&id.name))
-        .collect();
-    Launcher {
-        arguments: [criterion, &[format!("^(?:{})$", names.join("|"))]].concat(),
-        ..launcher
-    }
+    };
+    targets.iter().filter_map(with_suspects).collect()
 }
 
 /// What `more` has of the suspects, its launches numbered behind those of `run`.

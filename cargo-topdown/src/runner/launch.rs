@@ -90,6 +90,9 @@ pub enum LaunchError {
     Interrupted,
 }
 
+/// A filter that lets no benchmark through: a character behind the end.
+const NOTHING: &str = "$.";
+
 /// What a launch needs to know beside its target.
 #[derive(Clone)]
 pub struct Launcher {
@@ -97,8 +100,10 @@ pub struct Launcher {
     pub scratch: PathBuf,
     /// `$CARGO`.
     pub cargo: PathBuf,
-    /// What the user wants to run, as arguments of the bench executable.
+    /// Further arguments of the bench executable.
     pub arguments: Vec<String>,
+    /// What the user wants to run, as arguments of the bench executable.
+    pub filter: Vec<String>,
     /// Whether what the benches print is shown, even if they succeed.
     pub shows_output: bool,
     /// A command that starts the bench, the bench's own command line being its last arguments.
@@ -117,21 +122,51 @@ impl Launcher {
         target: &BenchTarget,
         mut on_benchmark: impl FnMut(&str),
     ) -> Result<Launched, LaunchError> {
+        let filter = match &target.benchmarks {
+            Some(names) => &[pattern_of(names)][..],
+            None => &self.filter,
+        };
+        let benchmarks = self.talk(target, filter, |stream, samples| {
+            converse(stream, samples, &mut on_benchmark)
+        })?;
+        Ok(match benchmarks {
+            Some(benchmarks) => Launched::Benchmarks(benchmarks),
+            None => Launched::NotCriterion,
+        })
+    }
+
+    /// criterion's full ids of all benchmarks that `target` has, measuring none; `None` where it does
+    /// not look for its runner.
+    ///
+    /// # Errors
+    /// When the process fails.
+    pub fn list(&self, target: &BenchTarget) -> Result<Option<Vec<String>>, LaunchError> {
+        self.talk(target, &[NOTHING.to_owned()], |stream, _| skipped(stream))
+    }
+
+    /// Starts `target` with `filter`, and has the conversation with it; `None` where it ends without
+    /// having looked for its runner.
+    fn talk<T>(
+        &self,
+        target: &BenchTarget,
+        filter: &[String],
+        conversation: impl FnOnce(TcpStream, &mut SamplesFile) -> Result<T, LaunchError>,
+    ) -> Result<Option<T>, LaunchError> {
         let samples_path = self.scratch.join("samples.jsonl");
         let mut samples = SamplesFile::create(&samples_path)
             .map_err(|error| io_error("could not make a samples file", error))?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .map_err(|error| io_error("could not listen on 127.0.0.1", error))?;
-        let mut process = Process(self.spawn(target, &listener, &samples_path)?);
-        let conversation = match accept(&listener, &mut process.0)? {
+        let mut process = Process(self.spawn(target, filter, &listener, &samples_path)?);
+        let result = match accept(&listener, &mut process.0)? {
             None => None,
             Some(stream) => {
                 let _registered = interrupt::hangs_up(&stream);
-                Some(converse(stream, &mut samples, &mut on_benchmark))
+                Some(conversation(stream, &mut samples))
             }
         };
         // After a quarrel nothing that the bench could still do would be used.
-        let quarrel = matches!(&conversation, Some(Err(error)) if !is_hang_up(error));
+        let quarrel = matches!(&result, Some(Err(error)) if !is_hang_up(error));
         if !quarrel && !interrupt::requested() {
             let status = process
                 .0
@@ -148,10 +183,7 @@ impl Launcher {
         if interrupt::requested() {
             return Err(LaunchError::Interrupted);
         }
-        match conversation {
-            None => Ok(Launched::NotCriterion),
-            Some(benchmarks) => benchmarks.map(Launched::Benchmarks),
-        }
+        result.transpose()
     }
 
     /// What the last launched bench printed, as far as it says what went wrong.
@@ -173,6 +205,7 @@ impl Launcher {
     fn spawn(
         &self,
         target: &BenchTarget,
+        filter: &[String],
         listener: &TcpListener,
         samples: &Path,
     ) -> Result<Child, LaunchError> {
@@ -199,6 +232,7 @@ impl Launcher {
             .args(["--warm-up-time", &seconds(settings.warm_up_time)])
             .args(["--measurement-time", &seconds(settings.measurement_time)])
             .args(&self.arguments)
+            .args(filter)
             .current_dir(&target.package_root)
             .envs(&target.environment)
             .env("CARGO", &self.cargo)
@@ -220,6 +254,12 @@ impl Launcher {
                 )
             })
     }
+}
+
+/// A regular expression that matches these ids and no other.
+fn pattern_of(names: &[String]) -> String {
+    let names: Vec<String> = names.iter().map(|name| regex::escape(name)).collect();
+    format!("^(?:{})$", names.join("|"))
 }
 
 fn seconds(time: Duration) -> String {
@@ -309,6 +349,20 @@ fn converse(
     Ok(benchmarks)
 }
 
+/// The ids of the benchmarks that the bench skips, until it hangs up.
+fn skipped(stream: TcpStream) -> Result<Vec<String>, LaunchError> {
+    let mut connection = Connection::open(stream)?;
+    let mut names = Vec::new();
+    while let Some(event) = connection.receive()? {
+        match event {
+            Event::SkippingBenchmark { id } => names.push(id.name()),
+            Event::FinishedBenchmarkGroup {} => connection.proceed()?,
+            _ => {}
+        }
+    }
+    Ok(names)
+}
+
 fn measured(
     id: &RawId,
     iterations: &[f64],
@@ -344,6 +398,7 @@ mod tests {
             scratch: scratch.path().to_owned(),
             cargo: PathBuf::from("cargo"),
             arguments: Vec::new(),
+            filter: Vec::new(),
             shows_output: false,
             through: None,
             group: None,
@@ -355,6 +410,7 @@ mod tests {
             package_root: scratch.path().to_owned(),
             environment: Default::default(),
             settings: Settings::default(),
+            benchmarks: None,
             has_criterion: true,
         };
         let error = launcher.launch(&target, |_| {}).unwrap_err().to_string();

@@ -263,6 +263,7 @@ mod tests {
             executable: Default::default(),
             package_root: Default::default(),
             environment: Default::default(),
+            benchmarks: None,
             settings: Settings {
                 source,
                 ..Settings::default()

@@ -40,7 +40,7 @@ pub enum Event {
     /// A benchmark begins.
     BeginningBenchmark { id: RawId },
     /// A benchmark does not match the filter.
-    SkippingBenchmark {},
+    SkippingBenchmark { id: RawId },
     /// Its warm-up begins.
     Warmup {},
     /// Its measurement begins.
@@ -275,11 +275,13 @@ mod tests {
     fn a_recorded_bench_is_understood() {
         let mut connection = open(RECORDED).unwrap();
         let mut names = Vec::new();
+        let mut skipped = Vec::new();
         let mut complete = Vec::new();
         let mut answers = 0;
         while let Some(event) = connection.receive().unwrap() {
             match event {
                 Event::BeginningBenchmark { id } => names.push(id.name()),
+                Event::SkippingBenchmark { id } => skipped.push(id.name()),
                 Event::MeasurementComplete { id, iters, times } => {
                     complete.push((id.name(), id.throughput(), iters, times));
                     assert_eq!(connection.format_value(1.0).unwrap(), "1.0000 slots");
@@ -295,6 +297,14 @@ mod tests {
             }
         }
         assert_eq!(names, ["sums/forward/20", "batched/per iteration"]);
+        let long = "long".repeat(30);
+        let others = [
+            "sums/forward/10",
+            "chase",
+            &format!("{long}/one"),
+            &format!("{long}/two"),
+        ];
+        assert_eq!(skipped, others);
         let (name, throughput, iters, times) = &complete[0];
         assert_eq!(name, "sums/forward/20");
         assert_eq!(
@@ -353,12 +363,9 @@ mod tests {
         assert!(too_long.contains("4294967295 bytes"), "{too_long}");
         let nonsense = message(&with(b"\x00\x00\x00\x02\x61x"));
         assert!(nonsense.contains("not understood"), "{nonsense}");
-        let event = b"\x00\x00\x00\x17\xa1\x71SkippingBenchmark\xa1\x61i\xf6";
+        let event = b"\x00\x00\x00\x0c\xa1\x66Warmup\xa1\x61i\xf6";
         let unexpected = open(&with(event)).unwrap().format_value(1.0).unwrap_err();
-        assert!(
-            unexpected.to_string().contains("SkippingBenchmark"),
-            "{unexpected}"
-        );
+        assert!(unexpected.to_string().contains("Warmup"), "{unexpected}");
     }
 
     #[test]

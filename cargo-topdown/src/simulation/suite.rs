@@ -302,6 +302,7 @@ fn run(benchmarks: Vec<Benchmark>, launches: u32) -> Run {
             warm_up_ms: 0,
             measurement_ms: 0,
         },
+        shard: None,
         benchmarks,
     }
 }

@@ -6,8 +6,8 @@
 
 mod budget;
 mod cause;
-mod comparability;
-mod comparison;
+pub mod comparability;
+pub mod comparison;
 mod judge;
 mod metric;
 mod noise;

@@ -172,6 +172,7 @@ pub fn run(benchmarks: Vec<Benchmark>) -> Run {
             warm_up_ms: 100,
             measurement_ms: 400,
         },
+        shard: None,
         benchmarks,
     }
 }

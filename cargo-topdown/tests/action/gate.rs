@@ -350,6 +350,43 @@ fn against_a_commit_that_fails_says_why() {
     );
 }
 
+/// As `docs/ci/fleet.yml` does it, with a directory in place of the branch.
+#[test]
+fn machines_share_baselines_through_a_store() {
+    let fleet = tempfile::tempdir().unwrap();
+    let store = fleet.path().join("store").display().to_string();
+    let inputs = [("cache", "false"), ("store", &*store)];
+    let mut renews = push_to_main(PLAIN);
+    assert_eq!(renews.execute(".", &inputs), 0, "{}", renews.log);
+    assert!(
+        renews.log.contains("1 of 1 runs were new to"),
+        "{}",
+        renews.log
+    );
+    assert!(renews.ran.iter().any(|step| step == "Share the baseline"));
+
+    for (candidate, code) in [(SLOWER, 100), (PLAIN, 0)] {
+        let mut compares = pull_request(candidate);
+        assert_eq!(compares.execute(".", &inputs), code, "{}", compares.log);
+        assert!(compares.log.contains("has a new run"), "{}", compares.log);
+        assert!(!compares.ran.iter().any(|step| step == "Share the baseline"));
+    }
+    let key = Machine::of_this_machine().key();
+    let runs = std::fs::read_dir(fleet.path().join("store/main").join(key));
+    assert_eq!(runs.unwrap().count(), 1);
+
+    let file = fleet.path().join("file");
+    std::fs::write(&file, "").unwrap();
+    let mut lost = pull_request(PLAIN);
+    let inputs = [("cache", "false"), ("store", file.to_str().unwrap())];
+    assert_eq!(lost.execute(".", &inputs), 102, "{}", lost.log);
+    assert!(
+        lost.log.contains("could not read the store"),
+        "{}",
+        lost.log
+    );
+}
+
 /// Both sides in one job, from two checkouts.
 #[test]
 fn one_job_can_measure_both_sides() {

@@ -82,6 +82,7 @@ pub fn write(kind: Kind, directory: &Path) {
             warm_up_ms: 100,
             measurement_ms: 250,
         },
+        shard: None,
         benchmarks: vec![
             benchmark("copy", 0.0),
             benchmark("parse", 0.0),

@@ -5,4 +5,5 @@ mod fixture;
 mod noise;
 mod relaunch;
 mod run;
+mod shard;
 mod trouble;

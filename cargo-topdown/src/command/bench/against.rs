@@ -51,7 +51,6 @@ pub fn run(args: &BenchArgs, candidate: &Candidate<'_>, reference: &str) -> Resu
         base: &modelled::on_the_clock(&base_targets),
         candidate: &modelled::on_the_clock(candidate.targets),
         launcher: &launcher,
-        criterion: &args.launch.criterion,
         quiet: args.launch.cargo.quiet,
         fail_fast: args.launch.measuring.fail_fast,
     };

@@ -10,6 +10,7 @@ use crate::bench_targets::BuildError;
 use crate::error::Exit;
 use crate::runner::launch::LaunchError;
 use crate::settings::SettingsError;
+use crate::shard::ShardNumber;
 
 /// Why there is no run, or one that lacks something.
 #[derive(Debug, Error)]
@@ -57,6 +58,25 @@ pub enum BenchError {
         /// The filter.
         filter: String,
     },
+    /// The filter is no regular expression.
+    #[error("FILTER `{filter}` is no regular expression: {error}")]
+    Filter {
+        /// The filter.
+        filter: String,
+        /// Why not.
+        error: Box<regex::Error>,
+    },
+    /// There are fewer benchmarks than shards.
+    #[error(
+        "shard {shard} has no benchmark, since the suite has only {benchmarks}; cut it into fewer \
+         shards"
+    )]
+    EmptyShard {
+        /// Which shard.
+        shard: ShardNumber,
+        /// How many benchmarks the suite has.
+        benchmarks: usize,
+    },
     /// Bench targets or benchmarks failed. Each has been named.
     #[error("{failed} of the benches failed, see above")]
     BenchesFailed {
@@ -84,7 +104,9 @@ impl BenchError {
     /// The exit code of this error.
     pub fn exit(&self) -> Exit {
         match self {
-            BenchError::Settings(_) | BenchError::CriterionArgument { .. } => Exit::Usage,
+            BenchError::Settings(_)
+            | BenchError::CriterionArgument { .. }
+            | BenchError::Filter { .. } => Exit::Usage,
             BenchError::BaseTree(error) => error.exit(),
             BenchError::Build(_)
             | BenchError::BaseBuild { .. }
@@ -92,6 +114,7 @@ impl BenchError {
             | BenchError::NoCriterion
             | BenchError::NoBenchmarks
             | BenchError::NothingMatched { .. }
+            | BenchError::EmptyShard { .. }
             | BenchError::BenchesFailed { .. }
             | BenchError::Launch(_)
             | BenchError::Interrupt(_)

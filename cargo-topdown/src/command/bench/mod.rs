@@ -3,6 +3,7 @@
 mod against;
 mod error;
 pub mod pairs;
+mod shard;
 
 use std::path::Path;
 
@@ -92,7 +93,17 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     }
     let started_at = Timestamp::now();
     let guard = interrupt::guard().map_err(BenchError::Interrupt)?;
-    let outcome = launch(&args.launch, &targets, &cargo)?;
+    let scratch = scratch_directory()?;
+    let launcher = launcher(&args.launch, &cargo.program, scratch.path());
+    let suite = targets;
+    let (targets, shard) = match args.shard {
+        None => (suite.clone(), None),
+        Some(number) => {
+            let part = shard::part(&args.launch, number, &suite, &launcher)?;
+            (part.targets, Some(part.shard))
+        }
+    };
+    let outcome = launch(&args.launch, &targets, &launcher)?;
     let failed = failures(&outcome);
     if outcome.collected.benchmarks.is_empty() || (args.launch.measuring.fail_fast && failed > 0) {
         report_problems(&outcome);
@@ -101,13 +112,8 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     let workspace_root = metadata.workspace_root.as_std_path();
     let run = Run {
         benchmarks: outcome.collected.benchmarks.clone(),
-        ..measured_run(
-            &args.launch,
-            workspace_root,
-            started_at,
-            &targets,
-            &settings,
-        )
+        shard,
+        ..measured_run(&args.launch, workspace_root, started_at, &suite, &settings)
     };
     // Not below `--target-dir`, which `compare` will not be given.
     write_run(store.newest_directory(), &run, &outcome.collected.samples)
@@ -146,7 +152,9 @@ pub fn measure_all(
     if targets.is_empty() {
         return Err(BenchError::NoBenchTargets);
     }
-    let outcome = launch(args, targets, cargo)?;
+    let scratch = scratch_directory()?;
+    let launcher = launcher(args, &cargo.program, scratch.path());
+    let outcome = launch(args, targets, &launcher)?;
     report_problems(&outcome);
     if failures(&outcome) > 0 || outcome.collected.benchmarks.is_empty() {
         return Err(nothing_to_keep(args, targets, &outcome));
@@ -183,6 +191,7 @@ pub fn measured_run(
         machine: Machine::of_this_machine(),
         build: build_identity(&args.cargo, workspace_root),
         launch_settings: launch_settings(targets, &settings.workspace),
+        shard: None,
         benchmarks: Vec::new(),
     }
 }
@@ -195,15 +204,12 @@ pub fn scratch_directory() -> Result<TempDir, BenchError> {
 }
 
 fn launcher(args: &LaunchArgs, cargo: &Path, scratch: &Path) -> Launcher {
-    let mut arguments = args.criterion.clone();
-    if args.exact {
-        arguments.push("--exact".to_owned());
-    }
-    arguments.extend(args.filter.clone());
+    let exact = args.exact.then(|| "--exact".to_owned());
     Launcher {
         scratch: scratch.to_owned(),
         cargo: cargo.to_owned(),
-        arguments,
+        arguments: args.criterion.clone(),
+        filter: exact.into_iter().chain(args.filter.clone()).collect(),
         shows_output: args.cargo.verbose > 0,
         through: None,
         group: None,
@@ -227,12 +233,10 @@ fn check_criterion_arguments(arguments: &[String]) -> Result<(), BenchError> {
 fn launch(
     args: &LaunchArgs,
     targets: &[BenchTarget],
-    cargo: &Cargo,
+    launcher: &Launcher,
 ) -> Result<Outcome, BenchError> {
-    let scratch = scratch_directory()?;
-    let launcher = launcher(args, &cargo.program, scratch.path());
-    let mut outcome = launch_all(args, &modelled::on_the_clock(targets), &launcher)?;
-    with_model(args, targets, &launcher, &mut outcome)?;
+    let mut outcome = launch_all(args, &modelled::on_the_clock(targets), launcher)?;
+    with_model(args, targets, launcher, &mut outcome)?;
     Ok(outcome)
 }
 
@@ -342,7 +346,7 @@ fn nothing_to_keep(args: &LaunchArgs, targets: &[BenchTarget], outcome: &Outcome
 }
 
 /// The time and the process, so that two runs never share a name.
-fn run_id(started_at: Timestamp) -> String {
+pub fn run_id(started_at: Timestamp) -> String {
     format!(
         "{}-{}",
         started_at.strftime("%Y%m%dT%H%M%SZ"),

@@ -18,8 +18,6 @@ pub struct Pairs<'a> {
     pub candidate: &'a [BenchTarget],
     /// How.
     pub launcher: &'a Launcher,
-    /// The user's own arguments for the benches.
-    pub criterion: &'a [String],
     /// Whether nothing is said about it.
     pub quiet: bool,
     /// Whether the first failure is the end.
@@ -68,7 +66,6 @@ impl Pairs<'_> {
         let (base, candidate) = Pairs {
             base: &again::targets_of(suspects, self.base),
             candidate: &again::targets_of(suspects, self.candidate),
-            launcher: &again::launcher_of(suspects, self.criterion, self.launcher.clone()),
             ..*self
         }
         .launch()?;

@@ -57,16 +57,17 @@ pub fn run(args: &ExplainArgs) -> Result<Exit, Error> {
     }
     let _guard = interrupt::guard().map_err(BenchError::Interrupt)?;
     let scratch = bench::scratch_directory()?;
-    let mut arguments = vec![args.benchmark.clone()];
+    let mut filter = vec![args.benchmark.clone()];
     if args.exact {
-        arguments.insert(0, "--exact".to_owned());
+        filter.insert(0, "--exact".to_owned());
     }
     let session = Session {
         args,
         launcher: Launcher {
             scratch: scratch.path().to_owned(),
             cargo: cargo.program.clone(),
-            arguments,
+            arguments: Vec::new(),
+            filter,
             shows_output: args.cargo.verbose > 0,
             through: None,
             group: None,
@@ -187,7 +188,7 @@ impl Session<'_> {
     ) -> Result<MeasuredGroup, Error> {
         let launcher = Launcher {
             group: Some(group.name),
-            arguments: vec!["--exact".to_owned(), id.name.clone()],
+            filter: vec!["--exact".to_owned(), id.name.clone()],
             ..self.launcher.clone()
         };
         let targets = [BenchTarget {

@@ -6,24 +6,29 @@
 //! criterion = { package = "criterion-topdown", version = "0.1" }
 //! ```
 //!
-//! Existing benches then measure TopDown with their source unchanged. What the types do not allow
-//! is `iter_custom` with a closure that returns a `Duration`: it has to return a
-//! [`Sample`](crate::sample::Sample), from [`TopDown::measure`] or, without slots, from the
-//! duration with `.into()`.
+//! Existing benches then measure TopDown with their source unchanged. Of a benchmark whose
+//! `iter_custom` returns a `Duration` the time alone is known; one that is to have slots returns a
+//! [`Sample`](crate::sample::Sample) from [`TopDown::measure`].
+
+mod bencher;
+mod group;
 
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
 use std::time::Duration;
 
-#[cfg(feature = "async")]
-pub use criterion::AsyncBencher;
 use criterion::measurement::Measurement;
 use criterion::profiler::Profiler;
 pub use criterion::{
-    AxisScale, Baseline, BatchSize, BenchmarkFilter, BenchmarkGroup, BenchmarkId,
-    PlotConfiguration, PlottingBackend, SamplingMode, Throughput, async_executor, profiler,
+    AxisScale, Baseline, BatchSize, BenchmarkFilter, PlotConfiguration, PlottingBackend,
+    SamplingMode, Throughput, async_executor, profiler,
 };
 pub use std::hint::black_box;
+
+#[cfg(feature = "async")]
+pub use bencher::AsyncBencher;
+pub use bencher::Bencher;
+pub use group::{BenchmarkGroup, BenchmarkId, IntoBenchmarkId};
 
 use crate::TopDown;
 
@@ -34,9 +39,6 @@ pub mod measurement {
 
     pub use crate::TopDown as WallTime;
 }
-
-/// criterion's `Bencher`, measuring TopDown unless told otherwise.
-pub type Bencher<'a, M = TopDown> = criterion::Bencher<'a, M>;
 
 /// criterion's `Criterion`, measuring TopDown unless told otherwise.
 ///
@@ -112,6 +114,37 @@ impl<M: Measurement> Criterion<M> {
         output_directory(path: &Path);
         profile_time(duration: Option<Duration>);
         configure_from_args();
+    }
+}
+
+impl<M: Measurement + 'static> Criterion<M> {
+    /// As criterion's `benchmark_group`.
+    pub fn benchmark_group<S: Into<String>>(&mut self, group_name: S) -> BenchmarkGroup<'_, M> {
+        BenchmarkGroup(self.0.benchmark_group(group_name))
+    }
+
+    /// As criterion's `bench_function`.
+    pub fn bench_function<F>(&mut self, id: &str, mut f: F) -> &mut Criterion<M>
+    where
+        F: FnMut(&mut Bencher<'_, M>),
+    {
+        self.0.bench_function(id, |b| f(&mut Bencher::of(b)));
+        self
+    }
+
+    /// As criterion's `bench_with_input`.
+    pub fn bench_with_input<F, I>(
+        &mut self,
+        id: BenchmarkId,
+        input: &I,
+        mut f: F,
+    ) -> &mut Criterion<M>
+    where
+        F: FnMut(&mut Bencher<'_, M>, &I),
+    {
+        self.0
+            .bench_with_input(id.0, input, |b, input| f(&mut Bencher::of(b), input));
+        self
     }
 }
 

@@ -1,0 +1,36 @@
+//! The command line of `merge`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::{OutputArgs, StoreArgs};
+use crate::baseline_store::BaselineName;
+
+/// `cargo topdown merge`.
+#[derive(Debug, Args)]
+pub struct MergeArgs {
+    /// The runs: run files, or directories that hold one
+    #[arg(value_name = "RUN", required = true)]
+    pub runs: Vec<PathBuf>,
+
+    /// Keep the merged run as baseline NAME too
+    #[arg(long, value_name = "NAME", conflicts_with_all = ["output", "partial"])]
+    pub save: Option<BaselineName>,
+
+    /// Write the merged run to DIR, not to the place of the newest run
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+
+    /// Merge even if shards are missing, or benchmarks that failed
+    #[arg(long)]
+    pub partial: bool,
+
+    /// Where baselines are kept
+    #[command(flatten)]
+    pub store: StoreArgs,
+
+    /// How to print
+    #[command(flatten)]
+    pub printing: OutputArgs,
+}

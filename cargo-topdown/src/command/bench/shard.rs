@@ -1,0 +1,176 @@
+//! `cargo topdown bench --shard`: which benchmarks of the suite this machine runs.
+//!
+//! The bench executables are asked for their benchmarks first, in a launch each that measures
+//! nothing. So a suite is cut between benchmarks, wherever they are, and every machine that builds
+//! the same commit cuts it in the same way.
+
+use criterion_topdown::run_file::Shard;
+use regex::Regex;
+use sha2::{Digest, Sha256};
+
+use super::BenchError;
+use crate::bench_targets::BenchTarget;
+use crate::cli::LaunchArgs;
+use crate::runner::launch::{LaunchError, Launcher};
+use crate::settings::Settings;
+use crate::shard::{self, ShardNumber};
+
+/// Hexadecimal digits of a suite's name: 64 bits.
+const NAME_DIGITS: usize = 16;
+
+/// What one machine launches.
+pub struct Part {
+    /// The targets, each restricted to the benchmarks of this part.
+    pub targets: Vec<BenchTarget>,
+    /// What the run says about it.
+    pub shard: Shard,
+}
+
+/// Lists the benchmarks of `targets` and takes the part `number` of them.
+///
+/// A target that fails when asked stays whole, and counts as one benchmark: it will fail where it
+/// is launched, by name.
+///
+/// # Errors
+/// When the filter is no regular expression, when nothing matches it, or when the part is empty.
+pub fn part(
+    args: &LaunchArgs,
+    number: ShardNumber,
+    targets: &[BenchTarget],
+    launcher: &Launcher,
+) -> Result<Part, BenchError> {
+    let filter = Filter::of(args)?;
+    let mut items = Vec::new();
+    for (index, target) in targets.iter().enumerate().filter(|(_, t)| t.has_criterion) {
+        match launcher.list(target) {
+            Ok(names) => {
+                let mut names = names.unwrap_or_default();
+                names.retain(|name| filter.lets_through(name));
+                // Whatever the order in which a process with random hashes has them.
+                names.sort();
+                items.extend(names.into_iter().map(|name| (index, Some(name))));
+            }
+            Err(LaunchError::Interrupted) => return Err(BenchError::Interrupted),
+            Err(_) => items.push((index, None)),
+        }
+    }
+    if items.is_empty() {
+        return Err(match &args.filter {
+            Some(filter) => BenchError::NothingMatched {
+                filter: filter.clone(),
+            },
+            None => BenchError::NoBenchmarks,
+        });
+    }
+    let costs: Vec<f64> = items
+        .iter()
+        .map(|(index, _)| planned_seconds(&targets[*index].settings))
+        .collect();
+    let shards = shard::cut(&costs, number.of);
+    let suite = name_of(targets, &items);
+    let benchmarks_of_suite = items.len();
+    let mine: Vec<(usize, Option<String>)> = items
+        .into_iter()
+        .zip(shards)
+        .filter(|(_, shard)| *shard == number.number)
+        .map(|(item, _)| item)
+        .collect();
+    if mine.is_empty() {
+        return Err(BenchError::EmptyShard {
+            shard: number,
+            benchmarks: benchmarks_of_suite,
+        });
+    }
+    Ok(Part {
+        shard: Shard {
+            number: number.number,
+            of: number.of,
+            benchmarks: mine.len(),
+            suite,
+        },
+        targets: restricted(targets, &mine),
+    })
+}
+
+/// The targets that have benchmarks in `mine`, each with those alone; and those without criterion,
+/// which are named in every shard.
+fn restricted(targets: &[BenchTarget], mine: &[(usize, Option<String>)]) -> Vec<BenchTarget> {
+    let mut restricted = Vec::new();
+    for (index, target) in targets.iter().enumerate() {
+        let names: Vec<&Option<String>> = mine
+            .iter()
+            .filter(|(of, _)| *of == index)
+            .map(|(_, name)| name)
+            .collect();
+        if names.is_empty() && target.has_criterion {
+            continue;
+        }
+        restricted.push(BenchTarget {
+            // Without names the user's filter decides.
+            benchmarks: names
+                .into_iter()
+                .cloned()
+                .collect::<Option<Vec<String>>>()
+                .filter(|names| !names.is_empty()),
+            ..target.clone()
+        });
+    }
+    restricted
+}
+
+/// What criterion plans for one benchmark of these settings; code that has settings of its own is
+/// not known here.
+fn planned_seconds(settings: &Settings) -> f64 {
+    let per_launch = settings.warm_up_time + settings.measurement_time;
+    f64::from(settings.launches) * per_launch.as_secs_f64()
+}
+
+/// Equal for equal suites that are cut alike. Each id ends with a byte that no id holds.
+fn name_of(targets: &[BenchTarget], items: &[(usize, Option<String>)]) -> String {
+    let mut hash = Sha256::new();
+    for (index, name) in items {
+        let target = &targets[*index];
+        for word in [
+            &target.package,
+            &target.name,
+            name.as_ref().unwrap_or(&String::new()),
+        ] {
+            hash.update(word);
+            hash.update([0xff]);
+        }
+        hash.update(planned_seconds(&target.settings).to_le_bytes());
+    }
+    let mut digits: String = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
+    digits.truncate(NAME_DIGITS);
+    digits
+}
+
+/// The user's filter, as criterion applies it.
+enum Filter {
+    All,
+    Exact(String),
+    Matching(Regex),
+}
+
+impl Filter {
+    fn of(args: &LaunchArgs) -> Result<Filter, BenchError> {
+        Ok(match &args.filter {
+            None => Filter::All,
+            Some(id) if args.exact => Filter::Exact(id.clone()),
+            Some(expression) => {
+                Filter::Matching(Regex::new(expression).map_err(|error| BenchError::Filter {
+                    filter: expression.clone(),
+                    error: Box::new(error),
+                })?)
+            }
+        })
+    }
+
+    fn lets_through(&self, name: &str) -> bool {
+        match self {
+            Filter::All => true,
+            Filter::Exact(id) => id == name,
+            Filter::Matching(expression) => expression.is_match(name),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! `cargo topdown baseline push`, `pull` and `gc`: the store that machines share.
+
+use std::io::Write;
+
+use cargo_metadata::Metadata;
+use criterion_topdown::machine::Machine;
+
+use crate::baseline_store::{BaselineStore, workspace};
+use crate::cli::{BaselineGcArgs, BaselinePullArgs, BaselinePushArgs, SharedStoreArgs};
+use crate::error::{Error, Exit};
+use crate::report::style;
+use crate::shared_store::transfer::{Machines, Pulled, SharedStore};
+use crate::shared_store::{Address, SharedStoreError};
+
+/// Sends what the store does not have.
+pub fn push(args: &BaselinePushArgs) -> Result<Exit, Error> {
+    let (local, shared) = stores(&args.shared)?;
+    let (added, all) = shared.push(&local, &args.names)?;
+    let mut out = style::stdout(args.output.color);
+    for place in &added {
+        writeln!(out, "pushed {place}")?;
+    }
+    writeln!(
+        out,
+        "{} of {all} runs were new to {}",
+        added.len(),
+        shared.address()
+    )?;
+    Ok(Exit::Success)
+}
+
+/// Fetches what the store has of this machine's class.
+pub fn pull(args: &BaselinePullArgs) -> Result<Exit, Error> {
+    let (local, shared) = stores(&args.shared)?;
+    let this_key = Machine::of_this_machine().key();
+    let machines = match &args.machine {
+        _ if args.all_machines => Machines::Every,
+        Some(key) => Machines::Key(key),
+        None => Machines::Key(&this_key),
+    };
+    let pulled = shared.pull(&local, &args.names, machines)?;
+    let mut out = style::stdout(args.output.color);
+    if pulled.is_empty() {
+        writeln!(
+            out,
+            "{} has no baselines of {}",
+            shared.address(),
+            match machines {
+                Machines::Key(key) => key,
+                Machines::Every => "any machine",
+            }
+        )?;
+    }
+    for Pulled {
+        name,
+        machine_key,
+        renewed,
+        added,
+    } in pulled
+    {
+        let what = match renewed {
+            true => "has a new run",
+            false => "is as new as the store's",
+        };
+        writeln!(
+            out,
+            "`{name}` of {machine_key} {what}; {added} runs were new here"
+        )?;
+    }
+    Ok(Exit::Success)
+}
+
+/// Removes old runs.
+pub fn gc(args: &BaselineGcArgs) -> Result<Exit, Error> {
+    let (_, shared) = stores(&args.shared)?;
+    let garbage = shared.collect_garbage(&args.names, args.keep as usize, args.dry_run)?;
+    let verb = match args.dry_run {
+        true => "would remove",
+        false => "removed",
+    };
+    let mut out = style::stdout(args.output.color);
+    for place in &garbage.runs {
+        writeln!(out, "{verb} {place}")?;
+    }
+    for path in &garbage.abandoned {
+        writeln!(out, "{verb} {path}, which was never finished")?;
+    }
+    let count = garbage.runs.len() + garbage.abandoned.len();
+    writeln!(out, "{verb} {count} of {}", shared.address())?;
+    Ok(Exit::Success)
+}
+
+/// The baselines of this machine, and the store that the flags or the workspace name.
+fn stores(args: &SharedStoreArgs) -> Result<(BaselineStore, SharedStore), Error> {
+    let metadata = workspace(&args.local)?;
+    let local = BaselineStore::of_workspace(&metadata, args.local.baselines.as_deref())?;
+    let root = metadata.workspace_root.as_std_path();
+    let address = match &args.address {
+        Some(address) => address.clone(),
+        None => address_of(&metadata)?,
+    };
+    let shared = SharedStore::open(&Address::parse(&address, root)?, root)?;
+    Ok((local, shared))
+}
+
+fn address_of(metadata: &Metadata) -> Result<String, SharedStoreError> {
+    match &metadata.workspace_metadata["topdown"]["store"] {
+        serde_json::Value::Null => Err(SharedStoreError::NotSet),
+        serde_json::Value::String(address) => Ok(address.clone()),
+        other => Err(SharedStoreError::Setting {
+            manifest: metadata.workspace_root.as_std_path().join("Cargo.toml"),
+            found: other.to_string(),
+        }),
+    }
+}

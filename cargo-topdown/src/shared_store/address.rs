@@ -1,0 +1,204 @@
+//! Which store is meant: a setting, and what it opens.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use super::directory::Directory;
+use super::git_branch::GitBranch;
+use super::{Backend, SharedStoreError};
+
+/// Where a shared store is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Address {
+    /// A directory, perhaps of a network file system.
+    Directory(PathBuf),
+    /// A branch of the remote `origin` of the workspace's repository, or of any repository.
+    GitBranch {
+        /// What `git push` takes.
+        remote: String,
+        /// The branch.
+        branch: String,
+    },
+    /// A bucket.
+    Object(String),
+}
+
+/// The schemes that are left to the crate `object_store`.
+const OBJECT_SCHEMES: [&str; 8] = ["s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss"];
+
+impl Address {
+    /// Reads an address. A relative directory is one below `workspace_root`.
+    ///
+    /// # Errors
+    /// When it is of no known kind.
+    pub fn parse(text: &str, workspace_root: &Path) -> Result<Address, SharedStoreError> {
+        let error = |reason: &str| SharedStoreError::Address {
+            address: text.to_owned(),
+            reason: reason.to_owned(),
+        };
+        let branch_name = |branch: &str| {
+            // Cannot be taken for a flag or a refspec by git; all else is checked by git itself.
+            let is_sound = !branch.is_empty() && !branch.starts_with('-') && !branch.contains(':');
+            match is_sound {
+                true => Ok(branch.to_owned()),
+                false => Err(error("it names no branch")),
+            }
+        };
+        if let Some(branch) = text.strip_prefix("git+branch:") {
+            return Ok(Address::GitBranch {
+                remote: "origin".to_owned(),
+                branch: branch_name(branch)?,
+            });
+        }
+        if let Some(repository) = text.strip_prefix("git+") {
+            let (remote, branch) = repository
+                .rsplit_once('#')
+                .ok_or_else(|| error("it has no `#BRANCH`"))?;
+            if remote.is_empty() || remote.starts_with('-') {
+                return Err(error("it names no repository"));
+            }
+            return Ok(Address::GitBranch {
+                remote: remote.to_owned(),
+                branch: branch_name(branch)?,
+            });
+        }
+        match text.split_once("://") {
+            Some(("file", path)) if path.starts_with('/') => Ok(Address::Directory(path.into())),
+            Some(("file", _)) => Err(error("the path of `file://` has to begin with `/`")),
+            Some((scheme, _)) if OBJECT_SCHEMES.contains(&scheme) => {
+                Ok(Address::Object(text.to_owned()))
+            }
+            Some((scheme, _)) => Err(error(&format!("`{scheme}` is not known"))),
+            None if text.is_empty() => Err(error("it is empty")),
+            None => Ok(Address::Directory(workspace_root.join(text))),
+        }
+    }
+
+    /// What can be done with the store. git runs in `workspace_root`.
+    ///
+    /// # Errors
+    /// When this program was built without it, or its address or credentials make no sense.
+    pub fn open(&self, workspace_root: &Path) -> Result<Box<dyn Backend>, SharedStoreError> {
+        match self {
+            Address::Directory(directory) => Ok(Box::new(Directory::new(directory.clone()))),
+            Address::GitBranch { remote, branch } => Ok(Box::new(GitBranch::new(
+                workspace_root.to_owned(),
+                remote.clone(),
+                branch.clone(),
+            ))),
+            #[cfg(feature = "object-store")]
+            Address::Object(url) => Ok(Box::new(super::object::Objects::open(url)?)),
+            #[cfg(not(feature = "object-store"))]
+            Address::Object(url) => Err(SharedStoreError::NotBuilt {
+                address: url.clone(),
+            }),
+        }
+    }
+}
+
+impl fmt::Display for Address {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Address::Directory(directory) => write!(f, "{}", directory.display()),
+            Address::GitBranch { remote, branch } => {
+                write!(f, "branch `{branch}` of {}", without_password(remote))
+            }
+            Address::Object(url) => f.write_str(&without_password(url)),
+        }
+    }
+}
+
+/// Addresses are printed to logs, and people put tokens into them.
+fn without_password(url: &str) -> String {
+    let Some((scheme, rest)) = url.split_once("://") else {
+        return url.to_owned();
+    };
+    let authority = rest.split('/').next().unwrap_or_default();
+    match authority.rsplit_once('@') {
+        // The part before a single `@` of Azure's addresses is a container.
+        Some((user, host)) if user.contains(':') || scheme.starts_with("http") => {
+            format!("{scheme}://{host}{}", &rest[authority.len()..])
+        }
+        _ => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Exit;
+
+    fn parse(text: &str) -> Result<Address, SharedStoreError> {
+        Address::parse(text, Path::new("/work/project"))
+    }
+
+    #[test]
+    fn every_kind_of_store_has_its_address() {
+        let directory = |path: &str| Address::Directory(path.into());
+        let git = |remote: &str, branch: &str| Address::GitBranch {
+            remote: remote.to_owned(),
+            branch: branch.to_owned(),
+        };
+        for (text, address) in [
+            ("/srv/topdown", directory("/srv/topdown")),
+            ("file:///srv/topdown", directory("/srv/topdown")),
+            ("../shared", directory("/work/project/../shared")),
+            (
+                "git+branch:topdown-baselines",
+                git("origin", "topdown-baselines"),
+            ),
+            (
+                "git+https://host/o/r.git#perf/runs",
+                git("https://host/o/r.git", "perf/runs"),
+            ),
+            ("git+git@host:o/r#runs", git("git@host:o/r", "runs")),
+            (
+                "s3://bucket/a/b",
+                Address::Object("s3://bucket/a/b".to_owned()),
+            ),
+        ] {
+            assert_eq!(parse(text).unwrap(), address);
+        }
+    }
+
+    #[test]
+    fn what_is_no_address_is_refused_with_the_reason() {
+        for (text, reason) in [
+            ("", "it is empty"),
+            ("git+branch:", "it names no branch"),
+            ("git+branch:--mirror", "it names no branch"),
+            ("git+https://host/o/r", "it has no `#BRANCH`"),
+            ("git+--upload-pack=x#b", "it names no repository"),
+            ("file://srv", "has to begin with `/`"),
+            ("ftp://host/x", "`ftp` is not known"),
+        ] {
+            let error = parse(text).unwrap_err();
+            assert!(error.to_string().contains(reason), "{text}: {error}");
+            assert_eq!(error.exit(), Exit::Usage);
+        }
+    }
+
+    #[cfg(not(feature = "object-store"))]
+    #[test]
+    fn a_build_without_object_stores_says_how_to_have_them() {
+        let address = parse("s3://bucket/a").unwrap();
+        let error = address.open(Path::new("/")).err().unwrap();
+        assert!(error.to_string().contains("--features object-store"));
+        assert_eq!(error.exit(), Exit::Usage);
+    }
+
+    #[test]
+    fn no_password_is_printed() {
+        for (text, shown) in [
+            (
+                "git+https://x-access-token:secret@github.com/o/r#b",
+                "branch `b` of https://github.com/o/r",
+            ),
+            ("s3://bucket/a", "s3://bucket/a"),
+            ("abfs://container@account/a", "abfs://container@account/a"),
+            ("git+branch:b", "branch `b` of origin"),
+        ] {
+            assert_eq!(parse(text).unwrap().to_string(), shown);
+        }
+    }
+}

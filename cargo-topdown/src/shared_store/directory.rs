@@ -1,0 +1,181 @@
+//! A store in a directory: one that is mounted everywhere, or stays on a runner.
+//!
+//! A run is written into a directory of another name beside its place and renamed, so it appears at
+//! once with all of its files.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use criterion_topdown::run_file::RUN_FILE_NAME;
+
+use super::{ABANDONED_AFTER, Backend, BackendError, Outgoing, Place};
+
+/// How the names of directories begin that are being written or removed. No name of a baseline does.
+const UNFINISHED: &str = ".unfinished-";
+
+/// The directory.
+pub struct Directory {
+    root: PathBuf,
+}
+
+impl Directory {
+    /// The store in `root`, which is made when the first run comes.
+    pub fn new(root: PathBuf) -> Directory {
+        Directory { root }
+    }
+
+    fn path_of(&self, place: &Place) -> PathBuf {
+        self.root.join(place.to_string())
+    }
+
+    /// Every directory below the store and its path with `/`, parents first.
+    fn directories(&self) -> Result<Vec<(PathBuf, String)>, BackendError> {
+        let mut all = vec![(self.root.clone(), String::new())];
+        let mut next = 0;
+        while next < all.len() {
+            let (directory, path) = all[next].clone();
+            next += 1;
+            let entries = match fs::read_dir(&directory) {
+                Ok(entries) => entries,
+                // The store does not exist yet, or the run has just been removed.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => return Err(in_path(&directory)(error)),
+            };
+            for entry in entries {
+                let entry = entry.map_err(in_path(&directory))?;
+                // Links are not followed: a store that holds itself would be listed for ever.
+                let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
+                if let (true, Ok(name)) = (is_directory, entry.file_name().into_string()) {
+                    let separator = if path.is_empty() { "" } else { "/" };
+                    all.push((entry.path(), format!("{path}{separator}{name}")));
+                }
+            }
+        }
+        Ok(all)
+    }
+
+    fn push_one(&self, run: &Outgoing) -> Result<bool, BackendError> {
+        let path = self.path_of(&run.place);
+        if path.exists() {
+            return Ok(false);
+        }
+        let parent = path.parent().unwrap_or(&self.root);
+        fs::create_dir_all(parent).map_err(in_path(parent))?;
+        // Not as `tempfile` makes it, whose directories nobody else may read.
+        let unfinished = parent.join(format!(
+            "{UNFINISHED}{}-{:016x}",
+            run.place.run,
+            fastrand::u64(..)
+        ));
+        let added = write_renamed(run, &unfinished, &path);
+        if !matches!(added, Ok(true)) {
+            // Of no use to anybody; what went wrong is reported.
+            let _ = fs::remove_dir_all(&unfinished);
+        }
+        added
+    }
+}
+
+fn write_renamed(run: &Outgoing, unfinished: &Path, path: &Path) -> Result<bool, BackendError> {
+    fs::create_dir(unfinished).map_err(in_path(unfinished))?;
+    for (name, from) in run.files() {
+        let to = unfinished.join(name);
+        fs::copy(from, &to)
+            .and_then(|_| File::open(&to)?.sync_all())
+            .map_err(in_path(from))?;
+    }
+    match fs::rename(unfinished, path) {
+        Ok(()) => {
+            // Makes the rename outlive a power failure, where the file system can do that.
+            let _ = path.parent().map(|parent| File::open(parent)?.sync_all());
+            Ok(true)
+        }
+        // Somebody has added the same run meanwhile.
+        Err(_) if path.join(RUN_FILE_NAME).is_file() => Ok(false),
+        Err(error) => Err(in_path(path)(error)),
+    }
+}
+
+impl Backend for Directory {
+    fn list(&self) -> Result<Vec<Place>, BackendError> {
+        Ok(self
+            .directories()?
+            .into_iter()
+            .filter(|(directory, _)| directory.join(RUN_FILE_NAME).is_file())
+            .filter_map(|(_, path)| Place::of_run_file(&format!("{path}/{RUN_FILE_NAME}")))
+            .collect())
+    }
+
+    fn push(&self, runs: &[Outgoing]) -> Result<Vec<Place>, BackendError> {
+        let mut added = Vec::new();
+        for run in runs {
+            if self.push_one(run)? {
+                added.push(run.place.clone());
+            }
+        }
+        Ok(added)
+    }
+
+    fn pull(
+        &self,
+        place: &Place,
+        with_samples: bool,
+        directory: &Path,
+    ) -> Result<bool, BackendError> {
+        let path = self.path_of(place);
+        let copy = || -> io::Result<()> {
+            for entry in fs::read_dir(&path)? {
+                let entry = entry?;
+                if with_samples || entry.file_name() == RUN_FILE_NAME {
+                    fs::copy(entry.path(), directory.join(entry.file_name()))?;
+                }
+            }
+            Ok(())
+        };
+        match copy() {
+            Ok(()) => Ok(true),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+            Err(error) => Err(in_path(&path)(error)),
+        }
+    }
+
+    fn remove(&self, places: &[Place]) -> Result<(), BackendError> {
+        for place in places {
+            let path = self.path_of(place);
+            let away = path.with_file_name(format!("{UNFINISHED}{}", place.run));
+            match fs::rename(&path, &away) {
+                Ok(()) => fs::remove_dir_all(&away).map_err(in_path(&away))?,
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => return Err(in_path(&path)(error)),
+            }
+        }
+        Ok(())
+    }
+
+    fn abandoned(&self, remove: bool) -> Result<Vec<String>, BackendError> {
+        let mut abandoned = Vec::new();
+        for (directory, path) in self.directories()? {
+            let is_unfinished = directory
+                .file_name()
+                .and_then(|name| name.to_str())
+                .is_some_and(|name| name.starts_with(UNFINISHED));
+            let is_old = fs::metadata(&directory)
+                .and_then(|metadata| metadata.modified())
+                .is_ok_and(|at| at.elapsed().is_ok_and(|age| age > ABANDONED_AFTER));
+            if !(is_unfinished && is_old) {
+                continue;
+            }
+            if remove {
+                fs::remove_dir_all(&directory).map_err(in_path(&directory))?;
+            }
+            abandoned.push(path);
+        }
+        Ok(abandoned)
+    }
+}
+
+fn in_path(path: &Path) -> impl FnOnce(io::Error) -> BackendError {
+    let path = path.to_owned();
+    move |error| BackendError::Io { path, error }
+}

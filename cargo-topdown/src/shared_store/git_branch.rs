@@ -1,0 +1,348 @@
+//! A store in a branch of a git repository, without a work tree.
+//!
+//! Commits are made of objects and a temporary index, and pushed. Whoever pushes second is refused
+//! by the remote, takes the other's commit and puts the own runs on top of it: they have other
+//! names, so nothing is ever merged. Removing runs begins the branch anew, since what a history
+//! still holds is not removed.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::thread;
+use std::time::Duration;
+
+use criterion_topdown::run_file::RUN_FILE_NAME;
+
+use super::{Backend, BackendError, Outgoing, Place};
+
+/// How often a push is tried while others push too.
+const ATTEMPTS: u32 = 30;
+
+/// How often a push may fail while the branch stays as it is: the remote then means it.
+const ATTEMPTS_WITHOUT_CHANGE: u32 = 4;
+
+/// The longest pause before the second attempt; each further one is longer by as much, up to a
+/// second.
+const PAUSE: Duration = Duration::from_millis(50);
+
+/// Where fetched branches are kept: out of the way of the user's.
+const REFERENCES: &str = "refs/cargo-topdown";
+
+/// The id of no object, by which an index entry is removed.
+const NO_OBJECT: &str = "0000000000000000000000000000000000000000";
+
+/// The branch.
+pub struct GitBranch {
+    /// Where git runs: in the repository whose remotes and credentials are used.
+    directory: PathBuf,
+    remote: String,
+    branch: String,
+}
+
+/// What a new commit has that the one before has not, and the other way round.
+#[derive(Default)]
+struct Change {
+    /// Paths, and the ids of the objects that they get.
+    added: Vec<(String, String)>,
+    removed: Vec<String>,
+}
+
+impl GitBranch {
+    /// `branch` of `remote`, which is what `git push` in `directory` takes.
+    pub fn new(directory: PathBuf, remote: String, branch: String) -> GitBranch {
+        GitBranch {
+            directory,
+            remote,
+            branch,
+        }
+    }
+
+    /// The branch's newest commit, fetched; `None` where the remote has no such branch.
+    fn tip(&self) -> Result<Option<String>, BackendError> {
+        let there = format!("refs/heads/{}", self.branch);
+        let here = format!("{REFERENCES}/{}", self.branch);
+        let listed = self.output(&["ls-remote", "--exit-code", &self.remote, &there], &[], "")?;
+        // As git documents it: no such reference.
+        if listed.status.code() == Some(2) {
+            return Ok(None);
+        }
+        checked(listed, "ls-remote")?;
+        let mut fetched = Ok(String::new());
+        for attempt in 0..ATTEMPTS_WITHOUT_CHANGE {
+            pause(attempt);
+            let refspec = format!("+{there}:{here}");
+            // Another process may hold the lock of the reference.
+            fetched = self.git(&["fetch", "--quiet", "--no-tags", &self.remote, &refspec]);
+            if fetched.is_ok() {
+                return self.git(&["rev-parse", &here]).map(Some);
+            }
+        }
+        fetched.map(|_| None)
+    }
+
+    /// The paths of all files of a commit.
+    fn paths(&self, commit: &str) -> Result<Vec<String>, BackendError> {
+        let list = self.git(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit])?;
+        Ok(list.split_terminator('\0').map(str::to_owned).collect())
+    }
+
+    /// The tree of `commit` with this change.
+    fn changed_tree(&self, commit: Option<&str>, change: &Change) -> Result<String, BackendError> {
+        let scratch = tempfile::tempdir().map_err(|error| BackendError::Io {
+            path: std::env::temp_dir(),
+            error,
+        })?;
+        let index = scratch.path().join("index");
+        let index = [("GIT_INDEX_FILE", index.as_os_str())];
+        if let Some(commit) = commit {
+            checked(
+                self.output(&["read-tree", commit], &index, "")?,
+                "read-tree",
+            )?;
+        }
+        let added = change.added.iter();
+        let lines: Vec<String> = added
+            .map(|(path, id)| format!("100644 {id}\t{path}\0"))
+            .chain(
+                change
+                    .removed
+                    .iter()
+                    .map(|path| format!("0 {NO_OBJECT}\t{path}\0")),
+            )
+            .collect();
+        let update = ["update-index", "-z", "--index-info"];
+        checked(
+            self.output(&update, &index, &lines.concat())?,
+            "update-index",
+        )?;
+        checked(self.output(&["write-tree"], &index, "")?, "write-tree")
+    }
+
+    /// Pushes what `commit_on` makes of the branch's newest commit, again for each commit that
+    /// others push meanwhile. `None` leaves the branch as it is.
+    fn replace<T>(
+        &self,
+        mut commit_on: impl FnMut(Option<&str>) -> Result<(Option<String>, T), BackendError>,
+    ) -> Result<T, BackendError> {
+        let mut before = None;
+        let mut without_change = 0;
+        for attempt in 0..ATTEMPTS {
+            pause(attempt);
+            let tip = self.tip()?;
+            without_change = match before == Some(tip.clone()) {
+                true => without_change + 1,
+                false => 0,
+            };
+            let (commit, result) = commit_on(tip.as_deref())?;
+            let Some(commit) = commit else {
+                return Ok(result);
+            };
+            let there = format!("refs/heads/{}", self.branch);
+            // The branch must be as it was looked at. An empty id means that there is none.
+            let lease = format!(
+                "--force-with-lease={there}:{}",
+                tip.as_deref().unwrap_or("")
+            );
+            let refspec = format!("{commit}:{there}");
+            let push = [
+                "push",
+                "--quiet",
+                "--no-verify",
+                &lease,
+                &self.remote,
+                &refspec,
+            ];
+            match self.git(&push) {
+                Ok(_) => return Ok(result),
+                Err(error) if without_change + 1 == ATTEMPTS_WITHOUT_CHANGE => return Err(error),
+                // git's words for a lost race differ by transport and version. Whether the branch
+                // has changed tells as well.
+                Err(_) => before = Some(tip),
+            }
+        }
+        Err(BackendError::Contended {
+            branch: self.branch.clone(),
+            attempts: ATTEMPTS,
+        })
+    }
+
+    /// Puts a file into the repository's objects.
+    fn object_of(&self, path: &Path) -> Result<String, BackendError> {
+        // git runs elsewhere.
+        let path = std::path::absolute(path).map_err(|error| BackendError::Io {
+            path: path.to_owned(),
+            error,
+        })?;
+        let path = path.to_string_lossy();
+        self.git(&["hash-object", "-w", "--no-filters", "--", &path])
+    }
+
+    fn commit(
+        &self,
+        tree: &str,
+        parent: Option<&str>,
+        message: &str,
+    ) -> Result<String, BackendError> {
+        let parent: Vec<&str> = parent.into_iter().flat_map(|id| ["-p", id]).collect();
+        self.git(&[&["commit-tree", tree, "-m", message][..], &parent].concat())
+    }
+
+    /// Runs git and returns what it prints.
+    fn git(&self, arguments: &[&str]) -> Result<String, BackendError> {
+        checked(self.output(arguments, &[], "")?, &arguments.join(" "))
+    }
+
+    fn output(
+        &self,
+        arguments: &[&str],
+        environment: &[(&str, &OsStr)],
+        input: &str,
+    ) -> Result<Output, BackendError> {
+        let failure = |error: std::io::Error| BackendError::Git {
+            command: arguments.join(" "),
+            message: error.to_string(),
+        };
+        let mut child = Command::new("git")
+            .arg("-C")
+            .arg(&self.directory)
+            // Who commits, where nobody is set; and no housekeeping while a benchmark may run.
+            .args([
+                "-c",
+                "user.name=cargo-topdown",
+                "-c",
+                "user.email=cargo-topdown@localhost",
+            ])
+            .args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"])
+            .args(arguments)
+            // Where nobody can answer, a question would be for ever.
+            .env("GIT_TERMINAL_PROMPT", "0")
+            .env("LC_ALL", "C")
+            .envs(environment.iter().copied())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(failure)?;
+        if let Some(mut stdin) = child.stdin.take() {
+            // A git that ends early says why on its standard error.
+            let _ = stdin.write_all(input.as_bytes());
+        }
+        child.wait_with_output().map_err(failure)
+    }
+}
+
+/// Before the first attempt there is none.
+fn pause(attempt: u32) {
+    if attempt > 0 {
+        let longest = (PAUSE * attempt).min(Duration::from_secs(1));
+        thread::sleep(longest.mul_f64(fastrand::f64()));
+    }
+}
+
+fn checked(output: Output, command: &str) -> Result<String, BackendError> {
+    if output.status.success() {
+        let text = String::from_utf8_lossy(&output.stdout);
+        return Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned());
+    }
+    Err(BackendError::Git {
+        command: command.to_owned(),
+        message: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
+    })
+}
+
+impl Backend for GitBranch {
+    fn list(&self) -> Result<Vec<Place>, BackendError> {
+        let Some(tip) = self.tip()? else {
+            return Ok(Vec::new());
+        };
+        let paths = self.paths(&tip)?;
+        Ok(paths.iter().filter_map(|p| Place::of_run_file(p)).collect())
+    }
+
+    fn push(&self, runs: &[Outgoing]) -> Result<Vec<Place>, BackendError> {
+        self.replace(|tip| {
+            let there: Vec<Place> = match tip {
+                Some(tip) => self
+                    .paths(tip)?
+                    .iter()
+                    .filter_map(|p| Place::of_run_file(p))
+                    .collect(),
+                None => Vec::new(),
+            };
+            let mut change = Change::default();
+            let mut added = Vec::new();
+            for run in runs.iter().filter(|run| !there.contains(&run.place)) {
+                for (name, from) in run.files() {
+                    let id = self.object_of(from)?;
+                    change.added.push((format!("{}/{name}", run.place), id));
+                }
+                added.push(run.place.clone());
+            }
+            if added.is_empty() {
+                return Ok((None, added));
+            }
+            let message = match &added[..] {
+                [place] => format!("Run {place}"),
+                several => format!("{} runs", several.len()),
+            };
+            let tree = self.changed_tree(tip, &change)?;
+            Ok((Some(self.commit(&tree, tip, &message)?), added))
+        })
+    }
+
+    fn pull(
+        &self,
+        place: &Place,
+        with_samples: bool,
+        directory: &Path,
+    ) -> Result<bool, BackendError> {
+        // As `list` has fetched it: nothing that was there can be gone.
+        let tip = format!("{REFERENCES}/{}", self.branch);
+        let tree = format!("{tip}:{place}");
+        let names = self.output(&["ls-tree", "-z", "--name-only", &tree], &[], "")?;
+        let Ok(names) = checked(names, "ls-tree") else {
+            return Ok(false);
+        };
+        for name in names.split_terminator('\0') {
+            if name != RUN_FILE_NAME && !with_samples {
+                continue;
+            }
+            let blob = self.output(&["cat-file", "blob", &format!("{tree}/{name}")], &[], "")?;
+            if !blob.status.success() {
+                return Ok(false);
+            }
+            let to = directory.join(name);
+            fs::write(&to, &blob.stdout).map_err(|error| BackendError::Io { path: to, error })?;
+        }
+        Ok(true)
+    }
+
+    fn remove(&self, places: &[Place]) -> Result<(), BackendError> {
+        self.replace(|tip| {
+            let Some(tip) = tip else {
+                return Ok((None, ()));
+            };
+            let is_removed = |path: &String| {
+                let directory = path.rsplit_once('/').map_or("", |(directory, _)| directory);
+                places.iter().any(|place| place.to_string() == directory)
+            };
+            let change = Change {
+                removed: self.paths(tip)?.into_iter().filter(is_removed).collect(),
+                ..Change::default()
+            };
+            if change.removed.is_empty() {
+                return Ok((None, ()));
+            }
+            let tree = self.changed_tree(Some(tip), &change)?;
+            let message = "The runs that are kept";
+            Ok((Some(self.commit(&tree, None, message)?), ()))
+        })
+    }
+
+    fn abandoned(&self, _: bool) -> Result<Vec<String>, BackendError> {
+        // A push is one commit, so nothing of an unfinished one can be seen.
+        Ok(Vec::new())
+    }
+}

@@ -1,0 +1,455 @@
+//! Every kind of store: what is sent is fetched, by many at once, and nothing is lost or half there.
+
+use std::collections::BTreeSet;
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::thread;
+use std::time::SystemTime;
+
+use criterion_topdown::run_file::{read_run, read_samples, write_run};
+use tempfile::TempDir;
+
+use super::transfer::{Machines, Pulled, SharedStore};
+use super::*;
+use crate::baseline_store::tests::{RUN, RUN_KEY, store_in};
+use crate::baseline_store::{BaselineStore, history};
+use crate::error::Exit;
+
+/// One machine of the fleet: a workspace of its own.
+struct Machine {
+    root: TempDir,
+    local: BaselineStore,
+}
+
+impl Machine {
+    fn new() -> Machine {
+        let root = tempfile::tempdir().unwrap();
+        let local = store_in(root.path());
+        git(root.path(), &["init", "--quiet"]);
+        Machine { root, local }
+    }
+
+    /// Saves the golden run as if it had started at this hour of a November, with its samples.
+    fn save(&self, name: &str, hour: u32) {
+        let mut run = read_run(Path::new(RUN)).unwrap();
+        run.started_at = format!("2026-11-{:02}T{:02}:00:00Z", 1 + hour / 24, hour % 24);
+        run.id = format!("hour-{hour}");
+        let directory = self.root.path().join("newest");
+        write_run(&directory, &run, &read_samples(Path::new(RUN)).unwrap()).unwrap();
+        self.local.save(&name.parse().unwrap(), &directory).unwrap();
+    }
+
+    fn store(&self, address: &Address) -> SharedStore {
+        SharedStore::open(address, self.root.path()).unwrap()
+    }
+
+    fn push(&self, address: &Address) -> (Vec<Place>, usize) {
+        self.store(address).push(&self.local, &[]).unwrap()
+    }
+
+    fn pull(&self, address: &Address) -> Vec<Pulled> {
+        let machines = Machines::Key(RUN_KEY);
+        self.store(address)
+            .pull(&self.local, &[], machines)
+            .unwrap()
+    }
+
+    /// The hours of all runs that are here of `name`; the last is the baseline.
+    fn hours(&self, name: &str) -> Vec<u32> {
+        let directory = self.local.directory_of(&name.parse().unwrap(), RUN_KEY);
+        let hour = |path: &Path| -> u32 {
+            let run = read_run(path).unwrap();
+            run.id.strip_prefix("hour-").unwrap().parse().unwrap()
+        };
+        let mut hours: Vec<u32> = history::runs(&directory)
+            .unwrap()
+            .iter()
+            .map(|path| hour(path))
+            .collect();
+        hours.sort_unstable();
+        assert_eq!(hours.last(), Some(&hour(&directory)));
+        hours
+    }
+}
+
+/// One address of every kind, without a network.
+fn addresses() -> (TempDir, Vec<Address>) {
+    let root = tempfile::tempdir().unwrap();
+    let repository = root.path().join("repository.git");
+    git(
+        root.path(),
+        &["init", "--quiet", "--bare", "repository.git"],
+    );
+    let addresses = vec![
+        Address::Directory(root.path().join("directory")),
+        Address::GitBranch {
+            remote: repository.to_str().unwrap().to_owned(),
+            branch: "perf/runs".to_owned(),
+        },
+        #[cfg(feature = "object-store")]
+        {
+            fs::create_dir(root.path().join("bucket")).unwrap();
+            Address::Object(format!("file://{}/bucket/a b/c", root.path().display()))
+        },
+    ];
+    (root, addresses)
+}
+
+fn git(directory: &Path, arguments: &[&str]) {
+    let status = Command::new("git")
+        .arg("-C")
+        .arg(directory)
+        .args(arguments)
+        .status()
+        .unwrap();
+    assert!(status.success());
+}
+
+#[test]
+fn what_one_machine_pushes_another_has_after_a_pull() {
+    let (_root, addresses) = addresses();
+    for address in &addresses {
+        let (a, b) = (Machine::new(), Machine::new());
+        assert_eq!(b.pull(address), [], "{address}: an empty store");
+        for hour in [2, 1, 3] {
+            a.save("feature/größe 1", hour);
+            a.save("main", hour + 10);
+        }
+        let (added, all) = a.push(address);
+        assert_eq!((added.len(), all), (6, 6), "{address}");
+        assert_eq!(a.push(address), (vec![], 6), "{address}: again");
+        let pulled = b.pull(address);
+        assert_eq!(pulled.len(), 2, "{address}");
+        assert!(
+            pulled.iter().all(|p| p.renewed && p.added == 3),
+            "{pulled:?}"
+        );
+        assert_eq!(b.hours("feature/größe 1"), [1, 2, 3]);
+        assert_eq!(b.hours("main"), [11, 12, 13]);
+        let newest = b.local.directory_of(&"main".parse().unwrap(), RUN_KEY);
+        assert_eq!(
+            read_samples(&newest).unwrap(),
+            read_samples(Path::new(RUN)).unwrap()
+        );
+        let again = b.pull(address);
+        assert!(
+            again.iter().all(|p| !p.renewed && p.added == 0),
+            "{again:?}"
+        );
+    }
+}
+
+#[test]
+fn a_newer_baseline_stays_and_an_older_one_is_kept() {
+    let (_root, addresses) = addresses();
+    for address in &addresses {
+        let (a, b, c) = (Machine::new(), Machine::new(), Machine::new());
+        a.save("main", 5);
+        a.push(address);
+        b.save("main", 7);
+        c.save("main", 3);
+        let pulled = b.pull(address);
+        assert!(
+            !pulled[0].renewed && pulled[0].added == 1,
+            "{address}: {pulled:?}"
+        );
+        assert_eq!(b.hours("main"), [5, 7]);
+        assert!(c.pull(address)[0].renewed);
+        assert_eq!(c.hours("main"), [3, 5]);
+        // The store's newest is the latest run, in whatever order they come.
+        b.push(address);
+        c.push(address);
+        a.pull(address);
+        assert_eq!(a.hours("main"), [3, 5, 7], "{address}");
+    }
+}
+
+#[test]
+fn many_writers_at_once_lose_no_run() {
+    const WRITERS: u32 = 6;
+    const RUNS: u32 = 3;
+    let (_root, addresses) = addresses();
+    for address in &addresses {
+        thread::scope(|scope| {
+            for writer in 0..WRITERS {
+                scope.spawn(move || {
+                    let machine = Machine::new();
+                    for run in 0..RUNS {
+                        machine.save("main", writer * RUNS + run);
+                        machine.push(address);
+                    }
+                });
+            }
+        });
+        let reader = Machine::new();
+        reader.pull(address);
+        let expected: Vec<u32> = (0..WRITERS * RUNS).collect();
+        assert_eq!(reader.hours("main"), expected, "{address}");
+    }
+}
+
+#[test]
+fn gc_keeps_the_newest_of_each_baseline_and_says_what_it_removes() {
+    let (_root, addresses) = addresses();
+    for address in &addresses {
+        let a = Machine::new();
+        for hour in 1..=4 {
+            a.save("main", hour);
+        }
+        a.save("other", 9);
+        a.push(address);
+        let store = a.store(address);
+        let gc = |names: &[&str], keep, dry_run| {
+            let names: Vec<BaselineName> = names.iter().map(|name| name.parse().unwrap()).collect();
+            store.collect_garbage(&names, keep, dry_run).unwrap()
+        };
+        assert_eq!(gc(&["other"], 1, false), Default::default());
+        let planned = gc(&[], 3, true);
+        assert_eq!(planned.runs.len(), 1, "{address}");
+        assert!(
+            planned.runs[0]
+                .to_string()
+                .starts_with(&format!("main/{RUN_KEY}/20261101T01"))
+        );
+        assert_eq!(gc(&["main"], 3, false), planned, "{address}");
+        assert_eq!(gc(&[], 1, false).runs.len(), 2, "{address}");
+        assert_eq!(gc(&[], 1, false), Default::default());
+        let b = Machine::new();
+        b.pull(address);
+        assert_eq!(b.hours("main"), [4]);
+        assert_eq!(b.hours("other"), [9]);
+        // Whoever has an old run may bring it back: it was not forbidden, only old.
+        a.save("main", 6);
+        a.push(address);
+        b.pull(address);
+        assert_eq!(b.hours("main"), [1, 2, 3, 4, 6], "{address}");
+    }
+}
+
+#[test]
+fn gc_beside_writers_removes_nothing_that_is_new() {
+    let (_root, addresses) = addresses();
+    for address in &addresses {
+        let old = Machine::new();
+        for hour in 0..4 {
+            old.save("main", hour);
+        }
+        old.push(address);
+        thread::scope(|scope| {
+            for writer in 0..3 {
+                scope.spawn(move || {
+                    let machine = Machine::new();
+                    machine.save("main", 100 + writer);
+                    machine.push(address);
+                });
+            }
+            scope.spawn(|| {
+                for _ in 0..3 {
+                    old.store(address).collect_garbage(&[], 3, false).unwrap();
+                }
+            });
+        });
+        let reader = Machine::new();
+        reader.pull(address);
+        let hours: BTreeSet<u32> = reader.hours("main").into_iter().collect();
+        assert!(
+            hours.is_superset(&[100, 101, 102].into()),
+            "{address}: {hours:?}"
+        );
+    }
+}
+
+#[test]
+fn what_is_not_there_is_named() {
+    let (_root, addresses) = addresses();
+    for address in &addresses {
+        let machine = Machine::new();
+        let store = machine.store(address);
+        let main = ["main".parse().unwrap()];
+        let error = store.push(&machine.local, &[]).unwrap_err();
+        assert!(
+            error
+                .to_string()
+                .starts_with("there are no baselines here to push; to make")
+        );
+        let error = store.push(&machine.local, &main).unwrap_err();
+        assert!(error.to_string().contains("to push as `main`;"), "{error}");
+        for (machines, of) in [
+            (Machines::Key("riscv64"), "riscv64"),
+            (Machines::Every, "any machine"),
+        ] {
+            let error = store.pull(&machine.local, &main, machines).unwrap_err();
+            assert!(
+                error
+                    .to_string()
+                    .ends_with(&format!("has no baseline `main` of {of}")),
+                "{error}"
+            );
+            assert_eq!(error.exit(), Exit::NoComparison);
+        }
+    }
+}
+
+#[test]
+fn a_store_that_cannot_be_reached_is_an_error_with_the_reason() {
+    let machine = Machine::new();
+    machine.save("main", 1);
+    let file = machine.root.path().join("file");
+    fs::write(&file, "").unwrap();
+    let gone = machine.root.path().join("gone.git").display().to_string();
+    for (address, reason) in [
+        (Address::Directory(file.join("below")), "Not a directory"),
+        (
+            Address::GitBranch {
+                remote: gone.clone(),
+                branch: "b".to_owned(),
+            },
+            "`git ls-remote` failed",
+        ),
+    ] {
+        let error = machine
+            .store(&address)
+            .push(&machine.local, &[])
+            .unwrap_err();
+        assert!(
+            error.to_string().contains("could not write to the store"),
+            "{error}"
+        );
+        assert!(error.to_string().contains(reason), "{error}");
+        assert_eq!(error.exit(), Exit::BenchFailed);
+        let error = machine
+            .store(&address)
+            .pull(&machine.local, &[], Machines::Every)
+            .unwrap_err();
+        assert!(
+            error.to_string().contains("could not read the store"),
+            "{error}"
+        );
+        assert_eq!(error.exit(), Exit::NoComparison);
+    }
+}
+
+#[test]
+fn a_remote_that_refuses_is_quoted_and_not_asked_for_ever() {
+    let (root, _) = addresses();
+    let hook = root.path().join("repository.git/hooks/pre-receive");
+    fs::write(
+        &hook,
+        "#!/bin/sh\necho 'nobody may push here' >&2\nexit 1\n",
+    )
+    .unwrap();
+    make_executable(&hook);
+    let machine = Machine::new();
+    machine.save("main", 1);
+    let address = Address::GitBranch {
+        remote: root.path().join("repository.git").display().to_string(),
+        branch: "runs".to_owned(),
+    };
+    let error = machine
+        .store(&address)
+        .push(&machine.local, &[])
+        .unwrap_err();
+    assert!(
+        error.to_string().contains("nobody may push here"),
+        "{error}"
+    );
+}
+
+fn make_executable(path: &Path) {
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::PermissionsExt;
+        fs::set_permissions(path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    #[cfg(not(unix))]
+    let _ = path;
+}
+
+#[test]
+fn a_run_that_was_changed_in_the_store_is_refused_by_place() {
+    let (root, addresses) = addresses();
+    let (a, b) = (Machine::new(), Machine::new());
+    a.save("main", 1);
+    let (places, _) = a.push(&addresses[0]);
+    let path = root
+        .path()
+        .join("directory")
+        .join(places[0].to_string())
+        .join("run.json");
+    let json = fs::read_to_string(&path).unwrap();
+    for (changed, problem) in [
+        (json.replace("hour-1", "hour-2"), "is that of 20261101T01"),
+        (
+            json[..json.len() / 2].to_owned(),
+            "is not what its name says",
+        ),
+    ] {
+        fs::write(&path, changed).unwrap();
+        let store = b.store(&addresses[0]);
+        let error = store.pull(&b.local, &[], Machines::Every).unwrap_err();
+        assert!(
+            error.to_string().starts_with(&places[0].to_string()),
+            "{error}"
+        );
+        assert!(error.to_string().contains(problem), "{error}");
+        assert!(b.local.list().unwrap().is_empty());
+    }
+}
+
+/// A directory with a file in it, both as old as is asked for.
+fn leave(path: &Path, is_old: bool) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    let file = File::create(path).unwrap();
+    if is_old {
+        let days_ago = SystemTime::now() - 2 * ABANDONED_AFTER;
+        file.set_modified(days_ago).unwrap();
+        File::open(path.parent().unwrap())
+            .unwrap()
+            .set_modified(days_ago)
+            .unwrap();
+    }
+}
+
+#[test]
+fn what_killed_writers_left_is_no_run_and_goes_when_it_is_old() {
+    let (root, addresses) = addresses();
+    let machine = Machine::new();
+    machine.save("main", 1);
+    let below = |store: &str| root.path().join(store).join("main").join(RUN_KEY);
+    let unfinished: [(&Address, [PathBuf; 2]); 1] = [(
+        &addresses[0],
+        ["old", "young"].map(|age| below("directory").join(format!(".unfinished-{age}/run.json"))),
+    )];
+    #[cfg(feature = "object-store")]
+    let objects = [(
+        &addresses[2],
+        [
+            "20261101T000000Z-00000000000a",
+            "20261101T000000Z-00000000000b",
+        ]
+        .map(|run| below("bucket/a b/c").join(run).join("samples-x.jsonl")),
+    )];
+    #[cfg(not(feature = "object-store"))]
+    let objects = [];
+    for (address, [old, young]) in unfinished.into_iter().chain(objects) {
+        machine.push(address);
+        leave(&old, true);
+        leave(&young, false);
+        assert_eq!(machine.pull(address).len(), 1);
+        let store = machine.store(address);
+        let garbage = store.collect_garbage(&[], 1, true).unwrap();
+        assert_eq!(garbage.runs, []);
+        assert_eq!(garbage.abandoned.len(), 1, "{garbage:?}");
+        assert!(
+            old.parent().unwrap().ends_with(&garbage.abandoned[0]),
+            "{garbage:?}"
+        );
+        assert!(old.exists());
+        assert_eq!(store.collect_garbage(&[], 1, false).unwrap(), garbage);
+        assert!(!old.exists() && young.exists());
+        let reader = Machine::new();
+        reader.pull(address);
+        assert_eq!(reader.hours("main"), [1]);
+    }
+}

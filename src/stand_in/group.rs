@@ -1,0 +1,118 @@
+//! `BenchmarkGroup` and `BenchmarkId`, whose originals hand out the original `Bencher`.
+
+use std::fmt::Display;
+use std::time::Duration;
+
+use criterion::measurement::Measurement;
+use criterion::{PlotConfiguration, SamplingMode, Throughput};
+
+use super::Bencher;
+
+/// As criterion's `BenchmarkId`.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct BenchmarkId(pub(super) criterion::BenchmarkId);
+
+impl BenchmarkId {
+    /// As criterion's `new`.
+    pub fn new<S: Into<String>, P: Display>(function_name: S, parameter: P) -> BenchmarkId {
+        BenchmarkId(criterion::BenchmarkId::new(function_name, parameter))
+    }
+
+    /// As criterion's `from_parameter`.
+    pub fn from_parameter<P: Display>(parameter: P) -> BenchmarkId {
+        BenchmarkId(criterion::BenchmarkId::from_parameter(parameter))
+    }
+}
+
+/// What a benchmark of a group can be called: a [`BenchmarkId`], or a text.
+///
+/// criterion has such a trait too and keeps it to itself.
+pub trait IntoBenchmarkId {
+    /// Whatever criterion takes.
+    #[doc(hidden)]
+    fn bench<M, I, F>(self, group: &mut criterion::BenchmarkGroup<'_, M>, input: &I, f: F)
+    where
+        M: Measurement,
+        I: ?Sized,
+        F: FnMut(&mut criterion::Bencher<'_, M>, &I);
+}
+
+impl IntoBenchmarkId for BenchmarkId {
+    fn bench<M, I, F>(self, group: &mut criterion::BenchmarkGroup<'_, M>, input: &I, f: F)
+    where
+        M: Measurement,
+        I: ?Sized,
+        F: FnMut(&mut criterion::Bencher<'_, M>, &I),
+    {
+        group.bench_with_input(self.0, input, f);
+    }
+}
+
+impl<S: Into<String>> IntoBenchmarkId for S {
+    fn bench<M, I, F>(self, group: &mut criterion::BenchmarkGroup<'_, M>, input: &I, f: F)
+    where
+        M: Measurement,
+        I: ?Sized,
+        F: FnMut(&mut criterion::Bencher<'_, M>, &I),
+    {
+        group.bench_with_input(self, input, f);
+    }
+}
+
+/// As criterion's `BenchmarkGroup`.
+pub struct BenchmarkGroup<'a, M: Measurement>(pub(super) criterion::BenchmarkGroup<'a, M>);
+
+/// The methods of the original that return it.
+macro_rules! forward {
+    ($($name:ident($argument:ident: $type:ty);)*) => { $(
+        #[doc = concat!("As criterion's `", stringify!($name), "`.")]
+        pub fn $name(&mut self, $argument: $type) -> &mut Self {
+            self.0.$name($argument);
+            self
+        }
+    )* };
+}
+
+impl<M: Measurement> BenchmarkGroup<'_, M> {
+    forward! {
+        sample_size(samples: usize);
+        warm_up_time(duration: Duration);
+        measurement_time(duration: Duration);
+        nresamples(resamples: usize);
+        noise_threshold(fraction: f64);
+        confidence_level(level: f64);
+        significance_level(level: f64);
+        plot_config(config: PlotConfiguration);
+        throughput(throughput: Throughput);
+        sampling_mode(mode: SamplingMode);
+    }
+
+    /// As criterion's `bench_function`.
+    pub fn bench_function<ID: IntoBenchmarkId, F>(&mut self, id: ID, mut f: F) -> &mut Self
+    where
+        F: FnMut(&mut Bencher<'_, M>),
+    {
+        id.bench(&mut self.0, &(), |b, ()| f(&mut Bencher::of(b)));
+        self
+    }
+
+    /// As criterion's `bench_with_input`.
+    pub fn bench_with_input<ID: IntoBenchmarkId, F, I>(
+        &mut self,
+        id: ID,
+        input: &I,
+        mut f: F,
+    ) -> &mut Self
+    where
+        F: FnMut(&mut Bencher<'_, M>, &I),
+        I: ?Sized,
+    {
+        id.bench(&mut self.0, input, |b, input| f(&mut Bencher::of(b), input));
+        self
+    }
+
+    /// As criterion's `finish`.
+    pub fn finish(self) {
+        self.0.finish();
+    }
+}
