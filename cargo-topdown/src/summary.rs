@@ -2,6 +2,7 @@
 //!
 //! Arithmetic of the tables alone. The gate has its own, in `statistics`, and judges launch values.
 
+use criterion_topdown::event::{Event, Events};
 use criterion_topdown::run_file::{Benchmark, LaunchValue};
 
 /// One benchmark of a run over all its launches.
@@ -17,6 +18,10 @@ pub struct Summary {
     pub shares: Option<Shares>,
     /// Instructions per cycle.
     pub instructions_per_cycle: Option<f64>,
+    /// Instructions per iteration.
+    pub instructions: Option<f64>,
+    /// What else was counted, per iteration; an event that any launch lacks is left out.
+    pub events: Events<f64>,
     /// Samples that were measured and not used, over all launches.
     pub samples_dropped: u64,
     /// Samples that were used, over all launches.
@@ -67,12 +72,27 @@ impl Summary {
                 .zip(over(&|v| v.cycles))
                 .map(|(instructions, cycles)| mean(&instructions) / mean(&cycles))
                 .filter(|ratio| ratio.is_finite()),
+            instructions: over(&|v| v.instructions).map(|values| mean(&values)),
+            events: Event::ALL
+                .into_iter()
+                .filter_map(|event| Some((event, mean(&over(&|v| v.events.get(event))?))))
+                .collect(),
             samples_dropped: launches.iter().map(|v| u64::from(v.samples_dropped)).sum(),
             samples_used: launches.iter().map(|v| u64::from(v.samples_used)).sum(),
             resolution_fraction: launches
                 .iter()
                 .fold(0.0, |coarsest, v| v.resolution_fraction.max(coarsest)),
         })
+    }
+}
+
+impl Summary {
+    /// The fraction (0 to 1) of the executed instructions whose form the model knows; `None` where no
+    /// model executed them.
+    pub fn coverage_fraction(&self) -> Option<f64> {
+        let unknown = self.events.get(Event::UnknownInstructions)?;
+        let instructions = self.instructions.filter(|count| *count > 0.0)?;
+        Some(1.0 - unknown / instructions)
     }
 }
 
@@ -175,6 +195,7 @@ mod tests {
         assert_eq!(summary.instructions_per_cycle, Some(1.0));
         assert_eq!((summary.samples_used, summary.samples_dropped), (38, 2));
         assert_eq!(summary.resolution_fraction, 300.0 / 1e6);
+        assert_eq!(summary.coverage_fraction(), None);
         // sd of 100 and 300 is 141.42.
         let relative_sd = summary.slots.unwrap().relative_sd.unwrap();
         assert!((relative_sd - 0.5_f64.sqrt()).abs() < 1e-12);
@@ -189,6 +210,17 @@ mod tests {
         };
         let summary = Summary::of(&benchmark(vec![value(100.0, 50.0), blind])).unwrap();
         assert_eq!((summary.slots, summary.shares), (None, None));
+    }
+
+    #[test]
+    fn coverage_is_of_all_instructions_together() {
+        let with = |slots, unknown| LaunchValue {
+            events: Events::NONE.with(Event::UnknownInstructions, unknown),
+            ..value(slots, slots)
+        };
+        let summary = Summary::of(&benchmark(vec![with(100.0, 0.0), with(300.0, 4.0)])).unwrap();
+        assert_eq!(summary.coverage_fraction(), Some(0.99));
+        assert_eq!(summary.events.get(Event::L2Misses), None);
     }
 
     #[test]

@@ -20,6 +20,10 @@ pub struct BenchArgs {
     #[arg(long, visible_alias = "save-baseline", value_name = "NAME")]
     pub save: Option<BaselineName>,
 
+    /// Print the events too: branches, misses and bytes, where the source counts them
+    #[arg(long, conflicts_with = "against")]
+    pub events: bool,
+
     /// Compare with REF instead of storing: build it too, launch both in turn, and judge. REF is a
     /// git commit, `merge-base`, or a directory; the exit code is the gate
     #[arg(long, value_name = "REF", conflicts_with = "save")]

@@ -117,6 +117,10 @@ pub struct ReportArgs {
     #[arg(long, value_name = "PATH")]
     pub html: Option<PathBuf>,
 
+    /// Print the events too: branches, misses and bytes, where the source counts them
+    #[arg(long, conflicts_with = "html")]
+    pub events: bool,
+
     /// Where baselines are kept
     #[command(flatten)]
     pub store: StoreArgs,

@@ -9,6 +9,7 @@ use super::history;
 use crate::baseline_store::{BaselineStore, resolve_run};
 use crate::cli::ReportArgs;
 use crate::error::{Error, Exit};
+use crate::report::event_table::write_event_table;
 use crate::report::html;
 use crate::report::request::ReportError;
 use crate::report::run_table::write_run_table;
@@ -30,6 +31,10 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Error> {
     let Some(path) = &args.html else {
         let mut out = style::stdout(args.output.color);
         write_run_table(&mut out, &run, Look::of_environment())?;
+        if args.events {
+            writeln!(out)?;
+            write_event_table(&mut out, &run, Look::of_environment())?;
+        }
         return Ok(Exit::Success);
     };
     let label = args.run.as_deref().unwrap_or("the newest run");

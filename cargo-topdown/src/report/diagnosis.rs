@@ -394,7 +394,7 @@ mod tests {
             },
             model: Ok(Provenance {
                 source: SourceKind::Model,
-                formula: "model-golden-cove/1".to_owned(),
+                formula: "model-golden-cove/2".to_owned(),
                 reason: "a model of the core golden-cove".to_owned(),
                 empty_window: None,
                 ..provenance()

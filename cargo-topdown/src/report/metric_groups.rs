@@ -171,6 +171,7 @@ mod tests {
     use crate::explained::GroupError;
     use crate::summary::{Shares, Spread, Summary};
     use criterion_topdown::cpu::{Category, Counts, MetricGroup, TABLES};
+    use criterion_topdown::event::Events;
     use criterion_topdown::machine::Machine;
     use criterion_topdown::provenance::{Provenance, SourceKind};
     use criterion_topdown::run_file::BenchmarkId;
@@ -231,6 +232,8 @@ mod tests {
                 slots: Some(spread),
                 shares: Some(shares),
                 instructions_per_cycle: None,
+                instructions: None,
+                events: Events::NONE,
                 samples_dropped: 0,
                 samples_used: 20,
                 resolution_fraction: 0.0,

@@ -8,6 +8,7 @@ pub mod comparison_json;
 mod comparison_table;
 pub mod comparison_text;
 pub mod diagnosis;
+pub mod event_table;
 #[cfg(test)]
 mod examples;
 pub mod explanation;

@@ -147,7 +147,7 @@ impl Row {
             shares: summary.shares,
             share_cells: summary.shares.map(|s| share_cells(&s)).unwrap_or_default(),
             is_time_only: benchmark.provenance.source == SourceKind::Time,
-            notes: notes(&summary, plus_minus),
+            notes: notes(&summary, plus_minus, benchmark.provenance.source),
         }
     }
 }
@@ -170,13 +170,24 @@ fn share_cells(shares: &Shares) -> Vec<String> {
         .collect()
 }
 
-fn notes(summary: &Summary, plus_minus: &str) -> Vec<String> {
+fn notes(summary: &Summary, plus_minus: &str, source: SourceKind) -> Vec<String> {
     let mut notes = Vec::new();
-    if summary.samples_dropped > 0 {
+    let samples = summary.samples_dropped + summary.samples_used;
+    if source == SourceKind::Model && summary.samples_dropped > 0 {
         notes.push(format!(
-            "{} of {} samples dropped",
-            summary.samples_dropped,
-            summary.samples_dropped + summary.samples_used
+            "{} of {samples} iterations modelled: `--model-budget` allows for more",
+            summary.samples_used
+        ));
+    } else if summary.samples_dropped > 0 {
+        notes.push(format!(
+            "{} of {samples} samples dropped",
+            summary.samples_dropped
+        ));
+    }
+    if let Some(coverage) = summary.coverage_fraction().filter(|known| *known < 1.0) {
+        notes.push(format!(
+            "the model knows {}% of the instructions; others count as one slot",
+            below_100(coverage)
         ));
     }
     if summary.resolution_fraction > COARSE_FRACTION {
@@ -186,6 +197,12 @@ fn notes(summary: &Summary, plus_minus: &str) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// A fraction below 1 as percent that does not read as 100.
+fn below_100(fraction: f64) -> String {
+    let percent = (fraction * 1000.0).floor() / 10.0;
+    format!("{percent:.1} ")
 }
 
 /// Which columns there are, and how wide.
@@ -402,6 +419,7 @@ impl Layout {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use criterion_topdown::event::{Event, Events};
     use criterion_topdown::run_file::{LaunchValue, read_run};
     use std::path::Path;
 
@@ -510,6 +528,23 @@ mod tests {
     #[test]
     fn a_timed_run_at_80_columns() {
         insta::assert_snapshot!(table(&timed_run(), 80, true));
+    }
+
+    #[test]
+    fn what_the_model_left_out_is_said() {
+        let mut run = counted_run();
+        let benchmark = &mut run.benchmarks[0];
+        benchmark.provenance.source = SourceKind::Model;
+        for launch in &mut benchmark.launches {
+            launch.samples_dropped = 7;
+            launch.samples_used = 3;
+            let unknown = launch.instructions.unwrap() / 5000.0;
+            launch.events = Events::NONE.with(Event::UnknownInstructions, unknown);
+        }
+        let text = table(&run, 80, true);
+        assert!(text.contains("of 20 iterations modelled"), "{text}");
+        assert!(text.contains("the model knows 99.9 % of"), "{text}");
+        assert!(!text.contains("samples dropped"), "{text}");
     }
 
     #[test]

@@ -5,6 +5,7 @@ mod error;
 pub mod pairs;
 mod shard;
 
+use std::io::Write;
 use std::path::Path;
 
 use criterion_topdown::machine::Machine;
@@ -18,6 +19,7 @@ use crate::build_identity::build_identity;
 use crate::cli::{BenchArgs, LaunchArgs};
 use crate::command::baseline;
 use crate::error::{Error, Exit};
+use crate::report::event_table::write_event_table;
 use crate::report::run_table::write_run_table;
 use crate::report::style::{self, Look};
 use crate::runner::launch::{LaunchError, Launcher};
@@ -127,6 +129,10 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     drop(guard);
     let mut out = style::stdout(args.output.color);
     write_run_table(&mut out, &run, Look::of_environment())?;
+    if args.events {
+        writeln!(out)?;
+        write_event_table(&mut out, &run, Look::of_environment())?;
+    }
     // Below the table, which can be long.
     report_problems(&outcome);
     if let Some(stored) = saved {

@@ -8,7 +8,7 @@ use criterion_topdown::run_file::{Benchmark, Run};
 use super::chart::{LaunchChart, LaunchSeries, amount};
 use super::history::HistoryChart;
 use super::{Bar, LegendEntry, legend, style_of};
-use crate::report::number::percent;
+use crate::report::number::{percent, slots};
 use crate::summary::Summary;
 use crate::verdict::Metric;
 use crate::verdict::trend::Trend;
@@ -191,6 +191,11 @@ impl Row {
         row.facts.push(format!("{} launches", summary.launches));
         row.facts
             .push(format!("formula {}", benchmark.provenance.formula));
+        let events = summary.events.iter();
+        row.facts.extend(events.map(|(event, count)| {
+            let name = event.name().replace('_', " ");
+            format!("{name} {}", slots(count))
+        }));
         if summary.samples_dropped > 0 {
             row.facts
                 .push(format!("samples dropped: {}", summary.samples_dropped));
