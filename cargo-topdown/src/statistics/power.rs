@@ -62,14 +62,18 @@ impl Plan {
         })
     }
 
-    /// The smallest change that is hit with the probability [`POWER`]; `None` where not even a
-    /// tenfold one is.
+    /// The smallest change that is hit with the probability [`POWER`]; `None` where only
+    /// one of more than ten times the baseline's total is.
     pub fn smallest_change(&self, planned: Planned<'_>) -> Option<f64> {
         let is_found = |change: f64| self.power(planned, change) >= POWER;
-        if !is_found(LARGEST_CHANGE) {
-            return None;
+        let mut high = planned.point_margin.max(PRECISION);
+        while !is_found(high) {
+            high *= 2.0;
+            if high > LARGEST_CHANGE {
+                return None;
+            }
         }
-        let (mut low, mut high) = (0.0, LARGEST_CHANGE);
+        let mut low = high / 2.0;
         while high - low > PRECISION {
             let middle = (low + high) / 2.0;
             if is_found(middle) {
