@@ -282,7 +282,7 @@ impl<'a> Judge<'a> {
         };
         !wall.effect.gated
             && wall.effect.difference >= wall.effect.point_margin
-            && wall.effect.p < self.test.alpha_per_test
+            && wall.effect.p < self.test.alpha_per_time()
             && cause::only_wall_regressed(slots, wall, tested)
     }
 

@@ -345,6 +345,13 @@ impl SuiteTest {
             .then_some(shift.difference)
     }
 
+    /// What a p-value must be below where time is spoken of that does not gate: it is no test, but it
+    /// shall not cry wolf over the benchmarks of an unchanged suite either.
+    pub fn alpha_per_time(&self) -> f64 {
+        let times = self.noise[Metric::Wall as usize].map_or(1, |(_, benchmarks)| benchmarks);
+        self.alpha / f64::from(self.looks) / self.tests.max(times) as f64
+    }
+
     /// The noise of `metric`; `None` if no benchmark has it.
     pub fn noise(&self, metric: Metric) -> Option<&Noise> {
         self.noise[metric as usize].as_ref().map(|(noise, _)| noise)

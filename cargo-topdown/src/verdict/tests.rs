@@ -204,6 +204,36 @@ fn time_that_grows_without_gating_is_told() {
     assert!(!comparison.benchmarks.iter().any(longer));
 }
 
+/// Nothing is tested in a suite that is exact, and many clocks wobble.
+#[test]
+fn time_beside_exact_slots_is_not_cried_over() {
+    let modelled_suite = |seed| {
+        let of = |index| {
+            let planted = Planted {
+                seed,
+                ..Planted::default()
+            };
+            let mut benchmark = modelled(&format!("b{index:02}"), planted);
+            let noise = scenario::benchmark(
+                &format!("t{index}"),
+                Planted {
+                    deviation: 0.1,
+                    ..planted
+                },
+            );
+            for (launch, noisy) in benchmark.launches.iter_mut().zip(&noise.launches) {
+                launch.wall_ns = noisy.wall_ns;
+            }
+            benchmark
+        };
+        scenario::run((0..100).map(of).collect())
+    };
+    let longer = |b: &&BenchmarkVerdict| b.evidence.unwrap().longer_at_flat_slots;
+    let comparison = judged(&modelled_suite(1), &modelled_suite(2));
+    assert_eq!(comparison.suite.tests, 0);
+    assert_eq!(comparison.benchmarks.iter().filter(longer).count(), 0);
+}
+
 #[test]
 fn what_grows_without_being_gated_is_not_said_to_need_launches() {
     let candidate = suite(30, 2, |index| match index {
