@@ -203,47 +203,6 @@ fn a_compressor_gives_back_its_input() {
     assert_eq!(unpacked, text);
 }
 
-#[test]
-fn symbols_are_bound_lazily_while_traced() {
-    let directory = tempfile::tempdir().unwrap();
-    let source = directory.path().join("lazy.c");
-    let library = directory.path().join("liblazy.so");
-    let text = "#include <stdlib.h>\n#include <math.h>\n\
-        double lazy(double x) { return cos(x) + strtod(\"2.5\", 0) + labs(-3); }\n";
-    std::fs::write(&source, text).unwrap();
-    let built = std::process::Command::new("cc")
-        .args([
-            "-shared",
-            "-fPIC",
-            "-O1",
-            "-fno-builtin",
-            "-Wl,-z,lazy",
-            "-o",
-        ])
-        .args([&library, &source])
-        .arg("-lm")
-        .status();
-    if !built.is_ok_and(|status| status.success()) {
-        println!("skipped: no C compiler here");
-        return;
-    }
-    let path = std::ffi::CString::new(library.to_str().unwrap()).unwrap();
-    // SAFETY: the function has this type; the library is closed after its last use.
-    let work = || unsafe {
-        let handle = libc::dlopen(path.as_ptr(), libc::RTLD_LAZY);
-        assert!(!handle.is_null());
-        let symbol = libc::dlsym(handle, c"lazy".as_ptr());
-        let lazy: extern "C" fn(f64) -> f64 = std::mem::transmute(symbol);
-        let (first, second) = (lazy(0.25), lazy(0.25));
-        libc::dlclose(handle);
-        assert_eq!(first, second);
-        first
-    };
-    // The second time the library may be loaded elsewhere, or other code in its place.
-    let (traced_results, _) = traced(|| [work(), work()]);
-    assert_eq!(traced_results, [work(), work()]);
-}
-
 // ---- the kernel ----
 
 #[test]

@@ -718,7 +718,9 @@ fn lazy_binding() -> u64 {
     // SAFETY: the function has this type; the library is closed after its last use.
     unsafe {
         let library = libc::dlopen(path.as_ptr(), libc::RTLD_LAZY);
-        assert!(!library.is_null());
+        if library.is_null() {
+            return 0; // a static program has no loader
+        }
         let symbol = libc::dlsym(library, c"lazy".as_ptr());
         let lazy: extern "C" fn(f64) -> f64 = std::mem::transmute(symbol);
         let results = [lazy(black_box(0.25)), lazy(black_box(0.5))];
