@@ -83,7 +83,15 @@ impl Recorder {
 /// What a benchmark that times itself measures is time, whatever the others have: its `iter_custom`
 /// returned durations.
 fn provenance_of<'a>(samples: &[Sample], provenance: &'a Provenance) -> Cow<'a, Provenance> {
-    if provenance.source == SourceKind::Time || samples.iter().any(|s| s.slots.is_some()) {
+    let has_time_alone = |sample: &Sample| {
+        let time_alone = Sample {
+            windows: sample.windows,
+            wall_ns: sample.wall_ns,
+            ..Sample::EMPTY
+        };
+        *sample == time_alone
+    };
+    if provenance.source == SourceKind::Time || !samples.iter().all(has_time_alone) {
         return Cow::Borrowed(provenance);
     }
     Cow::Owned(Provenance {
