@@ -180,3 +180,25 @@ fn a_baseline_of_which_nothing_can_be_read_is_an_error_that_names_the_file() {
     assert_eq!(code, 102);
     assert!(error.contains("run.json"), "{error}");
 }
+
+#[test]
+fn pages_of_a_baseline_and_of_a_comparison_with_it_draw_its_history() {
+    let workspace = Workspace::new();
+    workspace.save(&Machine::of_this_machine(), &step(0.2));
+    let path = workspace.0.path().join("page.html");
+    let report = format!("html={}", path.display());
+    for arguments in [
+        &["report", "main", "--html", path.to_str().unwrap()][..],
+        &["compare", "main", "./runs/20", "--report", &report],
+    ] {
+        let (_, _, error) = workspace.answer(arguments);
+        let page = std::fs::read_to_string(&path).unwrap_or_else(|_| panic!("{error}"));
+        assert!(page.contains("<figure class=\"history\">"), "{arguments:?}");
+        assert!(page.contains("from 2026-11-11"), "{arguments:?}");
+        std::fs::remove_file(&path).unwrap();
+    }
+    // A run that is no baseline has none.
+    workspace.answer(&["report", "./runs/20", "--html", path.to_str().unwrap()]);
+    let page = std::fs::read_to_string(&path).unwrap();
+    assert!(!page.contains("<figure class=\"history\">"));
+}

@@ -52,20 +52,22 @@ pub fn change_points(values: &[f64], criterion: &Criterion) -> Vec<ChangePoint> 
     let places = (values.len() + 1).saturating_sub(2 * LEAST_SEGMENT) as f64;
     loop {
         let changes = differences_of_levels(values, &borders, between);
-        let weakest = (0..changes.len())
-            .filter(|&index| {
-                let change = &changes[index];
-                places * change.p_value > criterion.alpha
-                    || change.difference.abs() < criterion.least_change
-            })
-            .min_by(|&a, &b| changes[a].t.total_cmp(&changes[b].t));
-        let Some(weakest) = weakest else {
+        let weakest_of = |is_meant: &dyn Fn(&LevelDifference) -> bool| {
+            (0..changes.len())
+                .filter(|&index| is_meant(&changes[index]))
+                .min_by(|&a, &b| changes[a].t.total_cmp(&changes[b].t))
+        };
+        // If the weakest of all is significant, then all are: one tail is enough.
+        let insignificant = weakest_of(&|_| true)
+            .filter(|&index| places * changes[index].p_value() > criterion.alpha);
+        let is_small = |change: &LevelDifference| change.difference.abs() < criterion.least_change;
+        let Some(weakest) = insignificant.or_else(|| weakest_of(&is_small)) else {
             return changes
                 .iter()
                 .zip(&borders[1..])
                 .map(|(change, &index)| ChangePoint {
                     index,
-                    p_value: f64::min(1.0, places * change.p_value),
+                    p_value: f64::min(1.0, places * change.p_value()),
                 })
                 .collect();
         };
@@ -122,10 +124,16 @@ pub struct LevelDifference {
     /// The mean after less the mean before.
     pub difference: f64,
     /// Its absolute value over its standard error.
-    pub t: f64,
+    t: f64,
+    degrees_of_freedom: f64,
+}
+
+impl LevelDifference {
     /// The probability of so large a difference, in either direction, between equal levels. That
     /// the place was searched for is not in it.
-    pub p_value: f64,
+    pub fn p_value(&self) -> f64 {
+        2.0 * upper_tail(self.t, self.degrees_of_freedom)
+    }
 }
 
 /// The differences at the inner `borders` of `values`, of which the first is 0 and the last the
@@ -152,7 +160,7 @@ pub fn differences_of_levels(
             LevelDifference {
                 difference,
                 t,
-                p_value: 2.0 * upper_tail(t, degrees_of_freedom),
+                degrees_of_freedom,
             }
         })
         .collect()

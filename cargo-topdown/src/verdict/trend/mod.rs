@@ -3,11 +3,12 @@
 //! [`compare`](super::compare) asks whether the newest run is slower than a baseline, and a drop of
 //! 1 % is below its margin, ten times in a row. Here all runs of a name are looked at together. The
 //! unit is the run, since sessions drift; how its launches differ is the least that runs can differ
-//! by. `docs/history.md` describes the procedure; `judge` is it.
+//! by. `docs/history.md` describes the procedure; `judge` and `series` are it.
 //!
 //! The JSON of `cargo topdown history --json` is [`Trend`], field by field.
 
 mod judge;
+mod series;
 
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::BenchmarkId;

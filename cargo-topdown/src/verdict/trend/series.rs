@@ -1,0 +1,235 @@
+//! One benchmark over all runs, and the changes in it.
+
+use criterion_topdown::run_file::{Benchmark, Run};
+
+use super::{
+    BenchmarkTrend, CategoryAmount, CategoryDifference, ChangeKind, TrendChange, TrendPoint,
+};
+use crate::statistics::change_points::{
+    ChangePoint, Criterion, LEAST_SEGMENT, change_points, differences_of_levels,
+};
+use crate::statistics::{mean, median, variance};
+use crate::verdict::comparison::Warning;
+use crate::verdict::{Difference, Metric, comparability};
+
+/// Smaller changes of slots are not told from what a recompilation or another session does: the
+/// margin of the gate that a change must surely be above.
+const LEAST_SLOTS_CHANGE: f64 = 0.01;
+/// The same of time.
+const LEAST_TIME_CHANGE: f64 = 0.02;
+/// No history is less noisy than this (standard deviation, a fraction of the total), as in the gate.
+const LEAST_DEVIATION: f64 = 0.001;
+/// What a change of the total must be below by itself, where a category made it known.
+const DIRECTION_ALPHA: f64 = 0.05;
+
+/// One benchmark's values, run by run.
+pub struct History<'a> {
+    reference: &'a Benchmark,
+    /// What is searched: the total first.
+    pub metrics: Vec<Metric>,
+    /// Which run each value is of.
+    runs: Vec<usize>,
+    /// For each metric the means of the runs.
+    means: Vec<Vec<f64>>,
+    /// For each metric and run the variance of that mean, as far as the launches show it.
+    variances: Vec<Vec<f64>>,
+    /// For each run, how far off its categories can be, as a fraction of the slots.
+    resolutions: Vec<f64>,
+}
+
+impl<'a> History<'a> {
+    /// Without values yet; `None` if the benchmark has none itself.
+    pub fn of(reference: &'a Benchmark) -> Option<History<'a>> {
+        let first = reference.launches.first()?;
+        let total = match Metric::Slots.of(first) {
+            Some(_) => Metric::Slots,
+            None => Metric::Wall,
+        };
+        let categories = Metric::ALL.into_iter().filter(|metric| {
+            total == Metric::Slots && metric.is_category() && metric.of(first).is_some()
+        });
+        let metrics: Vec<Metric> = std::iter::once(total).chain(categories).collect();
+        Some(History {
+            reference,
+            runs: Vec::new(),
+            means: vec![Vec::new(); metrics.len()],
+            variances: vec![Vec::new(); metrics.len()],
+            resolutions: Vec::new(),
+            metrics,
+        })
+    }
+
+    /// Adds a run's values; false if it has not all of them.
+    pub fn add(&mut self, run: usize, benchmark: &Benchmark) -> bool {
+        let launches = &benchmark.launches;
+        let values: Option<Vec<Vec<f64>>> = self
+            .metrics
+            .iter()
+            .map(|metric| launches.iter().map(|launch| metric.of(launch)).collect())
+            .collect();
+        let Some(values) = values.filter(|_| !launches.is_empty()) else {
+            return false;
+        };
+        self.runs.push(run);
+        for (metric, values) in values.iter().enumerate() {
+            self.means[metric].push(mean(values));
+            self.variances[metric].push(variance(values) / values.len() as f64);
+        }
+        let resolutions: Vec<f64> = launches.iter().map(|l| l.resolution_fraction).collect();
+        self.resolutions.push(mean(&resolutions));
+        true
+    }
+
+    pub fn judged(self, runs: &[&Run], alpha: f64) -> BenchmarkTrend {
+        let changes = self
+            .borders(alpha)
+            .map_or(Vec::new(), |found| self.changes(&found, runs));
+        BenchmarkTrend {
+            id: self.reference.id.clone(),
+            source: self.reference.provenance.source,
+            metric: self.metrics[0],
+            points: (0..self.runs.len())
+                .map(|point| TrendPoint {
+                    run: self.runs[point],
+                    value: self.means[0][point],
+                    categories: (1..self.metrics.len())
+                        .map(|metric| CategoryAmount {
+                            metric: self.metrics[metric],
+                            slots: self.means[metric][point],
+                        })
+                        .collect(),
+                })
+                .collect(),
+            overall_difference: match (changes.first(), changes.last()) {
+                (Some(first), Some(last)) => Some(last.after / first.before - 1.0),
+                _ => None,
+            },
+            changes,
+        }
+    }
+
+    /// What all metrics are divided by, so that differences of categories add up.
+    fn scale(&self) -> Option<f64> {
+        median(self.means[0].clone()).filter(|total| *total > 0.0)
+    }
+
+    /// A metric's values as fractions of the benchmark's typical total.
+    fn scaled(&self, metric: usize, scale: f64) -> Vec<f64> {
+        self.means[metric].iter().map(|mean| mean / scale).collect()
+    }
+
+    /// The variance that a run's value has at least: that of its launches.
+    fn least_variance(&self, metric: usize, scale: f64) -> f64 {
+        let of_launches = mean(&self.variances[metric]) / scale.powi(2);
+        of_launches.max(LEAST_DEVIATION.powi(2))
+    }
+
+    fn least_change(&self, metric: usize) -> f64 {
+        match self.metrics[metric] {
+            Metric::Wall => LEAST_TIME_CHANGE,
+            Metric::Slots => LEAST_SLOTS_CHANGE,
+            // Either level can be off by it.
+            _ => LEAST_SLOTS_CHANGE + 2.0 * self.resolutions.iter().copied().fold(0.0, f64::max),
+        }
+    }
+
+    /// The change points of all metrics, those of several metrics in the same place as one: a place
+    /// is known to [`LEAST_SEGMENT`] runs only, and the most certain one says it best.
+    fn borders(&self, alpha: f64) -> Option<Vec<Found>> {
+        let scale = self.scale()?;
+        let mut points: Vec<(Metric, ChangePoint)> = Vec::new();
+        for (index, &metric) in self.metrics.iter().enumerate() {
+            let criterion = Criterion {
+                alpha,
+                least_change: self.least_change(index),
+                least_variance: self.least_variance(index, scale),
+            };
+            let found = change_points(&self.scaled(index, scale), &criterion);
+            points.extend(found.into_iter().map(|point| (metric, point)));
+        }
+        points.sort_by(|(_, a), (_, b)| a.p_value.total_cmp(&b.p_value));
+        let mut found: Vec<Found> = Vec::new();
+        for (metric, point) in points {
+            let same = found
+                .iter_mut()
+                .find(|found| found.index.abs_diff(point.index) < LEAST_SEGMENT);
+            match same {
+                Some(same) if same.metrics.contains(&metric) => {}
+                Some(same) => same.metrics.push(metric),
+                None => found.push(Found {
+                    index: point.index,
+                    p_value: point.p_value,
+                    metrics: vec![metric],
+                }),
+            }
+        }
+        found.sort_by_key(|found| found.index);
+        for found in &mut found {
+            found.metrics.sort_unstable();
+        }
+        Some(found)
+    }
+
+    fn changes(&self, found: &[Found], runs: &[&Run]) -> Vec<TrendChange> {
+        let ends: Vec<usize> = std::iter::once(0)
+            .chain(found.iter().map(|found| found.index))
+            .chain([self.runs.len()])
+            .collect();
+        let scale = self.scale().unwrap_or(1.0);
+        let of_total =
+            differences_of_levels(&self.scaled(0, scale), &ends, self.least_variance(0, scale));
+        found
+            .iter()
+            .zip(ends.windows(3))
+            .zip(of_total)
+            .map(|((found, ends), of_total)| {
+                let [from, at, to] = [ends[0], ends[1], ends[2]];
+                let level = |metric: usize, range| mean(&self.means[metric][range]);
+                let (before, after) = (level(0, from..at), level(0, at..to));
+                let difference = after / before - 1.0;
+                let total_found = found.metrics.contains(&self.metrics[0])
+                    || difference.abs() >= self.least_change(0)
+                        && of_total.p_value() < DIRECTION_ALPHA;
+                TrendChange {
+                    kind: match (total_found, difference > 0.0) {
+                        (false, _) => ChangeKind::Shifted,
+                        (true, true) => ChangeKind::Slower,
+                        (true, false) => ChangeKind::Faster,
+                    },
+                    run: self.runs[at],
+                    runs_before: at - from,
+                    runs_after: to - at,
+                    before,
+                    after,
+                    difference,
+                    categories: (1..self.metrics.len())
+                        .map(|metric| CategoryDifference {
+                            metric: self.metrics[metric],
+                            difference: (level(metric, at..to) - level(metric, from..at)) / before,
+                        })
+                        .collect(),
+                    found_in: found.metrics.clone(),
+                    p_value: found.p_value,
+                    differences: differing(runs[self.runs[at - 1]], runs[self.runs[at]]),
+                }
+            })
+            .collect()
+    }
+}
+
+/// A border between two levels, and the metrics that show it.
+struct Found {
+    index: usize,
+    p_value: f64,
+    metrics: Vec<Metric>,
+}
+
+fn differing(before: &Run, after: &Run) -> Vec<Difference> {
+    comparability::worrying(before, after, true)
+        .into_iter()
+        .filter_map(|warning| match warning {
+            Warning::Differs(difference) => Some(difference),
+            _ => None,
+        })
+        .collect()
+}
