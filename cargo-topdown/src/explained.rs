@@ -3,11 +3,13 @@
 //! Which category is explained and which groups that takes are decided here; the numbers come from
 //! launches that counted one group each, and are never scaled.
 
-use criterion_topdown::cpu::{Category, Counts, CpuTable, Metric, MetricGroup, Subject};
+use criterion_topdown::cpu::{
+    Category, Counts, CpuTable, Metric, MetricGroup, Subject, modelled_counts,
+};
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::Provenance;
 use criterion_topdown::run_file::{BenchmarkId, IterationSample};
-use criterion_topdown::sample::{Flags, GroupCounts};
+use criterion_topdown::sample::{Flags, GroupCounts, Sample};
 use thiserror::Error;
 
 use crate::statistics::launch::LEAST_SAMPLES;
@@ -128,40 +130,67 @@ pub fn values_of(
     if provenance.formula != group.formula() {
         return Err(not_counted());
     }
-    let flags = samples
-        .iter()
-        .fold(Flags::NONE, |all, s| all | s.sample.flags);
+    let sum = sum_over(samples, |sample| sample.group_counts)?
+        .filter(|sum| sum.as_slice().len() == group.events.len())
+        .ok_or_else(not_counted)?;
+    Ok(ratios(group, sum, provenance))
+}
+
+/// The same for samples of the model, which hold the events of all groups.
+///
+/// # Errors
+/// When nothing was modelled that can be used.
+pub fn modelled_values_of(
+    group: &'static MetricGroup,
+    provenance: &Provenance,
+    samples: &[IterationSample],
+) -> Result<Vec<Option<f64>>, GroupError> {
+    let sum = sum_over(samples, |sample| modelled_counts(group, sample))?;
+    let sum = sum.ok_or_else(|| GroupError::NotCounted {
+        formula: provenance.formula.clone(),
+    })?;
+    Ok(ratios(group, sum, provenance))
+}
+
+/// The sum over all usable samples; `None` where they are not of one group.
+fn sum_over(
+    samples: &[IterationSample],
+    counts_of: impl Fn(&Sample) -> Option<GroupCounts>,
+) -> Result<Option<GroupCounts>, GroupError> {
     let usable: Vec<GroupCounts> = samples
         .iter()
         .filter(|s| !s.sample.flags.intersects(Flags::UNUSABLE))
-        .filter_map(|s| s.sample.group_counts)
+        .filter_map(|s| counts_of(&s.sample))
         .collect();
     if usable.len() < LEAST_SAMPLES {
-        return Err(GroupError::NothingUsable { flags });
+        let all = samples.iter().map(|s| s.sample.flags);
+        return Err(GroupError::NothingUsable {
+            flags: all.fold(Flags::NONE, |all, flags| all | flags),
+        });
     }
-    let sum = usable
-        .into_iter()
-        .try_fold(None, |sum: Option<GroupCounts>, counts| match sum {
-            None => Some(Some(counts)),
-            Some(sum) => sum.plus(&counts).map(Some),
-        })
-        .flatten()
-        .filter(|sum| sum.as_slice().len() == group.events.len())
-        .ok_or_else(not_counted)?;
+    let add = |sum: Option<GroupCounts>, counts: Option<GroupCounts>| sum?.plus(&counts?);
+    Ok(usable.into_iter().map(Some).reduce(add).flatten())
+}
+
+fn ratios(
+    group: &'static MetricGroup,
+    sum: GroupCounts,
+    provenance: &Provenance,
+) -> Vec<Option<f64>> {
     let counts = Counts::new(
         group.events,
         sum.as_slice().iter().copied(),
         provenance.slots_per_cycle.unwrap_or(1),
     );
-    Ok(group.metrics.iter().map(|m| m.value(&counts)).collect())
+    group.metrics.iter().map(|m| m.value(&counts)).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use criterion_topdown::counter::scripted::TABLE;
+    use criterion_topdown::event::{Event, Events};
     use criterion_topdown::provenance::SourceKind;
-    use criterion_topdown::sample::Sample;
 
     fn shares(level1: [f64; 4]) -> Shares {
         Shares {
@@ -249,5 +278,24 @@ mod tests {
         assert!(text.starts_with("the bench measured `zen-4/1` in its place"));
         let text = refusal(&ours, &samples(Flags::NOT_COUNTING, &COUNTS));
         assert!(text.contains("(flags: not-counting)"), "{text}");
+    }
+
+    #[test]
+    fn the_events_of_the_model_come_with_its_samples() {
+        let group = criterion_topdown::cpu::MODELLED
+            .group("Machine_Clears")
+            .unwrap();
+        let sample = IterationSample {
+            iterations: 1,
+            sample: Sample {
+                instructions: Some(2000),
+                events: Events::NONE.with(Event::MachineClears, 3),
+                ..Sample::EMPTY
+            },
+        };
+        let provenance = provenance("model-zen-5/1".to_owned());
+        let values = modelled_values_of(group, &provenance, &[sample; 4]);
+        assert_eq!(values.unwrap(), [Some(1.5)]);
+        assert!(modelled_values_of(group, &provenance, &[sample; 3]).is_err());
     }
 }

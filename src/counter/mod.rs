@@ -31,9 +31,9 @@ pub use choose::{Choice, SOURCE_VARIABLE, choose};
 pub use counters::{COUNTERS_VARIABLE, Counters};
 pub use wanted::{GROUP_VARIABLE, Wanted};
 
-use crate::cpu::CpuTable;
+use crate::cpu::{CpuTable, MODELLED};
 use crate::error::OpenError;
-use crate::provenance::{EmptyWindow, Provenance};
+use crate::provenance::{EmptyWindow, Provenance, SourceKind};
 use crate::sample::Sample;
 
 /// How many plain counters a [`Reading`] can hold: the most that any CPU table of `cpu` asks for.
@@ -101,14 +101,15 @@ pub trait Source {
     fn end(&self, start: &Reading) -> Sample;
 }
 
-/// The table of the cores that `provenance` tells of, on this machine.
+/// The table of the cores that `provenance` tells of, on this machine or modelled.
 ///
 /// # Errors
 /// [`OpenError::UnsupportedCpu`] where no table knows them, and whatever is wrong with a telemetry
 /// specification that the user named.
 pub fn table_behind(provenance: &Provenance) -> Result<&'static CpuTable, OpenError> {
-    match provenance.formula.as_str() {
-        scripted::FORMULA => Ok(&scripted::TABLE),
+    match provenance.source {
+        SourceKind::Model => Ok(&MODELLED),
+        _ if provenance.formula == scripted::FORMULA => Ok(&scripted::TABLE),
         _ => hardware::table(provenance.core_type.as_deref()),
     }
 }

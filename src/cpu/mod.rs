@@ -20,6 +20,7 @@ mod intel_core;
 mod intel_cove;
 mod intel_metrics;
 mod metric_group;
+mod modelled;
 mod select;
 mod specification;
 
@@ -28,6 +29,7 @@ use std::ops::Index;
 
 pub use intel_metrics::{MAX_CORRECTION_EVENTS, MetricsCorrection};
 pub use metric_group::{Category, Metric, MetricExample, MetricGroup, Node, Subject};
+pub use modelled::{MODELLED, modelled_counts};
 pub use select::{CoreType, Identity, Maker, Models, Numbers, TABLES, table_for};
 pub use specification::table_of_specification;
 
@@ -348,7 +350,9 @@ mod tests {
     fn all_groups() -> impl Iterator<Item = (&'static CpuTable, &'static MetricGroup)> {
         TABLES
             .iter()
-            .flat_map(|table| table.groups.iter().map(move |group| (*table, group)))
+            .copied()
+            .chain([&MODELLED])
+            .flat_map(|table| table.groups.iter().map(move |group| (table, group)))
     }
 
     #[test]
@@ -425,6 +429,30 @@ mod tests {
                 let value = metric.value(&counts).expect("nothing is divided by 0");
                 assert_eq!(rounded(value, expected), *expected, "{name:?}: {metric:?}");
             }
+        }
+    }
+
+    /// The self-check of `counter` looks for an event that its loop is bound to move.
+    #[test]
+    fn every_group_has_an_event_that_any_code_moves() {
+        const MOVED: [&str; 9] = [
+            "CPU_CYCLES",
+            "INST_RETIRED",
+            "INST_SPEC",
+            "INST_RETIRED.ANY",
+            "CPU_CLK_UNHALTED",
+            "TOPDOWN.SLOTS_P",
+            "ls_not_halted_cyc",
+            "ex_ret_instr",
+            "instructions",
+        ];
+        for (table, group) in all_groups() {
+            let is_moved = |event: &Event| MOVED.iter().any(|name| event.name.starts_with(name));
+            assert!(
+                group.events.iter().any(is_moved),
+                "{}: {group:?}",
+                table.name
+            );
         }
     }
 

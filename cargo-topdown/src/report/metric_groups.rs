@@ -4,6 +4,7 @@
 use std::io::{self, Write};
 
 use criterion_topdown::cpu::{Metric, Node};
+use criterion_topdown::provenance::SourceKind;
 
 use super::advice::advice;
 use super::bar::{CATEGORIES, bar};
@@ -43,8 +44,12 @@ pub fn write(out: &mut impl Write, explained: &Explained, look: Look) -> io::Res
         writeln!(out, "{HEADING}{line}{HEADING:#}")?;
     }
     let provenance = &explained.provenance;
+    let launches = match provenance.source {
+        SourceKind::Model => "one launch for all",
+        _ => "one launch for the categories and one for each group",
+    };
     let source = format!(
-        "{}: source {} ({}), one launch for the categories and one for each group",
+        "{}: source {} ({}), {launches}",
         explained.machine, provenance.source, provenance.formula
     );
     paragraph(out, &source, 0, look)?;
@@ -173,7 +178,7 @@ mod tests {
     use criterion_topdown::cpu::{Category, Counts, MetricGroup, TABLES};
     use criterion_topdown::event::Events;
     use criterion_topdown::machine::Machine;
-    use criterion_topdown::provenance::{Provenance, SourceKind};
+    use criterion_topdown::provenance::Provenance;
     use criterion_topdown::run_file::BenchmarkId;
 
     /// Zen 4 and its groups with the counts of their examples; the second could not be counted.

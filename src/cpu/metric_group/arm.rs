@@ -289,6 +289,7 @@ const TOPDOWN_FRONTEND: MetricGroup = MetricGroup {
     subject: Subject::Stalls,
     explains: &[FRONTEND_BOUND],
     events: &[
+        CYCLES,
         FRONTEND_CYCLES,
         FRONTEND_CORE,
         FRONTEND_MEMORY,
@@ -322,7 +323,7 @@ const TOPDOWN_FRONTEND: MetricGroup = MetricGroup {
         ),
     ],
     example: MetricExample::of(
-        &[200_000, 150_000, 50_000, 120_000, 30_000],
+        &[1_000_000, 200_000, 150_000, 50_000, 120_000, 30_000],
         &["75.0", "25.0", "80.0", "20.0"],
     ),
 };
@@ -331,7 +332,13 @@ const TOPDOWN_FRONTEND_MEMORY: MetricGroup = MetricGroup {
     name: "Topdown_Frontend (memory)",
     subject: Subject::Stalls,
     explains: &[FRONTEND_BOUND],
-    events: &[FRONTEND_MEMORY, FRONTEND_L1I, FRONTEND_L2, FRONTEND_TLB],
+    events: &[
+        CYCLES,
+        FRONTEND_MEMORY,
+        FRONTEND_L1I,
+        FRONTEND_L2,
+        FRONTEND_TLB,
+    ],
     metrics: &[
         Metric::of(
             "frontend_mem_cache_bound",
@@ -358,7 +365,7 @@ const TOPDOWN_FRONTEND_MEMORY: MetricGroup = MetricGroup {
         ),
     ],
     example: MetricExample::of(
-        &[50_000, 30_000, 10_000, 10_000],
+        &[1_000_000, 50_000, 30_000, 10_000, 10_000],
         &["80.0", "20.0", "75.0", "25.0"],
     ),
 };
@@ -368,6 +375,7 @@ const TOPDOWN_BACKEND: MetricGroup = MetricGroup {
     subject: Subject::Stalls,
     explains: &[BACKEND_BOUND],
     events: &[
+        CYCLES,
         BACKEND_CYCLES,
         BACKEND_CORE,
         BACKEND_MEMORY,
@@ -401,7 +409,7 @@ const TOPDOWN_BACKEND: MetricGroup = MetricGroup {
         ),
     ],
     example: MetricExample::of(
-        &[400_000, 80_000, 300_000, 20_000, 40_000],
+        &[1_000_000, 400_000, 80_000, 300_000, 20_000, 40_000],
         &["20.0", "75.0", "5.0", "50.0"],
     ),
 };
@@ -411,6 +419,7 @@ const TOPDOWN_BACKEND_MEMORY: MetricGroup = MetricGroup {
     subject: Subject::Stalls,
     explains: &[Node::MemoryBound],
     events: &[
+        CYCLES,
         BACKEND_MEMORY,
         BACKEND_L1D,
         BACKEND_L2,
@@ -447,7 +456,7 @@ const TOPDOWN_BACKEND_MEMORY: MetricGroup = MetricGroup {
         ),
     ],
     example: MetricExample::of(
-        &[300_000, 60_000, 180_000, 45_000, 15_000],
+        &[1_000_000, 300_000, 60_000, 180_000, 45_000, 15_000],
         &["80.0", "15.0", "5.0", "25.0", "75.0"],
     ),
 };

@@ -214,7 +214,7 @@ const DECODED_CACHE: MetricGroup = MetricGroup {
     name: "DSB_Effectiveness",
     subject: Subject::DecodedCache,
     explains: &[Node::FetchBandwidth],
-    events: &[DSB_UOPS, MITE_UOPS, MS_UOPS],
+    events: &[INSTRUCTIONS, DSB_UOPS, MITE_UOPS, MS_UOPS],
     metrics: &[
         Metric::of("dsb_coverage", "% of uops", &|counts| {
             100.0 * counts[DSB_UOPS] / (counts[DSB_UOPS] + counts[MITE_UOPS] + counts[MS_UOPS])
@@ -223,7 +223,7 @@ const DECODED_CACHE: MetricGroup = MetricGroup {
             100.0 * counts[MS_UOPS] / (counts[DSB_UOPS] + counts[MITE_UOPS] + counts[MS_UOPS])
         }),
     ],
-    example: MetricExample::of(&[750_000, 200_000, 50_000], &["75.0", "5.0"]),
+    example: MetricExample::of(&[1_000_000, 750_000, 200_000, 50_000], &["75.0", "5.0"]),
 };
 
 const L2_CODE_SKYLAKE: MetricGroup = MetricGroup {

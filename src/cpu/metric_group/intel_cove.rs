@@ -469,11 +469,11 @@ const DECODED_CACHE: MetricGroup = MetricGroup {
     name: "DSB_Effectiveness",
     subject: Subject::DecodedCache,
     explains: &[Node::FetchBandwidth],
-    events: &[DSB_UOPS, MITE_UOPS],
+    events: &[INSTRUCTIONS, DSB_UOPS, MITE_UOPS],
     metrics: &[Metric::of("dsb_coverage", "% of uops", &|counts| {
         100.0 * counts[DSB_UOPS] / (counts[DSB_UOPS] + counts[MITE_UOPS])
     })],
-    example: MetricExample::of(&[750_000, 250_000], &["75.0"]),
+    example: MetricExample::of(&[1_000_000, 750_000, 250_000], &["75.0"]),
 };
 
 const L2_CODE_EFFECTIVENESS: MetricGroup = MetricGroup {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde::Deserialize;
 
-use super::{File, GENERAL_COUNTERS, Group, leak};
+use super::{CYCLES, File, GENERAL_COUNTERS, Group, leak};
 use crate::cpu::expression::Expression;
 use crate::cpu::{Category, Metric, MetricExample, MetricGroup, Node, Subject};
 
@@ -135,6 +135,8 @@ fn add_parts(
             metrics.push(metric);
         }
         rest = &rest[metrics.len()..];
+        // They have a counter of their own, and prove that the group counts.
+        events.place_of(CYCLES)?;
         groups.push(MetricGroup {
             name: leak(match part {
                 1 => name.to_owned(),
@@ -229,7 +231,7 @@ mod tests {
         let group = table.group("L1D_Cache_Effectiveness").unwrap();
         assert_eq!(group.subject, Subject::DataCache);
         let configs: Vec<u64> = group.events.iter().map(|event| event.config).collect();
-        assert_eq!(configs, [0x03, 0x08, 0x04]);
+        assert_eq!(configs, [0x03, 0x08, 0x04, 0x11]);
         let counts = Counts::new(group.events, [30, 1000, 400], 4);
         let values = group.metrics.iter().map(|metric| metric.value(&counts));
         assert_eq!(values.collect::<Vec<_>>(), [Some(30.0), Some(0.075)]);

@@ -8,14 +8,15 @@ use std::io::Write;
 use criterion_topdown::cpu::MetricGroup;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{Benchmark, BenchmarkId};
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, IterationSample};
 
 use super::bench::{self, BenchError};
 use crate::bench_targets::{BenchTarget, Cargo, cargo_program};
 use crate::cli::{ExplainArgs, SourceChoice};
 use crate::error::{Error, Exit};
 use crate::explained::{
-    Explained, GroupError, MeasuredGroup, dominant_category, groups_for, values_of,
+    Explained, GroupError, MeasuredGroup, dominant_category, groups_for, modelled_values_of,
+    values_of,
 };
 use crate::report::style::{self, Look};
 use crate::report::{metric_groups, metric_groups_json};
@@ -96,7 +97,7 @@ struct Session<'a> {
 
 impl Session<'_> {
     fn explain(&self, targets: &[BenchTarget]) -> Result<Explained, Error> {
-        let benchmark = self.the_benchmark(targets)?;
+        let (benchmark, samples) = self.the_benchmark(targets)?;
         let id = benchmark.id.clone();
         if benchmark.provenance.source == SourceKind::Time {
             let reason = benchmark.provenance.reason;
@@ -111,17 +112,18 @@ impl Session<'_> {
             Some(choice) => choice.into(),
             None => dominant_category(&shares),
         };
-        let groups = match benchmark.provenance.source {
-            SourceKind::Hardware => {
-                let table = criterion_topdown::counter::table_behind(&benchmark.provenance)
-                    .map_err(ExplainError::NoTable)?;
-                let target = target_of(targets, &id)?;
-                groups_for(table, category, shares.level2.is_some())
-                    .map(|group| self.measure(group, target, &id))
-                    .collect::<Result<_, _>>()?
-            }
-            SourceKind::Model | SourceKind::Time => Vec::new(),
-        };
+        let table = criterion_topdown::counter::table_behind(&benchmark.provenance)
+            .map_err(ExplainError::NoTable)?;
+        let target = target_of(targets, &id)?;
+        let groups = groups_for(table, category, shares.level2.is_some())
+            .map(|group| match benchmark.provenance.source {
+                SourceKind::Model => Ok(MeasuredGroup {
+                    group,
+                    values: modelled_values_of(group, &benchmark.provenance, &samples),
+                }),
+                _ => self.measure(group, target, &id),
+            })
+            .collect::<Result<_, _>>()?;
         Ok(Explained {
             id,
             machine: Machine::of_this_machine(),
@@ -134,26 +136,33 @@ impl Session<'_> {
     }
 
     /// One launch of level 1, of every target that has a benchmark of this name.
-    fn the_benchmark(&self, targets: &[BenchTarget]) -> Result<Benchmark, Error> {
+    fn the_benchmark(
+        &self,
+        targets: &[BenchTarget],
+    ) -> Result<(Benchmark, Vec<IterationSample>), Error> {
         let wanted = &self.args.benchmark;
-        let is_modelled = |t: &&BenchTarget| t.settings.source == SourceChoice::Model;
-        let modelled: Vec<BenchTarget> = targets.iter().filter(is_modelled).cloned().collect();
-        let counted: Vec<BenchTarget> = targets
-            .iter()
-            .filter(|t| !is_modelled(t))
-            .cloned()
-            .collect();
-        let mut outcome = self.launch(&modelled::on_the_model(&modelled, 1), &self.launcher)?;
-        let other = self.launch(&counted, &self.launcher)?;
-        outcome.failures.extend(other.failures);
-        outcome
-            .collected
-            .benchmarks
-            .extend(other.collected.benchmarks);
-        outcome.collected.errors.extend(other.collected.errors);
+        let mut outcome = self.launch(&modelled::on_the_clock(targets), &self.launcher)?;
+        let on_the_model = modelled::wanted(targets, &outcome.collected);
+        if !on_the_model.is_empty() {
+            let launcher = Launcher {
+                through: modelled::fixed_addresses(),
+                ..self.launcher.clone()
+            };
+            let modelled = self.launch(&modelled::on_the_model(&on_the_model, 1), &launcher)?;
+            modelled::join(&mut outcome, modelled, &on_the_model);
+        }
+        let samples_of = |benchmark: Benchmark| {
+            // Those of the model come behind those of the clock.
+            let mut samples = outcome.collected.samples.into_iter().rev();
+            let samples = samples.find(|(id, _, _)| *id == benchmark.id);
+            (
+                benchmark,
+                samples.map_or(Vec::new(), |(_, _, samples)| samples),
+            )
+        };
         let mut benchmarks = outcome.collected.benchmarks;
         if let Some(at) = benchmarks.iter().position(|b| b.id.name == *wanted) {
-            return Ok(benchmarks.swap_remove(at));
+            return Ok(samples_of(benchmarks.swap_remove(at)));
         }
         if benchmarks.len() > 1 {
             return Err(ExplainError::NotOne {
@@ -162,7 +171,7 @@ impl Session<'_> {
             }
             .into());
         }
-        benchmarks.pop().ok_or_else(|| {
+        benchmarks.pop().map(samples_of).ok_or_else(|| {
             for failure in &outcome.failures {
                 anstream::eprintln!("error: {failure}");
             }
@@ -222,7 +231,7 @@ fn target_of<'a>(
 ) -> Result<&'a BenchTarget, BenchError> {
     targets
         .iter()
-        .find(|t| (&t.package, &t.name) == (&id.package, &id.target))
+        .find(|target| target.has(id))
         .ok_or(BenchError::NoBenchTargets)
 }
 
