@@ -128,6 +128,21 @@ pub fn disagreeing(modelled: &Outcome, targets: &[BenchTarget]) -> Vec<BenchTarg
         .collect()
 }
 
+/// How long each benchmark was traced and modelled, over all launches that `modelled` knows; the
+/// warm-ups come on top.
+pub fn times(modelled: &Collected) -> Vec<(&BenchmarkId, Duration)> {
+    let mut times: Vec<(&BenchmarkId, Duration)> = Vec::new();
+    for (id, _, samples) in &modelled.samples {
+        let ns = samples.iter().map(|s| s.sample.wall_ns).sum();
+        let took = Duration::from_nanos(ns);
+        match times.iter_mut().find(|(known, _)| *known == id) {
+            Some((_, total)) => *total += took,
+            None => times.push((id, took)),
+        }
+    }
+    times
+}
+
 /// Puts the modelled slots beside the measured time. What could not be modelled keeps its time, and
 /// its provenance says why; it is an error only where `targets` say that the model was asked for.
 pub fn join(timed: &mut Outcome, modelled: Outcome, targets: &[BenchTarget]) {
@@ -202,6 +217,8 @@ mod tests {
     use crate::runner::collect::BenchmarkError;
     use crate::runner::launch::LaunchError;
     use criterion_topdown::provenance::{EmptyWindow, Provenance};
+    use criterion_topdown::run_file::IterationSample;
+    use criterion_topdown::sample::Sample;
 
     fn benchmark(name: &str, source: SourceKind, launches: Vec<LaunchValue>) -> Benchmark {
         Benchmark {
@@ -364,6 +381,31 @@ mod tests {
             let reason = &outcome.collected.benchmarks[0].provenance.reason;
             assert!(reason.contains("not modelled: benchmark"), "{reason}");
         }
+    }
+
+    #[test]
+    fn the_time_of_a_benchmark_is_that_of_all_its_launches() {
+        let id = |name: &str| benchmark(name, SourceKind::Model, Vec::new()).id;
+        let sample = |wall_ns| IterationSample {
+            iterations: 1,
+            sample: Sample {
+                wall_ns,
+                ..Sample::EMPTY
+            },
+        };
+        let modelled = Collected {
+            samples: vec![
+                (id("a"), 0, vec![sample(1), sample(2)]),
+                (id("b"), 0, vec![sample(5)]),
+                (id("a"), 1, vec![sample(4)]),
+            ],
+            ..Collected::default()
+        };
+        let expected = [
+            (&id("a"), Duration::from_nanos(7)),
+            (&id("b"), Duration::from_nanos(5)),
+        ];
+        assert_eq!(times(&modelled), expected);
     }
 
     #[test]

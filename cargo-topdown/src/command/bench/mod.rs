@@ -290,6 +290,11 @@ fn with_model(
         let more = launch_all(args, &all, &launcher)?;
         outcome.replace(&disagreeing, more);
     }
+    if !args.cargo.quiet {
+        for (id, took) in modelled::times(&outcome.collected) {
+            eprintln!("    Modelled {} in {:.2} s", id.name, took.as_secs_f64());
+        }
+    }
     modelled::join(timed, outcome, &wanted);
     Ok(())
 }
