@@ -9,7 +9,9 @@ use thiserror::Error;
 
 use super::launch::Measured;
 use crate::bench_targets::BenchTarget;
-use crate::statistics::launch::{LEAST_MODELLED_SAMPLES, LEAST_SAMPLES, launch_value};
+use crate::statistics::launch::{
+    LEAST_MODELLED_SAMPLES, LEAST_SAMPLES, launch_value, residual_fraction,
+};
 
 /// Why a benchmark is not part of the run, although it ran.
 #[derive(Debug, Error, PartialEq)]
@@ -76,6 +78,23 @@ pub struct LostLaunch {
     pub launch: u32,
 }
 
+/// Categories that miss more of the slots than this are reported.
+const LARGEST_RESIDUAL: f64 = 0.01;
+
+/// A benchmark with launches whose categories did not add up to the slots before they were scaled
+/// to them.
+#[derive(Debug, PartialEq)]
+pub struct Residual {
+    /// The benchmark.
+    pub id: BenchmarkId,
+    /// In how many launches.
+    pub launches: usize,
+    /// Of how many.
+    pub of_launches: usize,
+    /// By how much at the most, as a fraction of the slots.
+    pub largest_fraction: f64,
+}
+
 /// What all launches gave.
 #[derive(Debug, Default)]
 pub struct Collected {
@@ -87,6 +106,8 @@ pub struct Collected {
     pub errors: Vec<BenchmarkError>,
     /// Launches that have no value.
     pub lost_launches: Vec<LostLaunch>,
+    /// Benchmarks whose categories miss more than 1 % of their slots.
+    pub residuals: Vec<Residual>,
 }
 
 /// Gathers launches as they come.
@@ -195,6 +216,19 @@ impl Collected {
                 });
             }
         }
+        let residuals: Vec<f64> = launches
+            .iter()
+            .filter_map(|(_, measured)| residual_fraction(&measured.samples))
+            .filter(|residual| *residual > LARGEST_RESIDUAL)
+            .collect();
+        if !residuals.is_empty() {
+            self.residuals.push(Residual {
+                id: id.clone(),
+                launches: residuals.len(),
+                of_launches: launches.len(),
+                largest_fraction: residuals.into_iter().fold(0.0, f64::max),
+            });
+        }
         self.benchmarks.push(Benchmark {
             id: id.clone(),
             provenance,
@@ -206,6 +240,20 @@ impl Collected {
             .map(|(launch, measured)| (id.clone(), launch, measured.samples));
         self.samples.extend(samples);
         Ok(())
+    }
+}
+
+impl std::fmt::Display for Residual {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(
+            f,
+            "the categories of `{}` miss its slots by up to {:.1} % in {} of {} launches, and were \
+             scaled to them: its split is no better than that",
+            self.id,
+            self.largest_fraction * 100.0,
+            self.launches,
+            self.of_launches
+        )
     }
 }
 
@@ -234,4 +282,63 @@ fn names_of_launches(launches: &[u32]) -> String {
         "launches"
     };
     format!("{word} {}", numbers.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use criterion_topdown::provenance::SourceKind;
+    use criterion_topdown::run_file::IterationSample;
+    use criterion_topdown::sample::{Level1, Sample};
+
+    fn measured(attributed: f64) -> Measured {
+        let sample = IterationSample {
+            iterations: 1,
+            sample: Sample {
+                windows: 1,
+                wall_ns: 10,
+                slots: Some(1000),
+                level1: Some(Level1 {
+                    backend_bound_slots: 1000.0 * attributed,
+                    ..Level1::default()
+                }),
+                ..Sample::EMPTY
+            },
+        };
+        Measured {
+            name: "b".to_owned(),
+            provenance: Provenance {
+                source: SourceKind::Hardware,
+                formula: "test/1".to_owned(),
+                core_type: None,
+                slots_per_cycle: None,
+                reason: String::new(),
+                empty_window: None,
+            },
+            throughput: None,
+            samples: vec![sample; 4],
+        }
+    }
+
+    #[test]
+    fn categories_that_miss_the_slots_are_counted() {
+        let id = || BenchmarkId {
+            package: "p".to_owned(),
+            target: "t".to_owned(),
+            name: "b".to_owned(),
+        };
+        let residuals = |attributed: [f64; 3]| {
+            let mut collected = Collected::default();
+            let launches = (0..).zip(attributed.map(measured)).collect();
+            collected.add(id(), launches, 3).unwrap();
+            collected.residuals
+        };
+        assert_eq!(residuals([1.0, 0.991, 1.009]), []);
+        let found = residuals([1.0, 0.97, 1.02]);
+        assert_eq!(
+            found[0].to_string(),
+            "the categories of `p::t::b` miss its slots by up to 3.0 % in 2 of 3 launches, and \
+             were scaled to them: its split is no better than that"
+        );
+    }
 }

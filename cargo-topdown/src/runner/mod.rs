@@ -65,11 +65,13 @@ impl Outcome {
         collected.benchmarks.retain(|b| !is_of(&b.id));
         collected.samples.retain(|(id, _, _)| !is_of(id));
         collected.lost_launches.retain(|lost| !is_of(&lost.id));
+        collected.residuals.retain(|residual| !is_of(&residual.id));
         collected.benchmarks.extend(other.collected.benchmarks);
         collected.samples.extend(other.collected.samples);
         collected
             .lost_launches
             .extend(other.collected.lost_launches);
+        collected.residuals.extend(other.collected.residuals);
         collected.errors.extend(other.collected.errors);
         self.failures.extend(other.failures);
     }

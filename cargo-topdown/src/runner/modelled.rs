@@ -208,6 +208,7 @@ pub fn join(timed: &mut Outcome, modelled: Outcome, targets: &[BenchTarget]) {
     errors.retain(|error| asked_for(error.id()) && has_time(error.id()));
     timed.errors.extend(errors);
     timed.lost_launches.extend(modelled.collected.lost_launches);
+    timed.residuals.extend(modelled.collected.residuals);
 }
 
 #[cfg(test)]

@@ -3,7 +3,8 @@
 //! The sizes are assumptions, not measurements: launch-to-launch noise of slots on many machines
 //! has not been published. They are set so that the typical launch of a shared machine differs by
 //! about 1 % of its slots, one in ten by more than 2 %, and times by three times as much; virtual
-//! machines differ by far more in time.
+//! machines differ by far more in time. How the noise of a benchmark is spread over its categories is
+//! in `suite`.
 
 /// The noise of a machine. Fractions are of the slots per iteration, or of the time per slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -15,7 +16,7 @@ pub struct Machine {
     /// The same of the time per slot.
     pub time_deviation: f64,
     /// How much these deviations differ between benchmarks: the standard deviation of their
-    /// logarithm.
+    /// logarithm. At least that of the slots which the shares alone make, 0.4.
     pub deviation_spread: f64,
     /// The standard deviation between the samples of a launch.
     pub sample_deviation: f64,

@@ -24,6 +24,10 @@ const STEPS: f64 = 255.0;
 /// frontend are the core's own and feel the layout of a launch; caches and memory are shared with
 /// everything that runs.
 const CATEGORY_NOISE: [f64; 4] = [0.05, 0.5, 0.5, 1.0];
+/// What the shares of a drawn benchmark make of [`CATEGORY_NOISE`]: the median, and the standard
+/// deviation of the logarithm. A test draws them.
+const TYPICAL_NOISE: f64 = 0.296;
+const NOISE_SPREAD: f64 = 0.40;
 
 /// A change of some benchmarks.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -138,13 +142,17 @@ impl Workload {
         let weights = [0.5, 1.0, 2.0].map(|typical| 0.05 - typical * (1.0 - rng.f64()).ln());
         let rest: f64 = weights.iter().sum();
         let [bad, fe, be] = weights.map(|weight| (1.0 - retiring) * weight / rest);
+        let shares = [retiring, bad, fe, be];
         let deviation =
-            |median: f64, rng: &mut Rng| median * (machine.deviation_spread * normal(rng)).exp();
+            |median: f64, spread: f64, rng: &mut Rng| median * (spread * normal(rng)).exp();
+        let typical = machine.slots_deviation / TYPICAL_NOISE;
+        // The shares make a part of the spread; the rest is drawn.
+        let rest_of_spread = (machine.deviation_spread.powi(2) - NOISE_SPREAD.powi(2)).sqrt();
         Workload {
             slots: 10_f64.powf(3.0 + 4.0 * rng.f64()),
-            shares: [retiring, bad, fe, be],
-            slots_deviation: deviation(machine.slots_deviation, rng),
-            time_deviation: deviation(machine.time_deviation, rng),
+            shares,
+            slots_deviation: deviation(typical, rest_of_spread, rng) * noise_of(shares),
+            time_deviation: deviation(machine.time_deviation, machine.deviation_spread, rng),
             mode_distance: if machine.bimodal {
                 0.02 + 0.06 * rng.f64()
             } else {
@@ -157,10 +165,16 @@ impl Workload {
 
     /// How much of the launch noise is in each category; the squares add up to 1.
     fn noise_weights(&self) -> [f64; 4] {
-        let raw: [f64; 4] = std::array::from_fn(|c| CATEGORY_NOISE[c] * self.shares[c]);
-        let norm = raw.iter().map(|weight| weight * weight).sum::<f64>().sqrt();
-        raw.map(|weight| weight / norm)
+        let whole = noise_of(self.shares);
+        std::array::from_fn(|c| CATEGORY_NOISE[c] * self.shares[c] / whole)
     }
+}
+
+/// How noisy a benchmark with these shares is, by [`CATEGORY_NOISE`].
+fn noise_of(shares: [f64; 4]) -> f64 {
+    let noise = shares.iter().zip(CATEGORY_NOISE);
+    let variance: f64 = noise.map(|(share, noise)| (share * noise).powi(2)).sum();
+    variance.sqrt()
 }
 
 /// The launches of a benchmark, one after the other.
@@ -304,5 +318,37 @@ fn run(benchmarks: Vec<Benchmark>, launches: u32) -> Run {
         },
         shard: None,
         benchmarks,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::machine::SHARED_MACHINE;
+    use super::*;
+
+    #[test]
+    fn benchmarks_are_as_noisy_as_their_machine_and_their_shares_say() {
+        let mut rng = Rng::with_seed(1);
+        let suite = Suite::draw(SHARED_MACHINE, 20_000, &mut rng);
+        let median = |of: fn(&Workload) -> f64| {
+            crate::statistics::median(suite.workloads.iter().map(of).collect()).unwrap()
+        };
+        let noise = median(|workload| noise_of(workload.shares));
+        assert!((noise / TYPICAL_NOISE - 1.0).abs() < 0.02, "{noise}");
+        let slots = median(|workload| workload.slots_deviation);
+        assert!(
+            (slots / SHARED_MACHINE.slots_deviation - 1.0).abs() < 0.05,
+            "{slots}"
+        );
+        let logarithms: Vec<f64> = suite
+            .workloads
+            .iter()
+            .map(|workload| workload.slots_deviation.ln())
+            .collect();
+        let spread = crate::statistics::variance(&logarithms).sqrt();
+        assert!(
+            (spread / SHARED_MACHINE.deviation_spread - 1.0).abs() < 0.05,
+            "{spread}"
+        );
     }
 }

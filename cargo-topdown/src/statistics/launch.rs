@@ -51,6 +51,22 @@ pub fn launch_value(launch: u32, samples: &[IterationSample], least: usize) -> O
     })
 }
 
+/// By how much the categories of a launch miss its slots before they are scaled to them, as a
+/// fraction of the slots; `None` without categories or a launch value.
+///
+/// The steps of 8-bit ratios make a few tenths of a percent. More means that the events do not
+/// describe the same slots.
+pub fn residual_fraction(samples: &[IterationSample]) -> Option<f64> {
+    let usable: Vec<&IterationSample> = samples.iter().filter(|s| is_usable(s, true)).collect();
+    if usable.len() < LEAST_SAMPLES {
+        return None;
+    }
+    let kept = Kept::middle_half(&usable, |sample| sample.slots);
+    let slots = kept.sum(|sample| sample.slots)?;
+    let residual = (kept.level1_sum()?.total_slots() - slots).abs() / slots;
+    residual.is_finite().then_some(residual)
+}
+
 /// Whether every launch says the same of the slots, bit for bit; trivially so of a single one.
 ///
 /// Counters and the clock never agree like this. A model that executed the same instructions at
@@ -126,11 +142,7 @@ impl<'a> Kept<'a> {
     /// The categories per iteration, scaled to add up to `slots`, and the scale: the four bytes of
     /// a ratio register need not add up to 255.
     fn level1(&self, slots: f64) -> Option<(Level1, f64)> {
-        let sum = self
-            .samples
-            .iter()
-            .map(|sample| sample.level1)
-            .reduce(|a, b| Some(a?.plus(&b?)))??;
+        let sum = self.level1_sum()?;
         let scale = slots / sum.total_slots();
         (scale.is_finite() && scale > 0.0).then(|| {
             let level1 = Level1 {
@@ -142,6 +154,13 @@ impl<'a> Kept<'a> {
             };
             (level1, scale)
         })
+    }
+
+    fn level1_sum(&self) -> Option<Level1> {
+        self.samples
+            .iter()
+            .map(|sample| sample.level1)
+            .reduce(|a, b| Some(a?.plus(&b?)))?
     }
 
     fn level2(&self, scale: f64) -> Option<Level2> {
@@ -249,6 +268,18 @@ mod tests {
         let memory = value.level2.unwrap().memory_bound_slots;
         assert!((memory / level1.backend_bound_slots - 5.0 / 7.0).abs() < 1e-12);
         assert!((value.resolution_fraction - 0.004).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_the_categories_miss_of_the_slots_is_the_residual() {
+        let samples: Vec<_> = (1..=9).map(|n| sample(n, 390 + 3 * n)).collect();
+        // 0.98 of the slots have a category.
+        let residual = residual_fraction(&samples).unwrap();
+        assert!((residual - 0.02).abs() < 1e-12, "{residual}");
+        assert_eq!(residual_fraction(&samples[..3]), None);
+        let mut without = samples;
+        without[4].sample.level1 = None;
+        assert_eq!(residual_fraction(&without), None);
     }
 
     #[test]

@@ -325,6 +325,9 @@ fn report_problems(outcome: &Outcome) {
             lost.id
         );
     }
+    for residual in &outcome.collected.residuals {
+        anstream::eprintln!("warning: {residual}");
+    }
     for error in &outcome.collected.errors {
         anstream::eprintln!("error: {error}");
     }
