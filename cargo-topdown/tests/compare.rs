@@ -274,3 +274,43 @@ fn an_accepted_regression_passes_until_it_grows_or_the_baseline_is_renewed() {
     assert_eq!(code, 100, "{text}");
     assert!(text.contains("earlier baseline"), "{text}");
 }
+
+/// The files of `tests/data/malformed` are refused by name, on either side, as no comparison.
+#[test]
+fn no_malformed_file_is_ever_a_pass() {
+    let corpus = Path::new(concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../tests/data/malformed/run"
+    ));
+    let fixture = Fixture::new(&run(2, unchanged));
+    let valid = corpus.join("valid.json");
+    let text = |path: &Path| path.to_str().unwrap().to_owned();
+    let mut refused = 0;
+    for entry in fs::read_dir(corpus).unwrap() {
+        let file = entry.unwrap().path();
+        if file == valid {
+            continue;
+        }
+        let mut sides = [text(&valid), text(&file)];
+        // One way each, since each is a process.
+        if refused % 2 == 0 {
+            sides.reverse();
+        }
+        let output = fixture.topdown(&["compare", &sides[0], &sides[1]]);
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(
+            output.status.code(),
+            Some(102),
+            "{}: {error}",
+            file.display()
+        );
+        assert!(
+            error.contains(&text(&file)) && output.stdout.is_empty(),
+            "{error}"
+        );
+        refused += 1;
+    }
+    assert!(refused > 50, "{refused}");
+    let output = fixture.topdown(&["compare", &text(&valid), &text(&valid)]);
+    assert_eq!(output.status.code(), Some(0));
+}

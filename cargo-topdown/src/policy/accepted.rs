@@ -43,6 +43,20 @@ struct Wire {
     accepted: BTreeMap<String, AcceptedChange>,
 }
 
+#[derive(Deserialize)]
+struct Version {
+    schema_version: u32,
+}
+
+fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, Problem> {
+    let deserializer = &mut serde_json::Deserializer::from_str(json);
+    serde_path_to_error::deserialize(deserializer).map_err(|error| Problem::Json {
+        // Metrics are no strings: their part of the path is `?`.
+        field: error.path().to_string().trim_end_matches(".?").to_owned(),
+        error: error.into_inner(),
+    })
+}
+
 /// Accepted changes as they were found.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found {
@@ -64,8 +78,12 @@ pub struct AcceptedError {
 enum Problem {
     #[error("{0}")]
     Io(#[source] io::Error),
-    #[error("not a file of accepted changes: {0}")]
-    Json(#[source] serde_json::Error),
+    #[error("not a file of accepted changes: field `{field}`: {error}")]
+    Json {
+        field: String,
+        #[source]
+        error: serde_json::Error,
+    },
     #[error(
         "schema version {0} is not known to this release, which reads version {SCHEMA_VERSION}; \
          update cargo-topdown"
@@ -103,10 +121,12 @@ impl Accepted {
             }
             Err(e) => return Err(error(Problem::Io(e))),
         };
-        let wire: Wire = serde_json::from_str(&json).map_err(|e| error(Problem::Json(e)))?;
-        if wire.schema_version != SCHEMA_VERSION {
-            return Err(error(Problem::SchemaVersion(wire.schema_version)));
+        // Another version is refused as such, and not by the first field that differs.
+        let Version { schema_version } = parse(&json).map_err(error)?;
+        if schema_version != SCHEMA_VERSION {
+            return Err(error(Problem::SchemaVersion(schema_version)));
         }
+        let wire: Wire = parse(&json).map_err(error)?;
         for (id, change) in &wire.accepted {
             let bad = |difference: &&f64| !(difference.is_finite() && **difference > 0.0);
             if let Some(difference) = change.differences.values().find(bad) {
@@ -202,12 +222,39 @@ mod tests {
         };
         for (json, words) in [
             ("{".to_owned(), "not a file of accepted changes"),
+            (String::new(), "not a file of accepted changes"),
+            ("[]".to_owned(), "not a file of accepted changes"),
             (
-                r#"{"schema_version": 9, "baseline": "x", "accepted": {}}"#.to_owned(),
+                r#"{"baseline": "x", "accepted": {}}"#.to_owned(),
+                "missing field `schema_version`",
+            ),
+            (
+                r#"{"schema_version": 9, "other": "x"}"#.to_owned(),
                 "schema version 9",
             ),
+            (
+                r#"{"schema_version": 1, "baseline": "x"}"#.to_owned(),
+                "missing field `accepted`",
+            ),
+            (
+                r#"{"schema_version": 1, "baseline": "x", "accepted": {}, "colour": 1}"#.to_owned(),
+                "field `colour`: unknown field",
+            ),
+            (
+                r#"{"schema_version": 1, "baseline": "x", "accepted": {"a": {"reason": "r"}}}"#
+                    .to_owned(),
+                "field `accepted.a`: missing field `differences`",
+            ),
+            (change("0"), "no number above zero"),
             (change("-0.1"), "no number above zero"),
-            (change("\"much\""), "not a file of accepted changes"),
+            (change("NaN"), "field `accepted`: expected value"),
+            (change("null"), "field `accepted.a.differences`: "),
+            (change("1e999"), "number out of range"),
+            (change("\"much\""), "field `accepted.a.differences`: "),
+            (
+                change("1").replace("slots", "cycles"),
+                "unknown variant `cycles`",
+            ),
         ] {
             fs::write(&path, json).unwrap();
             let error = Accepted::read(&path, &scenario::run(vec![])).unwrap_err();
