@@ -4,7 +4,7 @@
 //! launches that counted one group each, and are never scaled.
 
 use criterion_topdown::cpu::{
-    Category, Counts, CpuTable, Metric, MetricGroup, Subject, modelled_counts,
+    Category, Counts, CpuTable, Level1Counting, Metric, MetricGroup, Subject, modelled_counts,
 };
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::Provenance;
@@ -30,8 +30,8 @@ pub struct Explained {
     pub provenance: Provenance,
     /// The launch of level 1.
     pub summary: Summary,
-    /// Its categories.
-    pub shares: Shares,
+    /// Its categories; `None` on cores that tell stalled cycles alone.
+    pub shares: Option<Shares>,
     /// The category that is explained.
     pub category: Category,
     /// In the order in which the decision tree names them.
@@ -99,6 +99,25 @@ pub fn dominant_category(shares: &Shares) -> Category {
         .zip(lost)
         .max_by(largest)
         .map_or(Category::Retiring, |(category, _)| category)
+}
+
+/// The group that stands in for level 1 on cores that cannot count slots: Neoverse N1 and its like.
+pub fn stalled_cycles(table: &CpuTable) -> Option<&'static MetricGroup> {
+    match table.level1 {
+        Level1Counting::Unsupported(_) => {
+            table.groups.iter().find(|g| g.subject == Subject::Stalls)
+        }
+        Level1Counting::Forms(_) => None,
+    }
+}
+
+/// The category to explain where only the stalls of frontend and backend are known: the larger of
+/// the two, in the order of the group's metrics.
+pub fn stalling_category(stalls: &[Option<f64>]) -> Category {
+    match stalls {
+        [Some(frontend), Some(backend), ..] if frontend > backend => Category::FrontendBound,
+        _ => Category::BackendBound,
+    }
 }
 
 /// The groups that the decision tree of a CPU names for a category. Those of level 2 are left out
@@ -189,6 +208,7 @@ fn ratios(
 mod tests {
     use super::*;
     use criterion_topdown::counter::scripted::TABLE;
+    use criterion_topdown::cpu::TABLES;
     use criterion_topdown::event::{Event, Events};
     use criterion_topdown::provenance::SourceKind;
 
@@ -215,8 +235,25 @@ mod tests {
     }
 
     #[test]
+    fn a_core_without_slots_is_explained_by_its_stalled_cycles() {
+        let table = |name| TABLES.iter().find(|table| table.name == name).unwrap();
+        let group = stalled_cycles(table("Neoverse N1")).unwrap();
+        assert_eq!(group.name, "Cycle_Accounting");
+        assert!(stalled_cycles(table("Neoverse V1")).is_none());
+        assert!(stalled_cycles(table("Zen 1 … Zen 3")).is_none());
+        assert_eq!(
+            stalling_category(&[Some(50.0), Some(20.0)]),
+            Category::FrontendBound
+        );
+        assert_eq!(
+            stalling_category(&[Some(0.0), Some(84.39)]),
+            Category::BackendBound
+        );
+    }
+
+    #[test]
     fn level_2_is_not_measured_twice() {
-        let table = criterion_topdown::cpu::TABLES
+        let table = TABLES
             .iter()
             .find(|table| table.name == "Golden Cove")
             .unwrap();

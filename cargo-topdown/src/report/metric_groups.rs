@@ -12,6 +12,7 @@ use super::number::percent;
 use super::style::{DIM, HEADING, Look, WARNING};
 use super::text::{padded, right_aligned, width_of, wrapped};
 use crate::explained::{Explained, MeasuredGroup};
+use crate::summary::Shares;
 
 /// How the parts of each category are called; the first is measured, the second is the rest.
 const PARTS: [[&str; 2]; 4] = [
@@ -33,19 +34,26 @@ const VALUE_WIDTH: usize = 9;
 /// When `out` fails.
 pub fn write(out: &mut impl Write, explained: &Explained, look: Look) -> io::Result<()> {
     let node = Node::Category(explained.category);
-    let share = explained.shares.level1[explained.category as usize];
-    let title = format!(
-        "{}: {} takes {} % of its slots",
-        explained.id,
-        node.name(),
-        percent(share)
-    );
+    let title = match &explained.shares {
+        Some(shares) => format!(
+            "{}: {} takes {} % of its slots",
+            explained.id,
+            node.name(),
+            percent(shares.level1[explained.category as usize])
+        ),
+        None => format!(
+            "{}: {}, by stalled cycles; this core cannot count slots",
+            explained.id,
+            node.name()
+        ),
+    };
     for line in wrapped(&title, look.width) {
         writeln!(out, "{HEADING}{line}{HEADING:#}")?;
     }
     let provenance = &explained.provenance;
     let launches = match provenance.source {
         SourceKind::Model => "one launch for all",
+        SourceKind::Time => "one launch for each group",
         _ => "one launch for the categories and one for each group",
     };
     let source = format!(
@@ -53,8 +61,10 @@ pub fn write(out: &mut impl Write, explained: &Explained, look: Look) -> io::Res
         explained.machine, provenance.source, provenance.formula
     );
     paragraph(out, &source, 0, look)?;
-    writeln!(out)?;
-    write_categories(out, explained, look)?;
+    if let Some(shares) = &explained.shares {
+        writeln!(out)?;
+        write_categories(out, shares, look)?;
+    }
     writeln!(out, "\n{HEADING}{}{HEADING:#}", node.name())?;
     if explained.groups.is_empty() {
         return paragraph(
@@ -91,8 +101,7 @@ fn nodes_of(explained: &Explained) -> Vec<Node> {
     nodes
 }
 
-fn write_categories(out: &mut impl Write, explained: &Explained, look: Look) -> io::Result<()> {
-    let shares = &explained.shares;
+fn write_categories(out: &mut impl Write, shares: &Shares, look: Look) -> io::Result<()> {
     let all: Vec<f64> = shares
         .level1
         .into_iter()
@@ -174,7 +183,7 @@ fn paragraph(out: &mut impl Write, text: &str, indent: usize, look: Look) -> io:
 mod tests {
     use super::*;
     use crate::explained::GroupError;
-    use crate::summary::{Shares, Spread, Summary};
+    use crate::summary::{Spread, Summary};
     use criterion_topdown::cpu::{Category, Counts, MetricGroup, TABLES};
     use criterion_topdown::event::Events;
     use criterion_topdown::machine::Machine;
@@ -183,7 +192,11 @@ mod tests {
 
     /// Zen 4 and its groups with the counts of their examples; the second could not be counted.
     fn explained(category: Category) -> Explained {
-        let table = TABLES.iter().find(|table| table.name == "Zen 4").unwrap();
+        explained_on("Zen 4", category)
+    }
+
+    fn explained_on(cpu: &str, category: Category) -> Explained {
+        let table = TABLES.iter().find(|table| table.name == cpu).unwrap();
         let groups = crate::explained::groups_for(table, category, false);
         let values = |group: &'static MetricGroup| {
             let counts = group.example.counts.iter().copied();
@@ -243,7 +256,7 @@ mod tests {
                 samples_used: 20,
                 resolution_fraction: 0.0,
             },
-            shares,
+            shares: Some(shares),
             category,
             groups,
         }
@@ -271,11 +284,27 @@ mod tests {
     #[test]
     fn an_explanation_in_ascii_with_level_2() {
         let mut explained = explained(Category::BackendBound);
-        explained.shares.level2 = Some([0.01, 0.006, 0.02, 0.6]);
+        if let Some(shares) = &mut explained.shares {
+            shares.level2 = Some([0.01, 0.006, 0.02, 0.6]);
+        }
         explained.groups.clear();
         let text = text(&explained, 80, false);
         assert!(text.is_ascii(), "{text}");
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_core_without_slots() {
+        let mut explained = explained_on("Neoverse N1", Category::BackendBound);
+        explained.machine = Machine {
+            architecture: "aarch64".to_owned(),
+            name: "Neoverse N1".to_owned(),
+            ..Machine::default()
+        };
+        explained.provenance.source = SourceKind::Time;
+        explained.provenance.formula = "time/1".to_owned();
+        explained.shares = None;
+        insta::assert_snapshot!(text(&explained, 80, true));
     }
 
     #[test]

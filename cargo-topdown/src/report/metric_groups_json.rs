@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::advice::advice;
 use crate::explained::{Explained, MeasuredGroup};
+use crate::summary::Shares;
 
 /// The version of this form.
 const SCHEMA_VERSION: u32 = 1;
@@ -16,8 +17,6 @@ const SCHEMA_VERSION: u32 = 1;
 /// # Errors
 /// When `out` does.
 pub fn write(out: &mut impl Write, explained: &Explained) -> io::Result<()> {
-    let shares = &explained.shares;
-    let share = |category: Category| shares.level1[category as usize];
     let value = json!({
         "schema_version": SCHEMA_VERSION,
         "benchmark": explained.id,
@@ -25,17 +24,7 @@ pub fn write(out: &mut impl Write, explained: &Explained) -> io::Result<()> {
         "provenance": explained.provenance,
         "slots": explained.summary.slots.map(|slots| slots.mean),
         "instructions_per_cycle": explained.summary.instructions_per_cycle,
-        "shares": {
-            "retiring": share(Category::Retiring),
-            "bad_speculation": share(Category::BadSpeculation),
-            "frontend_bound": share(Category::FrontendBound),
-            "backend_bound": share(Category::BackendBound),
-            "smt_contention": shares.smt_contention,
-            "heavy_operations": shares.level2.map(|parts| parts[0]),
-            "branch_mispredict": shares.level2.map(|parts| parts[1]),
-            "fetch_latency": shares.level2.map(|parts| parts[2]),
-            "memory_bound": shares.level2.map(|parts| parts[3]),
-        },
+        "shares": explained.shares.as_ref().map(shares),
         "explained": Node::Category(explained.category).name(),
         "groups": explained
             .groups
@@ -45,6 +34,21 @@ pub fn write(out: &mut impl Write, explained: &Explained) -> io::Result<()> {
     });
     serde_json::to_writer_pretty(&mut *out, &value)?;
     out.write_all(b"\n")
+}
+
+fn shares(shares: &Shares) -> Value {
+    let share = |category: Category| shares.level1[category as usize];
+    json!({
+        "retiring": share(Category::Retiring),
+        "bad_speculation": share(Category::BadSpeculation),
+        "frontend_bound": share(Category::FrontendBound),
+        "backend_bound": share(Category::BackendBound),
+        "smt_contention": shares.smt_contention,
+        "heavy_operations": shares.level2.map(|parts| parts[0]),
+        "branch_mispredict": shares.level2.map(|parts| parts[1]),
+        "fetch_latency": shares.level2.map(|parts| parts[2]),
+        "memory_bound": shares.level2.map(|parts| parts[3]),
+    })
 }
 
 fn group(measured: &MeasuredGroup, category: Category) -> Value {

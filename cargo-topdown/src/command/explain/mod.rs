@@ -16,7 +16,7 @@ use crate::cli::{ExplainArgs, SourceChoice};
 use crate::error::{Error, Exit};
 use crate::explained::{
     Explained, GroupError, MeasuredGroup, dominant_category, groups_for, modelled_values_of,
-    values_of,
+    stalled_cycles, stalling_category, values_of,
 };
 use crate::report::style::{self, Look};
 use crate::report::{metric_groups, metric_groups_json};
@@ -100,8 +100,7 @@ impl Session<'_> {
         let (benchmark, samples) = self.the_benchmark(targets)?;
         let id = benchmark.id.clone();
         if benchmark.provenance.source == SourceKind::Time {
-            let reason = benchmark.provenance.reason;
-            return Err(ExplainError::NoSlots { id, reason }.into());
+            return self.explain_stalls(benchmark, targets);
         }
         let summary = Summary::of(&benchmark);
         let Some((summary, shares)) = summary.and_then(|s| s.shares.map(|shares| (s, shares)))
@@ -129,7 +128,42 @@ impl Session<'_> {
             machine: Machine::of_this_machine(),
             provenance: benchmark.provenance,
             summary,
-            shares,
+            shares: Some(shares),
+            category,
+            groups,
+        })
+    }
+
+    /// The explanation of a benchmark without slots, on cores that count stalled cycles instead.
+    fn explain_stalls(
+        &self,
+        benchmark: Benchmark,
+        targets: &[BenchTarget],
+    ) -> Result<Explained, Error> {
+        let id = benchmark.id.clone();
+        // Another reason for the lack of slots than the kind of core has its own remedy.
+        let table = criterion_topdown::counter::hardware::table(None).ok();
+        let stalls = table.and_then(|table| Some((table, stalled_cycles(table)?)));
+        let (Some((table, stalls)), Some(summary)) = (stalls, Summary::of(&benchmark)) else {
+            let reason = benchmark.provenance.reason;
+            return Err(ExplainError::NoSlots { id, reason }.into());
+        };
+        let target = target_of(targets, &id)?;
+        let first = self.measure(stalls, target, &id)?;
+        let category = match self.args.category {
+            Some(choice) => choice.into(),
+            None => stalling_category(first.values.as_deref().unwrap_or_default()),
+        };
+        let mut groups = vec![first];
+        for group in groups_for(table, category, false).filter(|group| group.name != stalls.name) {
+            groups.push(self.measure(group, target, &id)?);
+        }
+        Ok(Explained {
+            id,
+            machine: Machine::of_this_machine(),
+            provenance: benchmark.provenance,
+            summary,
+            shares: None,
             category,
             groups,
         })
