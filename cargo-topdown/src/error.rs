@@ -8,7 +8,9 @@ use thiserror::Error;
 
 use crate::baseline_store::{BaselineNameError, StoreError};
 use crate::command::bench::BenchError;
+use crate::command::exec::ExecError;
 use crate::command::explain::ExplainError;
+use crate::import::ImportError;
 use crate::merge::MergeError;
 use crate::policy::{AcceptedError, PolicyError};
 use crate::report::request::ReportError;
@@ -57,6 +59,15 @@ pub enum Error {
     /// Runs that do not belong together.
     #[error(transparent)]
     Merge(#[from] MergeError),
+    /// A command could not be measured.
+    #[error(transparent)]
+    Exec(#[from] ExecError),
+    /// What another tool measured cannot be used.
+    #[error(transparent)]
+    Import(#[from] ImportError),
+    /// An imported run could not be stored.
+    #[error("could not store the run; the one before is unchanged: {0}")]
+    ImportNotStored(#[source] RunFileError),
     /// The baselines, or a run that was asked for.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -141,12 +152,14 @@ impl Error {
             Error::BaselineName(_) | Error::Source(_) => Exit::Usage,
             Error::Bench(error) => error.exit(),
             Error::Explain(error) => error.exit(),
+            Error::Exec(error) => error.exit(),
             Error::Store(error) => error.exit(),
             Error::SharedStore(error) => error.exit(),
             Error::RunFile(_)
             | Error::Merge(_)
             | Error::NoSuchHistory { .. }
             | Error::ShortHistory { .. } => Exit::NoComparison,
+            Error::Import(_) | Error::ImportNotStored(_) => Exit::BenchFailed,
             Error::Output(_) | Error::Report(_) => Exit::BenchFailed,
             Error::Metadata(_)
             | Error::Adoption(_)

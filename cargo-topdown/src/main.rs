@@ -12,11 +12,13 @@ mod bench_targets;
 mod build_identity;
 mod cli;
 mod command;
+mod counted_command;
 mod disturbances;
 #[cfg(test)]
 mod documentation;
 mod error;
 mod explained;
+mod import;
 mod merge;
 mod policy;
 mod report;

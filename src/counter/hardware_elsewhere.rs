@@ -1,9 +1,10 @@
 //! The hardware source on systems without `perf_event_open`: the same names, and an error at open.
 
 use std::convert::Infallible;
+use std::time::Duration;
 
 use super::survey::Survey;
-use super::{Provenance, Reading, Source};
+use super::{Counters, Provenance, Reading, Source};
 use crate::cpu::CpuTable;
 use crate::error::OpenError;
 use crate::sample::Sample;
@@ -17,6 +18,41 @@ impl Hardware {
     /// Always [`OpenError::OperatingSystem`].
     pub fn open() -> Result<Hardware, OpenError> {
         Err(unsupported())
+    }
+}
+
+/// The counters of a command, which cannot be reached on this operating system.
+#[derive(Debug)]
+pub struct TreeCounters(Infallible);
+
+/// A command that is counted.
+#[derive(Debug)]
+pub struct CountedTree(Infallible);
+
+impl TreeCounters {
+    /// # Errors
+    /// Always [`OpenError::OperatingSystem`].
+    pub fn prepare(_: Counters) -> Result<TreeCounters, OpenError> {
+        Err(unsupported())
+    }
+
+    /// What the numbers are.
+    pub fn provenance(&self) -> &Provenance {
+        match self.0 {}
+    }
+
+    /// # Errors
+    /// Never called.
+    pub fn attach(&self, _: u32) -> Result<CountedTree, OpenError> {
+        match self.0 {}
+    }
+}
+
+impl CountedTree {
+    /// # Errors
+    /// Never called.
+    pub fn sample(&self, _: Duration) -> Result<Sample, OpenError> {
+        match self.0 {}
     }
 }
 

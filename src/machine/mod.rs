@@ -92,6 +92,51 @@ impl Machine {
     }
 }
 
+/// Reading keys.
+impl Machine {
+    /// The machine of a [`key`](Machine::key), of which nothing else is known; `None` where no
+    /// machine has this key.
+    pub fn of_key(key: &str) -> Option<Machine> {
+        let (architecture, rest) = key.split_once('-')?;
+        let mut words: Vec<&str> = rest.split('-').collect();
+        let smt_active = match words.last().copied() {
+            Some("smt") => Some(true),
+            Some("nosmt") => Some(false),
+            _ => None,
+        };
+        if smt_active.is_some() {
+            words.pop();
+        }
+        let number = |word: &str| u32::from_str_radix(word, 16).ok();
+        let identity = match words[..] {
+            ["unknown"] => Machine::default(),
+            ["unknown", hypervisor] => Machine {
+                hypervisor: Some(hypervisor.to_owned()),
+                ..Machine::default()
+            },
+            [vendor, family, model, stepping, ref others @ ..] => Machine {
+                vendor: vendor.to_owned(),
+                family: number(family)?,
+                model: number(model)?,
+                stepping: number(stepping)?,
+                hypervisor: match others {
+                    [] => None,
+                    [hypervisor] => Some((*hypervisor).to_owned()),
+                    _ => return None,
+                },
+                ..Machine::default()
+            },
+            _ => return None,
+        };
+        let machine = Machine {
+            architecture: architecture.to_owned(),
+            smt_active,
+            ..identity
+        };
+        (machine.key() == key).then_some(machine)
+    }
+}
+
 impl fmt::Display for Machine {
     /// For people: `Intel(R) Xeon(R) Platinum 8481C, kvm`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -172,6 +217,30 @@ mod tests {
             ..Machine::default()
         };
         assert_eq!(unknown.key(), "riscv64-unknown");
+    }
+
+    #[test]
+    fn a_key_names_its_machine_and_nothing_else_does() {
+        for key in [
+            "x86_64-GenuineIntel-06-8f-08-smt",
+            "x86_64-AuthenticAMD-1a-02-01-kvm-nosmt",
+            "aarch64-0x41-08-d40-11",
+            "riscv64-unknown",
+            "riscv64-unknown-kvm-smt",
+        ] {
+            assert_eq!(Machine::of_key(key).unwrap().key(), key);
+        }
+        for key in [
+            "",
+            "x86_64",
+            "x86_64-GenuineIntel",
+            "x86_64-GenuineIntel-06-8f",
+            "x86_64-GenuineIntel-06-8f-xx",
+            "x86_64-GenuineIntel-6-8f-08",
+            "x86_64-GenuineIntel-06-8f-08-a-b-smt",
+        ] {
+            assert_eq!(Machine::of_key(key), None, "{key}");
+        }
     }
 
     #[test]

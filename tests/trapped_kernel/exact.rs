@@ -8,7 +8,7 @@ use criterion_topdown::sample::{Flags, Sample};
 use crate::machine::{CYCLES, Call, INSTRUCTIONS, Machine, SLOTS};
 use crate::system::System;
 use crate::trap::with;
-use crate::{refusal_with, try_open_with};
+use crate::{refusal_with, stay_on_this_cpu, try_open_with};
 
 const SLOTS_P: u64 = 0x01a4;
 const RETIRED: u64 = 0x02c2;
@@ -18,14 +18,14 @@ const BACKEND_BOUND: u64 = 0x02a4;
 const SLOTS_PER_LOOK: u64 = 800_000;
 
 /// A Skylake server.
-fn skylake() -> System {
+pub fn skylake() -> System {
     let system = System::empty(0x55, false);
     system.add_bare_pmu("cpu");
     system
 }
 
 /// 40 % retiring, 10 % bad speculation, 20 % frontend bound, 30 % backend bound.
-fn as_skylake(machine: &mut Machine) {
+pub fn as_skylake(machine: &mut Machine) {
     machine.has_metrics = false;
     machine.slots_per_cycle = 4;
     machine.slots_per_look = SLOTS_PER_LOOK;
@@ -38,7 +38,7 @@ fn as_skylake(machine: &mut Machine) {
 }
 
 /// The same on Sapphire Rapids, with 1 % of dropped uops and 10/8/12/18 % at level 2.
-fn as_sapphire_rapids(machine: &mut Machine) {
+pub fn as_sapphire_rapids(machine: &mut Machine) {
     machine.slots_per_look = SLOTS_PER_LOOK;
     machine.plain_events = vec![
         (SLOTS_P, 1.0),
@@ -54,6 +54,7 @@ fn as_sapphire_rapids(machine: &mut Machine) {
 }
 
 fn open_exact(system: &System, prepare: impl FnOnce(&mut Machine)) -> Option<Hardware> {
+    stay_on_this_cpu();
     try_open_with(system, Counters::Exact, prepare).map(|opened| opened.unwrap())
 }
 
@@ -63,7 +64,7 @@ fn window(hardware: &Hardware, work: impl FnOnce(&mut Machine)) -> Sample {
     hardware.end(&start)
 }
 
-fn assert_mix(sample: &Sample, slots: u64) {
+pub fn assert_mix(sample: &Sample, slots: u64) {
     let level1 = sample.level1.unwrap();
     assert_eq!(sample.slots, Some(slots));
     for (category_slots, share) in [

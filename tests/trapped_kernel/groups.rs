@@ -32,6 +32,7 @@ fn open(
     system: &System,
     prepare: impl FnOnce(&mut Machine),
 ) -> Option<Result<Hardware, OpenError>> {
+    crate::stay_on_this_cpu();
     let mut machine = Machine::new();
     prepare(&mut machine);
     if let Err(reason) = trap::install(machine) {

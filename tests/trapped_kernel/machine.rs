@@ -19,6 +19,9 @@ const PRESET: u64 = 0x8000_0000_0001;
 const ENABLE: u64 = 0x2400;
 const RESET: u64 = 0x2403;
 
+/// A process that is counted with all that it starts.
+pub const COMMAND: c_int = 4242;
+
 /// Shares of slots: four of level 1, then four of level 2.
 pub type Mix = [f64; 8];
 pub const DEFAULT_MIX: Mix = [0.40, 0.10, 0.20, 0.30, 0.10, 0.08, 0.12, 0.18];
@@ -289,9 +292,17 @@ impl Machine {
         let config = attributes.config;
         self.calls.push(Call::Open(config));
         let [_, thread, cpu, group, flags, _] = arguments;
-        if (thread as c_int, cpu as c_int) != (0, -1) || flags != 8 || attributes.type_ != 4 {
-            self.violations
-                .push(format!("opened {config:#x} otherwise than for this thread"));
+        let counted = match attributes.inherit() {
+            0 => 0,
+            _ => COMMAND,
+        };
+        if (thread as c_int, cpu as c_int) != (counted, -1) || flags != 8 || attributes.type_ != 4 {
+            self.violations.push(format!(
+                "opened {config:#x} otherwise than for process {counted}"
+            ));
+        }
+        if self.events.is_empty() {
+            self.forget_the_group_before();
         }
         if self.wants_exclude_guest && attributes.exclude_guest() == 0 {
             return -i64::from(libc::EOPNOTSUPP);
@@ -308,7 +319,12 @@ impl Machine {
         let follows_slots = leader
             .is_some_and(|event| event.attributes.config == SLOTS && event.descriptor == group);
         let twice = self.events.iter().any(|e| e.attributes.config == config);
-        if (is_metric && !follows_slots) || (!leads && attributes.pinned() == 1) || twice {
+        let inherits_alike = leader.is_none_or(|e| e.attributes.inherit() == attributes.inherit());
+        if (is_metric && !follows_slots)
+            || (!leads && attributes.pinned() == 1)
+            || twice
+            || !inherits_alike
+        {
             return -i64::from(libc::EINVAL);
         }
         if leads != (attributes.disabled() == 1) {
@@ -347,6 +363,9 @@ impl Machine {
         let Some(at) = self.find(descriptor as c_int).filter(|_| right) else {
             return -i64::from(libc::EINVAL);
         };
+        if self.events[at].attributes.inherit() == 1 {
+            return -i64::from(libc::EINVAL);
+        }
         self.calls
             .push(Call::Map(self.events[at].attributes.config));
         let page = self.pages.map();
@@ -431,6 +450,20 @@ impl Machine {
             if self.on_pmu {
                 self.running_ns += if self.half_time { ns / 2 } else { ns };
             }
+        }
+    }
+
+    fn forget_the_group_before(&mut self) {
+        (self.enabled, self.on_pmu, self.has_run) = (false, false, false);
+        (self.enabled_ns, self.running_ns) = (0, 0);
+    }
+
+    /// The process with the number [`COMMAND`] begins its program.
+    pub fn exec(&mut self) {
+        let leader = self.events.first();
+        if leader.is_some_and(|leader| leader.attributes.enable_on_exec() == 1) {
+            self.enabled = true;
+            self.enter_pmu();
         }
     }
 

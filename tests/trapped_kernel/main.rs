@@ -3,8 +3,8 @@
 //! The library's own system calls and RDPMC instructions are trapped and answered as Linux was
 //! recorded to answer them, so that what is tested is what ships. `trap` catches them, `machine`
 //! and `pages` answer, `system` is the file system side; the tests are in `opening`, `windows`,
-//! `looking`, for the other forms of PERF_METRICS in `metrics`, and for plain counters in `exact` and
-//! `groups`.
+//! `looking`, for the other forms of PERF_METRICS in `metrics`, for plain counters in `exact` and
+//! `groups`, and for commands in `tree`.
 
 #![cfg(all(feature = "counters", target_os = "linux", target_arch = "x86_64"))]
 
@@ -17,6 +17,7 @@ mod opening;
 mod pages;
 mod system;
 mod trap;
+mod tree;
 mod windows;
 
 use criterion_topdown::counter::Counters;
@@ -62,8 +63,7 @@ fn try_open_with(
 /// As [`try_open`] where it must succeed. The thread stays on its CPU from then on: a real move
 /// would be noticed, as it should.
 fn open(system: &System, prepare: impl FnOnce(&mut Machine)) -> Option<Hardware> {
-    // SAFETY: the call takes nothing and has no effect.
-    run_on(unsafe { libc::sched_getcpu() } as usize);
+    stay_on_this_cpu();
     try_open(system, prepare).map(|opened| opened.unwrap())
 }
 
@@ -92,6 +92,12 @@ fn allowed_cpus() -> Vec<usize> {
             .filter(|cpu| libc::CPU_ISSET(*cpu, &set))
             .collect()
     }
+}
+
+/// A real move would be noticed, as it should.
+fn stay_on_this_cpu() {
+    // SAFETY: the call takes nothing and has no effect.
+    run_on(unsafe { libc::sched_getcpu() } as usize);
 }
 
 fn run_on(cpu: usize) {

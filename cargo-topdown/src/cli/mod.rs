@@ -3,8 +3,10 @@
 mod baseline;
 mod bench;
 mod comparison;
+mod exec;
 mod explain;
 mod history;
+mod import;
 mod merge;
 
 use std::ffi::OsString;
@@ -12,11 +14,15 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::baseline_store::BaselineName;
+
 pub use baseline::*;
 pub use bench::*;
 pub use comparison::*;
+pub use exec::*;
 pub use explain::*;
 pub use history::*;
+pub use import::*;
 pub use merge::*;
 
 /// Runs criterion benches, compares their TopDown slots with a baseline, and says why one is slower.
@@ -48,6 +54,10 @@ pub enum Command {
     Report(ReportArgs),
     /// Judge the newest run by the budgets in Cargo.toml; needs no baseline
     Check(CheckArgs),
+    /// Run a command several times and print where its issue slots went
+    Exec(ExecArgs),
+    /// Make a run of what perf, toplev, topdown-tool or WindowsPerf measured
+    Import(Box<ImportArgs>),
     /// List, show, save or remove baselines
     #[command(subcommand)]
     Baseline(BaselineCommand),
@@ -64,6 +74,9 @@ pub enum Command {
     /// Write manual pages
     #[command(hide = true)]
     Man(ManArgs),
+    /// Wait for a byte on standard input, then become a command: how `exec` starts one
+    #[command(hide = true)]
+    ExecWhenTold(ExecWhenToldArgs),
 }
 
 /// `cargo topdown simulate`.
@@ -193,6 +206,22 @@ pub struct StoreArgs {
     /// Path to Cargo.toml
     #[arg(long, value_name = "PATH")]
     pub manifest_path: Option<PathBuf>,
+}
+
+/// Where to keep a run that was not made by `bench`.
+#[derive(Debug, Args)]
+pub struct StoredRunArgs {
+    /// Keep the run as baseline NAME
+    #[arg(long, value_name = "NAME")]
+    pub save: Option<BaselineName>,
+
+    /// Keep the run in DIR and not as the newest run of the workspace; needs no workspace
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["save", "baselines", "manifest_path"])]
+    pub out: Option<PathBuf>,
+
+    /// Where baselines are kept
+    #[command(flatten)]
+    pub store: StoreArgs,
 }
 
 /// How to print.

@@ -6,8 +6,11 @@ pub mod bench;
 mod check;
 mod compare;
 mod doctor;
+pub mod exec;
 pub mod explain;
+mod finished_run;
 pub mod history;
+mod import;
 mod init;
 mod manual;
 mod merge;
@@ -27,6 +30,9 @@ pub fn run(command: Command) -> Result<Exit, Error> {
         Command::Check(args) => check::run(&args),
         Command::Explain(args) => explain::run(&args),
         Command::Compare(args) => compare::run(args),
+        Command::Exec(args) => exec::run(&args),
+        Command::ExecWhenTold(args) => exec::when_told(&args),
+        Command::Import(args) => import::run(&args),
         Command::Baseline(command) => baseline::run(command),
         Command::Merge(args) => merge::run(&args),
         Command::Simulate(args) => simulate::run(&args),

@@ -28,9 +28,29 @@ pub fn launch_value(launch: u32, samples: &[IterationSample], least: usize) -> O
     if usable.len() < least {
         return None;
     }
-    let by_time = Kept::middle_half(&usable, |sample| Some(sample.wall_ns));
+    let dropped = samples.len() - usable.len();
+    value_of(launch, &usable, dropped, has_slots)
+}
+
+/// The value of a launch that is one sample, because the launch itself is what was measured: a
+/// command from its start to its end. `None` if the sample is unusable.
+pub fn value_of_whole_launch(launch: u32, whole: &IterationSample) -> Option<LaunchValue> {
+    let has_slots = whole.sample.slots.is_some();
+    match is_usable(whole, has_slots) {
+        true => value_of(launch, &[whole], 0, has_slots),
+        false => None,
+    }
+}
+
+fn value_of(
+    launch: u32,
+    usable: &[&IterationSample],
+    dropped: usize,
+    has_slots: bool,
+) -> Option<LaunchValue> {
+    let by_time = Kept::middle_half(usable, |sample| Some(sample.wall_ns));
     let kept = if has_slots {
-        Kept::middle_half(&usable, |sample| sample.slots)
+        Kept::middle_half(usable, |sample| sample.slots)
     } else {
         by_time.clone()
     };
@@ -39,7 +59,7 @@ pub fn launch_value(launch: u32, samples: &[IterationSample], least: usize) -> O
     Some(LaunchValue {
         launch,
         samples_used: count(usable.len()),
-        samples_dropped: count(samples.len() - usable.len()),
+        samples_dropped: count(dropped),
         wall_ns: by_time.per_iteration(|sample| Some(sample.wall_ns))?,
         slots,
         level1: level1.map(|(level1, _)| level1),
@@ -280,6 +300,18 @@ mod tests {
         let mut without = samples;
         without[4].sample.level1 = None;
         assert_eq!(residual_fraction(&without), None);
+    }
+
+    #[test]
+    fn a_whole_launch_is_its_one_sample() {
+        let value = value_of_whole_launch(3, &sample(1, 1000)).unwrap();
+        assert_eq!((value.launch, value.samples_used), (3, 1));
+        assert_eq!((value.slots, value.wall_ns), (Some(1000.0), 500.0));
+        let total = value.level1.unwrap().total_slots();
+        assert!((total - 1000.0).abs() < 1e-9);
+        let mut unusable = sample(1, 1000);
+        unusable.sample.flags = Flags::BAD_RATIOS;
+        assert_eq!(value_of_whole_launch(3, &unusable), None);
     }
 
     #[test]

@@ -29,13 +29,13 @@ const TOLERANCE: f64 = 0.1;
 
 /// Which events are counted, and what their counts mean.
 #[derive(Clone, Copy)]
-struct Plan {
-    events: &'static [cpu::Event],
+pub(super) struct Plan {
+    pub events: &'static [cpu::Event],
     /// Where the events for these are.
-    cycles_at: Option<usize>,
-    instructions_at: Option<usize>,
+    pub cycles_at: Option<usize>,
+    pub instructions_at: Option<usize>,
     /// The formula of the categories; a metric group has none, and its counts are handed on.
-    split: Option<&'static Formula>,
+    pub split: Option<&'static Formula>,
 }
 
 impl Plan {
@@ -226,6 +226,16 @@ impl ExactGroup {
             )));
         }
         Ok(())
+    }
+
+    /// What is counted.
+    pub fn plan(&self) -> Plan {
+        self.plan
+    }
+
+    /// The width of the pipeline.
+    pub fn slots_per_cycle(&self) -> u32 {
+        self.slots_per_cycle
     }
 
     /// Whether the counters are read without system calls.

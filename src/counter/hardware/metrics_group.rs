@@ -218,6 +218,11 @@ impl MetricsGroup {
         })
     }
 
+    /// What the group holds.
+    pub fn shape(&self) -> MetricsShape {
+        self.shape
+    }
+
     pub fn sample_boundary(&self) {
         self.policy.sample_begins();
     }

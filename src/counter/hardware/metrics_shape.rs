@@ -2,10 +2,22 @@
 //! same whether it is read with RDPMC or with read().
 
 use crate::cpu::{Counts, MetricsCorrection, Split};
+use crate::sample::{Level1, Level2};
 
 /// Event codes: Linux, arch/x86/include/asm/perf_event.h.
 pub(super) const SLOTS: (&str, u64) = ("slots", 0x0400);
 pub(super) const RETIRING: (&str, u64) = ("topdown-retiring", 0x8000);
+/// The metric events in the order of the register's bytes; four on CPUs without level 2.
+pub(super) const METRIC_EVENTS: [(&str, u64); 8] = [
+    RETIRING,
+    ("topdown-bad-spec", 0x8100),
+    ("topdown-fe-bound", 0x8200),
+    ("topdown-be-bound", 0x8300),
+    ("topdown-heavy-ops", 0x8400),
+    ("topdown-br-mispredict", 0x8500),
+    ("topdown-fetch-lat", 0x8600),
+    ("topdown-mem-bound", 0x8700),
+];
 const INSTRUCTIONS: (&str, u64) = ("instructions", 0x00c0);
 const CYCLES: (&str, u64) = ("cycles", 0x003c);
 
@@ -37,6 +49,47 @@ impl MetricsShape {
         [INSTRUCTIONS, CYCLES]
             .into_iter()
             .chain(correction.iter().map(|event| (event.name, event.config)))
+    }
+
+    /// The metric events that this CPU has.
+    pub fn metric_events(&self) -> &'static [(&'static str, u64)] {
+        match self.level2 {
+            true => &METRIC_EVENTS,
+            false => &METRIC_EVENTS[..4],
+        }
+    }
+
+    /// All events but the slots, for a group that is read with read().
+    pub fn events_of_read(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        self.metric_events()
+            .iter()
+            .copied()
+            .chain(self.plain_events())
+    }
+
+    /// The categories of what read() counted: one count for each of
+    /// [`events_of_read`](MetricsShape::events_of_read).
+    pub fn split_of_read(&self, slots: u64, counts: &[u64]) -> Split {
+        let count = |at: usize| counts[at] as f64;
+        let raw = Split {
+            slots: slots as f64,
+            level1: Level1 {
+                retiring_slots: count(0),
+                bad_speculation_slots: count(1),
+                frontend_bound_slots: count(2),
+                backend_bound_slots: count(3),
+                smt_contention_slots: None,
+            },
+            level2: self.level2.then(|| Level2 {
+                heavy_operations_slots: count(4),
+                branch_mispredict_slots: count(5),
+                fetch_latency_slots: count(6),
+                memory_bound_slots: count(7),
+            }),
+        };
+        // Behind instructions and cycles.
+        let corrections = &counts[self.metric_events().len() + 2..];
+        self.corrected(raw, corrections.iter().copied())
     }
 
     /// The formula that makes categories of the counts.

@@ -8,6 +8,9 @@
 //! into slots, and `reset` decides when they start anew. `page` reads counters without system
 //! calls, and `doubts` raises the flags.
 //!
+//! [`TreeCounters`] (`process_tree`) counts a whole command, with all processes that it starts, by
+//! the same events and formulas.
+//!
 //! `unsafe` is in `syscalls` and `page` alone.
 
 mod cores;
@@ -18,6 +21,7 @@ mod metrics_group;
 mod metrics_shape;
 mod opener;
 mod page;
+mod process_tree;
 mod ratios;
 mod read_group;
 mod reset;
@@ -31,6 +35,7 @@ use std::rc::{Rc, Weak};
 
 pub use given_table::SPECIFICATION_VARIABLE;
 pub use metrics_shape::{FORMULA_LEVEL1, FORMULA_LEVEL2};
+pub use process_tree::{CountedTree, TreeCounters};
 pub use survey::{survey, survey_in};
 pub use system::SystemPaths;
 
@@ -45,6 +50,7 @@ use metrics_group::MetricsGroup;
 use metrics_shape::MetricsShape;
 use opener::Opener;
 use read_group::ReadGroup;
+use syscalls::Counted;
 use system::{CorePmu, CpuIdentity, core_pmu};
 
 /// The counters of the thread that opened them; work on other threads is not counted.
@@ -65,6 +71,7 @@ pub struct Hardware {
 struct Opened {
     paths: SystemPaths,
     wanted: Wanted,
+    pmu: CorePmu,
     engine: Engine,
     provenance: Provenance,
 }
@@ -146,6 +153,7 @@ impl Opened {
             paths,
             pmu: &pmu.name,
             pmu_type: pmu.type_number,
+            counted: Counted::ThisThread,
         };
         let mut group = match &wanted {
             Wanted::Group(name) => open_group(&opener, &cpu, &pmu, name)?,
@@ -169,11 +177,12 @@ impl Opened {
             provenance: Provenance {
                 source: SourceKind::Hardware,
                 formula: group.formula,
-                core_type: pmu.is_one_of_several.then_some(pmu.name),
+                core_type: pmu.is_one_of_several.then(|| pmu.name.clone()),
                 slots_per_cycle: group.slots_per_cycle,
                 reason: group.reason,
                 empty_window: None,
             },
+            pmu,
         })
     }
 }

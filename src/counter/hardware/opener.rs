@@ -3,7 +3,7 @@
 use std::io;
 
 use super::page::Page;
-use super::syscalls::{Event, EventCode};
+use super::syscalls::{Counted, Event, EventCode};
 use super::system::SystemPaths;
 use crate::error::{EventPlace, OpenError};
 
@@ -13,6 +13,7 @@ pub(super) struct Opener<'a> {
     pub paths: &'a SystemPaths,
     pub pmu: &'a str,
     pub pmu_type: u32,
+    pub counted: Counted,
 }
 
 impl Opener<'_> {
@@ -25,7 +26,8 @@ impl Opener<'_> {
 
     /// A group's leader, disabled.
     pub fn leader(&self, name: &'static str, config: u64) -> Result<Event, OpenError> {
-        Event::open_leader(self.code(config)).map_err(|error| self.refusal(name, error))
+        Event::open_leader(self.code(config), self.counted)
+            .map_err(|error| self.refusal(name, error))
     }
 
     /// The same of the slots event, such that RDPMC of PERF_METRICS sets both to 0.
@@ -34,7 +36,7 @@ impl Opener<'_> {
             metrics_clear: true,
             ..self.code(config)
         };
-        Event::open_leader(code).map_err(|error| self.refusal(name, error))
+        Event::open_leader(code, self.counted).map_err(|error| self.refusal(name, error))
     }
 
     pub fn member(
@@ -43,7 +45,8 @@ impl Opener<'_> {
         config: u64,
         leader: &Event,
     ) -> Result<Event, OpenError> {
-        Event::open_member(self.code(config), leader).map_err(|error| self.refusal(name, error))
+        Event::open_member(self.code(config), self.counted, leader)
+            .map_err(|error| self.refusal(name, error))
     }
 
     pub fn map(&self, name: &'static str, event: &Event) -> Result<Page, OpenError> {

@@ -8,32 +8,20 @@
 use std::time::Instant;
 
 use super::doubts;
-use super::metrics_shape::{MetricsShape, RETIRING, SLOTS};
+use super::metrics_shape::{METRIC_EVENTS, MetricsShape, SLOTS};
 use super::opener::Opener;
 use super::page::Page;
 use super::ratios::resolution_slots;
 use super::self_check;
 use super::syscalls::{Event, current_cpu};
 use crate::counter::{MAX_COUNTERS, Reading};
-use crate::cpu::{MAX_CORRECTION_EVENTS, Split};
+use crate::cpu::MAX_CORRECTION_EVENTS;
 use crate::error::OpenError;
-use crate::sample::{Flags, Level1, Level2, Sample};
-
-/// The metric events in the order of the register's bytes; four on CPUs without level 2.
-const METRICS: [(&str, u64); 8] = [
-    RETIRING,
-    ("topdown-bad-spec", 0x8100),
-    ("topdown-fe-bound", 0x8200),
-    ("topdown-be-bound", 0x8300),
-    ("topdown-heavy-ops", 0x8400),
-    ("topdown-br-mispredict", 0x8500),
-    ("topdown-fetch-lat", 0x8600),
-    ("topdown-mem-bound", 0x8700),
-];
+use crate::sample::{Flags, Sample};
 
 /// Words before the counts in a group read.
 const HEADER_WORDS: usize = 3;
-const MOST_MEMBERS: usize = METRICS.len() + 2 + MAX_CORRECTION_EVENTS;
+const MOST_MEMBERS: usize = METRIC_EVENTS.len() + 2 + MAX_CORRECTION_EVENTS;
 const MOST_WORDS: usize = HEADER_WORDS + 1 + MOST_MEMBERS;
 const _: () = assert!(MOST_MEMBERS <= MAX_COUNTERS);
 
@@ -51,15 +39,8 @@ impl ReadGroup {
     /// Opens the group and proves that it counts.
     pub fn open(opener: &Opener<'_>, shape: MetricsShape) -> Result<ReadGroup, OpenError> {
         let leader = opener.leader(SLOTS.0, SLOTS.1)?;
-        let metrics = if shape.level2 {
-            &METRICS[..]
-        } else {
-            &METRICS[..4]
-        };
-        let members = metrics
-            .iter()
-            .copied()
-            .chain(shape.plain_events())
+        let members = shape
+            .events_of_read()
             .map(|(name, config)| opener.member(name, config, &leader))
             .collect::<Result<Vec<Event>, OpenError>>()?;
         let group = ReadGroup {
@@ -77,6 +58,11 @@ impl ReadGroup {
         let after = self_check::group_times(opener, SLOTS.0, &group.leader)?;
         self_check::counted(opener, before[HEADER_WORDS], after[HEADER_WORDS])?;
         Ok(group)
+    }
+
+    /// What the group holds.
+    pub fn shape(&self) -> MetricsShape {
+        self.shape
     }
 
     pub fn start(&self) -> Reading {
@@ -121,27 +107,11 @@ impl ReadGroup {
             false => 0,
         };
         let slots = if usable { end.slots - start.slots } else { 0 };
-        let plain = if self.shape.level2 { METRICS.len() } else { 4 };
-        let level1 = Level1 {
-            retiring_slots: count(0) as f64,
-            bad_speculation_slots: count(1) as f64,
-            frontend_bound_slots: count(2) as f64,
-            backend_bound_slots: count(3) as f64,
-            smt_contention_slots: None,
-        };
-        let level2 = self.shape.level2.then(|| Level2 {
-            heavy_operations_slots: count(4) as f64,
-            branch_mispredict_slots: count(5) as f64,
-            fetch_latency_slots: count(6) as f64,
-            memory_bound_slots: count(7) as f64,
-        });
-        let raw = Split {
-            slots: slots as f64,
-            level1,
-            level2,
-        };
-        let corrections = (plain + 2..self.members.len()).map(count);
-        let split = self.shape.corrected(raw, corrections);
+        let counts: [u64; MOST_MEMBERS] = std::array::from_fn(count);
+        let plain = self.shape.metric_events().len();
+        let split = self
+            .shape
+            .split_of_read(slots, &counts[..self.members.len()]);
         Sample {
             windows: 1,
             wall_ns: end.at.duration_since(start.at).as_nanos() as u64,

@@ -25,39 +25,63 @@ pub(crate) struct EventCode {
     pub metrics_clear: bool,
 }
 
-/// An open event of the calling thread, in user mode. Closed on drop.
+/// Whose work is counted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Counted {
+    /// The calling thread's.
+    ThisThread,
+    /// That of the process with this id from its next `exec` on, and of all threads and processes
+    /// that it starts afterwards.
+    Tree(libc::pid_t),
+}
+
+/// An open event, in user mode. Closed on drop.
 #[derive(Debug)]
 pub(crate) struct Event {
     descriptor: OwnedFd,
 }
 
 impl Event {
-    /// Opens the leader of a group, disabled and pinned: the group is either on the PMU or refused,
-    /// it never shares the counters by turns.
-    pub fn open_leader(code: EventCode) -> io::Result<Event> {
-        let mut attributes = attributes(code);
+    /// Opens the leader of a group, disabled.
+    ///
+    /// That of a thread is pinned: the group is either on the PMU or refused, it never shares the
+    /// counters by turns. That of a process tree is not: a process whose pinned copy of the group
+    /// loses the PMU would be missing without a sign, while turns show in the times.
+    pub fn open_leader(code: EventCode, counted: Counted) -> io::Result<Event> {
+        let mut attributes = attributes(code, counted);
         attributes.set_disabled(1);
-        attributes.set_pinned(1);
-        Event::open(attributes, None)
+        match counted {
+            Counted::ThisThread => attributes.set_pinned(1),
+            Counted::Tree(_) => attributes.set_enable_on_exec(1),
+        }
+        Event::open(attributes, counted, None)
     }
 
     /// Opens a member of the group that `leader` leads. It runs when the leader does.
-    pub fn open_member(code: EventCode, leader: &Event) -> io::Result<Event> {
-        Event::open(attributes(code), Some(leader))
+    pub fn open_member(code: EventCode, counted: Counted, leader: &Event) -> io::Result<Event> {
+        Event::open(attributes(code, counted), counted, Some(leader))
     }
 
-    fn open(mut attributes: perf_event_attr, leader: Option<&Event>) -> io::Result<Event> {
+    fn open(
+        mut attributes: perf_event_attr,
+        counted: Counted,
+        leader: Option<&Event>,
+    ) -> io::Result<Event> {
         const THIS_THREAD: libc::pid_t = 0;
         const ANY_CPU: libc::c_int = -1;
         const NO_GROUP: libc::c_int = -1;
         let group = leader.map_or(NO_GROUP, |leader| leader.descriptor.as_raw_fd());
+        let process = match counted {
+            Counted::ThisThread => THIS_THREAD,
+            Counted::Tree(process) => process,
+        };
         loop {
             // SAFETY: `attributes` is a valid structure whose `size` field is its size, and the
             // call writes to nothing else. It returns a new descriptor or -1.
             let result = unsafe {
                 sys::perf_event_open(
                     &mut attributes,
-                    THIS_THREAD,
+                    process,
                     ANY_CPU,
                     group,
                     PERF_FLAG_FD_CLOEXEC as libc::c_ulong,
@@ -121,7 +145,7 @@ impl Event {
     }
 }
 
-fn attributes(code: EventCode) -> perf_event_attr {
+fn attributes(code: EventCode, counted: Counted) -> perf_event_attr {
     let mut attributes = perf_event_attr {
         size: size_of::<perf_event_attr>() as u32,
         type_: code.pmu_type,
@@ -133,8 +157,13 @@ fn attributes(code: EventCode) -> perf_event_attr {
     };
     attributes.set_exclude_kernel(1);
     attributes.set_exclude_hv(1);
-    if code.user_access {
-        set_config1(&mut attributes, USER_ACCESS | LONG_COUNTER);
+    match counted {
+        Counted::ThisThread if code.user_access => {
+            set_config1(&mut attributes, USER_ACCESS | LONG_COUNTER);
+        }
+        Counted::ThisThread => {}
+        // Every member of a group must have it.
+        Counted::Tree(_) => attributes.set_inherit(1),
     }
     if code.metrics_clear {
         set_config1(&mut attributes, METRICS_CLEAR);

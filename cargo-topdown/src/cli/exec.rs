@@ -1,0 +1,59 @@
+//! The command line of `exec`.
+
+use std::ffi::OsString;
+use std::num::NonZeroU32;
+
+use clap::Args;
+
+use super::{CountersChoice, OutputArgs, SourceChoice, StoredRunArgs};
+
+/// `cargo topdown exec`.
+#[derive(Debug, Args)]
+pub struct ExecArgs {
+    /// How often to run the command
+    #[arg(
+        short = 'n',
+        long,
+        value_name = "N",
+        default_value = "10",
+        env = "CARGO_TOPDOWN_LAUNCHES"
+    )]
+    pub launches: NonZeroU32,
+
+    /// What the run calls the command [default: the command line]
+    #[arg(long, value_name = "BENCH")]
+    pub name: Option<String>,
+
+    /// Where the numbers come from: `hardware`, else `time` [default: auto]
+    #[arg(long, value_name = "SOURCE", env = "CARGO_TOPDOWN_SOURCE")]
+    pub source: Option<SourceChoice>,
+
+    /// Which hardware counters, where a CPU has two kinds [default: auto, which is exact, then
+    /// metrics]
+    #[arg(long, value_name = "KIND", env = "CARGO_TOPDOWN_COUNTERS")]
+    pub counters: Option<CountersChoice>,
+
+    /// Hide what the command prints, and the progress
+    #[arg(short, long)]
+    pub quiet: bool,
+
+    /// Where to keep the run
+    #[command(flatten)]
+    pub stored: StoredRunArgs,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+
+    /// The command with its arguments; its standard input is empty
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+}
+
+/// `cargo topdown exec-when-told`.
+#[derive(Debug, Args)]
+pub struct ExecWhenToldArgs {
+    /// The command with its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
+}

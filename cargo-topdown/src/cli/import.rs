@@ -1,0 +1,68 @@
+//! The command line of `import`.
+
+use std::num::NonZeroU32;
+use std::path::PathBuf;
+
+use clap::Args;
+use criterion_topdown::machine::Machine;
+
+use super::{OutputArgs, StoredRunArgs};
+use crate::import::Format;
+
+/// `cargo topdown import`.
+#[derive(Debug, Args)]
+pub struct ImportArgs {
+    /// The outputs, one for each execution of the command; a file that `perf stat --append` wrote has
+    /// several
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+
+    /// What the run calls the command
+    #[arg(long = "as", value_name = "BENCH", default_value = "imported")]
+    pub name: String,
+
+    /// The format of the files [default: what they look like]
+    #[arg(long, value_name = "FORMAT")]
+    pub format: Option<Format>,
+
+    /// The tool's version, where its output does not name it: runs of other versions are then not
+    /// compared
+    #[arg(long, value_name = "VERSION")]
+    pub tool_version: Option<String>,
+
+    /// The wall-clock time of each execution, where the files do not say it
+    #[arg(long, value_name = "SECONDS", value_delimiter = ',', value_parser = seconds)]
+    pub seconds: Vec<f64>,
+
+    /// The machine on which it was measured, by a key as `baseline list` prints it [default: this
+    /// machine]
+    #[arg(long, value_name = "KEY", value_parser = machine)]
+    pub machine: Option<Machine>,
+
+    /// The width of the machine's pipeline, where it is not known here
+    #[arg(long, value_name = "N")]
+    pub slots_per_cycle: Option<NonZeroU32>,
+
+    /// Where to keep the run
+    #[command(flatten)]
+    pub stored: StoredRunArgs,
+
+    /// How to print
+    #[command(flatten)]
+    pub output: OutputArgs,
+}
+
+fn machine(key: &str) -> Result<Machine, String> {
+    Machine::of_key(key).ok_or_else(|| {
+        "a key is like `x86_64-GenuineIntel-06-8f-08-smt`; `cargo topdown baseline list` shows some"
+            .to_owned()
+    })
+}
+
+fn seconds(text: &str) -> Result<f64, String> {
+    const LONGEST: f64 = 1e9;
+    text.parse()
+        .ok()
+        .filter(|seconds| (0.0..LONGEST).contains(seconds))
+        .ok_or_else(|| format!("`{text}` is no number of seconds"))
+}

@@ -1,0 +1,198 @@
+//! `cargo topdown exec`: a command several times over, counted with all its processes.
+
+use std::ffi::OsString;
+
+use criterion_topdown::counter::Counters;
+use criterion_topdown::counter::hardware::TreeCounters;
+use criterion_topdown::error::OpenError;
+use criterion_topdown::machine::Machine;
+use criterion_topdown::provenance::{Provenance, SourceKind};
+use criterion_topdown::run_file::{BenchmarkId, Build, IterationSample, RunFileError};
+use jiff::Timestamp;
+use thiserror::Error;
+
+use super::finished_run::{Destination, WholeLaunches};
+use crate::build_identity::build_identity;
+use crate::cli::{CargoBenchArgs, CountersChoice, ExecArgs, ExecWhenToldArgs, SourceChoice};
+use crate::counted_command::{self, CommandError, CountedCommand};
+use crate::error::{Error, Exit};
+use crate::runner::interrupt;
+
+/// What a command is called in the places of a package and a bench target.
+const PACKAGE: &str = "exec";
+const TARGET: &str = "command";
+
+/// Why there is no run.
+#[derive(Debug, Error)]
+pub enum ExecError {
+    /// A launch failed.
+    #[error("launch {launch} of {launches}: {error}; nothing was stored")]
+    Launch {
+        /// Which, from 1.
+        launch: u32,
+        /// Of how many.
+        launches: u32,
+        /// What happened.
+        error: CommandError,
+    },
+    /// The hardware was asked for and cannot be used.
+    #[error(transparent)]
+    Counters(OpenError),
+    /// The model cannot follow a command.
+    #[error(
+        "the model follows benches only, not commands; use `--source hardware` or `--source time`"
+    )]
+    Model,
+    /// Ctrl-C could not be handled.
+    #[error("could not handle Ctrl-C: {0}")]
+    Interrupt(#[from] ctrlc::Error),
+    /// The user stopped the run.
+    #[error("interrupted; nothing was stored")]
+    Interrupted,
+    /// The run could not be stored.
+    #[error("could not store the run; the one before is unchanged: {0}")]
+    NotStored(RunFileError),
+}
+
+impl ExecError {
+    /// The exit code of this error.
+    pub fn exit(&self) -> Exit {
+        match self {
+            ExecError::Model => Exit::Usage,
+            ExecError::Interrupted => Exit::Interrupted,
+            ExecError::Launch { .. }
+            | ExecError::Counters(_)
+            | ExecError::Interrupt(_)
+            | ExecError::NotStored(_) => Exit::BenchFailed,
+        }
+    }
+}
+
+/// Runs the command as often as asked for, stores the run, and prints its table.
+///
+/// # Errors
+/// When a launch fails. Nothing is stored then.
+pub fn run(args: &ExecArgs) -> Result<Exit, Error> {
+    let destination = Destination::of(&args.stored)?;
+    let (counters, provenance) = counters(args)?;
+    if provenance.source == SourceKind::Time && !args.quiet {
+        anstream::eprintln!("note: measuring time only ({})", provenance.reason);
+    }
+    let started_at = Timestamp::now();
+    let guard = interrupt::guard().map_err(ExecError::Interrupt)?;
+    let command = CountedCommand {
+        command: &args.command,
+        quiet: args.quiet,
+        counters: counters.as_ref(),
+    };
+    let samples = launch_all(args, &command)?;
+    drop(guard);
+    let whole = WholeLaunches {
+        id: BenchmarkId {
+            package: PACKAGE.to_owned(),
+            target: TARGET.to_owned(),
+            name: args
+                .name
+                .clone()
+                .unwrap_or_else(|| command_line(&args.command)),
+        },
+        provenance,
+        samples,
+    };
+    let build = Build {
+        profile: TARGET.to_owned(),
+        // The command need not come from this workspace's compiler.
+        rustc: String::new(),
+        target: String::new(),
+        rustflags: String::new(),
+        ..build_identity(&CargoBenchArgs::default(), destination.root())
+    };
+    let run = whole
+        .into_run(started_at, Machine::of_this_machine(), build)
+        .expect("a launch with an unusable sample has failed");
+    let not_stored = |error| ExecError::NotStored(error).into();
+    destination.keep(&run, &args.stored, &args.output, not_stored)?;
+    Ok(Exit::Success)
+}
+
+fn launch_all(
+    args: &ExecArgs,
+    command: &CountedCommand<'_>,
+) -> Result<Vec<IterationSample>, ExecError> {
+    let launches = args.launches.get();
+    (1..=launches)
+        .map(|launch| {
+            if !args.quiet {
+                anstream::eprintln!("      Launch {launch} of {launches}");
+            }
+            let failed = |error| ExecError::Launch {
+                launch,
+                launches,
+                error,
+            };
+            let (status, sample) = command.launch().map_err(failed)?;
+            if interrupt::requested() || interrupt::has_ended(status) {
+                return Err(ExecError::Interrupted);
+            }
+            if !status.success() {
+                return Err(failed(CommandError::Failed {
+                    command: command.program(),
+                    status,
+                }));
+            }
+            Ok(IterationSample {
+                iterations: 1,
+                sample,
+            })
+        })
+        .collect()
+}
+
+/// The counters to use, if any, and what the numbers will be.
+fn counters(args: &ExecArgs) -> Result<(Option<TreeCounters>, Provenance), ExecError> {
+    let time = |reason: String| Provenance {
+        source: SourceKind::Time,
+        formula: "time/1".to_owned(),
+        core_type: None,
+        slots_per_cycle: None,
+        reason,
+        empty_window: None,
+    };
+    let source = args.source.unwrap_or_default();
+    match source {
+        SourceChoice::Model => return Err(ExecError::Model),
+        SourceChoice::Time => return Ok((None, time("the clock was asked for".to_owned()))),
+        SourceChoice::ModelOrTime => {
+            return Ok((None, time("the model follows benches only".to_owned())));
+        }
+        SourceChoice::Auto | SourceChoice::Hardware => {}
+    }
+    let choice = match args.counters.unwrap_or_default() {
+        CountersChoice::Auto => Counters::Auto,
+        CountersChoice::Metrics => Counters::Metrics,
+        CountersChoice::Tma => Counters::Tma,
+        CountersChoice::Exact => Counters::Exact,
+    };
+    match TreeCounters::prepare(choice) {
+        Ok(counters) => {
+            let provenance = counters.provenance().clone();
+            Ok((Some(counters), provenance))
+        }
+        Err(error) if source == SourceChoice::Hardware => Err(ExecError::Counters(error)),
+        Err(error) => Ok((None, time(format!("no hardware counters: {error}")))),
+    }
+}
+
+fn command_line(command: &[OsString]) -> String {
+    let words: Vec<_> = command.iter().map(|word| word.to_string_lossy()).collect();
+    words.join(" ")
+}
+
+/// The subcommand that `exec` starts: becomes the command when the counters are attached.
+///
+/// # Errors
+/// None: who started it reads of a failure, or has gone and would read of none.
+pub fn when_told(args: &ExecWhenToldArgs) -> Result<Exit, Error> {
+    let _ = counted_command::become_when_told(&args.command);
+    Ok(Exit::BenchFailed)
+}

@@ -1,0 +1,143 @@
+//! What is done with a run that is a list of whole launches: stored, printed, kept as a baseline.
+
+use std::path::Path;
+
+use criterion_topdown::machine::Machine;
+use criterion_topdown::provenance::Provenance;
+use criterion_topdown::run_file::{
+    Benchmark, BenchmarkId, Build, IterationSample, LaunchSamples, LaunchSettings, LaunchValue,
+    Run, RunFileError, write_run,
+};
+use jiff::Timestamp;
+
+use super::baseline;
+use super::bench::run_id;
+use crate::baseline_store::{BaselineStore, workspace};
+use crate::cli::{OutputArgs, StoredRunArgs};
+use crate::error::Error;
+use crate::report::run_table::write_run_table;
+use crate::report::style::{self, Look};
+use crate::statistics::launch::value_of_whole_launch;
+
+/// A benchmark of which every launch is one sample of one iteration.
+pub struct WholeLaunches {
+    /// Which benchmark.
+    pub id: BenchmarkId,
+    /// What the numbers are.
+    pub provenance: Provenance,
+    /// One for each launch.
+    pub samples: Vec<IterationSample>,
+}
+
+impl WholeLaunches {
+    /// The run of this benchmark alone; `None` if one of the samples is unusable.
+    pub fn into_run(
+        self,
+        started_at: Timestamp,
+        machine: Machine,
+        build: Build,
+    ) -> Option<(Run, Vec<LaunchSamples>)> {
+        let launches = self
+            .samples
+            .iter()
+            .zip(0..)
+            .map(|(sample, launch)| value_of_whole_launch(launch, sample))
+            .collect::<Option<Vec<LaunchValue>>>()?;
+        let samples = self
+            .samples
+            .into_iter()
+            .zip(0..)
+            .map(|(sample, launch)| (self.id.clone(), launch, vec![sample]))
+            .collect();
+        let run = Run {
+            id: run_id(started_at),
+            started_at: started_at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+            tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+            machine,
+            build,
+            launch_settings: LaunchSettings {
+                launches: u32::try_from(launches.len()).unwrap_or(u32::MAX),
+                sample_size: 1,
+                warm_up_ms: 0,
+                measurement_ms: 0,
+            },
+            shard: None,
+            benchmarks: vec![Benchmark {
+                id: self.id,
+                provenance: self.provenance,
+                throughput: None,
+                launches,
+            }],
+        };
+        Some((run, samples))
+    }
+}
+
+/// Where a run will go. Found out before it is made, which can take long.
+pub enum Destination {
+    /// A directory of the user's choice.
+    Directory(std::path::PathBuf),
+    /// The workspace's newest run.
+    Workspace {
+        /// Its store.
+        store: Box<BaselineStore>,
+        /// Its root.
+        root: std::path::PathBuf,
+    },
+}
+
+impl Destination {
+    /// What the command line says.
+    ///
+    /// # Errors
+    /// When there is no workspace and none was said to be needed.
+    pub fn of(args: &StoredRunArgs) -> Result<Destination, Error> {
+        if let Some(directory) = &args.out {
+            return Ok(Destination::Directory(directory.clone()));
+        }
+        let metadata = workspace(&args.store)?;
+        let store = BaselineStore::of_workspace(&metadata, args.store.baselines.as_deref())?;
+        Ok(Destination::Workspace {
+            store: Box::new(store),
+            root: metadata.workspace_root.into_std_path_buf(),
+        })
+    }
+
+    /// The directory whose git commit a run names.
+    pub fn root(&self) -> &Path {
+        match self {
+            Destination::Directory(_) => Path::new("."),
+            Destination::Workspace { root, .. } => root,
+        }
+    }
+
+    /// Stores the run, prints its table, and keeps it as a baseline if that was asked for.
+    ///
+    /// # Errors
+    /// When it cannot be written. `not_stored` makes an error of it.
+    pub fn keep(
+        &self,
+        (run, samples): &(Run, Vec<LaunchSamples>),
+        args: &StoredRunArgs,
+        output: &OutputArgs,
+        not_stored: impl FnOnce(RunFileError) -> Error,
+    ) -> Result<(), Error> {
+        let directory = match self {
+            Destination::Directory(directory) => directory,
+            Destination::Workspace { store, .. } => store.newest_directory(),
+        };
+        write_run(directory, run, samples).map_err(not_stored)?;
+        let saved = match (self, &args.save) {
+            (Destination::Workspace { store, .. }, Some(name)) => {
+                Some(store.save(name, directory)?)
+            }
+            _ => None,
+        };
+        let mut out = style::stdout(output.color);
+        write_run_table(&mut out, run, Look::of_environment())?;
+        if let Some(stored) = saved {
+            baseline::report_saved(&mut out, &stored)?;
+        }
+        Ok(())
+    }
+}

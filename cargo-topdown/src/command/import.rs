@@ -1,0 +1,55 @@
+//! `cargo topdown import`: a run of what another tool measured.
+
+use criterion_topdown::machine::Machine;
+use criterion_topdown::run_file::{BenchmarkId, Build};
+use jiff::Timestamp;
+
+use super::finished_run::{Destination, WholeLaunches};
+use crate::cli::ImportArgs;
+use crate::error::{Error, Exit};
+use crate::import::{self, Told};
+
+/// What an imported run says in the place of a package and of a cargo profile.
+const PACKAGE: &str = "import";
+const PROFILE: &str = "unknown";
+
+/// Reads the files, stores the run, and prints its table.
+///
+/// # Errors
+/// When a file says nothing that could be compared, or the run cannot be written.
+pub fn run(args: &ImportArgs) -> Result<Exit, Error> {
+    let destination = Destination::of(&args.stored)?;
+    let machine = args
+        .machine
+        .clone()
+        .unwrap_or_else(Machine::of_this_machine);
+    let imported = import::read(
+        &args.files,
+        &Told {
+            format: args.format,
+            tool_version: args.tool_version.as_deref(),
+            seconds: &args.seconds,
+            slots_per_cycle: args.slots_per_cycle.map(|width| width.get()),
+            machine: &machine,
+        },
+    )?;
+    let whole = WholeLaunches {
+        id: BenchmarkId {
+            package: PACKAGE.to_owned(),
+            target: imported.tool.to_owned(),
+            name: args.name.clone(),
+        },
+        provenance: imported.provenance,
+        samples: imported.samples,
+    };
+    // How the command was built, nobody says.
+    let build = Build {
+        profile: PROFILE.to_owned(),
+        ..Build::default()
+    };
+    let run = whole
+        .into_run(Timestamp::now(), machine, build)
+        .expect("imported samples have slots and no doubts");
+    destination.keep(&run, &args.stored, &args.output, Error::ImportNotStored)?;
+    Ok(Exit::Success)
+}

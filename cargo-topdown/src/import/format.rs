@@ -1,0 +1,63 @@
+//! The formats, and how to tell them apart.
+
+use clap::ValueEnum;
+
+use super::execution::{Execution, Located};
+use super::{perf_csv, perf_json, topdown_tool, toplev, windows_perf};
+
+/// What a file is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Format {
+    /// `perf stat -j`.
+    PerfJson,
+    /// `perf stat -x,`, or with another separator.
+    PerfCsv,
+    /// `toplev -x, -o FILE` of pmu-tools.
+    Toplev,
+    /// `topdown-tool --cpu-generate-csv events` of Arm.
+    TopdownTool,
+    /// `wperf stat --json` of WindowsPerf.
+    WindowsPerf,
+}
+
+impl Format {
+    /// The format of a file with this content.
+    pub fn of(text: &str) -> Option<Format> {
+        let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let first = lines.next()?;
+        let of_line = |line: &str| {
+            if topdown_tool::is_header(line) {
+                Some(Format::TopdownTool)
+            } else if toplev::is_header(line) {
+                Some(Format::Toplev)
+            } else if line.starts_with('{') {
+                match windows_perf::is_document(text) {
+                    true => Some(Format::WindowsPerf),
+                    false => Some(Format::PerfJson),
+                }
+            } else if perf_csv::is_row(line) {
+                Some(Format::PerfCsv)
+            } else {
+                None
+            }
+        };
+        match first.starts_with('#') {
+            true => of_line(lines.find(|line| !line.starts_with('#'))?),
+            false => of_line(first),
+        }
+    }
+
+    /// Reads a file of this format.
+    ///
+    /// # Errors
+    /// What is wrong with it, and where.
+    pub fn read(self, text: &str) -> Result<Vec<Execution>, Located> {
+        match self {
+            Format::PerfJson => perf_json::read(text),
+            Format::PerfCsv => perf_csv::read(text),
+            Format::Toplev => Ok(vec![toplev::read(text)?]),
+            Format::TopdownTool => Ok(vec![topdown_tool::read(text)?]),
+            Format::WindowsPerf => Ok(vec![windows_perf::read(text)?]),
+        }
+    }
+}

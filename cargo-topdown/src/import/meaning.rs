@@ -1,0 +1,502 @@
+//! Finds slots and categories among the names and numbers of a tool.
+//!
+//! There are three ways, in this order:
+//!
+//! 1. The tool's own shares (`tma_retiring` …, `Frontend_Bound` …) of slots that it counted or computed.
+//! 2. The slots of each category, where the tool counted those: the events of Intel's PERF_METRICS.
+//! 3. The formula of `criterion_topdown::cpu` for the machine, where all of its events were counted.
+//!
+//! The way is part of the formula's name, so that numbers that were made differently are never
+//! compared. Slots, not shares, are what is compared: a program that takes twice as long may have
+//! the shares that it had.
+
+use criterion_topdown::cpu::{CoreType, Counts, CpuTable, Form, Identity, table_for};
+use criterion_topdown::machine::Machine;
+use criterion_topdown::sample::{Level1, Level2, Sample};
+
+use super::Problem;
+use super::execution::{Count, Execution, Located, Metric};
+
+/// What is known beside the file.
+pub struct Known<'a> {
+    /// Where it was measured.
+    pub machine: &'a Machine,
+    /// The width of the pipeline, if the user said it.
+    pub slots_per_cycle: Option<u32>,
+    /// The wall-clock time, if the user said it.
+    pub seconds: Option<f64>,
+    /// The tool's version, if the user said it.
+    pub tool_version: Option<&'a str>,
+}
+
+/// What the numbers are.
+#[derive(Debug)]
+pub struct Meaning {
+    /// Tool, way and kind of time, as `name/version`.
+    pub formula: String,
+    /// The PMU of one type of core.
+    pub core_type: Option<String>,
+    /// The width of the pipeline, where it was needed.
+    pub slots_per_cycle: Option<u32>,
+    /// The same for people.
+    pub words: String,
+}
+
+/// The sample that an execution is.
+///
+/// # Errors
+/// What is missing in it.
+pub fn of(execution: &Execution, known: &Known<'_>) -> Result<(Sample, Meaning), Located> {
+    let pmus = pmus(execution);
+    if pmus.len() > 1 {
+        return Err((None, Problem::SeveralCores { pmus }));
+    }
+    let core_type = pmus.into_iter().find(|pmu| pmu != "cpu");
+    let found = match Found::shares(execution, known, core_type.as_deref())? {
+        Some(found) => found,
+        None => match Found::events_of_metrics(execution)? {
+            Some(found) => found,
+            None => Found::by_table(execution, known, core_type.as_deref())?,
+        },
+    };
+    let total = found.sample.level1.unwrap_or_default().total_slots();
+    let slots = found.sample.slots.unwrap_or(0) as f64;
+    let percent = 100.0 * total / slots;
+    // NaN where there are no slots.
+    if !(98.0..=102.0).contains(&percent) {
+        return Err((
+            Some(found.line).filter(|line| *line > 0),
+            Problem::DoNotAddUp { percent },
+        ));
+    }
+    let (wall_ns, kind_of_time) = time(execution, &found, known)?;
+    let version = known.tool_version.or(execution.tool_version.as_deref());
+    let tool = match version {
+        Some(version) => format!("{}-{version}", execution.tool),
+        None => execution.tool.to_owned(),
+    };
+    let meaning = Meaning {
+        formula: format!("{tool}{}:{}", kind_of_time.mark(), found.way),
+        core_type,
+        slots_per_cycle: found.slots_per_cycle,
+        words: format!("{}; {}", found.words, kind_of_time.words()),
+    };
+    Ok((
+        Sample {
+            windows: 1,
+            wall_ns,
+            instructions: execution.plain(&INSTRUCTIONS),
+            cycles: execution.plain(&CYCLES),
+            ..found.sample
+        },
+        meaning,
+    ))
+}
+
+/// Slots and categories, and where they are from.
+struct Found {
+    sample: Sample,
+    /// For the formula's name, with a version.
+    way: String,
+    /// For people.
+    words: String,
+    slots_per_cycle: Option<u32>,
+    /// Where the first category stands.
+    line: usize,
+    running_ns: Option<u64>,
+}
+
+/// The names of the categories, in the spellings of the tools without capitals; level 2 below.
+const LEVEL1: [&str; 4] = [
+    "retiring",
+    "bad_speculation",
+    "frontend_bound",
+    "backend_bound",
+];
+const SMT: &str = "smt_contention";
+const LEVEL2: [&[&str]; 4] = [
+    &["heavy_operations"],
+    &["branch_mispredicts"],
+    &["fetch_latency"],
+    &["memory_bound"],
+];
+/// Slots, as tools compute them.
+const SLOTS_METRICS: [&str; 3] = ["slots", "info_thread_slots", "info_slots"];
+
+/// Events of PERF_METRICS: Linux, arch/x86/events/intel/core.c.
+const METRIC_EVENTS: [&str; 8] = [
+    "topdown-retiring",
+    "topdown-bad-spec",
+    "topdown-fe-bound",
+    "topdown-be-bound",
+    "topdown-heavy-ops",
+    "topdown-br-mispredict",
+    "topdown-fetch-lat",
+    "topdown-mem-bound",
+];
+/// The slots counter, in the kernel's and in Intel's spelling.
+const SLOTS_EVENTS: [&str; 4] = ["slots", "topdown.slots", "topdown.slots_p", "topdown_slots"];
+
+impl Found {
+    /// The tool's shares of slots.
+    fn shares(
+        execution: &Execution,
+        known: &Known<'_>,
+        pmu: Option<&str>,
+    ) -> Result<Option<Found>, Located> {
+        // perf prints shares named `Retiring` beside the events of PERF_METRICS, too.
+        let prefix = match execution.metric("tma_retiring") {
+            Some(_) => "tma_",
+            None if execution.count(METRIC_EVENTS[0])?.is_some() => return Ok(None),
+            None => "",
+        };
+        let metric = |name: &str| execution.metric(&format!("{prefix}{name}"));
+        let Some(retiring) = metric(LEVEL1[0]) else {
+            return match execution.has_nameless_metrics && execution.counts.is_empty() {
+                true => Err((None, Problem::SharesOnly)),
+                false => Ok(None),
+            };
+        };
+        let level1: Vec<&Metric> = LEVEL1.iter().filter_map(|name| metric(name)).collect();
+        if level1.len() < LEVEL1.len() {
+            return Ok(None);
+        }
+        let share = |metric: &Metric| Ok(metric.known()? / 100.0);
+        let slots_metric = SLOTS_METRICS.iter().find_map(|name| metric(name));
+        let mut slots_per_cycle = None;
+        let (slots, of) = if let Some(count) = execution.first_count(&SLOTS_EVENTS)? {
+            (count.known()? as f64, count.name.clone())
+        } else if let Some(slots) = slots_metric {
+            (slots.known()?, slots.name.clone())
+        } else if let Some(cycles) = execution.first_count(&CYCLES)? {
+            let width = width(known, pmu)?;
+            slots_per_cycle = Some(width);
+            (
+                cycles.known()? as f64 * f64::from(width),
+                cycles.name.clone(),
+            )
+        } else {
+            return Err((None, Problem::SharesOnly));
+        };
+        // Their formulas may use any of the events.
+        for count in &execution.counts {
+            count.known()?;
+        }
+        let part = |metric: &Metric| Ok(share(metric)? * slots);
+        let level2 = LEVEL2.map(|names| names.iter().find_map(|name| metric(name)));
+        let level2 = match level2 {
+            [Some(heavy), Some(mispredict), Some(latency), Some(memory)] => Some(Level2 {
+                heavy_operations_slots: part(heavy)?,
+                branch_mispredict_slots: part(mispredict)?,
+                fetch_latency_slots: part(latency)?,
+                memory_bound_slots: part(memory)?,
+            }),
+            _ => None,
+        };
+        let smt = match metric(SMT) {
+            Some(smt) => Some(part(smt)?),
+            None => None,
+        };
+        let rounding = level1
+            .iter()
+            .map(|metric| metric.rounding)
+            .fold(0.0, f64::max);
+        Ok(Some(Found {
+            sample: Sample {
+                slots: Some(slots as u64),
+                level1: Some(Level1 {
+                    retiring_slots: part(level1[0])?,
+                    bad_speculation_slots: part(level1[1])?,
+                    frontend_bound_slots: part(level1[2])?,
+                    backend_bound_slots: part(level1[3])?,
+                    smt_contention_slots: smt,
+                }),
+                level2,
+                resolution_slots: rounding / 100.0 * slots,
+                ..Sample::EMPTY
+            },
+            way: format!("{}*{of}/1", retiring.name),
+            words: format!(
+                "shares as {} prints them, of slots by `{of}`",
+                execution.tool
+            ),
+            slots_per_cycle,
+            line: retiring.line,
+            running_ns: execution
+                .first_count(&SLOTS_EVENTS)?
+                .and_then(|c| c.running_ns),
+        }))
+    }
+
+    /// The slots of each category, counted.
+    fn events_of_metrics(execution: &Execution) -> Result<Option<Found>, Located> {
+        let Some(slots) = execution.first_count(&SLOTS_EVENTS)? else {
+            return Ok(None);
+        };
+        let mut counts = Vec::new();
+        for event in METRIC_EVENTS {
+            match execution.count(event)? {
+                Some(count) => counts.push(count),
+                None => break,
+            }
+        }
+        if counts.len() < LEVEL1.len() {
+            return Ok(None);
+        }
+        let slots_counted = slots.known()?;
+        let count = |at: usize| counts[at].known().map(|count| count as f64);
+        Ok(Some(Found {
+            sample: Sample {
+                slots: Some(slots_counted),
+                level1: Some(Level1 {
+                    retiring_slots: count(0)?,
+                    bad_speculation_slots: count(1)?,
+                    frontend_bound_slots: count(2)?,
+                    backend_bound_slots: count(3)?,
+                    smt_contention_slots: None,
+                }),
+                level2: match counts.len() == METRIC_EVENTS.len() {
+                    true => Some(Level2 {
+                        heavy_operations_slots: count(4)?,
+                        branch_mispredict_slots: count(5)?,
+                        fetch_latency_slots: count(6)?,
+                        memory_bound_slots: count(7)?,
+                    }),
+                    false => None,
+                },
+                // The register has 8 bits.
+                resolution_slots: slots_counted as f64 / 255.0,
+                ..Sample::EMPTY
+            },
+            way: format!("{}/1", counts[0].name),
+            words: format!("PERF_METRICS as {} counted it", execution.tool),
+            slots_per_cycle: None,
+            line: counts[0].line,
+            running_ns: slots.running_ns,
+        }))
+    }
+
+    /// Our own formula of the tool's counts.
+    fn by_table(
+        execution: &Execution,
+        known: &Known<'_>,
+        pmu: Option<&str>,
+    ) -> Result<Found, Located> {
+        let table = table(known.machine, pmu);
+        for form in table.map_or(&[][..], CpuTable::forms) {
+            let Some((counts, first)) = counts_of_form(execution, form)? else {
+                continue;
+            };
+            let width = width(known, pmu)?;
+            let split = (form.split)(&Counts::new(form.events, counts, width));
+            return Ok(Found {
+                sample: Sample {
+                    slots: Some(split.slots as u64),
+                    level1: Some(split.level1),
+                    level2: split.level2,
+                    ..Sample::EMPTY
+                },
+                way: form.formula.to_owned(),
+                words: format!("events as {} counted them", execution.tool),
+                slots_per_cycle: Some(width),
+                line: first.line,
+                running_ns: first.running_ns,
+            });
+        }
+        if execution.counts.is_empty() && execution.metric(LEVEL1[0]).is_some() {
+            return Err((None, Problem::SharesOnly));
+        }
+        let table = match table {
+            Some(table) => format!("the table of {}", table.name),
+            None => format!("a table of this project ({} has none)", known.machine),
+        };
+        Err((None, Problem::NoTopdown { table }))
+    }
+}
+
+/// Instructions, as tools call them.
+const INSTRUCTIONS: [&str; 3] = ["instructions", "inst_retired.any", "inst_retired"];
+
+/// Cycles, as tools call them.
+const CYCLES: [&str; 6] = [
+    "cycle",
+    "cycles",
+    "cpu-cycles",
+    "cpu_cycles",
+    "cpu_clk_unhalted.thread",
+    "ls_not_halted_cyc",
+];
+
+/// The counts of all events of a form, in its order, and the first count of a row; `None` if one was
+/// not counted at all. Instructions are shown and in no formula: 0 stands in for them.
+fn counts_of_form<'a>(
+    execution: &'a Execution,
+    form: &Form,
+) -> Result<Option<(Vec<u64>, &'a Count)>, Located> {
+    let mut first = None;
+    let mut counts = Vec::with_capacity(form.events.len());
+    for event in form.events {
+        let named = execution.count(&event.name.to_ascii_lowercase())?;
+        let found = match named {
+            None if Some(*event) == form.cycles => execution.first_count(&CYCLES)?,
+            named => named,
+        };
+        counts.push(match found {
+            Some(count) => {
+                first.get_or_insert(count);
+                count.known()?
+            }
+            None if Some(*event) == form.instructions => 0,
+            None => return Ok(None),
+        });
+    }
+    Ok(first.map(|first| (counts, first)))
+}
+
+fn table(machine: &Machine, pmu: Option<&str>) -> Option<&'static CpuTable> {
+    table_for(&Identity {
+        vendor: &machine.vendor,
+        family: machine.family,
+        model: machine.model,
+        stepping: machine.stepping,
+        core: CoreType::of_pmu(pmu.unwrap_or("cpu")),
+    })
+}
+
+fn width(known: &Known<'_>, pmu: Option<&str>) -> Result<u32, Located> {
+    known
+        .slots_per_cycle
+        .or_else(|| table(known.machine, pmu)?.slots_per_cycle)
+        .ok_or_else(|| {
+            let machine = known.machine.to_string();
+            (None, Problem::NoWidth { machine })
+        })
+}
+
+/// Which time a run has.
+#[derive(Clone, Copy)]
+enum KindOfTime {
+    Wall,
+    Given,
+    Processor,
+}
+
+impl KindOfTime {
+    fn mark(self) -> &'static str {
+        match self {
+            KindOfTime::Wall | KindOfTime::Given => "",
+            KindOfTime::Processor => "(cpu-time)",
+        }
+    }
+
+    fn words(self) -> &'static str {
+        match self {
+            KindOfTime::Wall => "wall-clock time as printed",
+            KindOfTime::Given => "wall-clock time as given",
+            KindOfTime::Processor => "time is that of all threads on the CPU, not of the clock",
+        }
+    }
+}
+
+fn time(
+    execution: &Execution,
+    found: &Found,
+    known: &Known<'_>,
+) -> Result<(u64, KindOfTime), Located> {
+    let seconds = || {
+        let seconds = execution.metric("time")?.value.as_ref().ok()?;
+        Some((seconds * 1e9) as u64)
+    };
+    if let Some(seconds) = known.seconds {
+        Ok(((seconds * 1e9) as u64, KindOfTime::Given))
+    } else if let Some(wall_ns) = execution.wall_ns.or_else(seconds) {
+        Ok((wall_ns, KindOfTime::Wall))
+    } else if let Some(running_ns) = found.running_ns {
+        Ok((running_ns, KindOfTime::Processor))
+    } else {
+        Err((None, Problem::NoTime))
+    }
+}
+
+/// The PMUs that events name and that counted something.
+fn pmus(execution: &Execution) -> Vec<String> {
+    let mut pmus: Vec<String> = execution
+        .counts
+        .iter()
+        .filter(|count| count.count != Ok(0))
+        .filter_map(|count| Some(count.event().pmu?.to_owned()))
+        .collect();
+    pmus.sort();
+    pmus.dedup();
+    pmus
+}
+
+impl Execution {
+    /// The event of this name, in lower case.
+    fn count(&self, name: &str) -> Result<Option<&Count>, Located> {
+        let mut found = self
+            .counts
+            .iter()
+            .filter(|count| count.event().name == name);
+        let first = found.next();
+        match (first, found.next()) {
+            // What does not fit the counters is often counted twice, too, which is the lesser evil.
+            (Some(a), Some(b)) if a.count.is_err() || b.count.is_err() => {
+                Ok([a, b].into_iter().find(|count| count.count.is_err()))
+            }
+            (Some(first), Some(second)) => Err((
+                Some(second.line),
+                Problem::Twice {
+                    name: second.name.clone(),
+                    first: first.line,
+                },
+            )),
+            _ => Ok(first),
+        }
+    }
+
+    fn first_count(&self, names: &[&str]) -> Result<Option<&Count>, Located> {
+        for name in names {
+            if let Some(count) = self.count(name)? {
+                return Ok(Some(count));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The last part of a node's name says which it is: `Memory_Bound` of
+    /// `Backend_Bound.Memory_Bound`.
+    fn metric(&self, name: &str) -> Option<&Metric> {
+        self.metrics.iter().find(|metric| {
+            let own = metric.name.to_ascii_lowercase().replace(' ', "_");
+            own.rsplit('.').next() == Some(name)
+        })
+    }
+
+    /// An event that is shown, not judged: unknown is no error.
+    fn plain(&self, names: &[&str]) -> Option<u64> {
+        let count = self.first_count(names).ok()??;
+        count.count.clone().ok()
+    }
+}
+
+impl Count {
+    fn known(&self) -> Result<u64, Located> {
+        self.count.clone().map_err(|lost| {
+            let name = self.name.clone();
+            (
+                Some(self.line).filter(|line| *line > 0),
+                Problem::Lost { name, lost },
+            )
+        })
+    }
+}
+
+impl Metric {
+    fn known(&self) -> Result<f64, Located> {
+        self.value.clone().map_err(|lost| {
+            let name = self.name.clone();
+            (Some(self.line), Problem::Lost { name, lost })
+        })
+    }
+}

@@ -1,0 +1,198 @@
+//! The lines of `perf stat -x,`: value, unit, event, running time, percent of it, metric, its unit.
+//!
+//! Source: Linux, tools/perf/Documentation/perf-stat.txt, "CSV FORMAT", and the output of perf
+//! 6.1.187 in tests/data/import. Other than that page says, a line of a further metric has two empty
+//! fields less, and an event of the form `cpu/…/` can contain the separator.
+
+use super::Problem;
+use super::execution::{Count, Execution, Located, Lost, Metric, rounding_of};
+
+/// The tool's name in formulas.
+pub(super) const TOOL: &str = "perf-stat";
+
+/// What begins an execution in a file that perf wrote (`-o`) or appended to.
+const BEGINNING: &str = "# started on";
+
+const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
+
+/// What `--metric-only` writes above columns of places.
+const HEADINGS_OF_PLACES: [&str; 5] = ["CPU", "core", "die", "socket", "node"];
+
+/// Whether a line can be one of these.
+pub fn is_row(line: &str) -> bool {
+    let Some(separator) = separator_of(line) else {
+        return false;
+    };
+    let first = line.split(separator).next().unwrap_or_default();
+    first.parse::<f64>().is_ok()
+        || first.starts_with('<')
+        || is_place(first)
+        || HEADINGS_OF_PLACES.contains(&first)
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// What is wrong with it, and where.
+pub fn read(text: &str) -> Result<Vec<Execution>, Located> {
+    per_execution(text, |(line, row), execution| add(execution, line, row))
+}
+
+/// Calls `add` for each line of each execution.
+pub(super) fn per_execution(
+    text: &str,
+    mut add: impl FnMut((usize, &str), &mut Execution) -> Result<(), Problem>,
+) -> Result<Vec<Execution>, Located> {
+    let mut executions = vec![Execution::default()];
+    for (line, row) in (1..).zip(text.lines().map(str::trim)) {
+        if row.starts_with(BEGINNING) {
+            executions.push(Execution::default());
+        }
+        if row.is_empty() || row.starts_with('#') {
+            continue;
+        }
+        let execution = executions.last_mut().expect("there is one from the start");
+        add((line, row), execution).map_err(|problem| (Some(line), problem))?;
+    }
+    executions.retain(|execution| *execution != Execution::default());
+    match executions.is_empty() {
+        true => Err((None, Problem::Empty)),
+        false => Ok(executions),
+    }
+}
+
+fn separator_of(line: &str) -> Option<char> {
+    line.chars().find(|c| SEPARATORS.contains(c))
+}
+
+fn add(execution: &mut Execution, line: usize, row: &str) -> Result<(), Problem> {
+    execution.tool = TOOL;
+    let separator =
+        separator_of(row).ok_or_else(|| Problem::malformed(format!("`{row}` has no fields")))?;
+    let fields = fields(row, separator);
+    let field = |at: usize| fields.get(at).map_or("", |field| field.trim());
+    if field(0).is_empty() {
+        // A further metric of the event above.
+        return match &fields[..] {
+            [.., value, name] => metric(execution, line, value, name),
+            _ => Ok(()),
+        };
+    }
+    if fields
+        .iter()
+        .filter(|field| !field.is_empty())
+        .all(|field| field.parse::<f64>().is_ok())
+    {
+        // --metric-only has numbers alone.
+        execution.has_nameless_metrics = true;
+        return Ok(());
+    }
+    if is_place(field(0)) || HEADINGS_OF_PLACES.contains(&field(0)) {
+        return Err(Problem::PerCpu);
+    }
+    if fields.len() < 5 {
+        return Err(Problem::malformed(format!(
+            "{} fields; an event has at least 5",
+            fields.len()
+        )));
+    }
+    if field(3).ends_with('%') {
+        return Err(Problem::Means);
+    }
+    if !field(0).starts_with('<') && field(1).parse::<f64>().is_ok() {
+        // The time comes before the value.
+        return Err(Problem::Intervals);
+    }
+    let number = |at: usize, what: &str| {
+        field(at).parse::<f64>().map_err(|_| {
+            Problem::malformed(format!("field {} is `{}`, not {what}", at + 1, field(at)))
+        })
+    };
+    let count = match field(0).starts_with('<') {
+        true => Err(Lost::Missing(field(0).to_owned())),
+        false => lost_of(number(0, "a count")?, number(4, "a percentage")?, "field 1")?,
+    };
+    let running_ns = number(3, "a time in nanoseconds")? as u64;
+    let name = field(2).to_owned();
+    if name == "duration_time" {
+        execution.wall_ns = count.clone().ok();
+    }
+    execution.counts.push(Count {
+        name,
+        line,
+        count,
+        running_ns: Some(running_ns),
+    });
+    metric(execution, line, field(5), field(6))
+}
+
+fn metric(execution: &mut Execution, line: usize, value: &str, name: &str) -> Result<(), Problem> {
+    let (value, name) = (value.trim(), metric_name(name));
+    if value.is_empty() || name.is_empty() {
+        return Ok(());
+    }
+    execution.metrics.push(Metric {
+        name: name.to_owned(),
+        line,
+        value: Ok(value.parse().map_err(|_| {
+            Problem::malformed(format!("metric `{name}` is `{value}`, not a number"))
+        })?),
+        rounding: rounding_of(value),
+    });
+    Ok(())
+}
+
+/// The fields of a row. An event between slashes keeps its separators.
+fn fields(row: &str, separator: char) -> Vec<String> {
+    const EVENT: usize = 2;
+    let mut fields: Vec<String> = Vec::new();
+    for part in row.split(separator) {
+        match fields.get_mut(EVENT) {
+            Some(event) if event.matches('/').count() == 1 => {
+                event.push(separator);
+                event.push_str(part);
+            }
+            _ => fields.push(part.to_owned()),
+        }
+    }
+    fields
+}
+
+/// Whether a field says where something was counted: `S0-D0-C0`, `CPU0`, `N1`.
+fn is_place(field: &str) -> bool {
+    let is_word = |word: &str| {
+        let digits = word.trim_start_matches(|c: char| c.is_ascii_alphabetic());
+        digits.len() < word.len()
+            && !digits.is_empty()
+            && digits.chars().all(|c| c.is_ascii_digit())
+    };
+    field.split('-').all(is_word)
+}
+
+/// The count, unless it was scaled.
+pub(super) fn lost_of(
+    value: f64,
+    running_percent: f64,
+    field: &str,
+) -> Result<Result<u64, Lost>, Problem> {
+    if value.is_nan() || !(0.0..1.8e19).contains(&value) {
+        return Err(Problem::malformed(format!(
+            "{field} is {value}, not a count"
+        )));
+    }
+    Ok(match running_percent < 100.0 {
+        true => Err(Lost::Multiplexed {
+            running: format!("{running_percent} %"),
+        }),
+        false => Ok(value.round() as u64),
+    })
+}
+
+/// A metric's name without its unit: `tma_retiring` of `%  tma_retiring`.
+pub(super) fn metric_name(unit: &str) -> &str {
+    let unit = unit.trim();
+    match unit.rsplit_once("  ") {
+        Some((_, name)) => name,
+        None => unit.trim_start_matches('%').trim(),
+    }
+}

@@ -1,0 +1,154 @@
+//! The lines of `perf stat -j`: one JSON object for each event, and one for each further metric of
+//! it.
+//!
+//! perf 6.1 writes the second metric of an event behind the closing brace of the first, without a
+//! brace of its own. Source: Linux, tools/perf/util/stat-display.c, and the output of perf 6.1.187 in
+//! tests/data/import.
+
+use serde_json::{Map, Value};
+
+use super::Problem;
+use super::execution::{Count, Execution, Located, Lost, Metric, rounding_of};
+use super::perf_csv::{TOOL, lost_of, metric_name, per_execution};
+
+/// Fields that say that counts were kept apart.
+const PER_CPU: [&str; 8] = [
+    "cpu", "core", "die", "socket", "node", "thread", "cluster", "cache",
+];
+
+/// Reads a file.
+///
+/// # Errors
+/// What is wrong with it, and where.
+pub fn read(text: &str) -> Result<Vec<Execution>, Located> {
+    per_execution(text, |line, execution| {
+        // perf 6.1 writes no JSON then.
+        if line.1.contains("\"aggregate-number\"") {
+            return Err(Problem::PerCpu);
+        }
+        objects(line, |object| add(execution, object))
+    })
+}
+
+/// Calls `each` for each object of a line.
+fn objects(
+    line: (usize, &str),
+    mut each: impl FnMut((usize, Map<String, Value>)) -> Result<(), Problem>,
+) -> Result<(), Problem> {
+    let (number, mut rest) = line;
+    while !rest.trim().is_empty() {
+        let bare = rest.trim_start();
+        let braced;
+        let text = match bare.starts_with('"') {
+            true => {
+                braced = format!("{{{bare}");
+                braced.as_str()
+            }
+            false => bare,
+        };
+        let mut values = serde_json::Deserializer::from_str(text).into_iter::<Map<String, Value>>();
+        match values.next() {
+            Some(Ok(object)) => each((number, object))?,
+            Some(Err(error)) => {
+                // Its line is that within this line.
+                let error = error.to_string();
+                let what = error.split(" at line ").next().unwrap_or_default();
+                return Err(Problem::malformed(format!("no JSON object: {what}")));
+            }
+            None => break,
+        }
+        let added = text.len() - bare.len();
+        rest = &bare[values.byte_offset() - added..];
+    }
+    Ok(())
+}
+
+fn add(
+    execution: &mut Execution,
+    (line, object): (usize, Map<String, Value>),
+) -> Result<(), Problem> {
+    if object.contains_key("interval") {
+        return Err(Problem::Intervals);
+    }
+    if PER_CPU.iter().any(|k| object.contains_key(*k)) {
+        return Err(Problem::PerCpu);
+    }
+    if object.contains_key("variance") {
+        return Err(Problem::Means);
+    }
+    if let Some(value) = object.get("counter-value") {
+        execution.counts.push(Count {
+            name: text(&object, "event")?.to_owned(),
+            line,
+            count: count(value, object.get("pcnt-running"))?,
+            running_ns: object.get("event-runtime").and_then(Value::as_u64),
+        });
+        if text(&object, "event")? == "duration_time" {
+            let time = execution.counts.last();
+            execution.wall_ns = time.and_then(|time| time.count.clone().ok());
+        }
+    }
+    match (object.get("metric-value"), object.get("metric-unit")) {
+        (Some(value), Some(Value::String(unit))) => execution.metrics.push(Metric {
+            name: metric_name(unit).to_owned(),
+            line,
+            value: Ok(number("metric-value", value)?),
+            rounding: rounding(value),
+        }),
+        (Some(_), _) => execution.has_nameless_metrics = true,
+        // With --metric-only, perf since 6.4 names each metric in its key.
+        (None, _) if !object.contains_key("counter-value") => {
+            for (name, value) in &object {
+                if let Some(number) = value.as_str().and_then(|text| text.parse().ok()) {
+                    execution.metrics.push(Metric {
+                        name: metric_name(name).to_owned(),
+                        line,
+                        value: Ok(number),
+                        rounding: rounding(value),
+                    });
+                }
+            }
+        }
+        _ => {}
+    }
+    execution.tool = TOOL;
+    Ok(())
+}
+
+fn count(value: &Value, running: Option<&Value>) -> Result<Result<u64, Lost>, Problem> {
+    if let Some(words) = value.as_str().filter(|text| text.starts_with('<')) {
+        return Ok(Err(Lost::Missing(words.to_owned())));
+    }
+    let value = number("counter-value", value)?;
+    let running = match running {
+        Some(running) => number("pcnt-running", running)?,
+        None => 100.0,
+    };
+    lost_of(value, running, "counter-value")
+}
+
+fn text<'a>(object: &'a Map<String, Value>, key: &str) -> Result<&'a str, Problem> {
+    object
+        .get(key)
+        .and_then(Value::as_str)
+        .ok_or_else(|| Problem::malformed(format!("no text in field `{key}`")))
+}
+
+/// A number, which perf writes as one or as text.
+fn number(key: &str, value: &Value) -> Result<f64, Problem> {
+    let number = match value {
+        Value::String(text) => text.trim().parse().ok(),
+        value => value.as_f64(),
+    };
+    number
+        .filter(|number: &f64| number.is_finite())
+        .ok_or_else(|| Problem::malformed(format!("field `{key}` is {value}, not a number")))
+}
+
+fn rounding(value: &Value) -> f64 {
+    match value {
+        Value::String(text) => rounding_of(text),
+        // perf writes six digits.
+        _ => 0.5e-6,
+    }
+}

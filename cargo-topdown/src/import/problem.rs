@@ -1,0 +1,128 @@
+//! What can be wrong with a file.
+
+use thiserror::Error;
+
+use super::execution::Lost;
+
+/// What is wrong, and what to do about it.
+#[derive(Debug, Error, PartialEq)]
+pub enum Problem {
+    /// Bytes that are no UTF-8.
+    #[error("no text, but bytes")]
+    NotText,
+    /// None of the formats.
+    #[error(
+        "no known format; known are the outputs of `perf stat -j` and `-x,`, `toplev -x,`, \
+         `topdown-tool --cpu-generate-csv events` and `wperf stat --json`; to insist on one: --format"
+    )]
+    UnknownFormat,
+    /// A line or a field is not as the format has it.
+    #[error("{what}")]
+    Malformed {
+        /// What was found, and what should have been there.
+        what: String,
+    },
+    /// Nothing was measured.
+    #[error("no counts")]
+    Empty,
+    /// Counts per interval.
+    #[error("counts of intervals; measure without `-I`, one execution of the command at a time")]
+    Intervals,
+    /// Counts per core.
+    #[error("counts of each CPU or core; measure without options that keep them apart")]
+    PerCpu,
+    /// Means of several executions.
+    #[error(
+        "means of several executions (`-r`), which hide how much they differ; measure each by \
+         itself: `perf stat --append -o FILE …` several times, or a file each"
+    )]
+    Means,
+    /// A number that is needed is not there.
+    #[error("`{name}` {}", lost_text(lost))]
+    Lost {
+        /// The event or metric.
+        name: String,
+        /// Why there is none.
+        lost: Lost,
+    },
+    /// An event that is needed was counted more than once.
+    #[error(
+        "`{name}` was counted more than once (line {first} too); count each event once, in one group"
+    )]
+    Twice {
+        /// The event.
+        name: String,
+        /// The line of the first count.
+        first: usize,
+    },
+    /// Counts of two types of core.
+    #[error(
+        "counts of several types of core ({}); bind the command to one type with `taskset` and count \
+         that alone",
+        pmus.join(", ")
+    )]
+    SeveralCores {
+        /// Their PMUs.
+        pmus: Vec<String>,
+    },
+    /// Shares without slots.
+    #[error(
+        "shares only, and no slots: what is compared is slots, since shares do not change when \
+         everything takes longer; {HOW_TO_GET_SLOTS}"
+    )]
+    SharesOnly,
+    /// No TopDown at all.
+    #[error(
+        "neither the shares of the four categories with a count of slots, nor all events of \
+         {table}; {HOW_TO_GET_SLOTS}"
+    )]
+    NoTopdown {
+        /// The table that was tried.
+        table: String,
+    },
+    /// Shares that are none.
+    #[error("the categories add up to {percent:.1} % of the slots")]
+    DoNotAddUp {
+        /// Their sum.
+        percent: f64,
+    },
+    /// The pipeline's width.
+    #[error(
+        "its slots are cycles times the width of the pipeline, and that of {machine} is not known; give it \
+         with --slots-per-cycle, or name the machine with --machine"
+    )]
+    NoWidth {
+        /// The machine.
+        machine: String,
+    },
+    /// No time.
+    #[error("no time that the command took; give the seconds with --seconds")]
+    NoTime,
+    /// As many times as executions.
+    #[error("--seconds has {given} values, and there are {executions} executions")]
+    Seconds {
+        /// How many were given.
+        given: usize,
+        /// How many are needed.
+        executions: usize,
+    },
+}
+
+const HOW_TO_GET_SLOTS: &str = "docs/import.md says which command to use";
+
+impl Problem {
+    /// What was found in place of what.
+    pub fn malformed(what: impl Into<String>) -> Problem {
+        Problem::Malformed { what: what.into() }
+    }
+}
+
+fn lost_text(lost: &Lost) -> String {
+    match lost {
+        Lost::Missing(words) => format!("has no value: {words}"),
+        Lost::Multiplexed { running } => format!(
+            "was counted {running} of the time, and the rest guessed; count fewer events at once, in one \
+             group"
+        ),
+    }
+}

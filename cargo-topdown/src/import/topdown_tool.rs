@@ -1,0 +1,94 @@
+//! The tables of Arm's `topdown-tool --cpu-generate-csv`: of events, and of metrics, which have no
+//! slots.
+//!
+//! Source: telemetry-solution, tools/topdown_tool/README.CPU.md at 9f631412, "CSV output".
+
+use super::Problem;
+use super::execution::{Count, Execution, Located, Lost, Metric, rounding_of};
+
+const TOOL: &str = "topdown-tool";
+const EVENTS: &str = "run,time,event,value";
+const METRICS: &str = "time,group,stage,level,metric,value,units";
+
+/// Whether a line is the headings of one of the tables.
+pub fn is_header(line: &str) -> bool {
+    matches!(line.trim(), EVENTS | METRICS)
+}
+
+/// Reads a file.
+///
+/// # Errors
+/// What is wrong with it, and where.
+pub fn read(text: &str) -> Result<Execution, Located> {
+    let mut execution = Execution {
+        tool: TOOL,
+        ..Execution::default()
+    };
+    let mut reader = csv::Reader::from_reader(text.as_bytes());
+    let headings = reader.headers().map_err(not_csv)?.clone();
+    let column = |name: &str| headings.iter().position(|heading| heading == name);
+    let (Some(value), Some(name)) = (column("value"), column("event").or(column("metric"))) else {
+        return Err((
+            Some(1),
+            Problem::malformed(format!("the headings are not `{EVENTS}` nor `{METRICS}`")),
+        ));
+    };
+    let are_events = column("event").is_some();
+    // Events that do not fit the counters at once are counted in several runs of the command.
+    let mut first_run: Option<String> = None;
+    for row in reader.records() {
+        let row = row.map_err(not_csv)?;
+        let line = row
+            .position()
+            .map_or(0, |position| position.line() as usize);
+        let field =
+            |column: Option<usize>| column.and_then(|at| row.get(at)).unwrap_or_default().trim();
+        if !field(column("time")).is_empty() {
+            return Err((Some(line), Problem::Intervals));
+        }
+        let (name, value) = (field(Some(name)), field(Some(value)));
+        let lost = || Lost::Missing("the field is empty".to_owned());
+        let number = || {
+            let malformed = || Problem::malformed(format!("`{name}` is `{value}`, not a number"));
+            let number = value.parse::<f64>().ok();
+            number
+                .filter(|number| number.is_finite() && (!are_events || *number >= 0.0))
+                .ok_or_else(|| (Some(line), malformed()))
+        };
+        if !are_events {
+            let value_of_metric = match value.is_empty() {
+                true => Err(lost()),
+                false => Ok(number()?),
+            };
+            execution.metrics.push(Metric {
+                name: name.to_owned(),
+                line,
+                value: value_of_metric,
+                rounding: rounding_of(value),
+            });
+            continue;
+        }
+        let run = field(column("run"));
+        if first_run.get_or_insert_with(|| run.to_owned()) != run {
+            continue;
+        }
+        execution.counts.push(Count {
+            name: name.to_owned(),
+            line,
+            count: match value.is_empty() {
+                true => Err(lost()),
+                false => Ok(number()? as u64),
+            },
+            running_ns: None,
+        });
+    }
+    match execution.counts.is_empty() && execution.metrics.is_empty() {
+        true => Err((None, Problem::Empty)),
+        false => Ok(execution),
+    }
+}
+
+fn not_csv(error: csv::Error) -> Located {
+    let line = error.position().map(|position| position.line() as usize);
+    (line, Problem::malformed(format!("is no table: {error}")))
+}

@@ -1,0 +1,435 @@
+//! `cargo topdown import` from outside: outputs of other tools in, a run file and text out.
+
+use std::fs;
+use std::path::Path;
+use std::process::Output;
+
+use assert_cmd::Command;
+use criterion_topdown::run_file::{Run, read_run};
+use tempfile::TempDir;
+
+const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/import");
+
+const SAPPHIRE_RAPIDS: &str = "x86_64-GenuineIntel-06-8f-08-smt";
+const ICE_LAKE: &str = "x86_64-GenuineIntel-06-6a-06-smt";
+const SKYLAKE: &str = "x86_64-GenuineIntel-06-55-04-smt";
+const ZEN_4: &str = "x86_64-AuthenticAMD-19-11-01-smt";
+const NEOVERSE_V1: &str = "aarch64-0x41-08-d40-11";
+
+/// Runs the program in the directory of the outputs.
+fn topdown(arguments: &[&str]) -> Output {
+    Command::cargo_bin("cargo-topdown")
+        .unwrap()
+        .args(arguments)
+        .current_dir(DATA)
+        .env("COLUMNS", "120")
+        .env("LC_ALL", "C.UTF-8")
+        .output()
+        .unwrap()
+}
+
+fn import(machine: &str, arguments: &[&str]) -> (Run, String) {
+    let directory = TempDir::new().unwrap();
+    let out = directory.path().to_str().unwrap();
+    let output = topdown(&[&["import", "--machine", machine, "--out", out], arguments].concat());
+    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+    assert!(output.status.success(), "{}", text(output.stderr));
+    (read_run(directory.path()).unwrap(), text(output.stdout))
+}
+
+/// Slots, and the shares of level 1 in percent.
+fn split(run: &Run, launch: usize) -> (f64, [f64; 4]) {
+    let value = &run.benchmarks[0].launches[launch];
+    let (slots, level1) = (value.slots.unwrap(), value.level1.unwrap());
+    let percent = |part: f64| part / slots * 100.0;
+    let shares = [
+        percent(level1.retiring_slots),
+        percent(level1.bad_speculation_slots),
+        percent(level1.frontend_bound_slots),
+        percent(level1.backend_bound_slots),
+    ];
+    (slots, shares)
+}
+
+fn assert_near(found: [f64; 4], expected: [f64; 4], tolerance: f64) {
+    for (found_share, expected_share) in found.iter().zip(expected) {
+        assert!(
+            (found_share - expected_share).abs() <= tolerance,
+            "{found:?}"
+        );
+    }
+}
+
+/// The mix that the emulated machines report.
+const MIX: [f64; 4] = [40.0, 10.0, 20.0, 30.0];
+/// One step of PERF_METRICS.
+const STEP: f64 = 100.0 / 255.0;
+
+#[test]
+fn what_perf_printed_has_the_mix_that_was_set() {
+    for (machine, file, formula, slots, tolerance) in [
+        (
+            SAPPHIRE_RAPIDS,
+            "perf-spr-topdownl1.json",
+            "perf-stat(cpu-time):tma_retiring*TOPDOWN.SLOTS/1",
+            22_232_000.0,
+            STEP,
+        ),
+        (
+            SAPPHIRE_RAPIDS,
+            "perf-spr-topdownl1.csv",
+            "perf-stat(cpu-time):tma_retiring*TOPDOWN.SLOTS/1",
+            22_300_000.0,
+            STEP,
+        ),
+        (
+            SAPPHIRE_RAPIDS,
+            "perf-spr-events.json",
+            "perf-stat:topdown-retiring/1",
+            20_114_864.0,
+            STEP,
+        ),
+        (
+            SAPPHIRE_RAPIDS,
+            "perf-spr-events.csv",
+            "perf-stat:topdown-retiring/1",
+            20_114_864.0,
+            STEP,
+        ),
+        (
+            SAPPHIRE_RAPIDS,
+            "perf-spr-default.json",
+            "perf-stat(cpu-time):topdown-retiring/1",
+            22_380_000.0,
+            STEP,
+        ),
+        (
+            ICE_LAKE,
+            "perf-icx-topdownl1.json",
+            "perf-stat(cpu-time):tma_retiring*TOPDOWN.SLOTS/1",
+            22_420_000.0,
+            STEP,
+        ),
+        (
+            ICE_LAKE,
+            "perf-icx-topdownl1.csv",
+            "perf-stat(cpu-time):tma_retiring*TOPDOWN.SLOTS/1",
+            22_420_000.0,
+            STEP,
+        ),
+        (
+            SKYLAKE,
+            "perf-skx-events.json",
+            "perf-stat:skylake-exact/1",
+            4.0 * 5_060_360.0,
+            0.01,
+        ),
+        (
+            SKYLAKE,
+            "perf-skx-events.csv",
+            "perf-stat:skylake-exact/1",
+            4.0 * 5_060_353.0,
+            0.01,
+        ),
+        (
+            ZEN_4,
+            "perf-zen4-events.json",
+            "perf-stat:zen-4/1",
+            6.0 * 3_350_960.0,
+            0.01,
+        ),
+        (
+            ZEN_4,
+            "perf-zen4-events.csv",
+            "perf-stat:zen-4/1",
+            6.0 * 3_350_960.0,
+            0.01,
+        ),
+    ] {
+        let (run, _) = import(machine, &[file]);
+        assert_eq!(run.benchmarks[0].provenance.formula, formula, "{file}");
+        assert_eq!(run.machine.key(), machine);
+        let (found_slots, shares) = split(&run, 0);
+        assert!(
+            (found_slots / slots - 1.0).abs() < 1e-3,
+            "{file}: {found_slots}"
+        );
+        assert_near(shares, MIX, tolerance);
+    }
+}
+
+#[test]
+fn level_2_time_and_resolution_are_kept() {
+    let (run, _) = import(SAPPHIRE_RAPIDS, &["perf-spr-events.json"]);
+    let value = &run.benchmarks[0].launches[0];
+    let memory_bound = value.level2.unwrap().memory_bound_slots / value.slots.unwrap();
+    assert!((memory_bound - 0.18).abs() < STEP / 100.0);
+    assert!((value.resolution_fraction - 1.0 / 255.0).abs() < 1e-6);
+    // duration_time.
+    assert!((9e6..11e6).contains(&value.wall_ns), "{}", value.wall_ns);
+}
+
+#[test]
+fn an_appended_file_and_several_files_are_several_launches() {
+    let (appended, _) = import(SAPPHIRE_RAPIDS, &["perf-spr-events-appended.json"]);
+    assert_eq!(appended.benchmarks[0].launches.len(), 3);
+    let files = ["perf-spr-events.json", "perf-spr-events.csv"];
+    let (several, table) = import(SAPPHIRE_RAPIDS, &[&files[..], &["--as", "load"]].concat());
+    assert_eq!(several.benchmarks[0].launches.len(), 2);
+    assert_eq!(
+        several.benchmarks[0].id.to_string(),
+        "import::perf-stat::load"
+    );
+    insta::assert_snapshot!(table);
+}
+
+#[test]
+fn what_the_other_tools_document_is_understood() {
+    let (toplev, table) = import(SAPPHIRE_RAPIDS, &["toplev.csv"]);
+    assert_eq!(
+        toplev.benchmarks[0].provenance.formula,
+        "toplev-4.8-full-perf:Retiring*SLOTS/1"
+    );
+    assert_near(split(&toplev, 0).1, [40.0, 9.9, 20.1, 30.0], 1e-6);
+    assert_eq!(toplev.benchmarks[0].launches[0].wall_ns, 12e6);
+    insta::assert_snapshot!(table);
+
+    let arguments = ["topdown-tool-events.csv", "--seconds", "0.35"];
+    let (arm, _) = import(NEOVERSE_V1, &arguments);
+    assert_eq!(
+        arm.benchmarks[0].provenance.formula,
+        "topdown-tool:neoverse-v1/1"
+    );
+    assert_eq!(split(&arm, 0).0, 8e6);
+    assert_near(split(&arm, 0).1, [47.5, 10.5, 12.0, 30.0], 1e-6);
+    assert_eq!(arm.benchmarks[0].launches[0].wall_ns, 35e7);
+
+    let (windows, _) = import(NEOVERSE_V1, &["wperf.json"]);
+    assert_eq!(
+        windows.benchmarks[0].provenance.formula,
+        "wperf:neoverse-v1/1"
+    );
+    assert_eq!(split(&windows, 0), split(&arm, 0));
+}
+
+#[test]
+fn imported_runs_are_compared_with_their_like_and_with_nothing_else() {
+    let directory = TempDir::new().unwrap();
+    let path = |name: &str| directory.path().join(name).to_str().unwrap().to_owned();
+    let import = |name: &str, arguments: &[&str]| {
+        let (out, machine) = (path(name), SAPPHIRE_RAPIDS);
+        let all = [&["import", "--out", &out, "--machine", machine], arguments].concat();
+        assert!(topdown(&all).status.success());
+    };
+    let appended = "perf-spr-events-appended.json";
+    import("base", &[appended]);
+    import("same", &[appended]);
+    import("other-way", &["perf-spr-topdownl1.json"]);
+    import("other-version", &[appended, "--tool-version", "6.12"]);
+    // Ten times the work.
+    let slower = fs::read_to_string(Path::new(DATA).join(appended)).unwrap();
+    let slower = slower.replace(".000000\", \"unit\"", "0.000000\", \"unit\"");
+    let file = directory.path().join("slower.json");
+    fs::write(&file, slower).unwrap();
+    import("slower", &[file.to_str().unwrap()]);
+
+    let code = |candidate: &str| {
+        let output = topdown(&["compare", &path("base"), &path(candidate)]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        (output.status.code().unwrap(), text)
+    };
+    assert_eq!(code("same").0, 0);
+    assert_eq!(code("slower").0, 100);
+    for (candidate, formula) in [
+        ("other-way", "tma_retiring*TOPDOWN.SLOTS"),
+        ("other-version", "perf-stat-6.12:topdown-retiring/1"),
+    ] {
+        let (exit, text) = code(candidate);
+        assert_eq!(exit, 102, "{text}");
+        assert!(text.contains(formula), "{text}");
+    }
+}
+
+fn refusal(arguments: &[&str]) -> String {
+    let directory = TempDir::new().unwrap();
+    let out = directory.path().join("run");
+    let output = topdown(&[&["import", "--out", out.to_str().unwrap()], arguments].concat());
+    assert!(!output.status.success(), "{arguments:?}");
+    assert!(!out.exists(), "a refused file leaves no run");
+    String::from_utf8(output.stderr).unwrap()
+}
+
+#[test]
+fn real_outputs_that_cannot_be_compared_are_refused_with_the_reason() {
+    let mut refusals = String::new();
+    for (machine, file) in [
+        (SKYLAKE, "perf-skx-topdownl1.json"),
+        (SKYLAKE, "perf-skx-topdownl1.csv"),
+        (SKYLAKE, "perf-skx-topdown.json"),
+        (SKYLAKE, "perf-skx-topdown.csv"),
+        (SAPPHIRE_RAPIDS, "perf-spr-topdown.json"),
+        (SAPPHIRE_RAPIDS, "perf-spr-topdown.csv"),
+        (SAPPHIRE_RAPIDS, "perf-spr-events-r3.json"),
+        (SAPPHIRE_RAPIDS, "perf-spr-events-r3.csv"),
+        (SAPPHIRE_RAPIDS, "perf-spr-interval.json"),
+        (NEOVERSE_V1, "topdown-tool-metrics.csv"),
+        (NEOVERSE_V1, "topdown-tool-events.csv"),
+        (SKYLAKE, "wperf.json"),
+        (SAPPHIRE_RAPIDS, "README.md"),
+        (SAPPHIRE_RAPIDS, "no-such-file"),
+    ] {
+        refusals += &refusal(&["--machine", machine, file]);
+    }
+    insta::assert_snapshot!(refusals);
+}
+
+#[test]
+fn malformed_files_are_refused_with_line_and_field() {
+    let directory = TempDir::new().unwrap();
+    let events = fs::read_to_string(format!("{DATA}/perf-spr-events.json")).unwrap();
+    let csv = fs::read_to_string(format!("{DATA}/perf-spr-events.csv")).unwrap();
+    let toplev = fs::read_to_string(format!("{DATA}/toplev.csv")).unwrap();
+    let wperf = fs::read_to_string(format!("{DATA}/wperf.json")).unwrap();
+    let retiring = "\"event\" : \"topdown-retiring\"";
+    let mut refusals = String::new();
+    for (what, content) in [
+        ("cut", events[..events.len() / 2].to_owned()),
+        (
+            "not counted",
+            csv.replacen("20114", "<not counted>,,slots,0,0.00,,\n20114", 1)
+                .replace(",slots,8", ",cycles,8"),
+        ),
+        (
+            "half the time",
+            events.replacen("\"pcnt-running\" : 100.00", "\"pcnt-running\" : 50.25", 1),
+        ),
+        ("no event", events.replacen(retiring, "\"event\" : 7", 1)),
+        (
+            "no number",
+            events.replacen("\"pcnt-running\" : 100.00", "\"pcnt-running\" : \"all\"", 1),
+        ),
+        (
+            "negative",
+            events.replacen("\"counter-value\" : \"", "\"counter-value\" : \"-", 1),
+        ),
+        (
+            "twice",
+            events.replace("topdown-bad-spec", "topdown-retiring"),
+        ),
+        (
+            "two types of core",
+            events
+                .replacen("\"slots\"", "\"cpu_core/slots/\"", 1)
+                .replacen("\"topdown-fe-bound\"", "\"cpu_atom/topdown-fe-bound/\"", 1),
+        ),
+        (
+            "not all",
+            events.replacen("\"counter-value\" : \"2", "\"counter-value\" : \"4", 1),
+        ),
+        (
+            "nothing",
+            "# started on Thu Jan  1 00:00:01 2026\n\n{}\n".to_owned(),
+        ),
+        ("csv without fields", csv.replacen(",8", "\n1,2,8", 1)),
+        ("csv without a number", csv.replacen(",100.00,", ",all,", 1)),
+        ("csv of intervals", csv.replace("\n2", "\n1.0,2")),
+        ("toplev by turns", toplev.replacen("100.0,,", "3.71,,", 1)),
+        ("toplev of CPUs", toplev.replace("Area,", "CPUs,Area,")),
+        (
+            "toplev of intervals",
+            toplev.replace("Area,", "Timestamp,Area,"),
+        ),
+        (
+            "toplev of several",
+            toplev.replacen("0.0,100.0", "0.3,100.0", 1),
+        ),
+        (
+            "toplev without a number",
+            toplev.replacen("20.1", "high", 1),
+        ),
+        (
+            "toplev without slots",
+            toplev.replacen("SLOTS", "Info.IPC", 1),
+        ),
+        (
+            "toplev without time",
+            toplev.replacen("Time,", "Info.IPC,", 1),
+        ),
+        (
+            "wperf by turns",
+            wperf.replacen("\"event_note\": \"g0\"", "\"multiplexed\": \"9/10\"", 1),
+        ),
+        (
+            "wperf without time",
+            wperf.replacen("Time_elapsed", "Time", 1),
+        ),
+        ("wperf of intervals", format!("{{\"timeline\": [{wperf}]}}")),
+    ] {
+        let file = directory.path().join("file");
+        fs::write(&file, content).unwrap();
+        let machine = match what.starts_with("wperf") {
+            true => NEOVERSE_V1,
+            false => SAPPHIRE_RAPIDS,
+        };
+        let text = refusal(&["--machine", machine, file.to_str().unwrap()]);
+        refusals += &format!("{what}\n  {}", text.replace(file.to_str().unwrap(), "FILE"));
+    }
+    fs::write(directory.path().join("file"), [0xff, 0xfe]).unwrap();
+    let file = directory.path().join("file");
+    refusals += &refusal(&[file.to_str().unwrap()]).replace(file.to_str().unwrap(), "FILE");
+    insta::assert_snapshot!(refusals);
+}
+
+#[test]
+fn what_only_the_user_knows_must_fit_the_files() {
+    let mut refusals = String::new();
+    let directory = TempDir::new().unwrap();
+    let written = |name: &str, content: &str| {
+        fs::write(directory.path().join(name), content).unwrap();
+        directory.path().join(name).to_str().unwrap().to_owned()
+    };
+    let empty = written("empty", "# started on Thu Jan  1 00:00:01 2026\n");
+    let shares = [
+        "retiring",
+        "bad_speculation",
+        "frontend_bound",
+        "backend_bound",
+    ];
+    let lines = shares.map(|name| {
+        format!("{{\"metric-value\" : 25.0, \"metric-unit\" : \"percent of slots  {name}\"}}\n")
+    });
+    let cycles = "{\"counter-value\" : \"100.0\", \"event\" : \"cpu_cycles\"}\n";
+    let no_width = written("shares", &(lines.concat() + cycles));
+    for arguments in [
+        &[
+            "--machine",
+            SAPPHIRE_RAPIDS,
+            "perf-spr-events.json",
+            "perf-spr-topdownl1.json",
+        ][..],
+        &[
+            "--machine",
+            SAPPHIRE_RAPIDS,
+            "perf-spr-events.json",
+            "--seconds",
+            "1,2",
+        ],
+        &[
+            "--machine",
+            NEOVERSE_V1,
+            "perf-spr-events.json",
+            "--format",
+            "toplev",
+        ],
+        &["--machine", "spr", "perf-spr-events.json"],
+        &["--seconds", "soon", "perf-spr-events.json"],
+        &["--format", "perf-csv", &empty],
+        &["--machine", "riscv64-unknown", &no_width],
+    ] {
+        refusals += &refusal(arguments).replace(directory.path().to_str().unwrap(), "DIRECTORY");
+    }
+    let told = ["--slots-per-cycle", "4", "--seconds", "1", &no_width];
+    let (run, _) = import("riscv64-unknown", &told);
+    assert_eq!(split(&run, 0), (400.0, [25.0; 4]));
+    insta::assert_snapshot!(refusals);
+}

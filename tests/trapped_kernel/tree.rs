@@ -1,0 +1,134 @@
+//! Commands: whose work is counted, from when on, and when the counts are refused.
+
+use std::time::Duration;
+
+use criterion_topdown::counter::Counters;
+use criterion_topdown::counter::hardware::{FORMULA_LEVEL2, TreeCounters};
+use criterion_topdown::error::OpenError;
+use criterion_topdown::sample::Sample;
+
+use crate::exact::{as_sapphire_rapids, as_skylake, assert_mix, skylake};
+use crate::machine::{COMMAND, CYCLES, Call, Machine};
+use crate::system::System;
+use crate::trap::{install, with};
+
+/// `None` where this system does not let a process trap its own calls; the reason is printed.
+fn prepare(
+    system: &System,
+    counters: Counters,
+    prepare: impl FnOnce(&mut Machine),
+) -> Option<TreeCounters> {
+    crate::stay_on_this_cpu();
+    let mut machine = Machine::new();
+    prepare(&mut machine);
+    if let Err(reason) = install(machine) {
+        eprintln!("skipped: {reason}");
+        return None;
+    }
+    let counters = TreeCounters::prepare_in(&system.paths(), counters).unwrap();
+    with(|machine| {
+        machine.slots_per_look = 0;
+        assert_eq!(machine.violations, [""; 0]);
+        assert_eq!(
+            machine.open_events(),
+            0,
+            "the command has the PMU to itself"
+        );
+        machine.calls.clear();
+    });
+    Some(counters)
+}
+
+/// Counts a command that does some work before its `exec`, and `work` after it.
+fn command(counters: &TreeCounters, work: impl FnOnce(&mut Machine)) -> Result<Sample, OpenError> {
+    let counted = counters.attach(COMMAND as u32).unwrap();
+    with(|machine| {
+        machine.work(5_000_000);
+        machine.exec();
+        work(machine);
+    });
+    let sample = counted.sample(Duration::from_nanos(7));
+    with(|machine| assert_eq!(machine.violations, [""; 0]));
+    sample
+}
+
+#[test]
+fn a_command_is_counted_from_its_exec_on_with_all_that_it_starts() {
+    let Some(counters) = prepare(&skylake(), Counters::Auto, as_skylake) else {
+        return;
+    };
+    assert_eq!(counters.provenance().formula, "skylake-exact/1");
+    let counted = counters.attach(COMMAND as u32).unwrap();
+    with(|machine| {
+        assert!(
+            machine
+                .calls
+                .iter()
+                .all(|call| matches!(call, Call::Open(_)))
+        );
+        for config in [CYCLES, 0x019c, 0x010e, 0x02c2, 0x010d] {
+            let attributes = machine.attributes(config);
+            let leads = u64::from(config == CYCLES);
+            assert_eq!(attributes.inherit(), 1);
+            assert_eq!(attributes.pinned(), 0);
+            assert_eq!(attributes.exclude_kernel(), 1);
+            assert_eq!(attributes.enable_on_exec(), leads);
+            assert_eq!(attributes.disabled(), leads);
+        }
+    });
+    drop(counted);
+    let sample = command(&counters, |machine| machine.work(1_000_000)).unwrap();
+    assert_mix(&sample, 1_000_000);
+    assert_eq!((sample.windows, sample.wall_ns), (1, 7));
+    assert_eq!(sample.instructions, Some(500_000));
+    assert_eq!(sample.cycles, Some(250_000));
+}
+
+#[test]
+fn a_command_can_be_counted_with_perf_metrics() {
+    let system = System::sapphire_rapids();
+    let look = |machine: &mut Machine| machine.slots_per_look = 400_000;
+    let Some(counters) = prepare(&system, Counters::Metrics, look) else {
+        return;
+    };
+    assert_eq!(counters.provenance().formula, FORMULA_LEVEL2);
+    let sample = command(&counters, |machine| machine.work(2_550_000)).unwrap();
+    assert_eq!(sample.slots, Some(2_550_000));
+    let (level1, level2) = (sample.level1.unwrap(), sample.level2.unwrap());
+    assert!((level1.retiring_slots - 1_020_000.0).abs() <= sample.resolution_slots);
+    assert!((level2.memory_bound_slots - 459_000.0).abs() <= sample.resolution_slots);
+    assert_eq!(sample.instructions, Some(1_275_000));
+}
+
+#[test]
+fn plain_counters_come_first_and_perf_metrics_where_they_do_not_fit() {
+    let system = System::sapphire_rapids();
+    let Some(counters) = prepare(&system, Counters::Auto, as_sapphire_rapids) else {
+        return;
+    };
+    assert_eq!(counters.provenance().formula, "golden-cove-exact/1");
+    let without_plain_slots = |machine: &mut Machine| {
+        machine.slots_per_look = 400_000;
+        machine.refuse_open = Some((0x02c2, libc::EINVAL));
+    };
+    let Some(counters) = prepare(&system, Counters::Auto, without_plain_slots) else {
+        return;
+    };
+    assert_eq!(counters.provenance().formula, FORMULA_LEVEL2);
+}
+
+#[test]
+fn counters_that_were_not_there_all_the_time_are_refused() {
+    let Some(counters) = prepare(&skylake(), Counters::Exact, as_skylake) else {
+        return;
+    };
+    with(|machine| machine.half_time = true);
+    let error = command(&counters, |machine| machine.work(1_000_000)).unwrap_err();
+    assert!(matches!(error, OpenError::Multiplexed { .. }), "{error:?}");
+    with(|machine| (machine.half_time, machine.pmu_is_taken) = (false, true));
+    let error = command(&counters, |machine| machine.work(1_000_000)).unwrap_err();
+    assert!(
+        matches!(error, OpenError::NeverScheduled { .. }),
+        "{error:?}"
+    );
+}
