@@ -19,13 +19,16 @@ fn the_groups_of_the_dominant_category_are_measured_one_by_one() {
     let explained = json(outcome);
     assert_eq!(explained["benchmark"]["name"], "chase");
     assert_eq!(explained["explained"], "backend bound");
-    assert_eq!(explained["shares"]["backend_bound"], 0.75);
+    // Which samples are usable depends on the clock, and with them the last digit of the sum.
+    let backend = explained["shares"]["backend_bound"].as_f64().unwrap();
+    assert!((backend - 0.75).abs() < 1e-9, "{backend}");
     let groups = explained["groups"].as_array().unwrap();
     assert_eq!(groups.len(), 2, "{explained:#}");
     // 15 slots are memory bound in an iteration of ten instructions.
     assert_eq!(groups[0]["name"], "Memory_Effectiveness");
     assert_eq!(groups[0]["node"], "memory bound");
-    assert_eq!(groups[0]["metrics"][0]["value"], 1.5);
+    let memory = groups[0]["metrics"][0]["value"].as_f64().unwrap();
+    assert!((memory - 1.5).abs() < 1e-9, "{memory}");
     assert_eq!(groups[0]["refused"], Value::Null);
     // The machine has no room for the second group, and the first is there all the same.
     assert_eq!(groups[1]["metrics"], Value::Array(Vec::new()));
