@@ -182,6 +182,8 @@ fn announce(provenance: &Provenance) {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
     use crate::counter::scripted::{Scripted, Work, spend};
     use crate::sample::Level1;
@@ -203,5 +205,22 @@ mod tests {
         assert_eq!(sum.windows, 2);
         assert_eq!(sum.level1.unwrap().backend_bound_slots, 20.0);
         assert_eq!(measurement.to_f64(&sum), 80.0);
+    }
+
+    /// As `iter_custom` does it whose closure returns a `Duration`.
+    #[test]
+    fn a_benchmark_that_times_itself_is_told_in_time_and_the_next_in_slots() {
+        let measurement = TopDown::with_source(Box::new(Scripted::new()));
+        measurement.to_f64(&Duration::from_nanos(7).into());
+        assert_eq!(measurement.formatter().format_value(1.0), "1.0000 ns");
+        let work = Work {
+            level1: Level1 {
+                retiring_slots: 30.0,
+                ..Level1::default()
+            },
+            ..Work::default()
+        };
+        measurement.to_f64(&measurement.measure(|| spend(&work)));
+        assert_eq!(measurement.formatter().format_value(1.0), "1.0000 slots");
     }
 }
