@@ -30,7 +30,8 @@ pub enum BaselineCommand {
 /// Which store machines share.
 #[derive(Debug, Args)]
 pub struct SharedStoreArgs {
-    /// The shared store: a directory, `git+branch:BRANCH`, or `git+URL#BRANCH`
+    /// The shared store: a directory, `git+branch:BRANCH`, `git+URL#BRANCH` or, in builds with the
+    /// feature `object-store`, `s3://BUCKET/PATH`, `gs://BUCKET/PATH`, `az://CONTAINER/PATH`
     #[arg(long = "store", value_name = "URL", env = "CARGO_TOPDOWN_STORE")]
     pub address: Option<String>,
 

@@ -99,7 +99,7 @@ fn stores(args: &SharedStoreArgs) -> Result<(BaselineStore, SharedStore), Error>
         Some(address) => address.clone(),
         None => address_of(&metadata)?,
     };
-    let shared = SharedStore::open(&Address::parse(&address, root)?, root);
+    let shared = SharedStore::open(&Address::parse(&address, root)?, root)?;
     Ok((local, shared))
 }
 

@@ -19,7 +19,12 @@ pub enum Address {
         /// The branch.
         branch: String,
     },
+    /// A bucket.
+    Object(String),
 }
+
+/// The schemes that are left to the crate `object_store`.
+const OBJECT_SCHEMES: [&str; 8] = ["s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss"];
 
 impl Address {
     /// Reads an address. A relative directory is one below `workspace_root`.
@@ -60,6 +65,9 @@ impl Address {
         match text.split_once("://") {
             Some(("file", path)) if path.starts_with('/') => Ok(Address::Directory(path.into())),
             Some(("file", _)) => Err(error("the path of `file://` has to begin with `/`")),
+            Some((scheme, _)) if OBJECT_SCHEMES.contains(&scheme) => {
+                Ok(Address::Object(text.to_owned()))
+            }
             Some((scheme, _)) => Err(error(&format!("`{scheme}` is not known"))),
             None if text.is_empty() => Err(error("it is empty")),
             None => Ok(Address::Directory(workspace_root.join(text))),
@@ -67,14 +75,23 @@ impl Address {
     }
 
     /// What can be done with the store. git runs in `workspace_root`.
-    pub fn open(&self, workspace_root: &Path) -> Box<dyn Backend> {
+    ///
+    /// # Errors
+    /// When this program was built without it, or its address or credentials make no sense.
+    pub fn open(&self, workspace_root: &Path) -> Result<Box<dyn Backend>, SharedStoreError> {
         match self {
-            Address::Directory(directory) => Box::new(Directory::new(directory.clone())),
-            Address::GitBranch { remote, branch } => Box::new(GitBranch::new(
+            Address::Directory(directory) => Ok(Box::new(Directory::new(directory.clone()))),
+            Address::GitBranch { remote, branch } => Ok(Box::new(GitBranch::new(
                 workspace_root.to_owned(),
                 remote.clone(),
                 branch.clone(),
-            )),
+            ))),
+            #[cfg(feature = "object-store")]
+            Address::Object(url) => Ok(Box::new(super::object::Objects::open(url)?)),
+            #[cfg(not(feature = "object-store"))]
+            Address::Object(url) => Err(SharedStoreError::NotBuilt {
+                address: url.clone(),
+            }),
         }
     }
 }
@@ -86,6 +103,7 @@ impl fmt::Display for Address {
             Address::GitBranch { remote, branch } => {
                 write!(f, "branch `{branch}` of {}", without_password(remote))
             }
+            Address::Object(url) => f.write_str(&without_password(url)),
         }
     }
 }
@@ -97,7 +115,7 @@ fn without_password(url: &str) -> String {
     };
     let authority = rest.split('/').next().unwrap_or_default();
     match authority.rsplit_once('@') {
-        // The user of `ssh://git@host` is no secret.
+        // The part before a single `@` of Azure's addresses is a container.
         Some((user, host)) if user.contains(':') || scheme.starts_with("http") => {
             format!("{scheme}://{host}{}", &rest[authority.len()..])
         }
@@ -134,6 +152,10 @@ mod tests {
                 git("https://host/o/r.git", "perf/runs"),
             ),
             ("git+git@host:o/r#runs", git("git@host:o/r", "runs")),
+            (
+                "s3://bucket/a/b",
+                Address::Object("s3://bucket/a/b".to_owned()),
+            ),
         ] {
             assert_eq!(parse(text).unwrap(), address);
         }
@@ -148,12 +170,21 @@ mod tests {
             ("git+https://host/o/r", "it has no `#BRANCH`"),
             ("git+--upload-pack=x#b", "it names no repository"),
             ("file://srv", "has to begin with `/`"),
-            ("s3://bucket/x", "`s3` is not known"),
+            ("ftp://host/x", "`ftp` is not known"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.to_string().contains(reason), "{text}: {error}");
             assert_eq!(error.exit(), Exit::Usage);
         }
+    }
+
+    #[cfg(not(feature = "object-store"))]
+    #[test]
+    fn a_build_without_object_stores_says_how_to_have_them() {
+        let address = parse("s3://bucket/a").unwrap();
+        let error = address.open(Path::new("/")).err().unwrap();
+        assert!(error.to_string().contains("--features object-store"));
+        assert_eq!(error.exit(), Exit::Usage);
     }
 
     #[test]
@@ -163,6 +194,8 @@ mod tests {
                 "git+https://x-access-token:secret@github.com/o/r#b",
                 "branch `b` of https://github.com/o/r",
             ),
+            ("s3://bucket/a", "s3://bucket/a"),
+            ("abfs://container@account/a", "abfs://container@account/a"),
             ("git+branch:b", "branch `b` of origin"),
         ] {
             assert_eq!(parse(text).unwrap().to_string(), shown);

@@ -30,13 +30,27 @@ pub enum SharedStoreError {
     /// The address is of no known kind.
     #[error(
         "`{address}` is not the address of a store: {reason}\na store is a directory, \
-         `git+branch:BRANCH` or `git+URL#BRANCH`"
+         `git+branch:BRANCH`, `git+URL#BRANCH`, `s3://BUCKET/PATH`, `gs://BUCKET/PATH` or \
+         `az://CONTAINER/PATH`"
     )]
     Address {
         /// What was given.
         address: String,
         /// Why it is none.
         reason: String,
+    },
+    /// The address needs what this program was built without.
+    #[error(
+        "this cargo-topdown was built without `{address}`'s kind of store; to have it: \
+         `cargo install cargo-topdown --features object-store`"
+    )]
+    #[cfg_attr(
+        feature = "object-store",
+        expect(dead_code, reason = "this build has it")
+    )]
+    NotBuilt {
+        /// What was given.
+        address: String,
     },
     /// The store could not be read.
     #[error("could not read the store {store}: {error}")]
@@ -106,7 +120,8 @@ impl SharedStoreError {
         match self {
             SharedStoreError::NotSet
             | SharedStoreError::Setting { .. }
-            | SharedStoreError::Address { .. } => Exit::Usage,
+            | SharedStoreError::Address { .. }
+            | SharedStoreError::NotBuilt { .. } => Exit::Usage,
             SharedStoreError::Read { .. }
             | SharedStoreError::Corrupt { .. }
             | SharedStoreError::NoSuchBaseline { .. }
@@ -147,4 +162,27 @@ pub enum BackendError {
         /// How often it was tried.
         attempts: u32,
     },
+    /// An object store.
+    #[cfg(feature = "object-store")]
+    #[error("{}", with_causes(error))]
+    Object {
+        /// What it said.
+        #[source]
+        error: Box<object_store::Error>,
+    },
+}
+
+/// The crate leaves causes, such as a refused connection, to the chain.
+#[cfg(feature = "object-store")]
+fn with_causes(error: &object_store::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = std::error::Error::source(error);
+    while let Some(error) = cause {
+        let next = error.to_string();
+        if !text.contains(&next) {
+            text = format!("{text}: {next}");
+        }
+        cause = error.source();
+    }
+    text
 }

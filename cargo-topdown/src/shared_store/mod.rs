@@ -1,4 +1,4 @@
-//! Baselines that a fleet of machines shares: in a directory, or in a branch of a git repository.
+//! Baselines that a fleet of machines shares: a directory, a branch of a git repository, or a bucket.
 //!
 //! A store holds runs, each below `NAME/MACHINE-KEY/STAMP-DIGEST/`: its `run.json` and, if they were
 //! kept, its samples. The last part of that place is made of the run itself, so a run never changes
@@ -12,6 +12,8 @@ mod address;
 mod directory;
 mod error;
 mod git_branch;
+#[cfg(feature = "object-store")]
+mod object;
 #[cfg(test)]
 mod tests;
 pub mod transfer;

@@ -41,7 +41,7 @@ impl Machine {
     }
 
     fn store(&self, address: &Address) -> SharedStore {
-        SharedStore::open(address, self.root.path())
+        SharedStore::open(address, self.root.path()).unwrap()
     }
 
     fn push(&self, address: &Address) -> (Vec<Place>, usize) {
@@ -86,6 +86,11 @@ fn addresses() -> (TempDir, Vec<Address>) {
         Address::GitBranch {
             remote: repository.to_str().unwrap().to_owned(),
             branch: "perf/runs".to_owned(),
+        },
+        #[cfg(feature = "object-store")]
+        {
+            fs::create_dir(root.path().join("bucket")).unwrap();
+            Address::Object(format!("file://{}/bucket/a b/c", root.path().display()))
         },
     ];
     (root, addresses)
@@ -416,7 +421,18 @@ fn what_killed_writers_left_is_no_run_and_goes_when_it_is_old() {
         &addresses[0],
         ["old", "young"].map(|age| below("directory").join(format!(".unfinished-{age}/run.json"))),
     )];
-    for (address, [old, young]) in unfinished {
+    #[cfg(feature = "object-store")]
+    let objects = [(
+        &addresses[2],
+        [
+            "20261101T000000Z-00000000000a",
+            "20261101T000000Z-00000000000b",
+        ]
+        .map(|run| below("bucket/a b/c").join(run).join("samples-x.jsonl")),
+    )];
+    #[cfg(not(feature = "object-store"))]
+    let objects = [];
+    for (address, [old, young]) in unfinished.into_iter().chain(objects) {
         machine.push(address);
         leave(&old, true);
         leave(&young, false);

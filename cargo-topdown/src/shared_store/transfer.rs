@@ -52,11 +52,14 @@ pub enum Machines<'a> {
 
 impl SharedStore {
     /// The store at `address`; git runs in `workspace_root`.
-    pub fn open(address: &Address, workspace_root: &Path) -> SharedStore {
-        SharedStore {
+    ///
+    /// # Errors
+    /// As [`Address::open`].
+    pub fn open(address: &Address, workspace_root: &Path) -> Result<SharedStore, SharedStoreError> {
+        Ok(SharedStore {
             address: address.to_string(),
-            backend: address.open(workspace_root),
-        }
+            backend: address.open(workspace_root)?,
+        })
     }
 
     /// Its address, for people.

@@ -1,0 +1,227 @@
+//! A store in a bucket of S3, Google Cloud Storage or Azure.
+//!
+//! Objects are only ever made, never replaced: first the samples, then `run.json`. A run is there
+//! once its `run.json` is, and what a killed writer left before that is nobody's run.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::future::Future;
+use std::path::Path as FilePath;
+
+use criterion_topdown::run_file::RUN_FILE_NAME;
+use futures_util::TryStreamExt;
+use object_store::path::Path;
+use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
+use tokio::runtime::{Builder, Runtime};
+use url::Url;
+
+use super::{ABANDONED_AFTER, Backend, BackendError, Outgoing, Place, SharedStoreError};
+
+/// The bucket, and where in it the store begins.
+pub struct Objects {
+    store: Box<dyn ObjectStore>,
+    prefix: Path,
+    runtime: Runtime,
+}
+
+impl Objects {
+    /// The store at `url`. Credentials, region and endpoint come from the environment variables that
+    /// the providers' own tools use, such as `AWS_ACCESS_KEY_ID` and `AWS_ENDPOINT`.
+    ///
+    /// # Errors
+    /// When the address or the environment make no sense.
+    pub fn open(url: &str) -> Result<Objects, SharedStoreError> {
+        let error = |reason: String| SharedStoreError::Address {
+            address: url.to_owned(),
+            reason,
+        };
+        // Fails where it has been done before.
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let parsed = Url::parse(url).map_err(|e| error(e.to_string()))?;
+        let environment = std::env::vars_os()
+            .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
+        let (store, prefix) =
+            object_store::parse_url_opts(&parsed, environment).map_err(|e| error(e.to_string()))?;
+        Objects::of(store, prefix).map_err(|e| error(e.to_string()))
+    }
+
+    /// The runs below `prefix` of any object store.
+    pub(super) fn of(store: Box<dyn ObjectStore>, prefix: Path) -> std::io::Result<Objects> {
+        Ok(Objects {
+            store,
+            prefix,
+            runtime: Builder::new_current_thread().enable_all().build()?,
+        })
+    }
+
+    /// Waits for `work`.
+    fn wait<T>(
+        &self,
+        work: impl Future<Output = Result<T, object_store::Error>>,
+    ) -> Result<T, BackendError> {
+        self.runtime.block_on(work).map_err(refused)
+    }
+
+    /// Every object, and its path below the prefix.
+    fn objects(&self) -> Result<Vec<(String, ObjectMeta)>, BackendError> {
+        let objects: Vec<ObjectMeta> =
+            self.wait(self.store.list(Some(&self.prefix)).try_collect())?;
+        Ok(objects
+            .into_iter()
+            .filter_map(|object| {
+                let path = object
+                    .location
+                    .as_ref()
+                    .strip_prefix(self.prefix.as_ref())?;
+                Some((path.trim_start_matches('/').to_owned(), object))
+            })
+            .collect())
+    }
+
+    /// Not encoded: stores take what a baseline may be called, and encode it themselves.
+    fn path_of(&self, place: &Place, name: &str) -> Result<Path, object_store::Error> {
+        Ok(Path::parse(format!("{}/{place}/{name}", self.prefix))?)
+    }
+
+    async fn push_one(&self, run: &Outgoing) -> Result<bool, BackendError> {
+        let mut added = false;
+        for (name, from) in run.files() {
+            let bytes = fs::read(from).map_err(|error| BackendError::Io {
+                path: from.to_owned(),
+                error,
+            })?;
+            let path = self.path_of(&run.place, &name).map_err(refused)?;
+            let put = self
+                .store
+                .put_opts(&path, PutPayload::from(bytes), PutMode::Create.into());
+            added = match put.await {
+                Ok(_) => true,
+                // The same bytes: the place is made of them. A push that was cut short goes on here.
+                Err(object_store::Error::AlreadyExists { .. }) => false,
+                Err(error) => return Err(refused(error)),
+            };
+        }
+        // Of the last file, which is `run.json`.
+        Ok(added)
+    }
+
+    async fn delete(&self, path: &Path) -> Result<(), object_store::Error> {
+        match self.store.delete(path).await {
+            Err(object_store::Error::NotFound { .. }) => Ok(()),
+            other => other,
+        }
+    }
+}
+
+fn refused(error: object_store::Error) -> BackendError {
+    BackendError::Object {
+        error: Box::new(error),
+    }
+}
+
+impl Backend for Objects {
+    fn list(&self) -> Result<Vec<Place>, BackendError> {
+        let objects = self.objects()?;
+        Ok(objects
+            .iter()
+            .filter_map(|(path, _)| Place::of_run_file(path))
+            .collect())
+    }
+
+    fn push(&self, runs: &[Outgoing]) -> Result<Vec<Place>, BackendError> {
+        let there: BTreeSet<Place> = self.list()?.into_iter().collect();
+        let mut added = Vec::new();
+        for run in runs.iter().filter(|run| !there.contains(&run.place)) {
+            if self.runtime.block_on(self.push_one(run))? {
+                added.push(run.place.clone());
+            }
+        }
+        Ok(added)
+    }
+
+    fn pull(
+        &self,
+        place: &Place,
+        with_samples: bool,
+        directory: &FilePath,
+    ) -> Result<bool, BackendError> {
+        let mut names = vec![RUN_FILE_NAME.to_owned()];
+        if with_samples {
+            let run = self.path_of(place, "").map_err(refused)?;
+            let listed: Vec<ObjectMeta> = self.wait(self.store.list(Some(&run)).try_collect())?;
+            let of_run = listed
+                .iter()
+                .filter_map(|object| object.location.filename());
+            names.extend(
+                of_run
+                    .filter(|name| *name != RUN_FILE_NAME)
+                    .map(str::to_owned),
+            );
+        }
+        for name in names {
+            let fetched = self.runtime.block_on(async {
+                let path = self.path_of(place, &name)?;
+                self.store.get(&path).await?.bytes().await
+            });
+            let bytes = match fetched {
+                Ok(bytes) => bytes,
+                Err(object_store::Error::NotFound { .. }) => return Ok(false),
+                Err(error) => return Err(refused(error)),
+            };
+            let to = directory.join(&name);
+            fs::write(&to, &bytes).map_err(|error| BackendError::Io { path: to, error })?;
+        }
+        Ok(true)
+    }
+
+    fn remove(&self, places: &[Place]) -> Result<(), BackendError> {
+        let objects = self.objects()?;
+        for place in places {
+            let directory = format!("{place}/");
+            let of_run = objects
+                .iter()
+                .filter(|(path, _)| path.starts_with(&directory));
+            // First what makes it a run.
+            let (run_file, others): (Vec<_>, Vec<_>) =
+                of_run.partition(|(path, _)| path.ends_with(&format!("/{RUN_FILE_NAME}")));
+            for (_, object) in run_file.into_iter().chain(others) {
+                self.wait(self.delete(&object.location))?;
+            }
+        }
+        Ok(())
+    }
+
+    fn abandoned(&self, remove: bool) -> Result<Vec<String>, BackendError> {
+        let mut directories: BTreeMap<String, Vec<ObjectMeta>> = BTreeMap::new();
+        let mut whole = BTreeSet::new();
+        for (path, object) in self.objects()? {
+            let Some((directory, name)) = path.rsplit_once('/') else {
+                continue;
+            };
+            // What is in no run's place is not ours.
+            if Place::of_run_file(&format!("{directory}/{RUN_FILE_NAME}")).is_none() {
+                continue;
+            }
+            if name == RUN_FILE_NAME {
+                whole.insert(directory.to_owned());
+            }
+            directories
+                .entry(directory.to_owned())
+                .or_default()
+                .push(object);
+        }
+        let is_old = |object: &ObjectMeta| {
+            std::time::SystemTime::from(object.last_modified)
+                .elapsed()
+                .is_ok_and(|age| age > ABANDONED_AFTER)
+        };
+        directories
+            .retain(|directory, objects| !whole.contains(directory) && objects.iter().all(is_old));
+        if remove {
+            for object in directories.values().flatten() {
+                self.wait(self.delete(&object.location))?;
+            }
+        }
+        Ok(directories.into_keys().collect())
+    }
+}
