@@ -6,4 +6,5 @@ mod noise;
 mod relaunch;
 mod run;
 mod shard;
+mod short_windows;
 mod trouble;

@@ -1,0 +1,63 @@
+//! Windows that are too short for PERF_METRICS, with scripted benches that claim to have it.
+
+use criterion_topdown::cpu::{CoreType, Identity, table_for};
+use criterion_topdown::machine::Machine;
+
+use crate::fixture::{Fixture, Outcome};
+
+const BENCH: [&str; 6] = ["--bench", "kernels", "--launches", "3", "--", "batched"];
+const REGISTER: (&str, &str) = ("FIXTURE_PERF_METRICS", "1");
+
+/// Plain counters are chosen on CPUs alone of which a table is known; without one there is nothing
+/// to test.
+fn has_plain_counters() -> bool {
+    let machine = Machine::of_this_machine();
+    let identity = Identity {
+        vendor: &machine.vendor,
+        family: machine.family,
+        model: machine.model,
+        stepping: machine.stepping,
+        core: CoreType::Performance,
+    };
+    let has = table_for(&identity).is_some_and(|table| !table.forms().is_empty());
+    if !has {
+        eprintln!("skipped: no table of plain counters for {machine}");
+    }
+    has
+}
+
+/// The formula of the newest run's only benchmark, and its launches.
+fn counted(fixture: &Fixture) -> (String, usize) {
+    let run = fixture.newest_run();
+    let [benchmark] = &run.benchmarks[..] else {
+        panic!("{:?}", run.benchmarks);
+    };
+    let launches = benchmark.launches.len();
+    (benchmark.provenance.formula.clone(), launches)
+}
+
+fn notes(outcome: &Outcome) -> usize {
+    outcome.stderr.matches("too short for PERF_METRICS").count()
+}
+
+#[test]
+fn a_target_with_short_windows_is_launched_anew_with_plain_counters() {
+    if !has_plain_counters() {
+        return;
+    }
+    let fixture = Fixture::new();
+    let outcome = fixture.bench_with(&BENCH, &[REGISTER]).succeeds();
+    assert_eq!(notes(&outcome), 1, "{}", outcome.stderr);
+    assert_eq!(counted(&fixture), ("exact/1".to_owned(), 3));
+}
+
+#[test]
+fn who_names_the_register_keeps_it() {
+    let fixture = Fixture::new();
+    let words = [&["--counters", "metrics"], &BENCH[..]].concat();
+    let outcome = fixture.bench_with(&words, &[REGISTER]).succeeds();
+    assert_eq!(notes(&outcome), 0, "{}", outcome.stderr);
+    let (formula, launches) = counted(&fixture);
+    assert!(formula.starts_with("intel-perf-metrics"), "{formula}");
+    assert_eq!(launches, 3);
+}
