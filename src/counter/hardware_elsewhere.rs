@@ -9,6 +9,11 @@ use crate::cpu::CpuTable;
 use crate::error::OpenError;
 use crate::sample::Sample;
 
+/// The formulas of PERF_METRICS, which runs of other machines can hold.
+pub const FORMULA_LEVEL2: &str = "intel-perf-metrics-level2/1";
+/// The same on CPUs with level 1 only.
+pub const FORMULA_LEVEL1: &str = "intel-perf-metrics-level1/1";
+
 /// The CPU's counters, which cannot be reached on this operating system.
 #[derive(Debug)]
 pub struct Hardware(Infallible);
