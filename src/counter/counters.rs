@@ -7,6 +7,12 @@ use crate::error::OpenError;
 /// The environment variable that [`Counters::from_environment`] reads.
 pub const COUNTERS_VARIABLE: &str = "CARGO_TOPDOWN_COUNTERS";
 
+/// The formula of PERF_METRICS on CPUs with both levels: slots x fraction / 255, without the corrections that Intel's
+/// own metrics apply per CPU.
+pub const FORMULA_LEVEL2: &str = "intel-perf-metrics-level2/1";
+/// The same on CPUs with level 1 only.
+pub const FORMULA_LEVEL1: &str = "intel-perf-metrics-level1/1";
+
 /// Which counters are wanted.
 ///
 /// Intel's performance cores since Ice Lake count TopDown in several ways, whose numbers are not

@@ -3,16 +3,12 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+pub use super::counters::{FORMULA_LEVEL1, FORMULA_LEVEL2};
 use super::survey::Survey;
 use super::{Counters, Provenance, Reading, Source};
 use crate::cpu::CpuTable;
 use crate::error::OpenError;
 use crate::sample::Sample;
-
-/// The formulas of PERF_METRICS, which runs of other machines can hold.
-pub const FORMULA_LEVEL2: &str = "intel-perf-metrics-level2/1";
-/// The same on CPUs with level 1 only.
-pub const FORMULA_LEVEL1: &str = "intel-perf-metrics-level1/1";
 
 /// The CPU's counters, which cannot be reached on this operating system.
 #[derive(Debug)]

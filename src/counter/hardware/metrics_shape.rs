@@ -1,6 +1,7 @@
 //! What a group with PERF_METRICS holds beside the register, and what is made of its counts: the
 //! same whether it is read with RDPMC or with read().
 
+use crate::counter::counters::{FORMULA_LEVEL1, FORMULA_LEVEL2};
 use crate::cpu::{Counts, MetricsCorrection, Split};
 use crate::sample::{Level1, Level2};
 
@@ -20,12 +21,6 @@ pub(super) const METRIC_EVENTS: [(&str, u64); 8] = [
 ];
 const INSTRUCTIONS: (&str, u64) = ("instructions", 0x00c0);
 const CYCLES: (&str, u64) = ("cycles", 0x003c);
-
-/// The formula of CPUs with both levels: slots x fraction / 255, without the corrections that Intel's
-/// own metrics apply per CPU.
-pub const FORMULA_LEVEL2: &str = "intel-perf-metrics-level2/1";
-/// The same on CPUs with level 1 only.
-pub const FORMULA_LEVEL1: &str = "intel-perf-metrics-level1/1";
 
 /// Which form of PERF_METRICS is counted.
 #[derive(Clone, Copy, Debug)]

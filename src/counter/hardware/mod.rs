@@ -33,8 +33,8 @@ mod system;
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
+pub use crate::counter::counters::{FORMULA_LEVEL1, FORMULA_LEVEL2};
 pub use given_table::SPECIFICATION_VARIABLE;
-pub use metrics_shape::{FORMULA_LEVEL1, FORMULA_LEVEL2};
 pub use process_tree::{CountedTree, TreeCounters};
 pub use survey::{survey, survey_in};
 pub use system::SystemPaths;
