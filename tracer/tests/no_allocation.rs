@@ -1,7 +1,7 @@
 //! The engine never calls the allocator: the traced thread may stand in the middle of it.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
-#[path = "support/programs.rs"]
+#[path = "support/programs/mod.rs"]
 mod programs;
 
 use std::alloc::{GlobalAlloc, Layout, System};

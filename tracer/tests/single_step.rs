@@ -2,7 +2,7 @@
 //! single-stepping debugger sees.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
-#[path = "support/programs.rs"]
+#[path = "support/programs/mod.rs"]
 mod programs;
 #[path = "support/stepper.rs"]
 mod stepper;

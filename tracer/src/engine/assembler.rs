@@ -33,6 +33,23 @@ impl Memory {
             ..Memory::default()
         }
     }
+
+    /// `[register*8]`.
+    pub(crate) fn scaled(register: General) -> Memory {
+        Memory {
+            index: Some((register, 8)),
+            ..Memory::default()
+        }
+    }
+
+    /// `[base + index]`.
+    pub(crate) fn sum(base: General, index: General) -> Memory {
+        Memory {
+            base: Some(base),
+            index: Some((index, 1)),
+            ..Memory::default()
+        }
+    }
 }
 
 /// A four-byte field that holds a distance from its own end.
@@ -386,7 +403,10 @@ mod tests {
                     assert_eq!(store.code(), Code::Mov_rm64_r64);
                     assert_eq!(store.memory_base(), GENERAL[usize::from(base)]);
                     assert_eq!(store.memory_index(), Register::None);
-                    assert_eq!(store.memory_displacement64() as i64, displacement.into());
+                    assert_eq!(
+                        store.memory_displacement64() as i64,
+                        i64::from(displacement)
+                    );
                     assert_eq!(store.op1_register(), GENERAL[usize::from(register)]);
                 }
                 let copy = decoded(|code| code.copy(register, base));

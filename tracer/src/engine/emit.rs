@@ -16,8 +16,10 @@ use iced_x86::Register;
 
 use super::assembler::{Assembler, General, Memory, RAX, RCX, RDX, RSP, Relative32};
 use super::context::{Context, Request};
+use super::exit::{DirectExit, SystemCallExit};
 use super::indirect;
 use super::plan::{Ending, IndirectTarget, Plan, PlannedInstruction};
+use super::trampolines::{Trampolines, register_slot};
 use crate::block::{BlockId, MAX_BLOCK_INSTRUCTIONS};
 use crate::describe::{Recording, general_number};
 
@@ -28,136 +30,6 @@ pub(crate) const MAX_BLOCK_BYTES: usize = 8 * 1024;
 /// The tag in a trace value that starts a block: as a sign-extended immediate it can be no address
 /// of user memory.
 pub(crate) const BLOCK_TAG: u32 = 1 << 31;
-
-/// Code that all blocks share, each a jump into [`serve`](super::entry::serve) with a request.
-pub(crate) struct Trampolines {
-    requests: [u64; Request::ALL.len()],
-    /// A miss in the first table of an indirect branch, which has borrowed rcx and rdx.
-    indirect_miss: u64,
-    /// Loads rax and jumps to [`Context::next`].
-    pub resume: u64,
-}
-
-impl Trampolines {
-    /// Writes them.
-    pub(crate) fn write(code: &mut Assembler<'_>, context: u64, second_table: u64) -> Trampolines {
-        let mut requests = [0; Request::ALL.len()];
-        for request in Request::ALL {
-            requests[request as usize] = code.here();
-            code.store_near(register_slot(context, RAX), RAX);
-            code.lea_near(RAX, context);
-            code.store_near_immediate32(
-                context + offset_of!(Context, request) as u64,
-                request as u32,
-            );
-            code.jump_through_near(context + offset_of!(Context, save) as u64);
-        }
-        let indirect_miss = code.here();
-        let target = context + offset_of!(Context, target) as u64;
-        let key = target + indirect::SECOND_KEY_BYTE;
-        code.load_near(RCX, target);
-        code.load_immediate(RDX, second_table / 8);
-        code.load_near_low_word(RDX, key);
-        code.load(RDX, scaled(RDX));
-        code.lea(RCX, sum(RCX, RDX));
-        let hit = code.jump_if_rcx_is_zero();
-        code.load_near(RCX, register_slot(context, RCX));
-        code.load_near(RDX, register_slot(context, RDX));
-        code.jump(requests[Request::Indirect as usize]);
-        code.bind(hit);
-        code.load_immediate(RCX, second_table / 8);
-        code.load_near_low_word(RCX, key);
-        code.jump_through_scaled(RCX, indirect::CODES);
-        let resume = code.here();
-        code.load_near(RAX, register_slot(context, RAX));
-        code.jump_through_near(context + offset_of!(Context, next) as u64);
-        Trampolines {
-            requests,
-            indirect_miss,
-            resume,
-        }
-    }
-
-    fn of(&self, request: Request) -> u64 {
-        self.requests[request as usize]
-    }
-}
-
-/// The place of a general register in the context.
-pub(crate) fn register_slot(context: u64, register: General) -> u64 {
-    context + offset_of!(Context, registers) as u64 + 8 * u64::from(register)
-}
-
-/// An exit that is not linked: its bytes follow the stub's jump.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct DirectExit {
-    /// The field to patch.
-    pub site: Relative32,
-    /// Where the program wants to go.
-    pub target: u64,
-}
-
-impl DirectExit {
-    fn write(self, code: &mut Assembler<'_>) {
-        code.data32(self.site.0);
-        code.data64(self.target);
-    }
-
-    /// Reads what `write` has written.
-    pub(crate) fn read(code: &[u8], position: u32) -> DirectExit {
-        let at = position as usize;
-        DirectExit {
-            site: Relative32(read32(code, at)),
-            target: read64(code, at + 4),
-        }
-    }
-}
-
-/// A system call's ways to go on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct SystemCallExit {
-    pub block: BlockId,
-    /// Do it and go on.
-    pub perform: u64,
-    /// Do it, and in the child leave the translation.
-    pub split: u64,
-    /// Do it and ask the engine where the code behind it is.
-    pub unlinked: u64,
-}
-
-impl SystemCallExit {
-    const BYTES: usize = 28;
-
-    fn write(self, code: &mut Assembler<'_>, position: usize) {
-        code.set32(position, self.block.0 as i32);
-        for (index, value) in [self.perform, self.split, self.unlinked]
-            .into_iter()
-            .enumerate()
-        {
-            code.set32(position + 4 + 8 * index, value as i32);
-            code.set32(position + 8 + 8 * index, (value >> 32) as i32);
-        }
-    }
-
-    /// Reads what `write` has written.
-    pub(crate) fn read(code: &[u8], position: u32) -> SystemCallExit {
-        let at = position as usize;
-        SystemCallExit {
-            block: BlockId(read32(code, at)),
-            perform: read64(code, at + 4),
-            split: read64(code, at + 12),
-            unlinked: read64(code, at + 20),
-        }
-    }
-}
-
-fn read32(code: &[u8], at: usize) -> u32 {
-    u32::from_le_bytes(code[at..at + 4].try_into().expect("four bytes"))
-}
-
-fn read64(code: &[u8], at: usize) -> u64 {
-    u64::from_le_bytes(code[at..at + 8].try_into().expect("eight bytes"))
-}
 
 /// Where a block's code is.
 #[derive(Clone, Copy, Debug)]
@@ -449,8 +321,8 @@ impl Emitter<'_, '_> {
             .store_near(self.field(offset_of!(Context, target)), RCX);
         self.code.load_immediate(RDX, table / 8);
         self.code.copy_low_word(RDX, RCX);
-        self.code.load(RDX, scaled(RDX));
-        self.code.lea(RCX, sum(RCX, RDX));
+        self.code.load(RDX, Memory::scaled(RDX));
+        self.code.lea(RCX, Memory::sum(RCX, RDX));
         let hit = self.code.jump_if_rcx_is_zero();
         self.code.jump(self.surroundings.trampolines.indirect_miss);
         self.code.bind(hit);
@@ -571,23 +443,6 @@ impl Emitter<'_, '_> {
 struct Full {
     jump: super::assembler::Relative8,
     back: u64,
-}
-
-/// `[register*8]`.
-fn scaled(register: General) -> Memory {
-    Memory {
-        index: Some((register, 8)),
-        ..Memory::default()
-    }
-}
-
-/// `[base + index]`.
-fn sum(base: General, index: General) -> Memory {
-    Memory {
-        base: Some(base),
-        index: Some((index, 1)),
-        ..Memory::default()
-    }
 }
 
 fn encoded(register: Register) -> General {

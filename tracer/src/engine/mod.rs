@@ -11,6 +11,7 @@ mod code_map;
 mod context;
 mod emit;
 mod entry;
+mod exit;
 mod fault;
 mod indirect;
 mod machine;
@@ -18,6 +19,7 @@ mod memory;
 mod plan;
 mod system_call;
 mod trace_buffer;
+mod trampolines;
 mod translator;
 
 use std::cell::Cell;

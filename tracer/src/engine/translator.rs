@@ -6,12 +6,12 @@ use super::assembler::Assembler;
 use super::block_store::{BlockParts, BlockStore, Standing};
 use super::code_map::{CodeMap, NotCode};
 use super::context::Context;
-use super::emit::{
-    DirectExit, Emitted, MAX_BLOCK_BYTES, Surroundings, SystemCallExit, Trampolines, emit,
-};
+use super::emit::{Emitted, MAX_BLOCK_BYTES, Surroundings, emit};
+use super::exit::{DirectExit, SystemCallExit};
 use super::indirect::IndirectTable;
 use super::memory::{Mapping, Protection};
 use super::plan::{Ending, MAX_INSTRUCTION_BYTES, Plan};
+use super::trampolines::Trampolines;
 use crate::block::{BlockId, Instruction, MAX_BLOCK_INSTRUCTIONS};
 use crate::describe::{Describer, ThreadFacts};
 use crate::error::{OpenError, TraceError};

@@ -1,0 +1,287 @@
+//! What holds for every table: worked examples, counters that suffice, names.
+
+use super::*;
+
+/// `value` with as many digits after the point as `like` has.
+fn rounded(value: f64, like: &str) -> String {
+    let decimals = like.split_once('.').map_or(0, |(_, digits)| digits.len());
+    format!("{value:.decimals$}")
+}
+
+fn percent(fraction: f64, like: &str) -> String {
+    rounded(fraction * 100.0, like)
+}
+
+fn all_forms() -> impl Iterator<Item = (&'static CpuTable, &'static Form)> {
+    TABLES
+        .iter()
+        .flat_map(|table| table.forms().iter().map(move |form| (*table, form)))
+}
+
+#[test]
+fn every_formula_reproduces_its_example_to_the_digits_given() {
+    for (table, form) in all_forms() {
+        let example = &form.example;
+        assert_eq!(example.counts.len(), form.events.len(), "{}", table.name);
+        // The generic table has no width of its own; its example is for 8.
+        let width = table.slots_per_cycle.unwrap_or(8);
+        let split = (form.split)(&Counts::new(
+            form.events,
+            example.counts.iter().copied(),
+            width,
+        ));
+        let check = |slots: f64, expected: &str| {
+            let shown = percent(slots / split.slots, expected);
+            assert_eq!(shown, expected, "{}: {split:?}", table.name);
+        };
+        let level1 = split.level1;
+        let [retiring, bad_speculation, frontend, backend] = example.level1_percent;
+        check(level1.retiring_slots, retiring);
+        check(level1.bad_speculation_slots, bad_speculation);
+        check(level1.frontend_bound_slots, frontend);
+        check(level1.backend_bound_slots, backend);
+        match (level1.smt_contention_slots, example.smt_contention_percent) {
+            (Some(slots), Some(expected)) => check(slots, expected),
+            (None, None) => {}
+            other => panic!("{}: SMT contention {other:?}", table.name),
+        }
+        match (split.level2, example.level2_percent) {
+            (Some(level2), Some([heavy, mispredict, latency, memory])) => {
+                check(level2.heavy_operations_slots, heavy);
+                check(level2.branch_mispredict_slots, mispredict);
+                check(level2.fetch_latency_slots, latency);
+                check(level2.memory_bound_slots, memory);
+            }
+            (None, None) => {}
+            other => panic!("{}: level 2 {other:?}", table.name),
+        }
+    }
+}
+
+fn all_groups() -> impl Iterator<Item = (&'static CpuTable, &'static MetricGroup)> {
+    TABLES
+        .iter()
+        .copied()
+        .chain([&MODELLED])
+        .flat_map(|table| table.groups.iter().map(move |group| (table, group)))
+}
+
+#[test]
+fn every_correction_reproduces_its_example_to_the_digits_given() {
+    let corrections = TABLES
+        .iter()
+        .filter_map(|table| Some((table, table.metrics?, table.slots_per_cycle?)));
+    let mut seen = 0;
+    for (table, correction, width) in corrections {
+        let example = &correction.example;
+        assert!(correction.events.len() <= MAX_CORRECTION_EVENTS);
+        assert_eq!(example.counts.len(), correction.events.len());
+        let slots = |byte: usize| example.slots * f64::from(example.fractions[byte]) / 255.0;
+        let raw = Split {
+            slots: example.slots,
+            level1: Level1 {
+                retiring_slots: slots(0),
+                bad_speculation_slots: slots(1),
+                frontend_bound_slots: slots(2),
+                backend_bound_slots: slots(3),
+                smt_contention_slots: None,
+            },
+            level2: example.level2_percent.map(|_| Level2 {
+                heavy_operations_slots: slots(4),
+                branch_mispredict_slots: slots(5),
+                fetch_latency_slots: slots(6),
+                memory_bound_slots: slots(7),
+            }),
+        };
+        let counts = Counts::new(correction.events, example.counts.iter().copied(), width);
+        let split = (correction.correct)(raw, &counts);
+        let (level1, level2) = (split.level1, split.level2.unwrap_or_default());
+        let shown = |slots: f64| percent(slots / example.slots, "0.00");
+        assert_eq!(
+            [
+                shown(level1.retiring_slots),
+                shown(level1.bad_speculation_slots),
+                shown(level1.frontend_bound_slots),
+                shown(level1.backend_bound_slots),
+            ],
+            example.level1_percent,
+            "{}",
+            table.name
+        );
+        assert_eq!(shown(level1.total_slots()), "100.00", "{}", table.name);
+        if let Some(expected) = example.level2_percent {
+            let shown = [
+                shown(level2.heavy_operations_slots),
+                shown(level2.branch_mispredict_slots),
+                shown(level2.fetch_latency_slots),
+                shown(level2.memory_bound_slots),
+            ];
+            assert_eq!(shown, expected, "{}", table.name);
+        }
+        seen += 1;
+    }
+    assert_eq!(seen, 3);
+}
+
+#[test]
+fn every_metric_reproduces_its_example_to_the_digits_given() {
+    for (table, group) in all_groups() {
+        let example = &group.example;
+        let name = (table.name, group.name);
+        assert_eq!(example.counts.len(), group.events.len(), "{name:?}");
+        assert_eq!(example.values.len(), group.metrics.len(), "{name:?}");
+        let width = example.slots_per_cycle.or(table.slots_per_cycle);
+        let counts = Counts::new(
+            group.events,
+            example.counts.iter().copied(),
+            width.unwrap_or(8),
+        );
+        for (metric, expected) in group.metrics.iter().zip(example.values) {
+            let value = metric.value(&counts).expect("nothing is divided by 0");
+            assert_eq!(rounded(value, expected), *expected, "{name:?}: {metric:?}");
+        }
+    }
+}
+
+/// The self-check of `counter` looks for an event that its loop is bound to move.
+#[test]
+fn every_group_has_an_event_that_any_code_moves() {
+    const MOVED: [&str; 9] = [
+        "CPU_CYCLES",
+        "INST_RETIRED",
+        "INST_SPEC",
+        "INST_RETIRED.ANY",
+        "CPU_CLK_UNHALTED",
+        "TOPDOWN.SLOTS_P",
+        "ls_not_halted_cyc",
+        "ex_ret_instr",
+        "instructions",
+    ];
+    for (table, group) in all_groups() {
+        let is_moved = |event: &Event| MOVED.iter().any(|name| event.name.starts_with(name));
+        assert!(
+            group.events.iter().any(is_moved),
+            "{}: {group:?}",
+            table.name
+        );
+    }
+}
+
+#[test]
+fn a_metric_of_nothing_counted_has_no_value() {
+    for (_, group) in all_groups() {
+        let nothing = Counts::new(group.events, [], 4);
+        let values = group.metrics.iter().map(|metric| metric.value(&nothing));
+        assert!(values.flatten().all(|value| value == 0.0), "{}", group.name);
+    }
+}
+
+#[test]
+fn every_category_of_a_core_that_counts_them_has_metric_groups() {
+    for table in TABLES.iter().filter(|table| !table.forms().is_empty()) {
+        for category in Category::ALL {
+            let has = table.groups.iter().any(|group| group.is_for(category));
+            assert!(has, "{}: {category:?}", table.name);
+        }
+        let names: std::collections::BTreeSet<&str> =
+            table.groups.iter().map(|group| group.name).collect();
+        assert_eq!(names.len(), table.groups.len(), "{}", table.name);
+    }
+}
+
+/// Counters 0 to 3 are the only ones that take certain codes on Ice Lake and Golden Cove: Linux,
+/// arch/x86/events/intel/core.c, `intel_icl_event_constraints` and `intel_glc_event_constraints`.
+#[test]
+fn codes_of_four_counters_are_not_asked_for_more_often() {
+    let is_confined = |event: &&Event| {
+        let code = event.config & 0xff;
+        event.counter == Counter::General
+            && (code < 0x90 && code != 0x2e || (0xd0..=0xdf).contains(&code))
+    };
+    for (table, group) in all_groups() {
+        if ["Ice Lake … Rocket Lake", "Golden Cove"].contains(&table.name) {
+            let confined = group.events.iter().filter(is_confined).count();
+            assert!(confined <= 4, "{}: {}", table.name, group.name);
+        }
+    }
+}
+
+#[test]
+fn every_group_fits_its_machine_without_a_watchdog() {
+    for (table, group) in all_groups() {
+        let budget = table.general_counters_for(group.events, false);
+        assert!(budget.is_enough(), "{}: {}", table.name, group.name);
+        assert!(group.events.len() <= MAX_EVENTS, "{}", table.name);
+    }
+    for (table, form) in all_forms() {
+        let budget = table.general_counters_for(form.events, false);
+        assert!(budget.is_enough(), "{}: {budget:?}", table.name);
+        assert!(form.events.len() <= MAX_EVENTS, "{}", table.name);
+        let in_group = |event: Option<Event>| event.is_none_or(|e| form.events.contains(&e));
+        assert!(in_group(form.cycles) && in_group(form.instructions));
+    }
+}
+
+#[test]
+fn no_group_counts_an_event_twice() {
+    let groups = all_forms()
+        .map(|(_, form)| form.events)
+        .chain(all_groups().map(|(_, group)| group.events));
+    for group in groups {
+        let configs: std::collections::BTreeSet<u64> = group.iter().map(|e| e.config).collect();
+        assert_eq!(configs.len(), group.len(), "{group:?}");
+    }
+}
+
+#[test]
+fn the_watchdog_takes_a_counter_that_some_groups_need() {
+    let fits_beside_watchdog = |name: &str| -> Vec<bool> {
+        let table = TABLES.iter().find(|table| table.name == name).unwrap();
+        table
+            .forms()
+            .iter()
+            .map(|form| table.general_counters_for(form.events, true).is_enough())
+            .collect()
+    };
+    assert_eq!(fits_beside_watchdog("Skylake … Cascade Lake"), [false]);
+    assert_eq!(fits_beside_watchdog("Ice Lake … Rocket Lake"), [true, true]);
+    assert_eq!(fits_beside_watchdog("Golden Cove"), [false, true, true]);
+    assert_eq!(fits_beside_watchdog("Tremont"), [false]);
+    assert_eq!(fits_beside_watchdog("Gracemont"), [true]);
+    assert_eq!(fits_beside_watchdog("Zen 4"), [false, true]);
+}
+
+#[test]
+fn a_formula_is_versioned_and_belongs_to_one_table() {
+    for (table, form) in all_forms() {
+        let (name, version) = form.formula.split_once('/').expect("name/version");
+        assert!(!name.is_empty() && version.parse::<u32>().is_ok());
+        for (other, other_form) in all_forms() {
+            assert!(
+                form.formula != other_form.formula || std::ptr::eq(table, other),
+                "{} of {} and {}",
+                form.formula,
+                table.name,
+                other.name
+            );
+        }
+    }
+}
+
+#[test]
+fn every_table_has_a_row_in_the_documentation() {
+    let rows = include_str!("../../docs/cpus.md");
+    for table in TABLES.iter().filter(|table| table.name != "Arm") {
+        let is_row = |row: &str| row.starts_with('|') && row.contains(table.name);
+        assert!(rows.lines().any(is_row), "{}", table.name);
+    }
+}
+
+#[test]
+fn a_table_that_counts_nothing_says_what_can_be_measured() {
+    for table in TABLES {
+        if let Level1Counting::Unsupported(why) = table.level1 {
+            assert!(why.contains("measured"), "{}: {why}", table.name);
+        }
+    }
+}
