@@ -1,7 +1,8 @@
 //! The model as the tracer sees it: a table of translated blocks, and the core that executes them.
 
-use topdown_tracer::{Address, Block, BlockId, Consumer};
+use topdown_tracer::{Address, Block, BlockId, Consumer, Mapping};
 
+use crate::address_space::MappingAt;
 use crate::core::Core;
 use crate::instruction::{Lowering, MemoryOperand, NONE, Operation};
 use crate::ledger::BlockCounts;
@@ -31,6 +32,8 @@ impl Default for Capacity {
 struct LoweredBlock {
     start_ip: u64,
     end_ip: u64,
+    /// Where `start_ip` lies in the model.
+    place: u64,
     first: u32,
     count: u32,
 }
@@ -49,10 +52,29 @@ pub struct Model {
 }
 
 impl Model {
-    /// A core that has executed nothing: caches and predictors are empty.
+    /// A core that has executed nothing: caches and predictors are empty. Memory lies where the
+    /// stream says.
     pub fn new(parameters: &CoreParameters, capacity: Capacity) -> Self {
+        Model::of(parameters, capacity, None)
+    }
+
+    /// The same, but each of the program's mappings has a place of its own in the model: in the
+    /// order in which they are touched first. The counts then do not depend on where the system
+    /// has put them.
+    ///
+    /// `mapping_at` is asked for the mapping around an address, once for each, while the program
+    /// stands still: it must neither allocate nor lock. [`Mapping::at`] is made for that.
+    pub fn with_mappings(
+        parameters: &CoreParameters,
+        capacity: Capacity,
+        mapping_at: impl Fn(u64) -> Option<Mapping> + 'static,
+    ) -> Self {
+        Model::of(parameters, capacity, Some(Box::new(mapping_at)))
+    }
+
+    fn of(parameters: &CoreParameters, capacity: Capacity, mapping_at: Option<MappingAt>) -> Self {
         Model {
-            core: Core::new(parameters, capacity.blocks),
+            core: Core::new(parameters, capacity.blocks, mapping_at),
             lowering: Lowering::new(parameters),
             operations: Vec::with_capacity(capacity.instructions),
             memory: Vec::with_capacity(capacity.instructions),
@@ -147,6 +169,8 @@ impl Consumer for Model {
             }
             let memory = &self.memory[first_memory..];
             let mut operation = self.lowering.lower(&instruction.decoded, memory);
+            operation.ip = self.core.addresses.place(operation.ip);
+            operation.next_ip = operation.ip + instruction.decoded.len() as u64;
             operation.first_memory = first_memory as u32;
             operation.memory_count = memory.len() as u8;
             operation.repeat = instruction.repeat;
@@ -160,6 +184,7 @@ impl Consumer for Model {
         self.blocks.push(LoweredBlock {
             start_ip: block.start_ip(),
             end_ip: block.end_ip(),
+            place: self.core.addresses.place(block.start_ip()),
             first: first as u32,
             count: instructions as u32,
         });
@@ -170,7 +195,7 @@ impl Consumer for Model {
             self.full = true;
             return;
         };
-        self.core.arrive(lowered.start_ip);
+        self.core.arrive(lowered.place);
         for number in lowered.first..lowered.first + lowered.count {
             let operation = &self.operations[number as usize];
             let first = operation.first_memory as usize;

@@ -9,6 +9,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use iced_x86::code_asm::*;
 use program::Program;
 use topdown_core_model::cores::GOLDEN_COVE;
+use topdown_core_model::{Capacity, Model};
+use topdown_tracer::Mapping;
 
 static ALLOCATIONS: AtomicU64 = AtomicU64::new(0);
 
@@ -46,7 +48,7 @@ fn translating_executing_and_draining_do_not_allocate() {
         a.vzeroall().unwrap();
         a.jne(top).unwrap();
     });
-    let mut model = program.empty_model(&GOLDEN_COVE);
+    let mut model = Model::with_mappings(&GOLDEN_COVE, Capacity::default(), Mapping::at);
     let before = ALLOCATIONS.load(Ordering::Relaxed);
     program.translate(&mut model);
     for address in 0..1000 {

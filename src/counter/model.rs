@@ -14,7 +14,7 @@ use std::cell::Cell;
 use std::time::Instant;
 
 use topdown_core_model::{Capacity, CoreParameters, Counts, cores};
-use topdown_tracer::{Block, Config, Consumer, End, TraceError, Tracer};
+use topdown_tracer::{Block, Config, Consumer, End, Mapping, TraceError, Tracer};
 
 use super::{Provenance, Reading, Source, empty_window_of};
 use crate::error::OpenError;
@@ -39,7 +39,7 @@ pub const LEAST_WINDOWS: u64 = 3;
 
 /// The version of the model in the formula's name: to be raised whenever a change of the model or
 /// of a core's parameters changes its counts.
-const MODEL_VERSION: u32 = 2;
+const MODEL_VERSION: u32 = 3;
 
 /// The modelled core of the thread that opened it.
 pub struct Model {
@@ -102,7 +102,7 @@ impl Model {
     fn with_budget(seconds: f64) -> Result<Model, OpenError> {
         let core = nearest_core(&Machine::of_this_machine());
         let budgeted = Budgeted {
-            model: topdown_core_model::Model::new(core, Capacity::default()),
+            model: topdown_core_model::Model::with_mappings(core, Capacity::default(), Mapping::at),
             window_end: u64::MAX,
         };
         let tracer =

@@ -103,6 +103,7 @@ mod engine;
 #[path = "engine_elsewhere.rs"]
 mod engine;
 mod error;
+mod mapping;
 mod tracer;
 
 pub use block::{
@@ -111,6 +112,7 @@ pub use block::{
 };
 pub use consumer::{Consumer, End};
 pub use error::{AttachError, OpenError, TraceError};
+pub use mapping::Mapping;
 pub use tracer::{Config, Tracer};
 
 /// The decoder whose types [`Instruction::decoded`] shows.

@@ -17,7 +17,7 @@ mod report;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     use topdown_core_model::{Capacity, Model, cores};
-    use topdown_tracer::{Config, Tracer};
+    use topdown_tracer::{Config, Mapping, Tracer};
 
     let name = std::env::args().nth(1).unwrap_or_else(|| "zen-5".into());
     let filter = std::env::args().nth(2).unwrap_or_default();
@@ -34,7 +34,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         let mut run = (kernel.prepare)();
         let native_cycles = native::best_case_cycles(&mut run);
-        let model = Model::new(core, Capacity::default());
+        let model = Model::with_mappings(core, Capacity::default(), Mapping::at);
         let mut tracer = Tracer::new(Config::default(), model)?;
         let mut counts = None;
         let mut seconds = 0.0;

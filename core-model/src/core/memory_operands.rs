@@ -28,6 +28,7 @@ impl Core {
             if operand.kind == AccessKind::Hint {
                 let at = self.ports.reserve(self.parameters.ports.load, known);
                 if let Some(address) = operand.address.first(recorded) {
+                    let address = self.addresses.place(address);
                     self.memory.prefetch(address, at, &mut self.events);
                 }
                 continue;
@@ -63,6 +64,7 @@ impl Core {
         known: u64,
         block: u32,
     ) -> Value {
+        let address = self.addresses.place(address);
         let bytes = operand.bytes.min(LINE_BYTES as u32);
         let ports = &self.parameters.ports;
         let ports = if bytes > 32 {
@@ -261,6 +263,7 @@ impl Core {
         executed: u64,
         retires: u64,
     ) {
+        let address = self.addresses.place(address);
         let bytes = operand.bytes.min(LINE_BYTES as u32);
         let line_ready = if operand.non_temporal {
             self.memory

@@ -9,6 +9,7 @@ mod memory_operands;
 
 use issue::needs;
 
+use crate::address_space::{AddressSpace, MappingAt};
 use crate::branch::Predictor;
 use crate::calendar::{PortCalendar, Ports};
 use crate::instruction::{
@@ -63,6 +64,7 @@ pub(crate) struct Core {
     window: Window,
     stores: StoreQueue,
     memory: Hierarchy,
+    pub(crate) addresses: AddressSpace,
     pub(crate) ledger: Ledger,
     pub(crate) events: Events,
     registers: [Value; REGISTERS],
@@ -80,7 +82,11 @@ pub(crate) struct Core {
 }
 
 impl Core {
-    pub(crate) fn new(parameters: &CoreParameters, blocks: usize) -> Self {
+    pub(crate) fn new(
+        parameters: &CoreParameters,
+        blocks: usize,
+        mapping_at: Option<MappingAt>,
+    ) -> Self {
         Core {
             frontend: Frontend::new(&parameters.frontend),
             predictor: Predictor::new(&parameters.prediction),
@@ -89,6 +95,7 @@ impl Core {
             window: Window::new(parameters),
             stores: StoreQueue::new(&parameters.window),
             memory: Hierarchy::new(&parameters.memory),
+            addresses: AddressSpace::new(mapping_at),
             ledger: Ledger::new(parameters.width, blocks),
             events: Events::default(),
             registers: [Value::default(); REGISTERS],

@@ -18,25 +18,30 @@ pub struct Program {
 impl Program {
     /// Assembles code and splits it into blocks, at branches and where they go.
     pub fn new(write: impl FnOnce(&mut CodeAssembler)) -> Program {
+        Program::at(BASE_IP, write)
+    }
+
+    /// The same for code that begins at `base_ip`.
+    pub fn at(base_ip: u64, write: impl FnOnce(&mut CodeAssembler)) -> Program {
         let mut assembler = CodeAssembler::new(64).expect("64 is a bitness");
         write(&mut assembler);
-        let bytes = assembler.assemble(BASE_IP).expect("the code assembles");
-        let targets: BTreeSet<usize> = Decoder::with_ip(64, &bytes, BASE_IP, 0)
+        let bytes = assembler.assemble(base_ip).expect("the code assembles");
+        let targets: BTreeSet<usize> = Decoder::with_ip(64, &bytes, base_ip, 0)
             .iter()
-            .filter(|instruction| instruction.near_branch_target() >= BASE_IP)
-            .map(|instruction| (instruction.near_branch_target() - BASE_IP) as usize)
+            .filter(|instruction| instruction.near_branch_target() >= base_ip)
+            .map(|instruction| (instruction.near_branch_target() - base_ip) as usize)
             .collect();
         let mut blocks = Vec::new();
         let mut at = 0;
         while at < bytes.len() {
-            let ip = BASE_IP + at as u64;
+            let ip = base_ip + at as u64;
             let end = targets
                 .range(at + 1..)
                 .next()
                 .copied()
                 .unwrap_or(bytes.len());
             let block = OwnedBlock::describe(&bytes[at..end], ip).expect("the code has blocks");
-            at = (block.as_block(BlockId(0)).end_ip() - BASE_IP) as usize;
+            at = (block.as_block(BlockId(0)).end_ip() - base_ip) as usize;
             blocks.push(block);
         }
         Program { blocks }

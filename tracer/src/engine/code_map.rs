@@ -2,6 +2,8 @@
 
 use std::ffi::{c_int, c_void};
 
+use super::maps::{self, Entry, Owner};
+
 /// Executable memory without gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CodeRange {
@@ -78,129 +80,25 @@ impl CodeMap {
 }
 
 fn look_up(address: u64) -> Result<CodeRange, NotCode> {
-    let mut maps = Maps::open().ok_or(NotCode::Absent)?;
-    loop {
-        let line = maps.next_line().ok_or(NotCode::Absent)?;
-        let Some(entry) = Entry::parse(line) else {
-            continue;
-        };
-        if !(entry.range.start..entry.range.end).contains(&address) {
-            continue;
-        }
-        return match entry {
-            Entry {
-                readable: true,
-                executable: true,
-                changeable: false,
-                range,
-            } => Ok(range),
-            Entry {
-                executable: true,
-                changeable: true,
-                ..
-            } => Err(NotCode::Writable),
-            _ => Err(NotCode::Absent),
-        };
-    }
-}
-
-/// A line of `/proc/self/maps`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Entry {
-    range: CodeRange,
-    readable: bool,
-    executable: bool,
-    /// Writable, or shared with a mapping that may be.
-    changeable: bool,
-}
-
-impl Entry {
-    /// `start-end perms offset device inode path`, see proc_pid_maps(5).
-    fn parse(line: &[u8]) -> Option<Entry> {
-        let mut fields = line
-            .split(|&byte| byte == b' ')
-            .filter(|field| !field.is_empty());
-        let mut addresses = fields.next()?.split(|&byte| byte == b'-');
-        let start = hexadecimal(addresses.next()?)?;
-        let end = hexadecimal(addresses.next()?)?;
-        let &[read, write, execute, sharing] = fields.next()? else {
-            return None;
-        };
-        let path = fields.nth(3);
+    match maps::entry_at(address) {
         Some(Entry {
-            range: CodeRange {
-                start,
-                end,
-                from_file: path.is_some_and(|path| path.starts_with(b"/") || path == b"[vdso]"),
-            },
-            readable: read == b'r',
-            executable: execute == b'x',
-            changeable: write == b'w' || sharing == b's',
-        })
-    }
-}
-
-fn hexadecimal(digits: &[u8]) -> Option<u64> {
-    u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
-}
-
-/// Reads `/proc/self/maps` line by line without allocating.
-struct Maps {
-    file: c_int,
-    buffer: [u8; 8192],
-    start: usize,
-    end: usize,
-}
-
-impl Maps {
-    fn open() -> Option<Maps> {
-        // Bare system calls: libc's own functions are cancellation points.
-        // SAFETY: the path is a C string.
-        let file = unsafe {
-            libc::syscall(
-                libc::SYS_openat,
-                libc::AT_FDCWD,
-                c"/proc/self/maps".as_ptr(),
-                libc::O_RDONLY | libc::O_CLOEXEC,
-            )
-        };
-        (file >= 0).then_some(Maps {
-            file: file as c_int,
-            buffer: [0; 8192],
-            start: 0,
-            end: 0,
-        })
-    }
-
-    /// The next line without its end. Lines are shorter than the buffer: paths have at most 4096
-    /// bytes.
-    fn next_line(&mut self) -> Option<&[u8]> {
-        loop {
-            let unread = &self.buffer[self.start..self.end];
-            if let Some(length) = unread.iter().position(|&byte| byte == b'\n') {
-                let line = self.start..self.start + length;
-                self.start = line.end + 1;
-                return Some(&self.buffer[line]);
-            }
-            self.buffer.copy_within(self.start..self.end, 0);
-            self.end -= self.start;
-            self.start = 0;
-            let free = &mut self.buffer[self.end..];
-            // SAFETY: the kernel writes at most `free.len()` bytes to `free`.
-            let read =
-                unsafe { libc::syscall(libc::SYS_read, self.file, free.as_mut_ptr(), free.len()) };
-            match usize::try_from(read) {
-                Ok(read) if read > 0 => self.end += read,
-                _ => return None,
-            }
-        }
-    }
-}
-
-impl Drop for Maps {
-    fn drop(&mut self) {
-        // SAFETY: this handle owns the file.
-        unsafe { libc::syscall(libc::SYS_close, self.file) };
+            readable: true,
+            executable: true,
+            changeable: false,
+            start,
+            end,
+            owner,
+        }) => Ok(CodeRange {
+            start,
+            end,
+            from_file: matches!(owner, Owner::File | Owner::KernelCode),
+        }),
+        Some(Entry {
+            executable: true,
+            changeable: true,
+            ..
+        }) => Err(NotCode::Writable),
+        _ => Err(NotCode::Absent),
     }
 }
 
@@ -226,29 +124,6 @@ pub(crate) fn unloaded_objects() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_line_of_maps_is_understood() {
-        let entry = Entry::parse(
-            b"7f10-7f20 r-xp 00001000 fe:00 123                    /usr/lib/a name.so",
-        );
-        assert_eq!(
-            entry,
-            Some(Entry {
-                range: CodeRange {
-                    start: 0x7f10,
-                    end: 0x7f20,
-                    from_file: true,
-                },
-                readable: true,
-                executable: true,
-                changeable: false,
-            })
-        );
-        let anonymous = Entry::parse(b"1000-2000 rwxs 00000000 00:00 0 ").unwrap();
-        assert!(anonymous.changeable && !anonymous.range.from_file);
-        assert_eq!(Entry::parse(b"nonsense"), None);
-    }
 
     #[test]
     fn this_function_lies_in_a_file_and_the_stack_is_no_code() {

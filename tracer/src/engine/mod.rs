@@ -15,6 +15,7 @@ mod exit;
 mod fault;
 mod indirect;
 mod machine;
+mod maps;
 mod memory;
 mod plan;
 mod system_call;
@@ -25,6 +26,8 @@ mod translator;
 use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
+
+pub(crate) use self::maps::mapping_at;
 
 use self::context::{Context, DEFAULT_MXCSR, Request};
 use self::emit::BLOCK_TAG;

@@ -1,0 +1,253 @@
+//! Where the program's memory lies in the model.
+//!
+//! Caches, TLBs and predictors go by addresses, and the system gives each mapping of a process
+//! another address in every launch. In the model each mapping has a place of its own instead: the
+//! first that is touched has the first place, the second the second, and so on. So the same program
+//! has the same addresses every time. Inside a mapping nothing moves: what is contiguous stays so,
+//! and strides of a power of two meet in the same sets.
+//!
+//! The stack begins at a random place inside its page, too. It is placed by what is touched of it
+//! first. Which lines its frames share then does not depend on the launch; a frame that aligns itself
+//! to more than 16 bytes may lie across a line in the model that it does not cross in the program.
+
+use topdown_tracer::Mapping;
+
+use crate::calendar::boxed;
+
+/// Bytes of a page, and the distance in which mappings begin.
+const PAGE_BYTES: u64 = 4096;
+/// Stretches of memory with a place. What is touched when there are more keeps its address.
+const AREAS: usize = 1024;
+/// The kernel and the calling convention align the stack to this.
+const STACK_ALIGNMENT: u64 = 16;
+/// From one place to the next: all of them fit into the 47 bits that a program has.
+const PLACE_BYTES: u64 = 1 << 36;
+/// Mappings begin this many pages further on in the sets than the one before, so that they do not
+/// all begin in the first set. It is odd, thus as many mappings in a row as a cache has sets of pages
+/// begin in as many sets, and near the golden section of 512, thus neighbours are far apart.
+const STAGGER_PAGES: u64 = 317;
+const STAGGER_PERIOD_PAGES: u64 = 512;
+/// Pages whose area is at hand; a power of two.
+const RECENT: usize = 256;
+
+/// Who knows where mappings begin and end; called for addresses that were never seen.
+pub(crate) type MappingAt = Box<dyn Fn(u64) -> Option<Mapping>>;
+
+/// A stretch of the program's memory, and how far it was moved.
+#[derive(Clone, Copy)]
+struct Area {
+    start: u64,
+    end: u64,
+    moved_by: u64,
+}
+
+/// The places of all memory that the program has touched.
+pub(crate) struct AddressSpace {
+    /// Without it every address stays as it is.
+    mapping_at: Option<MappingAt>,
+    /// In the order of their addresses; they do not overlap.
+    areas: Vec<Area>,
+    places: u64,
+    /// Pages, and how far each was moved.
+    recent: Box<[(u64, u64); RECENT]>,
+}
+
+impl AddressSpace {
+    /// Reserves all memory that it will need.
+    pub(crate) fn new(mapping_at: Option<MappingAt>) -> Self {
+        AddressSpace {
+            mapping_at,
+            areas: Vec::with_capacity(AREAS),
+            places: 0,
+            recent: boxed((u64::MAX, 0)),
+        }
+    }
+
+    /// Where `address` lies in the model.
+    #[inline]
+    pub(crate) fn place(&mut self, address: u64) -> u64 {
+        let page = address / PAGE_BYTES;
+        let (known, moved_by) = self.recent[page as usize % RECENT];
+        if known == page {
+            return address.wrapping_add(moved_by);
+        }
+        let moved_by = self.look_up(address);
+        self.recent[page as usize % RECENT] = (page, moved_by);
+        address.wrapping_add(moved_by)
+    }
+
+    /// How far the memory at `address` was moved; it is, from now on.
+    #[cold]
+    fn look_up(&mut self, address: u64) -> u64 {
+        let Some(mapping_at) = &self.mapping_at else {
+            return 0;
+        };
+        let next = self.areas.partition_point(|area| area.start <= address);
+        if let Some(before) = next.checked_sub(1).map(|before| self.areas[before])
+            && address < before.end
+        {
+            return before.moved_by;
+        }
+        if self.areas.len() == AREAS {
+            return 0;
+        }
+        // Memory that the system does not speak of, such as the vsyscall page.
+        let page = address - address % PAGE_BYTES;
+        let mapping = mapping_at(address).unwrap_or(Mapping {
+            start: page,
+            end: page.saturating_add(PAGE_BYTES),
+            is_stack: false,
+        });
+        let mut area = Area {
+            start: mapping.start,
+            end: mapping.end,
+            moved_by: 0,
+        };
+        // A mapping that has grown, or taken the place of another, is known in part: the rest
+        // moves with that.
+        let mut moved_by = None;
+        if let Some(after) = self.areas.get(next)
+            && after.start < area.end
+        {
+            area.end = after.start;
+            moved_by = Some(after.moved_by);
+        }
+        if let Some(before) = next.checked_sub(1).map(|before| self.areas[before])
+            && before.end > area.start
+        {
+            area.start = before.end;
+            moved_by = Some(before.moved_by);
+        }
+        area.moved_by = moved_by.unwrap_or_else(|| self.next_place(address, &mapping));
+        self.areas.insert(next, area);
+        area.moved_by
+    }
+
+    fn next_place(&mut self, address: u64, mapping: &Mapping) -> u64 {
+        let number = self.places;
+        self.places += 1;
+        let stagger = number * STAGGER_PAGES % STAGGER_PERIOD_PAGES * PAGE_BYTES;
+        // In the middle, with room to grow on both sides.
+        let place = number * PLACE_BYTES + PLACE_BYTES / 2 + stagger;
+        let start = if mapping.is_stack {
+            address - address % STACK_ALIGNMENT
+        } else {
+            mapping.start
+        };
+        place.wrapping_sub(start)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+    use std::rc::Rc;
+
+    const STACK: u64 = 0x7ffc_0000_0000;
+    const CODE: u64 = 0x5555_0000_0000;
+    const HEAP: u64 = 0x5556_0000_0000;
+
+    /// Code, heap and stack of which each lies `shift` pages further up.
+    fn shifted(shift: u64) -> AddressSpace {
+        let areas = [(CODE, 64), (HEAP, 1024), (STACK, 32)];
+        AddressSpace::new(Some(Box::new(move |address| {
+            areas.into_iter().find_map(|(start, pages)| {
+                let start = start + shift * PAGE_BYTES;
+                let mapping = Mapping {
+                    start,
+                    end: start + pages * PAGE_BYTES,
+                    is_stack: start >= STACK,
+                };
+                (mapping.start..mapping.end)
+                    .contains(&address)
+                    .then_some(mapping)
+            })
+        })))
+    }
+
+    #[test]
+    fn without_mappings_nothing_moves() {
+        let mut space = AddressSpace::new(None);
+        for address in [0, 7, CODE, u64::MAX] {
+            assert_eq!(space.place(address), address);
+        }
+    }
+
+    #[test]
+    fn a_place_does_not_depend_on_where_the_system_put_the_mapping() {
+        let places = |shift: u64, stack_bytes: u64| {
+            let mut space = shifted(shift);
+            let page = shift * PAGE_BYTES;
+            [
+                HEAP + page + 5,
+                STACK + page + 0x8000 + stack_bytes,
+                CODE + page,
+                HEAP + page + 0x12_3456,
+                STACK + page + 0x7010 + stack_bytes,
+            ]
+            .map(|address| space.place(address))
+        };
+        assert_eq!(places(0, 0), places(77, 0));
+        assert_eq!(places(0, 0), places(3, 5 * STACK_ALIGNMENT));
+    }
+
+    #[test]
+    fn what_is_contiguous_stays_so_and_mappings_do_not_meet() {
+        let mut space = shifted(1);
+        let heap = HEAP + PAGE_BYTES;
+        let first = space.place(heap + 9 * PAGE_BYTES);
+        assert_eq!(space.place(heap), first - 9 * PAGE_BYTES);
+        assert_eq!(
+            space.place(heap + 1023 * PAGE_BYTES),
+            first + 1014 * PAGE_BYTES
+        );
+        let code = space.place(CODE + PAGE_BYTES);
+        assert!(code.abs_diff(first) > PLACE_BYTES / 2);
+    }
+
+    #[test]
+    fn mappings_begin_in_different_sets() {
+        let mut space = AddressSpace::new(Some(Box::new(|address| {
+            Some(Mapping {
+                start: address,
+                end: address + PAGE_BYTES,
+                is_stack: false,
+            })
+        })));
+        let mut sets: Vec<u64> = (0..16)
+            .map(|number| space.place(number << 30) / PAGE_BYTES % 16)
+            .collect();
+        sets.sort_unstable();
+        sets.dedup();
+        assert_eq!(sets.len(), 16);
+    }
+
+    #[test]
+    fn a_mapping_that_grows_keeps_its_place() {
+        let range = Rc::new(Cell::new((HEAP, HEAP + PAGE_BYTES)));
+        let seen = Rc::clone(&range);
+        let mut space = AddressSpace::new(Some(Box::new(move |_| {
+            let (start, end) = seen.get();
+            Some(Mapping {
+                start,
+                end,
+                is_stack: false,
+            })
+        })));
+        let first = space.place(HEAP);
+        range.set((HEAP - 4 * PAGE_BYTES, HEAP + 8 * PAGE_BYTES));
+        assert_eq!(space.place(HEAP + 7 * PAGE_BYTES), first + 7 * PAGE_BYTES);
+        assert_eq!(space.place(HEAP - PAGE_BYTES), first - PAGE_BYTES);
+        assert_eq!(space.place(HEAP), first);
+    }
+
+    #[test]
+    fn memory_beyond_the_last_area_stays_where_it_is() {
+        let mut space = AddressSpace::new(Some(Box::new(|_| None)));
+        for number in 1..=AREAS as u64 {
+            assert_ne!(space.place(number << 20), number << 20);
+        }
+        assert_eq!(space.place(1 << 40), 1 << 40);
+    }
+}

@@ -1,0 +1,181 @@
+//! Reads `/proc/self/maps`, without allocating or locking.
+
+use std::ffi::c_int;
+
+use crate::mapping::Mapping;
+
+/// What a mapping shows.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Owner {
+    /// A file.
+    File,
+    /// The code that the kernel brings along: the vDSO.
+    KernelCode,
+    /// The stack of the process's first thread.
+    Stack,
+    /// Nobody, or somebody else.
+    Other,
+}
+
+/// A line of `/proc/self/maps`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub start: u64,
+    pub end: u64,
+    pub readable: bool,
+    pub executable: bool,
+    /// Writable, or shared with a mapping that may be.
+    pub changeable: bool,
+    pub owner: Owner,
+}
+
+impl Entry {
+    /// `start-end perms offset device inode path`, see proc_pid_maps(5).
+    fn parse(line: &[u8]) -> Option<Entry> {
+        let mut fields = line
+            .split(|&byte| byte == b' ')
+            .filter(|field| !field.is_empty());
+        let mut addresses = fields.next()?.split(|&byte| byte == b'-');
+        let start = hexadecimal(addresses.next()?)?;
+        let end = hexadecimal(addresses.next()?)?;
+        let &[read, write, execute, sharing] = fields.next()? else {
+            return None;
+        };
+        let owner = match fields.nth(3) {
+            Some([b'/', ..]) => Owner::File,
+            Some(b"[vdso]") => Owner::KernelCode,
+            Some(b"[stack]") => Owner::Stack,
+            _ => Owner::Other,
+        };
+        Some(Entry {
+            start,
+            end,
+            readable: read == b'r',
+            executable: execute == b'x',
+            changeable: write == b'w' || sharing == b's',
+            owner,
+        })
+    }
+}
+
+/// The mapping around `address`. Takes some 50 µs.
+pub(super) fn entry_at(address: u64) -> Option<Entry> {
+    let mut maps = Maps::open()?;
+    loop {
+        if let Some(entry) = Entry::parse(maps.next_line()?)
+            && (entry.start..entry.end).contains(&address)
+        {
+            return Some(entry);
+        }
+    }
+}
+
+/// The same, for consumers.
+pub(crate) fn mapping_at(address: u64) -> Option<Mapping> {
+    let entry = entry_at(address)?;
+    Some(Mapping {
+        start: entry.start,
+        end: entry.end,
+        is_stack: entry.owner == Owner::Stack,
+    })
+}
+
+fn hexadecimal(digits: &[u8]) -> Option<u64> {
+    u64::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
+}
+
+/// Reads `/proc/self/maps` line by line without allocating.
+struct Maps {
+    file: c_int,
+    buffer: [u8; 8192],
+    start: usize,
+    end: usize,
+}
+
+impl Maps {
+    fn open() -> Option<Maps> {
+        // Bare system calls: libc's own functions are cancellation points.
+        // SAFETY: the path is a C string.
+        let file = unsafe {
+            libc::syscall(
+                libc::SYS_openat,
+                libc::AT_FDCWD,
+                c"/proc/self/maps".as_ptr(),
+                libc::O_RDONLY | libc::O_CLOEXEC,
+            )
+        };
+        (file >= 0).then_some(Maps {
+            file: file as c_int,
+            buffer: [0; 8192],
+            start: 0,
+            end: 0,
+        })
+    }
+
+    /// The next line without its end. Lines are shorter than the buffer: paths have at most 4096
+    /// bytes.
+    fn next_line(&mut self) -> Option<&[u8]> {
+        loop {
+            let unread = &self.buffer[self.start..self.end];
+            if let Some(length) = unread.iter().position(|&byte| byte == b'\n') {
+                let line = self.start..self.start + length;
+                self.start = line.end + 1;
+                return Some(&self.buffer[line]);
+            }
+            self.buffer.copy_within(self.start..self.end, 0);
+            self.end -= self.start;
+            self.start = 0;
+            let free = &mut self.buffer[self.end..];
+            // SAFETY: the kernel writes at most `free.len()` bytes to `free`.
+            let read =
+                unsafe { libc::syscall(libc::SYS_read, self.file, free.as_mut_ptr(), free.len()) };
+            match usize::try_from(read) {
+                Ok(read) if read > 0 => self.end += read,
+                _ => return None,
+            }
+        }
+    }
+}
+
+impl Drop for Maps {
+    fn drop(&mut self) {
+        // SAFETY: this handle owns the file.
+        unsafe { libc::syscall(libc::SYS_close, self.file) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_of_maps_is_understood() {
+        let entry = Entry::parse(
+            b"7f10-7f20 r-xp 00001000 fe:00 123                    /usr/lib/a name.so",
+        );
+        assert_eq!(
+            entry,
+            Some(Entry {
+                start: 0x7f10,
+                end: 0x7f20,
+                readable: true,
+                executable: true,
+                changeable: false,
+                owner: Owner::File,
+            })
+        );
+        let anonymous = Entry::parse(b"1000-2000 rwxs 00000000 00:00 0 ").unwrap();
+        assert!(anonymous.changeable);
+        assert_eq!(anonymous.owner, Owner::Other);
+        assert_eq!(Entry::parse(b"nonsense"), None);
+    }
+
+    #[test]
+    fn the_mapping_of_a_variable_holds_it() {
+        let variable = 0;
+        let address = &raw const variable as u64;
+        let mapping = mapping_at(address).unwrap();
+        assert!((mapping.start..mapping.end).contains(&address));
+        assert_eq!(mapping_at(8), None);
+    }
+}
