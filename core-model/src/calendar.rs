@@ -32,13 +32,23 @@ impl Ports {
 /// Rows kept: 64 cycles each, thus 8192 cycles. A reservation further in the future than this
 /// overwrites the oldest row; requests for the overwritten cycles are accepted without a record.
 const ROWS: usize = 128;
-const PORTS: usize = 32;
+const ROW_CYCLES: usize = 64;
 
 #[derive(Clone, Copy)]
 struct Row {
     /// The number of the 64-cycle span this row currently stands for.
     span: u64,
-    busy: [u64; PORTS],
+    /// For each of its cycles the ports that are busy.
+    busy: [u32; ROW_CYCLES],
+}
+
+impl Row {
+    const fn empty(span: u64) -> Row {
+        Row {
+            span,
+            busy: [0; ROW_CYCLES],
+        }
+    }
 }
 
 /// The busy cycles of all execution ports.
@@ -48,11 +58,9 @@ pub(crate) struct PortCalendar {
 
 impl PortCalendar {
     pub(crate) fn new() -> Self {
-        let empty = Row {
-            span: 0,
-            busy: [0; PORTS],
-        };
-        PortCalendar { rows: boxed(empty) }
+        PortCalendar {
+            rows: boxed(Row::empty(0)),
+        }
     }
 
     /// Takes the first cycle at or after `from` in which one of `ports` is free, and returns it.
@@ -64,60 +72,40 @@ impl PortCalendar {
         if ports.is_empty() {
             return from;
         }
-        let mut span = from / 64;
-        let mut allowed = u64::MAX << (from % 64);
+        let mut cycle = from;
         loop {
+            let span = cycle / ROW_CYCLES as u64;
             let row = &mut self.rows[span as usize % ROWS];
             if row.span != span {
                 if row.span > span {
                     // The row already stands for a later time: this cycle is beyond memory.
-                    return from.max(span * 64);
+                    return cycle;
                 }
-                row.span = span;
-                row.busy = [0; PORTS];
+                *row = Row::empty(span);
             }
-            let mut busy_everywhere = u64::MAX;
-            let mut left = ports.0;
-            while left != 0 {
-                busy_everywhere &= row.busy[left.trailing_zeros() as usize % PORTS];
-                left &= left - 1;
-            }
-            let free = !busy_everywhere & allowed;
-            if free != 0 {
-                let bit = free & free.wrapping_neg();
-                let mut left = ports.0;
-                while left != 0 {
-                    let port = left.ilog2() as usize % PORTS;
-                    if row.busy[port] & bit == 0 {
-                        row.busy[port] |= bit;
-                        break;
-                    }
-                    left &= !(1 << port);
+            for busy in &mut row.busy[cycle as usize % ROW_CYCLES..] {
+                let free = ports.0 & !*busy;
+                if free != 0 {
+                    *busy |= 1 << free.ilog2();
+                    return cycle;
                 }
-                return span * 64 + u64::from(free.trailing_zeros());
+                cycle += 1;
             }
-            span += 1;
-            allowed = u64::MAX;
         }
     }
-}
 
-impl PortCalendar {
     /// Marks one more cycle of the first port of `ports` as busy, for operations that are not
     /// pipelined.
     #[inline]
     pub(crate) fn block(&mut self, ports: Ports, cycle: u64) {
-        if ports.is_empty() {
-            return;
-        }
-        let span = cycle / 64;
+        let span = cycle / ROW_CYCLES as u64;
         let row = &mut self.rows[span as usize % ROWS];
         if row.span < span {
-            row.span = span;
-            row.busy = [0; PORTS];
+            *row = Row::empty(span);
         }
         if row.span == span {
-            row.busy[ports.0.trailing_zeros() as usize % PORTS] |= 1 << (cycle % 64);
+            let first = ports.0 & ports.0.wrapping_neg();
+            row.busy[cycle as usize % ROW_CYCLES] |= first;
         }
     }
 }

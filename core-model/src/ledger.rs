@@ -1,21 +1,25 @@
-//! The account of issue slots: a clock that counts in slots, and who is charged for each.
+//! The account: a clock that counts in issue slots, who is charged for each of them, and the events
+//! on the way.
 
+use crate::instruction::Operation;
 use crate::slots::{Counts, Events, Slots};
 
 /// A kind of slot: which field of [`Slots`] it is counted in.
 pub(crate) type Category = fn(&mut Slots) -> &mut u64;
+/// A kind of event: which field of [`Events`] it is counted in.
+pub(crate) type Event = fn(&mut Events) -> &mut u64;
 
-/// The slot clock, and the slots charged so far, in total and per block.
+/// The slot clock, the slots charged and the events counted so far, in total and per block.
 pub(crate) struct Ledger {
     width: u64,
-    /// Slots that have passed since the start.
-    position: u64,
-    /// The position's cycle, and the slots that have passed in it: asked for with every
-    /// instruction, so they are not divided anew each time.
+    /// The cycle of the next free slot, and the slots that have passed in it.
     cycle: u64,
     in_cycle: u64,
-    total: Slots,
+    slots: Slots,
+    events: Events,
     blocks: Box<[BlockCounts]>,
+    /// The block that is executing.
+    block: usize,
 }
 
 /// What one block of the program has cost.
@@ -31,15 +35,41 @@ pub struct BlockCounts {
     pub events: Events,
 }
 
+/// What each execution of a block costs, whatever happens. Not counted per block: the number of its
+/// executions tells.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct FixedCosts {
+    instructions: u32,
+    unknown_instructions: u32,
+    /// Slots of instructions of one slot.
+    light_operations: u32,
+    /// Slots of instructions of several slots.
+    heavy_operations: u32,
+}
+
+impl FixedCosts {
+    /// Adds an instruction.
+    pub(crate) fn add(&mut self, operation: &Operation) {
+        self.instructions += 1;
+        self.unknown_instructions += u32::from(!operation.is_known);
+        if operation.slots == 1 {
+            self.light_operations += 1;
+        } else {
+            self.heavy_operations += u32::from(operation.slots);
+        }
+    }
+}
+
 impl Ledger {
     pub(crate) fn new(width: u32, blocks: usize) -> Self {
         Ledger {
             width: u64::from(width.max(1)),
-            position: 0,
             cycle: 0,
             in_cycle: 0,
-            total: Slots::default(),
+            slots: Slots::default(),
+            events: Events::default(),
             blocks: vec![BlockCounts::default(); blocks.max(1)].into_boxed_slice(),
+            block: 0,
         }
     }
 
@@ -60,58 +90,92 @@ impl Ledger {
             .saturating_sub(u64::from(self.in_cycle == 0 && self.cycle > 0))
     }
 
+    /// How many slots have passed.
     #[inline]
     pub(crate) fn position(&self) -> u64 {
-        self.position
+        self.cycle * self.width + self.in_cycle
+    }
+
+    /// `block`, which always costs as much, executes from now on.
+    #[inline]
+    pub(crate) fn execute(&mut self, block: u32, costs: &FixedCosts) {
+        self.block = block as usize;
+        self.events.instructions += u64::from(costs.instructions);
+        self.events.unknown_instructions += u64::from(costs.unknown_instructions);
+        self.slots.light_operations += u64::from(costs.light_operations);
+        self.slots.heavy_operations += u64::from(costs.heavy_operations);
+        if let Some(counts) = self.blocks.get_mut(self.block) {
+            counts.executions += 1;
+        }
+    }
+
+    /// The clock advances by `slots` that are charged elsewhere.
+    #[inline]
+    pub(crate) fn pass(&mut self, slots: u64) {
+        self.in_cycle += slots;
+        if self.in_cycle >= self.width {
+            self.cycle += 1;
+            self.in_cycle -= self.width;
+            if self.in_cycle >= self.width {
+                self.cycle += self.in_cycle / self.width;
+                self.in_cycle %= self.width;
+            }
+        }
     }
 
     /// Charges the next `slots` to `block`; the clock advances by as many.
     #[inline]
     pub(crate) fn charge(&mut self, block: u32, category: Category, slots: u64) {
-        *category(&mut self.total) += slots;
+        self.charge_passed(block, category, slots);
+        self.pass(slots);
+    }
+
+    /// Charges `slots` that have passed to `block`.
+    #[inline]
+    pub(crate) fn charge_passed(&mut self, block: u32, category: Category, slots: u64) {
+        *category(&mut self.slots) += slots;
         if let Some(counts) = self.blocks.get_mut(block as usize) {
             *category(&mut counts.slots) += slots;
         }
-        self.position += slots;
-        self.in_cycle += slots;
-        if self.in_cycle >= 2 * self.width {
-            self.cycle += self.in_cycle / self.width;
-            self.in_cycle %= self.width;
-        } else if self.in_cycle >= self.width {
-            self.cycle += 1;
-            self.in_cycle -= self.width;
+    }
+
+    /// Counts an event of the block that is executing.
+    #[inline]
+    pub(crate) fn count(&mut self, event: Event, number: u64) {
+        *event(&mut self.events) += number;
+        if let Some(counts) = self.blocks.get_mut(self.block) {
+            *event(&mut counts.events) += number;
         }
     }
 
     /// The slots up to `to` found the frontend empty: those of a cycle in which something was issued
     /// lack bandwidth, whole cycles are latency.
-    #[inline]
     pub(crate) fn charge_frontend(&mut self, block: u32, to: u64) {
-        let boundary = self.position.next_multiple_of(self.width).min(to);
-        let started = boundary.saturating_sub(self.position);
+        let boundary = self.position().next_multiple_of(self.width).min(to);
+        let started = boundary.saturating_sub(self.position());
         self.charge(block, |slots| &mut slots.fetch_bandwidth, started);
-        let whole = to.saturating_sub(self.position);
+        let whole = to.saturating_sub(self.position());
         self.charge(block, |slots| &mut slots.fetch_latency, whole);
     }
 
-    #[inline]
-    pub(crate) fn count(&mut self, block: u32, events: Events) {
-        if let Some(counts) = self.blocks.get_mut(block as usize) {
-            counts.executions += 1;
-            counts.events += events;
-        }
-    }
-
-    pub(crate) fn counts(&self, events: Events) -> Counts {
+    pub(crate) fn counts(&self) -> Counts {
         Counts {
-            cycles: self.cycle(),
-            slots: self.total,
-            events,
+            cycles: self.cycle,
+            slots: self.slots,
+            events: self.events,
         }
     }
 
-    pub(crate) fn block(&self, block: u32) -> BlockCounts {
-        self.blocks.get(block as usize).copied().unwrap_or_default()
+    /// What `block`, which always costs as much, has cost in all.
+    pub(crate) fn block(&self, block: u32, costs: &FixedCosts) -> BlockCounts {
+        let mut counts = self.blocks.get(block as usize).copied().unwrap_or_default();
+        let executions = counts.executions;
+        let times = |cost: u32| executions * u64::from(cost);
+        counts.events.instructions += times(costs.instructions);
+        counts.events.unknown_instructions += times(costs.unknown_instructions);
+        counts.slots.light_operations += times(costs.light_operations);
+        counts.slots.heavy_operations += times(costs.heavy_operations);
+        counts
     }
 }
 
@@ -124,7 +188,7 @@ mod tests {
         let mut ledger = Ledger::new(6, 1);
         ledger.charge(0, |slots| &mut slots.light_operations, 2);
         ledger.charge_frontend(0, 18);
-        let slots = ledger.counts(Events::default()).slots;
+        let slots = ledger.counts().slots;
         assert_eq!((slots.fetch_bandwidth, slots.fetch_latency), (4, 12));
         assert_eq!((ledger.cycle(), slots.total()), (3, 18));
     }

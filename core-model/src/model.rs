@@ -5,9 +5,9 @@ use topdown_tracer::{Address, Block, BlockId, Consumer, Mapping};
 use crate::address_space::MappingAt;
 use crate::core::Core;
 use crate::instruction::{Lowering, MemoryOperand, NONE, Operation};
-use crate::ledger::BlockCounts;
+use crate::ledger::{BlockCounts, FixedCosts};
 use crate::parameters::CoreParameters;
-use crate::slots::{Counts, Events};
+use crate::slots::Counts;
 
 /// How large a program the model has room for. All memory is reserved when it is made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,6 +36,7 @@ struct LoweredBlock {
     place: u64,
     first: u32,
     count: u32,
+    costs: FixedCosts,
 }
 
 /// A model of one core, fed with executed blocks.
@@ -48,7 +49,6 @@ pub struct Model {
     memory: Vec<MemoryOperand>,
     blocks: Vec<LoweredBlock>,
     full: bool,
-    events_before: Events,
 }
 
 impl Model {
@@ -80,14 +80,13 @@ impl Model {
             memory: Vec::with_capacity(capacity.instructions),
             blocks: Vec::with_capacity(capacity.blocks),
             full: false,
-            events_before: Events::default(),
         }
     }
 
     /// Everything since the model was made. The part of a stretch of execution is the difference of
     /// two calls, each after [`drain`](Model::drain).
     pub fn counts(&self) -> Counts {
-        self.core.ledger.counts(self.core.events)
+        self.core.ledger.counts()
     }
 
     /// Lets all that is in flight retire. Between two calls slots add up to width × cycles exactly.
@@ -102,7 +101,7 @@ impl Model {
     ) -> impl Iterator<Item = (BlockId, std::ops::Range<u64>, BlockCounts)> + '_ {
         self.blocks.iter().enumerate().map(|(number, block)| {
             let id = BlockId(number as u32);
-            let counts = self.core.ledger.block(id.0);
+            let counts = self.core.ledger.block(id.0, &block.costs);
             (id, block.start_ip..block.end_ip, counts)
         })
     }
@@ -115,6 +114,7 @@ impl Model {
 }
 
 /// Executes a repeated string instruction: its start, then its steps.
+#[cold]
 fn repeat(
     core: &mut Core,
     operation: &Operation,
@@ -132,7 +132,7 @@ fn repeat(
     let fast = memory.iter().any(MemoryOperand::writes);
     let (step_bytes, pace) = core.string_step();
     let step_bytes = if fast { step_bytes } else { element_bytes };
-    let step = operation.string_step(pace);
+    let step = operation.string_step(pace).complete(memory);
     let mut offset = 0;
     while offset < total_bytes {
         let mut operands = [MemoryOperand::NONE; 2];
@@ -146,6 +146,11 @@ fn repeat(
             };
         }
         core.execute(&step, &operands[..memory.len().min(2)], recorded, block);
+        core.ledger.charge_passed(
+            block,
+            |slots| &mut slots.heavy_operations,
+            step.slots.into(),
+        );
         offset += step_bytes;
     }
 }
@@ -181,48 +186,44 @@ impl Consumer for Model {
         {
             self.lowering.fuse(&instruction.decoded, compare, jump);
         }
+        let mut costs = FixedCosts::default();
+        for operation in &mut self.operations[first..] {
+            // The steps of a repeated instruction access memory, its start does not.
+            let memory = if operation.repeat.is_some() {
+                &[]
+            } else {
+                operation.operands(&self.memory)
+            };
+            *operation = operation.complete(memory);
+            costs.add(operation);
+        }
         self.blocks.push(LoweredBlock {
             start_ip: block.start_ip(),
             end_ip: block.end_ip(),
             place: self.core.addresses.place(block.start_ip()),
             first: first as u32,
             count: instructions as u32,
+            costs,
         });
     }
 
     fn block(&mut self, block: &Block<'_>, addresses: &[u64]) {
-        let Some(&lowered) = self.blocks.get(block.id.index()) else {
+        let Some(lowered) = self.blocks.get(block.id.index()) else {
             self.full = true;
             return;
         };
+        let id = block.id.0;
+        self.core.ledger.execute(id, &lowered.costs);
         self.core.arrive(lowered.place);
-        for number in lowered.first..lowered.first + lowered.count {
-            let operation = &self.operations[number as usize];
-            let first = operation.first_memory as usize;
-            let last = first + usize::from(operation.memory_count);
-            self.core.events.instructions += 1;
-            self.core.events.unknown_instructions += u64::from(!operation.is_known);
+        let first = lowered.first as usize;
+        for operation in &self.operations[first..first + lowered.count as usize] {
+            let memory = operation.operands(&self.memory);
             if operation.repeat.is_some() {
-                let mut memory = [MemoryOperand::NONE; 2];
-                let count = (last - first).min(2);
-                memory[..count].copy_from_slice(&self.memory[first..first + count]);
-                repeat(
-                    &mut self.core,
-                    operation,
-                    &memory[..count],
-                    addresses,
-                    block.id.0,
-                );
+                repeat(&mut self.core, operation, memory, addresses, id);
             } else {
-                self.core
-                    .execute(operation, &self.memory[first..last], addresses, block.id.0);
+                self.core.execute(operation, memory, addresses, id);
             }
         }
-        let events = self.core.events;
-        self.core
-            .ledger
-            .count(block.id.0, events - self.events_before);
-        self.events_before = events;
     }
 
     fn keep_tracing(&self) -> bool {

@@ -21,37 +21,38 @@ struct Entry {
     useful: u8,
 }
 
-/// A history of many bits folded into few, updated one bit at a time.
-#[derive(Clone, Copy, Default)]
+/// For each tagged table its history folded into few bits, updated one branch at a time.
+///
+/// The tables are lanes of arrays: one update serves them all.
 struct Folded {
-    value: u32,
     bits: u32,
-    length: u32,
+    values: [u32; TAGGED_TABLES],
+    /// The bit in which the outcome that leaves a table's history stands after the shift.
+    oldest_bits: [u32; TAGGED_TABLES],
 }
 
 impl Folded {
-    fn new(length: u32, bits: u32) -> Self {
+    fn new(lengths: &[u32; TAGGED_TABLES], bits: u32) -> Self {
+        let bits = bits.max(1);
         Folded {
-            value: 0,
-            bits: bits.max(1),
-            length,
+            bits,
+            values: [0; TAGGED_TABLES],
+            oldest_bits: lengths.map(|length| 1 << (length % bits)),
         }
     }
 
+    /// Takes in the outcome `newest`, 0 or 1, and drops each table's `oldest`, 0 or all ones.
     #[inline]
-    fn push(&mut self, newest: u32, oldest: u32) {
-        let mut value = self.value << 1 | newest;
-        value ^= oldest << (self.length % self.bits);
-        value ^= value >> self.bits;
-        self.value = value & ((1 << self.bits) - 1);
+    fn push(&mut self, newest: u32, oldest: &[u32; TAGGED_TABLES]) {
+        let mask = (1 << self.bits) - 1;
+        let lanes = self.values.iter_mut().zip(&self.oldest_bits).zip(oldest);
+        for ((value, oldest_bit), oldest) in lanes {
+            let mut folded = *value << 1 | newest;
+            folded ^= oldest & oldest_bit;
+            folded ^= folded >> self.bits;
+            *value = folded & mask;
+        }
     }
-}
-
-#[derive(Clone, Copy, Default)]
-struct Table {
-    index: Folded,
-    tag: Folded,
-    second_tag: Folded,
 }
 
 /// Where a prediction came from.
@@ -71,8 +72,12 @@ pub(crate) struct DirectionPredictor {
     /// All tagged tables, one after the other.
     entries: Box<[Entry]>,
     entries_per_table: usize,
-    tables: [Table; TAGGED_TABLES],
-    history: Box<[u8; HISTORY]>,
+    lengths: [u32; TAGGED_TABLES],
+    index: Folded,
+    tag: Folded,
+    second_tag: Folded,
+    /// Outcomes, 0 or all ones.
+    history: Box<[u32; HISTORY]>,
     newest: usize,
     /// Whether the alternate predicts better than new entries: -8 to 7.
     trust_alternate: i8,
@@ -83,19 +88,15 @@ impl DirectionPredictor {
     pub(crate) fn new(parameters: &Parameters) -> Self {
         let entries_per_table = parameters.tagged_entries as usize;
         let index_bits = parameters.tagged_entries.ilog2();
-        let mut tables = [Table::default(); TAGGED_TABLES];
-        for (table, &length) in tables.iter_mut().zip(&parameters.history_branches) {
-            *table = Table {
-                index: Folded::new(length, index_bits),
-                tag: Folded::new(length, TAG_BITS),
-                second_tag: Folded::new(length, TAG_BITS - 1),
-            };
-        }
+        let lengths = parameters.history_branches;
         DirectionPredictor {
             bimodal: vec![0; parameters.bimodal_entries as usize].into_boxed_slice(),
             entries: vec![Entry::default(); entries_per_table * TAGGED_TABLES].into_boxed_slice(),
             entries_per_table,
-            tables,
+            lengths,
+            index: Folded::new(&lengths, index_bits),
+            tag: Folded::new(&lengths, TAG_BITS),
+            second_tag: Folded::new(&lengths, TAG_BITS - 1),
             history: boxed(0),
             newest: 0,
             trust_alternate: 0,
@@ -137,11 +138,11 @@ impl DirectionPredictor {
             provider_is_new: false,
         };
         lookup.provider_taken = lookup.alternate_taken;
-        for (number, table) in self.tables.iter().enumerate() {
-            let hash = ip ^ ip >> (self.tables[0].index.bits as u64 - number as u64);
-            let index = (hash as u32 ^ table.index.value) as usize & mask;
-            let tag = (ip as u32 ^ table.tag.value ^ table.second_tag.value << 1) as u16
-                & ((1 << TAG_BITS) - 1);
+        for number in 0..TAGGED_TABLES {
+            let hash = ip ^ ip >> (self.index.bits as u64 - number as u64);
+            let index = (hash as u32 ^ self.index.values[number]) as usize & mask;
+            let history = self.tag.values[number] ^ self.second_tag.values[number] << 1;
+            let tag = (ip as u32 ^ history) as u16 & ((1 << TAG_BITS) - 1);
             lookup.indices[number] = number * self.entries_per_table + index;
             lookup.tags[number] = tag;
             let entry = self.entries[lookup.indices[number]];
@@ -222,15 +223,14 @@ impl DirectionPredictor {
     #[inline]
     fn push_history(&mut self, taken: bool) {
         self.newest = (self.newest + HISTORY - 1) % HISTORY;
-        self.history[self.newest % HISTORY] = u8::from(taken);
-        for table in &mut self.tables {
-            let length = table.index.length as usize;
-            let oldest = u32::from(self.history[(self.newest + length) % HISTORY]);
-            let newest = u32::from(taken);
-            table.index.push(newest, oldest);
-            table.tag.push(newest, oldest);
-            table.second_tag.push(newest, oldest);
-        }
+        let newest = u32::from(taken);
+        self.history[self.newest % HISTORY] = newest.wrapping_neg();
+        let oldest = self
+            .lengths
+            .map(|length| self.history[(self.newest + length as usize) % HISTORY]);
+        self.index.push(newest, &oldest);
+        self.tag.push(newest, &oldest);
+        self.second_tag.push(newest, &oldest);
     }
 }
 

@@ -1,60 +1,38 @@
 //! Issue: when an instruction leaves rename, and who is charged for the slots before it.
 
 use super::Core;
-use crate::instruction::{MemoryOperand, Operation, Rename};
-use crate::pipeline::Needs;
+use crate::instruction::Operation;
 
 impl Core {
-    /// Issues an instruction: charges the slots before it and its own. Returns the cycle of its last
-    /// slot.
+    /// Issues an instruction: charges the slots before it; its own are among the fixed costs of its
+    /// block. Returns the cycle of its last slot.
     #[inline]
-    pub(super) fn issue(
-        &mut self,
-        operation: &Operation,
-        memory: &[MemoryOperand],
-        needs: &Needs,
-        block: u32,
-    ) -> u64 {
-        let slots = u64::from(operation.slots);
-        let queue_room = self.window.queue_room(operation.slots.into());
+    pub(super) fn issue(&mut self, operation: &Operation, block: u32) -> u64 {
+        let queue_room = self.window.queue_room(operation.slots);
         let delivered =
             self.frontend
-                .deliver(operation, queue_room, &mut self.memory, &mut self.events);
+                .deliver(operation, queue_room, &mut self.memory, &mut self.ledger);
         let now = self.ledger.cycle();
-        let mut backend = self.window.room(needs, now).max(self.issue_from).max(now);
+        let mut backend = self.window.room(operation.needs);
+        backend = backend.max(self.issue_from).max(now);
         let window = &self.parameters.window;
         if operation.operations > 0 {
-            backend = self.schedulers.room(operation.scheduler.into(), 1, backend);
+            backend = self.schedulers.room(operation.scheduler.into(), backend);
         }
-        let mut stores = 0;
-        for operand in memory {
-            if operand.writes() {
-                stores += 1;
-                backend = self.schedulers.room(window.store_scheduler, 1, backend);
-            }
-            if operand.reads() {
-                backend = self.schedulers.room(window.load_scheduler, 1, backend);
-            }
+        if operation.loads > 0 {
+            backend = self.schedulers.room(window.load_scheduler, backend);
         }
-        let store_room = if stores > 0 {
-            self.stores.room(stores)
-        } else {
-            0
-        };
+        let mut store_room = 0;
+        if operation.stores > 0 {
+            backend = self.schedulers.room(window.store_scheduler, backend);
+            store_room = self.stores.room(operation.stores.into());
+        }
         let start = delivered.max(backend).max(store_room);
         if start > now {
             self.wait(start, backend, store_room, block);
         }
         self.wrong_path = None;
-        if slots > 0 {
-            if slots == 1 {
-                self.ledger
-                    .charge(block, |slots| &mut slots.light_operations, slots);
-            } else {
-                self.ledger
-                    .charge(block, |slots| &mut slots.heavy_operations, slots);
-            }
-        }
+        self.ledger.pass(operation.slots.into());
         self.ledger.last_cycle()
     }
 
@@ -120,25 +98,4 @@ impl Core {
             .charge(block, |slots| &mut slots.core_bound, rest);
         self.frontend.redirect(self.ledger.cycle());
     }
-}
-
-/// The entries that an instruction takes until it retires.
-#[inline]
-pub(super) fn needs(operation: &Operation, memory: &[MemoryOperand]) -> Needs {
-    let loads = memory.iter().filter(|operand| operand.reads()).count();
-    let renamed = operation.rename == Rename::Execute;
-    [
-        operation.slots.into(),
-        loads as u32,
-        if renamed {
-            operation.integer_results.into()
-        } else {
-            0
-        },
-        if renamed {
-            operation.vector_results.into()
-        } else {
-            0
-        },
-    ]
 }

@@ -29,7 +29,7 @@ impl Core {
                 let at = self.ports.reserve(self.parameters.ports.load, known);
                 if let Some(address) = operand.address.first(recorded) {
                     let address = self.addresses.place(address);
-                    self.memory.prefetch(address, at, &mut self.events);
+                    self.memory.prefetch(address, at, &mut self.ledger);
                 }
                 continue;
             }
@@ -97,7 +97,7 @@ impl Core {
             _ => {
                 let ready = self
                     .memory
-                    .load(operation.ip, address, bytes, at, &mut self.events);
+                    .load(operation.ip, address, bytes, at, &mut self.ledger);
                 if ready > at + 2 * u64::from(self.parameters.memory.l2.cycles) {
                     self.wait_beyond_l2(at, ready);
                 }
@@ -130,7 +130,7 @@ impl Core {
         let place = (operation.ip ^ operation.ip >> 10) as usize % CAUTIOUS_LOADS;
         if self.cautious[place] != operation.ip {
             self.cautious[place] = operation.ip;
-            self.events.machine_clears += 1;
+            self.ledger.count(|events| &mut events.machine_clears, 1);
             self.restart(store.address_known, block, true);
         }
         store.address_known
@@ -231,7 +231,7 @@ impl Core {
         operation: &Operation,
         memory: &[MemoryOperand],
         recorded: &[u64],
-        result: Value,
+        result: &Value,
         executed: u64,
         retires: u64,
     ) {
@@ -259,7 +259,7 @@ impl Core {
         operation: &Operation,
         operand: &MemoryOperand,
         address: u64,
-        result: Value,
+        result: &Value,
         executed: u64,
         retires: u64,
     ) {
@@ -267,11 +267,11 @@ impl Core {
         let bytes = operand.bytes.min(LINE_BYTES as u32);
         let line_ready = if operand.non_temporal {
             self.memory
-                .store_around(address, bytes, retires, &mut self.events)
+                .store_around(address, bytes, retires, &mut self.ledger)
         } else {
             let fetch_from = retires.max(self.stores.fetch_from());
             self.memory
-                .store(operation.ip, address, bytes, fetch_from, &mut self.events)
+                .store(operation.ip, address, bytes, fetch_from, &mut self.ledger)
         };
         let [base, index] = operand.registers;
         let base = if index == NONE { base } else { NONE };

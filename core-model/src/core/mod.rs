@@ -7,8 +7,6 @@
 mod issue;
 mod memory_operands;
 
-use issue::needs;
-
 use crate::address_space::{AddressSpace, MappingAt};
 use crate::branch::Predictor;
 use crate::calendar::{PortCalendar, Ports};
@@ -19,20 +17,20 @@ use crate::ledger::Ledger;
 use crate::memory::{Hierarchy, LINE_BYTES};
 use crate::parameters::CoreParameters;
 use crate::pipeline::{Frontend, InFlight, Schedulers, StoreQueue, Window};
-use crate::slots::Events;
 
 /// Loads that once ran before a store they depended on; they wait from then on.
 const CAUTIOUS_LOADS: usize = 1024;
 
-/// A register's content: when it is there and what it waited for.
+/// A register's content: when it is there and what it waited for. Half a cache line: every
+/// instruction reads and writes several.
 #[derive(Clone, Copy, Default)]
 struct Value {
     ready: u64,
     /// The last load on the critical path: from execution to data.
     load_from: u64,
     load_until: u64,
-    /// The instruction that wrote it.
-    writer: u64,
+    /// The instruction that wrote it: its number, wrapping.
+    writer: u32,
     class: Option<Class>,
 }
 
@@ -66,10 +64,10 @@ pub(crate) struct Core {
     memory: Hierarchy,
     pub(crate) addresses: AddressSpace,
     pub(crate) ledger: Ledger,
-    pub(crate) events: Events,
     registers: [Value; REGISTERS],
     x87_top: u8,
-    instruction: u64,
+    /// The number of the instruction, wrapping.
+    instruction: u32,
     pending: Option<PendingBranch>,
     wrong_path: Option<WrongPath>,
     /// Nothing issues before this cycle: a serialising instruction.
@@ -97,7 +95,6 @@ impl Core {
             memory: Hierarchy::new(&parameters.memory),
             addresses: AddressSpace::new(mapping_at),
             ledger: Ledger::new(parameters.width, blocks),
-            events: Events::default(),
             registers: [Value::default(); REGISTERS],
             x87_top: 0,
             instruction: 0,
@@ -126,13 +123,14 @@ impl Core {
         let Some(branch) = self.pending.take() else {
             return;
         };
-        self.events.branches += 1;
+        self.ledger.count(|events| &mut events.branches, 1);
         let outcome = self
             .predictor
             .branch(branch.flow, branch.ip, branch.next_ip, ip);
         self.frontend.branch(&outcome);
         if outcome.mispredicted {
-            self.events.mispredicted_branches += 1;
+            self.ledger
+                .count(|events| &mut events.mispredicted_branches, 1);
             self.restart(branch.resolved, branch.block, false);
         }
     }
@@ -159,27 +157,33 @@ impl Core {
         recorded: &[u64],
         block: u32,
     ) {
-        self.instruction += 1;
-        let needs = needs(operation, memory);
-        let issued = self.issue(operation, memory, &needs, block);
+        self.instruction = self.instruction.wrapping_add(1);
+        let issued = self.issue(operation, block);
         let earliest = issued + u64::from(self.parameters.issue_delay);
-        let loaded = self.loads(operation, memory, recorded, earliest, block);
-        let result = self.compute(operation, earliest, loaded);
+        let loaded = if memory.is_empty() {
+            Value::default()
+        } else {
+            self.loads(operation, memory, recorded, earliest, block)
+        };
+        let result = self.compute(operation, earliest, &loaded);
         let mut done = result.ready.max(issued + 1);
-        let stored = self.store_operations(operation, memory, earliest, result.ready);
-        done = done.max(stored);
-        self.write_registers(operation, result);
-
+        let mut stored = 0;
+        if operation.stores > 0 {
+            stored = self.store_operations(operation, memory, earliest, result.ready);
+            done = done.max(stored);
+        }
+        self.write_registers(operation, &result);
         let in_flight = InFlight {
-            issued,
+            needs: operation.needs,
             load_from: result.load_from,
             load_until: result.load_until,
             block,
             ..InFlight::default()
         };
-        let retires = self.window.push(&needs, done, in_flight);
-        self.write_stores(operation, memory, recorded, result, stored, retires);
-
+        let retires = self.window.push(operation.slots, issued, done, in_flight);
+        if operation.stores > 0 {
+            self.write_stores(operation, memory, recorded, &result, stored, retires);
+        }
         if operation.serializes {
             self.issue_from = self.issue_from.max(retires);
         }
@@ -198,16 +202,21 @@ impl Core {
     }
 
     #[inline]
-    fn value(&self, register: Register) -> Value {
-        self.registers[register as usize % REGISTERS]
+    fn value(&self, register: Register) -> &Value {
+        &self.registers[usize::from(register)]
     }
 
     /// Executes the instruction's own work; returns its result.
     #[inline]
-    fn compute(&mut self, operation: &Operation, earliest: u64, loaded: Value) -> Value {
+    fn compute(&mut self, operation: &Operation, earliest: u64, loaded: &Value) -> Value {
+        let sources = if operation.is_x87 {
+            operation.sources.map(|source| self.physical(source, 0))
+        } else {
+            operation.sources
+        };
         let mut critical = loaded;
-        for &source in &operation.sources {
-            let value = self.value(self.physical(operation, source, 0));
+        for source in sources {
+            let value = self.value(source);
             if value.ready > critical.ready {
                 critical = value;
             }
@@ -252,9 +261,8 @@ impl Core {
     }
 
     /// The register behind a name: x87 names are relative to the top of the stack.
-    #[inline]
-    fn physical(&self, operation: &Operation, register: Register, moved: i8) -> Register {
-        if !operation.is_x87 || !(FIRST_X87..FIRST_X87 + 8).contains(&register) {
+    fn physical(&self, register: Register, moved: i8) -> Register {
+        if !(FIRST_X87..FIRST_X87 + 8).contains(&register) {
             return register;
         }
         let top = self.x87_top.wrapping_add_signed(moved);
@@ -262,20 +270,23 @@ impl Core {
     }
 
     #[inline]
-    fn write_registers(&mut self, operation: &Operation, result: Value) {
-        // A push names its new top, a pop the old one.
-        let moved = operation.x87_increment.min(0);
-        for &destination in &operation.destinations {
+    fn write_registers(&mut self, operation: &Operation, result: &Value) {
+        let mut destinations = operation.destinations;
+        if operation.is_x87 {
+            // A push names its new top, a pop the old one.
+            let moved = operation.x87_increment.min(0);
+            destinations = destinations.map(|destination| self.physical(destination, moved));
+        }
+        for destination in destinations {
             if destination == NONE {
                 break;
             }
-            let register = self.physical(operation, destination, moved);
-            let mut value = result;
-            if operation.rename == Rename::Forward && register >= CARRY_FLAG {
+            let value = &mut self.registers[usize::from(destination)];
+            *value = *result;
+            if operation.rename == Rename::Forward && destination >= CARRY_FLAG {
                 // The flags of an eliminated addition are computed all the same.
                 value.ready += 1;
             }
-            self.registers[register as usize % REGISTERS] = value;
         }
         if operation.x87_increment != 0 {
             self.x87_top = self.x87_top.wrapping_add_signed(operation.x87_increment) % 8;

@@ -6,6 +6,7 @@ use iced_x86::{
 };
 use topdown_tracer::{Access, AccessKind};
 
+use super::needs::Needs;
 use super::operation::{DESTINATIONS, Flow, MemoryOperand, OPERATIONS, Operation, Rename, SOURCES};
 use super::registers::{
     CARRY_FLAG, FIRST_X87, NONE, OTHER_FLAGS, Register, STACK_POINTER, is_vector, number,
@@ -89,6 +90,9 @@ impl Lowering {
                 && loads
                 && vector_bytes == 0,
             is_known: class != Class::Unknown,
+            needs: Needs::default(),
+            loads: 0,
+            stores: 0,
             first_memory: 0,
             memory_count: 0,
             sources: [NONE; SOURCES],

@@ -6,10 +6,12 @@
 mod form;
 mod lowering;
 mod mnemonics;
+mod needs;
 mod operation;
 mod registers;
 
 pub(crate) use lowering::Lowering;
+pub(crate) use needs::{Needs, Room};
 pub(crate) use operation::{Flow, MemoryOperand, Operation, Rename};
 pub(crate) use registers::{CARRY_FLAG, FIRST_X87, NONE, REGISTERS, Register};
 

@@ -3,6 +3,7 @@
 use topdown_tracer::{AccessKind, Address, Repeat};
 
 use super::Class;
+use super::needs::Needs;
 use super::registers::{NONE, Register};
 use crate::calendar::Ports;
 
@@ -86,6 +87,12 @@ pub(crate) struct Operation {
     pub is_plain_load: bool,
     /// The form is in the table.
     pub is_known: bool,
+    /// What it takes until it retires; set by [`Operation::complete`].
+    pub needs: Needs,
+    /// How many of its memory operands are read, and how many written; set likewise.
+    pub loads: u8,
+    /// See `loads`.
+    pub stores: u8,
     /// Index of the first memory operand in the program's table, and how many there are.
     pub first_memory: u32,
     /// See `first_memory`.
@@ -118,6 +125,31 @@ pub(crate) struct MemoryOperand {
 }
 
 impl Operation {
+    /// Derives what depends on the rest and on the memory operands.
+    pub(crate) fn complete(mut self, memory: &[MemoryOperand]) -> Operation {
+        let count = |counts: fn(&MemoryOperand) -> bool| {
+            memory.iter().filter(|operand| counts(operand)).count() as u8
+        };
+        let [integer, vector] = match self.rename {
+            Rename::Execute => [self.integer_results, self.vector_results],
+            Rename::Forward | Rename::Constant => [0, 0],
+        };
+        self.loads = count(MemoryOperand::reads);
+        self.stores = count(MemoryOperand::writes);
+        self.needs = Needs::new([self.slots, self.loads, integer, vector]);
+        self
+    }
+
+    /// Its memory operands, among those of the program.
+    #[inline]
+    pub(crate) fn operands<'a>(&self, program: &'a [MemoryOperand]) -> &'a [MemoryOperand] {
+        if self.memory_count == 0 {
+            return &[];
+        }
+        let first = self.first_memory as usize;
+        &program[first..first + usize::from(self.memory_count)]
+    }
+
     /// One step of this repeated string instruction: its memory operands and what paces it.
     pub(crate) fn string_step(&self, pace: Ports) -> Operation {
         let mut ports = [Ports::NONE; OPERATIONS];

@@ -16,8 +16,8 @@ pub(crate) const FIRST_X87: Register = FIRST_MASK + 8;
 pub(crate) const CARRY_FLAG: Register = FIRST_X87 + 8;
 /// All other arithmetic flags.
 pub(crate) const OTHER_FLAGS: Register = CARRY_FLAG + 1;
-/// The register file is padded so that every `u8` below 128 is an index.
-pub(crate) const REGISTERS: usize = 128;
+/// The register file is padded so that every [`Register`] is an index.
+pub(crate) const REGISTERS: usize = 1 << Register::BITS;
 
 /// `rsp`, which the stack engine updates beside the ports.
 pub(crate) const STACK_POINTER: Register = FIRST_GPR + 4;
@@ -57,10 +57,5 @@ mod tests {
         assert_eq!(number(Iced::ESP), STACK_POINTER);
         assert_eq!(number(Iced::RIP), NONE);
         assert_eq!(number(Iced::FS), NONE);
-    }
-
-    #[test]
-    fn every_number_is_an_index_of_the_register_file() {
-        assert!((OTHER_FLAGS as usize) < REGISTERS);
     }
 }

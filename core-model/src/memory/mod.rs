@@ -10,8 +10,8 @@ pub(crate) use lookup::Lookup;
 use prefetch::{Lines, Streamer, Strider};
 
 use crate::calendar::{Bandwidth, boxed};
+use crate::ledger::Ledger;
 use crate::parameters::Memory as Parameters;
-use crate::slots::Events;
 
 /// Bytes of a cache line, on every core in the table.
 pub(crate) const LINE_BYTES: u64 = 64;
@@ -126,30 +126,30 @@ impl Hierarchy {
         address: u64,
         bytes: u32,
         at: u64,
-        events: &mut Events,
+        ledger: &mut Ledger,
     ) -> u64 {
         let first = address / LINE_BYTES;
         let last = address.wrapping_add(u64::from(bytes) - 1) / LINE_BYTES;
-        let mut ready = self.load_line(first, at, events);
+        let mut ready = self.load_line(first, at, ledger);
         if last != first {
             // The second half takes the next cycle of the same port.
-            ready = ready.max(self.load_line(last, at + 1, events));
+            ready = ready.max(self.load_line(last, at + 1, ledger));
         }
         if let Some(target) = self.strider.access(ip, address) {
-            self.prefetch_l1(target / LINE_BYTES, at, events);
+            self.prefetch_l1(target / LINE_BYTES, at, ledger);
         }
         ready
     }
 
     #[inline]
-    fn load_line(&mut self, line: u64, at: u64, events: &mut Events) -> u64 {
-        let at = self.translate(line, at, events);
+    fn load_line(&mut self, line: u64, at: u64, ledger: &mut Ledger) -> u64 {
+        let at = self.translate(line, at, ledger);
         let hit = at + u64::from(self.parameters.l1d.cycles);
         if self.l1d.touch(line, false) {
             return hit.max(self.into_l1d.ready(line));
         }
-        events.l1d_misses += 1;
-        self.fill_l1d(line, at, false, true, events)
+        ledger.count(|events| &mut events.l1d_misses, 1);
+        self.fill_l1d(line, at, false, true, ledger)
     }
 
     /// A store that is ready to be written at `at`: when its line is there to be written.
@@ -160,28 +160,28 @@ impl Hierarchy {
         address: u64,
         bytes: u32,
         at: u64,
-        events: &mut Events,
+        ledger: &mut Ledger,
     ) -> u64 {
         let first = address / LINE_BYTES;
         let last = address.wrapping_add(u64::from(bytes) - 1) / LINE_BYTES;
-        let mut ready = self.store_line(first, at, events);
+        let mut ready = self.store_line(first, at, ledger);
         if last != first {
-            ready = ready.max(self.store_line(last, at, events));
+            ready = ready.max(self.store_line(last, at, ledger));
         }
         if let Some(target) = self.strider.access(ip, address) {
-            self.prefetch_l1(target / LINE_BYTES, at, events);
+            self.prefetch_l1(target / LINE_BYTES, at, ledger);
         }
         ready
     }
 
     #[inline]
-    fn store_line(&mut self, line: u64, at: u64, events: &mut Events) -> u64 {
-        let at = self.translate(line, at, events);
+    fn store_line(&mut self, line: u64, at: u64, ledger: &mut Ledger) -> u64 {
+        let at = self.translate(line, at, ledger);
         if self.l1d.touch(line, true) {
             return at.max(self.into_l1d.ready(line));
         }
-        events.l1d_misses += 1;
-        self.fill_l1d(line, at, true, true, events)
+        ledger.count(|events| &mut events.l1d_misses, 1);
+        self.fill_l1d(line, at, true, true, ledger)
     }
 
     /// A store around the caches: when its write-combining buffer was sent off.
@@ -190,39 +190,39 @@ impl Hierarchy {
         address: u64,
         bytes: u32,
         at: u64,
-        events: &mut Events,
+        ledger: &mut Ledger,
     ) -> u64 {
         // A line goes to memory with its last byte; the parts before wait in the buffer.
         let end = address.wrapping_add(u64::from(bytes));
         if end % LINE_BYTES != 0 {
             return at;
         }
-        events.memory_write_bytes += LINE_BYTES;
+        ledger.count(|events| &mut events.memory_write_bytes, LINE_BYTES);
         self.memory_lines.reserve(at)
     }
 
     /// A software prefetch.
-    pub(crate) fn prefetch(&mut self, address: u64, at: u64, events: &mut Events) {
-        self.prefetch_l1(address / LINE_BYTES, at, events);
+    pub(crate) fn prefetch(&mut self, address: u64, at: u64, ledger: &mut Ledger) {
+        self.prefetch_l1(address / LINE_BYTES, at, ledger);
     }
 
     /// A fetch of a line of code that the frontend asks for at `at`: when the line is there.
     #[inline]
-    pub(crate) fn fetch_code(&mut self, line: u64, at: u64, events: &mut Events) -> u64 {
+    pub(crate) fn fetch_code(&mut self, line: u64, at: u64, ledger: &mut Ledger) -> u64 {
         let page = line / LINES_PER_PAGE;
         let mut at = at;
         if !self.itlb.access(page) {
             at += u64::from(self.parameters.stlb_cycles);
             if !self.stlb.access(page) {
-                events.itlb_walks += 1;
+                ledger.count(|events| &mut events.itlb_walks, 1);
                 at += u64::from(self.parameters.walk_cycles);
             }
         }
         if self.l1i.touch(line, false) {
             return at.max(self.into_l1i.ready(line));
         }
-        events.l1i_misses += 1;
-        let ready = self.fill_l2(line, at, true, events);
+        ledger.count(|events| &mut events.l1i_misses, 1);
+        let ready = self.fill_l2(line, at, true, ledger);
         self.l1i.insert(line, false);
         self.into_l1i.expect(line, ready);
         ready
@@ -230,22 +230,22 @@ impl Hierarchy {
 
     /// When the translation of a data line's page is known.
     #[inline]
-    fn translate(&mut self, line: u64, at: u64, events: &mut Events) -> u64 {
+    fn translate(&mut self, line: u64, at: u64, ledger: &mut Ledger) -> u64 {
         let page = line / LINES_PER_PAGE;
         if self.dtlb.access(page) {
             return at;
         }
         let mut at = at + u64::from(self.parameters.stlb_cycles);
         if !self.stlb.access(page) {
-            events.dtlb_walks += 1;
+            ledger.count(|events| &mut events.dtlb_walks, 1);
             at += u64::from(self.parameters.walk_cycles);
         }
         at
     }
 
-    fn prefetch_l1(&mut self, line: u64, at: u64, events: &mut Events) {
+    fn prefetch_l1(&mut self, line: u64, at: u64, ledger: &mut Ledger) {
         if !self.l1d.contains(line) {
-            self.fill_l1d(line, at, false, false, events);
+            self.fill_l1d(line, at, false, false, ledger);
         }
     }
 
@@ -256,7 +256,7 @@ impl Hierarchy {
         at: u64,
         dirty: bool,
         demand: bool,
-        events: &mut Events,
+        ledger: &mut Ledger,
     ) -> u64 {
         let (buffer, free) = self.l1_fills.first_free();
         if !demand && free > at {
@@ -265,24 +265,24 @@ impl Hierarchy {
         }
         let at = at.max(free);
         let lines = self.streamer.request(line);
-        let ready = self.fill_l2(line, at, demand, events);
+        let ready = self.fill_l2(line, at, demand, ledger);
         self.l1_fills.hold(buffer, ready);
         if let Some(evicted) = self.l1d.insert(line, dirty)
             && evicted.dirty
         {
             self.l2_lines.reserve(at);
             if !self.l2.touch(evicted.number, true) {
-                self.insert_l2(evicted.number, true, at, events);
+                self.insert_l2(evicted.number, true, at, ledger);
             }
         }
         self.into_l1d.expect(line, ready);
         if let Some(lines) = lines {
-            self.prefetch_l2(lines, at, events);
+            self.prefetch_l2(lines, at, ledger);
         }
         ready
     }
 
-    fn prefetch_l2(&mut self, lines: Lines, at: u64, events: &mut Events) {
+    fn prefetch_l2(&mut self, lines: Lines, at: u64, ledger: &mut Ledger) {
         for line in lines.iter() {
             if self.l2.contains(line) {
                 continue;
@@ -291,61 +291,61 @@ impl Hierarchy {
             if free > at {
                 return;
             }
-            let ready = self.fetch_below_l2(line, at, false, events);
+            let ready = self.fetch_below_l2(line, at, false, ledger);
             self.l2_fills.hold(buffer, ready);
-            self.insert_l2(line, false, at, events);
+            self.insert_l2(line, false, at, ledger);
             self.into_l2.expect(line, ready);
         }
     }
 
     /// A request to the L2 at `at`; returns when the line is at the L1's door.
-    fn fill_l2(&mut self, line: u64, at: u64, demand: bool, events: &mut Events) -> u64 {
+    fn fill_l2(&mut self, line: u64, at: u64, demand: bool, ledger: &mut Ledger) -> u64 {
         let accepted = self.l2_lines.reserve(at);
         let hit = accepted + u64::from(self.parameters.l2.cycles);
         if self.l2.touch(line, false) {
             return hit.max(self.into_l2.ready(line));
         }
         if demand {
-            events.l2_misses += 1;
+            ledger.count(|events| &mut events.l2_misses, 1);
         }
         let (buffer, free) = self.l2_fills.first_free();
         let accepted = accepted.max(free);
-        let ready = self.fetch_below_l2(line, accepted, demand, events);
+        let ready = self.fetch_below_l2(line, accepted, demand, ledger);
         self.l2_fills.hold(buffer, ready);
-        self.insert_l2(line, false, accepted, events);
+        self.insert_l2(line, false, accepted, ledger);
         self.into_l2.expect(line, ready);
         ready
     }
 
     /// A request to L3 and memory; returns when the line is there. Latencies count from the load.
-    fn fetch_below_l2(&mut self, line: u64, at: u64, demand: bool, events: &mut Events) -> u64 {
+    fn fetch_below_l2(&mut self, line: u64, at: u64, demand: bool, ledger: &mut Ledger) -> u64 {
         let accepted = self.l3_lines.reserve(at);
         if self.l3.touch(line, false) {
             return accepted + u64::from(self.parameters.l3.cycles);
         }
         if demand {
-            events.l3_misses += 1;
+            ledger.count(|events| &mut events.l3_misses, 1);
         }
-        events.memory_read_bytes += LINE_BYTES;
+        ledger.count(|events| &mut events.memory_read_bytes, LINE_BYTES);
         let accepted = self.memory_lines.reserve(accepted);
-        self.insert_l3(line, false, accepted, events);
+        self.insert_l3(line, false, accepted, ledger);
         accepted + u64::from(self.parameters.memory_cycles)
     }
 
-    fn insert_l2(&mut self, line: u64, dirty: bool, at: u64, events: &mut Events) {
+    fn insert_l2(&mut self, line: u64, dirty: bool, at: u64, ledger: &mut Ledger) {
         if let Some(evicted) = self.l2.insert(line, dirty)
             && evicted.dirty
             && !self.l3.touch(evicted.number, true)
         {
-            self.insert_l3(evicted.number, true, at, events);
+            self.insert_l3(evicted.number, true, at, ledger);
         }
     }
 
-    fn insert_l3(&mut self, line: u64, dirty: bool, at: u64, events: &mut Events) {
+    fn insert_l3(&mut self, line: u64, dirty: bool, at: u64, ledger: &mut Ledger) {
         if let Some(evicted) = self.l3.insert(line, dirty)
             && evicted.dirty
         {
-            events.memory_write_bytes += LINE_BYTES;
+            ledger.count(|events| &mut events.memory_write_bytes, LINE_BYTES);
             self.memory_lines.reserve(at);
         }
     }
@@ -356,67 +356,75 @@ mod tests {
     use super::*;
     use crate::cores::GOLDEN_COVE;
 
-    fn hierarchy() -> (Hierarchy, Events) {
-        (Hierarchy::new(&GOLDEN_COVE.memory), Events::default())
+    fn hierarchy() -> (Hierarchy, Ledger) {
+        (Hierarchy::new(&GOLDEN_COVE.memory), Ledger::new(6, 1))
     }
 
     #[test]
     fn a_second_load_of_a_line_hits_the_l1() {
-        let (mut memory, mut events) = hierarchy();
-        let first = memory.load(1, 0x1000, 8, 1000, &mut events);
+        let (mut memory, mut ledger) = hierarchy();
+        let first = memory.load(1, 0x1000, 8, 1000, &mut ledger);
         assert!(first >= 1000 + 280);
-        assert_eq!(memory.load(1, 0x1008, 8, 5000, &mut events), 5005);
-        assert_eq!((events.l1d_misses, events.l3_misses), (1, 1));
-        assert_eq!(events.memory_read_bytes, 64);
+        assert_eq!(memory.load(1, 0x1008, 8, 5000, &mut ledger), 5005);
+        assert_eq!(
+            (
+                ledger.counts().events.l1d_misses,
+                ledger.counts().events.l3_misses
+            ),
+            (1, 1)
+        );
+        assert_eq!(ledger.counts().events.memory_read_bytes, 64);
     }
 
     #[test]
     fn a_load_behind_a_miss_of_the_same_line_waits_for_it() {
-        let (mut memory, mut events) = hierarchy();
-        let first = memory.load(1, 0x1000, 8, 1000, &mut events);
-        assert_eq!(memory.load(1, 0x1010, 8, 1001, &mut events), first);
-        assert_eq!(events.l1d_misses, 1);
+        let (mut memory, mut ledger) = hierarchy();
+        let first = memory.load(1, 0x1000, 8, 1000, &mut ledger);
+        assert_eq!(memory.load(1, 0x1010, 8, 1001, &mut ledger), first);
+        assert_eq!(ledger.counts().events.l1d_misses, 1);
     }
 
     #[test]
     fn misses_in_flight_are_limited_by_the_fill_buffers() {
-        let (mut memory, mut events) = hierarchy();
+        let (mut memory, mut ledger) = hierarchy();
         // Distinct pages, so that no prefetcher helps; the pages are in the TLB by the second round.
-        let round = |memory: &mut Hierarchy, events: &mut Events, line: u64, at: u64| {
+        let round = |memory: &mut Hierarchy, ledger: &mut Ledger, line: u64, at: u64| {
             (0..17)
-                .map(|page| memory.load(page, page * 4096 + line * 64, 8, at, events))
+                .map(|page| memory.load(page, page * 4096 + line * 64, 8, at, ledger))
                 .max()
                 .unwrap_or(0)
         };
-        round(&mut memory, &mut events, 0, 0);
-        let done = round(&mut memory, &mut events, 1, 10_000);
+        round(&mut memory, &mut ledger, 0, 0);
+        let done = round(&mut memory, &mut ledger, 1, 10_000);
         assert!(done >= 10_000 + 2 * 280, "{done}");
     }
 
     #[test]
     fn dirty_lines_are_written_back_to_memory() {
-        let (mut memory, mut events) = hierarchy();
+        let (mut memory, mut ledger) = hierarchy();
         let lines = u64::from(GOLDEN_COVE.memory.l3.bytes + GOLDEN_COVE.memory.l2.bytes) / 64 * 2;
         for line in 0..lines {
-            memory.store(1, line * 64, 8, line * 20, &mut events);
+            memory.store(1, line * 64, 8, line * 20, &mut ledger);
         }
-        assert!(events.memory_write_bytes > 0);
-        assert!(events.memory_write_bytes < events.memory_read_bytes);
+        assert!(ledger.counts().events.memory_write_bytes > 0);
+        assert!(
+            ledger.counts().events.memory_write_bytes < ledger.counts().events.memory_read_bytes
+        );
     }
 
     #[test]
     fn a_load_across_a_line_touches_both() {
-        let (mut memory, mut events) = hierarchy();
-        memory.load(1, 0x103c, 8, 0, &mut events);
-        assert_eq!(events.l1d_misses, 2);
+        let (mut memory, mut ledger) = hierarchy();
+        memory.load(1, 0x103c, 8, 0, &mut ledger);
+        assert_eq!(ledger.counts().events.l1d_misses, 2);
     }
 
     #[test]
     fn a_page_walk_is_counted_once_per_cold_page() {
-        let (mut memory, mut events) = hierarchy();
-        memory.load(1, 0x1000, 8, 0, &mut events);
-        memory.load(1, 0x1800, 8, 0, &mut events);
-        memory.load(1, 0x2000, 8, 0, &mut events);
-        assert_eq!(events.dtlb_walks, 2);
+        let (mut memory, mut ledger) = hierarchy();
+        memory.load(1, 0x1000, 8, 0, &mut ledger);
+        memory.load(1, 0x1800, 8, 0, &mut ledger);
+        memory.load(1, 0x2000, 8, 0, &mut ledger);
+        assert_eq!(ledger.counts().events.dtlb_walks, 2);
     }
 }

@@ -2,9 +2,9 @@
 
 use crate::branch::Outcome;
 use crate::instruction::Operation;
+use crate::ledger::Ledger;
 use crate::memory::{Hierarchy, LINE_BYTES, Lookup};
 use crate::parameters::Frontend as Parameters;
-use crate::slots::Events;
 
 /// Code lines whose fetch times are kept; at least the longest run-ahead.
 const LINES: usize = 64;
@@ -58,12 +58,12 @@ impl Frontend {
         operation: &Operation,
         queue_room: u64,
         memory: &mut Hierarchy,
-        events: &mut Events,
+        ledger: &mut Ledger,
     ) -> u64 {
         let window = operation.ip >> self.window_bits;
         if window != self.window {
             self.window = window;
-            self.enter_window(operation.ip, memory, events);
+            self.enter_window(operation.ip, memory, ledger);
         }
         if queue_room > self.cycle {
             self.next_cycle(queue_room);
@@ -128,7 +128,7 @@ impl Frontend {
     }
 
     #[inline]
-    fn enter_window(&mut self, ip: u64, memory: &mut Hierarchy, events: &mut Events) {
+    fn enter_window(&mut self, ip: u64, memory: &mut Hierarchy, ledger: &mut Ledger) {
         let hit = self.uop_cache.access(self.window);
         let line = ip / LINE_BYTES;
         if line != self.line {
@@ -138,7 +138,7 @@ impl Frontend {
             let behind = self.fetched[(self.lines.wrapping_sub(ahead)) as usize % LINES];
             self.predicted = (self.predicted + 1).max(behind).min(self.cycle);
             if !hit {
-                let arrival = memory.fetch_code(line, self.predicted, events);
+                let arrival = memory.fetch_code(line, self.predicted, ledger);
                 if arrival > self.cycle {
                     self.next_cycle(arrival);
                 }
@@ -147,7 +147,7 @@ impl Frontend {
             self.lines += 1;
         } else if !hit {
             // The line was fetched for its other windows.
-            let arrival = memory.fetch_code(line, self.cycle, events);
+            let arrival = memory.fetch_code(line, self.cycle, ledger);
             if arrival > self.cycle {
                 self.next_cycle(arrival);
             }

@@ -8,4 +8,4 @@ mod window;
 pub(crate) use frontend::Frontend;
 pub(crate) use schedulers::Schedulers;
 pub(crate) use stores::{Forward, Store, StoreQueue};
-pub(crate) use window::{InFlight, Needs, Window};
+pub(crate) use window::{InFlight, Window};

@@ -10,7 +10,10 @@ const HORIZON: usize = 1 << 16;
 
 struct Pool {
     capacity: u32,
+    /// Those that leave from the cycle `counted` on.
     waiting: u32,
+    counted: u64,
+    /// The cycle for which room was asked last: who leaves before it need not be counted any more.
     now: u64,
     leaving: Box<[u8; HORIZON]>,
 }
@@ -20,52 +23,49 @@ impl Pool {
         Pool {
             capacity,
             waiting: 0,
+            counted: 0,
             now: 0,
             leaving: boxed(0),
         }
     }
 
+    /// Lets everything leave that executes before `now`.
     #[inline]
-    fn leave_one_cycle(&mut self) {
-        let place = &mut self.leaving[self.now as usize % HORIZON];
-        self.waiting = self.waiting.saturating_sub(u32::from(*place));
-        *place = 0;
-        self.now += 1;
-    }
-
-    /// Lets everything leave that executes before `at`.
-    #[inline]
-    fn advance(&mut self, at: u64) {
-        if at.saturating_sub(self.now) >= HORIZON as u64 {
+    fn advance(&mut self) {
+        if self.waiting == 0 {
+            self.counted = self.now;
+        } else if self.now - self.counted >= HORIZON as u64 {
             self.leaving.fill(0);
             self.waiting = 0;
-            self.now = at;
+            self.counted = self.now;
         }
-        while self.now < at {
-            if self.waiting == 0 {
-                // Nobody waits: all coming departures are 0.
-                self.now = at;
-                return;
-            }
-            let from = self.now as usize % HORIZON;
-            let chunk = (at - self.now).min(8).min((HORIZON - from) as u64) as usize;
-            for place in &mut self.leaving[from..from + chunk] {
-                self.waiting = self.waiting.saturating_sub(u32::from(*place));
-                *place = 0;
-            }
-            self.now += chunk as u64;
+        while self.counted < self.now {
+            let from = self.counted as usize % HORIZON;
+            let cycles = (self.now - self.counted).min((HORIZON - from) as u64);
+            let leaving = &mut self.leaving[from..from + cycles as usize];
+            self.waiting -= leaving.iter().map(|&count| u32::from(count)).sum::<u32>();
+            leaving.fill(0);
+            self.counted += cycles;
         }
     }
 
-    /// The first cycle at or after `at` with an entry for `operations`.
+    /// The first cycle at or after `at` with an entry for an operation.
     #[inline]
-    fn room(&mut self, operations: u32, at: u64) -> u64 {
-        self.advance(at);
-        let needed = operations.min(self.capacity);
-        while self.waiting + needed > self.capacity {
-            self.leave_one_cycle();
+    fn room(&mut self, at: u64) -> u64 {
+        self.now = at;
+        if self.waiting >= self.capacity {
+            self.wait();
         }
-        self.now.max(at)
+        self.now
+    }
+
+    /// Advances `now` to the first cycle in which an entry is free.
+    fn wait(&mut self) {
+        self.advance();
+        while self.waiting >= self.capacity {
+            self.now += 1;
+            self.advance();
+        }
     }
 
     #[inline]
@@ -73,7 +73,10 @@ impl Pool {
         if leaves < self.now {
             return;
         }
-        let leaves = leaves.min(self.now + HORIZON as u64 - 1);
+        if leaves - self.counted >= HORIZON as u64 {
+            self.advance();
+        }
+        let leaves = leaves.min(self.counted + HORIZON as u64 - 1);
         let place = &mut self.leaving[leaves as usize % HORIZON];
         if *place < u8::MAX {
             *place += 1;
@@ -94,17 +97,19 @@ impl Schedulers {
         }
     }
 
-    /// The first cycle at or after `at` in which the pool has room for so many operations. Calls
-    /// for one pool come in the order of time.
+    /// The first cycle at or after `at` in which the pool has room for an operation. Calls for one
+    /// pool come in the order of time.
     #[inline]
-    pub(crate) fn room(&mut self, pool: usize, operations: u32, at: u64) -> u64 {
-        self.pools[pool % SCHEDULERS].room(operations, at)
+    pub(crate) fn room(&mut self, pool: usize, at: u64) -> u64 {
+        self.pools.get_mut(pool).map_or(at, |pool| pool.room(at))
     }
 
     /// Puts an operation into the pool; it leaves when it executes.
     #[inline]
     pub(crate) fn enter(&mut self, pool: usize, executes: u64) {
-        self.pools[pool % SCHEDULERS].enter(executes);
+        if let Some(pool) = self.pools.get_mut(pool) {
+            pool.enter(executes);
+        }
     }
 }
 
@@ -115,26 +120,26 @@ mod tests {
     #[test]
     fn a_full_pool_has_room_when_the_first_operation_leaves() {
         let mut schedulers = Schedulers::new([2, 1, 1]);
-        assert_eq!(schedulers.room(0, 1, 10), 10);
+        assert_eq!(schedulers.room(0, 10), 10);
         schedulers.enter(0, 50);
         schedulers.enter(0, 20);
-        assert_eq!(schedulers.room(0, 1, 11), 21);
+        assert_eq!(schedulers.room(0, 11), 21);
         schedulers.enter(0, 22);
-        assert_eq!(schedulers.room(0, 1, 22), 23);
+        assert_eq!(schedulers.room(0, 22), 23);
     }
 
     #[test]
     fn pools_are_independent() {
         let mut schedulers = Schedulers::new([1, 1, 1]);
         schedulers.enter(0, 1000);
-        assert_eq!(schedulers.room(1, 1, 5), 5);
-        assert_eq!(schedulers.room(0, 1, 5), 1001);
+        assert_eq!(schedulers.room(1, 5), 5);
+        assert_eq!(schedulers.room(0, 5), 1001);
     }
 
     #[test]
     fn a_departure_beyond_the_horizon_still_happens() {
         let mut schedulers = Schedulers::new([1, 1, 1]);
         schedulers.enter(0, 10_000_000);
-        assert!(schedulers.room(0, 1, 0) <= 1 << 16);
+        assert!(schedulers.room(0, 0) <= 1 << 16);
     }
 }

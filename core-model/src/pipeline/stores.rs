@@ -26,7 +26,7 @@ pub(crate) struct Store {
     /// The only register of its address, [`crate::instruction::NONE`] for other forms.
     pub base: Register,
     /// Which instruction set that register.
-    pub base_writer: u64,
+    pub base_writer: u32,
 }
 
 /// What a load finds in the store queue.

@@ -1,26 +1,23 @@
 //! Everything between issue and retirement: the reorder buffer and what is freed in its order.
 //!
-//! Keeps the last instructions in a ring: when each retires, and which load its result waited for.
-//! From this follow when a full buffer has room again, and whose fault a wait was.
+//! Keeps the last instructions in a ring: when each retires, what it takes until then, and which load
+//! its result waited for. From this follow when a full buffer has room again, and whose fault a wait
+//! was.
 
 use crate::calendar::boxed;
+use crate::instruction::{Needs, Room};
 use crate::parameters::CoreParameters;
 
-/// Instructions kept: more than any reorder buffer holds, including those that share a slot.
+/// Instructions kept: twice as many as a reorder buffer has entries, because two may share one.
 const RING: usize = 2048;
-
-/// How much of the buffers that free up at retirement an instruction takes: reorder entries, load
-/// entries, general registers, vector registers.
-pub(crate) type Needs = [u32; 4];
+/// Slots of the queue before rename for which times are kept.
+const QUEUE: usize = 1024;
 
 /// An instruction between issue and retirement.
-///
-/// One cache line: the ring is read in several places for every instruction.
 #[derive(Clone, Copy, Debug, Default)]
-#[repr(align(64))]
 pub(crate) struct InFlight {
-    /// The cycle in which its last slot was issued.
-    pub issued: u64,
+    /// What it takes until it retires.
+    pub needs: Needs,
     /// The cycle in which it retired; set by [`Window::push`].
     pub retires: u64,
     /// The last load on the critical path of its result: from execution to data.
@@ -29,93 +26,70 @@ pub(crate) struct InFlight {
     pub load_until: u64,
     /// The block that it belongs to.
     pub block: u32,
-    /// Totals up to and including this instruction, wrapping; set by [`Window::push`].
-    pub totals: Needs,
 }
 
-#[derive(Clone, Copy)]
-struct Limit {
-    capacity: u32,
-    /// Total of the entries that are known to be free again.
-    freed: u32,
-    /// The oldest instruction not among them.
-    oldest: u64,
-}
-
-/// The reorder buffer and the buffers that are freed with it.
+/// The reorder buffer and the buffers that are freed with it, and the queue before rename.
 pub(crate) struct Window {
     ring: Box<[InFlight; RING]>,
     next: u64,
-    totals: Needs,
-    limits: [Limit; 4],
-    /// The queue before rename: freed at issue instead of retirement.
-    queue: Limit,
+    /// What is free while instructions from `oldest` on hold their entries.
+    room: Room,
+    /// The oldest instruction whose entries were not given back, be it that nobody needed them.
+    oldest: u64,
     retire_width: u32,
     retire_cycle: u64,
     retired_in_cycle: u32,
     /// The oldest instruction that had not retired at the last wait.
     head: u64,
+    queue: Queue,
 }
 
 impl Window {
     pub(crate) fn new(parameters: &CoreParameters) -> Self {
-        let limit = |capacity: u32| Limit {
-            capacity,
-            freed: 0,
-            oldest: 0,
-        };
         let window = &parameters.window;
+        let reorder_entries = window.reorder_entries.min(RING as u32 / 2 - 1);
         Window {
             ring: boxed(InFlight::default()),
             next: 0,
-            totals: [0; 4],
-            limits: [
-                limit(window.reorder_entries),
-                limit(window.load_entries),
-                limit(window.integer_registers),
-                limit(window.vector_registers),
-            ],
-            queue: limit(parameters.frontend.queue_entries),
+            room: Room::new([
+                reorder_entries,
+                window.load_entries,
+                window.integer_registers,
+                window.vector_registers,
+            ]),
+            oldest: 0,
             retire_width: parameters.retire_width,
             retire_cycle: 0,
             retired_in_cycle: 0,
             head: 0,
+            queue: Queue::new(parameters.frontend.queue_entries),
         }
     }
 
-    /// The first cycle at or after `at` in which all buffers have room for `needs`.
+    /// The first cycle in which all buffers have room for `needs`; 0 where they have it already.
     #[inline]
-    pub(crate) fn room(&mut self, needs: &Needs, at: u64) -> u64 {
-        let mut at = at;
-        for (kind, &need) in needs.iter().enumerate() {
-            if need > 0 {
-                at = at.max(free(
-                    &mut self.limits[kind],
-                    &self.ring,
-                    self.next,
-                    self.totals[kind].wrapping_add(need),
-                    |entry| (entry.totals[kind], entry.retires),
-                ));
-            }
+    pub(crate) fn room(&mut self, needs: Needs) -> u64 {
+        let mut at = 0;
+        while !self.room.fits(needs) && self.oldest < self.next {
+            let oldest = &self.ring[self.oldest as usize % RING];
+            self.room.give_back(oldest.needs);
+            self.oldest += 1;
+            at = oldest.retires;
         }
         at
     }
 
     /// The first cycle in which the queue before rename has room for `slots` more.
     #[inline]
-    pub(crate) fn queue_room(&mut self, slots: u32) -> u64 {
-        free(
-            &mut self.queue,
-            &self.ring,
-            self.next,
-            self.totals[0].wrapping_add(slots),
-            |entry| (entry.totals[0], entry.issued),
-        )
+    pub(crate) fn queue_room(&self, slots: u8) -> u64 {
+        self.queue.room(slots)
     }
 
-    /// Adds an instruction that is done at `done`; returns the cycle in which it retires.
+    /// Adds an instruction of so many `slots` that was issued at `issued` and is done at `done`;
+    /// returns the cycle in which it retires.
     #[inline]
-    pub(crate) fn push(&mut self, needs: &Needs, done: u64, entry: InFlight) -> u64 {
+    pub(crate) fn push(&mut self, slots: u8, issued: u64, done: u64, entry: InFlight) -> u64 {
+        self.queue.push(slots, issued);
         if done > self.retire_cycle {
             self.retire_cycle = done;
             self.retired_in_cycle = 0;
@@ -123,17 +97,12 @@ impl Window {
             self.retire_cycle += 1;
             self.retired_in_cycle = 0;
         }
-        self.retired_in_cycle += needs[0];
-        for (total, &need) in self.totals.iter_mut().zip(needs) {
-            *total = total.wrapping_add(need);
-        }
-        self.ring[self.next as usize % RING] = InFlight {
-            retires: self.retire_cycle,
-            totals: self.totals,
-            ..entry
-        };
+        self.retired_in_cycle += u32::from(slots);
+        self.room.take(entry.needs);
+        let retires = self.retire_cycle;
+        self.ring[self.next as usize % RING] = InFlight { retires, ..entry };
         self.next += 1;
-        self.retire_cycle
+        retires
     }
 
     /// The cycle in which the youngest instruction retires.
@@ -194,29 +163,41 @@ impl Window {
     }
 }
 
-/// When enough older instructions have freed their entries for a total of `wanted`.
-#[inline]
-fn free(
-    limit: &mut Limit,
-    ring: &[InFlight; RING],
-    next: u64,
-    wanted: u32,
-    of: impl Fn(&InFlight) -> (u32, u64),
-) -> u64 {
-    let forgotten = next.saturating_sub(RING as u64);
-    if limit.oldest < forgotten {
-        // What left the ring was freed long ago. Its last totals are in the place to be reused.
-        limit.freed = of(&ring[forgotten as usize % RING]).0;
-        limit.oldest = forgotten + 1;
+/// The queue before rename, which is freed at issue.
+struct Queue {
+    capacity: u64,
+    /// Slots that went through it.
+    slots: u64,
+    /// When each of the last of them was issued; 0 for those before the first.
+    issued: Box<[u64; QUEUE]>,
+}
+
+impl Queue {
+    fn new(capacity: u32) -> Self {
+        Queue {
+            capacity: u64::from(capacity).min(QUEUE as u64 / 2),
+            slots: 0,
+            issued: boxed(0),
+        }
     }
-    let mut at = 0;
-    while wanted.wrapping_sub(limit.freed) > limit.capacity && limit.oldest < next {
-        let (total, freed_at) = of(&ring[limit.oldest as usize % RING]);
-        limit.freed = total;
-        limit.oldest += 1;
-        at = freed_at;
+
+    /// The last of the slots gets the place of the one that came `capacity` before it.
+    #[inline]
+    fn room(&self, slots: u8) -> u64 {
+        let slots = u64::from(slots).min(self.capacity);
+        let place = (self.slots + slots).wrapping_sub(self.capacity + 1);
+        self.issued[place as usize % QUEUE]
     }
-    at
+
+    #[inline]
+    fn push(&mut self, slots: u8, issued: u64) {
+        // Nearly always one; where there is none, the next slot overwrites it.
+        self.issued[self.slots as usize % QUEUE] = issued;
+        for further in 1..u64::from(slots) {
+            self.issued[(self.slots + further) as usize % QUEUE] = issued;
+        }
+        self.slots += u64::from(slots);
+    }
 }
 
 #[cfg(test)]
@@ -225,7 +206,11 @@ mod tests {
     use crate::cores::GOLDEN_COVE;
 
     fn push(window: &mut Window, done: u64) -> u64 {
-        window.push(&[1, 0, 0, 0], done, InFlight::default())
+        let entry = InFlight {
+            needs: Needs::new([1, 0, 0, 0]),
+            ..InFlight::default()
+        };
+        window.push(1, 0, done, entry)
     }
 
     #[test]
@@ -241,20 +226,50 @@ mod tests {
         let mut window = Window::new(&GOLDEN_COVE);
         push(&mut window, 1000);
         for _ in 1..512 {
-            assert!(window.room(&[1, 0, 0, 0], 0) == 0);
+            assert_eq!(window.room(Needs::new([1, 0, 0, 0])), 0);
             push(&mut window, 1);
         }
-        assert_eq!(window.room(&[1, 0, 0, 0], 3), 1000);
+        assert_eq!(window.room(Needs::new([1, 0, 0, 0])), 1000);
     }
 
     #[test]
-    fn a_limit_that_was_idle_for_long_is_free() {
+    fn buffers_fill_up_independently() {
         let mut window = Window::new(&GOLDEN_COVE);
-        window.push(&[1, 1, 0, 0], 50, InFlight::default());
-        for _ in 0..10_000 {
-            push(&mut window, 60);
-        }
-        assert_eq!(window.room(&[1, 192, 0, 0], 100_000), 100_000);
+        let load = InFlight {
+            needs: Needs::new([1, 1, 0, 0]),
+            ..InFlight::default()
+        };
+        window.push(1, 0, 50, load);
+        window.push(1, 0, 70, load);
+        assert_eq!(window.room(Needs::new([1, 190, 200, 255])), 0);
+        assert_eq!(window.room(Needs::new([1, 191, 0, 0])), 50);
+        assert_eq!(window.room(Needs::new([1, 192, 0, 0])), 70);
+        assert_eq!(window.room(Needs::new([1, 0, 0, 0])), 0);
+    }
+
+    #[test]
+    fn an_instruction_larger_than_a_buffer_waits_until_it_is_empty() {
+        let mut core = GOLDEN_COVE.clone();
+        core.window.load_entries = 4;
+        let mut window = Window::new(&core);
+        let needs = Needs::new([1, 5, 0, 0]);
+        let load = InFlight {
+            needs,
+            ..InFlight::default()
+        };
+        window.push(1, 0, 50, load);
+        assert_eq!(window.room(needs), 50);
+        window.push(1, 0, 70, load);
+        assert_eq!(window.room(Needs::new([1, 1, 0, 0])), 70);
+    }
+
+    #[test]
+    fn the_queue_is_free_again_at_issue() {
+        let mut window = Window::new(&GOLDEN_COVE);
+        window.push(1, 20, 900, InFlight::default());
+        assert_eq!(window.queue_room(143), 0);
+        assert_eq!(window.queue_room(144), 20);
+        assert_eq!(window.queue_room(200), 20, "as much as there is");
     }
 
     #[test]
@@ -266,7 +281,7 @@ mod tests {
             block: 7,
             ..InFlight::default()
         };
-        window.push(&[1, 0, 0, 0], 40, entry);
+        window.push(1, 0, 40, entry);
         let mut charged = Vec::new();
         window.blame(5 * 6 + 2, 40 * 6, 6, (0, 0), |block, memory, core| {
             charged.push((block, memory, core));
@@ -282,7 +297,7 @@ mod tests {
             load_until: 20,
             ..InFlight::default()
         };
-        window.push(&[1, 0, 0, 0], 40, entry);
+        window.push(1, 0, 40, entry);
         let mut charged = Vec::new();
         window.blame(0, 40 * 6, 6, (15, 30), |_, memory, core| {
             charged.push((memory, core));

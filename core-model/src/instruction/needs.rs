@@ -1,0 +1,84 @@
+//! What an instruction takes of the buffers that are freed in program order, at retirement.
+
+/// Bits of a lane: one for each buffer, all in one word, so that they are compared and added at once.
+const LANE_BITS: u32 = 16;
+/// Set in each lane that is not negative.
+const NOT_NEGATIVE: u64 = 0x4000_4000_4000_4000;
+/// The largest capacity that a lane can hold.
+const MAX_CAPACITY: u32 = 0x3fff;
+
+/// Entries: of the reorder buffer, of the load buffer, of the general registers, of the vector
+/// registers.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Needs(u64);
+
+impl Needs {
+    /// So many entries of each buffer.
+    pub(crate) fn new(entries: [u8; 4]) -> Needs {
+        Needs(lanes(entries.map(u64::from)))
+    }
+}
+
+/// Entries that are free.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Room(u64);
+
+impl Room {
+    /// All entries of buffers of these capacities.
+    pub(crate) fn new(capacities: [u32; 4]) -> Room {
+        let entries = capacities.map(|capacity| u64::from(capacity.min(MAX_CAPACITY)));
+        Room(lanes(entries) | NOT_NEGATIVE)
+    }
+
+    /// Whether all buffers have room for `needs`.
+    #[inline]
+    pub(crate) fn fits(self, needs: Needs) -> bool {
+        self.0.wrapping_sub(needs.0) & NOT_NEGATIVE == NOT_NEGATIVE
+    }
+
+    /// Takes entries. An instruction that needs more than there is takes them all the same, when
+    /// nothing else is in flight: a lane is then negative for a while.
+    #[inline]
+    pub(crate) fn take(&mut self, needs: Needs) {
+        self.0 = self.0.wrapping_sub(needs.0);
+    }
+
+    /// Gives back what was taken.
+    #[inline]
+    pub(crate) fn give_back(&mut self, needs: Needs) {
+        self.0 = self.0.wrapping_add(needs.0);
+    }
+}
+
+fn lanes(entries: [u64; 4]) -> u64 {
+    let [reorder, loads, integers, vectors] = entries;
+    reorder | loads << LANE_BITS | integers << (2 * LANE_BITS) | vectors << (3 * LANE_BITS)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_buffer_has_its_own_room() {
+        let mut room = Room::new([512, 2, 264, 300]);
+        let needs = Needs::new([1, 1, 0, 0]);
+        room.take(needs);
+        room.take(needs);
+        assert!(!room.fits(needs));
+        assert!(room.fits(Needs::new([255, 0, 255, 255])));
+        room.give_back(needs);
+        assert!(room.fits(needs));
+    }
+
+    #[test]
+    fn a_buffer_that_gave_more_than_it_has_does_not_touch_its_neighbours() {
+        let mut room = Room::new([10, 10, 10, 10]);
+        let needs = Needs::new([255, 255, 255, 255]);
+        room.take(needs);
+        assert!(!room.fits(Needs::new([0; 4])));
+        room.give_back(needs);
+        assert!(room.fits(Needs::new([10; 4])));
+        assert!(!room.fits(Needs::new([0, 0, 0, 11])));
+    }
+}
