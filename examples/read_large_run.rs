@@ -76,6 +76,7 @@ fn large_run() -> Run {
             empty_window: None,
         },
         throughput: None,
+        functions: None,
         launches: (0..LAUNCHES).map(|launch| value(index, launch)).collect(),
     };
     Run {

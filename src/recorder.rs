@@ -9,6 +9,7 @@ use std::fs::OpenOptions;
 use std::io::{self, IsTerminal, Write};
 use std::path::{Path, PathBuf};
 
+use crate::code::CodeSlots;
 use crate::formatter::split_line;
 use crate::provenance::{Provenance, SourceKind};
 use crate::run_file::{Record, SAMPLES_VARIABLE};
@@ -50,9 +51,10 @@ impl Recorder {
         self.measured.get()
     }
 
-    /// The samples kept so far are all of one benchmark. Those of a benchmark that is never
+    /// The samples kept so far are all of one benchmark, and `code` says where in the code their slots
+    /// went. Those of a benchmark that is never
     /// sealed (test mode, a panic) are no data and vanish with the process.
-    pub(crate) fn seal(&self, provenance: &Provenance) {
+    pub(crate) fn seal(&self, provenance: &Provenance, code: Option<CodeSlots>) {
         let mut samples = self.samples.borrow_mut();
         if samples.is_empty() {
             return;
@@ -64,6 +66,7 @@ impl Recorder {
                 let record = Record {
                     provenance: provenance.into_owned(),
                     samples: std::mem::take(&mut samples),
+                    code,
                 };
                 samples.reserve(ROOM_FOR_SAMPLES);
                 if let Err(error) = append(path, &record.to_line()) {

@@ -150,6 +150,7 @@ impl Measurement for TopDown {
     /// never in warm-up.
     fn to_f64(&self, sample: &Sample) -> f64 {
         self.recorder.keep(sample);
+        self.source.sample_kept();
         self.source.sample_boundary();
         sample.scalar()
     }
@@ -157,7 +158,8 @@ impl Measurement for TopDown {
     /// Called by criterion once per benchmark when its samples are complete, and once more for a
     /// group's summary, when there is nothing left to seal.
     fn formatter(&self) -> &dyn ValueFormatter {
-        self.recorder.seal(self.provenance());
+        let code = self.source.take_code();
+        self.recorder.seal(self.provenance(), code);
         self.source.benchmark_boundary();
         SlotsFormatter::of(self.recorder.measured())
     }

@@ -3,21 +3,25 @@
 use std::fs;
 use std::path::Path;
 
+use criterion_topdown::code::{CodeBlock, CodeCounts, CodeSlots};
 use criterion_topdown::event::{Event, Events};
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{EmptyWindow, Provenance, SourceKind};
 use criterion_topdown::run_file::{
-    Benchmark, BenchmarkId, Build, IterationSample, LaunchSamples, LaunchSettings, LaunchValue,
-    Record, Run, Shard, Throughput, copy_run, read_run, read_samples, remove_run, write_run,
-    write_run_without_samples,
+    Benchmark, BenchmarkId, Build, Function, Functions, IterationSample, LaunchSamples,
+    LaunchSettings, LaunchValue, OtherFunctions, Record, Run, Shard, Throughput, copy_run,
+    read_run, read_samples, remove_run, write_run, write_run_without_samples,
 };
 use criterion_topdown::sample::{Flags, GroupCounts, Level1, Level2, Sample};
 
 const V1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/run-v1");
 const V2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/run-v2");
 
+const V3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/run-v3");
+
 const RECORD_V1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/record-v1.jsonl");
 const RECORD_V2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/record-v2.jsonl");
+const RECORD_V3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/record-v3.jsonl");
 
 /// The run of `tests/data/run-v1`: every field set somewhere, every optional one missing somewhere.
 fn golden_run() -> Run {
@@ -88,11 +92,13 @@ fn golden_run() -> Run {
                     unit: "bytes".to_owned(),
                 }),
                 launches: vec![full_value(0, 1.0), full_value(1, 1.0 / 3.0)],
+                functions: None,
             },
             Benchmark {
                 id: id("parser", "contended", "lock \"quoted\" größe"),
                 provenance: hardware,
                 throughput: None,
+                functions: None,
                 launches: vec![LaunchValue {
                     level1: Some(Level1 {
                         smt_contention_slots: Some(12.5),
@@ -107,6 +113,7 @@ fn golden_run() -> Run {
                 id: id("storage", "io", "read"),
                 provenance: time,
                 throughput: None,
+                functions: None,
                 launches: vec![LaunchValue {
                     launch: 0,
                     samples_used: 19,
@@ -162,6 +169,65 @@ fn golden_run_v2() -> Run {
             .with(Event::MemoryReadBytes, 64.0);
     }
     run
+}
+
+/// The run of `tests/data/run-v3`: the same with what version 3 added.
+fn golden_run_v3() -> Run {
+    let mut run = golden_run_v2();
+    let function = |name: Option<&str>, module: Option<&str>, counts| Function {
+        name: name.map(str::to_owned),
+        module: module.map(str::to_owned),
+        counts,
+    };
+    run.benchmarks[0].functions = Some(Functions {
+        iterations: 8,
+        largest: vec![
+            function(Some("parser::json::Größe<T>::read"), None, code_counts(9)),
+            function(Some("malloc"), Some("libc.so.6"), code_counts(5)),
+            function(None, Some("libc.so.6"), code_counts(2)),
+        ],
+        others: Some(OtherFunctions {
+            functions: 12,
+            counts: code_counts(1),
+        }),
+    });
+    run.benchmarks[1].functions = Some(Functions {
+        iterations: 1,
+        largest: vec![function(None, None, code_counts(1))],
+        others: None,
+    });
+    run
+}
+
+fn code_counts(factor: u64) -> CodeCounts {
+    CodeCounts {
+        instructions: 70 * factor,
+        retiring_slots: 80 * factor,
+        heavy_operations_slots: 4 * factor,
+        bad_speculation_slots: 10 * factor,
+        branch_mispredict_slots: 9 * factor,
+        frontend_bound_slots: 20 * factor,
+        fetch_latency_slots: 15 * factor,
+        backend_bound_slots: 50 * factor,
+        memory_bound_slots: 50 * factor,
+    }
+}
+
+/// Of two blocks in two files; the first is in both samples.
+fn golden_code() -> CodeSlots {
+    let block = |module, offset, bytes| CodeBlock {
+        module,
+        offset,
+        bytes,
+    };
+    CodeSlots {
+        modules: vec!["/a user/bench".to_owned(), "[vdso]".to_owned()],
+        blocks: vec![block(0, 0x2010, 15), block(1, 0x7fff_f7fc_1000, 3)],
+        samples: vec![
+            vec![(0, code_counts(3))],
+            vec![(0, code_counts(2)), (1, code_counts(1))],
+        ],
+    }
 }
 
 fn golden_samples_v2() -> Vec<LaunchSamples> {
@@ -248,6 +314,7 @@ fn golden_record(mut samples: Vec<LaunchSamples>) -> Record {
     Record {
         provenance: golden_run().benchmarks[0].provenance.clone(),
         samples: samples.iter().map(|sample| sample.sample).collect(),
+        code: None,
     }
 }
 
@@ -284,17 +351,41 @@ fn a_record_carries_the_counts_of_a_metric_group() {
 }
 
 #[test]
-fn a_record_of_version_2_is_read_for_ever_and_written_again() {
+fn a_record_of_version_2_is_read_for_ever() {
     let line = fs::read_to_string(RECORD_V2).unwrap();
     let record = Record::from_line(&line).unwrap();
     assert_eq!(record, golden_record(golden_samples_v2()));
+}
+
+#[test]
+fn version_3_is_read_for_ever() {
+    assert_eq!(read_run(Path::new(V3)).unwrap(), golden_run_v3());
+    assert_eq!(read_samples(Path::new(V3)).unwrap(), golden_samples_v2());
+}
+
+#[test]
+fn a_record_of_version_3_is_read_for_ever_and_written_again() {
+    let line = fs::read_to_string(RECORD_V3).unwrap();
+    let record = Record::from_line(&line).unwrap();
+    let golden = Record {
+        code: Some(golden_code()),
+        ..golden_record(golden_samples_v2())
+    };
+    assert_eq!(record, golden);
     assert_eq!(record.to_line(), line);
+}
+
+#[test]
+fn the_total_of_the_functions_has_the_others_in_it() {
+    let run = golden_run_v3();
+    let functions = run.benchmarks[0].functions.as_ref().unwrap();
+    assert_eq!(functions.total(), code_counts(9 + 5 + 2 + 1));
 }
 
 #[test]
 fn what_is_read_is_written_again_byte_by_byte() {
     let directory = tempfile::tempdir().unwrap();
-    let golden = Path::new(V2);
+    let golden = Path::new(V3);
     let samples = read_samples(golden).unwrap();
     write_run(directory.path(), &read_run(golden).unwrap(), &samples).unwrap();
     for file in fs::read_dir(golden).unwrap() {

@@ -104,6 +104,7 @@ fn run(benchmarks: usize, seed: u64) -> Run {
                     empty_window: None,
                 },
                 throughput: None,
+                functions: None,
                 launches,
             }
         })

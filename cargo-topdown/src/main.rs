@@ -18,6 +18,7 @@ mod disturbances;
 mod documentation;
 mod error;
 mod explained;
+mod functions;
 mod import;
 mod merge;
 mod policy;

@@ -162,6 +162,7 @@ mod tests {
                 empty_window: None,
             },
             throughput: None,
+            functions: None,
             launches,
         }
     }

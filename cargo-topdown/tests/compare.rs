@@ -53,6 +53,7 @@ fn run(seed: u32, backend_slots: impl Fn(usize) -> f64) -> Run {
                     empty_window: None,
                 },
                 throughput: None,
+                functions: None,
                 launches,
             }
         })

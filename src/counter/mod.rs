@@ -31,6 +31,7 @@ pub use choose::{Choice, SOURCE_VARIABLE, choose};
 pub use counters::{COUNTERS_VARIABLE, Counters};
 pub use wanted::{GROUP_VARIABLE, Wanted};
 
+use crate::code::CodeSlots;
 use crate::cpu::{CpuTable, MODELLED};
 use crate::error::OpenError;
 use crate::provenance::{EmptyWindow, Provenance, SourceKind};
@@ -90,6 +91,15 @@ pub trait Source {
 
     /// Called between samples, outside every window: the next window is the first of a sample.
     fn sample_boundary(&self) {}
+
+    /// Called outside every window: the windows since the last boundary are a sample that is kept.
+    fn sample_kept(&self) {}
+
+    /// Called when all samples of a benchmark have been taken: where in the code their slots went,
+    /// where the source knows that of every sample that was kept.
+    fn take_code(&self) -> Option<CodeSlots> {
+        None
+    }
 
     /// Called when all samples of a benchmark have been taken.
     fn benchmark_boundary(&self) {}

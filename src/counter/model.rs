@@ -10,13 +10,18 @@
 //! that the budget would not do for [`LEAST_WINDOWS`] is not modelled; its samples have time alone,
 //! and its provenance says so.
 
-use std::cell::Cell;
+mod code;
+mod modules;
+
+use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
 use topdown_core_model::{Capacity, CoreParameters, Counts, cores};
 use topdown_tracer::{Block, Config, Consumer, End, Mapping, TraceError, Tracer};
 
+use self::code::CodeAccount;
 use super::{Provenance, Reading, Source, empty_window_of};
+use crate::code::CodeSlots;
 use crate::error::OpenError;
 use crate::event::{Event, Events};
 use crate::machine::Machine;
@@ -48,6 +53,7 @@ pub struct Model {
     /// What the consumer had counted when the open window began.
     before: Cell<Counts>,
     benchmark: Cell<Benchmark>,
+    code: RefCell<CodeAccount>,
     /// How many instructions of a benchmark are modelled.
     budget_instructions: u64,
     modelled: Provenance,
@@ -101,8 +107,9 @@ impl Model {
 
     fn with_budget(seconds: f64) -> Result<Model, OpenError> {
         let core = nearest_core(&Machine::of_this_machine());
+        let capacity = Capacity::default();
         let budgeted = Budgeted {
-            model: topdown_core_model::Model::with_mappings(core, Capacity::default(), Mapping::at),
+            model: topdown_core_model::Model::with_mappings(core, capacity, Mapping::at),
             window_end: u64::MAX,
         };
         let tracer =
@@ -114,6 +121,7 @@ impl Model {
             core,
             before: Cell::default(),
             benchmark: Cell::default(),
+            code: RefCell::new(CodeAccount::new(capacity.blocks)),
             budget_instructions: (seconds * INSTRUCTIONS_PER_SECOND) as u64,
             modelled: Provenance {
                 source: SourceKind::Model,
@@ -130,6 +138,15 @@ impl Model {
         model.modelled.empty_window = Some(empty_window_of(&model));
         model.benchmark_boundary();
         Ok(model)
+    }
+
+    /// `None` inside a window, where the model is the tracer's.
+    fn with_account<R>(
+        &self,
+        work: impl FnOnce(&mut CodeAccount, &topdown_core_model::Model) -> R,
+    ) -> Option<R> {
+        self.tracer
+            .with_consumer(|consumer| work(&mut self.code.borrow_mut(), &consumer.model))
     }
 
     fn largest_window(&self) -> u64 {
@@ -230,6 +247,18 @@ impl Source for Model {
             Fate::Timed(provenance) => provenance,
             Fate::Open | Fate::Modelled => &self.modelled,
         }
+    }
+
+    fn sample_boundary(&self) {
+        self.with_account(|code, model| code.begin_sample(model));
+    }
+
+    fn sample_kept(&self) {
+        self.with_account(|code, model| code.keep_sample(model));
+    }
+
+    fn take_code(&self) -> Option<CodeSlots> {
+        self.with_account(|code, model| code.take(model)).flatten()
     }
 
     fn benchmark_boundary(&self) {
@@ -347,6 +376,37 @@ mod tests {
         let branches = sample.events.get(Event::Branches).unwrap();
         assert!((10_000..sample.instructions.unwrap()).contains(&branches));
         assert_eq!(sample.events.iter().count(), Event::ALL.len());
+    }
+
+    #[test]
+    fn the_blocks_of_the_kept_samples_have_their_slots() {
+        let Ok(model) = Model::open() else {
+            eprintln!("skipped: code cannot be traced on this machine");
+            return;
+        };
+        let slots = |code: &CodeSlots, sample: usize| {
+            let costs = code.samples[sample].iter();
+            costs.map(|(_, counts)| counts.slots()).sum::<u64>()
+        };
+        // A warm-up, a sample of one window, one of two.
+        model.sample_boundary();
+        window(&model, || divisions(1000));
+        model.sample_boundary();
+        let first = window(&model, || divisions(100));
+        model.sample_kept();
+        model.sample_boundary();
+        let second = window(&model, || divisions(10)).plus(&window(&model, || divisions(20)));
+        model.sample_kept();
+        let code = model.take_code().unwrap();
+        assert_eq!(code.samples.len(), 2);
+        assert_eq!(Some(slots(&code, 0)), first.slots);
+        assert_eq!(Some(slots(&code, 1)), second.slots);
+        let instructions = code.samples[1].iter().map(|(_, c)| c.instructions).sum();
+        assert_eq!(second.instructions, Some(instructions));
+        let here = std::env::current_exe().unwrap();
+        assert!(code.modules.iter().any(|name| here == *name));
+        // The next benchmark begins with nothing.
+        assert_eq!(model.take_code(), None);
     }
 
     #[test]

@@ -5,8 +5,10 @@
 //! first and `run.json` is renamed into place last, so a reader sees a whole run or the run that
 //! was there before. `docs/run-file.md` describes both files for other programs.
 
+mod code_columns;
 mod columns;
 mod error;
+mod functions;
 mod launch_columns;
 mod record;
 mod sample_columns;
@@ -16,6 +18,7 @@ mod version;
 mod wire;
 
 pub use error::{RunFileError, RunFileProblem};
+pub use functions::{Function, Functions, OtherFunctions};
 pub use record::{Record, SAMPLES_VARIABLE};
 pub use samples_file::{IterationSample, LaunchSamples};
 pub use store::{
@@ -138,6 +141,8 @@ pub struct Benchmark {
     pub throughput: Option<Throughput>,
     /// One value per launch, in launch order.
     pub launches: Vec<LaunchValue>,
+    /// Which functions the slots went to, where the source knows.
+    pub functions: Option<Functions>,
 }
 
 /// What one iteration processes.

@@ -3,9 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::code_columns::CodeColumns;
 use super::error::RunFileProblem;
 use super::sample_columns::SampleColumns;
 use super::version::{KnownVersion, parse};
+use crate::code::CodeSlots;
 use crate::provenance::Provenance;
 use crate::sample::Sample;
 
@@ -20,6 +22,8 @@ pub struct Record {
     pub provenance: Provenance,
     /// In the order in which criterion asked for their scalars.
     pub samples: Vec<Sample>,
+    /// Where in the code their slots went, where that is known.
+    pub code: Option<CodeSlots>,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -28,6 +32,8 @@ struct Wire {
     schema_version: KnownVersion,
     provenance: Provenance,
     samples: SampleColumns,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    code: Option<CodeColumns>,
 }
 
 impl Record {
@@ -37,6 +43,7 @@ impl Record {
             schema_version: KnownVersion,
             provenance: self.provenance.clone(),
             samples: SampleColumns::from_samples(&self.samples),
+            code: self.code.as_ref().map(CodeColumns::from_code),
         };
         let mut line = serde_json::to_string(&wire)
             .expect("names are strings and no map key can fail to serialise");
@@ -51,12 +58,19 @@ impl Record {
     /// executable and the program are then of different releases.
     pub fn from_line(line: &str) -> Result<Record, RunFileProblem> {
         let wire: Wire = parse(line.as_bytes())?;
+        let samples = wire
+            .samples
+            .into_samples()
+            .map_err(|problem| problem.under("samples"))?;
+        let code = wire
+            .code
+            .map(|code| code.into_code(samples.len()))
+            .transpose()
+            .map_err(|problem| problem.under("code"))?;
         Ok(Record {
             provenance: wire.provenance,
-            samples: wire
-                .samples
-                .into_samples()
-                .map_err(|problem| problem.under("samples"))?,
+            samples,
+            code,
         })
     }
 }

@@ -6,9 +6,9 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::error::RunFileProblem;
 
 /// The version of the file formats that this library writes.
-pub const SCHEMA_VERSION: u32 = 2;
+pub const SCHEMA_VERSION: u32 = 3;
 
-/// The oldest version that it reads. Version 2 has optional fields that version 1 has not.
+/// The oldest version that it reads. Each version has optional fields that the one before has not.
 const OLDEST_VERSION: u32 = 1;
 
 /// The field `schema_version`: [`SCHEMA_VERSION`] in what is written, a version that this release

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::error::RunFileProblem;
 use super::launch_columns::LaunchColumns;
 use super::version::{KnownVersion, parse};
-use super::{Benchmark, BenchmarkId, Build, LaunchSettings, Run, Shard, Throughput};
+use super::{Benchmark, BenchmarkId, Build, Functions, LaunchSettings, Run, Shard, Throughput};
 use crate::machine::Machine;
 use crate::provenance::Provenance;
 
@@ -50,6 +50,8 @@ struct BenchmarkWire {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     throughput: Option<Throughput>,
     launches: LaunchColumns,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    functions: Option<Functions>,
 }
 
 impl RunWire {
@@ -86,6 +88,7 @@ impl RunWire {
                     provenance: benchmark.provenance.clone(),
                     throughput: benchmark.throughput.clone(),
                     launches: LaunchColumns::from_values(&benchmark.launches),
+                    functions: benchmark.functions.clone(),
                 })
                 .collect(),
         })
@@ -96,6 +99,11 @@ impl RunWire {
         let mut benchmarks: Vec<Benchmark> = Vec::with_capacity(self.benchmarks.len());
         for (index, benchmark) in self.benchmarks.into_iter().enumerate() {
             let place = format!("benchmarks[{index}] (`{}`)", benchmark.id);
+            if let Some(functions) = &benchmark.functions {
+                functions
+                    .check()
+                    .map_err(|problem| problem.under(&format!("{place}.functions")))?;
+            }
             benchmarks.push(Benchmark {
                 launches: benchmark
                     .launches
@@ -104,6 +112,7 @@ impl RunWire {
                 id: benchmark.id,
                 provenance: benchmark.provenance,
                 throughput: benchmark.throughput,
+                functions: benchmark.functions,
             });
         }
         let mut seen = HashSet::with_capacity(benchmarks.len());

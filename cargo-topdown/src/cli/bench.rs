@@ -24,6 +24,10 @@ pub struct BenchArgs {
     #[arg(long, conflicts_with = "against")]
     pub events: bool,
 
+    /// Print which functions the slots went to, where the source knows: the model does
+    #[arg(long, conflicts_with = "against")]
+    pub functions: bool,
+
     /// Compare with REF instead of storing: build it too, launch both in turn, and judge. REF is a
     /// git commit, `merge-base`, or a directory; the exit code is the gate
     #[arg(long, value_name = "REF", conflicts_with = "save")]

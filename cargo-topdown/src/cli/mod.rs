@@ -134,6 +134,10 @@ pub struct ReportArgs {
     #[arg(long, conflicts_with = "html")]
     pub events: bool,
 
+    /// Print which functions the slots went to, where the source knows: the model does
+    #[arg(long, conflicts_with = "html")]
+    pub functions: bool,
+
     /// Where baselines are kept
     #[command(flatten)]
     pub store: StoreArgs,

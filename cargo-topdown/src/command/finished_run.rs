@@ -66,6 +66,7 @@ impl WholeLaunches {
                 id: self.id,
                 provenance: self.provenance,
                 throughput: None,
+                functions: None,
                 launches,
             }],
         };

@@ -10,6 +10,7 @@ use crate::baseline_store::{BaselineStore, resolve_run};
 use crate::cli::ReportArgs;
 use crate::error::{Error, Exit};
 use crate::report::event_table::write_event_table;
+use crate::report::function_table::write_function_table;
 use crate::report::html;
 use crate::report::request::ReportError;
 use crate::report::run_table::write_run_table;
@@ -34,6 +35,10 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Error> {
         if args.events {
             writeln!(out)?;
             write_event_table(&mut out, &run, Look::of_environment())?;
+        }
+        if args.functions {
+            writeln!(out)?;
+            write_function_table(&mut out, &run, Look::of_environment())?;
         }
         return Ok(Exit::Success);
     };

@@ -160,7 +160,9 @@ mod tests {
     use super::*;
     use crate::policy::Policy;
     use crate::report::examples::one_of_each;
-    use crate::verdict::scenario::{self, Planted, benchmark, modelled, timed};
+    use crate::verdict::scenario::{
+        self, Planted, benchmark, modelled, timed, with_a_grown_function,
+    };
     use crate::verdict::{LabelledRun, compare};
     use criterion_topdown::run_file::{Benchmark, Run};
 
@@ -205,6 +207,12 @@ mod tests {
         };
         let candidate = scenario::run(suite(2, 1.2));
         insta::assert_snapshot!(text(suite(1, 1.0), candidate, 100));
+    }
+
+    #[test]
+    fn a_regression_names_the_functions_that_it_is_in() {
+        let [before, after] = with_a_grown_function("parse");
+        insta::assert_snapshot!(text(vec![before], scenario::run(vec![after]), 100));
     }
 
     #[test]

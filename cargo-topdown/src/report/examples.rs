@@ -3,7 +3,7 @@
 use criterion_topdown::run_file::{Benchmark, Run};
 
 use crate::policy::Policy;
-use crate::verdict::scenario::{self, Planted, benchmark, timed};
+use crate::verdict::scenario::{self, Planted, benchmark, timed, with_functions};
 use crate::verdict::trend::{Trend, trend};
 use crate::verdict::{Comparison, LabelledRun, compare};
 
@@ -28,7 +28,14 @@ pub fn hostile() -> (Run, Run) {
             categories: [0.0, 0.0, 0.0, backend_bound],
             ..Planted::default()
         };
-        scenario::run(vec![benchmark(HOSTILE_NAME, planted)])
+        let backend_bound_slots = 350 + (1000.0 * backend_bound) as u64;
+        let function = (
+            Some(HOSTILE_NAME),
+            None,
+            [400, 100, 150, backend_bound_slots],
+        );
+        let benchmark = benchmark(HOSTILE_NAME, planted);
+        scenario::run(vec![with_functions(benchmark, &[function])])
     };
     (of(1, 0.0), of(2, 0.2))
 }

@@ -12,6 +12,8 @@ pub mod event_table;
 #[cfg(test)]
 mod examples;
 pub mod explanation;
+mod function_rows;
+pub mod function_table;
 pub mod html;
 mod junit;
 mod markdown;

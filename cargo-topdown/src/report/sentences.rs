@@ -1,5 +1,7 @@
 //! What is said about a comparison, in words that every report uses.
 
+use super::function_rows::label_of;
+use super::text::shortened;
 use super::wrap::{percent, points};
 use crate::verdict::{
     BenchmarkVerdict, Cause, CauseKind, Class, Comparison, Counts, Metric, Outcome, Rule,
@@ -10,6 +12,13 @@ use crate::verdict::{
 const LEAST_SHOWN_PART: f64 = 0.0005;
 /// Level 2 is told for parts of at least this size.
 const LEAST_DETAILED_PART: f64 = 0.01;
+
+/// Functions are told whose slots changed by at least this part of the whole.
+const LEAST_FUNCTION: f64 = 0.005;
+/// And no more of them.
+const MOST_FUNCTIONS: usize = 3;
+/// Columns of a function's name.
+const LONGEST_FUNCTION: usize = 60;
 
 /// What to do about runs that cannot be compared.
 pub const REMEDY: &str = "take the baseline again on this machine with this build: \
@@ -273,7 +282,7 @@ pub fn sentence(benchmark: &BenchmarkVerdict) -> String {
         (Some(cause), _) => {
             let accepted = benchmark.accepted.as_ref();
             let reason = accepted.map_or(String::new(), |reason| format!("; accepted: {reason}"));
-            cause_sentence(cause, benchmark) + &reason
+            cause_sentence(cause, benchmark) + &in_functions(benchmark) + &reason
         }
         (None, Some(undecided)) => undecided_sentence(undecided, benchmark),
         (None, None) => String::new(),
@@ -331,6 +340,25 @@ fn parts(cause: &Cause) -> String {
         })
         .collect::<Vec<_>>()
         .join(", ")
+}
+
+/// `; in parse::number +9.1, malloc (libc.so.6) +0.6`, of the same whole as the categories.
+fn in_functions(benchmark: &BenchmarkVerdict) -> String {
+    let changes: Vec<String> = benchmark
+        .functions
+        .iter()
+        .filter(|change| change.difference.abs() >= LEAST_FUNCTION)
+        .take(MOST_FUNCTIONS)
+        .map(|change| {
+            let label = label_of(&change.name, &change.module);
+            let label = shortened(&label, LONGEST_FUNCTION, true);
+            format!("{label} {}", points(change.difference))
+        })
+        .collect();
+    match changes.is_empty() {
+        true => String::new(),
+        false => format!("; in {}", changes.join(", ")),
+    }
 }
 
 fn undecided_sentence(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> String {

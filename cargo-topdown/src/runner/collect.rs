@@ -9,6 +9,7 @@ use thiserror::Error;
 
 use super::launch::Measured;
 use crate::bench_targets::BenchTarget;
+use crate::functions::functions_of;
 use crate::statistics::launch::{
     LEAST_MODELLED_SAMPLES, LEAST_SAMPLES, launch_value, residual_fraction,
 };
@@ -229,8 +230,13 @@ impl Collected {
                 largest_fraction: residuals.into_iter().fold(0.0, f64::max),
             });
         }
+        let with_functions: Vec<_> = launches
+            .iter()
+            .map(|(_, measured)| (&*measured.samples, measured.functions.as_ref()))
+            .collect();
         self.benchmarks.push(Benchmark {
             id: id.clone(),
+            functions: functions_of(&with_functions, least),
             provenance,
             throughput,
             launches: values.into_iter().filter_map(|(_, value)| value).collect(),
@@ -316,6 +322,7 @@ mod tests {
                 empty_window: None,
             },
             throughput: None,
+            functions: None,
             samples: vec![sample; 4],
         }
     }

@@ -8,6 +8,7 @@ use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
+use criterion_topdown::code::CodeSlots;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{IterationSample, Record, RunFileProblem};
 use criterion_topdown::sample::Sample;
@@ -136,15 +137,23 @@ impl SamplesFile {
     }
 }
 
+/// The samples of one benchmark, and what they are.
+#[derive(Debug)]
+pub struct Joined {
+    /// What the numbers are.
+    pub provenance: Provenance,
+    /// In the order in which they were taken.
+    pub samples: Vec<IterationSample>,
+    /// Where in the code their slots went, where the bench knows.
+    pub code: Option<CodeSlots>,
+}
+
 /// The samples of one benchmark: those of the only record in `lines`, or, if there is none, the
 /// nanoseconds that criterion's own measurement reports.
 ///
 /// # Errors
 /// When the record's samples are not those that criterion reports.
-pub fn join(
-    reported: &Reported,
-    lines: &str,
-) -> Result<(Provenance, Vec<IterationSample>), JoinError> {
+pub fn join(reported: &Reported, lines: &str) -> Result<Joined, JoinError> {
     let records = lines
         .lines()
         .map(Record::from_line)
@@ -153,12 +162,15 @@ pub fn join(
             benchmark: reported.name.to_owned(),
             problem,
         })?;
-    let (provenance, samples) = match <[Record; 1]>::try_from(records) {
+    let (provenance, samples, code) = match <[Record; 1]>::try_from(records) {
         Ok([record]) => {
             check_scalars(reported, &record.samples)?;
-            (record.provenance, record.samples)
+            (record.provenance, record.samples, record.code)
         }
-        Err(none) if none.is_empty() => wall_clock(reported)?,
+        Err(none) if none.is_empty() => {
+            let (provenance, samples) = wall_clock(reported)?;
+            (provenance, samples, None)
+        }
         Err(several) => {
             return Err(JoinError::SeveralRecords {
                 benchmark: reported.name.to_owned(),
@@ -166,7 +178,11 @@ pub fn join(
             });
         }
     };
-    Ok((provenance, with_iterations(reported, samples)?))
+    Ok(Joined {
+        provenance,
+        samples: with_iterations(reported, samples)?,
+        code,
+    })
 }
 
 fn check_scalars(reported: &Reported, samples: &[Sample]) -> Result<(), JoinError> {
@@ -278,6 +294,7 @@ mod tests {
                     ..Sample::EMPTY
                 })
                 .collect(),
+            code: None,
         };
         record.to_line()
     }
@@ -288,10 +305,10 @@ mod tests {
 
     #[test]
     fn samples_get_their_iterations() {
-        let (provenance, samples) = join(&REPORTED, &line(&[100, 200])).unwrap();
-        assert_eq!(provenance.formula, "scripted/1");
-        assert_eq!(samples[1].iterations, 2);
-        assert_eq!(samples[1].sample.slots, Some(200));
+        let joined = join(&REPORTED, &line(&[100, 200])).unwrap();
+        assert_eq!(joined.provenance.formula, "scripted/1");
+        assert_eq!(joined.samples[1].iterations, 2);
+        assert_eq!(joined.samples[1].sample.slots, Some(200));
     }
 
     #[test]
@@ -331,10 +348,10 @@ mod tests {
 
     #[test]
     fn no_record_means_the_wall_clock() {
-        let (provenance, samples) = join(&REPORTED, "").unwrap();
-        assert_eq!(provenance.source, SourceKind::Time);
-        assert_eq!(samples[0].sample.wall_ns, 100);
-        assert_eq!(samples[0].sample.slots, None);
+        let joined = join(&REPORTED, "").unwrap();
+        assert_eq!(joined.provenance.source, SourceKind::Time);
+        assert_eq!(joined.samples[0].sample.wall_ns, 100);
+        assert_eq!(joined.samples[0].sample.slots, None);
     }
 
     #[test]

@@ -18,6 +18,7 @@ use super::interrupt;
 use super::join::{JoinError, Reported, SamplesFile, join};
 use super::protocol::{Connection, Event, PORT_VARIABLE, ProtocolError, RawId};
 use crate::bench_targets::BenchTarget;
+use crate::functions::{SampleFunctions, Symbols, attribute};
 
 /// The environment variable that names criterion's output directory. Under a runner criterion
 /// writes next to nothing, and what it does write must not mix with the user's own results.
@@ -48,6 +49,8 @@ pub struct Measured {
     pub provenance: Provenance,
     /// In the order in which they were taken.
     pub samples: Vec<IterationSample>,
+    /// Which functions their slots went to, where the bench knows.
+    pub functions: Option<SampleFunctions>,
 }
 
 /// How a launch ended.
@@ -127,7 +130,8 @@ impl Launcher {
             None => &self.filter,
         };
         let benchmarks = self.talk(target, filter, |stream, samples| {
-            converse(stream, samples, &mut on_benchmark)
+            let mut symbols = Symbols::of(&target.executable);
+            converse(stream, samples, &mut symbols, &mut on_benchmark)
         })?;
         Ok(match benchmarks {
             Some(benchmarks) => Launched::Benchmarks(benchmarks),
@@ -318,6 +322,7 @@ fn is_hang_up(error: &LaunchError) -> bool {
 fn converse(
     stream: TcpStream,
     samples: &mut SamplesFile,
+    symbols: &mut Symbols,
     on_benchmark: &mut impl FnMut(&str),
 ) -> Result<Vec<Measured>, LaunchError> {
     let mut connection = Connection::open(stream)?;
@@ -330,7 +335,7 @@ fn converse(
                 // The answer comes after the bench's recorder has written the samples.
                 let one = connection.format_value(1.0)?;
                 let lines = samples.new_lines().map_err(JoinError::Io)?;
-                let measured = measured(&id, &iters, &times, &one, &lines)?;
+                let measured = measured(&id, &iters, &times, &one, &lines, symbols)?;
                 if !names.insert(measured.name.clone()) {
                     return Err(LaunchError::DuplicateName(measured.name));
                 }
@@ -369,6 +374,7 @@ fn measured(
     scalars: &[f64],
     one: &str,
     lines: &str,
+    symbols: &mut Symbols,
 ) -> Result<Measured, JoinError> {
     let name = id.name();
     let reported = Reported {
@@ -377,12 +383,13 @@ fn measured(
         scalars,
         one,
     };
-    let (provenance, samples) = join(&reported, lines)?;
+    let joined = join(&reported, lines)?;
     Ok(Measured {
         throughput: id.throughput(),
         name,
-        provenance,
-        samples,
+        provenance: joined.provenance,
+        samples: joined.samples,
+        functions: joined.code.map(|code| attribute(&code, symbols)),
     })
 }
 

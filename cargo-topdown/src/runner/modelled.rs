@@ -185,6 +185,7 @@ pub fn join(timed: &mut Outcome, modelled: Outcome, targets: &[BenchTarget]) {
         if benchmark.provenance.source != SourceKind::Model || model.launches.is_empty() {
             continue;
         }
+        benchmark.functions = model.functions;
         // What agrees holds for every launch; what differs, or was said once, counts as often as it
         // was said.
         if model.launches.len() < LAUNCHES_THAT_AGREE as usize || !slots_agree(&model.launches) {
@@ -237,6 +238,7 @@ mod tests {
                 empty_window: None,
             },
             throughput: None,
+            functions: None,
             launches,
         }
     }

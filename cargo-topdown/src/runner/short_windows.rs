@@ -69,6 +69,7 @@ mod tests {
         Measured {
             name: "b".to_owned(),
             throughput: None,
+            functions: None,
             provenance: Provenance {
                 source: SourceKind::Hardware,
                 formula: formula.to_owned(),

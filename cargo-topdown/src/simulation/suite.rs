@@ -299,6 +299,7 @@ fn benchmark(index: usize, launches: Vec<LaunchValue>) -> Benchmark {
             empty_window: None,
         },
         throughput: None,
+        functions: None,
         launches,
     }
 }

@@ -71,6 +71,18 @@ fn value_of(
     })
 }
 
+/// Which of the samples the slots of a launch value are made of, by index, ascending; `None` where
+/// [`launch_value`] is `None`.
+pub fn kept_for_slots(samples: &[IterationSample], least: usize) -> Option<Vec<usize>> {
+    let (indices, usable): (Vec<usize>, Vec<&IterationSample>) = samples
+        .iter()
+        .enumerate()
+        .filter(|(_, sample)| is_usable(sample, true))
+        .unzip();
+    let kept = middle_half_of(&usable, |sample| sample.slots);
+    (usable.len() >= least).then(|| kept.into_iter().map(|index| indices[index]).collect())
+}
+
 /// By how much the categories of a launch miss its slots before they are scaled to them, as a
 /// fraction of the slots; `None` without categories or a launch value.
 ///
@@ -115,28 +127,36 @@ struct Kept<'a> {
     iterations: f64,
 }
 
+/// The indices, ascending, of what is left without ⌊n/4⌋ samples at each end of the order by
+/// `quantity` per iteration; of equal ones the one taken first comes first.
+fn middle_half_of(
+    usable: &[&IterationSample],
+    quantity: impl Fn(&Sample) -> Option<u64>,
+) -> Vec<usize> {
+    let mut order: Vec<(f64, usize)> = usable
+        .iter()
+        .enumerate()
+        .map(|(index, s)| {
+            let rate = quantity(&s.sample).unwrap_or(0) as f64 / s.iterations as f64;
+            (rate, index)
+        })
+        .collect();
+    order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let cut = order.len() / 4;
+    let mut kept: Vec<usize> = order[cut..order.len() - cut]
+        .iter()
+        .map(|(_, index)| *index)
+        .collect();
+    kept.sort_unstable();
+    kept
+}
+
 impl<'a> Kept<'a> {
-    /// Drops ⌊n/4⌋ samples at each end of the order by `quantity` per iteration; of equal ones the
-    /// one taken first comes first.
     fn middle_half(
         usable: &[&'a IterationSample],
         quantity: impl Fn(&Sample) -> Option<u64>,
     ) -> Kept<'a> {
-        let mut order: Vec<(f64, usize)> = usable
-            .iter()
-            .enumerate()
-            .map(|(index, s)| {
-                let rate = quantity(&s.sample).unwrap_or(0) as f64 / s.iterations as f64;
-                (rate, index)
-            })
-            .collect();
-        order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
-        let cut = order.len() / 4;
-        let mut kept: Vec<usize> = order[cut..order.len() - cut]
-            .iter()
-            .map(|(_, index)| *index)
-            .collect();
-        kept.sort_unstable();
+        let kept = middle_half_of(usable, quantity);
         Kept {
             samples: kept.iter().map(|&index| &usable[index].sample).collect(),
             // u128: sums of u64 must not wrap, whatever a file holds.

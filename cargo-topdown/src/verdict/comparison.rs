@@ -11,6 +11,7 @@ use criterion_topdown::run_file::BenchmarkId;
 use serde::Serialize;
 
 use super::Metric;
+use super::functions::FunctionChange;
 
 /// The version of the JSON form.
 pub const COMPARISON_SCHEMA_VERSION: u32 = 1;
@@ -263,6 +264,10 @@ pub struct BenchmarkVerdict {
     /// Why its categories were not tested, if they were not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coarse: Option<Coarse>,
+    /// What became of its functions, where both sides know them: at most ten, those that changed most
+    /// first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<FunctionChange>,
     /// Why it is not comparable.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub differences: Vec<Difference>,

@@ -7,6 +7,7 @@ use super::comparison::{
     BenchmarkVerdict, Class, Difference, Effect, Evidence, Interval, LaunchCount, Rule, Share,
     Undecided, UndecidedReason,
 };
+use super::functions;
 use super::metric::Metric;
 use super::suite::{Measured, SuiteTest};
 use crate::policy::Policy;
@@ -80,6 +81,7 @@ impl<'a> Judge<'a> {
         verdict.look = if first.is_some() { 2 } else { 1 };
         verdict.coarse = measured.coarse;
         verdict.shares = shares(&tested);
+        verdict.functions = functions::of(measured.baseline, measured.candidate);
         let Some(total) = tested.iter().find(|t| t.metric == main) else {
             return verdict;
         };
@@ -125,6 +127,7 @@ impl<'a> Judge<'a> {
             cause: None,
             undecided: None,
             coarse: None,
+            functions: Vec::new(),
             differences: Vec::new(),
         }
     }

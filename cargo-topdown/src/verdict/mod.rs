@@ -8,6 +8,7 @@ mod budget;
 mod cause;
 pub mod comparability;
 pub mod comparison;
+mod functions;
 mod judge;
 mod metric;
 mod noise;
@@ -24,6 +25,7 @@ pub use budget::{BudgetCheck, BudgetResult, BudgetStatus, check_budgets};
 pub use comparison::*;
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{BenchmarkId, Run};
+pub use functions::FunctionChange;
 pub use metric::Metric;
 pub use noise::{BenchmarkNoise, MetricNoiseLevel, NoiseReport, noise_of};
 

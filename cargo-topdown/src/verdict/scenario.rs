@@ -1,10 +1,12 @@
 //! Runs for tests: benchmarks with known means and a known spread between launches.
 
+use criterion_topdown::code::CodeCounts;
 use criterion_topdown::event::Events;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
-    Benchmark, BenchmarkId, Build, LaunchSettings, LaunchValue, Run,
+    Benchmark, BenchmarkId, Build, Function, Functions, LaunchSettings, LaunchValue,
+    OtherFunctions, Run,
 };
 use criterion_topdown::sample::{Level1, Level2};
 
@@ -90,6 +92,7 @@ pub fn benchmark(name: &str, planted: Planted) -> Benchmark {
             empty_window: None,
         },
         throughput: None,
+        functions: None,
         launches,
     }
 }
@@ -129,6 +132,85 @@ pub fn modelled(name: &str, planted: Planted) -> Benchmark {
         };
     }
     benchmark
+}
+
+/// A modelled benchmark with these functions: each with a name, a module and its slots per iteration
+/// by category.
+pub fn with_functions(
+    benchmark: Benchmark,
+    functions: &[(Option<&str>, Option<&str>, [u64; 4])],
+) -> Benchmark {
+    const ITERATIONS: u64 = 10;
+    let counts = |[ret, bad, fe, be]: [u64; 4]| CodeCounts {
+        instructions: ret * ITERATIONS * 9 / 10,
+        retiring_slots: ret * ITERATIONS,
+        heavy_operations_slots: ret,
+        bad_speculation_slots: bad * ITERATIONS,
+        branch_mispredict_slots: bad * ITERATIONS,
+        frontend_bound_slots: fe * ITERATIONS,
+        fetch_latency_slots: fe * 6,
+        backend_bound_slots: be * ITERATIONS,
+        memory_bound_slots: be * 3,
+    };
+    Benchmark {
+        functions: Some(Functions {
+            iterations: ITERATIONS,
+            largest: functions
+                .iter()
+                .map(|(name, module, slots)| Function {
+                    name: name.map(str::to_owned),
+                    module: module.map(str::to_owned),
+                    counts: counts(*slots),
+                })
+                .collect(),
+            others: Some(OtherFunctions {
+                functions: 12,
+                counts: counts([4, 0, 1, 1]),
+            }),
+        }),
+        ..benchmark
+    }
+}
+
+/// A modelled benchmark whose slots went to functions of all kinds of names.
+pub fn with_some_functions(name: &str) -> Benchmark {
+    let very_long = "<core::iter::adapters::filter_map::FilterMap<core::slice::iter::Iter<suite::\
+        record::Record>, suite::parse::{{closure}}> as core::iter::traits::iterator::Iterator>::next";
+    with_functions(
+        modelled(name, Planted::default()),
+        &[
+            (Some("suite::parse::number"), None, [200, 90, 20, 40]),
+            (Some(very_long), None, [100, 10, 100, 100]),
+            (None, Some("libc.so.6"), [30, 0, 9, 150]),
+            (Some("malloc"), Some("libc.so.6"), [60, 0, 20, 20]),
+            (None, None, [4, 0, 0, 20]),
+            (None, Some("[vdso]"), [2, 0, 0, 19]),
+        ],
+    )
+}
+
+/// A modelled benchmark before and after 100 of 1000 slots were added to one of its functions, one
+/// function disappeared and another one came.
+pub fn with_a_grown_function(name: &str) -> [Benchmark; 2] {
+    let side = |backend_bound, functions: &[(Option<&str>, Option<&str>, [u64; 4])]| {
+        let planted = Planted {
+            categories: [0.0, 0.0, 0.0, backend_bound],
+            ..Planted::default()
+        };
+        with_functions(modelled(name, planted), functions)
+    };
+    let (scan, copy) = (Some("suite::parse::scan"), Some("memcpy"));
+    let before = [
+        (scan, None, [200, 90, 80, 200]),
+        (Some("suite::parse::old_number"), None, [100, 10, 50, 104]),
+        (copy, Some("libc.so.6"), [96, 0, 19, 45]),
+    ];
+    let after = [
+        (scan, None, [200, 90, 80, 300]),
+        (Some("suite::parse::new_number"), None, [100, 10, 50, 104]),
+        (copy, Some("libc.so.6"), [96, 0, 19, 45]),
+    ];
+    [side(0.0, &before), side(0.1, &after)]
 }
 
 /// `suite::bench::name`.

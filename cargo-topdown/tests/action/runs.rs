@@ -42,6 +42,7 @@ pub fn write(kind: Kind, directory: &Path) {
             empty_window: None,
         },
         throughput: None,
+        functions: None,
         launches: (0..10)
             .map(|launch| {
                 // Evenly spread around the mean.

@@ -2,6 +2,8 @@
 
 mod explain;
 mod fixture;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod functions;
 mod noise;
 mod relaunch;
 mod run;

@@ -20,6 +20,7 @@ use crate::cli::{BenchArgs, LaunchArgs};
 use crate::command::baseline;
 use crate::error::{Error, Exit};
 use crate::report::event_table::write_event_table;
+use crate::report::function_table::write_function_table;
 use crate::report::run_table::write_run_table;
 use crate::report::style::{self, Look};
 use crate::runner::launch::{LaunchError, Launcher};
@@ -132,6 +133,10 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     if args.events {
         writeln!(out)?;
         write_event_table(&mut out, &run, Look::of_environment())?;
+    }
+    if args.functions {
+        writeln!(out)?;
+        write_function_table(&mut out, &run, Look::of_environment())?;
     }
     // Below the table, which can be long.
     report_problems(&outcome);

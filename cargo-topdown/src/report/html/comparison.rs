@@ -194,7 +194,7 @@ mod tests {
     use super::super::browser;
     use super::*;
     use crate::report::examples::{compared, history, hostile, one_of_each};
-    use crate::verdict::scenario::{self, Planted, benchmark, timed};
+    use crate::verdict::scenario::{self, Planted, benchmark, timed, with_a_grown_function};
     use crate::verdict::trend::Trend;
 
     fn page(baseline: &Run, candidate: &Run) -> String {
@@ -238,6 +238,16 @@ mod tests {
             scenario::run(vec![benchmark("sort", planted), timed("read", plain)])
         };
         insta::assert_snapshot!(body(&page(&suite(1, 0.0), &suite(2, 0.2))));
+    }
+
+    #[test]
+    fn a_modelled_benchmark_has_its_functions_before_and_after() {
+        let [before, after] = with_a_grown_function("parse");
+        let runs = [before, after].map(|benchmark| scenario::run(vec![benchmark]));
+        let page = page(&runs[0], &runs[1]);
+        let start = page.find(r#"<table class="effects functions""#).unwrap();
+        let end = start + page[start..].find("</table>").unwrap();
+        insta::assert_snapshot!(&page[start..end]);
     }
 
     #[test]

@@ -5,14 +5,19 @@ use criterion_topdown::run_file::Benchmark;
 use super::chart::{IntervalPlot, LaunchChart, LaunchSeries, amount};
 use super::history::HistoryChart;
 use super::{Bar, style_of};
+use crate::report::function_rows::label_of;
+use crate::report::number::slots;
 use crate::report::sentences::sentence;
 use crate::report::wrap::{percent, points};
 use crate::verdict::trend::Trend;
-use crate::verdict::{BenchmarkVerdict, Class, Effect, LaunchCount, Metric};
+use crate::verdict::{BenchmarkVerdict, Class, Effect, FunctionChange, LaunchCount, Metric};
 
 /// So many benchmarks, the worst first, have a section of their own: one is about 8 KB, and with a
 /// history of 30 runs 15 KB.
 pub(super) const MOST_SECTIONS: usize = 1000;
+
+/// A smaller change of a function, of the benchmark's slots, has no colour.
+const LEAST_COLOURED_FUNCTION: f64 = 0.005;
 
 /// One benchmark, in the table of all and in its own section.
 pub(super) struct Row {
@@ -36,6 +41,7 @@ pub(super) struct Row {
     pub(super) launches: Option<LaunchChart>,
     pub(super) history: Option<HistoryChart>,
     pub(super) effects: Vec<EffectRow>,
+    pub(super) functions: Vec<FunctionRow>,
     /// Of what changes are percent.
     pub(super) unit: &'static str,
     pub(super) facts: Vec<String>,
@@ -57,6 +63,33 @@ pub(super) struct EffectRow {
     pub(super) change: String,
     pub(super) interval: String,
     pub(super) plot: IntervalPlot,
+}
+
+/// A function before and after.
+pub(super) struct FunctionRow {
+    pub(super) label: String,
+    pub(super) baseline: String,
+    pub(super) candidate: String,
+    pub(super) change: String,
+    pub(super) change_style: &'static str,
+}
+
+impl FunctionRow {
+    fn of(change: &FunctionChange, verdict: &BenchmarkVerdict) -> FunctionRow {
+        let amount = |side: Option<f64>| side.map_or("–".to_owned(), slots);
+        FunctionRow {
+            label: label_of(&change.name, &change.module),
+            baseline: amount(change.baseline_slots),
+            candidate: amount(change.candidate_slots),
+            change: percent(change.difference),
+            // What the verdict does not call a change is none here either.
+            change_style: match verdict.cause {
+                Some(_) if change.difference >= LEAST_COLOURED_FUNCTION => "worse",
+                Some(_) if change.difference <= -LEAST_COLOURED_FUNCTION => "better",
+                _ => "",
+            },
+        }
+    }
 }
 
 impl Row {
@@ -127,6 +160,11 @@ impl Row {
                 .effects
                 .iter()
                 .map(|effect| EffectRow::of(effect, verdict, has_slots, reach))
+                .collect(),
+            functions: verdict
+                .functions
+                .iter()
+                .map(|change| FunctionRow::of(change, verdict))
                 .collect(),
             unit: if has_slots {
                 "slots (time: of its time)"

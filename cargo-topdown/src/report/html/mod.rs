@@ -9,6 +9,7 @@ mod browser;
 mod chart;
 mod comparison;
 mod comparison_row;
+mod functions;
 mod history;
 mod run;
 

@@ -6,6 +6,7 @@ use askama::Template;
 use criterion_topdown::run_file::{Benchmark, Run};
 
 use super::chart::{LaunchChart, LaunchSeries, amount};
+use super::functions::{FunctionItem, items_of};
 use super::history::HistoryChart;
 use super::{Bar, LegendEntry, legend, style_of};
 use crate::report::number::{percent, slots};
@@ -66,6 +67,7 @@ struct Row {
     shares: Vec<ShareRow>,
     launches: Option<LaunchChart>,
     history: Option<HistoryChart>,
+    functions: Vec<FunctionItem>,
     facts: Vec<String>,
 }
 
@@ -144,6 +146,11 @@ impl Row {
             shares: Vec::new(),
             launches: None,
             history: history.and_then(|trend| HistoryChart::of(trend, trend.of(&benchmark.id)?)),
+            functions: benchmark
+                .functions
+                .as_ref()
+                .map(items_of)
+                .unwrap_or_default(),
             facts: vec![format!("source {}", benchmark.provenance.source)],
         };
         let Some(summary) = Summary::of(benchmark) else {
@@ -247,7 +254,7 @@ mod tests {
     use super::super::browser;
     use super::*;
     use crate::report::examples::{HOSTILE_NAME, one_of_each};
-    use crate::verdict::scenario::{self, Planted, benchmark, timed};
+    use crate::verdict::scenario::{self, Planted, benchmark, timed, with_some_functions};
 
     fn page(run: &Run) -> String {
         let mut out = Vec::new();
@@ -268,6 +275,15 @@ mod tests {
     }
 
     #[test]
+    fn a_modelled_benchmark_has_its_functions() {
+        let run = scenario::run(vec![with_some_functions("parse")]);
+        let page = page(&run);
+        let start = page.find(r#"<table class="effects functions""#).unwrap();
+        let end = start + page[start..].find("</table>").unwrap();
+        insta::assert_snapshot!(&page[start..end]);
+    }
+
+    #[test]
     fn a_benchmark_without_launches_is_there_and_says_so() {
         let mut run = scenario::run(vec![benchmark("sort", Planted::default())]);
         run.benchmarks[0].launches.clear();
@@ -278,6 +294,7 @@ mod tests {
     fn in_a_browser_it_sorts_and_fits_the_window() {
         let (_, mut run) = one_of_each();
         run.benchmarks.push(timed(HOSTILE_NAME, Planted::default()));
+        run.benchmarks.push(with_some_functions("parse"));
         for width in [400, 1600] {
             let Some(found) = browser::drive(
                 &page(&run),

@@ -1,0 +1,188 @@
+//! The names of functions, from the symbol tables of the files that code was loaded from.
+//!
+//! A file that cannot be read, or has no symbol at a place, is no error: its code has no name then. A
+//! symbol counts only inside of its size, so that code between the symbols of a stripped library is
+//! not taken for the function before it.
+
+use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use object::read::{Object, ObjectSegment, ObjectSymbol, ReadCache};
+use object::{SymbolKind, read};
+
+/// The symbols of a bench executable and the libraries that it loaded, read when they are needed.
+pub struct Symbols {
+    executable: PathBuf,
+    /// By path; `None` for what has none.
+    tables: HashMap<String, Option<SymbolTable>>,
+}
+
+impl Symbols {
+    /// Those of processes of `executable`.
+    pub fn of(executable: &Path) -> Symbols {
+        Symbols {
+            // As the kernel names it.
+            executable: executable
+                .canonicalize()
+                .unwrap_or_else(|_| executable.to_owned()),
+            tables: HashMap::new(),
+        }
+    }
+
+    /// The demangled name of the function at a position of the file `module`.
+    pub fn name_at(&mut self, module: &str, offset: u64) -> Option<String> {
+        let table = match self.tables.entry(module.to_owned()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => unknown.insert(SymbolTable::read(Path::new(module))),
+        };
+        let mangled = table.as_ref()?.symbol_at(offset)?;
+        // `#` leaves out the hash.
+        Some(format!("{:#}", rustc_demangle::demangle(mangled)))
+    }
+
+    /// What people call `module`; nothing for the bench executable itself.
+    pub fn label_of(&self, module: &str) -> Option<String> {
+        if module.is_empty() {
+            return Some("[anonymous memory]".to_owned());
+        }
+        if Path::new(module) == self.executable {
+            return None;
+        }
+        let file_name = module.rsplit('/').next().unwrap_or(module);
+        Some(file_name.to_owned())
+    }
+}
+
+/// The functions of one file.
+struct SymbolTable {
+    segments: Vec<Segment>,
+    /// By address, ascending.
+    functions: Vec<FunctionSymbol>,
+}
+
+/// A part of the file, and where it is loaded.
+struct Segment {
+    offset: u64,
+    bytes: u64,
+    address: u64,
+}
+
+struct FunctionSymbol {
+    address: u64,
+    bytes: u64,
+    name: String,
+}
+
+impl SymbolTable {
+    fn read(path: &Path) -> Option<SymbolTable> {
+        // Executables with debug information are large; only what is looked at is read.
+        let cache = ReadCache::new(File::open(path).ok()?);
+        let file = read::File::parse(&cache).ok()?;
+        let segments = file.segments().map(|segment| {
+            let (offset, bytes) = segment.file_range();
+            Segment {
+                offset,
+                bytes,
+                address: segment.address(),
+            }
+        });
+        let segments = segments.collect();
+        let all = file.symbols().chain(file.dynamic_symbols());
+        let mut functions: Vec<FunctionSymbol> = all
+            .filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.size() > 0)
+            .filter(|symbol| !symbol.is_undefined())
+            .filter_map(|symbol| {
+                Some(FunctionSymbol {
+                    address: symbol.address(),
+                    bytes: symbol.size(),
+                    name: symbol.name().ok()?.to_owned(),
+                })
+            })
+            .collect();
+        // Of several names for one place, the same one always: without underscores if possible.
+        functions.sort_by(|a, b| {
+            let key = |f: &FunctionSymbol| (f.address, f.name.starts_with("__"));
+            key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
+        });
+        functions.dedup_by_key(|function| function.address);
+        Some(SymbolTable {
+            segments,
+            functions,
+        })
+    }
+
+    /// The name of the function that is at a position of the file.
+    fn symbol_at(&self, offset: u64) -> Option<&str> {
+        let segment = self
+            .segments
+            .iter()
+            .find(|s| (s.offset..s.offset.saturating_add(s.bytes)).contains(&offset))?;
+        let address = segment.address.wrapping_add(offset - segment.offset);
+        let after = self.functions.partition_point(|f| f.address <= address);
+        let function = self.functions[..after].last()?;
+        (address - function.address < function.bytes).then_some(&*function.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(functions: &[(u64, u64, &str)]) -> SymbolTable {
+        SymbolTable {
+            segments: vec![Segment {
+                offset: 0x1000,
+                bytes: 0x1000,
+                address: 0x40_1000,
+            }],
+            functions: functions
+                .iter()
+                .map(|&(address, bytes, name)| FunctionSymbol {
+                    address,
+                    bytes,
+                    name: name.to_owned(),
+                })
+                .collect(),
+        }
+    }
+
+    #[test]
+    fn a_symbol_counts_inside_of_its_size_alone() {
+        let table = table(&[(0x40_1010, 0x10, "first"), (0x40_1040, 0x10, "second")]);
+        let found = [0x100f, 0x1010, 0x101f, 0x1020, 0x104f, 0x1050, 0x2040, 0x10]
+            .map(|offset| table.symbol_at(offset));
+        let (first, second) = (Some("first"), Some("second"));
+        assert_eq!(found, [None, first, first, None, second, None, None, None]);
+    }
+
+    /// The address of a function of this test, found through its own executable.
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn this_executable_knows_its_functions() {
+        let path = std::env::current_exe().unwrap();
+        let cache = ReadCache::new(File::open(&path).unwrap());
+        let file = read::File::parse(&cache).unwrap();
+        let symbol = file
+            .symbols()
+            .find(|symbol| {
+                let name = symbol.name().unwrap_or_default();
+                name.contains("symbols") && name.contains("label_of") && symbol.size() > 0
+            })
+            .unwrap();
+        let segment = file
+            .segments()
+            .find(|s| (s.address()..s.address() + s.size()).contains(&symbol.address()))
+            .unwrap();
+        let offset = symbol.address() - segment.address() + segment.file_range().0;
+        let mut symbols = Symbols::of(&path);
+        let module = path.to_str().unwrap();
+        let name = symbols.name_at(module, offset);
+        let expected = "cargo_topdown::functions::symbols::Symbols::label_of";
+        assert_eq!(name.as_deref(), Some(expected));
+        assert_eq!(symbols.label_of(module), None);
+        assert_eq!(symbols.name_at("/etc/hostname", 0), None);
+        assert_eq!(symbols.name_at("/nowhere", 0), None);
+    }
+}

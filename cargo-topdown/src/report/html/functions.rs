@@ -1,0 +1,64 @@
+//! The functions of a benchmark: a table of bars.
+
+use criterion_topdown::run_file::Functions;
+
+use super::Bar;
+use crate::report::function_rows::rows_of;
+use crate::report::number::{percent, slots};
+use crate::verdict::Metric;
+
+/// A function in the table.
+pub struct FunctionItem {
+    pub label: String,
+    /// As long as its slots are many, and what they are.
+    pub bar: Bar,
+    pub share: String,
+    pub slots: String,
+    pub instructions: String,
+}
+
+/// The rows of the table, the largest function first; the longest bar fills the room.
+pub fn items_of(functions: &Functions) -> Vec<FunctionItem> {
+    const CATEGORIES: [Metric; 4] = [
+        Metric::Retiring,
+        Metric::BadSpeculation,
+        Metric::FrontendBound,
+        Metric::BackendBound,
+    ];
+    let rows = rows_of(functions);
+    let longest = rows.iter().map(|row| row.slots).fold(0.0, f64::max);
+    rows.into_iter()
+        .map(|row| {
+            let parts: Vec<(Metric, f64)> = CATEGORIES
+                .into_iter()
+                .zip(row.categories.map(|share| share * row.slots))
+                .collect();
+            FunctionItem {
+                bar: Bar::of("slots", &parts, longest),
+                share: format!("{} %", percent(row.share)),
+                slots: slots(row.slots),
+                instructions: slots(row.instructions),
+                label: row.label,
+            }
+        })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::verdict::scenario::with_some_functions;
+
+    #[test]
+    fn the_largest_function_fills_the_room_and_bars_are_told_in_words() {
+        let items = items_of(&with_some_functions("parse").functions.unwrap());
+        assert_eq!(items[0].bar.width, "100.000");
+        assert_eq!(
+            items[0].bar.description,
+            "slots: retiring 57.1 %, bad speculation 25.7 %, frontend bound 5.7 %, backend bound 11.4 %"
+        );
+        assert_eq!((&*items[0].share, &*items[0].slots), ("35.0 %", "350.0"));
+        assert_eq!(items[3].bar.width, format!("{:.3}", 100.0 / 3.5));
+        assert_eq!(items.last().unwrap().label, "12 others");
+    }
+}

@@ -1,0 +1,73 @@
+//! Which functions the slots of modelled benches go to. Needs x86-64 Linux, where code can be traced.
+
+use criterion_topdown::run_file::{Benchmark, Run};
+
+use crate::fixture::{Fixture, Outcome};
+
+/// The modelled run of the fixture's benches, and what was printed.
+fn modelled(fixture: &Fixture, words: &[&str]) -> (Run, Outcome) {
+    let common = ["--bench", "functions", "--source", "model"];
+    let outcome = fixture.bench(&[&common, words].concat()).succeeds();
+    (fixture.newest_run(), outcome)
+}
+
+fn named<'a>(run: &'a Run, name: &str) -> &'a Benchmark {
+    run.benchmarks.iter().find(|b| b.id.name == name).unwrap()
+}
+
+#[test]
+fn the_slots_of_a_benchmark_are_those_of_its_functions() {
+    let fixture = Fixture::new();
+    let (run, printed) = modelled(&fixture, &["--functions"]);
+    let benchmark = named(&run, "two functions");
+    let functions = benchmark.functions.as_ref().unwrap();
+    let slots = functions.total().slots() as f64;
+    let iterations = functions.iterations as f64;
+    let launches = benchmark.launches.iter();
+    let mean = launches.map(|launch| launch.slots.unwrap()).sum::<f64>() / 2.0;
+    assert!(
+        (slots / iterations - mean).abs() < 1e-12 * mean,
+        "{mean}: {functions:?}"
+    );
+    // The middle half of ten samples of one iteration, in two launches.
+    assert_eq!(functions.iterations, 12);
+    let names: Vec<&str> = functions
+        .largest
+        .iter()
+        .map(|function| function.name.as_deref().unwrap_or("no name"))
+        .collect();
+    assert_eq!(names[..2], ["functions::divide", "functions::add"]);
+    let divide = &functions.largest[0];
+    assert_eq!(divide.module, None);
+    assert!(divide.counts.backend_bound_slots > divide.counts.slots() / 2);
+    let share = divide.counts.slots() as f64 / slots;
+    assert!((0.5..0.99).contains(&share), "{share}");
+    // Its iterations were measured by somebody else.
+    assert_eq!(named(&run, "measures itself").functions, None);
+
+    let printed = printed.stdout;
+    assert!(printed.contains("functions::divide"), "{printed}");
+    let unknown = "the functions of `measures itself` are not known";
+    assert!(printed.contains(unknown), "{printed}");
+    let again = fixture
+        .plain(&["topdown", "report", "--functions"], &[])
+        .succeeds();
+    assert!(
+        again.stdout.contains("functions::divide"),
+        "{}",
+        again.stdout
+    );
+}
+
+#[test]
+fn two_runs_find_the_same_functions() {
+    let runs = [Fixture::new(), Fixture::new()].map(|fixture| modelled(&fixture, &["two"]));
+    let may_differ = runs[0].1.stderr.contains("addresses cannot be fixed");
+    let [first, second] = runs.map(|(run, _)| run.benchmarks[0].functions.clone().unwrap());
+    if may_differ {
+        assert_eq!(first.iterations, second.iterations);
+        assert_eq!(first.largest[0].name, second.largest[0].name);
+    } else {
+        assert_eq!(first, second);
+    }
+}

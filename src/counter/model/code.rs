@@ -1,0 +1,134 @@
+//! What each block cost in each sample that is kept.
+//!
+//! The model counts per block from its beginning on. Here the counts at the beginning of a sample
+//! are remembered and subtracted at its end, both outside of windows. All room is reserved when the
+//! source is opened: what is kept here shall not move what the benchmark allocates.
+
+use std::ops::Range;
+
+use topdown_core_model::{BlockCounts, Model};
+
+use super::modules::ModuleMap;
+use crate::code::{CodeBlock, CodeCounts, CodeSlots};
+
+/// How many blocks of samples a benchmark has room for: 10 samples of 26 thousand blocks each, or a
+/// hundred of 2600. A benchmark that needs more has no functions.
+const MOST_COSTS: usize = 256 * 1024;
+
+/// More samples than criterion takes unless it is told to.
+const MOST_SAMPLES: usize = 1000;
+
+/// The account of the benchmark that is running.
+pub(super) struct CodeAccount {
+    /// What each block had cost when the sample began, by its number.
+    before: Vec<CodeCounts>,
+    /// The number of a block, and what it cost in a sample; sample by sample.
+    costs: Vec<(u32, CodeCounts)>,
+    /// Where each sample ends in `costs`.
+    ends: Vec<usize>,
+    /// There was no room for a sample.
+    is_full: bool,
+}
+
+impl CodeAccount {
+    /// With room for a model of so many blocks.
+    pub(super) fn new(blocks: usize) -> CodeAccount {
+        CodeAccount {
+            before: Vec::with_capacity(blocks),
+            costs: Vec::with_capacity(MOST_COSTS),
+            ends: Vec::with_capacity(MOST_SAMPLES),
+            is_full: false,
+        }
+    }
+
+    /// A sample begins; what was executed since the last one was none.
+    pub(super) fn begin_sample(&mut self, model: &Model) {
+        self.before.clear();
+        let blocks = model.blocks().take(self.before.capacity());
+        self.before
+            .extend(blocks.map(|(_, _, counts)| code_counts(&counts)));
+    }
+
+    /// What was executed since the sample began is kept.
+    pub(super) fn keep_sample(&mut self, model: &Model) {
+        for (id, _, counts) in model.blocks() {
+            let before = self.before.get(id.index()).copied().unwrap_or_default();
+            let after = code_counts(&counts);
+            if after == before {
+                continue;
+            }
+            if self.costs.len() == self.costs.capacity() {
+                self.is_full = true;
+                return;
+            }
+            self.costs.push((id.0, difference(after, before)));
+        }
+        if self.ends.len() == self.ends.capacity() {
+            self.is_full = true;
+            return;
+        }
+        self.ends.push(self.costs.len());
+    }
+
+    /// The kept samples of the benchmark that ends here, if there was room for all.
+    pub(super) fn take(&mut self, model: &Model) -> Option<CodeSlots> {
+        let code = (!self.is_full && !self.ends.is_empty()).then(|| self.code_slots(model));
+        self.costs.clear();
+        self.ends.clear();
+        self.is_full = false;
+        code
+    }
+
+    fn code_slots(&self, model: &Model) -> CodeSlots {
+        let mut code = CodeSlots::default();
+        let mut map = ModuleMap::of_this_process();
+        let mut index_of: Vec<Option<u32>> = Vec::new();
+        let ranges: Vec<Range<u64>> = model.blocks().map(|(_, range, _)| range).collect();
+        index_of.resize(ranges.len(), None);
+        let mut begin = 0;
+        for &end in &self.ends {
+            let costs = self.costs[begin..end].iter().map(|&(number, counts)| {
+                let index = *index_of[number as usize].get_or_insert_with(|| {
+                    let range = &ranges[number as usize];
+                    let (module, offset) = map.place_of(range.start);
+                    code.blocks.push(CodeBlock {
+                        module,
+                        offset,
+                        // A block has at most 48 instructions.
+                        bytes: (range.end - range.start) as u32,
+                    });
+                    code.blocks.len() as u32 - 1
+                });
+                (index, counts)
+            });
+            code.samples.push(costs.collect());
+            begin = end;
+        }
+        code.modules = map.into_names();
+        code
+    }
+}
+
+fn code_counts(counts: &BlockCounts) -> CodeCounts {
+    let slots = &counts.slots;
+    CodeCounts {
+        instructions: counts.events.instructions,
+        retiring_slots: slots.retiring(),
+        heavy_operations_slots: slots.heavy_operations,
+        bad_speculation_slots: slots.bad_speculation(),
+        branch_mispredict_slots: slots.branch_mispredicts,
+        frontend_bound_slots: slots.frontend_bound(),
+        fetch_latency_slots: slots.fetch_latency,
+        backend_bound_slots: slots.backend_bound(),
+        memory_bound_slots: slots.memory_bound,
+    }
+}
+
+/// Counts only grow.
+fn difference(after: CodeCounts, before: CodeCounts) -> CodeCounts {
+    let mut counts = after.to_array();
+    for (count, less) in counts.iter_mut().zip(before.to_array()) {
+        *count -= less;
+    }
+    CodeCounts::from_array(counts)
+}

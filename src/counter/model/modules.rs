@@ -1,0 +1,118 @@
+//! What this process has loaded where, as the kernel tells in `/proc/self/maps`; proc(5) describes
+//! the lines.
+
+/// Memory with code in it, and what it was loaded from.
+pub(super) struct ModuleMap {
+    /// In ascending order, without overlaps.
+    mappings: Vec<Mapping>,
+    /// Names by the index that [`place_of`](ModuleMap::place_of) gives; a handful.
+    names: Vec<String>,
+}
+
+struct Mapping {
+    start: u64,
+    end: u64,
+    /// Where in the file it begins.
+    offset: u64,
+    name: String,
+}
+
+impl ModuleMap {
+    /// The mappings of now. Where they cannot be read, no code has a name.
+    pub(super) fn of_this_process() -> ModuleMap {
+        ModuleMap::parse(&std::fs::read_to_string("/proc/self/maps").unwrap_or_default())
+    }
+
+    fn parse(maps: &str) -> ModuleMap {
+        ModuleMap {
+            mappings: maps.lines().filter_map(Mapping::parse).collect(),
+            names: Vec::new(),
+        }
+    }
+
+    /// The index of the module at `address`, and the position in its file; for what is no file the
+    /// address itself.
+    pub(super) fn place_of(&mut self, address: u64) -> (u32, u64) {
+        let after = self.mappings.partition_point(|m| m.start <= address);
+        let mapping = self.mappings[..after]
+            .last()
+            .filter(|m| address < m.end && !m.name.is_empty());
+        let (name, place) = match mapping {
+            Some(m) if m.name.starts_with('/') => (&*m.name, address - m.start + m.offset),
+            Some(m) => (&*m.name, address),
+            None => ("", address),
+        };
+        let known = self.names.iter().position(|known| known == name);
+        let index = known.unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            self.names.len() - 1
+        });
+        (index as u32, place)
+    }
+
+    /// The names of the modules that were asked for, by index.
+    pub(super) fn into_names(self) -> Vec<String> {
+        self.names
+    }
+}
+
+impl Mapping {
+    /// `None` for what is no line of the file, and for memory that holds no code.
+    fn parse(line: &str) -> Option<Mapping> {
+        let mut rest = line;
+        let mut field = || {
+            let (field, behind) = rest.split_once(' ').unwrap_or((rest, ""));
+            rest = behind.trim_start();
+            field
+        };
+        let (range, permissions, offset) = (field(), field(), field());
+        let (_device, _inode) = (field(), field());
+        let (start, end) = range.split_once('-')?;
+        permissions.contains('x').then_some(())?;
+        Some(Mapping {
+            start: u64::from_str_radix(start, 16).ok()?,
+            end: u64::from_str_radix(end, 16).ok()?,
+            offset: u64::from_str_radix(offset, 16).ok()?,
+            name: rest.to_owned(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MAPS: &str = "\
+5000-6000 r--p 00000000 fe:01 42                         /home/a user/bench
+6000-8000 r-xp 00001000 fe:01 42                         /home/a user/bench
+8000-9000 rw-p 00003000 fe:01 42                         /home/a user/bench
+a000-b000 rwxp 00000000 00:00 0
+c000-d000 r-xp 00002000 fe:01 43                         /lib/libc.so.6
+f000-f800 r-xp 00000000 00:00 0                          [vdso]
+not a line
+";
+
+    #[test]
+    fn addresses_are_places_in_files() {
+        let mut map = ModuleMap::parse(MAPS);
+        assert_eq!(map.place_of(0x7010), (0, 0x2010));
+        assert_eq!(map.place_of(0xc004), (1, 0x2004));
+        assert_eq!(map.place_of(0x6000), (0, 0x1000));
+        assert_eq!(map.place_of(0xf123), (2, 0xf123));
+        // Without a name, without code, without a mapping.
+        for address in [0xa123, 0x5000, 0xd000, 0x1] {
+            assert_eq!(map.place_of(address), (3, address));
+        }
+        let names = ["/home/a user/bench", "/lib/libc.so.6", "[vdso]", ""];
+        assert_eq!(map.into_names(), names);
+    }
+
+    #[test]
+    fn this_test_is_in_its_own_executable() {
+        let mut map = ModuleMap::of_this_process();
+        let here = this_test_is_in_its_own_executable as *const () as u64;
+        let (module, _) = map.place_of(here);
+        let name = &map.into_names()[module as usize];
+        assert_eq!(*name, std::env::current_exe().unwrap().to_string_lossy());
+    }
+}
