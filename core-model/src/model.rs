@@ -133,8 +133,14 @@ fn repeat(
     let (step_bytes, pace) = core.string_step();
     let step_bytes = if fast { step_bytes } else { element_bytes };
     let step = operation.string_step(pace).complete(memory);
+    let written = memory.iter().find(|operand| operand.writes());
     let mut offset = 0;
     while offset < total_bytes {
+        // The microcode aligns its steps to what it writes.
+        let step_bytes = match written.and_then(|operand| operand.address.first(recorded)) {
+            Some(start) => step_bytes - start.wrapping_add(offset) % step_bytes,
+            None => step_bytes,
+        };
         let mut operands = [MemoryOperand::NONE; 2];
         for (place, operand) in operands.iter_mut().zip(memory) {
             let start = operand.address.first(recorded).unwrap_or(0);

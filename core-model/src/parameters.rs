@@ -82,7 +82,10 @@ pub struct Prediction {
     /// Entries of the return stack.
     pub return_stack_entries: u32,
     /// Levels of the branch target buffer: entries, and fetch bubble of a taken branch found there.
-    pub target_buffers: [TargetBuffer; 2],
+    pub target_buffers: &'static [TargetBuffer],
+    /// Fetch bubble of a branch that the first level knows with another target: a return to another
+    /// place than the last time, an indirect jump.
+    pub changed_target_cycles: u32,
     /// Fetch bubble of a direct taken branch that no level knows: the decoder finds it.
     pub unknown_target_cycles: u32,
     /// From the resolution of a mispredicted branch to the issue of the first right operation.
@@ -111,7 +114,8 @@ pub struct Rename {
     pub eliminates_integer_moves: bool,
     /// Register-to-register moves of vector registers take no port.
     pub eliminates_vector_moves: bool,
-    /// Additions of an immediate (add, sub, inc, dec) have no latency and take no port.
+    /// Additions of a small immediate to a 64-bit register (add, sub, inc, dec, lea) have no latency
+    /// and take no port.
     pub eliminates_immediate_adds: bool,
     /// A compare and the conditional jump after it take one slot.
     pub fuses_compare_and_branch: bool,
@@ -126,8 +130,9 @@ pub struct Rename {
 /// Which loads take the register that a store before them put there instead of its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryRenaming {
-    /// Moves whose address is the same unchanged base register.
-    SameRegister,
+    /// Integer loads whose bytes are the first ones of a store, where neither has an index register
+    /// and the store does nothing but store.
+    SimpleAddress,
     /// Any integer load that finds all of its bytes in one store of the same width.
     Predicted,
 }
@@ -157,7 +162,10 @@ pub struct Window {
     pub store_scheduler: usize,
     /// Stores written to the L1 per cycle.
     pub store_commit_width: u32,
-    /// Stores, from the oldest, whose lines are fetched at the same time.
+    /// Lines to which the stores of one cycle may go.
+    pub store_commit_lines: u32,
+    /// Lines, from that of the oldest store, that are fetched at the same time: as many runs of
+    /// stores to one line each.
     pub store_fetch_ahead: u32,
 }
 
@@ -200,6 +208,8 @@ pub struct Memory {
     pub index_extra_cycles: u32,
     /// Added to the latency of a load into a vector register.
     pub vector_load_extra_cycles: u32,
+    /// Further operations on the load ports of a load that crosses a line.
+    pub split_load_extra_operations: u32,
     /// L2.
     pub l2: Cache,
     /// L3.
@@ -208,6 +218,16 @@ pub struct Memory {
     pub memory_cycles: u32,
     /// Cycles per line between L2 and L1, either way.
     pub l2_line_cycles: u32,
+    /// Cycles for which a changed line from the L1 keeps the L2 from serving others.
+    pub l2_write_cycles: u32,
+    /// Parts of the L2 that work side by side, by the low bits of the line; 0 where they are not
+    /// felt. A line that comes takes one of them for `l2_bank_cycles`, one that is written for as
+    /// much longer as it takes the whole.
+    pub l2_banks: u32,
+    /// See `l2_banks`.
+    pub l2_bank_cycles: u32,
+    /// Cycles per line of code from the L2; 0 where code is as fast as data.
+    pub code_line_cycles: u32,
     /// Cycles per line from L3 to L2; written lines go back beside them.
     pub l3_line_cycles: u32,
     /// Cycles per line between L3 and memory, either way.
@@ -234,6 +254,11 @@ pub struct Memory {
     pub stream_ahead_lines: u32,
     /// Lines by which the per-instruction prefetcher runs ahead, into the L1; 0 switches it off.
     pub stride_ahead_lines: u32,
+    /// Whether stores, too, teach and trigger it.
+    pub stride_of_stores: bool,
+    /// Whether the line of a store is brought into the L2 as soon as the store retires, not only
+    /// when it is among those that may be fetched into the L1.
+    pub early_lines_of_stores: bool,
 }
 
 /// One cache: 64-byte lines, least recently used replaced.

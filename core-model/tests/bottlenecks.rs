@@ -265,7 +265,7 @@ fn a_stream_of_stores_is_memory_bound() {
 fn a_store_before_a_load_of_the_same_place_is_forwarded() {
     let program = looped(|a| {
         a.mov(ptr(rdi), rax).unwrap();
-        a.mov(rax, ptr(rsi)).unwrap();
+        a.mov(rax, ptr(rsi + rbx)).unwrap();
     });
     let counts = program.repeat(&GOLDEN_COVE, 200);
     let per_pair = counts.cycles as f64 / (100.0 * BODIES as f64);
@@ -274,10 +274,10 @@ fn a_store_before_a_load_of_the_same_place_is_forwarded() {
 }
 
 #[test]
-fn a_load_through_the_register_of_the_store_is_renamed() {
+fn a_load_without_an_index_of_what_was_just_stored_is_renamed() {
     let program = looped(|a| {
         a.mov(ptr(rdi), rax).unwrap();
-        a.mov(rax, ptr(rdi)).unwrap();
+        a.mov(rax, ptr(rsi + 8)).unwrap();
     });
     let counts = program.repeat(&GOLDEN_COVE, 200);
     let per_pair = counts.cycles as f64 / (100.0 * BODIES as f64);

@@ -1,39 +1,49 @@
 //! The kernels: small programs of different nature, each with its data prepared beforehand.
 
 mod application;
+mod fresh;
 mod microscopic;
+
+/// What is known of a kernel while a core is calibrated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Group {
+    /// The cores were calibrated on it.
+    Tuned,
+    /// Not looked at while Zen 5 was calibrated, nor while Golden Cove was.
+    HeldOut,
+    /// Written before Golden Cove was calibrated and run on it afterwards.
+    Fresh,
+}
 
 /// A program to run again and again.
 pub struct Kernel {
     pub name: &'static str,
-    /// Not looked at while the cores were calibrated.
-    pub held_out: bool,
+    pub group: Group,
     /// Makes the data and returns the code that is run.
     pub prepare: fn() -> Box<dyn FnMut()>,
 }
 
-/// Kernels that the cores were calibrated on.
-const fn known(name: &'static str, prepare: fn() -> Box<dyn FnMut()>) -> Kernel {
-    Kernel {
-        name,
-        held_out: false,
-        prepare,
-    }
+macro_rules! group {
+    ($name:ident, $group:ident) => {
+        const fn $name(name: &'static str, prepare: fn() -> Box<dyn FnMut()>) -> Kernel {
+            Kernel {
+                name,
+                group: Group::$group,
+                prepare,
+            }
+        }
+    };
 }
 
-/// Kernels that were not looked at meanwhile.
-const fn held_out(name: &'static str, prepare: fn() -> Box<dyn FnMut()>) -> Kernel {
-    Kernel {
-        name,
-        held_out: true,
-        prepare,
-    }
-}
+group!(tuned, Tuned);
+group!(held_out, HeldOut);
+group!(fresh, Fresh);
 
 /// All kernels.
 pub fn all() -> Vec<Kernel> {
     let mut kernels = microscopic::kernels();
     kernels.extend(application::kernels());
+    kernels.extend(fresh::kernels());
     kernels
 }
 

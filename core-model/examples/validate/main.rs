@@ -1,12 +1,18 @@
 //! Runs kernels natively and on the model, and prints how far the modelled cycles are off.
 //!
-//!     cargo run --release -p topdown-core-model --example validate -- zen-5 [filter]
+//!     cargo run --release -p topdown-core-model --example validate -- CORE [FILTER] [--native FILE] [--measure]
 //!
 //! Give the core that this machine has. Native cycles are best-case wall time in units of a chain of
 //! dependent additions, timed just before and after each run; modelled cycles are those of the third
 //! traced run, the first two warm caches and predictors. Kernels marked `held out` were not looked
-//! at while the core was calibrated.
+//! at while the cores were calibrated.
+//!
+//! With `--native FILE` the native cycles of earlier runs are taken from the file, and what it lacks
+//! is measured and added. With `--measure` all are measured, of old and new the least counts, and
+//! nothing is modelled.
 
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod arguments;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod kernels;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -16,26 +22,29 @@ mod report;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
-    use topdown_core_model::{Capacity, Model, cores};
+    use topdown_core_model::{Capacity, Model};
     use topdown_tracer::{Config, Mapping, Tracer};
 
-    let name = std::env::args().nth(1).unwrap_or_else(|| "zen-5".into());
-    let filter = std::env::args().nth(2).unwrap_or_default();
-    let core = cores::by_name(&name).ok_or_else(|| {
-        let known: Vec<&str> = cores::ALL.iter().map(|core| core.name).collect();
-        format!("no core `{name}`; known: {}", known.join(", "))
-    })?;
+    let arguments = arguments::Arguments::parse(std::env::args().skip(1))?;
+    let mut measurements = native::Measurements::open(arguments.native)?;
     native::keep_pages();
     let mut rows = Vec::new();
-    report::print_head(core);
     for kernel in kernels::all() {
-        if !kernel.name.contains(filter.as_str()) {
+        if !kernel.name.contains(&arguments.filter) {
             continue;
         }
         let mut run = (kernel.prepare)();
-        let native_cycles = native::best_case_cycles(&mut run);
-        let model = Model::with_mappings(core, Capacity::default(), Mapping::at);
+        let native_cycles = match measurements.get(kernel.name) {
+            Some(known) if !arguments.measure => known,
+            _ => measurements.add(kernel.name, native::best_case_cycles(&mut run))?,
+        };
+        // A measuring run makes the model as well: its data then lies where a modelling run has it.
+        let model = Model::with_mappings(arguments.core, Capacity::default(), Mapping::at);
         let mut tracer = Tracer::new(Config::default(), model)?;
+        if arguments.measure {
+            println!("{:<14} {native_cycles:>10.0}", kernel.name);
+            continue;
+        }
         let mut counts = None;
         let mut seconds = 0.0;
         for _ in 0..3 {
@@ -54,11 +63,14 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         let row = report::Row {
             name: kernel.name,
-            held_out: kernel.held_out,
+            group: kernel.group,
             native_cycles,
             counts,
             instructions_per_second: counts.events.instructions as f64 / seconds,
         };
+        if rows.is_empty() {
+            report::print_head(arguments.core);
+        }
         report::print_row(&row);
         rows.push(row);
     }

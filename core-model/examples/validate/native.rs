@@ -1,12 +1,76 @@
 //! Wall time in core cycles: the clock is a chain of dependent additions.
 
 use std::arch::asm;
+use std::collections::BTreeMap;
+use std::io;
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Time spent on each kernel.
-const BUDGET: Duration = Duration::from_millis(400);
+/// Time spent on each kernel on a calm machine, and at most.
+const BUDGET: Duration = Duration::from_millis(300);
+const PATIENCE: Duration = Duration::from_secs(4);
+/// Calm runs that suffice.
+const ENOUGH: usize = 50;
+/// How long to leave the core to those who use it too.
+const REST: Duration = Duration::from_millis(2);
 /// Additions of one reading of the clock: about 7 µs.
 const ADDITIONS: u32 = 20_000;
+
+/// Native cycles of earlier runs, by kernel: a file with a name and a number on each line.
+///
+/// On a machine with neighbours a single measurement is too high as often as not; the least of
+/// several is the best case.
+#[derive(Default)]
+pub struct Measurements {
+    file: Option<PathBuf>,
+    cycles: BTreeMap<String, f64>,
+}
+
+impl Measurements {
+    /// Reads what `file` holds; it need not exist yet.
+    pub fn open(file: Option<PathBuf>) -> io::Result<Self> {
+        let text = match &file {
+            Some(path) if path.exists() => std::fs::read_to_string(path)?,
+            _ => String::new(),
+        };
+        let parse = |line: &str| {
+            let (name, cycles) = line.split_once(' ')?;
+            Some((name.to_owned(), cycles.trim().parse().ok()?))
+        };
+        let cycles = text
+            .lines()
+            .map(|line| {
+                parse(line).ok_or_else(|| io::Error::other(format!("not `NAME CYCLES`: {line}")))
+            })
+            .collect::<io::Result<_>>()?;
+        Ok(Measurements { file, cycles })
+    }
+
+    /// What is known of a kernel.
+    pub fn get(&self, name: &str) -> Option<f64> {
+        self.cycles.get(name).copied()
+    }
+
+    /// Adds a measurement; the least counts. Returns it.
+    pub fn add(&mut self, name: &str, cycles: f64) -> io::Result<f64> {
+        let least = self.get(name).map_or(cycles, |known| known.min(cycles));
+        self.cycles.insert(name.to_owned(), least);
+        if let Some(file) = &self.file {
+            self.write(file)?;
+        }
+        Ok(least)
+    }
+
+    fn write(&self, file: &Path) -> io::Result<()> {
+        let lines = self.cycles.iter();
+        let text: String = lines
+            .map(|(name, cycles)| format!("{name} {cycles:.0}\n"))
+            .collect();
+        let temporary = file.with_extension("new");
+        std::fs::write(&temporary, text)?;
+        std::fs::rename(temporary, file)
+    }
+}
 
 /// Makes the allocator keep freed memory, so that page faults of one run do not recur in the next.
 pub fn keep_pages() {
@@ -17,32 +81,67 @@ pub fn keep_pages() {
     }
 }
 
-/// Cycles of the fastest runs: the 2nd percentile of those during which the clock kept its pace.
+/// Cycles of the fastest runs: the 2nd percentile of those during which the clock kept its pace and
+/// nobody else used this core. Without enough of these, of all runs.
 pub fn best_case_cycles(run: &mut dyn FnMut()) -> f64 {
     run();
-    let mut samples = Vec::new();
+    let mut calm = Vec::new();
+    let mut all = Vec::new();
     let start = Instant::now();
-    while start.elapsed() < BUDGET || samples.len() < 10 {
-        let before = cycle_ns();
+    while start.elapsed() < PATIENCE && (start.elapsed() < BUDGET || calm.len() < ENOUGH) {
+        let before = Pace::now();
         let began = Instant::now();
         run();
         let elapsed_ns = began.elapsed().as_nanos() as f64;
-        let after = cycle_ns();
-        let steady = (before / after - 1.0).abs() < 0.03;
-        if steady || start.elapsed() > 4 * BUDGET {
-            samples.push(elapsed_ns / before.min(after));
+        let after = Pace::now();
+        let cycles = elapsed_ns / before.cycle_ns.min(after.cycle_ns);
+        all.push(cycles);
+        let steady = (before.cycle_ns / after.cycle_ns - 1.0).abs() < 0.03;
+        if steady && before.is_alone() && after.is_alone() {
+            calm.push(cycles);
+        } else if !after.is_alone() {
+            std::thread::sleep(REST);
         }
     }
+    let samples = if calm.len() < 10 { &mut all } else { &mut calm };
     samples.sort_by(f64::total_cmp);
     samples[samples.len() / 50]
 }
 
-/// Nanoseconds of one cycle now: one addition of a chain.
-fn cycle_ns() -> f64 {
+/// How fast this core is now.
+struct Pace {
+    /// Nanoseconds of one cycle: one addition of a chain. No neighbour changes that.
+    cycle_ns: f64,
+    /// Additions per cycle where none waits for another: fewer while the other hardware thread of
+    /// this core works, which a virtual machine cannot ask for.
+    additions_per_cycle: f64,
+}
+
+impl Pace {
+    fn now() -> Pace {
+        let cycle_ns = nanoseconds_of(chained_additions) / f64::from(ADDITIONS);
+        let independent_ns = nanoseconds_of(independent_additions) / f64::from(ADDITIONS);
+        Pace {
+            cycle_ns,
+            additions_per_cycle: cycle_ns / independent_ns,
+        }
+    }
+
+    /// Every core of the table has four ports for additions or more.
+    fn is_alone(&self) -> bool {
+        self.additions_per_cycle > 3.7
+    }
+}
+
+fn nanoseconds_of(work: fn()) -> f64 {
     let start = Instant::now();
-    let mut left = ADDITIONS / 50;
+    work();
+    start.elapsed().as_nanos() as f64
+}
+
+fn chained_additions() {
     let mut sum = 1_u64;
-    while left > 0 {
+    for _ in 0..ADDITIONS / 50 {
         // SAFETY: adds a register to itself; touches neither memory nor the stack.
         unsafe {
             asm!(
@@ -53,10 +152,34 @@ fn cycle_ns() -> f64 {
                 options(nomem, nostack)
             );
         }
-        left -= 1;
     }
     std::hint::black_box(sum);
-    start.elapsed().as_nanos() as f64 / f64::from(ADDITIONS)
+}
+
+fn independent_additions() {
+    let mut sums = [1_u64; 5];
+    let [a, b, c, d, e] = &mut sums;
+    for _ in 0..ADDITIONS / 50 {
+        // SAFETY: adds registers to themselves; touches neither memory nor the stack.
+        unsafe {
+            asm!(
+                ".rept 10",
+                "add {0}, {0}",
+                "add {1}, {1}",
+                "add {2}, {2}",
+                "add {3}, {3}",
+                "add {4}, {4}",
+                ".endr",
+                inout(reg) * a,
+                inout(reg) * b,
+                inout(reg) * c,
+                inout(reg) * d,
+                inout(reg) * e,
+                options(nomem, nostack)
+            );
+        }
+    }
+    std::hint::black_box(sums);
 }
 
 /// Processor time of this thread: what other processes take is not in it.

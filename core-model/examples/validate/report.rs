@@ -1,11 +1,12 @@
 //! The table of errors.
 
+use crate::kernels::Group;
 use topdown_core_model::{CoreParameters, Counts};
 
 /// One kernel's result.
 pub struct Row {
     pub name: &'static str,
-    pub held_out: bool,
+    pub group: Group,
     pub native_cycles: f64,
     pub counts: Counts,
     pub instructions_per_second: f64,
@@ -49,7 +50,7 @@ pub fn print_row(row: &Row) {
     let events = row.counts.events;
     let percent = |part: u64| 100.0 * part as f64 / slots.total().max(1) as f64;
     println!(
-        "{:<14} {:>9} {:>10.0} {:>10} {:>6.2} {:>5.1} {:>5.1} {:>5.1} {:>5.1} {:>5.1} {:>6.2} {:>6.1} {:>7.3}{}",
+        "{:<14} {:>9} {:>10.0} {:>10} {:>6.2} {:>5.1} {:>5.1} {:>5.1} {:>5.1} {:>5.1} {:>6.2} {:>6.1} {:>7.3}  {}",
         row.name,
         events.instructions,
         row.native_cycles,
@@ -63,15 +64,15 @@ pub fn print_row(row: &Row) {
         1000.0 * events.mispredicted_branches as f64 / events.instructions.max(1) as f64,
         row.instructions_per_second / 1e6,
         100.0 * events.coverage_fraction(),
-        if row.held_out { "  held out" } else { "" },
+        title(row.group),
     );
 }
 
 pub fn print_summary(rows: &[Row]) {
-    for (title, held_out) in [("calibrated on", false), ("held out", true)] {
+    for group in [Group::Tuned, Group::HeldOut, Group::Fresh] {
         let mut errors: Vec<f64> = rows
             .iter()
-            .filter(|row| row.held_out == held_out)
+            .filter(|row| row.group == group)
             .map(Row::error)
             .collect();
         if errors.is_empty() {
@@ -80,7 +81,8 @@ pub fn print_summary(rows: &[Row]) {
         errors.sort_by(f64::total_cmp);
         let mean = errors.iter().sum::<f64>() / errors.len() as f64;
         println!(
-            "{title}: {} kernels, |error| mean {:.1} %, median {:.1} %, worst {:.1} %, {} within 20 %",
+            "{}: {} kernels, |error| mean {:.1} %, median {:.1} %, worst {:.1} %, {} within 20 %",
+            title(group),
             errors.len(),
             100.0 * mean,
             100.0 * errors[errors.len() / 2],
@@ -94,5 +96,13 @@ pub fn print_summary(rows: &[Row]) {
             "geometric mean of the ratios {:.3}",
             (total / rows.len() as f64).exp()
         );
+    }
+}
+
+fn title(group: Group) -> &'static str {
+    match group {
+        Group::Tuned => "calibrated on",
+        Group::HeldOut => "held out",
+        Group::Fresh => "held out, fresh",
     }
 }

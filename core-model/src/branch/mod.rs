@@ -65,7 +65,7 @@ impl Predictor {
             };
         }
         self.indirect.note(target);
-        let (bubble_cycles, known) = self.targets.taken(ip);
+        let (bubble_cycles, known) = self.targets.taken(ip, target);
         Outcome {
             mispredicted: !right,
             taken,

@@ -1,39 +1,58 @@
 //! Targets of branches: the branch target buffer, indirect targets, the return stack.
 
+use crate::calendar::boxed;
 use crate::memory::Lookup;
 use crate::parameters::Prediction as Parameters;
 
+/// Branches whose last targets are kept.
+const LAST_TARGETS: usize = 1024;
+
 /// Which branches the frontend knows, and what a taken one costs it.
 pub(crate) struct TargetBuffers {
-    levels: [(Lookup, u64); 2],
+    levels: Box<[(Lookup, u64)]>,
+    /// Where each branch went the last time.
+    last: Box<[u64; LAST_TARGETS]>,
+    changed_cycles: u64,
     unknown_cycles: u64,
 }
 
 impl TargetBuffers {
     pub(crate) fn new(parameters: &Parameters) -> Self {
         TargetBuffers {
-            levels: parameters.target_buffers.map(|level| {
-                (
-                    Lookup::new(level.entries, 8),
-                    u64::from(level.bubble_cycles),
-                )
-            }),
+            levels: parameters
+                .target_buffers
+                .iter()
+                .map(|level| {
+                    (
+                        // Code is aligned: low bits of addresses would leave most sets unused.
+                        Lookup::new(level.entries, 8).hashed(),
+                        u64::from(level.bubble_cycles),
+                    )
+                })
+                .collect(),
+            last: boxed(0),
+            changed_cycles: u64::from(parameters.changed_target_cycles),
             unknown_cycles: u64::from(parameters.unknown_target_cycles),
         }
     }
 
-    /// A taken branch at `ip`: cycles without fetch, and whether it was known. It is, from now on.
+    /// A branch taken from `ip` to `target`: cycles without fetch, and whether it was known. It is,
+    /// from now on.
     #[inline]
-    pub(crate) fn taken(&mut self, ip: u64) -> (u64, bool) {
+    pub(crate) fn taken(&mut self, ip: u64, target: u64) -> (u64, bool) {
+        let last = &mut self.last[(ip ^ ip >> 10) as usize % LAST_TARGETS];
+        let changed = std::mem::replace(last, target) != target;
         let mut found = None;
-        for (table, bubble) in &mut self.levels {
+        for (number, (table, bubble)) in self.levels.iter_mut().enumerate() {
             let there = table.access(ip);
             if there && found.is_none() {
-                found = Some(*bubble);
+                found = Some((number, *bubble));
             }
         }
         match found {
-            Some(bubble) => (bubble, true),
+            // The first level answers before the return stack and the indirect predictor do.
+            Some((0, bubble)) if changed => (bubble.max(self.changed_cycles), true),
+            Some((_, bubble)) => (bubble, true),
             None => (self.unknown_cycles, false),
         }
     }
@@ -106,10 +125,12 @@ impl IndirectPredictor {
     }
 }
 
-/// The return stack; it overwrites its oldest entry when it is full.
+/// The return stack; it overwrites its oldest entry when it is full, and has nothing to say about
+/// returns from deeper than it remembers.
 pub(crate) struct ReturnStack {
     entries: Box<[u64]>,
     top: usize,
+    held: usize,
 }
 
 impl ReturnStack {
@@ -118,6 +139,7 @@ impl ReturnStack {
         ReturnStack {
             entries: vec![0; entries].into_boxed_slice(),
             top: 0,
+            held: 0,
         }
     }
 
@@ -126,11 +148,16 @@ impl ReturnStack {
         self.top = self.top.wrapping_add(1);
         let place = self.top & (self.entries.len() - 1);
         self.entries[place] = return_ip;
+        self.held = (self.held + 1).min(self.entries.len());
     }
 
     /// Whether a return to `target` was predicted.
     #[inline]
     pub(crate) fn predict(&mut self, target: u64) -> bool {
+        if self.held == 0 {
+            return false;
+        }
+        self.held -= 1;
         let place = self.top & (self.entries.len() - 1);
         self.top = self.top.wrapping_sub(1);
         self.entries[place] == target
@@ -154,6 +181,17 @@ mod tests {
     }
 
     #[test]
+    fn a_return_from_deeper_than_the_capacity_is_mispredicted_also_to_the_same_place() {
+        let mut stack = ReturnStack::new(&GOLDEN_COVE.prediction);
+        let entries = GOLDEN_COVE.prediction.return_stack_entries;
+        for _ in 0..entries + 5 {
+            stack.call(7);
+        }
+        let right = (0..entries + 5).filter(|_| stack.predict(7)).count();
+        assert_eq!(right, entries as usize);
+    }
+
+    #[test]
     fn a_cycle_of_targets_is_learnt_by_its_path() {
         let mut predictor = IndirectPredictor::new(&GOLDEN_COVE.prediction);
         let mut wrong_late = 0;
@@ -170,7 +208,15 @@ mod tests {
     #[test]
     fn a_branch_is_known_after_it_was_taken_once() {
         let mut buffers = TargetBuffers::new(&GOLDEN_COVE.prediction);
-        assert_eq!(buffers.taken(0x1000), (6, false));
-        assert_eq!(buffers.taken(0x1000), (0, true));
+        assert_eq!(buffers.taken(0x1000, 0x2000), (10, false));
+        assert_eq!(buffers.taken(0x1000, 0x2000), (0, true));
+    }
+
+    #[test]
+    fn a_known_branch_that_goes_elsewhere_has_a_bubble() {
+        let mut buffers = TargetBuffers::new(&GOLDEN_COVE.prediction);
+        buffers.taken(0x1000, 0x2000);
+        assert_eq!(buffers.taken(0x1000, 0x3000), (3, true));
+        assert_eq!(buffers.taken(0x1000, 0x3000), (0, true));
     }
 }

@@ -3,7 +3,7 @@
 use topdown_tracer::{AccessKind, Address};
 
 use super::{CAUTIOUS_LOADS, Core, Value};
-use crate::instruction::{MemoryOperand, NONE, Operation};
+use crate::instruction::{MemoryOperand, Operation};
 use crate::memory::LINE_BYTES;
 use crate::parameters::MemoryRenaming;
 use crate::pipeline::{Forward, Store};
@@ -75,12 +75,17 @@ impl Core {
             ports.load
         };
         let at = self.ports.reserve(ports, known.max(self.load_from));
+        if address % LINE_BYTES + u64::from(bytes) > LINE_BYTES {
+            for _ in 0..self.parameters.memory.split_load_extra_operations {
+                self.ports.reserve(ports, at);
+            }
+        }
         self.schedulers
             .enter(self.parameters.window.load_scheduler, at);
         let (from, ready) = match self.stores.find(address, bytes) {
             Forward::Whole(store) if store.written > at => {
                 let at = self.order(operation, &store, at, block);
-                if self.is_renamed(operation, operand, &store) {
+                if self.is_renamed(operation, operand, address, &store) {
                     (store.data_ready, store.data_ready)
                 } else {
                     // Until its data is there, the load waits for what the store waits for.
@@ -114,7 +119,6 @@ impl Core {
             ready,
             load_from: from,
             load_until: ready,
-            writer: self.instruction,
             class: None,
         }
     }
@@ -149,19 +153,23 @@ impl Core {
 
     /// Whether rename knows that a load reads what this store wrote.
     #[inline]
-    fn is_renamed(&self, operation: &Operation, operand: &MemoryOperand, store: &Store) -> bool {
-        if operand.bytes != store.bytes || operation.loads_vector {
+    fn is_renamed(
+        &self,
+        operation: &Operation,
+        operand: &MemoryOperand,
+        address: u64,
+        store: &Store,
+    ) -> bool {
+        if operation.loads_vector {
             return false;
         }
-        let [base, index] = operand.registers;
         match self.parameters.rename.memory_renaming {
-            MemoryRenaming::Predicted => true,
-            MemoryRenaming::SameRegister => {
-                operation.is_plain_load
-                    && base != NONE
-                    && base == store.base
-                    && index == NONE
-                    && self.value(base).writer == store.base_writer
+            MemoryRenaming::Predicted => operand.bytes == store.bytes,
+            MemoryRenaming::SimpleAddress => {
+                store.is_simple
+                    && address == store.address
+                    && operand.kind == AccessKind::Read
+                    && !operand.is_indexed()
             }
         }
     }
@@ -269,20 +277,25 @@ impl Core {
             self.memory
                 .store_around(address, bytes, retires, &mut self.ledger)
         } else {
-            let fetch_from = retires.max(self.stores.fetch_from());
-            self.memory
-                .store(operation.ip, address, bytes, fetch_from, &mut self.ledger)
+            let fetch_from = retires.max(self.stores.fetch_from(address));
+            self.memory.store(
+                operation.ip,
+                address,
+                bytes,
+                retires,
+                fetch_from,
+                &mut self.ledger,
+            )
         };
-        let [base, index] = operand.registers;
-        let base = if index == NONE { base } else { NONE };
         let store = Store {
             address,
             bytes,
             address_known: self.address_ready(operand).min(executed),
             data_ready: result.ready,
             written: 0,
-            base,
-            base_writer: self.value(base).writer,
+            is_simple: operand.kind == AccessKind::Write
+                && !operation.loads_vector
+                && !operand.is_indexed(),
         };
         let written = self.stores.write(store, retires, line_ready);
         if operation.is_atomic {

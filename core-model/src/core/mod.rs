@@ -29,8 +29,6 @@ struct Value {
     /// The last load on the critical path: from execution to data.
     load_from: u64,
     load_until: u64,
-    /// The instruction that wrote it: its number, wrapping.
-    writer: u32,
     class: Option<Class>,
 }
 
@@ -225,7 +223,6 @@ impl Core {
             ready: critical.ready,
             load_from: critical.load_from,
             load_until: critical.load_until,
-            writer: self.instruction,
             class: Some(operation.class),
         };
         if operation.rename != Rename::Execute {
@@ -253,9 +250,9 @@ impl Core {
                     self.ports.block(ports, at + cycle);
                 }
             }
+            self.schedulers.enter(operation.scheduler.into(), at);
             last = last.max(at);
         }
-        self.schedulers.enter(operation.scheduler.into(), last);
         result.ready = (executed + u64::from(latency)).max(last + 1);
         result
     }

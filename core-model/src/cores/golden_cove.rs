@@ -42,13 +42,14 @@ const P01: Ports = P0.or(P1);
 const P05: Ports = P0.or(P5);
 const P06: Ports = P0.or(P6);
 const P15: Ports = P1.or(P5);
+const P1510: Ports = P15.or(P10);
 const P015: Ports = P01.or(P5);
 const ALU: Ports = P015.or(P6).or(P10);
 
 /// Intel Golden Cove.
 pub const GOLDEN_COVE: CoreParameters = CoreParameters {
     name: "golden-cove",
-    version: 2,
+    version: 3,
     width: 6,        // O
     retire_width: 8, // O
     issue_delay: 4,  // K
@@ -71,9 +72,10 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         tagged_entries: 2048,                      // A
         history_branches: [4, 9, 19, 43, 96, 200], // A: O gives 194 taken branches
         indirect_entries: 8192,                    // A
-        return_stack_entries: 32,                  // A
-        // O: 128 without a bubble, then 5 Ki and 12 Ki; the two large ones are taken together.
-        target_buffers: [
+        return_stack_entries: 16,                  // M: recursion deeper than this mispredicts
+        // O: 128, 5 Ki, 12 Ki. M: the bubbles, and how many jumps of a loop are known at each level:
+        // 4000 and 12 000 fully.
+        target_buffers: &[
             TargetBuffer {
                 entries: 128,
                 bubble_cycles: 0,
@@ -82,21 +84,27 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
                 entries: 8 * 1024,
                 bubble_cycles: 1,
             },
+            TargetBuffer {
+                entries: 16 * 1024,
+                bubble_cycles: 3,
+            },
         ],
-        unknown_target_cycles: 6, // A
+        changed_target_cycles: 3, // M: 6 cycles per call of one function from 8 places
+        unknown_target_cycles: 10, // M
         redirect_cycles: 14,      // K
         // Intel's own TopDown metrics (pmu-tools) count 9 to 10 cycles for the frontend to deliver
         // after a resteer; the rest goes by before it, while the wrong path still issues.
         recovery_cycles: 5,
     },
     rename: Rename {
-        eliminates_integer_moves: true,                // M: 0.35 per pair
-        eliminates_vector_moves: true,                 // U
-        eliminates_immediate_adds: true,               // M: 0.19 per addition
-        fuses_compare_and_branch: true,                // O
-        fuses_arithmetic_and_branch: true,             // O
-        memory_renaming: MemoryRenaming::SameRegister, // M: 0.55 per store and load
-        read_modify_write_extra_slots: 1,              // U: 2 fused operations
+        eliminates_integer_moves: true, // M: 0.35 per pair
+        eliminates_vector_moves: true,  // U
+        // M: 0.17 per addition of -1024 to 1023 to a 64-bit register, 1 for all others
+        eliminates_immediate_adds: true,
+        fuses_compare_and_branch: true,                 // O
+        fuses_arithmetic_and_branch: true,              // O
+        memory_renaming: MemoryRenaming::SimpleAddress, // M: 0.55 per store and load
+        read_modify_write_extra_slots: 1,               // U: 2 fused operations
     },
     window: Window {
         reorder_entries: 512, // O
@@ -112,7 +120,8 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         load_scheduler: 1,
         store_scheduler: 2,
         store_commit_width: 2, // O: two stores to one line
-        store_fetch_ahead: 3,  // K: 6 cycles per line on `sieve`
+        store_commit_lines: 1, // O, M: 2 cycles for a pair of stores to different lines
+        store_fetch_ahead: 4,  // M: 7 cycles per random line of the L2 with another store between
     },
     ports: MemoryPorts {
         load: P2.or(P3).or(P11),        // O
@@ -122,7 +131,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         store_data: P4.or(P9),          // O
         store_data_vector: P4.or(P9),   // O
         store_data_512: P4,             // O
-        string_step: P4,                // A
+        string_step: Ports::NONE,       // M: as fast as its stores
         string_step_bytes: 64,          // A
         lost_at_512: P1,                // O: ports 0 and 1 join
     },
@@ -139,24 +148,32 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
             ways: 12,
             cycles: 5,
         },
-        index_extra_cycles: 0,       // O
-        vector_load_extra_cycles: 1, // M
+        index_extra_cycles: 0,          // O
+        vector_load_extra_cycles: 1,    // M
+        split_load_extra_operations: 2, // M: one per cycle, of 64 bytes one per 1.5
         // O, M
         l2: Cache {
             bytes: 2 << 20,
             ways: 16,
             cycles: 15,
         },
-        // K
+        // O: 105 MiB, shared by all cores of the host. M: a loop over 8 MiB runs at the pace of the
+        // L3, over 16 MiB at that of memory. Latency K.
         l3: Cache {
-            bytes: 32 << 20,
+            bytes: 16 << 20,
             ways: 16,
             cycles: 105,
         },
-        memory_cycles: 280,         // A
-        l2_line_cycles: 1,          // O: 64 bytes per cycle
-        l3_line_cycles: 6,          // K
-        memory_line_cycles: 13,     // K: 10 to 12 GB/s for one core of a virtual machine
+        memory_cycles: 400, // K: `chase-64m`
+        l2_line_cycles: 1,  // O: 64 bytes per cycle
+        l2_write_cycles: 3, // M: 4.1 per line of a loop of stores, with its fetch
+        // M: loads at a stride of 512 bytes take 2 cycles, at 64 bytes 1.2; loops of stores 8 to 9
+        // at 1024 bytes.
+        l2_banks: 8,
+        l2_bank_cycles: 2,
+        code_line_cycles: 5,        // M: 3.8 to 5.1
+        l3_line_cycles: 6,          // M
+        memory_line_cycles: 16,     // M: 12 GB/s for one core of a virtual machine
         l1_fill_buffers: 16,        // O
         l2_fill_buffers: 48,        // O
         forward_cycles: 5,          // M: 7.3 for a read-modify-write chain
@@ -176,10 +193,12 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
             entries: 2048,
             ways: 16,
         },
-        stlb_cycles: 7,         // published measurements
-        walk_cycles: 36,        // K
-        stream_ahead_lines: 16, // A
-        stride_ahead_lines: 8,  // A
+        stlb_cycles: 7,              // published measurements
+        walk_cycles: 36,             // K
+        stream_ahead_lines: 16,      // A
+        stride_ahead_lines: 8,       // A
+        stride_of_stores: false,     // O: it follows loads
+        early_lines_of_stores: true, // M: 14 cycles per random store to 4 MiB
     },
     timings: TIMINGS,
 };
@@ -197,29 +216,30 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::IntAddImmediate, &[ALU], 1),
     Timing::single(Class::IntSignSplat, &[P06], 1),
     Timing::single(Class::IntShift, &[P06], 1),
-    Timing::several(Class::IntShiftByCl, 2, &[P06, P06], 2),
+    Timing::several(Class::IntShiftByCl, 2, &[P06, P06], 1), // M
     Timing::several(Class::RotateCarry, 3, &[P06, ALU, P06], 2),
     Timing::single(Class::DoubleShift, &[P1], 3),
     Timing::single(Class::AddCarry, &[P06], 1),
     Timing::single(Class::SetCondition, &[P06], 1),
-    Timing::single(Class::CondMove, &[P06], 2), // M: 2.8 with the test before it
+    Timing::single(Class::CondMove, &[P06], 1), // M: 2 with the compare before it
     Timing::several(Class::CondMoveTwoFlags, 2, &[P06, P06], 2), // M: 3 with the compare
     Timing::single(Class::Lea, &[ALU], 1),
-    Timing::single(Class::LeaScaled, &[P15], 2),  // M
-    Timing::single(Class::LeaComplex, &[P15], 2), // M
+    Timing::single(Class::LeaOffset, &[ALU], 1),
+    Timing::single(Class::LeaScaled, &[P1510], 2), // M
+    Timing::single(Class::LeaComplex, &[ALU], 1),  // M
     Timing::single(Class::Multiply, &[P1], 3),
     Timing::several(Class::MultiplyWide, 2, &[P1, P5], 4),
-    Timing::several(Class::Divide64, 4, &[INTEGER_DIVIDER, P1, P0, ALU], 14).blocking(4), // M, U
-    Timing::several(Class::Divide32, 4, &[INTEGER_DIVIDER, P1, P0, ALU], 11).blocking(4), // M, U
+    Timing::several(Class::Divide64, 4, &[INTEGER_DIVIDER, P1, P0, ALU], 14).blocking(10), // M
+    Timing::several(Class::Divide32, 4, &[INTEGER_DIVIDER, P1, P0, ALU], 11).blocking(6),  // M
     Timing::single(Class::BitCount, &[P1], 3),
     Timing::single(Class::BitScan, &[P1], 3),
     Timing::single(Class::BitDeposit, &[P1], 3),
-    Timing::single(Class::BitField, &[P15], 1),
+    Timing::single(Class::BitField, &[P1510], 1), // M
     Timing::single(Class::BitTest, &[P06], 1),
-    Timing::single(Class::ByteSwap, &[P15], 1),
-    Timing::several(Class::ByteSwap64, 2, &[P06, P15], 2),
+    Timing::single(Class::ByteSwap, &[P1], 1), // M
+    Timing::several(Class::ByteSwap64, 2, &[P06, P1], 2), // M
     Timing::single(Class::Crc, &[P1], 3),
-    Timing::several(Class::Exchange, 3, &[ALU, ALU, ALU], 2), // M: 1.5
+    Timing::several(Class::Exchange, 3, &[ALU, ALU, ALU], 1), // M: 1.5
     Timing::several(Class::ExchangeAdd, 3, &[ALU, ALU, ALU], 2),
     Timing::several(Class::CompareExchange, 5, &[ALU, ALU, ALU, P06, ALU], 5),
     Timing::several(Class::Atomic, 8, &[ALU, ALU, P06, ALU], 13), // M: 18 with the load
@@ -232,9 +252,10 @@ const TIMINGS: &[Timing] = &[
     Timing::at_rename(Class::Pop),
     Timing::several(Class::Leave, 3, &[ALU], 1),
     Timing::several(Class::StringStep, 3, &[ALU, ALU], 1),
-    Timing::several(Class::StringRepeat, 16, &[ALU; 4], 10), // A
-    Timing::several(Class::Pause, 4, &[P0], 40),             // M
-    Timing::several(Class::LoadFence, 2, &[ALU], 12),        // M
+    // M: 27 to 30 cycles beside the moves, 10 where there are 128 bytes or less.
+    Timing::several(Class::StringRepeat, 70, &[ALU; 4], 10),
+    Timing::several(Class::Pause, 4, &[P0], 40),      // M
+    Timing::several(Class::LoadFence, 2, &[ALU], 12), // M
     Timing::several(Class::FullFence, 4, &[ALU], 33),
     Timing::several(Class::StoreFence, 2, &[ALU], 6),
     Timing::several(Class::ReadClock, 15, &[ALU, ALU, ALU, ALU, ALU, ALU], 46), // M
@@ -250,28 +271,30 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::VecCompare, &[P01], 1),
     Timing::single(Class::VecMaskCompare, &[P5], 3),
     Timing::single(Class::VecShift, &[P01], 1),
-    Timing::several(Class::VecShiftByXmm, 2, &[P01, P5], 2),
+    Timing::several(Class::VecShiftByXmm, 2, &[P01, P15], 1), // M
     Timing::single(Class::VecShiftVar, &[P01], 1),
     Timing::single(Class::VecShuffle, &[P15], 1),
     Timing::single(Class::VecShuffleBytes, &[P15], 1),
     Timing::single(Class::VecShuffleLane, &[P5], 3),
+    Timing::single(Class::VecWidenLane, &[P15], 1), // M
     Timing::single(Class::VecWiden, &[P5], 3),
     Timing::several(Class::VecNarrow, 2, &[P5, P5], 4),
     Timing::single(Class::VecBlend, &[P015], 1),
     Timing::several(Class::VecBlendVar, 3, &[P015, P015, P015], 3),
     Timing::several(Class::VecMaskMove, 2, &[P015, P0], 3),
-    Timing::several(Class::VecCompress, 2, &[P5, P5], 6),
+    Timing::several(Class::VecCompress, 2, &[P5, P5], 3), // M
     Timing::single(Class::VecMultiply, &[P01], 5),
     Timing::several(Class::VecMultiply32, 2, &[P01, P01], 10), // M
+    Timing::several(Class::VecMultiply64, 3, &[P01, P01, P01], 15), // M
     Timing::single(Class::VecMoveMask, &[P0], 2),              // M
-    Timing::several(Class::VecInsert, 2, &[P5, P5], 3),
+    Timing::several(Class::VecInsert, 2, &[P15, P5], 3),       // M
     Timing::several(Class::VecExtract, 2, &[P0, P5], 3),
     Timing::several(Class::VecTest, 2, &[P0, P5], 4),
     Timing::single(Class::VecSumDifferences, &[P5], 3),
     Timing::several(Class::VecMultiSad, 2, &[P15, P5], 4),
     Timing::several(Class::VecHorizontal, 3, &[P15, P15, P015], 3),
     Timing::single(Class::VecPopcnt, &[P5], 3),
-    Timing::single(Class::VecLzcnt, &[P0], 4),
+    Timing::single(Class::VecLzcnt, &[P01], 4), // M
     Timing::several(Class::VecConflict, 24, &[P05; 8], 26),
     Timing::several(Class::VecString, 3, &[P0; 3], 10),
     Timing::several(Class::VecZeroUpper, 4, &[], 0),
@@ -288,7 +311,7 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::FpMultiply, &[P01], 4),       // M
     Timing::single(Class::FpFma, &[P01], 4),            // M
     Timing::single(Class::FpMinMax, &[P01], 4),         // M
-    Timing::single(Class::FpCompare, &[P15], 3),
+    Timing::single(Class::FpCompare, &[P01], 4),        // M
     Timing::single(Class::FpCompareFlags, &[P0], 3),
     Timing::several(Class::FpDivide32, 1, &[FLOAT_DIVIDER, P0], 11).blocking(3),
     Timing::several(Class::FpDivide32Wide, 1, &[FLOAT_DIVIDER, P0], 11).blocking(5),
@@ -311,7 +334,7 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::Sha256Rounds, &[P5], 4).blocking(2), // M
     Timing::several(Class::Sha256Message1, 4, &[P5, P015, P015, P5], 5), // M: 5.4
     Timing::several(Class::Sha256Message2, 4, &[P5, P015, P015, P5], 6), // M: 5.9
-    Timing::single(Class::Sha1Rounds, &[P5], 6),
+    Timing::single(Class::Sha1Rounds, &[P5], 4).blocking(3),   // M
     Timing::single(Class::Sha1Message, &[P5], 2),
     Timing::several(Class::MxcsrLoad, 4, &[P0, P6], 7),
     Timing::several(Class::MxcsrStore, 4, &[P0], 3),

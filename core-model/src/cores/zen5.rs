@@ -55,7 +55,7 @@ const FP_STORE: Ports = STORE0.or(STORE1);
 /// AMD Zen 5.
 pub const ZEN_5: CoreParameters = CoreParameters {
     name: "zen-5",
-    version: 2,
+    version: 3,
     width: 8,        // O
     retire_width: 8, // O
     issue_delay: 4,  // A
@@ -79,7 +79,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         history_branches: [4, 9, 19, 43, 96, 240], // A
         indirect_entries: 4096,                    // O: 3072
         return_stack_entries: 64,                  // O: 52
-        target_buffers: [
+        target_buffers: &[
             TargetBuffer {
                 entries: 16 * 1024,
                 bubble_cycles: 0,
@@ -89,6 +89,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
                 bubble_cycles: 1,
             },
         ], // O: 16 Ki, then 8 Ki more
+        changed_target_cycles: 0,                  // A
         unknown_target_cycles: 8,                  // A
         redirect_cycles: 16,                       // K
         // O gives 12 to 18 cycles for the whole penalty, from the wrong operations' issue to that of
@@ -120,6 +121,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         load_scheduler: 2,
         store_scheduler: 2,
         store_commit_width: 2, // O
+        store_commit_lines: 2, // A
         store_fetch_ahead: 2,  // K: `transpose`
     },
     ports: MemoryPorts {
@@ -147,8 +149,9 @@ pub const ZEN_5: CoreParameters = CoreParameters {
             ways: 12,
             cycles: 4,
         },
-        index_extra_cycles: 1,       // M
-        vector_load_extra_cycles: 3, // O: 7
+        index_extra_cycles: 1,          // M
+        vector_load_extra_cycles: 3,    // O: 7
+        split_load_extra_operations: 0, // A
         // O
         l2: Cache {
             bytes: 1 << 20,
@@ -161,8 +164,12 @@ pub const ZEN_5: CoreParameters = CoreParameters {
             ways: 16,
             cycles: 44,
         },
-        memory_cycles: 450,         // K
-        l2_line_cycles: 1,          // O: 64 bytes per cycle
+        memory_cycles: 450, // K
+        l2_line_cycles: 1,  // O: 64 bytes per cycle
+        l2_write_cycles: 1, // O: 64 bytes per cycle
+        l2_banks: 0,        // A
+        l2_bank_cycles: 0,
+        code_line_cycles: 0,        // A
         l3_line_cycles: 2,          // O: 32 bytes per cycle
         memory_line_cycles: 7,      // K
         l1_fill_buffers: 24,        // O
@@ -184,10 +191,12 @@ pub const ZEN_5: CoreParameters = CoreParameters {
             entries: 4096,
             ways: 16,
         },
-        stlb_cycles: 7,         // P
-        walk_cycles: 36,        // A
-        stream_ahead_lines: 64, // K: `stream-32m` is fed at the bandwidth of memory
-        stride_ahead_lines: 8,  // K: `fill-1m`
+        stlb_cycles: 7,               // P
+        walk_cycles: 36,              // A
+        stream_ahead_lines: 64,       // K: `stream-32m` is fed at the bandwidth of memory
+        stride_ahead_lines: 8,        // K: `fill-1m`
+        stride_of_stores: true,       // K: `fill-1m`
+        early_lines_of_stores: false, // A
     },
     timings: TIMINGS,
 };
@@ -213,6 +222,7 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::CondMove, &[CONDITION], 1),
     Timing::single(Class::CondMoveTwoFlags, &[CONDITION], 1),
     Timing::single(Class::Lea, &[ALU], 1),
+    Timing::single(Class::LeaOffset, &[ALU], 1),
     Timing::single(Class::LeaScaled, &[ALU], 1),
     Timing::single(Class::LeaComplex, &[LEA], 2),
     Timing::single(Class::Multiply, &[MULTIPLY], 3),
@@ -263,6 +273,7 @@ const TIMINGS: &[Timing] = &[
     Timing::single(Class::VecShuffle, &[FP], 2),
     Timing::single(Class::VecShuffleBytes, &[FP12], 2),
     Timing::single(Class::VecShuffleLane, &[FP12], 4),
+    Timing::single(Class::VecWidenLane, &[FP12], 2),
     Timing::single(Class::VecWiden, &[FP12], 2),
     Timing::single(Class::VecNarrow, &[FP12], 2),
     Timing::single(Class::VecBlend, &[FP], 2),
@@ -271,6 +282,7 @@ const TIMINGS: &[Timing] = &[
     Timing::several(Class::VecCompress, 2, &[FP12, FP12], 5),
     Timing::single(Class::VecMultiply, &[FP03], 3),
     Timing::single(Class::VecMultiply32, &[FP03], 3),
+    Timing::single(Class::VecMultiply64, &[FP03], 3),
     Timing::single(Class::VecMoveMask, &[FP_STORE], 5),
     Timing::several(Class::VecInsert, 2, &[FP12, FP_STORE], 5),
     Timing::several(Class::VecExtract, 2, &[FP12, FP_STORE], 6),

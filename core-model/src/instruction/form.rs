@@ -1,5 +1,7 @@
 //! Forms of one mnemonic that cores execute differently.
 
+use std::ops::RangeInclusive;
+
 use iced_x86::{Instruction, Mnemonic, OpKind, Register, RflagsBits};
 
 use super::Class;
@@ -36,6 +38,7 @@ pub(super) fn class(instruction: &Instruction) -> Class {
         Class::FpDivide32 if vector_bytes(instruction) > 16 => Class::FpDivide32Wide,
         Class::FpDivide64 if vector_bytes(instruction) > 16 => Class::FpDivide64Wide,
         Class::VecShuffle | Class::VecWiden if only_loads(instruction) => Class::MemoryMove,
+        Class::VecWiden if stays_in_lane(instruction) => Class::VecWidenLane,
         // An insertion or extraction of the half that is element 0 of memory needs no shuffle.
         Class::VecWiden if only_stores(instruction) => Class::MemoryMove,
         class => class,
@@ -99,6 +102,13 @@ fn only_loads(instruction: &Instruction) -> bool {
     instruction.op_count() == 2 && instruction.op1_kind() == OpKind::Memory
 }
 
+/// A broadcast or a widening move between registers of 128 bits.
+fn stays_in_lane(instruction: &Instruction) -> bool {
+    instruction.op_count() == 2
+        && instruction.op0_register().is_xmm()
+        && instruction.op1_register().is_xmm()
+}
+
 fn only_stores(instruction: &Instruction) -> bool {
     instruction.op0_kind() == OpKind::Memory
 }
@@ -135,12 +145,20 @@ fn extension(instruction: &Instruction) -> Class {
     }
 }
 
+/// What Golden Cove's rename adds to a register: measured there, see `cores/golden_cove.rs`.
+const SMALL: RangeInclusive<i64> = -1024..=1023;
+
 fn adds_immediate(instruction: &Instruction) -> bool {
-    let to = instruction.op0_register();
-    let full = to.is_gpr32() || to.is_gpr64();
-    let by_immediate = instruction.op_count() == 1
-        || !matches!(instruction.op1_kind(), OpKind::Register | OpKind::Memory);
-    instruction.op0_kind() == OpKind::Register && full && by_immediate
+    if instruction.op0_kind() != OpKind::Register || !instruction.op0_register().is_gpr64() {
+        return false;
+    }
+    match instruction.op_count() {
+        1 => true,
+        _ => match instruction.op1_kind() {
+            OpKind::Register | OpKind::Memory => false,
+            _ => SMALL.contains(&(instruction.immediate(1) as i64)),
+        },
+    }
 }
 
 fn shifts_by_cl(instruction: &Instruction) -> bool {
@@ -161,7 +179,11 @@ fn address_computation(instruction: &Instruction) -> Class {
     let base = instruction.memory_base() != Register::None;
     let index = instruction.memory_index() != Register::None;
     let displaced = instruction.memory_displacement64() != 0;
-    if base && index && displaced {
+    let displacement = instruction.memory_displacement64() as i64;
+    let offset = base && !index && SMALL.contains(&displacement);
+    if offset && instruction.op0_register().is_gpr64() {
+        Class::LeaOffset
+    } else if base && index && displaced {
         Class::LeaComplex
     } else if index && instruction.memory_index_scale() > 1 {
         Class::LeaScaled

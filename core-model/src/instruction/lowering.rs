@@ -86,9 +86,6 @@ impl Lowering {
             serializes: is_serializing(class),
             is_atomic: class == Class::Atomic || class == Class::FullFence,
             loads_vector: vector_bytes > 0,
-            is_plain_load: matches!(class, Class::MemoryMove | Class::Pop)
-                && loads
-                && vector_bytes == 0,
             is_known: class != Class::Unknown,
             needs: Needs::default(),
             loads: 0,
@@ -145,7 +142,7 @@ impl Lowering {
         let index = number(instruction.memory_index());
         let has_access = !matches!(
             operation.class,
-            Class::Lea | Class::LeaScaled | Class::LeaComplex
+            Class::Lea | Class::LeaOffset | Class::LeaScaled | Class::LeaComplex
         );
         let mut sources = Slots::new(&mut operation.sources);
         let mut destinations = Slots::new(&mut operation.destinations);
@@ -216,7 +213,7 @@ impl Lowering {
             }
         } else if (operation.class == Class::IntMove && rename.eliminates_integer_moves)
             || (operation.class == Class::VecMove && rename.eliminates_vector_moves)
-            || (operation.class == Class::IntAddImmediate
+            || (matches!(operation.class, Class::IntAddImmediate | Class::LeaOffset)
                 && rename.eliminates_immediate_adds
                 && operation.memory_count == 0)
         {
@@ -375,21 +372,24 @@ mod tests {
 
     #[test]
     fn forms_of_one_mnemonic_have_their_own_class() {
-        let cases: [(&[u8], Class); 14] = [
-            (&[0x48, 0x89, 0xd8], Class::IntMove),         // mov rax, rbx
-            (&[0x48, 0x8b, 0x03], Class::MemoryMove),      // mov rax, [rbx]
-            (&[0xb8, 1, 0, 0, 0], Class::IntConstant),     // mov eax, 1
-            (&[0x48, 0x8d, 0x04, 0x0b], Class::Lea),       // lea rax, [rbx+rcx]
+        let cases: [(&[u8], Class); 17] = [
+            (&[0x48, 0x89, 0xd8], Class::IntMove),      // mov rax, rbx
+            (&[0x48, 0x8b, 0x03], Class::MemoryMove),   // mov rax, [rbx]
+            (&[0xb8, 1, 0, 0, 0], Class::IntConstant),  // mov eax, 1
+            (&[0x48, 0x8d, 0x04, 0x0b], Class::Lea),    // lea rax, [rbx+rcx]
+            (&[0x48, 0x8d, 0x43, 4], Class::LeaOffset), // lea rax, [rbx+4]
+            (&[0xc5, 0xf9, 0x70, 0xc1, 0], Class::VecShuffle), // vpshufd xmm0, xmm1, 0
+            (&[0xc4, 0xe2, 0x79, 0x30, 0xc1], Class::VecWidenLane), // vpmovzxbw xmm0, xmm1
             (&[0x48, 0x8d, 0x04, 0x4b], Class::LeaScaled), // lea rax, [rbx+rcx*2]
             (&[0x48, 0x8d, 0x44, 0x0b, 4], Class::LeaComplex), // lea rax, [rbx+rcx+4]
-            (&[0x48, 0xf7, 0xf3], Class::Divide64),        // div rbx
-            (&[0xf7, 0xf3], Class::Divide32),              // div ebx
-            (&[0x48, 0xd3, 0xe0], Class::IntShiftByCl),    // shl rax, cl
+            (&[0x48, 0xf7, 0xf3], Class::Divide64),     // div rbx
+            (&[0xf7, 0xf3], Class::Divide32),           // div ebx
+            (&[0x48, 0xd3, 0xe0], Class::IntShiftByCl), // shl rax, cl
             (&[0x48, 0x0f, 0x47, 0xc3], Class::CondMoveTwoFlags), // cmova rax, rbx
-            (&[0xf2, 0x0f, 0x10, 0xc1], Class::VecBlend),  // movsd xmm0, xmm1
+            (&[0xf2, 0x0f, 0x10, 0xc1], Class::VecBlend), // movsd xmm0, xmm1
             (&[0x66, 0x48, 0x0f, 0x6e, 0xc0], Class::VecFromGpr), // movq xmm0, rax
-            (&[0xf0, 0x48, 0x01, 0x03], Class::Atomic),    // lock add [rbx], rax
-            (&[0xf3, 0xa4], Class::StringRepeat),          // rep movsb
+            (&[0xf0, 0x48, 0x01, 0x03], Class::Atomic), // lock add [rbx], rax
+            (&[0xf3, 0xa4], Class::StringRepeat),       // rep movsb
         ];
         for (bytes, class) in cases {
             assert_eq!(lower(bytes).class, class, "{:?}", decode(bytes).code());

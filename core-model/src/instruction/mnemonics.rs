@@ -129,7 +129,8 @@ classes_of! {
     VecMultiply: Pmaddubsw Pmaddwd Pmuldq Pmulhrsw Pmulhuw Pmulhw Pmullw Pmuludq Vpdpbusd
         Vpdpbusds Vpdpwssd Vpdpwssds Vpmadd52huq Vpmadd52luq Vpmaddubsw Vpmaddwd Vpmuldq Vpmulhrsw
         Vpmulhuw Vpmulhw Vpmullw Vpmuludq;
-    VecMultiply32: Pmulld Vpmulld Vpmullq;
+    VecMultiply32: Pmulld Vpmulld;
+    VecMultiply64: Vpmullq;
     VecMoveMask: Movmskpd Movmskps Pmovmskb Vmovmskpd Vmovmskps Vpmovmskb;
     VecInsert: Pinsrb Pinsrd Pinsrq Pinsrw Vpinsrb Vpinsrd Vpinsrq Vpinsrw;
     VecExtract: Extractps Pextrb Pextrd Pextrq Pextrw Vextractps Vpextrb Vpextrd Vpextrq Vpextrw;

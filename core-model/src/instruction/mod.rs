@@ -50,7 +50,7 @@ classes! {
     IntAlu,
     /// Add, subtract, increment, decrement.
     IntAdd,
-    /// The same with an immediate, on a 32- or 64-bit register: some cores do it at rename.
+    /// The same with an immediate of -1024 to 1023 on a 64-bit register: some cores do it at rename.
     IntAddImmediate,
     /// `cwd`, `cdq`, `cqo`.
     IntSignSplat,
@@ -70,8 +70,10 @@ classes! {
     CondMove,
     /// `cmova`, `cmovbe`: two flag groups.
     CondMoveTwoFlags,
-    /// `lea` of at most two components without scale.
+    /// `lea` of two registers, or of one as it is.
     Lea,
+    /// `lea` of a 64-bit register and a constant of -1024 to 1023: some cores do it at rename.
+    LeaOffset,
     /// `lea` of at most two components with a scale.
     LeaScaled,
     /// `lea` of three components.
@@ -173,7 +175,9 @@ classes! {
     VecShuffleBytes,
     /// Shuffle across lanes.
     VecShuffleLane,
-    /// Broadcast, widening, insertion and extraction of lanes.
+    /// Broadcast and widening inside 128 bits.
+    VecWidenLane,
+    /// Broadcast and widening across lanes, insertion and extraction of lanes.
     VecWiden,
     /// Narrowing moves of AVX-512.
     VecNarrow,
@@ -187,8 +191,10 @@ classes! {
     VecCompress,
     /// Integer multiplication of 8- and 16-bit elements, 32 × 32 → 64, dot products.
     VecMultiply,
-    /// `pmulld`, `vpmullq`.
+    /// `pmulld`.
     VecMultiply32,
+    /// `vpmullq`.
+    VecMultiply64,
     /// `pmovmskb` and relatives.
     VecMoveMask,
     /// Element insertion from a general register.

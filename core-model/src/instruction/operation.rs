@@ -83,8 +83,6 @@ pub(crate) struct Operation {
     pub is_atomic: bool,
     /// Loads go to a vector register.
     pub loads_vector: bool,
-    /// A general register is set from memory alone: the load may be renamed.
-    pub is_plain_load: bool,
     /// The form is in the table.
     pub is_known: bool,
     /// What it takes until it retires; set by [`Operation::complete`].
@@ -181,6 +179,11 @@ impl MemoryOperand {
         is_scaled: false,
         non_temporal: false,
     };
+
+    /// Whether its address has two registers.
+    pub(crate) fn is_indexed(&self) -> bool {
+        self.registers[1] != NONE
+    }
 
     /// Whether something waits for the content.
     pub(crate) fn reads(&self) -> bool {

@@ -15,6 +15,7 @@ pub(crate) struct Lookup {
     ways: Box<[u64]>,
     associativity: usize,
     set_mask: usize,
+    hashed: bool,
 }
 
 impl Lookup {
@@ -28,12 +29,22 @@ impl Lookup {
             ways: vec![0; sets * associativity].into_boxed_slice(),
             associativity,
             set_mask: sets - 1,
+            hashed: false,
+        }
+    }
+
+    /// The same table with the sets chosen by a hash of the number instead of its low bits.
+    pub(crate) fn hashed(self) -> Self {
+        Lookup {
+            hashed: true,
+            ..self
         }
     }
 
     #[inline]
     fn set(&mut self, number: u64) -> &mut [u64] {
-        let first = (number as usize & self.set_mask) * self.associativity;
+        let place = if self.hashed { mixed(number) } else { number };
+        let first = (place as usize & self.set_mask) * self.associativity;
         &mut self.ways[first..first + self.associativity]
     }
 
@@ -85,9 +96,33 @@ impl Lookup {
     }
 }
 
+/// All bits of `number` spread over all bits (the finaliser of SplitMix64: Steele, Lea, Flood,
+/// "Fast splittable pseudorandom number generators", OOPSLA 2014).
+#[inline]
+fn mixed(number: u64) -> u64 {
+    let number = (number ^ number >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    let number = (number ^ number >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+    number ^ number >> 31
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hashed_table_holds_most_of_half_its_size_and_not_all_of_its_size() {
+        let kept = |numbers: u64| {
+            let mut table = Lookup::new(32_768, 16).hashed();
+            for number in 0..numbers {
+                table.insert(number, false);
+            }
+            (0..numbers)
+                .filter(|&number| table.contains(number))
+                .count()
+        };
+        assert!(kept(16_384) > 16_300);
+        assert!((28_000..32_000).contains(&kept(32_768)));
+    }
 
     #[test]
     fn the_least_recently_used_is_replaced() {

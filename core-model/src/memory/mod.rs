@@ -1,7 +1,8 @@
 //! The memory hierarchy: where a line is found, when it arrives, and which bandwidth it takes.
 //!
-//! Works on virtual addresses: what physical addresses would change (the sets of L2 and L3) differs
-//! between runs of the same program on a real machine and is left out for the sake of repeatability.
+//! Works on virtual addresses. Physical ones choose the sets of L2 and L3 on a real machine, another
+//! way in each run of a program. Here a hash of the line does: as many sets are overfull as with pages
+//! placed at random, but no single page decides, so that results are repeatable.
 
 mod lookup;
 mod prefetch;
@@ -80,6 +81,8 @@ pub(crate) struct Hierarchy {
     l1_fills: FillBuffers,
     l2_fills: FillBuffers,
     l2_lines: Bandwidth,
+    l2_banks: Box<[Bandwidth]>,
+    code_lines: Bandwidth,
     l3_lines: Bandwidth,
     memory_lines: Bandwidth,
     dtlb: Lookup,
@@ -98,14 +101,18 @@ impl Hierarchy {
         Hierarchy {
             l1i: cache(parameters.l1i),
             l1d: cache(parameters.l1d),
-            l2: cache(parameters.l2),
-            l3: cache(parameters.l3),
+            l2: cache(parameters.l2).hashed(),
+            l3: cache(parameters.l3).hashed(),
             into_l1i: Arrivals::new(),
             into_l1d: Arrivals::new(),
             into_l2: Arrivals::new(),
             l1_fills: FillBuffers::new(parameters.l1_fill_buffers),
             l2_fills: FillBuffers::new(parameters.l2_fill_buffers),
             l2_lines: Bandwidth::new(parameters.l2_line_cycles),
+            l2_banks: (0..parameters.l2_banks)
+                .map(|_| Bandwidth::new(parameters.l2_bank_cycles))
+                .collect(),
+            code_lines: Bandwidth::new(parameters.code_line_cycles),
             l3_lines: Bandwidth::new(parameters.l3_line_cycles),
             memory_lines: Bandwidth::new(parameters.memory_line_cycles),
             dtlb: tlb(parameters.dtlb),
@@ -152,26 +159,47 @@ impl Hierarchy {
         self.fill_l1d(line, at, false, true, ledger)
     }
 
-    /// A store that is ready to be written at `at`: when its line is there to be written.
+    /// A store that retires at `retires` and may fetch its line into the L1 from `at` on: when the
+    /// line is there to be written.
     #[inline]
     pub(crate) fn store(
         &mut self,
         ip: u64,
         address: u64,
         bytes: u32,
+        retires: u64,
         at: u64,
         ledger: &mut Ledger,
     ) -> u64 {
         let first = address / LINE_BYTES;
         let last = address.wrapping_add(u64::from(bytes) - 1) / LINE_BYTES;
+        if at > retires && self.parameters.early_lines_of_stores {
+            self.fetch_early(first, retires, ledger);
+        }
         let mut ready = self.store_line(first, at, ledger);
         if last != first {
             ready = ready.max(self.store_line(last, at, ledger));
         }
-        if let Some(target) = self.strider.access(ip, address) {
+        if self.parameters.stride_of_stores
+            && let Some(target) = self.strider.access(ip, address)
+        {
             self.prefetch_l1(target / LINE_BYTES, at, ledger);
         }
         ready
+    }
+
+    /// Brings the line of a store that waits for others into the L2.
+    fn fetch_early(&mut self, line: u64, at: u64, ledger: &mut Ledger) {
+        if self.l1d.contains(line) || self.l2.contains(line) {
+            return;
+        }
+        ledger.count(|events| &mut events.l2_misses, 1);
+        let (buffer, free) = self.l2_fills.first_free();
+        let at = at.max(free);
+        let ready = self.fetch_below_l2(line, at, true, ledger);
+        self.l2_fills.hold(buffer, ready);
+        self.insert_l2(line, false, at, ledger);
+        self.into_l2.expect(line, ready);
     }
 
     #[inline]
@@ -222,6 +250,7 @@ impl Hierarchy {
             return at.max(self.into_l1i.ready(line));
         }
         ledger.count(|events| &mut events.l1i_misses, 1);
+        let at = self.code_lines.reserve(at);
         let ready = self.fill_l2(line, at, true, ledger);
         self.l1i.insert(line, false);
         self.into_l1i.expect(line, ready);
@@ -270,7 +299,9 @@ impl Hierarchy {
         if let Some(evicted) = self.l1d.insert(line, dirty)
             && evicted.dirty
         {
-            self.l2_lines.reserve(at);
+            for _ in 0..self.parameters.l2_write_cycles {
+                self.enter_l2(evicted.number, at);
+            }
             if !self.l2.touch(evicted.number, true) {
                 self.insert_l2(evicted.number, true, at, ledger);
             }
@@ -300,7 +331,7 @@ impl Hierarchy {
 
     /// A request to the L2 at `at`; returns when the line is at the L1's door.
     fn fill_l2(&mut self, line: u64, at: u64, demand: bool, ledger: &mut Ledger) -> u64 {
-        let accepted = self.l2_lines.reserve(at);
+        let accepted = self.enter_l2(line, at);
         let hit = accepted + u64::from(self.parameters.l2.cycles);
         if self.l2.touch(line, false) {
             return hit.max(self.into_l2.ready(line));
@@ -315,6 +346,17 @@ impl Hierarchy {
         self.insert_l2(line, false, accepted, ledger);
         self.into_l2.expect(line, ready);
         ready
+    }
+
+    /// When the L2 takes a request for `line` that comes at `at`.
+    #[inline]
+    fn enter_l2(&mut self, line: u64, at: u64) -> u64 {
+        let at = self.l2_lines.reserve(at);
+        if self.l2_banks.is_empty() {
+            return at;
+        }
+        let bank = line as usize % self.l2_banks.len();
+        self.l2_banks[bank].reserve(at)
     }
 
     /// A request to L3 and memory; returns when the line is there. Latencies count from the load.
@@ -404,7 +446,7 @@ mod tests {
         let (mut memory, mut ledger) = hierarchy();
         let lines = u64::from(GOLDEN_COVE.memory.l3.bytes + GOLDEN_COVE.memory.l2.bytes) / 64 * 2;
         for line in 0..lines {
-            memory.store(1, line * 64, 8, line * 20, &mut ledger);
+            memory.store(1, line * 64, 8, line * 20, line * 20, &mut ledger);
         }
         assert!(ledger.counts().events.memory_write_bytes > 0);
         assert!(

@@ -37,6 +37,13 @@ struct Page {
     length: u8,
 }
 
+/// Where a page is kept. Buffers that are copied into each other are often a round number of pages
+/// apart: a hash keeps their streams from pushing each other out.
+#[inline]
+fn place(page_number: u64) -> usize {
+    (page_number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % PAGES
+}
+
 /// Follows accesses that advance through a page of 4 KiB and runs ahead of them.
 pub(crate) struct Streamer {
     pages: Box<[Page; PAGES]>,
@@ -66,7 +73,7 @@ impl Streamer {
             return None;
         }
         let page_number = line / LINES_PER_PAGE;
-        let page = &mut self.pages[page_number as usize % PAGES];
+        let page = &mut self.pages[place(page_number)];
         if page.tag != page_number + 1 {
             *page = Page {
                 tag: page_number + 1,
@@ -130,7 +137,7 @@ impl Streamer {
         let (furthest, length) = (page.furthest, page.length);
         if !descending && furthest > top {
             // The stream goes on in the next page, which finds itself established.
-            self.pages[(page_number + 1) as usize % PAGES] = Page {
+            self.pages[place(page_number + 1)] = Page {
                 tag: page_number + 2,
                 last_line: top,
                 furthest,

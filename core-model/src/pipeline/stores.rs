@@ -1,7 +1,7 @@
 //! The store queue: forwarding to loads, and writing to the L1 in order.
 
 use crate::calendar::boxed;
-use crate::instruction::Register;
+use crate::memory::LINE_BYTES;
 use crate::parameters::Window as Parameters;
 
 /// Stores kept: more than any store queue holds.
@@ -9,6 +9,8 @@ const RING: usize = 256;
 /// Places of the table from 8-byte granules to stores.
 const GRANULES: usize = 1024;
 const GRANULE_BYTES: u64 = 8;
+/// Runs of stores kept; at least as many as are fetched ahead.
+const RUNS: usize = 32;
 
 /// A store.
 #[derive(Clone, Copy, Debug, Default)]
@@ -23,10 +25,8 @@ pub(crate) struct Store {
     pub data_ready: u64,
     /// When it has been written to the L1; set by [`StoreQueue::write`].
     pub written: u64,
-    /// The only register of its address, [`crate::instruction::NONE`] for other forms.
-    pub base: Register,
-    /// Which instruction set that register.
-    pub base_writer: u32,
+    /// Whether it stores a general register at an address without an index.
+    pub is_simple: bool,
 }
 
 /// What a load finds in the store queue.
@@ -47,10 +47,17 @@ pub(crate) struct StoreQueue {
     /// Granule number + 1 and the youngest store to it.
     granules: Box<[(u64, u64); GRANULES]>,
     capacity: u64,
+    /// When the last store of each run of stores to one line was written.
+    runs: Box<[u64; RUNS]>,
+    run: u64,
+    /// The line of the run.
+    line: u64,
     fetch_ahead: u64,
     write_width: u32,
+    write_lines: u32,
     write_cycle: u64,
     written_in_cycle: u32,
+    lines_in_cycle: u32,
 }
 
 impl StoreQueue {
@@ -60,10 +67,15 @@ impl StoreQueue {
             next: 0,
             granules: boxed((0, 0)),
             capacity: u64::from(parameters.store_entries).min(RING as u64),
-            fetch_ahead: u64::from(parameters.store_fetch_ahead.max(1)),
+            runs: boxed(0),
+            run: 0,
+            line: u64::MAX,
+            fetch_ahead: u64::from(parameters.store_fetch_ahead).clamp(1, RUNS as u64),
             write_width: parameters.store_commit_width.max(1),
+            write_lines: parameters.store_commit_lines.max(1),
             write_cycle: 0,
             written_in_cycle: 0,
+            lines_in_cycle: 0,
         }
     }
 
@@ -77,11 +89,12 @@ impl StoreQueue {
         }
     }
 
-    /// The first cycle in which the line of the next store may be fetched.
+    /// The first cycle in which the line of the next store, which is to `address`, may be fetched.
     #[inline]
-    pub(crate) fn fetch_from(&self) -> u64 {
-        match self.next.checked_sub(self.fetch_ahead) {
-            Some(before) => self.ring[before as usize % RING].written,
+    pub(crate) fn fetch_from(&self, address: u64) -> u64 {
+        let run = self.run + u64::from(address / LINE_BYTES != self.line);
+        match run.checked_sub(self.fetch_ahead) {
+            Some(before) => self.runs[before as usize % RUNS],
             None => 0,
         }
     }
@@ -127,14 +140,29 @@ impl StoreQueue {
     #[inline]
     pub(crate) fn write(&mut self, mut store: Store, retires: u64, line_ready: u64) -> u64 {
         let at = retires.max(line_ready);
-        if at > self.write_cycle {
-            self.write_cycle = at;
+        let line = store.address / LINE_BYTES;
+        let last_line = store.address.wrapping_add(u64::from(store.bytes) - 1) / LINE_BYTES;
+        let new_line = line != self.line;
+        let full = self.written_in_cycle >= self.write_width
+            || (new_line && self.lines_in_cycle >= self.write_lines);
+        if at > self.write_cycle || full {
+            self.write_cycle = at.max(self.write_cycle + 1);
             self.written_in_cycle = 0;
-        } else if self.written_in_cycle >= self.write_width {
-            self.write_cycle += 1;
-            self.written_in_cycle = 0;
+            self.lines_in_cycle = 0;
         }
+        self.lines_in_cycle += u32::from(new_line || self.written_in_cycle == 0);
         self.written_in_cycle += 1;
+        if last_line != line {
+            if self.lines_in_cycle >= self.write_lines {
+                self.write_cycle += 1;
+                self.written_in_cycle = 1;
+                self.lines_in_cycle = 0;
+            }
+            self.lines_in_cycle += 1;
+        }
+        self.run += u64::from(new_line);
+        self.line = last_line;
+        self.runs[self.run as usize % RUNS] = self.write_cycle;
         store.written = self.write_cycle;
         let first = store.address / GRANULE_BYTES;
         let last = store.address.wrapping_add(u64::from(store.bytes) - 1) / GRANULE_BYTES;
@@ -182,8 +210,31 @@ mod tests {
     fn stores_are_written_in_order() {
         let mut queue = StoreQueue::new(&GOLDEN_COVE.window);
         assert_eq!(queue.write(store(0, 8), 10, 300), 300);
-        assert_eq!(queue.write(store(64, 8), 11, 11), 300);
-        assert_eq!(queue.write(store(128, 8), 12, 12), 301);
+        assert_eq!(queue.write(store(8, 8), 11, 11), 300);
+        assert_eq!(queue.write(store(16, 8), 12, 12), 301);
+    }
+
+    #[test]
+    fn stores_to_different_lines_take_a_cycle_each() {
+        let mut queue = StoreQueue::new(&GOLDEN_COVE.window);
+        assert_eq!(queue.write(store(0, 8), 10, 0), 10);
+        assert_eq!(queue.write(store(64, 8), 10, 0), 11);
+        assert_eq!(queue.write(store(72, 8), 10, 0), 11);
+        let mut queue = StoreQueue::new(&crate::cores::ZEN_5.window);
+        assert_eq!(queue.write(store(0, 8), 10, 0), 10);
+        assert_eq!(queue.write(store(64, 8), 10, 0), 10);
+    }
+
+    #[test]
+    fn the_lines_of_a_few_runs_are_fetched_at_the_same_time() {
+        let mut queue = StoreQueue::new(&GOLDEN_COVE.window);
+        for line in 0..4 {
+            assert_eq!(queue.fetch_from(line * 64), 0);
+            queue.write(store(line * 64, 8), 0, 100 + line * 10);
+            queue.write(store(line * 64 + 8, 8), 0, 0);
+        }
+        assert_eq!(queue.fetch_from(3 * 64), 0, "this line is on its way");
+        assert_eq!(queue.fetch_from(4 * 64), 100);
     }
 
     #[test]

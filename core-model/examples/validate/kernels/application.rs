@@ -4,17 +4,17 @@ use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
 use std::hint::black_box;
 
-use super::{Kernel, Random, held_out, known};
+use super::{Kernel, Random, held_out, tuned};
 
 pub fn kernels() -> Vec<Kernel> {
     vec![
-        known("sort-10k", sort),
-        known("hashmap-10k", hash_map),
-        known("matmul-64", matmul),
-        known("parser-64k", parser),
-        known("json", json),
-        known("binary-search", binary_search),
-        known("sieve", sieve),
+        tuned("sort-10k", sort),
+        tuned("hashmap-10k", hash_map),
+        tuned("matmul-64", matmul),
+        tuned("parser-64k", parser),
+        tuned("json", json),
+        tuned("binary-search", binary_search),
+        tuned("sieve", sieve),
         held_out("btree", btree),
         held_out("regex", regex_captures),
         held_out("sha256", sha256),

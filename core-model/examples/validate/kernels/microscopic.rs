@@ -2,30 +2,30 @@
 
 use std::hint::black_box;
 
-use super::{Kernel, Random, held_out, known};
+use super::{Kernel, Random, held_out, tuned};
 
 pub fn kernels() -> Vec<Kernel> {
     vec![
-        known("alu", alu),
-        known("add-chain", add_chain),
-        known("mul-chain", mul_chain),
-        known("fp-add-chain", fp_add_chain),
-        known("div-chain", div_chain),
+        tuned("alu", alu),
+        tuned("add-chain", add_chain),
+        tuned("mul-chain", mul_chain),
+        tuned("fp-add-chain", fp_add_chain),
+        tuned("div-chain", div_chain),
         held_out("fp-div-chain", fp_div_chain),
-        known("chase-16k", || chase(16 << 10)),
-        known("chase-256k", || chase(256 << 10)),
-        known("chase-2m", || chase(2 << 20)),
-        known("chase-64m", || chase(64 << 20)),
-        known("stream-32m", stream),
+        tuned("chase-16k", || chase(16 << 10)),
+        tuned("chase-256k", || chase(256 << 10)),
+        tuned("chase-2m", || chase(2 << 20)),
+        tuned("chase-64m", || chase(64 << 20)),
+        tuned("stream-32m", stream),
         held_out("stream-512k", stream_small),
-        known("fill-1m", fill),
-        known("memcpy-1m", memcpy),
-        known("memcpy-16k", memcpy_small),
-        known("random-branch", random_branch),
+        tuned("fill-1m", fill),
+        tuned("memcpy-1m", memcpy),
+        tuned("memcpy-16k", memcpy_small),
+        tuned("random-branch", random_branch),
         held_out("indirect", indirect),
         held_out("calls", calls),
-        known("code-footprint", code_footprint),
-        known("transpose", transpose),
+        tuned("code-footprint", code_footprint),
+        tuned("transpose", transpose),
     ]
 }
 

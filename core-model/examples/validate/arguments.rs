@@ -1,0 +1,53 @@
+//! The command line.
+
+use std::path::PathBuf;
+
+use topdown_core_model::{CoreParameters, cores};
+
+pub struct Arguments {
+    pub core: &'static CoreParameters,
+    /// Only kernels whose names contain this are run.
+    pub filter: String,
+    /// Where native cycles are kept.
+    pub native: Option<PathBuf>,
+    /// Measure all kernels natively, model none.
+    pub measure: bool,
+}
+
+impl Arguments {
+    pub fn parse(mut words: impl Iterator<Item = String>) -> Result<Self, String> {
+        let mut arguments = Arguments {
+            core: cores::ALL[0],
+            filter: String::new(),
+            native: None,
+            measure: false,
+        };
+        let mut places = 0;
+        while let Some(word) = words.next() {
+            match word.as_str() {
+                "--measure" => arguments.measure = true,
+                "--native" => {
+                    let file = words.next().ok_or("--native needs a file")?;
+                    arguments.native = Some(file.into());
+                }
+                option if option.starts_with("--") => return Err(format!("no option `{option}`")),
+                _ => {
+                    match places {
+                        0 => arguments.core = core(&word)?,
+                        1 => arguments.filter = word,
+                        _ => return Err(format!("one word too many: `{word}`")),
+                    }
+                    places += 1;
+                }
+            }
+        }
+        Ok(arguments)
+    }
+}
+
+fn core(name: &str) -> Result<&'static CoreParameters, String> {
+    cores::by_name(name).ok_or_else(|| {
+        let known: Vec<&str> = cores::ALL.iter().map(|core| core.name).collect();
+        format!("no core `{name}`; known: {}", known.join(", "))
+    })
+}
