@@ -1,9 +1,10 @@
 //! Which functions the slots of a benchmark went to.
 //!
-//! The bench process says what each block of its code cost, by module and place; [`symbols`] knows
-//! the names there, [`attribute`] puts both together for the samples of one launch, and
+//! The bench process says what each block of its code cost, by module and place; [`symbols`] and
+//! [`inlined`] know the names there, [`attribute`] puts both together for the samples of one launch, and
 //! [`functions_of`] sums them up over the samples that the launch values are made of.
 
+mod inlined;
 mod symbols;
 
 use std::collections::HashMap;
@@ -48,7 +49,7 @@ pub fn attribute(code: &CodeSlots, symbols: &mut Symbols) -> SampleFunctions {
         .iter()
         .map(|block| {
             let module = &code.modules[block.module as usize];
-            let name = symbols.name_at(module, block.offset);
+            let name = symbols.name_of(module, block.offset, block.bytes);
             let place = Place {
                 name: name.map(|name| limited(&name)),
                 module: symbols.label_of(module),

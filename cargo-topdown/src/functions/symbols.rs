@@ -12,12 +12,22 @@ use std::path::{Path, PathBuf};
 use object::read::{Object, ObjectSegment, ObjectSymbol, ReadCache};
 use object::{SymbolKind, read};
 
+use super::inlined::InlinedFunctions;
+
 /// The symbols of a bench executable and the libraries that it loaded, read when they are needed.
 pub struct Symbols {
     executable: PathBuf,
     /// By path; `None` for what has none.
-    tables: HashMap<String, Option<SymbolTable>>,
+    modules: HashMap<String, Option<Module>>,
 }
+
+struct Module {
+    table: SymbolTable,
+    inlined: Option<InlinedFunctions>,
+}
+
+/// No block is longer: 48 instructions of 15 bytes.
+const MOST_BLOCK_BYTES: u32 = 48 * 15;
 
 impl Symbols {
     /// Those of processes of `executable`.
@@ -27,17 +37,22 @@ impl Symbols {
             executable: executable
                 .canonicalize()
                 .unwrap_or_else(|_| executable.to_owned()),
-            tables: HashMap::new(),
+            modules: HashMap::new(),
         }
     }
 
-    /// The demangled name of the function at a position of the file `module`.
-    pub fn name_at(&mut self, module: &str, offset: u64) -> Option<String> {
-        let table = match self.tables.entry(module.to_owned()) {
+    /// The demangled name of the function that a block of code belongs to, which begins at a position
+    /// of the file `module`.
+    pub fn name_of(&mut self, module: &str, offset: u64, bytes: u32) -> Option<String> {
+        let module = match self.modules.entry(module.to_owned()) {
             Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => unknown.insert(SymbolTable::read(Path::new(module))),
+            Entry::Vacant(unknown) => unknown.insert(Module::read(Path::new(module))),
         };
-        let mangled = table.as_ref()?.symbol_at(offset)?;
+        let Module { table, inlined } = module.as_ref()?;
+        let address = table.address_of(offset)?;
+        let end = address.saturating_add(bytes.clamp(1, MOST_BLOCK_BYTES).into());
+        let inlined = inlined.as_ref().and_then(|i| i.most_of(address..end));
+        let mangled = inlined.as_deref().or_else(|| table.symbol_at(address))?;
         // `#` leaves out the hash.
         Some(format!("{:#}", rustc_demangle::demangle(mangled)))
     }
@@ -52,6 +67,15 @@ impl Symbols {
         }
         let file_name = module.rsplit('/').next().unwrap_or(module);
         Some(file_name.to_owned())
+    }
+}
+
+impl Module {
+    fn read(path: &Path) -> Option<Module> {
+        Some(Module {
+            table: SymbolTable::read(path)?,
+            inlined: InlinedFunctions::read(path),
+        })
     }
 }
 
@@ -113,13 +137,17 @@ impl SymbolTable {
         })
     }
 
-    /// The name of the function that is at a position of the file.
-    fn symbol_at(&self, offset: u64) -> Option<&str> {
+    /// Where a position of the file is loaded, before the loader moves the file as a whole.
+    fn address_of(&self, offset: u64) -> Option<u64> {
         let segment = self
             .segments
             .iter()
             .find(|s| (s.offset..s.offset.saturating_add(s.bytes)).contains(&offset))?;
-        let address = segment.address.wrapping_add(offset - segment.offset);
+        Some(segment.address.wrapping_add(offset - segment.offset))
+    }
+
+    /// The name of the function that is at an address.
+    fn symbol_at(&self, address: u64) -> Option<&str> {
         let after = self.functions.partition_point(|f| f.address <= address);
         let function = self.functions[..after].last()?;
         (address - function.address < function.bytes).then_some(&*function.name)
@@ -152,7 +180,7 @@ mod tests {
     fn a_symbol_counts_inside_of_its_size_alone() {
         let table = table(&[(0x40_1010, 0x10, "first"), (0x40_1040, 0x10, "second")]);
         let found = [0x100f, 0x1010, 0x101f, 0x1020, 0x104f, 0x1050, 0x2040, 0x10]
-            .map(|offset| table.symbol_at(offset));
+            .map(|offset| table.symbol_at(table.address_of(offset)?));
         let (first, second) = (Some("first"), Some("second"));
         assert_eq!(found, [None, first, first, None, second, None, None, None]);
     }
@@ -178,11 +206,11 @@ mod tests {
         let offset = symbol.address() - segment.address() + segment.file_range().0;
         let mut symbols = Symbols::of(&path);
         let module = path.to_str().unwrap();
-        let name = symbols.name_at(module, offset);
+        let name = symbols.name_of(module, offset, 1);
         let expected = "cargo_topdown::functions::symbols::Symbols::label_of";
         assert_eq!(name.as_deref(), Some(expected));
         assert_eq!(symbols.label_of(module), None);
-        assert_eq!(symbols.name_at("/etc/hostname", 0), None);
-        assert_eq!(symbols.name_at("/nowhere", 0), None);
+        assert_eq!(symbols.name_of("/etc/hostname", 0, 1), None);
+        assert_eq!(symbols.name_of("/nowhere", 0, 1), None);
     }
 }

@@ -26,7 +26,8 @@ const ONE_LINE: usize = 100;
 
 const LEGEND: &str = "slots and instr(uctions) per iteration, of the function itself without those that it \
     calls; share: of the benchmark's slots; ret, bad, fe, be: retiring, bad speculation, frontend bound \
-    and backend bound in percent of the function's slots; others: the smallest, 1 % of the slots together";
+    and backend bound in percent of the function's slots; others: the smallest, 1 % of the slots together; inlined \
+    functions have rows of their own where the bench has debug information (CARGO_PROFILE_BENCH_DEBUG=1)";
 
 /// Writes the tables of those benchmarks whose functions are known, with ANSI colours.
 ///
