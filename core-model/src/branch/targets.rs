@@ -66,6 +66,9 @@ struct Target {
     confident: bool,
 }
 
+/// Entries among which a path's place is chosen; the least recently used one goes.
+const WAYS: usize = 4;
+
 /// Predicts targets of indirect branches by the path that led to them, else by the last target.
 pub(crate) struct IndirectPredictor {
     by_path: Box<[Target]>,
@@ -75,7 +78,7 @@ pub(crate) struct IndirectPredictor {
 
 impl IndirectPredictor {
     pub(crate) fn new(parameters: &Parameters) -> Self {
-        let entries = parameters.indirect_entries as usize;
+        let entries = (parameters.indirect_entries as usize).max(WAYS);
         IndirectPredictor {
             by_path: vec![Target::default(); entries].into_boxed_slice(),
             last: vec![0; entries].into_boxed_slice(),
@@ -87,31 +90,34 @@ impl IndirectPredictor {
     /// prediction was right.
     #[inline]
     pub(crate) fn predict(&mut self, ip: u64, target: u64) -> bool {
-        let mask = self.by_path.len() - 1;
+        let mask = self.last.len() - 1;
         let hash = (self.path ^ ip).wrapping_mul(0x9e37_79b9_7f4a_7c15);
         let tag = hash as u32 | 1;
-        let entry = &mut self.by_path[(hash >> 40) as usize & mask];
+        let first = ((hash >> 40) as usize & mask) / WAYS * WAYS;
+        let set = &mut self.by_path[first..first + WAYS];
         let last = &mut self.last[(ip ^ ip >> 13) as usize & mask];
-        let predicted = if entry.tag == tag {
-            entry.target
-        } else {
-            *last
-        };
-        if entry.tag != tag {
+        let known = set.iter().position(|entry| entry.tag == tag);
+        let predicted = known.map_or(*last, |place| set[place].target);
+        match known {
             // Kept for the path only where the last target does not do.
-            if *last != target {
-                *entry = Target {
+            None if *last == target => {}
+            None => {
+                set.rotate_right(1);
+                set[0] = Target {
                     tag,
                     target,
                     confident: false,
                 };
             }
-        } else if entry.target == target {
-            entry.confident = true;
-        } else if entry.confident {
-            entry.confident = false;
-        } else {
-            entry.target = target;
+            Some(place) => {
+                set[..=place].rotate_right(1);
+                let entry = &mut set[0];
+                if entry.target != target && !entry.confident {
+                    entry.target = target;
+                } else {
+                    entry.confident = entry.target == target;
+                }
+            }
         }
         *last = target;
         predicted == target
