@@ -9,6 +9,7 @@ use topdown_core_model::{CoreParameters, Counts};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Bottleneck {
+    BadSpeculation,
     Frontend,
     Memory,
     Core,
@@ -21,6 +22,7 @@ fn assert_bottleneck(expected: Bottleneck, run: impl Fn(&CoreParameters) -> Coun
         let slots = counts.slots;
         let waiting = slots.total() - slots.retiring();
         let share = match expected {
+            Bottleneck::BadSpeculation => slots.bad_speculation(),
             Bottleneck::Frontend => slots.frontend_bound(),
             Bottleneck::Memory => slots.memory_bound,
             Bottleneck::Core => slots.core_bound,
@@ -111,6 +113,12 @@ fn a_chain_of_float_additions_is_core_bound() {
 #[test]
 fn a_chain_of_divisions_is_core_bound() {
     let program = looped(|a| a.div(rbx).unwrap());
+    assert_bottleneck(Bottleneck::Core, |core| program.repeat(core, 200));
+}
+
+#[test]
+fn a_chain_of_float_divisions_is_core_bound() {
+    let program = looped(|a| a.divsd(xmm0, xmm1).unwrap());
     assert_bottleneck(Bottleneck::Core, |core| program.repeat(core, 200));
 }
 
@@ -227,6 +235,24 @@ fn random_branches_are_bad_speculation() {
 }
 
 #[test]
+fn indirect_jumps_to_random_places_are_bad_speculation() {
+    let program = Program::new(|a| {
+        let mut top = a.create_label();
+        a.set_label(&mut top).unwrap();
+        a.jmp(qword_ptr(rdi)).unwrap();
+        for _ in 0..8 {
+            a.add(rcx, r8).unwrap();
+            a.jmp(top).unwrap();
+        }
+    });
+    let mut random = Random(4321);
+    let path: Vec<(usize, u64)> = (0..20_000)
+        .flat_map(|_| [(0, 0x1000_0000), (1 + (random.next() >> 61) as usize, 0)])
+        .collect();
+    assert_bottleneck(Bottleneck::BadSpeculation, |core| program.run(core, &path));
+}
+
+#[test]
 fn a_large_code_footprint_is_frontend_bound() {
     // More jumps than any branch target buffer holds, each a few lines behind the one before.
     const JUMPS: usize = 40_000;
@@ -246,19 +272,86 @@ fn a_large_code_footprint_is_frontend_bound() {
     assert_bottleneck(Bottleneck::Frontend, |core| program.run(core, &path));
 }
 
-#[test]
-fn a_stream_of_stores_is_memory_bound() {
-    let program = Program::new(|a| {
+/// A loop of one store.
+fn store_loop() -> Program {
+    Program::new(|a| {
         let mut top = a.create_label();
         a.set_label(&mut top).unwrap();
         a.mov(ptr(rdi), rax).unwrap();
         a.add(rdi, r8).unwrap();
         a.jmp(top).unwrap();
-    });
+    })
+}
+
+#[test]
+fn a_stream_of_stores_is_memory_bound() {
     let path: Vec<(usize, u64)> = (0..400_000)
         .map(|step| (0, 0x1000_0000 + step * 64))
         .collect();
-    assert_bottleneck(Bottleneck::Memory, |core| program.run(core, &path));
+    assert_bottleneck(Bottleneck::Memory, |core| store_loop().run(core, &path));
+}
+
+#[test]
+fn stores_down_the_columns_of_a_matrix_are_memory_bound() {
+    let path: Vec<(usize, u64)> = (0..200_000)
+        .map(|step| (0, 0x1000_0000 + step % 256 * 1024 + step / 256 % 256 * 4))
+        .collect();
+    assert_bottleneck(Bottleneck::Memory, |core| store_loop().run(core, &path));
+}
+
+#[test]
+fn a_stream_of_loads_and_a_copy_beyond_the_caches_are_memory_bound() {
+    let load = Program::new(|a| {
+        let mut top = a.create_label();
+        a.set_label(&mut top).unwrap();
+        a.add(rax, ptr(rdi)).unwrap();
+        a.jmp(top).unwrap();
+    });
+    let copy = Program::new(|a| {
+        let mut top = a.create_label();
+        a.set_label(&mut top).unwrap();
+        a.movaps(xmm0, ptr(rsi)).unwrap();
+        a.jmp(top).unwrap();
+        a.movaps(ptr(rdi), xmm0).unwrap();
+        a.jmp(top).unwrap();
+    });
+    let loads: Vec<(usize, u64)> = (0..600_000)
+        .map(|step| (0, 0x1000_0000 + step * 64))
+        .collect();
+    let copies: Vec<(usize, u64)> = (0..600_000)
+        .flat_map(|step| [(0, 0x1000_0000 + step * 64), (1, 0x8000_0000 + step * 64)])
+        .collect();
+    assert_bottleneck(Bottleneck::Memory, |core| load.run(core, &loads));
+    assert_bottleneck(Bottleneck::Memory, |core| copy.run(core, &copies));
+}
+
+#[test]
+fn stores_that_miss_are_counted_with_what_they_read_and_write() {
+    // Twice what the L3 holds, twice: every line comes from memory and goes back to it.
+    const LINES: u64 = 1_200_000;
+    let path: Vec<(usize, u64)> = (0..LINES)
+        .map(|step| (0, 0x1000_0000 + step * 64))
+        .collect();
+    let events = store_loop().run(&GOLDEN_COVE, &path).events;
+    let lines = LINES / 2;
+    let near = |count: u64| (lines * 99 / 100..lines * 101 / 100).contains(&count);
+    assert!(near(events.l1d_misses), "{events:#?}");
+    assert!(near(events.memory_read_bytes / 64), "{events:#?}");
+    assert!(near(events.memory_write_bytes / 64), "{events:#?}");
+}
+
+#[test]
+fn stores_without_order_miss_every_cache() {
+    let mut random = Random(77);
+    let path: Vec<(usize, u64)> = (0..200_000)
+        .map(|_| (0, 0x1000_0000 + random.next() % (256 << 20)))
+        .collect();
+    for core in ALL {
+        let events = store_loop().run(core, &path).events;
+        for misses in [events.l1d_misses, events.l2_misses, events.l3_misses] {
+            assert!(misses > 90_000, "{}: {events:#?}", core.name);
+        }
+    }
 }
 
 #[test]
