@@ -58,6 +58,14 @@ pub struct Provenance {
     pub empty_window: Option<EmptyWindow>,
 }
 
+impl Provenance {
+    /// The modelled core, and the version of the model; `None` for other sources.
+    pub fn modelled_core(&self) -> Option<(&str, &str)> {
+        let formula = self.formula.strip_prefix("model-")?;
+        (self.source == SourceKind::Model).then(|| formula.split_once('/'))?
+    }
+}
+
 /// The cost of a window that holds nothing: the median of many.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -317,7 +317,7 @@ fn check_benchmarks(parts: &[Part]) -> Result<Vec<Note>, MergeError> {
                     other: first.label.clone(),
                 }),
                 Some(other) => {
-                    let differences = comparability::of_benchmark(&counted, &other);
+                    let differences = comparability::of_benchmark(&counted, &other, &[]);
                     if !differences.is_empty() {
                         return Err(MergeError::Different {
                             first: first.label.clone(),

@@ -12,7 +12,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::cli::{CountersChoice, MeasuringArgs, SourceChoice};
+use crate::cli::{CountersChoice, MeasuringArgs, ModelCore, SourceChoice};
 
 /// The key of cargo's metadata tables that is ours.
 const TABLE: &str = "topdown";
@@ -38,6 +38,8 @@ pub struct Settings {
     pub source: SourceChoice,
     /// How long a launch models a benchmark, at a fixed number of instructions per second.
     pub model_budget: Duration,
+    /// Which core is modelled.
+    pub model_core: ModelCore,
     /// Which hardware counters.
     pub counters: CountersChoice,
 }
@@ -53,6 +55,7 @@ impl Default for Settings {
             measurement_time: Duration::from_millis(250),
             source: SourceChoice::Auto,
             model_budget: Duration::from_secs(2),
+            model_core: ModelCore::Nearest,
             counters: CountersChoice::Auto,
         }
     }
@@ -68,6 +71,7 @@ struct Table {
     measurement_time: Option<f64>,
     source: Option<SourceChoice>,
     model_budget: Option<f64>,
+    model_core: Option<ModelCore>,
     counters: Option<CountersChoice>,
     /// Read by [`crate::baseline_store`]; here so that it is a known key.
     #[serde(rename = "baselines")]
@@ -235,6 +239,11 @@ impl Settings {
                 workspace.model_budget,
                 default.model_budget,
             )?,
+            model_core: flags
+                .model_core
+                .or(package.model_core)
+                .or(workspace.model_core)
+                .unwrap_or(default.model_core),
             counters: flags
                 .counters
                 .or(package.counters)
@@ -283,7 +292,7 @@ mod tests {
         let package = table(json!({ "launches": 3, "sample-size": 30 })).unwrap();
         let workspace = table(json!({
             "launches": 4, "sample-size": 40, "warm-up-time": 0.5, "source": "time",
-            "counters": "exact", "model-budget": 10
+            "counters": "exact", "model-budget": 10, "model-core": "zen-5"
         }))
         .unwrap();
         let settings = Settings::resolve(&flags, &package, &workspace).unwrap();
@@ -296,6 +305,7 @@ mod tests {
                 measurement_time: Duration::from_millis(250),
                 source: SourceChoice::Time,
                 model_budget: Duration::from_secs(10),
+                model_core: ModelCore::Zen5,
                 counters: CountersChoice::Exact,
             }
         );
@@ -312,6 +322,7 @@ mod tests {
         );
         assert!(table(json!({ "source": "magic" })).is_err());
         assert!(table(json!({ "counters": "magic" })).is_err());
+        assert!(table(json!({ "model-core": "z80" })).is_err());
         assert!(table(json!("launches")).is_err());
     }
 

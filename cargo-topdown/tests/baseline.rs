@@ -101,7 +101,11 @@ fn a_baseline_is_saved_listed_shown_and_removed() {
     workspace.text(&["save", "feature/x", "main"]);
     workspace.text(&["save", "feature/x", GOLDEN]);
     let list = workspace.text(&["list"]);
-    for line in ["main", "feature/x", "* taken on a machine like this one"] {
+    for line in [
+        "main",
+        "feature/x",
+        "* taken on a machine like this one, or modelled",
+    ] {
         assert!(list.lines().any(|found| found == line), "{list}");
     }
     assert_eq!(list.matches("* THIS-KEY").count(), 2, "{list}");

@@ -151,6 +151,54 @@ fn another_machine_is_102_and_names_the_field() {
 }
 
 #[test]
+fn a_modelled_baseline_of_another_cpu_is_found_and_compared_unless_the_core_is_another() {
+    let modelled = |slower: fn(usize) -> f64, core: &str| {
+        let mut run = run(2, slower);
+        run.machine.architecture = Machine::of_this_machine().architecture;
+        for benchmark in &mut run.benchmarks {
+            benchmark.provenance.source = SourceKind::Model;
+            benchmark.provenance.formula = format!("model-{core}/3");
+        }
+        run
+    };
+    let mut elsewhere = modelled(unchanged, "golden-cove");
+    elsewhere.machine.vendor = "AuthenticAMD".to_owned();
+    for (candidate, expected, parts) in [
+        (
+            modelled(unchanged, "golden-cove"),
+            0,
+            ["PASSED", "may have taken another path"],
+        ),
+        (
+            modelled(one_slower, "golden-cove"),
+            100,
+            ["REGRESSED: 1 of 6", "backend bound +8.0"],
+        ),
+        (
+            modelled(unchanged, "zen-5"),
+            102,
+            [
+                "modelled core: `golden-cove` in the baseline, `zen-5` in the candidate",
+                "`--model-core golden-cove` models the core of the baseline",
+            ],
+        ),
+    ] {
+        let fixture = Fixture::with_policy(&candidate, "");
+        write_run(&fixture.path().join("elsewhere"), &elsewhere, []).unwrap();
+        let saved = fixture.topdown(&["topdown", "baseline", "save", "main", "./elsewhere"]);
+        assert!(saved.status.success(), "{saved:?}");
+        let output = fixture.topdown(&["topdown", "compare", "main", "./b"]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        // Lines are broken where they are long.
+        let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        assert_eq!(output.status.code(), Some(expected), "{text}");
+        for part in parts {
+            assert!(text.contains(part), "no `{part}` in {text}");
+        }
+    }
+}
+
+#[test]
 fn another_compiler_is_102_unless_the_user_wants_to_know() {
     let mut other = run(2, unchanged);
     other.build.rustc = "rustc 1.99.0".to_owned();

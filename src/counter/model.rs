@@ -32,6 +32,10 @@ use crate::sample::{Flags, Level1, Level2, Sample};
 /// where it is not set.
 pub const BUDGET_VARIABLE: &str = "CARGO_TOPDOWN_MODEL_BUDGET";
 
+/// The environment variable with the name of the modelled core, as in [`cores::ALL`]; `nearest`, or
+/// not set, means the one that is nearest to this machine's.
+pub const CORE_VARIABLE: &str = "CARGO_TOPDOWN_MODEL_CORE";
+
 /// How long a benchmark is modelled in each launch, about.
 pub const DEFAULT_BUDGET_SECONDS: f64 = 2.0;
 
@@ -97,16 +101,17 @@ impl Consumer for Budgeted {
 }
 
 impl Model {
-    /// Opens a tracer for the calling thread, and the model that is nearest to this machine's core.
+    /// Opens a tracer for the calling thread, and the model of the core that is wanted.
     ///
     /// # Errors
-    /// [`OpenError::Model`] where code cannot be traced, or [`BUDGET_VARIABLE`] is no positive number.
+    /// [`OpenError::Model`] where code cannot be traced, [`BUDGET_VARIABLE`] is no positive number, or
+    /// [`CORE_VARIABLE`] names no core.
     pub fn open() -> Result<Model, OpenError> {
-        Model::with_budget(budget_seconds()?)
+        let core = core_named(std::env::var(CORE_VARIABLE).ok().as_deref())?;
+        Model::of_core(core, budget_seconds()?)
     }
 
-    fn with_budget(seconds: f64) -> Result<Model, OpenError> {
-        let core = nearest_core(&Machine::of_this_machine());
+    fn of_core(core: &'static CoreParameters, seconds: f64) -> Result<Model, OpenError> {
         let capacity = Capacity::default();
         let budgeted = Budgeted {
             model: topdown_core_model::Model::with_mappings(core, capacity, Mapping::at),
@@ -161,7 +166,11 @@ impl Model {
                 "an iteration has more than {} million instructions; `--model-budget` raises that",
                 self.largest_window() as f64 / 1e6
             ),
-            None => "a window lies inside another".to_owned(),
+            None => {
+                "its window was not traced: another lies inside it, or it ran on another thread \
+                     or in another process"
+                    .to_owned()
+            }
         };
         // Leaked: once for each benchmark that cannot be modelled, and `provenance` lends it out.
         Box::leak(Box::new(Provenance {
@@ -232,6 +241,22 @@ fn events(counts: &topdown_core_model::Events) -> Events<u64> {
     .collect()
 }
 
+/// The core with this name; without one, the nearest to this machine's.
+fn core_named(name: Option<&str>) -> Result<&'static CoreParameters, OpenError> {
+    match name {
+        None | Some("" | "nearest") => Ok(nearest_core(&Machine::of_this_machine())),
+        Some(name) => cores::by_name(name).ok_or_else(|| {
+            let known: Vec<&str> = cores::ALL.iter().map(|core| core.name).collect();
+            OpenError::Model {
+                reason: format!(
+                    "{CORE_VARIABLE} is `{name}`; known are nearest, {}",
+                    known.join(", ")
+                ),
+            }
+        }),
+    }
+}
+
 /// The core of `machine`, or the one that is described best.
 fn nearest_core(machine: &Machine) -> &'static CoreParameters {
     if machine.vendor == "AuthenticAMD" {
@@ -267,6 +292,11 @@ impl Source for Model {
 
     #[inline(never)]
     fn start(&self) -> Reading {
+        if self.tracer.is_attached() {
+            // The window before has no end: its code panicked, or this window lies inside it. Nothing
+            // of it belongs to this one.
+            let _ = self.tracer.detach();
+        }
         let benchmark = self.benchmark.get();
         let left = self
             .budget_instructions
@@ -281,7 +311,7 @@ impl Source for Model {
         }
         let reading = Reading::of_clock();
         if wanted {
-            // A window inside a window is not traced; `end` sees that by the missing trace.
+            // Where that is not possible, `end` sees it by the missing trace.
             let _ = self.tracer.attach();
         }
         reading
@@ -411,7 +441,7 @@ mod tests {
 
     #[test]
     fn a_benchmark_with_a_long_first_window_has_time_alone() {
-        let Ok(model) = Model::with_budget(0.1) else {
+        let Ok(model) = Model::of_core(&cores::GOLDEN_COVE, 0.1) else {
             eprintln!("skipped: code cannot be traced on this machine");
             return;
         };
@@ -424,6 +454,59 @@ mod tests {
         assert_eq!(window(&model, || divisions(10)).slots, None);
         model.benchmark_boundary();
         assert!(window(&model, || divisions(10)).slots.is_some());
+    }
+
+    #[test]
+    fn the_core_is_chosen_by_name() {
+        for core in cores::ALL {
+            assert_eq!(core_named(Some(core.name)).unwrap().name, core.name);
+        }
+        let nearest = nearest_core(&Machine::of_this_machine()).name;
+        for name in [None, Some(""), Some("nearest")] {
+            assert_eq!(core_named(name).unwrap().name, nearest);
+        }
+        let error = core_named(Some("z80")).unwrap_err().to_string();
+        assert!(
+            error.contains("`z80`; known are nearest, golden-cove"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_window_that_panicked_is_no_part_of_the_next() {
+        let Ok(model) = Model::open() else {
+            eprintln!("skipped: code cannot be traced on this machine");
+            return;
+        };
+        let before = window(&model, || divisions(100));
+        let panics = || {
+            window(&model, || {
+                divisions(10_000);
+                panic!("planted");
+            })
+        };
+        let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics));
+        assert!(caught.is_err() && model.tracer.is_attached());
+        let after = window(&model, || divisions(100));
+        assert_eq!(after.flags, Flags::NONE);
+        assert_eq!(after.instructions, before.instructions);
+        assert!(!model.tracer.is_attached());
+    }
+
+    #[test]
+    fn a_window_around_another_is_not_counted() {
+        let Ok(model) = Model::open() else {
+            eprintln!("skipped: code cannot be traced on this machine");
+            return;
+        };
+        let alone = window(&model, || divisions(100));
+        let mut inner = None;
+        let outer = window(&model, || {
+            divisions(1000);
+            inner = Some(window(&model, || divisions(100)));
+        });
+        assert_eq!(inner.unwrap().instructions, alone.instructions);
+        assert_eq!(outer.flags, Flags::NOT_COUNTING);
     }
 
     #[test]

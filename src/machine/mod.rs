@@ -92,6 +92,25 @@ impl Machine {
     }
 }
 
+/// Keys of modelled runs.
+impl Machine {
+    /// Names the class of runs whose slots are those of the modelled core `core` throughout:
+    /// `x86_64-model-golden-cove`. Of the machine nothing but its architecture decides.
+    pub fn modelled_key(&self, core: &str) -> String {
+        format!("{}{core}", self.modelled_prefix())
+    }
+
+    /// Whether runs with this key may be comparable with runs of this machine: its own, and those
+    /// of any modelled core.
+    pub fn may_compare(&self, key: &str) -> bool {
+        key == self.key() || key.starts_with(&self.modelled_prefix())
+    }
+
+    fn modelled_prefix(&self) -> String {
+        format!("{}-model-", file_name_safe(&self.architecture))
+    }
+}
+
 /// Reading keys.
 impl Machine {
     /// The machine of a [`key`](Machine::key), of which nothing else is known; `None` where no
@@ -188,6 +207,16 @@ mod tests {
             ..machine
         };
         assert_eq!(guest.key(), "x86_64-GenuineIntel-06-8f-08-kvm-nosmt");
+    }
+
+    #[test]
+    fn modelled_runs_are_those_of_any_machine_of_the_architecture() {
+        let machine = sapphire_rapids();
+        let key = machine.modelled_key("zen-5");
+        assert_eq!(key, "x86_64-model-zen-5");
+        assert!(machine.may_compare(&key) && machine.may_compare(&machine.key()));
+        assert!(!machine.may_compare("x86_64-AuthenticAMD-1a-02-01"));
+        assert!(!machine.may_compare("aarch64-model-zen-5"));
     }
 
     #[test]

@@ -54,6 +54,24 @@ pub struct Run {
     pub benchmarks: Vec<Benchmark>,
 }
 
+impl Run {
+    /// Names the class of runs that this one can be compared with: the machine's
+    /// [`key`](Machine::key), or the [`modelled_key`](Machine::modelled_key) if every benchmark was
+    /// modelled, all on one core.
+    pub fn key(&self) -> String {
+        let mut cores = self.benchmarks.iter().map(|benchmark| {
+            let modelled = benchmark.provenance.modelled_core();
+            modelled.map(|(core, _)| core)
+        });
+        match cores.next() {
+            Some(Some(core)) if cores.all(|other| other == Some(core)) => {
+                self.machine.modelled_key(core)
+            }
+            _ => self.machine.key(),
+        }
+    }
+}
+
 /// How the measured executables were built.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]

@@ -56,8 +56,8 @@ pub enum StoreError {
     /// The baseline was taken on other machines alone.
     #[error(
         "baseline `{name}` has no run of this machine, {machine} ({key}); it has runs of\n  {}\n\
-         slots of different machines cannot be compared; to take one here: \
-         `cargo topdown bench --save {name}`",
+         slots of different machines cannot be compared, unless all are modelled (`--source model`); \
+         to take one here: `cargo topdown bench --save {name}`",
         keys.join("\n  ")
     )]
     OtherMachines {

@@ -2,7 +2,8 @@
 //!
 //! A baseline is a directory `NAME/MACHINE-KEY/` below the store's directory, which holds the two
 //! files of a run, and in `history/` the runs that were the baseline before. So the baselines of
-//! several machines stand side by side under one name, and a store can be committed. How a run is
+//! several machines stand side by side under one name, and a store can be committed. A run whose
+//! benchmarks are all modelled belongs to no machine, but to its modelled core. How a run is
 //! replaced without ever being half there is the business of `criterion_topdown::run_file`.
 
 mod error;
@@ -44,7 +45,7 @@ pub struct BaselineStore {
 pub struct StoredBaseline {
     /// Its name.
     pub name: BaselineName,
-    /// The key of the machine that it was taken on.
+    /// The [`key`](Run::key) of its run: of the machine that it was taken on, or of a modelled core.
     pub machine_key: String,
     /// The directory that holds its files.
     pub directory: PathBuf,
@@ -130,9 +131,21 @@ impl BaselineStore {
     /// # Errors
     /// When it is neither, with what there is instead.
     pub fn resolve(&self, argument: &str) -> Result<PathBuf, StoreError> {
+        self.resolve_for(argument, || self.key_of_newest())
+    }
+
+    /// The same, where a run with the key `wanted` is to be compared with it.
+    ///
+    /// # Errors
+    /// As [`resolve`](BaselineStore::resolve).
+    pub fn resolve_for(
+        &self,
+        argument: &str,
+        wanted: impl FnOnce() -> Option<String>,
+    ) -> Result<PathBuf, StoreError> {
         let named = argument.parse::<BaselineName>();
         let found = match &named {
-            Ok(name) => self.find(name),
+            Ok(name) => self.find_for(name, wanted),
             Err(reason) => Err(StoreError::NeitherFileNorName {
                 argument: argument.to_owned(),
                 reason: reason.clone(),
@@ -145,52 +158,75 @@ impl BaselineStore {
         }
     }
 
-    /// The baseline `name` of this machine.
+    /// The baseline `name` of this machine, or of a modelled core; where it has both, the one that
+    /// the newest run can be compared with.
     ///
     /// # Errors
     /// When there is none, with what there is instead.
     pub fn find(&self, name: &BaselineName) -> Result<StoredBaseline, StoreError> {
-        let key = self.machine.key();
-        let directory = self.directory_of(name, &key);
-        if is_run(&directory) {
-            return Ok(StoredBaseline {
-                name: name.clone(),
-                machine_key: key,
-                directory,
-            });
-        }
-        let all = self.list()?;
-        let keys: Vec<String> = all
-            .iter()
-            .filter(|stored| stored.name == *name)
-            .map(|stored| stored.machine_key.clone())
-            .collect();
-        if keys.is_empty() {
-            return Err(self.no_such(name, all));
-        }
-        Err(StoreError::OtherMachines {
-            name: name.clone(),
-            machine: Box::new(self.machine.clone()),
-            key,
-            keys,
-        })
+        self.find_for(name, || self.key_of_newest())
     }
 
-    /// The baseline of this machine, where it has one only.
+    fn find_for(
+        &self,
+        name: &BaselineName,
+        wanted: impl FnOnce() -> Option<String>,
+    ) -> Result<StoredBaseline, StoreError> {
+        let all = self.list()?;
+        let of_name: Vec<&StoredBaseline> =
+            all.iter().filter(|stored| stored.name == *name).collect();
+        let usable: Vec<&StoredBaseline> = of_name
+            .iter()
+            .copied()
+            .filter(|stored| self.machine.may_compare(&stored.machine_key))
+            .collect();
+        let with_key = |key: String| usable.iter().find(|stored| stored.machine_key == key);
+        let found = match usable[..] {
+            [only] => Some(only),
+            // None of them may fit; the comparison will say in what.
+            [first, ..] => Some(
+                wanted()
+                    .and_then(with_key)
+                    .or_else(|| with_key(self.machine.key()))
+                    .map_or(first, |found| *found),
+            ),
+            [] => None,
+        };
+        match found {
+            Some(stored) => Ok(stored.clone()),
+            None if of_name.is_empty() => Err(self.no_such(name, all)),
+            None => Err(StoreError::OtherMachines {
+                name: name.clone(),
+                machine: Box::new(self.machine.clone()),
+                key: self.machine.key(),
+                keys: of_name.iter().map(|s| s.machine_key.clone()).collect(),
+            }),
+        }
+    }
+
+    fn key_of_newest(&self) -> Option<String> {
+        self.newest().ok().map(|run| run.key())
+    }
+
+    /// The baseline of this machine or a modelled core, where there is one name only.
     ///
     /// # Errors
-    /// When it has none or several.
+    /// When there is none or several.
     pub fn only_one(&self) -> Result<StoredBaseline, StoreError> {
-        let key = self.machine.key();
-        let mut found = self.list()?;
-        found.retain(|stored| stored.machine_key == key);
-        if found.len() == 1 {
-            return Ok(found.swap_remove(0));
+        let mut names: Vec<BaselineName> = self
+            .list()?
+            .into_iter()
+            .filter(|stored| self.machine.may_compare(&stored.machine_key))
+            .map(|stored| stored.name)
+            .collect();
+        names.dedup();
+        match &names[..] {
+            [name] => self.find(name),
+            _ => Err(StoreError::NoOnlyOne {
+                directory: self.directory.clone(),
+                names,
+            }),
         }
-        Err(StoreError::NoOnlyOne {
-            directory: self.directory.clone(),
-            names: found.into_iter().map(|stored| stored.name).collect(),
-        })
     }
 
     /// Every baseline of every machine, by name and key. What is no run is passed over.
@@ -209,7 +245,7 @@ impl BaselineStore {
         Ok(found)
     }
 
-    /// Keeps a copy of the run at `from` as baseline `name` of the machine that it was taken on, and
+    /// Keeps a copy of the run at `from` as baseline `name` under the run's [`key`](Run::key), and
     /// in the baseline's [history].
     ///
     /// # Errors
@@ -225,7 +261,7 @@ impl BaselineStore {
         };
         let json = fs::read(&from).map_err(|error| unreadable(RunFileProblem::Io(error)))?;
         RunName::of(&json).map_err(unreadable)?;
-        let machine_key = parse_run(&json).map_err(unreadable)?.machine.key();
+        let machine_key = parse_run(&json).map_err(unreadable)?.key();
         let directory = self.directory_of(name, &machine_key);
         // A baseline from before there were histories is not in its own. What cannot be read was
         // no baseline, so nothing is lost with it.

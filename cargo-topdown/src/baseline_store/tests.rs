@@ -4,6 +4,7 @@ use std::fs;
 
 use super::*;
 use crate::error::Exit;
+use criterion_topdown::provenance::SourceKind;
 use tempfile::TempDir;
 
 /// A run of another machine than any that tests run on.
@@ -97,12 +98,62 @@ fn a_baseline_of_another_machine_is_named_and_not_used() {
         error.to_string(),
         "baseline `main` has no run of this machine, unknown riscv64 CPU (riscv64-unknown); \
          it has runs of\n  x86_64-GenuineIntel-06-8f-08-kvm-smt\n\
-         slots of different machines cannot be compared; to take one here: \
-         `cargo topdown bench --save main`"
+         slots of different machines cannot be compared, unless all are modelled (`--source model`); \
+         to take one here: `cargo topdown bench --save main`"
     );
     let error = store.of_name(&name("main"), Some("z80")).unwrap_err();
     assert!(matches!(error, StoreError::NoSuchMachine { .. }));
     assert_eq!(store.of_name(&name("main"), None).unwrap().len(), 1);
+}
+
+/// The golden run as if all of it were modelled on `core`, on a machine with another CPU.
+fn modelled_elsewhere(root: &TempDir, core: &str) -> PathBuf {
+    let mut run = run_file::read_run(Path::new(RUN)).unwrap();
+    run.machine.vendor = "AuthenticAMD".to_owned();
+    for benchmark in &mut run.benchmarks {
+        benchmark.provenance.source = SourceKind::Model;
+        benchmark.provenance.formula = format!("model-{core}/3");
+    }
+    let directory = root.path().join(core);
+    run_file::write_run(&directory, &run, []).unwrap();
+    directory
+}
+
+#[test]
+fn a_modelled_baseline_is_found_from_any_machine_of_its_architecture() {
+    let (root, store) = store();
+    let golden_cove = modelled_elsewhere(&root, "golden-cove");
+    let saved = store.save(&name("main"), &golden_cove).unwrap();
+    assert_eq!(saved.machine_key, "x86_64-model-golden-cove");
+    assert_eq!(store.find(&name("main")).unwrap(), saved);
+    assert_eq!(store.only_one().unwrap(), saved);
+    assert!(elsewhere(store).find(&name("main")).is_err());
+}
+
+#[test]
+fn of_several_baselines_the_one_that_fits_the_run_is_found() {
+    let (root, store) = store();
+    let keys = ["x86_64-model-golden-cove", "x86_64-model-zen-5", RUN_KEY];
+    let runs = [
+        modelled_elsewhere(&root, "golden-cove"),
+        modelled_elsewhere(&root, "zen-5"),
+        RUN.into(),
+    ];
+    for run in &runs {
+        store.save(&name("main"), run).unwrap();
+    }
+    for (run, key) in runs.iter().zip(keys) {
+        let wanted = run_file::read_run(run).unwrap().key();
+        let found = store.resolve_for("main", || Some(wanted)).unwrap();
+        assert_eq!(found, store.directory_of(&name("main"), key));
+        // Asked for by name alone, it is the one that the newest run fits.
+        run_file::copy_run(run, store.newest_directory()).unwrap();
+        assert_eq!(store.find(&name("main")).unwrap().machine_key, key);
+        assert_eq!(store.only_one().unwrap().machine_key, key);
+    }
+    // Where nothing fits, this machine's comes first.
+    let found = store.resolve_for("main", || None).unwrap();
+    assert_eq!(found, store.directory_of(&name("main"), RUN_KEY));
 }
 
 #[test]

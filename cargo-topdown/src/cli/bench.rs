@@ -113,6 +113,10 @@ pub struct MeasuringArgs {
     #[arg(long, value_name = "SECONDS", env = "CARGO_TOPDOWN_MODEL_BUDGET")]
     pub model_budget: Option<f64>,
 
+    /// Which core is modelled; runs of one modelled core are comparable on any host [default: nearest]
+    #[arg(long, value_name = "CORE", env = "CARGO_TOPDOWN_MODEL_CORE")]
+    pub model_core: Option<ModelCore>,
+
     /// Which hardware counters, where a CPU has two kinds [default: auto]
     #[arg(long, value_name = "KIND", env = "CARGO_TOPDOWN_COUNTERS")]
     pub counters: Option<CountersChoice>,
@@ -154,6 +158,32 @@ impl SourceChoice {
             SourceChoice::Model => "model",
             SourceChoice::ModelOrTime => "model-or-time",
             SourceChoice::Time => "time",
+        }
+    }
+}
+
+/// Which core shall be modelled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ModelCore {
+    /// The one that is nearest to the host's: Zen 5 on AMD's CPUs, Golden Cove elsewhere.
+    #[default]
+    Nearest,
+    /// Golden Cove, of Intel's Alder Lake and Sapphire Rapids.
+    GoldenCove,
+    /// Zen 5, of AMD's Granite Ridge and Turin.
+    #[value(name = "zen-5")]
+    #[serde(rename = "zen-5")]
+    Zen5,
+}
+
+impl ModelCore {
+    /// The word that the library reads from the environment.
+    pub fn name(self) -> &'static str {
+        match self {
+            ModelCore::Nearest => "nearest",
+            ModelCore::GoldenCove => "golden-cove",
+            ModelCore::Zen5 => "zen-5",
         }
     }
 }
@@ -264,4 +294,22 @@ pub struct CargoBenchArgs {
     /// Print nothing but results and errors
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_core_that_the_model_knows_can_be_chosen_by_its_name() {
+        let named: Vec<String> = ModelCore::value_variants()
+            .iter()
+            .filter_map(|core| Some(core.to_possible_value()?.get_name().to_owned()))
+            .collect();
+        let known = topdown_core_model::cores::ALL.iter().map(|core| core.name);
+        let expected: Vec<&str> = std::iter::once("nearest").chain(known).collect();
+        assert_eq!(named, expected);
+        let passed_on = ModelCore::value_variants().iter().map(|core| core.name());
+        assert_eq!(passed_on.collect::<Vec<_>>(), expected);
+    }
 }

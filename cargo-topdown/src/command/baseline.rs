@@ -66,11 +66,11 @@ enum Content {
 
 fn list(args: &BaselineListArgs) -> Result<Exit, Error> {
     let store = BaselineStore::open(&args.store)?;
-    let this_key = Machine::of_this_machine().key();
+    let machine = Machine::of_this_machine();
     let entries: Vec<Entry> = store
         .list()?
         .iter()
-        .map(|stored| entry(stored, &this_key))
+        .map(|stored| entry(stored, &machine))
         .collect::<Result<_, StoreError>>()?;
     let mut out = style::stdout(args.output.color);
     if args.json {
@@ -87,11 +87,11 @@ fn list(args: &BaselineListArgs) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
-fn entry(stored: &StoredBaseline, this_key: &str) -> Result<Entry, StoreError> {
+fn entry(stored: &StoredBaseline, machine: &Machine) -> Result<Entry, StoreError> {
     Ok(Entry {
         name: stored.name.to_string(),
         machine_key: stored.machine_key.clone(),
-        this_machine: stored.machine_key == this_key,
+        this_machine: machine.may_compare(&stored.machine_key),
         directory: stored.directory.display().to_string(),
         content: match run_file::read_run(&stored.directory) {
             Ok(run) => Content::Run {
@@ -163,7 +163,10 @@ fn write_list(out: &mut impl Write, entries: &[Entry]) -> io::Result<()> {
         }
     }
     if entries.iter().any(|entry| entry.this_machine) {
-        writeln!(out, "{dim}* taken on a machine like this one{dim:#}")?;
+        writeln!(
+            out,
+            "{dim}* taken on a machine like this one, or modelled{dim:#}"
+        )?;
     }
     Ok(())
 }
@@ -245,7 +248,7 @@ fn remove(args: &BaselineRemoveArgs) -> Result<Exit, Error> {
     let removed = match (&args.machine, args.all) {
         (Some(key), _) => store.of_name(&args.name, Some(key))?,
         (None, true) => store.of_name(&args.name, None)?,
-        (None, false) => store.of_name(&args.name, Some(&this_key))?,
+        (None, false) => vec![store.find(&args.name)?],
     };
     let mut out = style::stdout(args.output.color);
     for stored in &removed {

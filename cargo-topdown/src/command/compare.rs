@@ -27,8 +27,8 @@ const WIDTH_ELSEWHERE: usize = 120;
 pub fn run(args: CompareArgs) -> Result<Exit, Error> {
     let workspace = Workspace::of(&args)?;
     let mut policy = Policy::resolve(workspace.metadata.as_ref(), &args.policy)?;
-    let path = workspace.path(&args.base)?;
     let candidate_path = workspace.candidate_path(&args)?;
+    let path = workspace.base_path(&args.base, &candidate_path)?;
     let (baseline, candidate) = both(
         || Ok(run_file::read_run(&path)?),
         || Ok(run_file::read_run(&candidate_path)?),
@@ -111,6 +111,15 @@ impl Workspace {
             (None, Some(store)) => Ok(store.newest_path()?),
             // Says that there is no workspace.
             (None, None) => Ok(BaselineStore::open(&args.store)?.newest_path()?),
+        }
+    }
+
+    /// Where the baseline is that the run at `candidate` is to be compared with.
+    fn base_path(&self, base: &str, candidate: &Path) -> Result<PathBuf, Error> {
+        let key = || run_file::read_run(candidate).ok().map(|run| run.key());
+        match &self.store {
+            Some(store) => Ok(store.resolve_for(base, key)?),
+            None => Ok(PathBuf::from(base)),
         }
     }
 

@@ -32,24 +32,16 @@ pub fn push(args: &BaselinePushArgs) -> Result<Exit, Error> {
 /// Fetches what the store has of this machine's class.
 pub fn pull(args: &BaselinePullArgs) -> Result<Exit, Error> {
     let (local, shared) = stores(&args.shared)?;
-    let this_key = Machine::of_this_machine().key();
+    let this_machine = Machine::of_this_machine();
     let machines = match &args.machine {
         _ if args.all_machines => Machines::Every,
         Some(key) => Machines::Key(key),
-        None => Machines::Key(&this_key),
+        None => Machines::Like(&this_machine),
     };
     let pulled = shared.pull(&local, &args.names, machines)?;
     let mut out = style::stdout(args.output.color);
     if pulled.is_empty() {
-        writeln!(
-            out,
-            "{} has no baselines of {}",
-            shared.address(),
-            match machines {
-                Machines::Key(key) => key,
-                Machines::Every => "any machine",
-            }
-        )?;
+        writeln!(out, "{} has no baselines of {}", shared.address(), machines)?;
     }
     for Pulled {
         name,

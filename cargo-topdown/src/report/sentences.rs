@@ -3,6 +3,7 @@
 use super::function_rows::label_of;
 use super::text::shortened;
 use super::wrap::{percent, points};
+use crate::verdict::comparability::{MODEL_VERSION, MODELLED_CORE};
 use crate::verdict::{
     BenchmarkVerdict, Cause, CauseKind, Class, Comparison, Counts, Metric, Outcome, Rule,
     RunSummary, ShiftBasis, Undecided, UndecidedReason,
@@ -277,6 +278,7 @@ pub fn sentence(benchmark: &BenchmarkVerdict) -> String {
             .differences
             .iter()
             .map(ToString::to_string)
+            .chain(model_remedy(benchmark))
             .collect::<Vec<_>>()
             .join("; "),
         (Some(cause), _) => {
@@ -287,6 +289,19 @@ pub fn sentence(benchmark: &BenchmarkVerdict) -> String {
         (None, Some(undecided)) => undecided_sentence(undecided, benchmark),
         (None, None) => String::new(),
     }
+}
+
+/// What to do where the model itself is another.
+fn model_remedy(benchmark: &BenchmarkVerdict) -> Option<String> {
+    let differs = |field| benchmark.differences.iter().find(|d| d.field == field);
+    if differs(MODEL_VERSION).is_some() {
+        return Some("take the baseline again with this version".to_owned());
+    }
+    let core = &differs(MODELLED_CORE)?.baseline;
+    Some(format!(
+        "`--model-core {}` models the core of the baseline",
+        core.trim_matches('`')
+    ))
 }
 
 fn cause_sentence(cause: &Cause, benchmark: &BenchmarkVerdict) -> String {

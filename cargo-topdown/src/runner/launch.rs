@@ -33,6 +33,7 @@ const COUNTERS_VARIABLE: &str = "CARGO_TOPDOWN_COUNTERS";
 const GROUP_VARIABLE: &str = "CARGO_TOPDOWN_GROUP";
 /// The environment variable in which the library looks for the budget of the model.
 const MODEL_BUDGET_VARIABLE: &str = "CARGO_TOPDOWN_MODEL_BUDGET";
+const MODEL_CORE_VARIABLE: &str = "CARGO_TOPDOWN_MODEL_CORE";
 
 /// How often a process that has not connected yet is looked at. A criterion bench connects before
 /// it measures anything, so this disturbs no measurement.
@@ -246,6 +247,7 @@ impl Launcher {
             .env(COUNTERS_VARIABLE, settings.counters.name())
             .env(GROUP_VARIABLE, self.group.unwrap_or_default())
             .env(MODEL_BUDGET_VARIABLE, seconds(settings.model_budget))
+            .env(MODEL_CORE_VARIABLE, settings.model_core.name())
             .env(CRITERION_HOME_VARIABLE, self.scratch.join("criterion"))
             .stdin(Stdio::null())
             .stdout(stdout)

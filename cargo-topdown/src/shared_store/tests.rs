@@ -275,8 +275,13 @@ fn what_is_not_there_is_named() {
         );
         let error = store.push(&machine.local, &main).unwrap_err();
         assert!(error.to_string().contains("to push as `main`;"), "{error}");
+        let riscv = criterion_topdown::machine::Machine {
+            architecture: "riscv64".to_owned(),
+            ..Default::default()
+        };
         for (machines, of) in [
             (Machines::Key("riscv64"), "riscv64"),
+            (Machines::Like(&riscv), "riscv64-unknown, nor modelled ones"),
             (Machines::Every, "any machine"),
         ] {
             let error = store.pull(&machine.local, &main, machines).unwrap_err();

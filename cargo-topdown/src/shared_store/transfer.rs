@@ -1,9 +1,11 @@
 //! What is sent to a shared store, fetched from it, and removed.
 
 use std::collections::BTreeMap;
+use std::fmt;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use criterion_topdown::machine::Machine;
 use criterion_topdown::run_file::{
     self, RUN_FILE_NAME, RunFileError, RunFileProblem, samples_file_of,
 };
@@ -44,10 +46,22 @@ pub struct Garbage {
 /// Which machines' baselines are meant.
 #[derive(Clone, Copy, Debug)]
 pub enum Machines<'a> {
+    /// Those whose runs may be comparable with this machine's.
+    Like(&'a Machine),
     /// That with this key.
     Key(&'a str),
     /// All.
     Every,
+}
+
+impl fmt::Display for Machines<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Machines::Like(machine) => write!(f, "{}, nor modelled ones", machine.key()),
+            Machines::Key(key) => f.write_str(key),
+            Machines::Every => f.write_str("any machine"),
+        }
+    }
 }
 
 impl SharedStore {
@@ -118,6 +132,7 @@ impl SharedStore {
             .list()
             .map_err(|error| self.read_error(error))?;
         places.retain(|place| match machines {
+            Machines::Like(machine) => machine.may_compare(&place.machine_key),
             Machines::Key(key) => place.machine_key == key,
             Machines::Every => true,
         });
@@ -126,10 +141,7 @@ impl SharedStore {
                 return Err(SharedStoreError::NoSuchBaseline {
                     store: self.address.clone(),
                     name: name.clone(),
-                    of: match machines {
-                        Machines::Key(key) => key.to_owned(),
-                        Machines::Every => "any machine".to_owned(),
-                    },
+                    of: machines.to_string(),
                 });
             }
         }

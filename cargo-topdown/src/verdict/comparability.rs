@@ -3,23 +3,42 @@
 //! Numbers of another CPU, source or formula are refused and never normalised: slots of different
 //! pipelines are different things. What can move a result without making it another thing (host,
 //! kernel, microcode) is a warning.
+//!
+//! Slots of a modelled core are those of that core, whatever CPU has executed the code: another CPU
+//! is a warning then. Times of different CPUs stay apart.
 
-use criterion_topdown::provenance::Provenance;
+use criterion_topdown::machine::Machine;
+use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::Run;
 
 use super::comparison::{Difference, Warning};
 
-/// Fields of the whole run that forbid a comparison.
-pub fn forbidding(baseline: &Run, candidate: &Run, across_builds: bool) -> Vec<Difference> {
-    let (a, b) = (&baseline.machine, &candidate.machine);
+/// The field of [`of_benchmark`] for the core, of which the user can choose another.
+pub const MODELLED_CORE: &str = "modelled core";
+/// The field of [`of_benchmark`] for the version of the model.
+pub const MODEL_VERSION: &str = "version of the model";
+
+/// Fields of the CPUs that forbid the comparison of every benchmark that was not modelled.
+pub fn of_cpus(a: &Machine, b: &Machine) -> Vec<Difference> {
     let mut fields = Fields::default();
-    fields.text("architecture", &a.architecture, &b.architecture);
     fields.text("CPU vendor", &a.vendor, &b.vendor);
     fields.number("CPU family", a.family, b.family);
     fields.number("CPU model", a.model, b.model);
     fields.number("CPU stepping", a.stepping, b.stepping);
     fields.option("hypervisor", &a.hypervisor, &b.hypervisor);
     fields.option("SMT", &a.smt_active.map(on_off), &b.smt_active.map(on_off));
+    fields.0
+}
+
+/// Fields of the whole run that forbid a comparison: those of the CPUs too, unless both runs have
+/// modelled benchmarks.
+pub fn forbidding(baseline: &Run, candidate: &Run, across_builds: bool) -> Vec<Difference> {
+    let (a, b) = (&baseline.machine, &candidate.machine);
+    let mut fields = Fields::default();
+    fields.text("architecture", &a.architecture, &b.architecture);
+    if !(has_modelled(baseline) && has_modelled(candidate)) {
+        fields.0.extend(of_cpus(a, b));
+    }
     let (a, b) = (&baseline.build, &candidate.build);
     fields.text("target", &a.target, &b.target);
     fields.text("profile", &a.profile, &b.profile);
@@ -46,17 +65,39 @@ pub fn worrying(baseline: &Run, candidate: &Run, across_builds: bool) -> Vec<War
     fields.number("warm-up in ms", a.warm_up_ms, b.warm_up_ms);
     fields.number("measurement in ms", a.measurement_ms, b.measurement_ms);
     let mut warnings: Vec<_> = fields.0.into_iter().map(Warning::Differs).collect();
+    let cpus = of_cpus(&baseline.machine, &candidate.machine);
+    if !cpus.is_empty() && has_modelled(baseline) && has_modelled(candidate) {
+        warnings.push(Warning::ModelledOnOtherCpu { differences: cpus });
+    }
     if baseline.build.git_dirty == Some(true) {
         warnings.push(Warning::UncommittedBaseline);
     }
     warnings
 }
 
-/// Fields of one benchmark that forbid its comparison.
-pub fn of_benchmark(baseline: &Provenance, candidate: &Provenance) -> Vec<Difference> {
+fn has_modelled(run: &Run) -> bool {
+    let mut benchmarks = run.benchmarks.iter();
+    benchmarks.any(|benchmark| benchmark.provenance.source == SourceKind::Model)
+}
+
+/// Fields of one benchmark that forbid its comparison; `cpus` are those [`of_cpus`].
+pub fn of_benchmark(
+    baseline: &Provenance,
+    candidate: &Provenance,
+    cpus: &[Difference],
+) -> Vec<Difference> {
     let mut fields = Fields::default();
     fields.text("source", baseline.source.name(), candidate.source.name());
-    fields.text("formula", &baseline.formula, &candidate.formula);
+    match (baseline.modelled_core(), candidate.modelled_core()) {
+        (Some(a), Some(b)) => {
+            fields.text(MODELLED_CORE, a.0, b.0);
+            fields.text(MODEL_VERSION, a.1, b.1);
+        }
+        _ => {
+            fields.text("formula", &baseline.formula, &candidate.formula);
+            fields.0.extend_from_slice(cpus);
+        }
+    }
     fields.option("core type", &baseline.core_type, &candidate.core_type);
     fields.option(
         "slots per cycle",

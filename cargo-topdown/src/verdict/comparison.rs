@@ -552,6 +552,12 @@ pub enum Warning {
     },
     /// The baseline was taken of uncommitted code.
     UncommittedBaseline,
+    /// The modelled benchmarks ran on another CPU. Their slots are those of the modelled core and
+    /// are compared, their times are not.
+    ModelledOnOtherCpu {
+        /// In what the CPUs differ.
+        differences: Vec<Difference>,
+    },
     /// Fewer launches than allow any failure or make a good one likely.
     FewLaunches {
         /// The least launches of any benchmark and side.
@@ -574,6 +580,16 @@ impl fmt::Display for Warning {
                 "the baseline was taken with uncommitted changes in the work tree; \
                  take it again from a commit",
             ),
+            Warning::ModelledOnOtherCpu { differences } => {
+                let differences: Vec<String> = differences.iter().map(|d| d.to_string()).collect();
+                write!(
+                    f,
+                    "the two runs had different CPUs ({}): slots of the modelled core are compared all \
+                     the same, times are not; code that asks what its CPU can do \
+                     (`is_x86_feature_detected!`, the C library's memcpy) may have taken another path",
+                    differences.join("; ")
+                )
+            }
             Warning::FewLaunches { launches: 1 } => f.write_str(
                 "a single launch can never fail: it says nothing about how much launches differ; \
                  run at least 5",

@@ -90,6 +90,7 @@ pub fn second_look(
     let test = SuiteTest::again(&first.suite);
     let judge = Judge::new(&test, policy, baseline, candidate);
     let pairs = Pairs::of(baseline, candidate);
+    let cpus = comparability::of_cpus(&baseline.machine, &candidate.machine);
     for verdict in first.benchmarks.iter_mut().filter(|b| b.suspect) {
         let pair = pairs
             .both
@@ -98,7 +99,7 @@ pub fn second_look(
         // A suspect that was not launched again keeps its verdict.
         if let Ok((a, b)) = pair
             && b.launches.len() > verdict.candidate_launches.used as usize
-            && let Ok(measured) = Measured::of(a, b, policy)
+            && let Ok(measured) = Measured::of(a, b, policy, &cpus)
         {
             *verdict = judge.verdict(&measured, Some(verdict));
         }
@@ -121,13 +122,14 @@ fn look(
 ) -> Comparison {
     let (base, new) = (baseline.run, candidate.run);
     let differences = comparability::forbidding(base, new, policy.compare_across_builds);
+    let cpus = comparability::of_cpus(&base.machine, &new.machine);
     let pairs = Pairs::of(base, new);
     let measured: Vec<Result<Measured<'_>, Vec<Difference>>> = pairs
         .both
         .iter()
         .map(|(a, b)| {
             if differences.is_empty() {
-                Measured::of(a, b, policy)
+                Measured::of(a, b, policy, &cpus)
             } else {
                 Err(differences.clone())
             }

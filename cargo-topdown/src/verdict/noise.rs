@@ -85,7 +85,7 @@ pub fn noise_of(run: LabelledRun<'_>, policy: &Policy, launches: u32) -> NoiseRe
         .run
         .benchmarks
         .iter()
-        .map(|benchmark| Measured::of(benchmark, benchmark, policy).ok())
+        .map(|benchmark| Measured::of(benchmark, benchmark, policy, &[]).ok())
         .collect();
     let test = SuiteTest::of(measured.iter().flatten(), policy, 1);
     let plan = Plan::new(launches as usize, test.alpha_per_test);

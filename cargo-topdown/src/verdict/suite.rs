@@ -48,13 +48,15 @@ pub struct Measured<'a> {
 }
 
 impl<'a> Measured<'a> {
-    /// The numbers, or why they cannot be compared.
+    /// The numbers, or why they cannot be compared. `cpus` is what the machines' CPUs differ in.
     pub fn of(
         baseline: &'a Benchmark,
         candidate: &'a Benchmark,
         policy: &Policy,
+        cpus: &[Difference],
     ) -> Result<Measured<'a>, Vec<Difference>> {
-        let differences = comparability::of_benchmark(&baseline.provenance, &candidate.provenance);
+        let differences =
+            comparability::of_benchmark(&baseline.provenance, &candidate.provenance, cpus);
         if !differences.is_empty() {
             return Err(differences);
         }
@@ -78,7 +80,13 @@ impl<'a> Measured<'a> {
             true => Rule::Exact,
             false => Rule::Statistics,
         };
-        let contrasts = Metric::ALL.map(|metric| contrast(metric, baseline, candidate, rule));
+        let contrasts = Metric::ALL.map(|metric| {
+            // Times of different CPUs are different things, also beside modelled slots.
+            let is_comparable = metric != Metric::Wall || cpus.is_empty();
+            is_comparable
+                .then(|| contrast(metric, baseline, candidate, rule))
+                .flatten()
+        });
         let measured = Measured {
             baseline,
             candidate,

@@ -535,6 +535,94 @@ fn another_source_formula_or_core_is_refused_for_its_benchmark_alone() {
     }
 }
 
+/// A run of these on an AMD machine.
+fn on_another_cpu(benchmarks: Vec<criterion_topdown::run_file::Benchmark>) -> Run {
+    let mut run = scenario::run(benchmarks);
+    run.machine.vendor = "AuthenticAMD".to_owned();
+    run.machine.family = 26;
+    run
+}
+
+#[test]
+fn modelled_slots_are_compared_across_cpus_with_a_warning_and_without_time() {
+    let baseline = scenario::run(vec![modelled("a", Planted::default())]);
+    for (planted, exit_code) in [(Planted::default(), 0), (in_category(3, 0.08), 100)] {
+        let candidate = on_another_cpu(vec![modelled("a", planted)]);
+        let comparison = judged(&baseline, &candidate);
+        assert_eq!(comparison.exit_code, exit_code);
+        assert!(comparison.differences.is_empty());
+        let verdict = &comparison.benchmarks[0];
+        assert!(verdict.effect(Metric::Slots).is_some());
+        assert!(verdict.effect(Metric::Wall).is_none());
+        let [warning] = &comparison.warnings[..] else {
+            panic!("{:?}", comparison.warnings);
+        };
+        let warning = warning.to_string();
+        for part in [
+            "CPU vendor: `GenuineIntel` in the baseline, `AuthenticAMD`",
+            "is_x86_feature_detected",
+        ] {
+            assert!(warning.contains(part), "{warning}");
+        }
+    }
+}
+
+#[test]
+fn what_was_timed_beside_modelled_slots_is_not_compared_across_cpus() {
+    let benchmarks = || {
+        let planted = Planted::default();
+        vec![modelled("a", planted), timed("t", planted)]
+    };
+    let baseline = scenario::run(benchmarks());
+    let comparison = judged(&baseline, &on_another_cpu(benchmarks()));
+    assert_eq!(comparison.exit_code, 102);
+    assert_eq!(comparison.benchmarks[0].class, Class::Unchanged);
+    let of_time = &comparison.benchmarks[1];
+    assert_eq!(of_time.class, Class::NotComparable);
+    assert_eq!(of_time.differences[0].field, "CPU vendor");
+    assert_eq!(judged(&baseline, &baseline).exit_code, 0);
+    // Counted slots are not those of a model.
+    let counted = |run: fn(Vec<_>) -> Run| run(vec![benchmark("a", Planted::default())]);
+    let comparison = judged(&counted(scenario::run), &counted(on_another_cpu));
+    assert_eq!(comparison.differences[0].field, "CPU vendor");
+}
+
+#[test]
+fn another_modelled_core_version_architecture_or_compiler_is_refused() {
+    let baseline = scenario::run(vec![modelled("a", Planted::default())]);
+    let with = |change: fn(&mut Run)| {
+        let mut candidate = on_another_cpu(vec![modelled("a", Planted::default())]);
+        change(&mut candidate);
+        let comparison = judged(&baseline, &candidate);
+        assert_eq!(comparison.exit_code, 102);
+        comparison
+    };
+    for (comparison, field) in [
+        (
+            with(|run| run.benchmarks[0].provenance.formula = "model-zen-5/1".to_owned()),
+            "modelled core",
+        ),
+        (
+            with(|run| run.benchmarks[0].provenance.formula = "model-golden-cove/2".to_owned()),
+            "version of the model",
+        ),
+    ] {
+        assert_eq!(comparison.benchmarks[0].differences[0].field, field);
+    }
+    for (comparison, field) in [
+        (
+            with(|run| run.machine.architecture = "aarch64".to_owned()),
+            "architecture",
+        ),
+        (
+            with(|run| run.build.rustc = "rustc 1.92.0".to_owned()),
+            "rustc",
+        ),
+    ] {
+        assert_eq!(comparison.differences[0].field, field);
+    }
+}
+
 #[test]
 fn a_baseline_of_no_slots_is_not_comparable() {
     let zero = || {

@@ -49,8 +49,12 @@ pub fn trend(label: &str, runs: &[Run], unreadable: Vec<String>, alpha: f64) -> 
                 let Some(benchmark) = benchmarks.get(&reference.id) else {
                     continue;
                 };
-                let differences =
-                    comparability::of_benchmark(&benchmark.provenance, &reference.provenance);
+                let cpus = comparability::of_cpus(&comparable[index].machine, &newest.machine);
+                let differences = comparability::of_benchmark(
+                    &benchmark.provenance,
+                    &reference.provenance,
+                    &cpus,
+                );
                 if !differences.is_empty() || !history.add(index, benchmark) {
                     left_out.push(LeftOut {
                         run: run_of(comparable[index]),

@@ -227,9 +227,10 @@ struct Found {
 fn differing(before: &Run, after: &Run) -> Vec<Difference> {
     comparability::worrying(before, after, true)
         .into_iter()
-        .filter_map(|warning| match warning {
-            Warning::Differs(difference) => Some(difference),
-            _ => None,
+        .flat_map(|warning| match warning {
+            Warning::Differs(difference) => vec![difference],
+            Warning::ModelledOnOtherCpu { differences } => differences,
+            _ => Vec::new(),
         })
         .collect()
 }
