@@ -1,9 +1,12 @@
 //! What becomes of benches that go wrong: each is named, and the others are not lost.
 
+use std::collections::BTreeMap;
 use std::io::Read;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
+use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Run, read_samples};
 
 use crate::fixture::{Fixture, Outcome};
@@ -169,6 +172,55 @@ fn samples_of_a_benchmark_that_panicked_are_not_the_next_ones() {
     let run = fixture.newest_run();
     assert!(names(&run).contains(&"after"));
     assert!(!names(&run).contains(&"caught"));
+}
+
+/// Where the model cannot trace, there is nothing to see.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn a_panic_while_tracing_does_not_reach_the_next_benchmark() {
+    let fixture = Fixture::new();
+    bench_with(&fixture, "panics on the model", &["--source", "model"]).succeeds();
+    let run = fixture.newest_run();
+    let slots = |name: &str| {
+        let benchmark = run.benchmarks.iter().find(|b| b.id.name == name).unwrap();
+        assert_eq!(benchmark.provenance.source, SourceKind::Model);
+        benchmark.launches[0].slots.unwrap()
+    };
+    let (before, after) = (slots("before"), slots("after"));
+    assert!((after / before - 1.0).abs() < 0.02, "{before} and {after}");
+    assert!(!names(&run).contains(&"panics"));
+}
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[test]
+fn an_abort_while_tracing_is_the_benchs_own_and_leaves_the_baseline_alone() {
+    let fixture = Fixture::new();
+    bench_with(&fixture, "", &["--save", "main"]).succeeds();
+    let before = files(&fixture.baselines());
+    let flags = ["--source", "model", "--save", "main"];
+    let outcome = bench_with(&fixture, "aborts on the model", &flags).fails_with(
+        101,
+        "bench target `trouble::trouble` failed in launch 1: it ended with signal: 6 (SIGABRT)",
+    );
+    for text in ["the bench's data is missing", "`main` was not saved"] {
+        assert!(outcome.stderr.contains(text), "{}", outcome.stderr);
+    }
+    assert_eq!(files(&fixture.baselines()), before);
+}
+
+/// All files below `directory`, with their content.
+fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let mut files = BTreeMap::new();
+    for entry in std::fs::read_dir(directory).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files.extend(self::files(&path));
+        } else {
+            let content = std::fs::read(&path).unwrap();
+            files.insert(path, content);
+        }
+    }
+    files
 }
 
 #[test]
