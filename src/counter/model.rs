@@ -154,6 +154,16 @@ impl Model {
             .with_consumer(|consumer| work(&mut self.code.borrow_mut(), &consumer.model))
     }
 
+    /// Ends a window that has no end: its code panicked, or another window lies inside it. Nothing of
+    /// it, and of its benchmark, belongs to what comes.
+    #[inline(never)]
+    fn abandon_open_window(&self) {
+        if self.tracer.is_attached() {
+            let _ = self.tracer.detach();
+            self.benchmark.take();
+        }
+    }
+
     fn largest_window(&self) -> u64 {
         self.budget_instructions / LEAST_WINDOWS
     }
@@ -275,6 +285,7 @@ impl Source for Model {
     }
 
     fn sample_boundary(&self) {
+        self.abandon_open_window();
         self.with_account(|code, model| code.begin_sample(model));
     }
 
@@ -292,11 +303,7 @@ impl Source for Model {
 
     #[inline(never)]
     fn start(&self) -> Reading {
-        if self.tracer.is_attached() {
-            // The window before has no end: its code panicked, or this window lies inside it. Nothing
-            // of it belongs to this one.
-            let _ = self.tracer.detach();
-        }
+        self.abandon_open_window();
         let benchmark = self.benchmark.get();
         let left = self
             .budget_instructions
@@ -487,7 +494,12 @@ mod tests {
         };
         let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics));
         assert!(caught.is_err() && model.tracer.is_attached());
+        model.sample_boundary();
         let after = window(&model, || divisions(100));
+        model.sample_kept();
+        let code = model.take_code().unwrap();
+        let slots = code.samples[0].iter().map(|(_, counts)| counts.slots());
+        assert_eq!(after.slots, Some(slots.sum()));
         assert_eq!(after.flags, Flags::NONE);
         assert_eq!(after.instructions, before.instructions);
         assert!(!model.tracer.is_attached());
