@@ -9,6 +9,7 @@ macro_rules! events {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
         /// Something that is counted while code executes.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum Event {
             $($(#[$doc])* #[serde(rename = $name)] $variant,)*
         }

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// Where numbers come from. Numbers of different sources are never mixed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum SourceKind {
     /// The CPU's performance counters.
@@ -38,6 +39,7 @@ impl fmt::Display for SourceKind {
 
 /// What a set of samples is and how it was obtained.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Provenance {
     /// Where the numbers come from.
@@ -68,6 +70,7 @@ impl Provenance {
 
 /// The cost of a window that holds nothing: the median of many.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct EmptyWindow {
     /// Slots between the two readings; absent without slots.

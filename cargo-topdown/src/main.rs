@@ -17,6 +17,7 @@ mod disturbances;
 #[cfg(test)]
 mod documentation;
 mod error;
+mod event_rates;
 mod explained;
 mod functions;
 mod import;
@@ -24,6 +25,8 @@ mod merge;
 mod policy;
 mod report;
 mod runner;
+#[cfg(test)]
+mod schema;
 mod settings;
 mod shard;
 mod shared_store;

@@ -18,6 +18,8 @@ pub struct Summary {
     pub shares: Option<Shares>,
     /// Instructions per cycle.
     pub instructions_per_cycle: Option<f64>,
+    /// Cycles per nanosecond of wall-clock time.
+    pub cycles_per_ns: Option<f64>,
     /// Instructions per iteration.
     pub instructions: Option<f64>,
     /// What else was counted, per iteration; an event that any launch lacks is left out.
@@ -61,9 +63,10 @@ impl Summary {
             values.filter(|values| !values.is_empty())
         };
         let slots = over(&|v| v.slots).map(|values| Spread::of(&values));
+        let wall_ns = Spread::of(&over(&|v| Some(v.wall_ns))?);
         Some(Summary {
             launches: launches.len(),
-            wall_ns: Spread::of(&over(&|v| Some(v.wall_ns))?),
+            wall_ns,
             slots,
             shares: slots
                 .filter(|slots| slots.mean > 0.0)
@@ -71,6 +74,9 @@ impl Summary {
             instructions_per_cycle: over(&|v| v.instructions)
                 .zip(over(&|v| v.cycles))
                 .map(|(instructions, cycles)| mean(&instructions) / mean(&cycles))
+                .filter(|ratio| ratio.is_finite()),
+            cycles_per_ns: over(&|v| v.cycles)
+                .map(|cycles| mean(&cycles) / wall_ns.mean)
                 .filter(|ratio| ratio.is_finite()),
             instructions: over(&|v| v.instructions).map(|values| mean(&values)),
             events: Event::ALL
@@ -86,7 +92,18 @@ impl Summary {
     }
 }
 
+/// A thread with fewer cycles hardly executes: no CPU of the tables runs below 0.4 GHz, and such a
+/// thread ran for less than a quarter of the time even there.
+const LEAST_CYCLES_PER_NS: f64 = 0.1;
+
 impl Summary {
+    /// Whether the measured thread hardly executes, so that its slots are not about the work: it waits
+    /// for the kernel or for other threads.
+    pub fn mostly_waits(&self) -> bool {
+        self.cycles_per_ns
+            .is_some_and(|cycles| cycles < LEAST_CYCLES_PER_NS)
+    }
+
     /// The fraction (0 to 1) of the executed instructions whose form the model knows; `None` where no
     /// model executed them.
     pub fn coverage_fraction(&self) -> Option<f64> {
@@ -222,6 +239,23 @@ mod tests {
         let summary = Summary::of(&benchmark(vec![with(100.0, 0.0), with(300.0, 4.0)])).unwrap();
         assert_eq!(summary.coverage_fraction(), Some(0.99));
         assert_eq!(summary.events.get(Event::L2Misses), None);
+    }
+
+    #[test]
+    fn a_thread_with_few_cycles_waits() {
+        let of = |cycles| LaunchValue {
+            wall_ns: 1000.0,
+            cycles,
+            ..value(100.0, 50.0)
+        };
+        let waits = |cycles| {
+            Summary::of(&benchmark(vec![of(cycles)]))
+                .unwrap()
+                .mostly_waits()
+        };
+        assert!(waits(Some(99.0)));
+        assert!(!waits(Some(101.0)));
+        assert!(!waits(None));
     }
 
     #[test]

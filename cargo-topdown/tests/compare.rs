@@ -1,8 +1,12 @@
 //! `cargo topdown compare` and `check` from outside: run files in, exit code and text out.
 
+mod published_schema;
+
 use std::fs;
 use std::path::Path;
 use std::process::Output;
+
+use published_schema::check;
 
 use assert_cmd::Command;
 use criterion_topdown::machine::Machine;
@@ -214,6 +218,7 @@ fn json_and_explain_tell_all_of_it() {
     let fixture = Fixture::new(&run(2, one_slower));
     let (code, json) = fixture.compare(&["--json"]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
+    check("comparison", &json);
     assert_eq!((code, json["exit_code"].as_i64()), (100, Some(100)));
     assert_eq!(json["benchmarks"][2]["class"], "regressed");
     assert_eq!(

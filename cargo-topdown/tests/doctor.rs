@@ -1,6 +1,10 @@
 //! `cargo topdown doctor` from outside, on whatever machine the tests run.
 
+mod published_schema;
+
 use std::process::{Command, Output};
+
+use published_schema::check;
 
 fn doctor(arguments: &[&str], source: &str) -> Output {
     Command::new(env!("CARGO_BIN_EXE_cargo-topdown"))
@@ -15,7 +19,7 @@ fn doctor(arguments: &[&str], source: &str) -> Output {
 fn strict_fails_exactly_where_the_counters_cannot_be_used() {
     let output = doctor(&["--json", "--strict"], "auto");
     let json: serde_json::Value = serde_json::from_slice(&output.stdout).unwrap();
-    assert_eq!(json["schema_version"], 1);
+    check("doctor", &json);
     let is_usable = |source: &str| json[source]["usable"].as_bool().unwrap();
     let expected = match (is_usable("hardware"), is_usable("model")) {
         (true, _) => (0, "hardware"),

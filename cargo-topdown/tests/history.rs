@@ -1,7 +1,11 @@
 //! `cargo topdown history` from outside: what it says of stored runs, and its exit codes.
 
+mod published_schema;
+
 use std::path::Path;
 use std::process::{Command, Output};
+
+use published_schema::check;
 
 use criterion_topdown::machine::Machine;
 use criterion_topdown::run_file::{LaunchSamples, LaunchValue, Run, read_run, write_run};
@@ -103,7 +107,7 @@ fn a_step_is_told_with_its_day_and_fails_where_that_is_asked_for() {
     assert_eq!(workspace.answer(&newest).0, 0);
     let (_, json, _) = workspace.answer(&["history", "--json"]);
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
-    assert_eq!(json["schema_version"], 1);
+    check("history", &json);
     assert_eq!(json["runs"].as_array().unwrap().len(), 20);
     let changes = json["benchmarks"][0]["changes"].as_array().unwrap();
     assert_eq!(changes.len(), 1, "{changes:?}");

@@ -17,6 +17,7 @@ use serde::{Deserialize, Serialize};
 /// What a system does not tell is empty, 0 or `None`. [`key`](Machine::key) says which fields decide
 /// whether two runs can be compared; the others are told to people.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Machine {
     /// `x86_64`, `aarch64` …

@@ -39,12 +39,18 @@ pub(super) fn check_splits(slots: bool, level1: bool, level2: bool) -> Result<()
 
 /// The columns of level 1.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Level1Columns {
+    /// Useful work.
     retiring_slots: Vec<f64>,
+    /// Work that was thrown away.
     bad_speculation_slots: Vec<f64>,
+    /// Nothing was delivered.
     frontend_bound_slots: Vec<f64>,
+    /// Nothing could be accepted.
     backend_bound_slots: Vec<f64>,
+    /// Slots of the other hardware thread, on CPUs that tell.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     smt_contention_slots: Option<Vec<f64>>,
 }
@@ -89,11 +95,16 @@ impl Level1Columns {
 
 /// The columns of level 2.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Level2Columns {
+    /// Of retiring.
     heavy_operations_slots: Vec<f64>,
+    /// Of bad speculation.
     branch_mispredict_slots: Vec<f64>,
+    /// Of frontend bound.
     fetch_latency_slots: Vec<f64>,
+    /// Of backend bound.
     memory_bound_slots: Vec<f64>,
 }
 
@@ -137,6 +148,8 @@ impl Level2Columns {
 
 /// One column for each event that every row counts.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(extend("propertyNames" = crate::run_file::schema::event_names())))]
 #[serde(transparent)]
 pub(super) struct EventColumns<T>(BTreeMap<Event, Vec<T>>);
 

@@ -10,24 +10,36 @@ use super::error::RunFileProblem;
 
 /// The columns of a benchmark's launch values; all quantities are per iteration.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct LaunchColumns {
+    /// Which launch of the run, from 0; ascending.
     launch: Vec<u32>,
+    /// Samples that were fit for use.
     samples_used: Vec<u32>,
+    /// Samples that were not.
     samples_dropped: Vec<u32>,
+    /// Wall-clock nanoseconds.
     wall_ns: Vec<f64>,
+    /// Issue slots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     slots: Option<Vec<f64>>,
+    /// The slots by category; they add up to `slots`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     level1: Option<Level1Columns>,
+    /// The measured part of each category.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     level2: Option<Level2Columns>,
+    /// Retired instructions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     instructions: Option<Vec<f64>>,
+    /// Unhalted core cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cycles: Option<Vec<f64>>,
+    /// What else was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     events: Option<EventColumns<f64>>,
+    /// No category is further from the truth than this fraction of `slots`.
     resolution_fraction: Vec<f64>,
 }
 

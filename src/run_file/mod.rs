@@ -13,6 +13,8 @@ mod launch_columns;
 mod record;
 mod sample_columns;
 mod samples_file;
+#[cfg(feature = "schema")]
+pub mod schema;
 mod store;
 mod version;
 mod wire;
@@ -74,6 +76,7 @@ impl Run {
 
 /// How the measured executables were built.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Build {
     /// The first line of `rustc --version`.
@@ -96,6 +99,7 @@ pub struct Build {
 /// How often and for how long every benchmark ran; the workspace's settings, where packages have
 /// some of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LaunchSettings {
     /// Processes per bench target.
@@ -110,6 +114,7 @@ pub struct LaunchSettings {
 
 /// One part of a suite that several machines of one class share.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Shard {
     /// Which part, from 1 to `of`.
@@ -131,6 +136,7 @@ impl std::fmt::Display for Shard {
 
 /// Which benchmark: criterion's own id is unique within a bench target only.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct BenchmarkId {
     /// The cargo package.
@@ -165,6 +171,7 @@ pub struct Benchmark {
 
 /// What one iteration processes.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Throughput {
     /// How much.

@@ -26,11 +26,16 @@ pub struct Record {
     pub code: Option<CodeSlots>,
 }
 
+/// The samples of one benchmark in one launch, as the bench process writes them.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-struct Wire {
+pub(super) struct Wire {
+    /// The version of the format.
     schema_version: KnownVersion,
+    /// What the numbers are.
     provenance: Provenance,
+    /// The samples, in the order in which criterion was given their scalars.
     samples: SampleColumns,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     code: Option<CodeColumns>,

@@ -11,26 +11,37 @@ use crate::sample::{Flags, GroupCounts, Sample};
 /// The columns of a list of samples. A quantity that is missing in any sample is left out for all
 /// of them.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct SampleColumns {
+    /// Windows (start to end) that each sample is the sum of.
     windows: Vec<u64>,
+    /// Wall-clock nanoseconds inside of the windows.
     wall_ns: Vec<u64>,
+    /// Issue slots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     slots: Option<Vec<u64>>,
+    /// The slots by category, not scaled.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     level1: Option<Level1Columns>,
+    /// The measured part of each category.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     level2: Option<Level2Columns>,
+    /// Retired instructions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     instructions: Option<Vec<u64>>,
+    /// Unhalted core cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cycles: Option<Vec<u64>>,
+    /// What else was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     events: Option<EventColumns<u64>>,
     /// One column for each event of a metric group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     group_counts: Option<Vec<Vec<u64>>>,
+    /// No category is further from the truth than this many slots.
     resolution_slots: Vec<f64>,
+    /// Doubts, a sum of bits: 1 switched, 2 migrated, 4 went backwards, 8 not counting, 16 bad ratios, 32 few slots.
     flags: Vec<u32>,
 }
 

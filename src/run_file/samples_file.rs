@@ -23,14 +23,22 @@ pub struct IterationSample {
 /// The samples of one benchmark in one launch, with the iterations of each.
 pub type LaunchSamples = (BenchmarkId, u32, Vec<IterationSample>);
 
+/// The samples of one benchmark in one launch.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-struct Line {
+pub(super) struct Line {
+    /// The version of the format.
     schema_version: KnownVersion,
+    /// The run's `id`.
     run: String,
+    /// Which benchmark.
     benchmark: BenchmarkId,
+    /// Which launch of the run, from 0.
     launch: u32,
+    /// Calls of the routine that each sample stands for.
     iterations: Vec<u64>,
+    /// The samples, a column for each quantity.
     samples: SampleColumns,
 }
 

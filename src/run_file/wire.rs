@@ -26,29 +26,48 @@ pub(super) fn samples_file_name(id: &str) -> Result<String, RunFileProblem> {
     Ok(format!("samples-{id}.jsonl"))
 }
 
+/// A run: all launches of one invocation of `cargo topdown bench`.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct RunWire {
+    /// The version of the format.
     schema_version: KnownVersion,
+    /// Unique; 1 to 100 ASCII letters, digits and `-`.
     id: String,
+    /// When the run began, RFC 3339 in UTC.
     started_at: String,
+    /// The version of the program that took the run.
     tool_version: String,
+    /// Where it was taken.
     machine: Machine,
+    /// What was built.
     build: Build,
+    /// How it was launched.
     launch_settings: LaunchSettings,
+    /// Which part of the suite this is; absent for a whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     shard: Option<Shard>,
+    /// Always `samples-ID.jsonl`, with the run's `id`.
     pub(super) samples_file: String,
+    /// In the order of their first appearance; ids are unique.
     benchmarks: Vec<BenchmarkWire>,
 }
 
+/// One benchmark's launches.
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "schema", schemars(rename = "Benchmark"))]
 struct BenchmarkWire {
+    /// Which benchmark.
     id: BenchmarkId,
+    /// What its numbers are.
     provenance: Provenance,
+    /// What one iteration processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     throughput: Option<Throughput>,
+    /// One value per launch, a column for each quantity.
     launches: LaunchColumns,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     functions: Option<Functions>,

@@ -20,10 +20,6 @@ pub struct BenchArgs {
     #[arg(long, visible_alias = "save-baseline", value_name = "NAME")]
     pub save: Option<BaselineName>,
 
-    /// Print the events too: branches, misses and bytes, where the source counts them
-    #[arg(long, conflicts_with = "against")]
-    pub events: bool,
-
     /// Print which functions the slots went to, where the source knows: the model does
     #[arg(long, conflicts_with = "against")]
     pub functions: bool,

@@ -132,8 +132,20 @@ pub struct ComparisonArgs {
     #[arg(long)]
     pub json: bool,
 
+    /// Show the events too: branches, misses and bytes, where the source counts them; those of a
+    /// comparison in Markdown as well. JSON always has them
+    #[arg(long, conflicts_with = "json")]
+    pub events: bool,
+
     /// Write a report of the comparison too: `github` (annotations), or `markdown`, `comment`, `junit`,
     /// `html` or `json` with `=PATH`; may be repeated
     #[arg(long = "report", value_name = "FORMAT[=PATH]")]
     pub reports: Vec<ReportRequest>,
+}
+
+impl ComparisonArgs {
+    /// Whether any report shows the history of the baseline.
+    pub fn shows_history(&self) -> bool {
+        self.reports.iter().any(ReportRequest::shows_history)
+    }
 }

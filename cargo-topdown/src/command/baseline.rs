@@ -37,52 +37,87 @@ pub fn run(command: BaselineCommand) -> Result<Exit, Error> {
     }
 }
 
-/// What `list` says about one baseline; with `--json`, one element of its array.
+/// The version of the JSON form of `list`.
+pub const BASELINES_SCHEMA_VERSION: u32 = 1;
+
+/// The baselines of a store: the JSON of `cargo topdown baseline list --json`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct BaselineList {
+    /// The version of this form.
+    #[cfg_attr(test, schemars(extend("const" = BASELINES_SCHEMA_VERSION)))]
+    schema_version: u32,
+    /// By name, then by machine.
+    baselines: Vec<Entry>,
+}
+
+/// One baseline: a name on one class of machines.
+#[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Entry {
+    /// Its name.
     name: String,
+    /// The class of machines.
     machine_key: String,
+    /// Whether this machine is one of them.
     this_machine: bool,
+    /// Where it is stored.
     directory: String,
+    /// Its newest run, or why that cannot be read.
     #[serde(flatten)]
     content: Content,
 }
 
 #[derive(Debug, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(untagged)]
 enum Content {
+    /// It can be read.
     Run {
+        /// When the run began, RFC 3339 in UTC.
         started_at: String,
+        /// The machine's name for people.
         machine: String,
+        /// Where the numbers of its benchmarks come from.
         sources: Vec<SourceKind>,
+        /// How many benchmarks it has.
         benchmarks: usize,
+        /// The commit that was measured.
+        #[serde(skip_serializing_if = "Option::is_none")]
         git_commit: Option<String>,
         /// Runs in the history, this one among them.
         kept_runs: usize,
     },
     /// A run that cannot be read is listed with the reason: leaving it out would hide it.
-    Unreadable { error: String },
+    Unreadable {
+        /// Why not.
+        error: String,
+    },
 }
 
 fn list(args: &BaselineListArgs) -> Result<Exit, Error> {
     let store = BaselineStore::open(&args.store)?;
     let machine = Machine::of_this_machine();
-    let entries: Vec<Entry> = store
+    let baselines: Vec<Entry> = store
         .list()?
         .iter()
         .map(|stored| entry(stored, &machine))
         .collect::<Result<_, StoreError>>()?;
     let mut out = style::stdout(args.output.color);
     if args.json {
-        write_json(&mut out, &entries)?;
-    } else if entries.is_empty() {
+        let list = BaselineList {
+            schema_version: BASELINES_SCHEMA_VERSION,
+            baselines,
+        };
+        write_json(&mut out, &list)?;
+    } else if baselines.is_empty() {
         writeln!(
             out,
             "no baselines in {}; to make one: `cargo topdown bench --save NAME`",
             store.directory().display()
         )?;
     } else {
-        write_list(&mut out, &entries)?;
+        write_list(&mut out, &baselines)?;
     }
     Ok(Exit::Success)
 }

@@ -14,9 +14,11 @@ use crate::cli::{ColorChoice, CompareArgs, ComparisonArgs};
 use crate::error::{Error, Exit};
 use crate::merge::check_whole;
 use crate::policy::{Accepted, Found, Policy};
+use crate::report::event_table::write_event_changes;
 use crate::report::explanation::{self, Explanation};
 use crate::report::request::Compared;
-use crate::report::{comparison_json, comparison_text, style};
+use crate::report::style::{self, Look};
+use crate::report::{comparison_json, comparison_text};
 use crate::verdict::trend::Trend;
 use crate::verdict::{self, BenchmarkVerdict, Comparison, Warning};
 
@@ -52,8 +54,9 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
         verdict::compare(baseline.labelled(), candidate.labelled(), &policy)
     };
     comparison.warnings.extend(expired);
-    let shows_history = args.comparison.reports.iter().any(|r| r.shows_history());
-    let history = shows_history
+    let history = args
+        .comparison
+        .shows_history()
         .then(|| history::beside(&args.base, &path))
         .flatten();
     let sides = Sides {
@@ -178,6 +181,7 @@ fn write_reports(
             baseline: sides.baseline,
             candidate: sides.candidate,
             history: sides.history,
+            events: args.events,
         })?;
     }
     Ok(())
@@ -236,5 +240,9 @@ fn print(args: &ComparisonArgs, color: ColorChoice, comparison: &Comparison) -> 
     }
     let mut text = Vec::new();
     comparison_text::write(comparison, width(), &mut text)?;
+    if args.events {
+        writeln!(text)?;
+        write_event_changes(&mut text, comparison, Look::of_environment())?;
+    }
     style::stdout(color).write_all(&text)
 }

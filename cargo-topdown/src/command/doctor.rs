@@ -10,7 +10,8 @@ use super::noise;
 use crate::cli::DoctorArgs;
 use crate::disturbances::disturbances;
 use crate::error::{Error, Exit};
-use crate::report::diagnosis::{Diagnosis, write_json, write_text};
+use crate::report::diagnosis::{Diagnosis, write_text};
+use crate::report::diagnosis_json;
 use crate::report::style::{self, Look};
 
 /// Looks at the machine, and tries to open its counters and the model.
@@ -32,7 +33,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
     };
     let mut out = style::stdout(args.output.color);
     if args.json {
-        write_json(&mut out, &diagnosis)?;
+        diagnosis_json::write(&mut out, &diagnosis)?;
     } else {
         write_text(&mut out, &diagnosis, Look::of_environment())?;
     }

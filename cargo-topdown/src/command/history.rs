@@ -3,6 +3,8 @@
 use std::io::Write;
 use std::path::Path;
 
+use criterion_topdown::run_file::Run;
+
 use crate::baseline_store::{self, BaselineStore, history};
 use crate::cli::HistoryArgs;
 use crate::error::{Error, Exit};
@@ -73,6 +75,25 @@ fn trend_of(label: &str, directory: &Path) -> Result<Trend, Error> {
             },
         }),
     }
+}
+
+/// The history for the page of a comparison with `base`, which is the newest run of it: that of the
+/// baseline called as what was built, else of the only one on this machine. What is wrong with it is
+/// a warning, as in [`beside`].
+pub fn up_to(store: &BaselineStore, built: &str, base: &Run) -> Option<Trend> {
+    let named = built.parse().ok().and_then(|name| store.find(&name).ok());
+    let stored = named.or_else(|| store.only_one().ok())?;
+    let (mut runs, unreadable) = match baseline_store::read_runs(&stored.directory) {
+        Ok(read) => read,
+        Err(error) => {
+            anstream::eprintln!("warning: the page shows no history: {error}");
+            return None;
+        }
+    };
+    runs.push(base.clone());
+    let label = format!("{} and then the base", stored.name);
+    let problems = unreadable.iter().map(ToString::to_string).collect();
+    trend(&label, &runs, problems, ALPHA)
 }
 
 /// The history for the page of the run at `path`, which the user calls `label`, if it is a baseline

@@ -1,7 +1,7 @@
 //! One file per subcommand.
 
 mod accept;
-mod baseline;
+pub mod baseline;
 pub mod bench;
 mod check;
 mod compare;

@@ -16,7 +16,8 @@ use crate::verdict::Metric;
 
 /// The file, in the directory of the baseline's run.
 const FILE: &str = "accepted.json";
-const SCHEMA_VERSION: u32 = 1;
+/// The version of the format.
+pub const ACCEPTED_SCHEMA_VERSION: u32 = 1;
 
 /// The accepted changes of one baseline, by the full id of the benchmark.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -26,6 +27,7 @@ pub struct Accepted {
 
 /// An expected change of one benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct AcceptedChange {
     /// Why it is expected.
@@ -35,11 +37,16 @@ pub struct AcceptedChange {
 }
 
 #[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-struct Wire {
+/// Changes that the user expects, beside the baseline that they are relative to.
+pub struct AcceptedFile {
+    /// The version of the format.
+    #[cfg_attr(test, schemars(extend("const" = ACCEPTED_SCHEMA_VERSION)))]
     schema_version: u32,
     /// The run that the changes are relative to.
     baseline: String,
+    /// By `package::target::name`.
     accepted: BTreeMap<String, AcceptedChange>,
 }
 
@@ -85,7 +92,7 @@ enum Problem {
         error: serde_json::Error,
     },
     #[error(
-        "schema version {0} is not known to this release, which reads version {SCHEMA_VERSION}; \
+        "schema version {0} is not known to this release, which reads version {ACCEPTED_SCHEMA_VERSION}; \
          update cargo-topdown"
     )]
     SchemaVersion(u32),
@@ -123,10 +130,10 @@ impl Accepted {
         };
         // Another version is refused as such, and not by the first field that differs.
         let Version { schema_version } = parse(&json).map_err(error)?;
-        if schema_version != SCHEMA_VERSION {
+        if schema_version != ACCEPTED_SCHEMA_VERSION {
             return Err(error(Problem::SchemaVersion(schema_version)));
         }
-        let wire: Wire = parse(&json).map_err(error)?;
+        let wire: AcceptedFile = parse(&json).map_err(error)?;
         for (id, change) in &wire.accepted {
             let bad = |difference: &&f64| !(difference.is_finite() && **difference > 0.0);
             if let Some(difference) = change.differences.values().find(bad) {
@@ -148,8 +155,8 @@ impl Accepted {
     /// When it cannot be written. What was accepted before then still is.
     pub fn write(&self, path: &Path, baseline: &Run) -> Result<PathBuf, AcceptedError> {
         let path = file_beside(path);
-        let wire = Wire {
-            schema_version: SCHEMA_VERSION,
+        let wire = AcceptedFile {
+            schema_version: ACCEPTED_SCHEMA_VERSION,
             baseline: baseline.id.clone(),
             accepted: self.changes.clone(),
         };

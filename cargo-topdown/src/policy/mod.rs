@@ -11,6 +11,8 @@ use cargo_metadata::Metadata;
 use criterion_topdown::run_file::BenchmarkId;
 use wildmatch::WildMatch;
 
+#[cfg(test)]
+pub use accepted::{ACCEPTED_SCHEMA_VERSION, AcceptedFile};
 pub use accepted::{Accepted, AcceptedChange, AcceptedError, Found};
 pub use table::{PolicyError, checked_alpha};
 pub use words::{Budget, BudgetBound, BudgetQuantity, FailOnClass, MarginSetting, MarginsOf};

@@ -114,6 +114,7 @@ pub fn percent(text: &str) -> Result<f64, String> {
 
 /// A limit that holds without any baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Budget {
     /// What is limited.
     pub quantity: BudgetQuantity,
@@ -125,6 +126,7 @@ pub struct Budget {
 
 /// What a budget limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetQuantity {
     /// Slots per iteration: all of them, or those of a category.
@@ -137,6 +139,7 @@ pub enum BudgetQuantity {
 
 /// On which side of the limit a benchmark must stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetBound {
     /// Not below the limit.

@@ -1,4 +1,4 @@
-//! What `cargo topdown doctor` found, as text and as JSON.
+//! What `cargo topdown doctor` found, as text; `diagnosis_json` has it for programs.
 
 use std::io::{self, Write};
 
@@ -7,14 +7,10 @@ use criterion_topdown::counter::survey::{Pmu, Severity, Survey, TopdownEvents};
 use criterion_topdown::error::OpenError;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::Provenance;
-use serde_json::{Value, json};
 
 use super::style::{BAD, DIM, GOOD, HEADING, Look, WARNING};
 use super::text::{padded, wrapped, write_fact};
 use crate::disturbances::Disturbance;
-
-/// The version of the JSON form.
-const SCHEMA_VERSION: u32 = 1;
 
 /// Everything that there is to say about a machine.
 #[derive(Debug)]
@@ -33,7 +29,7 @@ pub struct Diagnosis {
 
 impl Diagnosis {
     /// The source that a bench would use, and why; an error where it would fail.
-    fn used(&self) -> Result<(&'static str, String), String> {
+    pub(super) fn used(&self) -> Result<(&'static str, String), String> {
         let hardware = self.survey.opened.as_ref().ok();
         let model = self.model.as_ref().ok();
         let will_fail = |what: &str| {
@@ -264,77 +260,11 @@ impl<W: Write> Page<'_, W> {
     }
 }
 
-/// Writes the diagnosis as one JSON object.
-///
-/// # Errors
-/// When `out` fails.
-pub fn write_json(out: &mut impl Write, diagnosis: &Diagnosis) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, &to_json(diagnosis))?;
-    writeln!(out)
-}
-
-fn to_json(diagnosis: &Diagnosis) -> Value {
-    let survey = &diagnosis.survey;
-    let obstacles: Vec<Value> = survey
-        .obstacles
-        .iter()
-        .map(|obstacle| {
-            let severity = match obstacle.severity {
-                Severity::Prevents => "prevents",
-                Severity::Degrades => "degrades",
-            };
-            json!({ "severity": severity, "what": obstacle.what, "remedy": obstacle.remedy })
-        })
-        .collect();
-    let disturbances: Vec<Value> = diagnosis
-        .disturbances
-        .iter()
-        .map(|found| json!({ "what": found.what, "remedy": found.remedy }))
-        .collect();
-    let pmus: Vec<Value> = survey
-        .pmus
-        .iter()
-        .map(|pmu| {
-            let topdown = match pmu.topdown {
-                TopdownEvents::Missing => "missing",
-                TopdownEvents::Plain => "plain",
-                TopdownEvents::MetricsLevel1 => "metrics-level-1",
-                TopdownEvents::MetricsLevel2 => "metrics-level-2",
-            };
-            json!({
-                "name": pmu.name,
-                "cpus": pmu.cpus,
-                "rdpmc": pmu.rdpmc,
-                "topdown": topdown,
-                "events": pmu.events,
-            })
-        })
-        .collect();
-    json!({
-        "schema_version": SCHEMA_VERSION,
-        "machine_key": diagnosis.machine.key(),
-        "machine": diagnosis.machine,
-        "source": diagnosis.used().ok().map(|(source, _)| source),
-        "hardware": {
-            "usable": survey.opened.is_ok(),
-            "provenance": survey.opened.as_ref().ok(),
-            "perf_event_paranoid": survey.perf_event_paranoid,
-            "nmi_watchdog": survey.nmi_watchdog,
-            "pmus": pmus,
-            "obstacles": obstacles,
-        },
-        "model": {
-            "usable": diagnosis.model.is_ok(),
-            "provenance": diagnosis.model.as_ref().ok(),
-            "reason": diagnosis.model.as_ref().err().map(ToString::to_string),
-        },
-        "disturbances": disturbances,
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::diagnosis_json;
+    use crate::schema;
     use criterion_topdown::counter::survey::Obstacle;
     use criterion_topdown::provenance::{EmptyWindow, SourceKind};
 
@@ -444,6 +374,14 @@ mod tests {
         anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string()
     }
 
+    fn json_of(diagnosis: &Diagnosis) -> serde_json::Value {
+        let mut out = Vec::new();
+        diagnosis_json::write(&mut out, diagnosis).unwrap();
+        let json = serde_json::from_slice(&out).unwrap();
+        schema::check("doctor", &json);
+        json
+    }
+
     #[test]
     fn a_machine_that_can_count() {
         insta::assert_snapshot!(text(&able()));
@@ -456,8 +394,9 @@ mod tests {
 
     #[test]
     fn the_json_has_the_same_facts() {
-        insta::assert_snapshot!(format!("{:#}", to_json(&able())));
-        let json = to_json(&unable());
+        let json = json_of(&able());
+        insta::assert_snapshot!(format!("{json:#}"));
+        let json = json_of(&unable());
         assert_eq!(json["source"], "time");
         assert_eq!(json["model"]["usable"], false);
         assert_eq!(json["hardware"]["usable"], false);
@@ -476,7 +415,7 @@ mod tests {
             ..unable()
         };
         assert!(text(&impossible).contains("fail  hardware counters were asked for"));
-        assert_eq!(to_json(&impossible)["source"], Value::Null);
+        assert_eq!(json_of(&impossible)["source"], serde_json::Value::Null);
         let modelled = Diagnosis {
             choice: Choice::Model,
             ..able()
@@ -497,7 +436,7 @@ mod tests {
             ..unable()
         };
         assert_eq!(no_counters.used().unwrap().0, "model");
-        assert_eq!(to_json(&no_counters)["source"], "model");
+        assert_eq!(json_of(&no_counters)["source"], "model");
         assert_eq!(unable().used().unwrap().0, "time");
     }
 }

@@ -1,4 +1,4 @@
-//! The events of a run: one benchmark after the other, misses per thousand instructions.
+//! The events of a run or of both sides of a comparison: misses per thousand instructions.
 
 use std::io::{self, Write};
 
@@ -6,13 +6,16 @@ use criterion_topdown::event::Event;
 use criterion_topdown::run_file::Run;
 
 use super::number::slots;
+use super::sentences::worst_first;
 use super::style::{DIM, Look};
 use super::text::{right_aligned, shortened, width_of, wrapped};
+use crate::event_rates::EventRates;
 use crate::summary::Summary;
+use crate::verdict::Comparison;
 
 /// A column and what it shows.
-struct Column {
-    heading: &'static str,
+pub(super) struct Column {
+    pub(super) heading: &'static str,
     quantity: Quantity,
 }
 
@@ -23,7 +26,7 @@ enum Quantity {
     PerIteration(Event),
 }
 
-const COLUMNS: [Column; 10] = [
+pub(super) const COLUMNS: [Column; 10] = [
     Column {
         heading: "instr",
         quantity: Quantity::InstructionsPerIteration,
@@ -71,7 +74,7 @@ const INDENT: usize = 2;
 /// From this width on the name stands before the numbers.
 const WIDE: usize = 140;
 
-const LEGEND: &str = "instr and bytes (read from memory) per iteration; branches, mispredicts, misses of \
+pub(super) const LEGEND: &str = "instr and bytes (read from memory) per iteration; branches, mispredicts, misses of \
     the caches and page walks per thousand instructions";
 
 /// Writes the table of those benchmarks whose events were counted, with ANSI colours.
@@ -79,11 +82,11 @@ const LEGEND: &str = "instr and bytes (read from memory) per iteration; branches
 /// # Errors
 /// When `out` fails.
 pub fn write_event_table(out: &mut impl Write, run: &Run, look: Look) -> io::Result<()> {
-    let rows: Vec<(&str, Summary)> = run
+    let rows: Vec<(&str, EventRates)> = run
         .benchmarks
         .iter()
-        .filter_map(|b| Some((b.id.name.as_str(), Summary::of(b)?)))
-        .filter(|(_, summary)| !summary.events.is_empty())
+        .filter_map(|b| Some((b.id.name.as_str(), EventRates::of(&Summary::of(b)?)?)))
+        .filter(|(_, rates)| !rates.events.is_empty())
         .collect();
     if rows.is_empty() {
         return writeln!(
@@ -97,22 +100,10 @@ pub fn write_event_table(out: &mut impl Write, run: &Run, look: Look) -> io::Res
     let name_width = longest
         .unwrap_or(0)
         .min(look.width.saturating_sub(INDENT + numbers_width));
-    let indent = " ".repeat(if is_wide { INDENT + name_width } else { INDENT });
-    let headings: String = COLUMNS
-        .iter()
-        .map(|column| right_aligned(column.heading, COLUMN_WIDTH))
-        .collect();
-    writeln!(out, "{indent}{DIM}{headings}{DIM:#}")?;
-    for (name, summary) in &rows {
-        let numbers: String = COLUMNS
-            .iter()
-            .map(|column| {
-                let value = column.quantity.of(summary);
-                let cell = value.map_or_else(|| "-".to_owned(), |v| column.quantity.text(v));
-                right_aligned(&cell, COLUMN_WIDTH)
-            })
-            .collect();
-        let margin = " ".repeat(INDENT);
+    write_headings(out, if is_wide { INDENT + name_width } else { INDENT })?;
+    let margin = " ".repeat(INDENT);
+    for (name, rates) in &rows {
+        let numbers = numbers(rates);
         if is_wide {
             let name = shortened(name, name_width, look.unicode);
             let fill = " ".repeat(name_width - width_of(&name));
@@ -122,6 +113,64 @@ pub fn write_event_table(out: &mut impl Write, run: &Run, look: Look) -> io::Res
             writeln!(out, "{margin}{name}\n{margin}{numbers}")?;
         }
     }
+    write_legend(out, look)
+}
+
+/// Writes the table of those benchmarks of a comparison whose events were counted, the worst first,
+/// with ANSI colours: a line for each side.
+///
+/// # Errors
+/// When `out` fails.
+pub fn write_event_changes(
+    out: &mut impl Write,
+    comparison: &Comparison,
+    look: Look,
+) -> io::Result<()> {
+    const SIDES: [&str; 2] = ["before", "after "];
+    let mut is_any = false;
+    for benchmark in worst_first(comparison) {
+        let Some(events) = &benchmark.events else {
+            continue;
+        };
+        if !is_any {
+            write_headings(out, INDENT + SIDES[0].len())?;
+            is_any = true;
+        }
+        let name = benchmark.id.to_string();
+        let name = shortened(&name, look.width.saturating_sub(INDENT), look.unicode);
+        let margin = " ".repeat(INDENT);
+        writeln!(out, "{margin}{name}")?;
+        for (side, rates) in SIDES.iter().zip([&events.baseline, &events.candidate]) {
+            if let Some(rates) = rates {
+                writeln!(out, "{margin}{DIM}{side}{DIM:#}{}", numbers(rates))?;
+            }
+        }
+    }
+    match is_any {
+        true => write_legend(out, look),
+        false => writeln!(
+            out,
+            "neither run has events; the source `model` counts them"
+        ),
+    }
+}
+
+fn write_headings(out: &mut impl Write, indent: usize) -> io::Result<()> {
+    let headings: String = COLUMNS
+        .iter()
+        .map(|column| right_aligned(column.heading, COLUMN_WIDTH))
+        .collect();
+    writeln!(out, "{:indent$}{DIM}{headings}{DIM:#}", "")
+}
+
+fn numbers(rates: &EventRates) -> String {
+    let cells = COLUMNS.iter().map(|column| column.cell(rates));
+    cells
+        .map(|cell| right_aligned(cell.as_deref().unwrap_or("-"), COLUMN_WIDTH))
+        .collect()
+}
+
+fn write_legend(out: &mut impl Write, look: Look) -> io::Result<()> {
     writeln!(out)?;
     for line in wrapped(LEGEND, look.width) {
         writeln!(out, "{DIM}{line}{DIM:#}")?;
@@ -129,17 +178,23 @@ pub fn write_event_table(out: &mut impl Write, run: &Run, look: Look) -> io::Res
     Ok(())
 }
 
+impl Column {
+    /// What stands in the column; `None` where it was not counted.
+    pub(super) fn cell(&self, rates: &EventRates) -> Option<String> {
+        let value = self.quantity.of(rates)?;
+        Some(self.quantity.text(value))
+    }
+}
+
 impl Quantity {
-    fn of(&self, summary: &Summary) -> Option<f64> {
+    fn of(&self, rates: &EventRates) -> Option<f64> {
         match self {
-            Quantity::InstructionsPerIteration => summary.instructions,
-            Quantity::InstructionsPerCycle => summary.instructions_per_cycle,
-            Quantity::PerIteration(event) => summary.events.get(*event),
+            Quantity::InstructionsPerIteration => rates.instructions,
+            Quantity::InstructionsPerCycle => rates.instructions_per_cycle,
+            Quantity::PerIteration(event) => Some(rates.events.get(event)?.per_iteration),
             Quantity::PerThousandInstructions(events) => {
-                let counts = events.iter().map(|event| summary.events.get(*event));
-                let sum: f64 = counts.sum::<Option<f64>>()?;
-                let instructions = summary.instructions.filter(|count| *count > 0.0)?;
-                Some(1000.0 * sum / instructions)
+                let rate = |event| rates.events.get(event)?.per_thousand_instructions;
+                events.iter().map(rate).sum()
             }
         }
     }
@@ -156,6 +211,7 @@ impl Quantity {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::examples::compared;
     use crate::verdict::scenario::{self, Planted, benchmark, timed};
     use criterion_topdown::event::Events;
 
@@ -203,6 +259,33 @@ mod tests {
     #[test]
     fn events_at_200_columns() {
         insta::assert_snapshot!(table(&run(), 200));
+    }
+
+    fn changes(baseline: &Run, candidate: &Run) -> String {
+        let mut out = Vec::new();
+        let look = Look {
+            width: 80,
+            unicode: true,
+        };
+        write_event_changes(&mut out, &compared(baseline, candidate), look).unwrap();
+        let text = anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string();
+        assert!(text.lines().all(|line| width_of(line) <= 80), "{text}");
+        text
+    }
+
+    #[test]
+    fn events_before_and_after() {
+        let mut candidate = run();
+        for launch in &mut candidate.benchmarks[0].launches {
+            launch.events = launch.events.with(Event::L2Misses, 90.0);
+        }
+        insta::assert_snapshot!(changes(&run(), &candidate));
+    }
+
+    #[test]
+    fn a_comparison_without_events_says_so() {
+        let run = scenario::run(vec![timed("read", Planted::default())]);
+        assert!(changes(&run, &run).starts_with("neither run has events"));
     }
 
     #[test]

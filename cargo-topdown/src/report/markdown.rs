@@ -5,11 +5,15 @@
 //! benchmarks or machines is escaped so that it stays text: no HTML, link, image, mention or table
 //! cell of its own. `ci/comment.sh` relies on that: it posts nothing that has any.
 
+use super::event_table::{COLUMNS, LEGEND};
 use super::sentences::{
     Headline, REMEDY, counted, headline, members, run_in_short, sentence, suite_notes, worst_first,
 };
 use super::wrap::points;
-use crate::verdict::{BenchmarkVerdict, Class, Comparison, Effect, Interval, Metric, Outcome};
+use crate::event_rates::EventRates;
+use crate::verdict::{
+    BenchmarkVerdict, Class, Comparison, Effect, EventSides, Interval, Metric, Outcome,
+};
 
 /// GitHub takes 1 MiB for a step, and the step may have written something else.
 const SUMMARY_BYTES: usize = 1_000_000;
@@ -20,9 +24,9 @@ const RESERVED_BYTES: usize = 1_000;
 /// Longer names are cut in the middle.
 const LONGEST_NAME: usize = 200;
 
-/// The step summary.
-pub fn summary(comparison: &Comparison) -> String {
-    document(comparison, SUMMARY_BYTES)
+/// The step summary; with a table of the events, if `events`.
+pub fn summary(comparison: &Comparison, events: bool) -> String {
+    document(comparison, events, SUMMARY_BYTES)
 }
 
 /// The comment. Its first line tells `ci/comment.sh` whether there is anything to say.
@@ -33,11 +37,11 @@ pub fn comment(comparison: &Comparison) -> String {
     let state = if is_news { "news" } else { "quiet" };
     format!(
         "<!-- cargo-topdown: {state} -->\n{}",
-        document(comparison, COMMENT_BYTES)
+        document(comparison, false, COMMENT_BYTES)
     )
 }
 
-fn document(comparison: &Comparison, limit: usize) -> String {
+fn document(comparison: &Comparison, events: bool, limit: usize) -> String {
     let mut text = Bounded::new(limit - RESERVED_BYTES);
     let Headline { word, rest, .. } = headline(comparison);
     text.push(&format!("## TopDown: {}\n\n", word.to_lowercase()));
@@ -89,6 +93,16 @@ fn document(comparison: &Comparison, limit: usize) -> String {
         comparison.differences.is_empty() && !rows.is_empty(),
         &mut text,
         |text| table(&rows, text),
+    );
+    let rows: Vec<(&BenchmarkVerdict, &EventSides)> = rows
+        .into_iter()
+        .filter_map(|row| Some((row, row.events.as_ref()?)))
+        .collect();
+    folded(
+        &format!("Events ({})", rows.len()),
+        events && !rows.is_empty(),
+        &mut text,
+        |text| event_table(&rows, text),
     );
     text.finish()
 }
@@ -186,6 +200,31 @@ fn table(rows: &[&BenchmarkVerdict], text: &mut Bounded) {
         "\nChanges are percent of the baseline's {unit}. Intervals: 95 % for the benchmark alone; \
          with \\*, 95 % for the whole suite at once.\n"
     ));
+}
+
+/// Events before and after.
+fn event_table(rows: &[(&BenchmarkVerdict, &EventSides)], text: &mut Bounded) {
+    let headings: String = COLUMNS.map(|c| format!(" {} |", c.heading)).concat();
+    let rule = "--:|".repeat(COLUMNS.len());
+    text.push(&format!("| benchmark |{headings}\n|:--|{rule}\n"));
+    text.items(rows.iter().map(|(row, events)| {
+        let mut line = format!("| {} |", code(&row.id.to_string()));
+        for column in &COLUMNS {
+            let cell = |side: &Option<EventRates>| column.cell(side.as_ref()?);
+            let cell = match (cell(&events.baseline), cell(&events.candidate)) {
+                (None, None) => String::new(),
+                (Some(before), Some(after)) if before == after => after,
+                (before, after) => {
+                    let or_none = |cell: Option<String>| cell.unwrap_or_else(|| "none".to_owned());
+                    format!("{} → {}", or_none(before), or_none(after))
+                }
+            };
+            line.push_str(&format!(" {cell} |"));
+        }
+        line.push('\n');
+        line
+    }));
+    text.push(&format!("\n{LEGEND}.\n"));
 }
 
 fn interval(effect: &Effect) -> String {
@@ -324,11 +363,15 @@ mod tests {
     use super::*;
     use crate::report::examples::{HOSTILE_NAME, compared, hostile, one_of_each};
     use crate::verdict::scenario::{self, Planted, benchmark};
+    use criterion_topdown::event::{Event, Events};
 
     #[test]
     fn one_of_each_verdict() {
         let (baseline, candidate) = one_of_each();
-        insta::assert_snapshot!(summary(&compared(&scenario::run(baseline), &candidate)));
+        insta::assert_snapshot!(summary(
+            &compared(&scenario::run(baseline), &candidate),
+            false
+        ));
     }
 
     #[test]
@@ -362,6 +405,23 @@ mod tests {
     }
 
     #[test]
+    fn events_are_told_only_if_asked_for() {
+        let of = |misses| {
+            let mut benchmark = benchmark("a", Planted::default());
+            for launch in &mut benchmark.launches {
+                launch.instructions = Some(1000.0);
+                launch.events = Events::NONE.with(Event::L2Misses, misses);
+            }
+            scenario::run(vec![benchmark])
+        };
+        let comparison = compared(&of(4.0), &of(40.0));
+        assert!(!summary(&comparison, false).contains("Events"));
+        let text = summary(&comparison, true);
+        let (_, events) = text.split_once("<details><summary>Events (1)").unwrap();
+        insta::assert_snapshot!(events);
+    }
+
+    #[test]
     fn names_stay_text() {
         assert_eq!(
             escaped(HOSTILE_NAME),
@@ -370,7 +430,7 @@ mod tests {
              %0A::error::x\u{fffd}&#91;31m\u{fffd}\u{fffd}&#35; h"
         );
         let (baseline, candidate) = hostile();
-        let text = summary(&compared(&baseline, &candidate));
+        let text = summary(&compared(&baseline, &candidate), false);
         let bare = text.replace("<code>", "").replace("</code>", "");
         let bare = bare.replace("<details>", "").replace("</details>", "");
         let bare = bare.replace("<summary>", "").replace("</summary>", "");
@@ -401,6 +461,6 @@ mod tests {
             comment.matches("<details>").count(),
             comment.matches("</details>").count()
         );
-        assert!(summary(&comparison).len() <= SUMMARY_BYTES);
+        assert!(summary(&comparison, false).len() <= SUMMARY_BYTES);
     }
 }

@@ -250,6 +250,7 @@ mod tests {
                 slots: Some(spread),
                 shares: Some(shares),
                 instructions_per_cycle: None,
+                cycles_per_ns: None,
                 instructions: None,
                 events: Events::NONE,
                 samples_dropped: 0,
@@ -312,6 +313,7 @@ mod tests {
         let mut out = Vec::new();
         let explained = explained(Category::BadSpeculation);
         super::super::metric_groups_json::write(&mut out, &explained).unwrap();
+        crate::schema::check("explain", &serde_json::from_slice(&out).unwrap());
         insta::assert_snapshot!(String::from_utf8(out).unwrap());
     }
 }

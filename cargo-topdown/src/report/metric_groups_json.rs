@@ -3,64 +3,165 @@
 use std::io::{self, Write};
 
 use criterion_topdown::cpu::{Category, Node};
-use serde_json::{Value, json};
+use criterion_topdown::machine::Machine;
+use criterion_topdown::provenance::Provenance;
+use criterion_topdown::run_file::BenchmarkId;
+use serde::Serialize;
 
 use super::advice::advice;
 use crate::explained::{Explained, MeasuredGroup};
 use crate::summary::Shares;
 
 /// The version of this form.
-const SCHEMA_VERSION: u32 = 1;
+pub const EXPLAIN_SCHEMA_VERSION: u32 = 1;
 
 /// Writes `explained` as one JSON object and a line end.
 ///
 /// # Errors
 /// When `out` does.
 pub fn write(out: &mut impl Write, explained: &Explained) -> io::Result<()> {
-    let value = json!({
-        "schema_version": SCHEMA_VERSION,
-        "benchmark": explained.id,
-        "machine": explained.machine,
-        "provenance": explained.provenance,
-        "slots": explained.summary.slots.map(|slots| slots.mean),
-        "instructions_per_cycle": explained.summary.instructions_per_cycle,
-        "shares": explained.shares.as_ref().map(shares),
-        "explained": Node::Category(explained.category).name(),
-        "groups": explained
-            .groups
-            .iter()
-            .map(|measured| group(measured, explained.category))
-            .collect::<Vec<Value>>(),
-    });
-    serde_json::to_writer_pretty(&mut *out, &value)?;
+    serde_json::to_writer_pretty(&mut *out, &ExplainReport::of(explained))?;
     out.write_all(b"\n")
 }
 
-fn shares(shares: &Shares) -> Value {
-    let share = |category: Category| shares.level1[category as usize];
-    json!({
-        "retiring": share(Category::Retiring),
-        "bad_speculation": share(Category::BadSpeculation),
-        "frontend_bound": share(Category::FrontendBound),
-        "backend_bound": share(Category::BackendBound),
-        "smt_contention": shares.smt_contention,
-        "heavy_operations": shares.level2.map(|parts| parts[0]),
-        "branch_mispredict": shares.level2.map(|parts| parts[1]),
-        "fetch_latency": shares.level2.map(|parts| parts[2]),
-        "memory_bound": shares.level2.map(|parts| parts[3]),
-    })
+/// One benchmark by metric groups: the JSON of `cargo topdown explain --json`.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ExplainReport<'a> {
+    /// The version of this form.
+    #[cfg_attr(test, schemars(extend("const" = EXPLAIN_SCHEMA_VERSION)))]
+    schema_version: u32,
+    /// Which benchmark.
+    benchmark: &'a BenchmarkId,
+    /// Where it ran.
+    machine: &'a Machine,
+    /// How its categories were obtained.
+    provenance: &'a Provenance,
+    /// Slots per iteration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    slots: Option<f64>,
+    /// Instructions per cycle.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    instructions_per_cycle: Option<f64>,
+    /// Where the slots went; absent on cores that tell stalled cycles alone.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shares: Option<SharesOfSlots>,
+    /// The category that is explained.
+    explained: &'static str,
+    /// In the order in which the decision tree names them.
+    groups: Vec<Group<'a>>,
 }
 
-fn group(measured: &MeasuredGroup, category: Category) -> Value {
-    let metrics: Vec<Value> = measured
-        .metrics()
-        .map(|(metric, value)| json!({ "name": metric.name, "value": value, "unit": metric.unit }))
-        .collect();
-    json!({
-        "name": measured.group.name,
-        "node": measured.group.node_in(category).map(Node::name),
-        "metrics": metrics,
-        "advice": advice(measured.group.subject),
-        "refused": measured.values.as_ref().err().map(ToString::to_string),
-    })
+/// Categories as fractions of all slots.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct SharesOfSlots {
+    /// Useful work.
+    retiring: f64,
+    /// Work that was thrown away.
+    bad_speculation: f64,
+    /// Nothing was delivered.
+    frontend_bound: f64,
+    /// Nothing could be accepted.
+    backend_bound: f64,
+    /// Slots of the other hardware thread, on CPUs that tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    smt_contention: Option<f64>,
+    /// Part of retiring.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    heavy_operations: Option<f64>,
+    /// Part of bad speculation.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    branch_mispredict: Option<f64>,
+    /// Part of frontend bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fetch_latency: Option<f64>,
+    /// Part of backend bound.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    memory_bound: Option<f64>,
+}
+
+/// A metric group and what its launch gave.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Group<'a> {
+    /// Its name.
+    name: &'static str,
+    /// The category or part that it explains.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    node: Option<&'static str>,
+    /// Its metrics; none where it was not measured.
+    metrics: Vec<MetricValue<'a>>,
+    /// What to try, for people.
+    advice: &'static str,
+    /// Why it was not measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    refused: Option<String>,
+}
+
+/// A metric of a group.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct MetricValue<'a> {
+    /// Its name, in its maker's spelling where it has one.
+    name: &'a str,
+    /// Its value; absent where it cannot be computed, as a ratio to a count of zero.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    value: Option<f64>,
+    /// What stands behind the number.
+    unit: &'a str,
+}
+
+impl<'a> ExplainReport<'a> {
+    fn of(explained: &'a Explained) -> ExplainReport<'a> {
+        let group = |measured| Group::of(measured, explained.category);
+        ExplainReport {
+            schema_version: EXPLAIN_SCHEMA_VERSION,
+            benchmark: &explained.id,
+            machine: &explained.machine,
+            provenance: &explained.provenance,
+            slots: explained.summary.slots.map(|slots| slots.mean),
+            instructions_per_cycle: explained.summary.instructions_per_cycle,
+            shares: explained.shares.as_ref().map(SharesOfSlots::of),
+            explained: Node::Category(explained.category).name(),
+            groups: explained.groups.iter().map(group).collect(),
+        }
+    }
+}
+
+impl SharesOfSlots {
+    fn of(shares: &Shares) -> SharesOfSlots {
+        let share = |category: Category| shares.level1[category as usize];
+        let part = |category: Category| shares.level2.map(|parts| parts[category as usize]);
+        SharesOfSlots {
+            retiring: share(Category::Retiring),
+            bad_speculation: share(Category::BadSpeculation),
+            frontend_bound: share(Category::FrontendBound),
+            backend_bound: share(Category::BackendBound),
+            smt_contention: shares.smt_contention,
+            heavy_operations: part(Category::Retiring),
+            branch_mispredict: part(Category::BadSpeculation),
+            fetch_latency: part(Category::FrontendBound),
+            memory_bound: part(Category::BackendBound),
+        }
+    }
+}
+
+impl<'a> Group<'a> {
+    fn of(measured: &'a MeasuredGroup, category: Category) -> Group<'a> {
+        Group {
+            name: measured.group.name,
+            node: measured.group.node_in(category).map(Node::name),
+            metrics: measured
+                .metrics()
+                .map(|(metric, value)| MetricValue {
+                    name: metric.name,
+                    value,
+                    unit: metric.unit,
+                })
+                .collect(),
+            advice: advice(measured.group.subject),
+            refused: measured.values.as_ref().err().map(ToString::to_string),
+        }
+    }
 }

@@ -8,9 +8,10 @@ pub mod comparison_json;
 mod comparison_table;
 pub mod comparison_text;
 pub mod diagnosis;
+pub mod diagnosis_json;
 pub mod event_table;
 #[cfg(test)]
-mod examples;
+pub mod examples;
 pub mod explanation;
 mod function_rows;
 pub mod function_table;

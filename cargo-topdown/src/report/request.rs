@@ -92,6 +92,8 @@ pub struct Compared<'a> {
     pub candidate: &'a Run,
     /// The runs that the baseline has had, where they are kept; only a page shows them.
     pub history: Option<&'a Trend>,
+    /// Whether Markdown tells the events of both sides.
+    pub events: bool,
 }
 
 impl ReportRequest {
@@ -121,7 +123,9 @@ fn write_file(format: FileFormat, path: &Path, compared: &Compared<'_>) -> io::R
     let comparison = compared.comparison;
     let mut out = BufWriter::new(File::create(path)?);
     match format {
-        FileFormat::Markdown => out.write_all(markdown::summary(comparison).as_bytes())?,
+        FileFormat::Markdown => {
+            out.write_all(markdown::summary(comparison, compared.events).as_bytes())?
+        }
         FileFormat::Comment => out.write_all(markdown::comment(comparison).as_bytes())?,
         FileFormat::Junit => junit::write(comparison, &mut out)?,
         FileFormat::Html => {

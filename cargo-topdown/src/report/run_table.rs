@@ -23,6 +23,9 @@ const BAR_WIDTH: std::ops::RangeInclusive<usize> = 8..=60;
 /// A category's resolution beyond which a mark is set: the gate's margin for being sure.
 const COARSE_FRACTION: f64 = 0.01;
 
+/// Said of a benchmark whose slots are not about its work.
+pub(super) const WAITS: &str = "mostly waits: work in the kernel or on other threads has no slots";
+
 /// How the columns of shares are called, in the order of [`CATEGORIES`], and what the number in
 /// parentheses is.
 const SHORT_NAMES: [(&str, Option<&str>); 5] = [
@@ -189,6 +192,9 @@ fn notes(summary: &Summary, plus_minus: &str, source: SourceKind) -> Vec<String>
             "the model knows {}% of the instructions; others count as one slot",
             below_100(coverage)
         ));
+    }
+    if summary.mostly_waits() {
+        notes.push(WAITS.to_owned());
     }
     if summary.resolution_fraction > COARSE_FRACTION {
         notes.push(format!(

@@ -23,8 +23,10 @@ const ASSUMED_TIME_DEVIATION: f64 = 0.02;
 
 /// The judgement on a run by its budgets.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BudgetCheck {
-    /// Of this type's JSON form.
+    /// The version of this form.
+    #[cfg_attr(test, schemars(extend("const" = super::COMPARISON_SCHEMA_VERSION)))]
     pub schema_version: u32,
     /// What it comes to.
     pub outcome: Outcome,
@@ -40,6 +42,7 @@ pub struct BudgetCheck {
 
 /// The judgement on one benchmark by one budget.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BudgetResult {
     /// Which benchmark.
     pub id: BenchmarkId,
@@ -59,6 +62,7 @@ pub struct BudgetResult {
 
 /// A verdict by a budget.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetStatus {
     /// Beyond the limit for certain.

@@ -7,19 +7,23 @@
 use std::fmt;
 
 use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::BenchmarkId;
+use criterion_topdown::run_file::{Benchmark, BenchmarkId};
 use serde::Serialize;
 
 use super::Metric;
 use super::functions::FunctionChange;
+use crate::event_rates::EventRates;
+use crate::summary::Summary;
 
 /// The version of the JSON form.
 pub const COMPARISON_SCHEMA_VERSION: u32 = 1;
 
 /// The judgement on a candidate run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Comparison {
-    /// [`COMPARISON_SCHEMA_VERSION`].
+    /// The version of this form.
+    #[cfg_attr(test, schemars(extend("const" = COMPARISON_SCHEMA_VERSION)))]
     pub schema_version: u32,
     /// What it comes to.
     pub outcome: Outcome,
@@ -51,6 +55,7 @@ pub struct Comparison {
 
 /// What a comparison comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {
     /// Nothing regressed.
@@ -65,20 +70,21 @@ pub enum Outcome {
 
 /// How many benchmarks have which verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Counts {
-    /// [`Class::Regressed`].
+    /// With the class `regressed`.
     pub regressed: usize,
-    /// [`Class::Accepted`].
+    /// With the class `accepted`.
     pub accepted: usize,
-    /// [`Class::Improved`].
+    /// With the class `improved`.
     pub improved: usize,
-    /// [`Class::Shifted`].
+    /// With the class `shifted`.
     pub shifted: usize,
-    /// [`Class::Unchanged`].
+    /// With the class `unchanged`.
     pub unchanged: usize,
-    /// [`Class::Inconclusive`].
+    /// With the class `inconclusive`.
     pub inconclusive: usize,
-    /// [`Class::NotComparable`].
+    /// With the class `not_comparable`.
     pub not_comparable: usize,
     /// In the candidate only.
     pub new: usize,
@@ -88,6 +94,7 @@ pub struct Counts {
 
 /// Which run, in short.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct RunSummary {
     /// The name or path by which the user asked for it.
     pub label: String,
@@ -109,6 +116,7 @@ pub struct RunSummary {
 
 /// A field that must be equal and is not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Difference {
     /// The field.
     pub field: String,
@@ -130,6 +138,7 @@ impl fmt::Display for Difference {
 
 /// What holds for the suite as a whole.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Suite {
     /// The probability that an unchanged suite fails.
     pub alpha: f64,
@@ -155,6 +164,7 @@ pub struct Suite {
 
 /// A change of the wall-clock time of the whole suite, which says nothing about a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MachineShift {
     /// Candidate over baseline, less 1.
     pub difference: f64,
@@ -168,6 +178,7 @@ pub struct MachineShift {
 
 /// How a machine shift was found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ShiftBasis {
     /// Time per slot: what the benchmarks execute has no part in it.
@@ -178,6 +189,7 @@ pub enum ShiftBasis {
 
 /// How noisy a metric was; see `docs/gate.md`.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MetricNoise {
     /// The metric.
     pub metric: Metric,
@@ -195,6 +207,7 @@ pub struct MetricNoise {
 
 /// A verdict's class, from the worst to the least certain.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
     /// Slower for certain, and by enough to matter.
@@ -230,6 +243,7 @@ impl Class {
 
 /// The judgement on one benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BenchmarkVerdict {
     /// Which benchmark.
     pub id: BenchmarkId,
@@ -252,6 +266,10 @@ pub struct BenchmarkVerdict {
     pub effects: Vec<Effect>,
     /// The split of the slots, for reading only: shares are never tested.
     pub shares: Vec<Share>,
+    /// What both sides counted beside slots, for reading only: events are never tested. Absent where
+    /// neither counts any, and if not comparable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub events: Option<EventSides>,
     /// Why the user expects the change, if it is accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted: Option<String>,
@@ -288,6 +306,7 @@ impl BenchmarkVerdict {
 
 /// How a difference becomes a verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Rule {
     /// By tests on launches that differ.
@@ -300,6 +319,7 @@ pub enum Rule {
 /// What a verdict is decided by. The p-values are of this benchmark alone, one-sided; by the exact
 /// rule they are 0 or 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Evidence {
     /// By which rule.
     pub rule: Rule,
@@ -354,6 +374,7 @@ impl Evidence {
 
 /// How many launches a verdict rests on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LaunchCount {
     /// Launches with a value.
     pub used: u32,
@@ -365,6 +386,7 @@ pub struct LaunchCount {
 
 /// The difference in one metric.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Effect {
     /// The metric.
     pub metric: Metric,
@@ -412,6 +434,7 @@ pub struct Effect {
 
 /// A confidence interval of a difference.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Interval {
     /// Its lower end.
     pub low: f64,
@@ -437,6 +460,7 @@ impl Interval {
 
 /// The share of a category in the slots.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Share {
     /// The category.
     pub category: Metric,
@@ -446,8 +470,33 @@ pub struct Share {
     pub candidate_fraction: f64,
 }
 
+/// What both sides of a comparison counted beside slots.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct EventSides {
+    /// The baseline's events.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<EventRates>,
+    /// The candidate's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub candidate: Option<EventRates>,
+}
+
+impl EventSides {
+    /// `None` where neither counts any.
+    pub fn of(baseline: &Benchmark, candidate: &Benchmark) -> Option<EventSides> {
+        let rates = |benchmark| Summary::of(benchmark).as_ref().and_then(EventRates::of);
+        let (baseline, candidate) = (rates(baseline), rates(candidate));
+        (baseline.is_some() || candidate.is_some()).then_some(EventSides {
+            baseline,
+            candidate,
+        })
+    }
+}
+
 /// Why a benchmark changed: the parts of its difference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Cause {
     /// The metric that is explained.
     pub metric: Metric,
@@ -461,6 +510,7 @@ pub struct Cause {
 
 /// What the parts of a difference allow to say.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum CauseKind {
     /// One category is at least half of the difference, and surely took part in it.
@@ -484,6 +534,7 @@ pub enum CauseKind {
 
 /// A category's part of a difference.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CausePart {
     /// The category.
     pub category: Metric,
@@ -495,6 +546,7 @@ pub struct CausePart {
 
 /// A level-2 category's part of a difference. Coarser than level 1, and never tested.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CauseDetail {
     /// The level-2 category.
     pub name: &'static str,
@@ -504,6 +556,7 @@ pub struct CauseDetail {
 
 /// Why nothing was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Undecided {
     /// The reason.
     pub reason: UndecidedReason,
@@ -516,6 +569,7 @@ pub struct Undecided {
 
 /// Why nothing was decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum UndecidedReason {
     /// One launch says nothing about how much launches differ.
@@ -530,6 +584,7 @@ pub enum UndecidedReason {
 
 /// Categories that are too coarse to be tested.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Coarse {
     /// The baseline's mean resolution as a fraction of its slots.
     pub baseline_resolution: f64,
@@ -541,6 +596,7 @@ pub struct Coarse {
 
 /// What a reader should know before believing a comparison.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", tag = "warning")]
 pub enum Warning {
     /// A field that should be equal but need not be.
@@ -562,6 +618,11 @@ pub enum Warning {
     FewLaunches {
         /// The least launches of any benchmark and side.
         launches: u32,
+    },
+    /// Benchmarks whose measured thread hardly executes: it waits for the kernel or for other threads.
+    MostlyWaiting {
+        /// How many.
+        benchmarks: usize,
     },
 }
 
@@ -588,6 +649,15 @@ impl fmt::Display for Warning {
                      the same, times are not; code that asks what its CPU can do \
                      (`is_x86_feature_detected!`, the C library's memcpy) may have taken another path",
                     differences.join("; ")
+                )
+            }
+            Warning::MostlyWaiting { benchmarks } => {
+                match benchmarks {
+                    1 => f.write_str("one benchmark mostly waits")?,
+                    count => write!(f, "{count} benchmarks mostly wait")?,
+                }
+                f.write_str(
+                    ": work in the kernel or on other threads has no slots; look at the time",
                 )
             }
             Warning::FewLaunches { launches: 1 } => f.write_str(

@@ -4,8 +4,8 @@ use criterion_topdown::run_file::{Benchmark, Run};
 
 use super::cause;
 use super::comparison::{
-    BenchmarkVerdict, Class, Difference, Effect, Evidence, Interval, LaunchCount, Rule, Share,
-    Undecided, UndecidedReason,
+    BenchmarkVerdict, Class, Difference, Effect, EventSides, Evidence, Interval, LaunchCount, Rule,
+    Share, Undecided, UndecidedReason,
 };
 use super::functions;
 use super::metric::Metric;
@@ -82,6 +82,7 @@ impl<'a> Judge<'a> {
         verdict.coarse = measured.coarse;
         verdict.shares = shares(&tested);
         verdict.functions = functions::of(measured.baseline, measured.candidate);
+        verdict.events = EventSides::of(measured.baseline, measured.candidate);
         let Some(total) = tested.iter().find(|t| t.metric == main) else {
             return verdict;
         };
@@ -123,6 +124,7 @@ impl<'a> Judge<'a> {
             evidence: None,
             effects: Vec::new(),
             shares: Vec::new(),
+            events: None,
             accepted: None,
             cause: None,
             undecided: None,

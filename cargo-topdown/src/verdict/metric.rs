@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 
 /// A quantity per iteration that is compared between two runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Metric {
     /// All issue slots.

@@ -31,6 +31,7 @@ pub use noise::{BenchmarkNoise, MetricNoiseLevel, NoiseReport, noise_of};
 
 use crate::error::Exit;
 use crate::policy::Policy;
+use crate::summary::Summary;
 use judge::Judge;
 use suite::{Measured, SuiteTest};
 
@@ -148,6 +149,7 @@ fn look(
         .collect();
     let mut warnings = comparability::worrying(base, new, policy.compare_across_builds);
     warnings.extend(few_launches(&benchmarks));
+    warnings.extend(mostly_waiting(&pairs));
     let counts = count(&benchmarks, pairs.new.len(), pairs.removed.len());
     let outcome = outcome(&differences, &counts, policy);
     Comparison {
@@ -229,6 +231,12 @@ fn few_launches(benchmarks: &[BenchmarkVerdict]) -> Option<Warning> {
         .map(|b| b.baseline_launches.used.min(b.candidate_launches.used))
         .min()?;
     (launches < FEW).then_some(Warning::FewLaunches { launches })
+}
+
+fn mostly_waiting(pairs: &Pairs<'_>) -> Option<Warning> {
+    let waits = |benchmark| Summary::of(benchmark).is_some_and(|summary| summary.mostly_waits());
+    let benchmarks = pairs.both.iter().filter(|(_, new)| waits(new)).count();
+    (benchmarks > 0).then_some(Warning::MostlyWaiting { benchmarks })
 }
 
 fn count(benchmarks: &[BenchmarkVerdict], new: usize, removed: usize) -> Counts {

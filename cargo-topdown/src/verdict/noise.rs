@@ -15,8 +15,10 @@ use crate::statistics::power::{POWER, Plan, Planned};
 
 /// The noise of a run. The JSON of `cargo topdown doctor --noise --json` is this type.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct NoiseReport {
-    /// Of this type's JSON form.
+    /// The version of this form.
+    #[cfg_attr(test, schemars(extend("const" = super::COMPARISON_SCHEMA_VERSION)))]
     pub schema_version: u32,
     /// The run whose launches are compared.
     pub run: RunSummary,
@@ -37,6 +39,7 @@ pub struct NoiseReport {
 
 /// The noise of one benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BenchmarkNoise {
     /// Which benchmark.
     pub id: BenchmarkId,
@@ -50,6 +53,7 @@ pub struct BenchmarkNoise {
 
 /// The noise of one metric of one benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct MetricNoiseLevel {
     /// The metric.
     pub metric: Metric,

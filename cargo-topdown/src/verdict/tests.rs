@@ -274,6 +274,26 @@ fn one_launch_never_fails() {
 }
 
 #[test]
+fn a_thread_that_waits_is_a_warning_since_its_slots_are_not_about_the_work() {
+    let waiting = || {
+        let mut run = suite(3, 1, unchanged);
+        for launch in &mut run.benchmarks[0].launches {
+            launch.cycles = Some(0.05 * launch.wall_ns);
+        }
+        run
+    };
+    let warning = Warning::MostlyWaiting { benchmarks: 1 };
+    assert!(judged(&waiting(), &waiting()).warnings.contains(&warning));
+    let busy = suite(3, 1, unchanged);
+    assert!(!judged(&waiting(), &busy).warnings.contains(&warning));
+    assert!(
+        warning
+            .to_string()
+            .starts_with("one benchmark mostly waits: ")
+    );
+}
+
+#[test]
 fn noise_is_inconclusive_and_says_how_many_launches_it_takes() {
     let noisy = |seed, deviation| {
         suite(30, seed, |_| Planted {

@@ -5,6 +5,8 @@ mod fixture;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod functions;
 mod noise;
+#[path = "../published_schema/mod.rs"]
+mod published_schema;
 mod relaunch;
 mod run;
 mod shard;

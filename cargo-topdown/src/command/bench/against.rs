@@ -17,6 +17,7 @@ use crate::baseline_store::BaselineStore;
 use crate::bench_targets::{BenchTarget, Cargo};
 use crate::cli::{BenchArgs, CargoBenchArgs};
 use crate::command::compare::{self, Sides};
+use crate::command::history;
 use crate::error::{Error, Exit};
 use crate::policy::Policy;
 use crate::runner::collect::Collected;
@@ -119,10 +120,15 @@ pub fn run(args: &BenchArgs, candidate: &Candidate<'_>, reference: &str) -> Resu
         )
     };
     drop(guard);
+    let history = args
+        .comparison
+        .shows_history()
+        .then(|| history::up_to(candidate.store, reference, &base.run))
+        .flatten();
     let sides = Sides {
         baseline: &base.run,
         candidate: &new.run,
-        history: None,
+        history: history.as_ref(),
     };
     compare::report(&args.comparison, args.output.color, &comparison, sides)?;
     Ok(verdict::exit_of(comparison.outcome))

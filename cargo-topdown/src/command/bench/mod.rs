@@ -130,7 +130,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     drop(guard);
     let mut out = style::stdout(args.output.color);
     write_run_table(&mut out, &run, Look::of_environment())?;
-    if args.events {
+    if args.comparison.events {
         writeln!(out)?;
         write_event_table(&mut out, &run, Look::of_environment())?;
     }

@@ -70,6 +70,7 @@ impl Page {
             baseline,
             candidate,
             history,
+            ..
         } = *compared;
         let Headline { word, class, rest } = headline(comparison);
         let uses = |metric| {
@@ -209,6 +210,7 @@ mod tests {
             baseline,
             candidate,
             history,
+            events: false,
         };
         write_comparison(&compared, &mut out).unwrap();
         String::from_utf8(out).unwrap()
@@ -315,8 +317,8 @@ mod tests {
             assert_eq!(
                 found,
                 serde_json::json!({
-                    "errors": [], "fits": true, "role": "img", "drawn": true, "runs": 30,
-                    "words": "30 runs from 1.001K to 1.102K; 3 change points, listed below",
+                    "errors": [], "fits": true, "role": "img", "drawn": true, "runs": 31,
+                    "words": "30 runs from 1.001K to 1.102K; 3 change points, listed below; the candidate at 1.001K",
                 })
             );
         }

@@ -9,6 +9,7 @@ use crate::report::function_rows::label_of;
 use crate::report::number::slots;
 use crate::report::sentences::sentence;
 use crate::report::wrap::{percent, points};
+use crate::summary::Summary;
 use crate::verdict::trend::Trend;
 use crate::verdict::{BenchmarkVerdict, Class, Effect, FunctionChange, LaunchCount, Metric};
 
@@ -155,7 +156,13 @@ impl Row {
             total_key: main.map_or(f64::MIN, |effect| effect.candidate),
             sides,
             launches: main.and_then(|_| LaunchChart::of(metric, series)),
-            history: history.and_then(|trend| HistoryChart::of(trend, trend.of(&verdict.id)?)),
+            history: history.and_then(|trend| {
+                let benchmark = trend.of(&verdict.id)?;
+                // What cannot be compared is not drawn beside the others.
+                let candidate = runs[1].filter(|_| main.is_some());
+                let value = candidate.and_then(|run| mean_of(run, benchmark.metric));
+                HistoryChart::of(trend, benchmark, value)
+            }),
             effects: verdict
                 .effects
                 .iter()
@@ -277,6 +284,15 @@ fn change_style(effect: &Effect, verdict: &BenchmarkVerdict) -> &'static str {
 /// Without the backquotes of messages.
 pub(super) fn plain(text: &str) -> String {
     text.replace('`', "")
+}
+
+/// The mean over launches of the whole that a history is of: slots, or time.
+fn mean_of(benchmark: &Benchmark, whole: Metric) -> Option<f64> {
+    let summary = Summary::of(benchmark)?;
+    match whole {
+        Metric::Wall => Some(summary.wall_ns.mean),
+        _ => Some(summary.slots?.mean),
+    }
 }
 
 /// The class that gives a verdict its colour.

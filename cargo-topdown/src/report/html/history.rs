@@ -24,6 +24,8 @@ pub struct HistoryChart {
     /// The drawing in words.
     pub description: String,
     pub dots: Vec<HistoryDot>,
+    /// The run that the page is about, where it is none of the history.
+    pub candidate: Option<HistoryDot>,
     /// The levels between change points; none without any.
     pub levels: Vec<LevelLine>,
     /// Where the level changes.
@@ -73,8 +75,13 @@ pub struct ChangeItem {
 }
 
 impl HistoryChart {
-    /// `None` for a benchmark with fewer than two runs: that is no history.
-    pub fn of(trend: &Trend, benchmark: &BenchmarkTrend) -> Option<HistoryChart> {
+    /// `candidate` is the value of a run that is not in the history and can be compared with it; it is
+    /// drawn behind the others. `None` for a benchmark with fewer than two runs: that is no history.
+    pub fn of(
+        trend: &Trend,
+        benchmark: &BenchmarkTrend,
+        candidate: Option<f64>,
+    ) -> Option<HistoryChart> {
         let skipped = benchmark.points.len().saturating_sub(MOST_RUNS);
         let points = &benchmark.points[skipped..];
         let (first, last) = (points.first()?, points.last()?);
@@ -82,8 +89,10 @@ impl HistoryChart {
             return None;
         }
         let values = points.iter().map(|point| point.value);
-        let low = values.clone().fold(f64::INFINITY, f64::min);
-        let high = values.fold(f64::NEG_INFINITY, f64::max);
+        let lowest = values.clone().fold(f64::INFINITY, f64::min);
+        let highest = values.fold(f64::NEG_INFINITY, f64::max);
+        let low = candidate.unwrap_or(lowest).min(lowest);
+        let high = candidate.unwrap_or(highest).max(highest);
         // Room for the dots above and below, and at least the least span.
         let room = ((LEAST_SPAN * high - (high - low)) / 2.0).max(0.1 * (high - low));
         let (bottom, top) = (low - room, high + room);
@@ -95,7 +104,7 @@ impl HistoryChart {
             };
             format!("{:.2}", HEIGHT * (1.0 - fraction))
         };
-        let runs = last.run - first.run + 1;
+        let runs = last.run - first.run + 1 + usize::from(candidate.is_some());
         // The left end of a run's part of the width, and its middle.
         let left = |run: usize| WIDTH * (run - first.run) as f64 / runs as f64;
         let middle = |run: usize| left(run) + WIDTH / runs as f64 / 2.0;
@@ -118,8 +127,28 @@ impl HistoryChart {
             .filter(|change| change.run > first.run)
             .collect();
         Some(HistoryChart {
-            caption: format!("History of {}, {unit}: {drawn}", trend.label),
-            description: describe(benchmark, &drawn, amount(metric, low), amount(metric, high)),
+            caption: {
+                let and_candidate = candidate.map_or("", |_| ", and the candidate");
+                let label = &trend.label;
+                format!("History of {label}, {unit}: {drawn}{and_candidate}")
+            },
+            description: {
+                let runs = describe(
+                    benchmark,
+                    &drawn,
+                    amount(metric, lowest),
+                    amount(metric, highest),
+                );
+                match candidate {
+                    None => runs,
+                    Some(value) => format!("{runs}; the candidate at {}", amount(metric, value)),
+                }
+            },
+            candidate: candidate.map(|value| HistoryDot {
+                x: format!("{:.1}", middle(last.run + 1)),
+                y: y(value),
+                title: format!("candidate: {}", amount(metric, value)),
+            }),
             dots: points
                 .iter()
                 .map(|point| HistoryDot {
@@ -151,7 +180,10 @@ impl HistoryChart {
             low: amount(metric, bottom),
             high: amount(metric, top),
             first: date(&trend.runs[first.run]).to_owned(),
-            last: date(&trend.runs[last.run]).to_owned(),
+            last: match candidate {
+                None => date(&trend.runs[last.run]).to_owned(),
+                Some(_) => format!("{}, candidate", date(&trend.runs[last.run])),
+            },
             changes: benchmark
                 .changes
                 .iter()
@@ -262,7 +294,7 @@ mod tests {
 
     fn chart(trend: &Trend, name: &str) -> HistoryChart {
         let benchmark = trend.benchmarks.iter().find(|b| b.id.name == name).unwrap();
-        HistoryChart::of(trend, benchmark).unwrap()
+        HistoryChart::of(trend, benchmark, None).unwrap()
     }
 
     #[test]
@@ -296,8 +328,25 @@ mod tests {
     }
 
     #[test]
+    fn the_candidate_stands_behind_the_runs_and_has_its_room() {
+        let trend = history(4);
+        let benchmark = &trend.benchmarks[0];
+        let highest = 2.0 * benchmark.points[0].value;
+        let chart = HistoryChart::of(&trend, benchmark, Some(highest)).unwrap();
+        let xs: Vec<&str> = chart.dots.iter().map(|dot| &*dot.x).collect();
+        assert_eq!(xs, ["100.0", "300.0", "500.0", "700.0"]);
+        let candidate = chart.candidate.unwrap();
+        assert_eq!(candidate.x, "900.0");
+        assert!((0.0..HEIGHT / 2.0).contains(&candidate.y.parse().unwrap()));
+        assert!(candidate.title.starts_with("candidate: "));
+        assert!(chart.caption.ends_with("4 runs, and the candidate"));
+        assert!(chart.last.ends_with(", candidate"), "{}", chart.last);
+        assert!(chart.description.contains("; the candidate at "));
+    }
+
+    #[test]
     fn one_run_is_no_history() {
         let trend = history(1);
-        assert!(HistoryChart::of(&trend, &trend.benchmarks[0]).is_none());
+        assert!(HistoryChart::of(&trend, &trend.benchmarks[0], Some(1.0)).is_none());
     }
 }

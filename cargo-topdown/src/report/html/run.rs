@@ -10,6 +10,7 @@ use super::functions::{FunctionItem, items_of};
 use super::history::HistoryChart;
 use super::{Bar, LegendEntry, legend, style_of};
 use crate::report::number::{percent, slots};
+use crate::report::run_table::WAITS;
 use crate::summary::Summary;
 use crate::verdict::Metric;
 use crate::verdict::trend::Trend;
@@ -145,7 +146,8 @@ impl Row {
             instructions_per_cycle: String::new(),
             shares: Vec::new(),
             launches: None,
-            history: history.and_then(|trend| HistoryChart::of(trend, trend.of(&benchmark.id)?)),
+            history: history
+                .and_then(|trend| HistoryChart::of(trend, trend.of(&benchmark.id)?, None)),
             functions: benchmark
                 .functions
                 .as_ref()
@@ -203,6 +205,9 @@ impl Row {
             let name = event.name().replace('_', " ");
             format!("{name} {}", slots(count))
         }));
+        if summary.mostly_waits() {
+            row.facts.push(WAITS.to_owned());
+        }
         if summary.samples_dropped > 0 {
             row.facts
                 .push(format!("samples dropped: {}", summary.samples_dropped));

@@ -23,8 +23,10 @@ pub const TREND_SCHEMA_VERSION: u32 = 1;
 
 /// The runs of a name, and where the benchmarks of the newest one changed.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Trend {
-    /// [`TREND_SCHEMA_VERSION`].
+    /// The version of this form.
+    #[cfg_attr(test, schemars(extend("const" = TREND_SCHEMA_VERSION)))]
     pub schema_version: u32,
     /// The name by which the user asked for it.
     pub label: String,
@@ -46,10 +48,11 @@ pub struct Trend {
 
 /// A change of half of the benchmarks or more at once, which says little about any of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct GlobalChange {
     /// What it is.
     pub kind: ChangeKind,
-    /// The first run of the new levels, give or take one: which of [`Trend::runs`].
+    /// The first run of the new levels, give or take one: which of `runs`.
     pub run: usize,
     /// How many benchmarks changed.
     pub benchmarks: usize,
@@ -57,6 +60,7 @@ pub struct GlobalChange {
 
 /// Which run, in short.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TrendRun {
     /// Its id.
     pub id: String,
@@ -72,6 +76,7 @@ pub struct TrendRun {
 
 /// A run, or one benchmark of it, that cannot be compared with the newest run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct LeftOut {
     /// The run.
     pub run: TrendRun,
@@ -85,6 +90,7 @@ pub struct LeftOut {
 
 /// The history of one benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BenchmarkTrend {
     /// Which benchmark.
     pub id: BenchmarkId,
@@ -103,8 +109,9 @@ pub struct BenchmarkTrend {
 
 /// A benchmark in one run: means over the run's launches, per iteration.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TrendPoint {
-    /// Which of [`Trend::runs`], from 0.
+    /// Which of `runs`, from 0.
     pub run: usize,
     /// The benchmark's metric: slots, or nanoseconds.
     pub value: f64,
@@ -114,6 +121,7 @@ pub struct TrendPoint {
 
 /// A category in slots per iteration.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CategoryAmount {
     /// The category.
     pub metric: Metric,
@@ -123,10 +131,11 @@ pub struct CategoryAmount {
 
 /// A change point: from here on another level holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TrendChange {
     /// What it is.
     pub kind: ChangeKind,
-    /// The first run of the new level: which of [`Trend::runs`].
+    /// The first run of the new level: which of `runs`.
     pub run: usize,
     /// Runs on the level before, and on the level after.
     pub runs_before: usize,
@@ -150,6 +159,7 @@ pub struct TrendChange {
 
 /// What a change is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ChangeKind {
     /// More slots, or more time.
@@ -173,6 +183,7 @@ impl ChangeKind {
 
 /// What a category has of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct CategoryDifference {
     /// The category.
     pub metric: Metric,

@@ -1,0 +1,324 @@
+//! The JSON Schemas in `docs/schema/`, held true by tests: they are those of the types that are
+//! written, and what tests print is valid by them.
+
+#[path = "../tests/published_schema/mod.rs"]
+mod published_schema;
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use criterion_topdown::event::{Event, Events};
+use criterion_topdown::run_file::{self, SCHEMA_VERSION};
+use schemars::generate::SchemaSettings;
+use schemars::transform::RecursiveTransform;
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+use serde_json::Value;
+
+pub use published_schema::check;
+use published_schema::directory;
+
+use crate::command::baseline::{BASELINES_SCHEMA_VERSION, BaselineList};
+use crate::policy::{ACCEPTED_SCHEMA_VERSION, AcceptedFile};
+use crate::policy::{Budget, Pattern, Policy};
+use crate::report::diagnosis_json::{DOCTOR_SCHEMA_VERSION, DoctorReport};
+use crate::report::examples;
+use crate::report::metric_groups_json::{EXPLAIN_SCHEMA_VERSION, ExplainReport};
+use crate::verdict::scenario::{self, Planted, benchmark, modelled, timed};
+use crate::verdict::trend::{TREND_SCHEMA_VERSION, Trend};
+use crate::verdict::{
+    BudgetCheck, COMPARISON_SCHEMA_VERSION, Comparison, LabelledRun, Metric, NoiseReport,
+    check_budgets, noise_of,
+};
+
+/// Something that programs can read.
+struct Document {
+    name: &'static str,
+    title: &'static str,
+    version: u32,
+    schema: fn(SchemaGenerator) -> Schema,
+}
+
+const DOCUMENTS: [Document; 11] = [
+    Document {
+        name: "run",
+        title: "A run: run.json, and `cargo topdown baseline show --json`",
+        version: SCHEMA_VERSION,
+        schema: run_file::schema::run,
+    },
+    Document {
+        name: "samples",
+        title: "A line of samples-ID.jsonl",
+        version: SCHEMA_VERSION,
+        schema: run_file::schema::samples_line,
+    },
+    Document {
+        name: "record",
+        title: "The line that a bench process writes for each benchmark",
+        version: SCHEMA_VERSION,
+        schema: run_file::schema::record_line,
+    },
+    Document {
+        name: "accepted",
+        title: "Accepted changes: accepted.json",
+        version: ACCEPTED_SCHEMA_VERSION,
+        schema: of::<AcceptedFile>,
+    },
+    Document {
+        name: "comparison",
+        title: "A comparison: `cargo topdown compare --json`, `bench --against REF --json`, `--report json=PATH`",
+        version: COMPARISON_SCHEMA_VERSION,
+        schema: of::<Comparison>,
+    },
+    Document {
+        name: "check",
+        title: "A run judged by budgets: `cargo topdown check --json`",
+        version: COMPARISON_SCHEMA_VERSION,
+        schema: of::<BudgetCheck>,
+    },
+    Document {
+        name: "history",
+        title: "A history: `cargo topdown history --json`",
+        version: TREND_SCHEMA_VERSION,
+        schema: of::<Trend>,
+    },
+    Document {
+        name: "baselines",
+        title: "The baselines of a store: `cargo topdown baseline list --json`",
+        version: BASELINES_SCHEMA_VERSION,
+        schema: of::<BaselineList>,
+    },
+    Document {
+        name: "explain",
+        title: "One benchmark by metric groups: `cargo topdown explain --json`",
+        version: EXPLAIN_SCHEMA_VERSION,
+        schema: of::<ExplainReport<'_>>,
+    },
+    Document {
+        name: "doctor",
+        title: "A machine: `cargo topdown doctor --json`",
+        version: DOCTOR_SCHEMA_VERSION,
+        schema: of::<DoctorReport<'_>>,
+    },
+    Document {
+        name: "noise",
+        title: "The noise of a run: `cargo topdown doctor --noise --json`",
+        version: COMPARISON_SCHEMA_VERSION,
+        schema: of::<NoiseReport>,
+    },
+];
+
+fn of<T: JsonSchema>(generator: SchemaGenerator) -> Schema {
+    generator.into_root_schema_for::<T>()
+}
+
+impl Document {
+    fn path(&self) -> PathBuf {
+        let file = format!("{}-v{}.json", self.name, self.version);
+        directory().join(file)
+    }
+
+    /// The schema of the type.
+    fn generated(&self) -> Value {
+        let generator = SchemaSettings::draft2020_12()
+            .for_serialize()
+            .with_transform(RecursiveTransform(without_null))
+            .with_transform(RecursiveTransform(without_rustdoc))
+            .into_generator();
+        let mut schema = (self.schema)(generator);
+        let id = format!("urn:cargo-topdown:{}:{}", self.name, self.version);
+        schema.insert("$id".to_owned(), id.into());
+        schema.insert("title".to_owned(), self.title.into());
+        schema.to_value()
+    }
+}
+
+/// What is not there is left out, and never `null`.
+fn without_null(schema: &mut Schema) {
+    let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else {
+        return;
+    };
+    for property in properties.values_mut() {
+        if let Some(Value::Array(types)) = property.get_mut("type") {
+            types.retain(|name| name != "null");
+            if let [only] = &mut types[..] {
+                property["type"] = only.take();
+            }
+        }
+        if let Some(Value::Array(any)) = property.get_mut("anyOf") {
+            any.retain(|schema| schema["type"] != "null");
+            if let [Value::Object(only)] = &mut any[..] {
+                let only = std::mem::take(only);
+                let property = property.as_object_mut().unwrap();
+                property.remove("anyOf");
+                property.extend(only);
+            }
+        }
+    }
+}
+
+/// Descriptions are the documentation of the types, whose links lead nowhere here, and whose line
+/// ends mean nothing.
+fn without_rustdoc(schema: &mut Schema) {
+    if let Some(Value::String(text)) = schema.get_mut("description") {
+        let paragraphs: Vec<String> = text
+            .split("\n\n")
+            .map(|paragraph| paragraph.replace('\n', " "))
+            .collect();
+        let text_with_links = paragraphs.join("\n\n").replace("[`", "`");
+        let mut parts = text_with_links.split("`]");
+        let mut plain = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let target = part.strip_prefix('(').and_then(|rest| rest.split_once(')'));
+            plain.push('`');
+            plain.push_str(target.map_or(part, |(_, after)| after));
+        }
+        *text = plain;
+    }
+}
+
+/// Checks what is about to be serialised.
+pub fn check_type(name: &str, document: &impl serde::Serialize) {
+    // As text, which is what other programs get.
+    let text = serde_json::to_string(document).unwrap();
+    check(name, &serde_json::from_str(&text).unwrap());
+}
+
+/// Set to write the schemas instead of comparing them.
+const UPDATE: &str = "UPDATE_SCHEMAS";
+
+#[test]
+fn the_published_schemas_are_those_of_the_types() {
+    for document in &DOCUMENTS {
+        let path = document.path();
+        let generated = format!("{:#}\n", document.generated());
+        if std::env::var_os(UPDATE).is_some() {
+            fs::create_dir_all(directory()).unwrap();
+            fs::write(&path, &generated).unwrap();
+        }
+        let published = fs::read_to_string(&path).unwrap_or_default();
+        assert!(
+            published == generated,
+            "{} is not the schema of its type. If other programs can still read what is written \
+             (docs/schemas.md says what may change within a version), write it anew with \
+             `{UPDATE}=1 cargo test -p cargo-topdown schema`; else raise the version first",
+            path.display()
+        );
+    }
+}
+
+#[test]
+fn every_file_is_a_schema_with_a_name_and_in_the_manual() {
+    let manual = fs::read_to_string(directory().join("../schemas.md")).unwrap();
+    let files: Vec<PathBuf> = fs::read_dir(directory())
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    assert!(files.len() >= DOCUMENTS.len());
+    for path in files {
+        let stem = path.file_stem().unwrap().to_str().unwrap();
+        let schema: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
+        jsonschema::draft202012::meta::validate(&schema).unwrap();
+        let (name, version) = stem.rsplit_once("-v").unwrap();
+        assert_eq!(schema["$id"], format!("urn:cargo-topdown:{name}:{version}"));
+        assert!(manual.contains(&format!("(schema/{stem}.json)")), "{stem}");
+    }
+}
+
+#[test]
+fn golden_files_are_valid() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data");
+    // Version 1 has nothing that version 2 has not.
+    let of_version_2 = |mut document: Value| {
+        document["schema_version"] = 2.into();
+        document
+    };
+    let lines = |path: PathBuf| {
+        let text = fs::read_to_string(path).unwrap();
+        let lines: Vec<Value> = text
+            .lines()
+            .map(|line| of_version_2(serde_json::from_str(line).unwrap()))
+            .collect();
+        assert!(!lines.is_empty());
+        lines
+    };
+    for version in ["v1", "v2"] {
+        let run = data.join(format!("run-{version}"));
+        let json: Value = serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
+        let samples = run.join(json["samples_file"].as_str().unwrap());
+        check("run", &of_version_2(json));
+        for line in lines(samples) {
+            check("samples", &line);
+        }
+        for line in lines(data.join(format!("record-{version}.jsonl"))) {
+            check("record", &line);
+        }
+    }
+}
+
+#[test]
+fn comparisons_of_every_kind_are_valid() {
+    let one = |benchmark| scenario::run(vec![benchmark]);
+    let planted = |launches, backend_bound| Planted {
+        launches,
+        categories: [0.0, 0.0, 0.0, backend_bound],
+        ..Planted::default()
+    };
+    let (baseline, candidate) = examples::one_of_each();
+    let mut elsewhere = one(benchmark("a", planted(5, 0.0)));
+    elsewhere.machine.model = 207;
+    let mut with_events = modelled("a", planted(2, 0.5));
+    for launch in &mut with_events.launches {
+        launch.events = Events::NONE.with(Event::L2Misses, 4.0);
+    }
+    let mut uncommitted = one(timed("a", planted(1, 0.0)));
+    uncommitted.build.git_dirty = Some(true);
+    for (baseline, candidate) in [
+        (scenario::run(baseline), candidate),
+        examples::hostile(),
+        (one(benchmark("a", planted(5, 0.0))), elsewhere),
+        (
+            one(benchmark("a", planted(5, 0.0))),
+            one(timed("a", planted(5, 0.0))),
+        ),
+        (one(modelled("a", planted(2, 0.0))), one(with_events)),
+        (uncommitted.clone(), uncommitted),
+        (scenario::run(Vec::new()), scenario::run(Vec::new())),
+    ] {
+        check_type("comparison", &examples::compared(&baseline, &candidate));
+    }
+}
+
+#[test]
+fn budgets_noise_and_histories_are_valid() {
+    let mut policy = Policy::default();
+    for (pattern, metric, limit) in [
+        ("*", Metric::Slots, "<= 1 slots"),
+        ("*", Metric::Retiring, ">= 1 %"),
+        ("*", Metric::Wall, "<= 1 s"),
+        ("nothing", Metric::Wall, "<= 1 s"),
+    ] {
+        let budget = Budget::parse(metric, limit).unwrap();
+        policy.budgets.push((Pattern::new(pattern), budget));
+    }
+    let run = scenario::run(vec![
+        benchmark("a", Planted::default()),
+        modelled("b", Planted::default()),
+        timed("c", Planted::default()),
+    ]);
+    let run = LabelledRun {
+        label: "main",
+        run: &run,
+    };
+    check_type("check", &check_budgets(run, &policy));
+    check_type("noise", &noise_of(run, &policy, 10));
+    for runs in [1, 30] {
+        check_type("history", &examples::history(runs));
+    }
+}
+
+#[test]
+fn what_does_not_fit_is_found() {
+    let wrong = |document: Value| std::panic::catch_unwind(|| check("run", &document)).is_err();
+    assert!(wrong(serde_json::json!({ "schema_version": 2, "id": 7 })));
+    assert!(wrong(serde_json::json!({ "schema_version": 77 })));
+}

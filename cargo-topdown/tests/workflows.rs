@@ -1,0 +1,144 @@
+//! The example workflows and this repository's own: what they use exists, and what they run is sound
+//! shell.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde_json::Value;
+
+const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
+
+/// Stands for this repository in the examples. No account can be called so: who forgets to replace it
+/// gets an error, and never an action of somebody who took the name.
+const PLACEHOLDER: &str = "<owner>/cargo-topdown";
+
+fn read(path: &Path) -> Value {
+    let text = fs::read_to_string(path).unwrap();
+    serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// The workflows for GitHub.
+fn workflows() -> Vec<(PathBuf, Value)> {
+    let root = Path::new(REPOSITORY);
+    let mut found = Vec::new();
+    for directory in ["docs/ci", ".github/workflows"] {
+        for entry in fs::read_dir(root.join(directory)).unwrap() {
+            let path = entry.unwrap().path();
+            let workflow = read(&path);
+            if workflow["jobs"].is_object() {
+                found.push((path, workflow));
+            }
+        }
+    }
+    assert!(found.len() >= 6, "{found:?}");
+    found
+}
+
+fn steps_of(workflow: &Value) -> impl Iterator<Item = &Value> {
+    let jobs = workflow["jobs"].as_object().unwrap().values();
+    jobs.flat_map(|job| job["steps"].as_array().unwrap())
+}
+
+#[test]
+fn examples_use_this_repository_under_a_name_that_nobody_can_take() {
+    let manifest: toml_edit::DocumentMut =
+        fs::read_to_string(Path::new(REPOSITORY).join("Cargo.toml"))
+            .unwrap()
+            .parse()
+            .unwrap();
+    // Once the repository has a home, the examples name it.
+    let expected = match manifest["workspace"]["package"].get("repository") {
+        None => PLACEHOLDER.to_owned(),
+        Some(address) => {
+            let address = address.as_str().unwrap();
+            address.trim_start_matches("https://github.com/").to_owned()
+        }
+    };
+    let mut uses = 0;
+    for (path, workflow) in workflows() {
+        for step in steps_of(&workflow) {
+            let Some(action) = step["uses"].as_str() else {
+                continue;
+            };
+            let (name, _) = action.split_once('@').unwrap();
+            if name.starts_with("actions/") {
+                continue;
+            }
+            let directory = name
+                .strip_prefix(&*expected)
+                .unwrap_or_else(|| panic!("{}: {action} is not of {expected}", path.display()));
+            let directory = directory.trim_start_matches('/');
+            let action = read(&Path::new(REPOSITORY).join(directory).join("action.yml"));
+            for input in step["with"].as_object().into_iter().flatten() {
+                assert!(
+                    action["inputs"].get(input.0).is_some(),
+                    "{}: no input {}",
+                    path.display(),
+                    input.0
+                );
+            }
+            uses += 1;
+        }
+    }
+    assert!(uses >= 5, "{uses}");
+    if expected == PLACEHOLDER {
+        let guide = fs::read_to_string(Path::new(REPOSITORY).join("docs/ci.md")).unwrap();
+        assert!(guide.contains(&format!("`{PLACEHOLDER}@<commit>`")));
+    }
+}
+
+#[test]
+fn shellcheck_finds_nothing_in_the_steps() {
+    if Command::new("shellcheck")
+        .arg("--version")
+        .output()
+        .is_err()
+    {
+        eprintln!("skipped: shellcheck is not installed");
+        return;
+    }
+    let root = Path::new(REPOSITORY);
+    let actions = ["action.yml", "comment/action.yml"].map(|path| root.join(path));
+    let of_actions = actions.iter().flat_map(|path| {
+        let steps = read(path)["runs"]["steps"].as_array().unwrap().clone();
+        steps.into_iter().map(move |step| (path.clone(), step))
+    });
+    let of_workflows = workflows().into_iter().flat_map(|(path, workflow)| {
+        let steps: Vec<Value> = steps_of(&workflow).cloned().collect();
+        steps.into_iter().map(move |step| (path.clone(), step))
+    });
+    let mut checked = 0;
+    for (path, step) in of_actions.chain(of_workflows) {
+        if let Some(script) = step["run"].as_str() {
+            check(&path, script);
+            checked += 1;
+        }
+    }
+    // GitLab runs the lines of a job one after the other.
+    let gitlab = root.join("docs/ci/gitlab-ci.yml");
+    for (_, job) in read(&gitlab).as_object().unwrap() {
+        if let Some(lines) = job["script"].as_array() {
+            let lines: Vec<&str> = lines.iter().map(|line| line.as_str().unwrap()).collect();
+            check(&gitlab, &lines.join("\n"));
+            checked += 1;
+        }
+    }
+    assert!(checked > 10, "{checked}");
+}
+
+fn check(path: &Path, script: &str) {
+    let mut shellcheck = Command::new("shellcheck")
+        .args(["--shell=bash", "-"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut input = shellcheck.stdin.take().unwrap();
+    input.write_all(script.as_bytes()).unwrap();
+    drop(input);
+    let output = shellcheck.wait_with_output().unwrap();
+    let found = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{}: {found}", path.display());
+}
