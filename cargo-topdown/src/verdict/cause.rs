@@ -5,7 +5,7 @@
 
 use criterion_topdown::run_file::LaunchValue;
 
-use super::comparison::{Cause, CauseDetail, CauseKind, CausePart, Class};
+use super::benchmark_verdict::{Cause, CauseDetail, CauseKind, CausePart, Class};
 use super::judge::{ONE_SIDED_ERROR, Tested};
 use super::metric::Metric;
 use super::suite::Measured;

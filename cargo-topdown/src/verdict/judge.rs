@@ -2,11 +2,12 @@
 
 use criterion_topdown::run_file::{Benchmark, Run};
 
-use super::cause;
-use super::comparison::{
-    BenchmarkVerdict, Class, Difference, Effect, EventSides, Evidence, Interval, LaunchCount, Rule,
-    Share, Undecided, UndecidedReason,
+use super::benchmark_verdict::{
+    BenchmarkVerdict, Class, Effect, EventSides, Evidence, Interval, LaunchCount, Rule, Share,
+    Undecided, UndecidedReason,
 };
+use super::cause;
+use super::comparison::Difference;
 use super::functions;
 use super::metric::Metric;
 use super::suite::{Measured, SuiteTest};

@@ -4,6 +4,7 @@
 //! arithmetic is in [`statistics`](crate::statistics), and what is found goes into a
 //! [`Comparison`], which reports print without computing anything.
 
+mod benchmark_verdict;
 mod budget;
 mod cause;
 pub mod comparability;
@@ -21,6 +22,7 @@ pub mod trend;
 
 use std::collections::HashMap;
 
+pub use benchmark_verdict::*;
 pub use budget::{BudgetCheck, BudgetResult, BudgetStatus, check_budgets};
 pub use comparison::*;
 use criterion_topdown::provenance::SourceKind;

@@ -5,9 +5,8 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchSettings, Run};
 use serde::Serialize;
 
-use super::comparison::{
-    BenchmarkVerdict, COMPARISON_SCHEMA_VERSION, Class, Comparison, RunSummary,
-};
+use super::benchmark_verdict::{BenchmarkVerdict, Class};
+use super::comparison::{COMPARISON_SCHEMA_VERSION, Comparison, RunSummary};
 use super::suite::{Measured, SuiteTest};
 use super::{LabelledRun, Metric, compare, summary};
 use crate::policy::Policy;

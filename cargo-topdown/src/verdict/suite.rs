@@ -4,8 +4,9 @@
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, LaunchValue};
 
+use super::benchmark_verdict::{Coarse, Rule};
 use super::comparability;
-use super::comparison::{Coarse, Difference, MachineShift, MetricNoise, Rule, ShiftBasis, Suite};
+use super::comparison::{Difference, MachineShift, MetricNoise, ShiftBasis, Suite};
 use super::metric::Metric;
 use crate::policy::{Margins, Policy, Rules};
 use crate::statistics::contrast::{Contrast, Launches};
