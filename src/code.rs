@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 /// branch or load that was wrong, backend bound slots to the code that stood at the head of the
 /// reorder buffer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct CodeCounts {
     /// Executed instructions.

@@ -8,8 +8,10 @@ use crate::code::{CodeBlock, CodeCounts, CodeSlots};
 
 /// [`CodeSlots`], with rows of numbers for what there is most of.
 #[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct CodeColumns {
+    /// The files that the code is of.
     modules: Vec<String>,
     /// The module, the offset and the length of each block.
     blocks: Vec<(u32, u64, u32)>,

@@ -12,6 +12,7 @@ use crate::code::CodeCounts;
 /// All counts together, those of the others included, are the benchmark's slots per iteration times
 /// `iterations`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Functions {
     /// Calls of the benchmarked routine that the counts are sums over; at least 1.
@@ -25,6 +26,7 @@ pub struct Functions {
 
 /// A function and what it cost, without the functions that it called.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Function {
     /// Its path, as a demangler writes it without the hash; absent for code without a symbol. All
@@ -41,6 +43,7 @@ pub struct Function {
 
 /// The functions that are too small for a row of their own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct OtherFunctions {
     /// How many they are.

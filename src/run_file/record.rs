@@ -37,6 +37,7 @@ pub(super) struct Wire {
     provenance: Provenance,
     /// The samples, in the order in which criterion was given their scalars.
     samples: SampleColumns,
+    /// Where in the code the slots went, where the source knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     code: Option<CodeColumns>,
 }

@@ -69,6 +69,7 @@ struct BenchmarkWire {
     throughput: Option<Throughput>,
     /// One value per launch, a column for each quantity.
     launches: LaunchColumns,
+    /// The functions that its slots went to, where the source knows them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     functions: Option<Functions>,
 }

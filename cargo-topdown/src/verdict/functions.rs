@@ -8,6 +8,7 @@ const MOST_FUNCTIONS: usize = 10;
 
 /// What became of one function of a benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct FunctionChange {
     /// Its name; absent for code without a symbol.
     #[serde(skip_serializing_if = "Option::is_none")]
