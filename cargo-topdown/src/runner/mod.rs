@@ -66,6 +66,7 @@ impl Outcome {
         collected.samples.retain(|(id, _, _)| !is_of(id));
         collected.lost_launches.retain(|lost| !is_of(&lost.id));
         collected.residuals.retain(|residual| !is_of(&residual.id));
+        collected.errors.retain(|error| !is_of(error.id()));
         collected.benchmarks.extend(other.collected.benchmarks);
         collected.samples.extend(other.collected.samples);
         collected

@@ -18,7 +18,7 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchValue};
 
 use super::Outcome;
-use super::collect::Collected;
+use super::collect::{BenchmarkError, Collected};
 use super::join::is_ours;
 use crate::bench_targets::BenchTarget;
 use crate::cli::SourceChoice;
@@ -143,6 +143,26 @@ pub fn times(modelled: &Collected) -> Vec<(&BenchmarkId, Duration)> {
     times
 }
 
+/// Whether a benchmark is near the model's budget: launches that execute different instructions, as
+/// with several threads, are then modelled in part, or some of them and others not.
+fn is_too_long(error: &BenchmarkError) -> bool {
+    match error {
+        BenchmarkError::Mixed { .. } | BenchmarkError::NothingUsable { .. } => true,
+        BenchmarkError::DroppedOut { .. } => false,
+    }
+}
+
+fn why_not(error: &BenchmarkError) -> String {
+    match is_too_long(error) {
+        true => {
+            "not every launch has room for two iterations in the budget; `--model-budget` raises \
+                 that"
+                .to_owned()
+        }
+        false => error.to_string(),
+    }
+}
+
 /// Puts the modelled slots beside the measured time. What could not be modelled keeps its time, and
 /// its provenance says why; it is an error only where `targets` say that the model was asked for.
 pub fn join(timed: &mut Outcome, modelled: Outcome, targets: &[BenchTarget]) {
@@ -171,7 +191,7 @@ pub fn join(timed: &mut Outcome, modelled: Outcome, targets: &[BenchTarget]) {
             false => format!("{}; ", benchmark.provenance.reason),
         };
         if let Some(error) = errors.iter().find(|error| *error.id() == benchmark.id) {
-            benchmark.provenance.reason = format!("{why_second}not modelled: {error}");
+            benchmark.provenance.reason = format!("{why_second}not modelled: {}", why_not(error));
         }
         let Some(model) = by_id.remove(&benchmark.id) else {
             continue;
@@ -204,9 +224,10 @@ pub fn join(timed: &mut Outcome, modelled: Outcome, targets: &[BenchTarget]) {
         }
     }
     timed.samples.extend(modelled.collected.samples);
-    // What has no time either has been reported with that.
+    // What has no time either has been reported with that. What is too long for the budget keeps its
+    // time, as where the bench itself finds it so.
     let has_time = |id: &BenchmarkId| timed.benchmarks.iter().any(|b| b.id == *id);
-    errors.retain(|error| asked_for(error.id()) && has_time(error.id()));
+    errors.retain(|error| !is_too_long(error) && asked_for(error.id()) && has_time(error.id()));
     timed.errors.extend(errors);
     timed.lost_launches.extend(modelled.collected.lost_launches);
     timed.residuals.extend(modelled.collected.residuals);
@@ -216,7 +237,6 @@ pub fn join(timed: &mut Outcome, modelled: Outcome, targets: &[BenchTarget]) {
 mod tests {
     use super::*;
     use crate::runner::TargetFailure;
-    use crate::runner::collect::BenchmarkError;
     use crate::runner::launch::LaunchError;
     use criterion_topdown::provenance::{EmptyWindow, Provenance};
     use criterion_topdown::run_file::IterationSample;
@@ -369,20 +389,53 @@ mod tests {
     }
 
     #[test]
-    fn an_unusable_benchmark_is_an_error_only_where_the_model_was_asked_for() {
-        for (source, errors) in [(SourceChoice::Model, 1), (SourceChoice::ModelOrTime, 0)] {
+    fn what_is_too_long_in_some_launches_keeps_its_time_and_one_that_vanishes_is_an_error() {
+        let id = || benchmark("b", SourceKind::Time, Vec::new()).id;
+        let mixed = || BenchmarkError::Mixed {
+            id: id(),
+            first: "time (time/1)".to_owned(),
+            other: "model (model/1)".to_owned(),
+            launch: 2,
+        };
+        let unusable = || BenchmarkError::NothingUsable {
+            id: id(),
+            least: 2,
+            doubts: "flags: not-counting".to_owned(),
+        };
+        let gone = || BenchmarkError::DroppedOut {
+            id: id(),
+            ran: 1,
+            launches: 2,
+            missing: "launch 2".to_owned(),
+        };
+        for (source, error, errors, why) in [
+            (SourceChoice::Model, mixed(), 0, "`--model-budget` raises"),
+            (
+                SourceChoice::Model,
+                unusable(),
+                0,
+                "`--model-budget` raises",
+            ),
+            (SourceChoice::Model, gone(), 1, "ran in 1 of 2 launches"),
+            (
+                SourceChoice::ModelOrTime,
+                gone(),
+                0,
+                "ran in 1 of 2 launches",
+            ),
+        ] {
             let mut outcome = timed();
-            let error = BenchmarkError::NothingUsable {
-                id: outcome.collected.benchmarks[0].id.clone(),
-                least: 2,
-                doubts: "flags: not-counting".to_owned(),
-            };
             let mut modelled = Outcome::default();
             modelled.collected.errors.push(error);
             join(&mut outcome, modelled, &[target(source)]);
-            assert_eq!(outcome.collected.errors.len(), errors, "{source:?}");
-            let reason = &outcome.collected.benchmarks[0].provenance.reason;
-            assert!(reason.contains("not modelled: benchmark"), "{reason}");
+            assert_eq!(outcome.collected.errors.len(), errors, "{source:?} {why}");
+            let benchmark = &outcome.collected.benchmarks[0];
+            assert_eq!(benchmark.provenance.source, SourceKind::Time);
+            let reason = &benchmark.provenance.reason;
+            assert!(
+                reason.contains("not modelled: ") && reason.contains(why),
+                "{reason}"
+            );
         }
     }
 
