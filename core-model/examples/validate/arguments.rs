@@ -10,6 +10,8 @@ pub struct Arguments {
     pub filter: String,
     /// Where native cycles are kept.
     pub native: Option<PathBuf>,
+    /// How often each kernel is traced; the last time counts.
+    pub runs: u32,
     /// Measure all kernels natively, model none.
     pub measure: bool,
 }
@@ -20,6 +22,7 @@ impl Arguments {
             core: cores::ALL[0],
             filter: String::new(),
             native: None,
+            runs: 3,
             measure: false,
         };
         let mut places = 0;
@@ -29,6 +32,10 @@ impl Arguments {
                 "--native" => {
                     let file = words.next().ok_or("--native needs a file")?;
                     arguments.native = Some(file.into());
+                }
+                "--runs" => {
+                    let count = words.next().and_then(|text| text.parse().ok());
+                    arguments.runs = count.ok_or("--runs needs a number")?;
                 }
                 option if option.starts_with("--") => return Err(format!("no option `{option}`")),
                 _ => {

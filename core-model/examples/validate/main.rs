@@ -1,10 +1,10 @@
 //! Runs kernels natively and on the model, and prints how far the modelled cycles are off.
 //!
-//!     cargo run --release -p topdown-core-model --example validate -- CORE [FILTER] [--native FILE] [--measure]
+//!     cargo run --release -p topdown-core-model --example validate -- CORE [FILTER] [--runs N] [--native FILE] [--measure]
 //!
 //! Give the core that this machine has. Native cycles are best-case wall time in units of a chain of
 //! dependent additions, timed just before and after each run; modelled cycles are those of the third
-//! traced run, the first two warm caches and predictors. Kernels marked `held out` were not looked
+//! traced run (`--runs`), those before it warm caches and predictors. Kernels marked `held out` were not looked
 //! at while the cores were calibrated.
 //!
 //! With `--native FILE` the native cycles of earlier runs are taken from the file, and what it lacks
@@ -47,7 +47,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         }
         let mut counts = None;
         let mut seconds = 0.0;
-        for _ in 0..3 {
+        for _ in 0..arguments.runs.max(1) {
             let before = tracer.consumer_mut().counts();
             let start = native::thread_seconds();
             let ((), end) = tracer.trace(&mut run);

@@ -5,8 +5,9 @@
 //! * **O**: Intel 64 and IA-32 Architectures Optimization Reference Manual, volume 1 (248966),
 //!   chapter on the Golden Cove microarchitecture, and Intel's Architecture Day 2021 slides.
 //! * **U**: uops.info, measurements for Alder Lake P (latency, throughput, port usage).
-//! * **M**: measured by this project's prototype on a Sapphire Rapids virtual machine, as a ratio
-//!   to a chain of dependent additions.
+//! * **M**: measured by this project on a Sapphire Rapids virtual machine, as a ratio to a chain of
+//!   dependent additions, on a core whose other hardware thread was idle: the rows of
+//!   `examples/measure-table`, and loops written for one question each.
 //! * **K**: calibrated there on single kernels until the modelled cycles met the measured ones.
 //! * **A**: assumed; no public source is known to us.
 //!
@@ -68,8 +69,10 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         runahead_lines: 32,          // A
     },
     prediction: Prediction {
-        bimodal_entries: 16 * 1024,                // A
-        tagged_entries: 2048,                      // A
+        bimodal_entries: 16 * 1024, // A
+        // M: a branch of random outcomes is learnt where they repeat after 4096, hardly after 8192;
+        // with this size the model learns twice as many.
+        tagged_entries: 2048,
         history_branches: [4, 9, 19, 43, 96, 200], // A: O gives 194 taken branches
         // M: a call that goes to 256 places in turn is predicted more often than not, to 600 hardly.
         indirect_entries: 512,
@@ -93,8 +96,9 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         changed_target_cycles: 3, // M: 6 cycles per call of one function from 8 places
         unknown_target_cycles: 10, // M
         redirect_cycles: 14,      // K
-        // Intel's own TopDown metrics (pmu-tools) count 9 to 10 cycles for the frontend to deliver
-        // after a resteer; the rest goes by before it, while the wrong path still issues.
+        // pmu-tools charges the frontend 10 cycles after a resteer on Ice Lake (`BAClear_Cost` in
+        // icl_client_ratios.py; for Golden Cove it counts them with an event and has no figure).
+        // The rest goes by before it, while the wrong path still issues.
         recovery_cycles: 5,
     },
     rename: Rename {
