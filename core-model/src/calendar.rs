@@ -34,20 +34,48 @@ impl Ports {
 const ROWS: usize = 128;
 const ROW_CYCLES: usize = 64;
 
+const PORTS: usize = 32;
+
+/// A span of 64 cycles, seen from both sides.
 #[derive(Clone, Copy)]
 struct Row {
-    /// The number of the 64-cycle span this row currently stands for.
+    /// The number of the span this row currently stands for.
     span: u64,
-    /// For each of its cycles the ports that are busy.
-    busy: [u32; ROW_CYCLES],
+    /// For each port the cycles in which it is busy.
+    cycles: [u64; PORTS],
+    /// For each cycle the ports that are busy.
+    ports: [u32; ROW_CYCLES],
 }
 
 impl Row {
     const fn empty(span: u64) -> Row {
         Row {
             span,
-            busy: [0; ROW_CYCLES],
+            cycles: [0; PORTS],
+            ports: [0; ROW_CYCLES],
         }
+    }
+
+    /// The first cycle at or after `from` in which one of `ports` is free.
+    #[inline]
+    fn first_free(&self, ports: Ports, from: usize) -> Option<usize> {
+        if ports.0 & !self.ports[from] != 0 {
+            return Some(from);
+        }
+        let mut busy = u64::MAX;
+        let mut left = ports.0;
+        while left != 0 {
+            busy &= self.cycles[left.trailing_zeros() as usize % PORTS];
+            left &= left - 1;
+        }
+        let free = !busy & u64::MAX << from;
+        (free != 0).then(|| free.trailing_zeros() as usize)
+    }
+
+    #[inline]
+    fn occupy(&mut self, port: u32, cycle: usize) {
+        self.cycles[port as usize % PORTS] |= 1 << cycle;
+        self.ports[cycle] |= 1 << port;
     }
 }
 
@@ -83,14 +111,12 @@ impl PortCalendar {
                 }
                 *row = Row::empty(span);
             }
-            for busy in &mut row.busy[cycle as usize % ROW_CYCLES..] {
-                let free = ports.0 & !*busy;
-                if free != 0 {
-                    *busy |= 1 << free.ilog2();
-                    return cycle;
-                }
-                cycle += 1;
+            if let Some(free) = row.first_free(ports, cycle as usize % ROW_CYCLES) {
+                let port = (ports.0 & !row.ports[free % ROW_CYCLES]).ilog2();
+                row.occupy(port, free % ROW_CYCLES);
+                return span * ROW_CYCLES as u64 + free as u64;
             }
+            cycle = (span + 1) * ROW_CYCLES as u64;
         }
     }
 
@@ -98,14 +124,16 @@ impl PortCalendar {
     /// pipelined.
     #[inline]
     pub(crate) fn block(&mut self, ports: Ports, cycle: u64) {
+        if ports.is_empty() {
+            return;
+        }
         let span = cycle / ROW_CYCLES as u64;
         let row = &mut self.rows[span as usize % ROWS];
         if row.span < span {
             *row = Row::empty(span);
         }
         if row.span == span {
-            let first = ports.0 & ports.0.wrapping_neg();
-            row.busy[cycle as usize % ROW_CYCLES] |= first;
+            row.occupy(ports.0.trailing_zeros(), cycle as usize % ROW_CYCLES);
         }
     }
 }

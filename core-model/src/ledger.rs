@@ -86,8 +86,7 @@ impl Ledger {
     /// The cycle of the last slot that was charged.
     #[inline]
     pub(crate) fn last_cycle(&self) -> u64 {
-        self.cycle
-            .saturating_sub(u64::from(self.in_cycle == 0 && self.cycle > 0))
+        self.cycle.saturating_sub(u64::from(self.in_cycle == 0))
     }
 
     /// How many slots have passed.
@@ -150,12 +149,17 @@ impl Ledger {
 
     /// The slots up to `to` found the frontend empty: those of a cycle in which something was issued
     /// lack bandwidth, whole cycles are latency.
+    #[inline]
     pub(crate) fn charge_frontend(&mut self, block: u32, to: u64) {
-        let boundary = self.position().next_multiple_of(self.width).min(to);
-        let started = boundary.saturating_sub(self.position());
+        let Some(slots) = to.checked_sub(self.position()).filter(|&slots| slots > 0) else {
+            return;
+        };
+        let started = match self.in_cycle {
+            0 => 0,
+            in_cycle => (self.width - in_cycle).min(slots),
+        };
         self.charge(block, |slots| &mut slots.fetch_bandwidth, started);
-        let whole = to.saturating_sub(self.position());
-        self.charge(block, |slots| &mut slots.fetch_latency, whole);
+        self.charge(block, |slots| &mut slots.fetch_latency, slots - started);
     }
 
     pub(crate) fn counts(&self) -> Counts {

@@ -114,7 +114,7 @@ impl Model {
 }
 
 /// Executes a repeated string instruction: its start, then its steps.
-#[cold]
+#[inline(never)]
 fn repeat(
     core: &mut Core,
     operation: &Operation,
@@ -125,7 +125,7 @@ fn repeat(
     let Some(repeat) = operation.repeat else {
         return;
     };
-    core.execute(operation, &[], recorded, block);
+    core.execute_step(operation, &[], recorded, block);
     let element_bytes = u64::from(memory.first().map_or(1, |operand| operand.bytes));
     let total_bytes = repeat.iterations(recorded).saturating_mul(element_bytes);
     // Moves and fills work on many elements at once, comparisons on one.
@@ -151,7 +151,7 @@ fn repeat(
                 ..*operand
             };
         }
-        core.execute(&step, &operands[..memory.len().min(2)], recorded, block);
+        core.execute_step(&step, &operands[..memory.len().min(2)], recorded, block);
         core.ledger.charge_passed(
             block,
             |slots| &mut slots.heavy_operations,

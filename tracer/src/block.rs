@@ -133,6 +133,7 @@ impl Address {
     /// The lowest address of the access; of a repeated string instruction the first element's; of a
     /// gather or scatter that of the first element which its mask enables, `None` if it enables
     /// none.
+    #[inline]
     pub fn first(self, addresses: &[u64]) -> Option<u64> {
         match self {
             Address::Fixed(address) => Some(address),

@@ -129,32 +129,39 @@ impl DirectionPredictor {
     #[inline]
     fn look_up(&self, ip: u64) -> Lookup {
         let mask = self.entries_per_table - 1;
-        let mut lookup = Lookup {
-            indices: [0; TAGGED_TABLES],
-            tags: [0; TAGGED_TABLES],
-            provider: None,
-            provider_taken: false,
-            alternate_taken: self.bimodal[ip as usize & (self.bimodal.len() - 1)] >= 0,
-            provider_is_new: false,
-        };
-        lookup.provider_taken = lookup.alternate_taken;
+        let mut indices = [0; TAGGED_TABLES];
+        let mut tags = [0; TAGGED_TABLES];
+        // A bit for each table that knows the branch: no branches here, they would be unpredictable.
+        let mut hits = 0_u32;
         for number in 0..TAGGED_TABLES {
             let hash = ip ^ ip >> (self.index.bits as u64 - number as u64);
             let index = (hash as u32 ^ self.index.values[number]) as usize & mask;
             let history = self.tag.values[number] ^ self.second_tag.values[number] << 1;
             let tag = (ip as u32 ^ history) as u16 & ((1 << TAG_BITS) - 1);
-            lookup.indices[number] = number * self.entries_per_table + index;
-            lookup.tags[number] = tag;
-            let entry = self.entries[lookup.indices[number]];
-            if entry.tag == tag {
-                lookup.alternate_taken = lookup.provider_taken;
-                lookup.provider = Some(number);
-                lookup.provider_taken = entry.counter >= 0;
-                lookup.provider_is_new =
-                    entry.useful == 0 && (entry.counter == 0 || entry.counter == -1);
-            }
+            indices[number] = number * self.entries_per_table + index;
+            tags[number] = tag;
+            hits |= u32::from(self.entries[indices[number]].tag == tag) << number;
         }
-        lookup
+        let bimodal_taken = self.bimodal[ip as usize & (self.bimodal.len() - 1)] >= 0;
+        let longest = |hits: u32| hits.checked_ilog2().map(|number| number as usize);
+        let taken = |table: Option<usize>| {
+            table.map_or(bimodal_taken, |number| {
+                self.entries[indices[number]].counter >= 0
+            })
+        };
+        let provider = longest(hits);
+        let alternate = provider.and_then(|number| longest(hits & !(1 << number)));
+        Lookup {
+            indices,
+            tags,
+            provider,
+            provider_taken: taken(provider),
+            alternate_taken: taken(alternate),
+            provider_is_new: provider.is_some_and(|number| {
+                let entry = self.entries[indices[number]];
+                entry.useful == 0 && (entry.counter == 0 || entry.counter == -1)
+            }),
+        }
     }
 
     #[inline]

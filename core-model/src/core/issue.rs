@@ -1,20 +1,19 @@
 //! Issue: when an instruction leaves rename, and who is charged for the slots before it.
 
-use super::Core;
+use super::{Core, WrongPath};
 use crate::instruction::Operation;
 
 impl Core {
     /// Issues an instruction: charges the slots before it; its own are among the fixed costs of its
     /// block. Returns the cycle of its last slot.
-    #[inline]
+    #[inline(always)]
     pub(super) fn issue(&mut self, operation: &Operation, block: u32) -> u64 {
         let queue_room = self.window.queue_room(operation.slots);
         let delivered =
             self.frontend
                 .deliver(operation, queue_room, &mut self.memory, &mut self.ledger);
         let now = self.ledger.cycle();
-        let mut backend = self.window.room(operation.needs);
-        backend = backend.max(self.issue_from).max(now);
+        let mut backend = self.window.room(operation.needs, now).max(self.issue_from);
         let window = &self.parameters.window;
         if operation.operations > 0 {
             backend = self.schedulers.room(operation.scheduler.into(), backend);
@@ -37,34 +36,42 @@ impl Core {
     }
 
     /// Charges the slots up to the cycle `start`, given until when each part stood in the way.
+    #[inline(never)]
     fn wait(&mut self, start: u64, backend: u64, store_room: u64, block: u32) {
         let width = self.ledger.width();
         let end = start * width;
         if let Some(wrong) = self.wrong_path.take() {
-            // The wrong path issues until it is found out, or until it has filled the window.
-            let until = (wrong.until * width).min(end);
-            let wasted = until
-                .saturating_sub(self.ledger.position())
-                .min(self.parameters.window.reorder_entries.into());
-            if wrong.is_clear {
-                self.ledger
-                    .charge(wrong.block, |slots| &mut slots.machine_clears, wasted);
-            } else {
-                self.ledger
-                    .charge(wrong.block, |slots| &mut slots.branch_mispredicts, wasted);
-            }
-            self.blame(until);
+            self.charge_wrong_path(&wrong, end);
         }
         self.blame((backend * width).min(end));
         // The store queue alone stood in the way.
         let until = (store_room * width).min(end);
         let waited = until.saturating_sub(self.ledger.position());
-        self.ledger
-            .charge(block, |slots| &mut slots.memory_bound, waited);
+        if waited > 0 {
+            self.ledger
+                .charge(block, |slots| &mut slots.memory_bound, waited);
+        }
         self.ledger.charge_frontend(block, end);
     }
 
+    /// The wrong path issues until it is found out, or until it has filled the window.
+    fn charge_wrong_path(&mut self, wrong: &WrongPath, end: u64) {
+        let until = (wrong.until * self.ledger.width()).min(end);
+        let wasted = until
+            .saturating_sub(self.ledger.position())
+            .min(self.parameters.window.reorder_entries.into());
+        if wrong.is_clear {
+            self.ledger
+                .charge(wrong.block, |slots| &mut slots.machine_clears, wasted);
+        } else {
+            self.ledger
+                .charge(wrong.block, |slots| &mut slots.branch_mispredicts, wasted);
+        }
+        self.blame(until);
+    }
+
     /// Charges the slots up to `until` to the instructions at the head of the reorder buffer.
+    #[inline]
     fn blame(&mut self, until: u64) {
         let from = self.ledger.position();
         if until <= from {
@@ -78,7 +85,9 @@ impl Core {
             width,
             self.outstanding,
             |block, memory, core| {
-                ledger.charge(block, |slots| &mut slots.memory_bound, memory);
+                if memory > 0 {
+                    ledger.charge(block, |slots| &mut slots.memory_bound, memory);
+                }
                 ledger.charge(block, |slots| &mut slots.core_bound, core);
             },
         );

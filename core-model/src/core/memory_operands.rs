@@ -82,8 +82,8 @@ impl Core {
         }
         self.schedulers
             .enter(self.parameters.window.load_scheduler, at);
-        let (from, ready) = match self.stores.find(address, bytes) {
-            Forward::Whole(store) if store.written > at => {
+        let (from, ready) = match self.stores.find(address, bytes, at) {
+            Forward::Whole(store) => {
                 let at = self.order(operation, &store, at, block);
                 if self.is_renamed(operation, operand, address, &store) {
                     (store.data_ready, store.data_ready)
@@ -94,12 +94,12 @@ impl Core {
                     (from, from + forward)
                 }
             }
-            Forward::Part(store) if store.written > at => {
+            Forward::Part(store) => {
                 let at = self.order(operation, &store, at, block);
                 let blocked = u64::from(self.parameters.memory.blocked_forward_cycles);
                 (at, at.max(store.written) + blocked)
             }
-            _ => {
+            Forward::None => {
                 let ready = self
                     .memory
                     .load(operation.ip, address, bytes, at, &mut self.ledger);

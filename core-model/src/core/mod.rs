@@ -11,7 +11,8 @@ use crate::address_space::{AddressSpace, MappingAt};
 use crate::branch::Predictor;
 use crate::calendar::{PortCalendar, Ports};
 use crate::instruction::{
-    CARRY_FLAG, Class, FIRST_X87, Flow, MemoryOperand, NONE, Operation, REGISTERS, Register, Rename,
+    CARRY_FLAG, Class, FIRST_X87, Flow, MemoryOperand, NONE, NOWHERE, Operation, REGISTERS,
+    Register, Rename,
 };
 use crate::ledger::Ledger;
 use crate::memory::{Hierarchy, LINE_BYTES};
@@ -30,6 +31,18 @@ struct Value {
     load_from: u64,
     load_until: u64,
     class: Option<Class>,
+}
+
+impl Value {
+    /// The one of two that is there last; `other` if they come together.
+    #[inline]
+    fn later<'a>(&'a self, other: &'a Value) -> &'a Value {
+        if self.ready > other.ready {
+            self
+        } else {
+            other
+        }
+    }
 }
 
 /// A branch whose target is not known yet: the next block tells.
@@ -145,9 +158,21 @@ impl Core {
         });
     }
 
+    /// The same as [`Core::execute`], for those who call it rarely.
+    #[inline(never)]
+    pub(crate) fn execute_step(
+        &mut self,
+        operation: &Operation,
+        memory: &[MemoryOperand],
+        recorded: &[u64],
+        block: u32,
+    ) {
+        self.execute(operation, memory, recorded, block);
+    }
+
     /// Executes one instruction; `memory` are its operands and `recorded` the values from which
     /// their addresses come.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn execute(
         &mut self,
         operation: &Operation,
@@ -170,7 +195,7 @@ impl Core {
             stored = self.store_operations(operation, memory, earliest, result.ready);
             done = done.max(stored);
         }
-        self.write_registers(operation, &result);
+        self.write_registers(operation, result);
         let in_flight = InFlight {
             needs: operation.needs,
             load_from: result.load_from,
@@ -205,55 +230,54 @@ impl Core {
     }
 
     /// Executes the instruction's own work; returns its result.
-    #[inline]
+    #[inline(always)]
     fn compute(&mut self, operation: &Operation, earliest: u64, loaded: &Value) -> Value {
         let sources = if operation.is_x87 {
             operation.sources.map(|source| self.physical(source, 0))
         } else {
             operation.sources
         };
-        let mut critical = loaded;
-        for source in sources {
-            let value = self.value(source);
-            if value.ready > critical.ready {
-                critical = value;
+        let [first, second, rest @ ..] = sources;
+        let mut critical = self.value(first).later(loaded);
+        critical = self.value(second).later(critical);
+        if rest != [NONE; 2] {
+            for source in rest {
+                critical = self.value(source).later(critical);
             }
         }
         let mut result = Value {
-            ready: critical.ready,
-            load_from: critical.load_from,
-            load_until: critical.load_until,
             class: Some(operation.class),
+            ..*critical
         };
         if operation.rename != Rename::Execute {
             result.class = critical.class;
             return result;
         }
-        let latency = if critical.class == Some(operation.class) {
+        let latency = u64::from(if critical.class == Some(operation.class) {
             operation.chained_latency
         } else {
             operation.latency
-        };
-        if operation.operations == 0 {
-            result.ready += u64::from(latency);
+        });
+        let [ports, further @ ..] = &operation.ports;
+        let Some(further_operations) = operation.operations.checked_sub(1) else {
+            result.ready += latency;
             return result;
-        }
+        };
         let from = critical.ready.max(earliest);
-        let used = &operation.ports[..usize::from(operation.operations).min(operation.ports.len())];
-        let mut executed = from;
-        let mut last = from;
-        for (number, &ports) in used.iter().enumerate() {
-            let at = self.ports.reserve(ports, from);
-            if number == 0 {
-                executed = at;
-                for cycle in 1..u64::from(operation.busy) {
-                    self.ports.block(ports, at + cycle);
-                }
+        let executed = self.ports.reserve(*ports, from);
+        let mut last = executed;
+        if operation.busy > 1 {
+            for cycle in 1..u64::from(operation.busy) {
+                self.ports.block(*ports, executed + cycle);
             }
+        }
+        self.schedulers.enter(operation.scheduler.into(), executed);
+        for &ports in further.iter().take(further_operations.into()) {
+            let at = self.ports.reserve(ports, from);
             self.schedulers.enter(operation.scheduler.into(), at);
             last = last.max(at);
         }
-        result.ready = (executed + u64::from(latency)).max(last + 1);
+        result.ready = (executed + latency).max(last + 1);
         result
     }
 
@@ -266,27 +290,29 @@ impl Core {
         FIRST_X87 + (register - FIRST_X87 + top) % 8
     }
 
-    #[inline]
-    fn write_registers(&mut self, operation: &Operation, result: &Value) {
+    #[inline(always)]
+    fn write_registers(&mut self, operation: &Operation, value: Value) {
         let mut destinations = operation.destinations;
         if operation.is_x87 {
             // A push names its new top, a pop the old one.
             let moved = operation.x87_increment.min(0);
             destinations = destinations.map(|destination| self.physical(destination, moved));
-        }
-        for destination in destinations {
-            if destination == NONE {
-                break;
-            }
-            let value = &mut self.registers[usize::from(destination)];
-            *value = *result;
-            if operation.rename == Rename::Forward && destination >= CARRY_FLAG {
-                // The flags of an eliminated addition are computed all the same.
-                value.ready += 1;
-            }
-        }
-        if operation.x87_increment != 0 {
             self.x87_top = self.x87_top.wrapping_add_signed(operation.x87_increment) % 8;
+        }
+        let [first, second, third, fourth] = destinations.map(usize::from);
+        self.registers[first] = value;
+        self.registers[second] = value;
+        self.registers[third] = value;
+        if fourth != usize::from(NOWHERE) {
+            self.registers[fourth] = value;
+        }
+        if operation.rename == Rename::Forward {
+            // The flags of an eliminated addition are computed all the same.
+            for flag in destinations {
+                if (CARRY_FLAG..NOWHERE).contains(&flag) {
+                    self.registers[usize::from(flag)].ready += 1;
+                }
+            }
         }
     }
 }

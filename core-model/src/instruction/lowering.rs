@@ -9,7 +9,7 @@ use topdown_tracer::{Access, AccessKind};
 use super::needs::Needs;
 use super::operation::{DESTINATIONS, Flow, MemoryOperand, OPERATIONS, Operation, Rename, SOURCES};
 use super::registers::{
-    CARRY_FLAG, FIRST_X87, NONE, OTHER_FLAGS, Register, STACK_POINTER, is_vector, number,
+    CARRY_FLAG, FIRST_X87, NONE, NOWHERE, OTHER_FLAGS, Register, STACK_POINTER, is_vector, number,
 };
 use super::{Class, Timing, form};
 use crate::calendar::Ports;
@@ -93,7 +93,7 @@ impl Lowering {
             first_memory: 0,
             memory_count: 0,
             sources: [NONE; SOURCES],
-            destinations: [NONE; DESTINATIONS],
+            destinations: [NOWHERE; DESTINATIONS],
             ports: [Ports::NONE; OPERATIONS],
             repeat: None,
         };
@@ -118,6 +118,7 @@ impl Lowering {
                 .saturating_add((vector_bytes as u32 / element_bytes) as u8);
         }
         self.registers(instruction, &mut operation);
+        operation.is_x87 |= operation.x87_increment != 0;
         self.rename(instruction, &mut operation);
         let in_vector = operation
             .destinations

@@ -13,7 +13,7 @@ mod registers;
 pub(crate) use lowering::Lowering;
 pub(crate) use needs::{Needs, Room};
 pub(crate) use operation::{Flow, MemoryOperand, Operation, Rename};
-pub(crate) use registers::{CARRY_FLAG, FIRST_X87, NONE, REGISTERS, Register};
+pub(crate) use registers::{CARRY_FLAG, FIRST_X87, NONE, NOWHERE, REGISTERS, Register};
 
 use crate::calendar::Ports;
 

@@ -4,7 +4,7 @@ use topdown_tracer::{AccessKind, Address, Repeat};
 
 use super::Class;
 use super::needs::Needs;
-use super::registers::{NONE, Register};
+use super::registers::{NONE, NOWHERE, Register};
 use crate::calendar::Ports;
 
 /// At most this many registers are read, memory addresses aside.
@@ -45,46 +45,15 @@ pub(crate) enum Rename {
 }
 
 /// An instruction, its operands and its row of the table.
+///
+/// What every execution reads comes first and lies in one cache line.
 #[derive(Clone, Copy, Debug)]
+#[repr(C, align(128))]
 pub(crate) struct Operation {
     /// Address of the instruction.
     pub ip: u64,
     /// Address of the next one in memory.
     pub next_ip: u64,
-    /// How it may change the path.
-    pub flow: Flow,
-    /// Its class.
-    pub class: Class,
-    /// What rename does with it.
-    pub rename: Rename,
-    /// Issue slots; 0 where it shares the slot of the instruction before it.
-    pub slots: u8,
-    /// Cycles from the last source to the result.
-    pub latency: u8,
-    /// The same behind the same class.
-    pub chained_latency: u8,
-    /// Cycles for which the first port operation blocks its port.
-    pub busy: u8,
-    /// How many of `ports` are used.
-    pub operations: u8,
-    /// The scheduler in which it waits.
-    pub scheduler: u8,
-    /// Results in the general register file, and in the vector register file.
-    pub integer_results: u8,
-    /// See `integer_results`.
-    pub vector_results: u8,
-    /// Change of the top of the x87 stack; registers are relative to it where `is_x87`.
-    pub x87_increment: i8,
-    /// Whether x87 registers are among the operands.
-    pub is_x87: bool,
-    /// Nothing behind it issues before it is done.
-    pub serializes: bool,
-    /// No load behind it starts before it is done, and all stores before it are written.
-    pub is_atomic: bool,
-    /// Loads go to a vector register.
-    pub loads_vector: bool,
-    /// The form is in the table.
-    pub is_known: bool,
     /// What it takes until it retires; set by [`Operation::complete`].
     pub needs: Needs,
     /// How many of its memory operands are read, and how many written; set likewise.
@@ -95,12 +64,46 @@ pub(crate) struct Operation {
     pub first_memory: u32,
     /// See `first_memory`.
     pub memory_count: u8,
+    /// Issue slots; 0 where it shares the slot of the instruction before it.
+    pub slots: u8,
+    /// The scheduler in which it waits.
+    pub scheduler: u8,
+    /// Cycles from the last source to the result.
+    pub latency: u8,
+    /// The same behind the same class.
+    pub chained_latency: u8,
+    /// Cycles for which the first port operation blocks its port.
+    pub busy: u8,
+    /// How it may change the path.
+    pub flow: Flow,
+    /// Its class.
+    pub class: Class,
+    /// What rename does with it.
+    pub rename: Rename,
+    /// Change of the top of the x87 stack; registers are relative to it where `is_x87`.
+    pub x87_increment: i8,
+    /// Whether x87 registers are among the operands, or their numbers change.
+    pub is_x87: bool,
+    /// Nothing behind it issues before it is done.
+    pub serializes: bool,
+    /// No load behind it starts before it is done, and all stores before it are written.
+    pub is_atomic: bool,
     /// Registers read, [`super::NONE`] where fewer.
     pub sources: [Register; SOURCES],
-    /// Registers written, [`super::NONE`] where fewer.
+    /// Registers written, [`super::NOWHERE`] where fewer.
     pub destinations: [Register; DESTINATIONS],
+    /// How many of `ports` are used.
+    pub operations: u8,
     /// Ports of each operation.
     pub ports: [Ports; OPERATIONS],
+    /// Loads go to a vector register.
+    pub loads_vector: bool,
+    /// The form is in the table.
+    pub is_known: bool,
+    /// Results in the general register file, and in the vector register file.
+    pub integer_results: u8,
+    /// See `integer_results`.
+    pub vector_results: u8,
     /// Repetition count of a string instruction.
     pub repeat: Option<Repeat>,
 }
@@ -162,7 +165,7 @@ impl Operation {
             integer_results: 0,
             loads_vector: true,
             sources: [NONE; SOURCES],
-            destinations: [NONE; DESTINATIONS],
+            destinations: [NOWHERE; DESTINATIONS],
             repeat: None,
             ..*self
         }

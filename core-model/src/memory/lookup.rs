@@ -1,5 +1,7 @@
 //! A set-associative table of line or page numbers: caches, TLBs, the cache of decoded operations.
 
+use std::mem::swap;
+
 /// What an insertion pushed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Evicted {
@@ -53,14 +55,22 @@ impl Lookup {
     pub(crate) fn touch(&mut self, number: u64, dirty: bool) -> bool {
         let set = self.set(number);
         let key = (number + 1) << 1;
-        let Some(place) = set.iter().position(|&way| way & !1 == key) else {
+        // Mostly it is the same again.
+        let Some((first, rest)) = set.split_first_mut() else {
             return false;
         };
-        let entry = set[place] | u64::from(dirty);
-        if place > 0 {
-            set.copy_within(..place, 1);
+        if *first & !1 == key {
+            *first |= u64::from(dirty);
+            return true;
         }
-        set[0] = entry;
+        let Some(place) = rest.iter().position(|&way| way & !1 == key) else {
+            return false;
+        };
+        let mut entry = rest[place] | u64::from(dirty);
+        swap(first, &mut entry);
+        for way in &mut rest[..=place] {
+            swap(way, &mut entry);
+        }
         true
     }
 
@@ -75,10 +85,10 @@ impl Lookup {
     #[inline]
     pub(crate) fn insert(&mut self, number: u64, dirty: bool) -> Option<Evicted> {
         let set = self.set(number);
-        let last = set.len() - 1;
-        let victim = set[last];
-        set.copy_within(..last, 1);
-        set[0] = (number + 1) << 1 | u64::from(dirty);
+        let mut victim = (number + 1) << 1 | u64::from(dirty);
+        for way in set {
+            swap(way, &mut victim);
+        }
         (victim != 0).then(|| Evicted {
             number: (victim >> 1) - 1,
             dirty: victim & 1 != 0,

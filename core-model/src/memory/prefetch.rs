@@ -212,9 +212,8 @@ impl Strider {
         if stride.unsigned_abs() > reach as u64 {
             return None;
         }
-        let steps = reach / stride.unsigned_abs().max(64) as i64;
         let distance = if stride.unsigned_abs() >= 64 {
-            stride.wrapping_mul(steps)
+            stride.wrapping_mul(reach / stride.unsigned_abs() as i64)
         } else {
             stride.signum() * reach
         };

@@ -69,25 +69,29 @@ impl Frontend {
             self.next_cycle(queue_room);
         }
         let slots = u32::from(operation.slots);
-        let length = (operation.next_ip - operation.ip) as u32;
-        let width = if self.decoding {
-            self.parameters.decode_width
-        } else {
-            self.parameters.uop_cache_width
-        };
         if slots > self.parameters.microcode_above_slots {
-            self.next_cycle(self.cycle + u64::from(self.parameters.microcode_entry_cycles));
-            let cycles = slots.div_ceil(self.parameters.microcode_above_slots.max(1));
-            self.next_cycle(self.cycle + u64::from(cycles));
-            return self.cycle;
+            return self.deliver_microcode(slots);
         }
-        let bytes_full =
-            self.decoding && self.decoded_bytes + length > self.parameters.decode_bytes;
-        if self.delivered + slots > width || bytes_full {
+        if self.decoding {
+            let bytes = (operation.next_ip - operation.ip) as u32;
+            if self.delivered + slots > self.parameters.decode_width
+                || self.decoded_bytes + bytes > self.parameters.decode_bytes
+            {
+                self.next_cycle(self.cycle + 1);
+            }
+            self.decoded_bytes += bytes;
+        } else if self.delivered + slots > self.parameters.uop_cache_width {
             self.next_cycle(self.cycle + 1);
         }
         self.delivered += slots;
-        self.decoded_bytes += length;
+        self.cycle
+    }
+
+    /// The microcode sequencer delivers an instruction of so many `slots`.
+    fn deliver_microcode(&mut self, slots: u32) -> u64 {
+        self.next_cycle(self.cycle + u64::from(self.parameters.microcode_entry_cycles));
+        let cycles = slots.div_ceil(self.parameters.microcode_above_slots.max(1));
+        self.next_cycle(self.cycle + u64::from(cycles));
         self.cycle
     }
 

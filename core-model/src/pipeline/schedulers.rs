@@ -8,6 +8,9 @@ use crate::parameters::SCHEDULERS;
 /// Cycles ahead for which departures are kept apart; later ones leave at the horizon.
 const HORIZON: usize = 1 << 16;
 
+/// Cycles whose departures are looked at together when the last look was long ago.
+const CHUNK: usize = 8;
+
 struct Pool {
     capacity: u32,
     /// Those that leave from the cycle `counted` on.
@@ -40,12 +43,22 @@ impl Pool {
             self.counted = self.now;
         }
         while self.counted < self.now {
-            let from = self.counted as usize % HORIZON;
-            let cycles = (self.now - self.counted).min((HORIZON - from) as u64);
-            let leaving = &mut self.leaving[from..from + cycles as usize];
-            self.waiting -= leaving.iter().map(|&count| u32::from(count)).sum::<u32>();
-            leaving.fill(0);
-            self.counted += cycles;
+            let place = self.counted as usize % HORIZON;
+            let is_far = self.now - self.counted >= CHUNK as u64;
+            match self.leaving[place..].first_chunk_mut::<CHUNK>() {
+                Some(chunk) if is_far => {
+                    if *chunk != [0; CHUNK] {
+                        self.waiting -= chunk.iter().map(|&count| u32::from(count)).sum::<u32>();
+                        *chunk = [0; CHUNK];
+                    }
+                    self.counted += CHUNK as u64;
+                }
+                _ => {
+                    self.waiting -= u32::from(self.leaving[place]);
+                    self.leaving[place] = 0;
+                    self.counted += 1;
+                }
+            }
         }
     }
 

@@ -32,7 +32,7 @@ pub(crate) struct Store {
 /// What a load finds in the store queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Forward {
-    /// Nothing that overlaps.
+    /// Nothing that overlaps; the caches have what it loads.
     None,
     /// A store that holds all of its bytes.
     Whole(Store),
@@ -99,9 +99,9 @@ impl StoreQueue {
         }
     }
 
-    /// What a load of these bytes finds, among the stores before it.
+    /// What a load of these bytes at `at` finds, among the stores before it that are not written.
     #[inline]
-    pub(crate) fn find(&self, address: u64, bytes: u32) -> Forward {
+    pub(crate) fn find(&self, address: u64, bytes: u32, at: u64) -> Forward {
         let end = address.wrapping_add(u64::from(bytes));
         let first = address / GRANULE_BYTES;
         let last = end.wrapping_sub(1) / GRANULE_BYTES;
@@ -112,13 +112,16 @@ impl StoreQueue {
         let Some(number) = youngest else {
             return Forward::None;
         };
-        let store = self.ring[number as usize % RING];
+        let store = &self.ring[number as usize % RING];
+        if store.written <= at {
+            return Forward::None;
+        }
         let whole =
             store.address <= address && end <= store.address.wrapping_add(u64::from(store.bytes));
         if whole {
-            Forward::Whole(store)
+            Forward::Whole(*store)
         } else {
-            Forward::Part(store)
+            Forward::Part(*store)
         }
     }
 
@@ -193,17 +196,17 @@ mod tests {
         let mut queue = StoreQueue::new(&GOLDEN_COVE.window);
         queue.write(store(0x100, 8), 10, 0);
         queue.write(store(0x100, 4), 20, 0);
-        assert!(matches!(queue.find(0x100, 4), Forward::Whole(found) if found.bytes == 4));
-        assert!(matches!(queue.find(0x100, 8), Forward::Part(_)));
-        assert!(matches!(queue.find(0x104, 4), Forward::None));
-        assert!(matches!(queue.find(0x108, 8), Forward::None));
+        assert!(matches!(queue.find(0x100, 4, 0), Forward::Whole(found) if found.bytes == 4));
+        assert!(matches!(queue.find(0x100, 8, 0), Forward::Part(_)));
+        assert!(matches!(queue.find(0x104, 4, 0), Forward::None));
+        assert!(matches!(queue.find(0x108, 8, 0), Forward::None));
     }
 
     #[test]
     fn a_load_across_granules_sees_a_store_to_the_second() {
         let mut queue = StoreQueue::new(&GOLDEN_COVE.window);
         queue.write(store(0x108, 8), 10, 0);
-        assert!(matches!(queue.find(0x104, 8), Forward::Part(_)));
+        assert!(matches!(queue.find(0x104, 8, 0), Forward::Part(_)));
     }
 
     #[test]

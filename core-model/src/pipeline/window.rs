@@ -66,15 +66,29 @@ impl Window {
         }
     }
 
-    /// The first cycle in which all buffers have room for `needs`; 0 where they have it already.
+    /// The first cycle at or after `now` in which all buffers have room for `needs`.
     #[inline]
-    pub(crate) fn room(&mut self, needs: Needs) -> u64 {
-        let mut at = 0;
-        while !self.room.fits(needs) && self.oldest < self.next {
+    pub(crate) fn room(&mut self, needs: Needs, now: u64) -> u64 {
+        if self.room.fits(needs) {
+            now
+        } else {
+            self.free(needs, now)
+        }
+    }
+
+    /// Gives back the entries of all that has retired by `now`, and then until there is room.
+    fn free(&mut self, needs: Needs, now: u64) -> u64 {
+        let mut at = now;
+        while self.oldest < self.next {
             let oldest = &self.ring[self.oldest as usize % RING];
+            if oldest.retires > at {
+                if self.room.fits(needs) {
+                    break;
+                }
+                at = oldest.retires;
+            }
             self.room.give_back(oldest.needs);
             self.oldest += 1;
-            at = oldest.retires;
         }
         at
     }
@@ -191,9 +205,10 @@ impl Queue {
 
     #[inline]
     fn push(&mut self, slots: u8, issued: u64) {
-        // Nearly always one; where there is none, the next slot overwrites it.
+        // Nearly always one or two; where there are fewer, the next slot overwrites it.
         self.issued[self.slots as usize % QUEUE] = issued;
-        for further in 1..u64::from(slots) {
+        self.issued[(self.slots + 1) as usize % QUEUE] = issued;
+        for further in 2..u64::from(slots) {
             self.issued[(self.slots + further) as usize % QUEUE] = issued;
         }
         self.slots += u64::from(slots);
@@ -226,10 +241,10 @@ mod tests {
         let mut window = Window::new(&GOLDEN_COVE);
         push(&mut window, 1000);
         for _ in 1..512 {
-            assert_eq!(window.room(Needs::new([1, 0, 0, 0])), 0);
+            assert_eq!(window.room(Needs::new([1, 0, 0, 0]), 0), 0);
             push(&mut window, 1);
         }
-        assert_eq!(window.room(Needs::new([1, 0, 0, 0])), 1000);
+        assert_eq!(window.room(Needs::new([1, 0, 0, 0]), 0), 1000);
     }
 
     #[test]
@@ -241,10 +256,10 @@ mod tests {
         };
         window.push(1, 0, 50, load);
         window.push(1, 0, 70, load);
-        assert_eq!(window.room(Needs::new([1, 190, 200, 255])), 0);
-        assert_eq!(window.room(Needs::new([1, 191, 0, 0])), 50);
-        assert_eq!(window.room(Needs::new([1, 192, 0, 0])), 70);
-        assert_eq!(window.room(Needs::new([1, 0, 0, 0])), 0);
+        assert_eq!(window.room(Needs::new([1, 190, 200, 255]), 0), 0);
+        assert_eq!(window.room(Needs::new([1, 191, 0, 0]), 0), 50);
+        assert_eq!(window.room(Needs::new([1, 192, 0, 0]), 0), 70);
+        assert_eq!(window.room(Needs::new([1, 0, 0, 0]), 0), 0);
     }
 
     #[test]
@@ -258,9 +273,9 @@ mod tests {
             ..InFlight::default()
         };
         window.push(1, 0, 50, load);
-        assert_eq!(window.room(needs), 50);
+        assert_eq!(window.room(needs, 0), 50);
         window.push(1, 0, 70, load);
-        assert_eq!(window.room(Needs::new([1, 1, 0, 0])), 70);
+        assert_eq!(window.room(Needs::new([1, 1, 0, 0]), 0), 70);
     }
 
     #[test]
