@@ -4,6 +4,8 @@ mod explain;
 mod fixture;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod functions;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod modelled;
 mod noise;
 #[path = "../published_schema/mod.rs"]
 mod published_schema;
