@@ -53,22 +53,26 @@ impl Lookup {
     /// Whether `number` is there; it becomes the most recently used, and dirty where asked.
     #[inline]
     pub(crate) fn touch(&mut self, number: u64, dirty: bool) -> bool {
-        let set = self.set(number);
         let key = (number + 1) << 1;
         // Mostly it is the same again.
-        let Some((first, rest)) = set.split_first_mut() else {
-            return false;
-        };
+        let first = &mut self.ways[(number as usize & self.set_mask) * self.associativity];
         if *first & !1 == key {
             *first |= u64::from(dirty);
             return true;
         }
-        let Some(place) = rest.iter().position(|&way| way & !1 == key) else {
+        self.touch_another(number, dirty)
+    }
+
+    /// The same for a number that is not the most recently used of its set.
+    #[inline(never)]
+    fn touch_another(&mut self, number: u64, dirty: bool) -> bool {
+        let key = (number + 1) << 1;
+        let set = self.set(number);
+        let Some(place) = set.iter().position(|&way| way & !1 == key) else {
             return false;
         };
-        let mut entry = rest[place] | u64::from(dirty);
-        swap(first, &mut entry);
-        for way in &mut rest[..=place] {
+        let mut entry = set[place] | u64::from(dirty);
+        for way in &mut set[..=place] {
             swap(way, &mut entry);
         }
         true
@@ -82,7 +86,6 @@ impl Lookup {
     }
 
     /// Puts `number`, which is not there, in the place of the least recently used.
-    #[inline]
     pub(crate) fn insert(&mut self, number: u64, dirty: bool) -> Option<Evicted> {
         let set = self.set(number);
         let mut victim = (number + 1) << 1 | u64::from(dirty);

@@ -148,7 +148,7 @@ impl Hierarchy {
         ready
     }
 
-    #[inline]
+    #[inline(always)]
     fn load_line(&mut self, line: u64, at: u64, ledger: &mut Ledger) -> u64 {
         let at = self.translate(line, at, ledger);
         let hit = at + u64::from(self.parameters.l1d.cycles);
@@ -202,7 +202,7 @@ impl Hierarchy {
         self.into_l2.expect(line, ready);
     }
 
-    #[inline]
+    #[inline(always)]
     fn store_line(&mut self, line: u64, at: u64, ledger: &mut Ledger) -> u64 {
         let at = self.translate(line, at, ledger);
         if self.l1d.touch(line, true) {
@@ -258,7 +258,7 @@ impl Hierarchy {
     }
 
     /// When the translation of a data line's page is known.
-    #[inline]
+    #[inline(always)]
     fn translate(&mut self, line: u64, at: u64, ledger: &mut Ledger) -> u64 {
         let page = line / LINES_PER_PAGE;
         if self.dtlb.access(page) {

@@ -53,11 +53,7 @@ impl Pool {
                     }
                     self.counted += CHUNK as u64;
                 }
-                _ => {
-                    self.waiting -= u32::from(self.leaving[place]);
-                    self.leaving[place] = 0;
-                    self.counted += 1;
-                }
+                _ => self.leave_one_cycle(),
             }
         }
     }
@@ -76,9 +72,17 @@ impl Pool {
     fn wait(&mut self) {
         self.advance();
         while self.waiting >= self.capacity {
-            self.now += 1;
-            self.advance();
+            self.leave_one_cycle();
+            self.now = self.counted;
         }
+    }
+
+    #[inline]
+    fn leave_one_cycle(&mut self) {
+        let place = &mut self.leaving[self.counted as usize % HORIZON];
+        self.waiting -= u32::from(*place);
+        *place = 0;
+        self.counted += 1;
     }
 
     #[inline]

@@ -161,12 +161,15 @@ impl Window {
                         .min(end)
                         .saturating_sub((from * width).max(at))
                 };
-                let memory = overlap(head.load_from, head.load_until)
-                    + overlap(outstanding.0, outstanding.1)
-                    - overlap(
-                        head.load_from.max(outstanding.0),
-                        head.load_until.min(outstanding.1),
-                    );
+                let memory = if head.load_until.max(outstanding.1) * width <= at {
+                    0
+                } else {
+                    overlap(head.load_from, head.load_until) + overlap(outstanding.0, outstanding.1)
+                        - overlap(
+                            head.load_from.max(outstanding.0),
+                            head.load_until.min(outstanding.1),
+                        )
+                };
                 charge(head.block, memory, end - at - memory);
                 at = end;
             }

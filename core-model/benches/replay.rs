@@ -1,0 +1,57 @@
+//! How fast the model is: recorded executions, replayed without the tracer.
+//!
+//!     cargo bench -p topdown-core-model
+//!
+//! `examples/speed` has all kernels, in processor time.
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[allow(dead_code, reason = "the example uses the rest")]
+#[path = "../examples/validate/kernels/mod.rs"]
+mod kernels;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+#[allow(dead_code, reason = "the example uses the rest")]
+#[path = "../examples/speed/recording.rs"]
+mod recording;
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn main() {
+    use criterion::{Criterion, Throughput};
+    use topdown_core_model::{Capacity, Model, cores};
+
+    /// Bound by arithmetic, by the frontend, by the L1, by predictions, by the L3.
+    const KERNELS: [&str; 6] = [
+        "alu",
+        "matmul-64",
+        "sort-10k",
+        "regex",
+        "random-branch",
+        "chase-2m",
+    ];
+
+    let mut criterion = Criterion::default().configure_from_args();
+    let mut group = criterion.benchmark_group("replay");
+    for kernel in kernels::all() {
+        if !KERNELS.contains(&kernel.name) {
+            continue;
+        }
+        let recording = match recording::Recording::of(&mut (kernel.prepare)()) {
+            Ok(recording) => recording,
+            Err(error) => {
+                eprintln!("not recorded: {error}");
+                continue;
+            }
+        };
+        let mut model = Model::new(&cores::GOLDEN_COVE, Capacity::default());
+        recording.translate(&mut model);
+        recording.replay(&mut model);
+        group.throughput(Throughput::Elements(model.counts().events.instructions));
+        group.bench_function(kernel.name, |bencher| {
+            bencher.iter(|| recording.replay(&mut model));
+        });
+    }
+    group.finish();
+    criterion.final_summary();
+}
+
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn main() {}

@@ -1,0 +1,138 @@
+//! A stretch of execution kept in memory, to be run through the model again and again.
+
+use std::ops::Range;
+
+use topdown_tracer::{Access, Block, BlockId, Config, Consumer, Instruction, Tracer};
+
+/// Room for 48 MiB of stream; a recording that is cut off there is still one.
+const STREAM_VALUES: usize = 6 << 20;
+/// Room for the program, in instructions and accesses.
+const PROGRAM: usize = 128 << 10;
+
+/// The parts of a block: ranges in the tables of the recording.
+struct Parts {
+    instructions: Range<usize>,
+    accesses: Range<usize>,
+    recorded_values: usize,
+}
+
+/// Executed blocks, as the tracer handed them over.
+#[derive(Default)]
+pub struct Recording {
+    blocks: Vec<Parts>,
+    instructions: Vec<Instruction>,
+    accesses: Vec<Access>,
+    /// For each executed block its number, then its recorded values.
+    stream: Vec<u64>,
+    is_full: bool,
+}
+
+impl Recording {
+    /// Runs `work` twice, natively and traced, and keeps the second.
+    pub fn of(work: &mut dyn FnMut()) -> Result<Recording, Box<dyn std::error::Error>> {
+        let empty = Recording {
+            blocks: Vec::with_capacity(PROGRAM),
+            instructions: Vec::with_capacity(PROGRAM),
+            accesses: Vec::with_capacity(PROGRAM),
+            stream: Vec::with_capacity(STREAM_VALUES),
+            is_full: false,
+        };
+        work();
+        let mut tracer = Tracer::new(Config::default(), empty)?;
+        let ((), end) = tracer.trace(work);
+        end?;
+        Ok(std::mem::take(tracer.consumer_mut()))
+    }
+
+    /// Tells `consumer` all blocks.
+    pub fn translate(&self, consumer: &mut impl Consumer) {
+        for number in 0..self.blocks.len() {
+            consumer.translated(&self.block(number));
+        }
+    }
+
+    /// Executes the stretch.
+    pub fn replay(&self, consumer: &mut impl Consumer) {
+        let mut rest = self.stream.as_slice();
+        while let [number, values @ ..] = rest {
+            let block = self.block(*number as usize);
+            let (recorded, next) = values.split_at(block.recorded_values);
+            consumer.block(&block, recorded);
+            rest = next;
+        }
+    }
+
+    fn block(&self, number: usize) -> Block<'_> {
+        let parts = &self.blocks[number];
+        Block {
+            id: BlockId(number as u32),
+            instructions: &self.instructions[parts.instructions.clone()],
+            accesses: &self.accesses[parts.accesses.clone()],
+            recorded_values: parts.recorded_values,
+        }
+    }
+}
+
+/// Counts what is executed.
+#[derive(Default)]
+pub struct InstructionCount(pub u64);
+
+impl Consumer for InstructionCount {
+    fn block(&mut self, block: &Block<'_>, _addresses: &[u64]) {
+        self.0 += block.instructions.len() as u64;
+    }
+}
+
+/// Processor time of this thread: what other processes take is not in it.
+pub fn thread_seconds() -> f64 {
+    let mut time = libc::timespec {
+        tv_sec: 0,
+        tv_nsec: 0,
+    };
+    // SAFETY: the call writes one timespec to the place it is given.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
+    time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
+}
+
+/// Appends within the reserved capacity; returns the range that was filled.
+fn append<T: Copy>(table: &mut Vec<T>, values: &[T]) -> Option<Range<usize>> {
+    let first = table.len();
+    if table.capacity() - first < values.len() {
+        return None;
+    }
+    table.extend_from_slice(values);
+    Some(first..table.len())
+}
+
+impl Consumer for Recording {
+    fn translated(&mut self, block: &Block<'_>) {
+        let instructions = append(&mut self.instructions, block.instructions);
+        let accesses = append(&mut self.accesses, block.accesses);
+        let (Some(instructions), Some(accesses)) = (instructions, accesses) else {
+            self.is_full = true;
+            return;
+        };
+        if self.blocks.len() == self.blocks.capacity() {
+            self.is_full = true;
+            return;
+        }
+        self.blocks.push(Parts {
+            instructions,
+            accesses,
+            recorded_values: block.recorded_values,
+        });
+    }
+
+    fn block(&mut self, block: &Block<'_>, addresses: &[u64]) {
+        let room = self.stream.capacity() - self.stream.len();
+        self.is_full |= block.id.index() >= self.blocks.len() || room < addresses.len() + 1;
+        if !self.is_full {
+            self.stream.push(block.id.0.into());
+            self.stream.extend_from_slice(addresses);
+        }
+    }
+
+    fn keep_tracing(&self) -> bool {
+        !self.is_full
+    }
+}
