@@ -12,9 +12,11 @@ use serde::{Deserialize, Serialize};
 /// Retiring and frontend bound slots belong to the code that was issued, bad speculation to the
 /// branch or load that was wrong, backend bound slots to the code that stood at the head of the
 /// reorder buffer.
+///
+/// In files the counts are an array in the order of the fields: there are many of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
+#[serde(into = "[u64; 9]", from = "[u64; 9]")]
 pub struct CodeCounts {
     /// Executed instructions.
     pub instructions: u64,
@@ -62,24 +64,28 @@ impl CodeCounts {
         let slots = self.level1_slots().into_iter();
         slots.fold(0, u64::saturating_add)
     }
+}
 
+impl From<CodeCounts> for [u64; 9] {
     /// In the order of the fields.
-    pub(crate) fn to_array(self) -> [u64; 9] {
+    fn from(counts: CodeCounts) -> [u64; 9] {
         [
-            self.instructions,
-            self.retiring_slots,
-            self.heavy_operations_slots,
-            self.bad_speculation_slots,
-            self.branch_mispredict_slots,
-            self.frontend_bound_slots,
-            self.fetch_latency_slots,
-            self.backend_bound_slots,
-            self.memory_bound_slots,
+            counts.instructions,
+            counts.retiring_slots,
+            counts.heavy_operations_slots,
+            counts.bad_speculation_slots,
+            counts.branch_mispredict_slots,
+            counts.frontend_bound_slots,
+            counts.fetch_latency_slots,
+            counts.backend_bound_slots,
+            counts.memory_bound_slots,
         ]
     }
+}
 
-    /// The inverse of [`to_array`](CodeCounts::to_array).
-    pub(crate) fn from_array(counts: [u64; 9]) -> CodeCounts {
+impl From<[u64; 9]> for CodeCounts {
+    /// In the order of the fields.
+    fn from(counts: [u64; 9]) -> CodeCounts {
         let [
             instructions,
             retiring_slots,
@@ -108,11 +114,11 @@ impl CodeCounts {
 impl AddAssign for CodeCounts {
     /// Count by count. Saturates, which counts of a sound file never reach.
     fn add_assign(&mut self, other: CodeCounts) {
-        let mut sum = self.to_array();
-        for (count, more) in sum.iter_mut().zip(other.to_array()) {
+        let mut sum = <[u64; 9]>::from(*self);
+        for (count, more) in sum.iter_mut().zip(<[u64; 9]>::from(other)) {
             *count = count.saturating_add(more);
         }
-        *self = CodeCounts::from_array(sum);
+        *self = sum.into();
     }
 }
 
@@ -147,13 +153,15 @@ mod tests {
 
     #[test]
     fn counts_are_their_array_and_parts_are_no_slots_of_their_own() {
-        let counts = CodeCounts::from_array([1, 20, 3, 40, 5, 60, 7, 80, 9]);
+        let array = [1, 20, 3, 40, 5, 60, 7, 80, 9];
+        let counts = CodeCounts::from(array);
+        assert_eq!(<[u64; 9]>::from(counts), array);
         assert_eq!(counts.memory_bound_slots, 9);
         assert_eq!(counts.slots(), 200);
         assert_eq!(counts.level2_slots(), [3, 5, 7, 9]);
         let mut twice = counts;
         twice += counts;
-        assert_eq!(twice.to_array(), counts.to_array().map(|count| 2 * count));
+        assert_eq!(twice, array.map(|count| 2 * count).into());
         twice.retiring_slots = u64::MAX;
         twice += counts;
         assert_eq!(twice.slots(), u64::MAX);

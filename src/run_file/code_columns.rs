@@ -15,14 +15,11 @@ pub(super) struct CodeColumns {
     modules: Vec<String>,
     /// The module, the offset and the length of each block.
     blocks: Vec<(u32, u64, u32)>,
-    /// The samples, and in each the blocks with their counts in the order of the fields of
-    /// [`CodeCounts`].
-    samples: Vec<Vec<(u32, [u64; 9])>>,
+    samples: Vec<Vec<(u32, CodeCounts)>>,
 }
 
 impl CodeColumns {
     pub(super) fn from_code(code: &CodeSlots) -> CodeColumns {
-        let cost = |(block, counts): &(u32, CodeCounts)| (*block, counts.to_array());
         CodeColumns {
             modules: code.modules.clone(),
             blocks: code
@@ -30,11 +27,7 @@ impl CodeColumns {
                 .iter()
                 .map(|block| (block.module, block.offset, block.bytes))
                 .collect(),
-            samples: code
-                .samples
-                .iter()
-                .map(|costs| costs.iter().map(cost).collect())
-                .collect(),
+            samples: code.samples.clone(),
         }
     }
 
@@ -57,13 +50,13 @@ impl CodeColumns {
         }
         for (block, counts) in self.samples.iter().flatten() {
             below("samples", *block, self.blocks.len(), "block")?;
+            let counts = <[u64; 9]>::from(*counts);
             let row = Rows {
                 count: counts.len(),
                 what: "counts",
             };
-            row.counts("samples", counts)?;
+            row.counts("samples", &counts)?;
         }
-        let cost = |(block, counts)| (block, CodeCounts::from_array(counts));
         Ok(CodeSlots {
             modules: self.modules,
             blocks: self
@@ -75,11 +68,7 @@ impl CodeColumns {
                     bytes,
                 })
                 .collect(),
-            samples: self
-                .samples
-                .into_iter()
-                .map(|costs| costs.into_iter().map(cost).collect())
-                .collect(),
+            samples: self.samples,
         })
     }
 }

@@ -126,9 +126,9 @@ fn code_counts(counts: &BlockCounts) -> CodeCounts {
 
 /// Counts only grow.
 fn difference(after: CodeCounts, before: CodeCounts) -> CodeCounts {
-    let mut counts = after.to_array();
-    for (count, less) in counts.iter_mut().zip(before.to_array()) {
+    let mut counts = <[u64; 9]>::from(after);
+    for (count, less) in counts.iter_mut().zip(<[u64; 9]>::from(before)) {
         *count -= less;
     }
-    CodeCounts::from_array(counts)
+    counts.into()
 }
