@@ -1,6 +1,7 @@
 //! Arithmetic: as parallel as possible, and not parallel at all.
 
 /// `rounds` × 8 additions to eight registers: nothing waits, so nearly every slot retires.
+#[inline(never)]
 pub fn independent_adds(rounds: u64) -> u64 {
     let mut sums = [1_u64; 8];
     for _ in 0..rounds {
@@ -74,6 +75,7 @@ fn add_to_each(sums: &mut [u64; 8]) {
 }
 
 /// `length` multiplications, each of the result of the one before: latency and nothing else.
+#[inline(never)]
 pub fn multiply_chain(seed: u64, length: u64) -> u64 {
     (0..length).fold(seed, |product, _| {
         black_box_register(product).wrapping_mul(0x9e37_79b9)
@@ -81,6 +83,7 @@ pub fn multiply_chain(seed: u64, length: u64) -> u64 {
 }
 
 /// `length` divisions, each by way of the result of the one before.
+#[inline(never)]
 pub fn divide_chain(seed: u64, length: u64) -> u64 {
     // Opaque, since a division by a known number is compiled to a multiplication.
     let divisor = black_box_register(1_000_003);

@@ -6,6 +6,7 @@ use super::Random;
 
 /// `count` branches on random bits. Fresh bits every call: predictors learn sequences of
 /// thousands.
+#[inline(never)]
 pub fn random_branches(random: &mut Random, count: usize) -> u64 {
     let mut taken = 0_u64;
     for _ in 0..count / 64 {
@@ -31,6 +32,7 @@ type Function = fn(u64) -> u64;
 
 /// Calls 2048 different functions of about 256 bytes each, half a megabyte of code: more than the
 /// uop cache, the first-level instruction cache and most branch target buffers hold.
+#[inline(never)]
 pub fn large_code(seed: u64) -> u64 {
     FUNCTIONS
         .iter()

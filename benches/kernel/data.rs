@@ -1,4 +1,4 @@
-//! Data: a walk that no cache and no prefetcher can help, and a source of random bits.
+//! Data: a walk that no cache and no prefetcher can help, stores, and a source of random bits.
 
 /// A permutation of cache lines that is a single cycle, so that a walk visits all of them.
 pub struct Cycle {
@@ -23,9 +23,16 @@ impl Cycle {
     }
 
     /// The position `steps` after `position`. Every step needs the one before.
+    #[inline(never)]
     pub fn walk(&self, position: usize, steps: usize) -> usize {
         (0..steps).fold(position, |position, _| self.lines[position].0)
     }
+}
+
+/// Writes `value` everywhere.
+#[inline(never)]
+pub fn fill(buffer: &mut [u64], value: u64) {
+    buffer.fill(value);
 }
 
 /// xorshift64* (Vigna 2016), with a fixed seed.

@@ -1,4 +1,5 @@
-//! The kernels of `bottlenecks`, one bottleneck each.
+//! The kernels of `bottlenecks`, one bottleneck each. None is inlined, so that each has its name in
+//! the split per function.
 
 mod chain;
 mod code;
@@ -6,4 +7,4 @@ mod data;
 
 pub use chain::{divide_chain, independent_adds, multiply_chain};
 pub use code::{LARGE_CODE_FUNCTIONS, large_code, random_branches};
-pub use data::{Cycle, Random};
+pub use data::{Cycle, Random, fill};
