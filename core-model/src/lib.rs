@@ -15,7 +15,8 @@
 //!
 //! The kernel, other threads, other cores and the other hardware thread. Work on the wrong path:
 //! its slots are charged, its effect on caches is not modelled. Physical addresses: caches are
-//! indexed by virtual ones, where each mapping has a fixed place ([`Model::with_mappings`]). Store-side coherence, page faults, frequency changes.
+//! indexed by virtual ones, where each mapping has a fixed place ([`Model::with_mappings`]).
+//! Store-side coherence, page faults, frequency changes.
 
 mod address_space;
 mod branch;
