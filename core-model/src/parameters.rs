@@ -14,8 +14,8 @@ use crate::instruction::Timing;
 pub struct CoreParameters {
     /// Name of the core, such as `golden-cove`.
     pub name: &'static str,
-    /// Raised with every change of a value or of the table: results of different versions are not
-    /// comparable.
+    /// Raised with every change that changes counts on this core: of a value, of the table, or of
+    /// the model itself. Results of different versions are not comparable.
     pub version: u32,
     /// Slots per cycle: how many operations the core renames and issues.
     pub width: u32,

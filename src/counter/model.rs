@@ -46,10 +46,6 @@ const INSTRUCTIONS_PER_SECOND: f64 = 15e6;
 /// A benchmark is modelled if its budget has room for as many windows: a warm-up and two samples.
 pub const LEAST_WINDOWS: u64 = 3;
 
-/// The version of the model in the formula's name: to be raised whenever a change of the model or
-/// of a core's parameters changes its counts.
-const MODEL_VERSION: u32 = 3;
-
 /// The modelled core of the thread that opened it.
 pub struct Model {
     tracer: Tracer<Budgeted>,
@@ -130,7 +126,7 @@ impl Model {
             budget_instructions: (seconds * INSTRUCTIONS_PER_SECOND) as u64,
             modelled: Provenance {
                 source: SourceKind::Model,
-                formula: format!("model-{}/{MODEL_VERSION}", core.name),
+                formula: format!("model-{}/{}", core.name, core.version),
                 core_type: None,
                 slots_per_cycle: Some(core.width),
                 reason: format!(
