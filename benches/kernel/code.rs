@@ -28,6 +28,9 @@ pub fn random_branches(random: &mut Random, count: usize) -> u64 {
 /// How many functions [`large_code`] calls.
 pub const LARGE_CODE_FUNCTIONS: usize = 2048;
 
+/// Functions in a row of [`FUNCTIONS`].
+const COLUMNS: usize = 64;
+
 type Function = fn(u64) -> u64;
 
 /// Calls 2048 different functions of about 256 bytes each, half a megabyte of code: more than the
@@ -35,34 +38,41 @@ type Function = fn(u64) -> u64;
 #[inline(never)]
 pub fn large_code(seed: u64) -> u64 {
     FUNCTIONS
+        .as_flattened()
         .iter()
         .fold(seed, |value, function| function(value))
 }
 
 /// Cheap and independent work that differs in its constants, so that no two instances are merged.
 #[inline(never)]
-fn body<const N: u64>(value: u64) -> u64 {
-    let mut parts = [value, value ^ N, value.rotate_left(7), !value];
+fn body<const ROW: u64, const COLUMN: u64>(value: u64) -> u64 {
+    let n = ROW * COLUMNS as u64 + COLUMN;
+    let mut parts = [value, value ^ n, value.rotate_left(7), !value];
     // Unrolled by hand: a loop would make the code small.
     macro_rules! step {
         ($($k:literal)*) => { $(
-            parts[$k % 4] = parts[$k % 4].wrapping_add((N << 8) ^ (0x0123_4567 * ($k + 1)));
+            parts[$k % 4] = parts[$k % 4].wrapping_add((n << 8) ^ (0x0123_4567 * ($k + 1)));
         )* };
     }
     step!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15);
     parts[0] ^ parts[1] ^ parts[2] ^ parts[3]
 }
 
-/// `body::<N>` for the 2048 numbers N that eleven bits can spell.
-static FUNCTIONS: [Function; LARGE_CODE_FUNCTIONS] = {
-    let mut functions: [Function; LARGE_CODE_FUNCTIONS] = [body::<0>; LARGE_CODE_FUNCTIONS];
-    macro_rules! instances {
-        ($n:expr;) => { functions[($n) as usize] = body::<{ $n }>; };
-        ($n:expr; $bit:literal $($rest:literal)*) => {
-            instances!($n; $($rest)*);
-            instances!($n + $bit; $($rest)*);
-        };
+/// An instance of [`body`] for each row and column. One constant expression for each of them would
+/// take the compiler a minute.
+static FUNCTIONS: [[Function; COLUMNS]; LARGE_CODE_FUNCTIONS / COLUMNS] = {
+    macro_rules! rows {
+        ($($row:literal)*) => { [$(row::<$row>()),*] };
     }
-    instances!(0; 1 2 4 8 16 32 64 128 256 512 1024);
-    functions
+    rows!(0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31)
 };
+
+const fn row<const ROW: u64>() -> [Function; COLUMNS] {
+    macro_rules! columns {
+        ($($column:literal)*) => { [$(body::<ROW, $column>),*] };
+    }
+    columns!(
+        0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20 21 22 23 24 25 26 27 28 29 30 31
+        32 33 34 35 36 37 38 39 40 41 42 43 44 45 46 47 48 49 50 51 52 53 54 55 56 57 58 59 60 61 62 63
+    )
+}
