@@ -108,3 +108,33 @@ pub fn beside(label: &str, path: &Path) -> Option<Trend> {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::baseline_store::tests::{RUN, store_in};
+    use criterion_topdown::run_file::read_run;
+
+    #[test]
+    fn the_history_of_a_base_is_that_of_the_baseline_called_as_it_or_of_the_only_one() {
+        let root = tempfile::tempdir().unwrap();
+        let store = store_in(root.path());
+        let mut base = read_run(Path::new(RUN)).unwrap();
+        base.id += "-later";
+        let label = |built: &str| up_to(&store, built, &base).map(|trend| trend.label);
+        assert_eq!(label("main"), None, "nothing is stored");
+        let save = |name: &str| store.save(&name.parse().unwrap(), Path::new(RUN)).unwrap();
+        save("main");
+        assert_eq!(label("v1.0").unwrap(), "main and then the base");
+        let stored = save("v1.0").directory;
+        assert_eq!(label("v1.0").unwrap(), "v1.0 and then the base");
+        assert_eq!(label("HEAD~1"), None, "one of two");
+
+        let trend = up_to(&store, "v1.0", &base).unwrap();
+        let runs: Vec<&str> = trend.runs.iter().map(|run| &*run.id).collect();
+        assert_eq!(runs, [base.id.trim_end_matches("-later"), &*base.id]);
+        std::fs::write(stored.join("run.json"), "{").unwrap();
+        let trend = up_to(&store, "v1.0", &base).unwrap();
+        assert_eq!((trend.runs.len(), trend.unreadable.len()), (2, 1));
+    }
+}
