@@ -55,10 +55,11 @@ impl Directory {
         Ok(all)
     }
 
-    fn push_one(&self, run: &Outgoing) -> Result<bool, BackendError> {
+    /// The run's place, if it was not there.
+    fn push_one(&self, run: &Outgoing) -> Result<Option<Place>, BackendError> {
         let path = self.path_of(&run.place);
         if path.exists() {
-            return Ok(false);
+            return Ok(None);
         }
         let parent = path.parent().unwrap_or(&self.root);
         fs::create_dir_all(parent).map_err(in_path(parent))?;
@@ -73,10 +74,11 @@ impl Directory {
             // Of no use to anybody; what went wrong is reported.
             let _ = fs::remove_dir_all(&unfinished);
         }
-        added
+        Ok(added?.then(|| run.place.clone()))
     }
 }
 
+/// Whether this is what has added the run.
 fn write_renamed(run: &Outgoing, unfinished: &Path, path: &Path) -> Result<bool, BackendError> {
     fs::create_dir(unfinished).map_err(in_path(unfinished))?;
     for (name, from) in run.files() {
@@ -108,13 +110,9 @@ impl Backend for Directory {
     }
 
     fn push(&self, runs: &[Outgoing]) -> Result<Vec<Place>, BackendError> {
-        let mut added = Vec::new();
-        for run in runs {
-            if self.push_one(run)? {
-                added.push(run.place.clone());
-            }
-        }
-        Ok(added)
+        runs.iter()
+            .filter_map(|run| self.push_one(run).transpose())
+            .collect()
     }
 
     fn pull(

@@ -83,7 +83,8 @@ impl Objects {
         Ok(Path::parse(format!("{}/{place}/{name}", self.prefix))?)
     }
 
-    async fn push_one(&self, run: &Outgoing) -> Result<bool, BackendError> {
+    /// The run's place, if it was not there.
+    async fn push_one(&self, run: &Outgoing) -> Result<Option<Place>, BackendError> {
         let mut added = false;
         for (name, from) in run.files() {
             let bytes = fs::read(from).map_err(|error| BackendError::Io {
@@ -102,7 +103,7 @@ impl Objects {
             };
         }
         // Of the last file, which is `run.json`.
-        Ok(added)
+        Ok(added.then(|| run.place.clone()))
     }
 
     async fn delete(&self, path: &Path) -> Result<(), object_store::Error> {
@@ -130,13 +131,10 @@ impl Backend for Objects {
 
     fn push(&self, runs: &[Outgoing]) -> Result<Vec<Place>, BackendError> {
         let there: BTreeSet<Place> = self.list()?.into_iter().collect();
-        let mut added = Vec::new();
-        for run in runs.iter().filter(|run| !there.contains(&run.place)) {
-            if self.runtime.block_on(self.push_one(run))? {
-                added.push(run.place.clone());
-            }
-        }
-        Ok(added)
+        runs.iter()
+            .filter(|run| !there.contains(&run.place))
+            .filter_map(|run| self.runtime.block_on(self.push_one(run)).transpose())
+            .collect()
     }
 
     fn pull(
