@@ -159,29 +159,12 @@ fn shares(launches: &[LaunchValue], mean_slots: f64) -> Option<Shares> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use criterion_topdown::provenance::{Provenance, SourceKind};
-    use criterion_topdown::run_file::BenchmarkId;
+    use crate::verdict::scenario::with_launches;
+    use criterion_topdown::provenance::SourceKind;
     use criterion_topdown::sample::Level1;
 
-    fn benchmark(launches: Vec<LaunchValue>) -> Benchmark {
-        Benchmark {
-            id: BenchmarkId {
-                package: "p".to_owned(),
-                target: "t".to_owned(),
-                name: "n".to_owned(),
-            },
-            provenance: Provenance {
-                source: SourceKind::Hardware,
-                formula: "test/1".to_owned(),
-                core_type: None,
-                slots_per_cycle: None,
-                reason: String::new(),
-                empty_window: None,
-            },
-            throughput: None,
-            functions: None,
-            launches,
-        }
+    fn summary_of(launches: Vec<LaunchValue>) -> Summary {
+        Summary::of(&with_launches("n", SourceKind::Hardware, launches)).unwrap()
     }
 
     fn value(slots: f64, retiring_slots: f64) -> LaunchValue {
@@ -204,8 +187,7 @@ mod tests {
 
     #[test]
     fn shares_are_of_the_sum_and_not_means_of_ratios() {
-        let summary =
-            Summary::of(&benchmark(vec![value(100.0, 100.0), value(300.0, 0.0)])).unwrap();
+        let summary = summary_of(vec![value(100.0, 100.0), value(300.0, 0.0)]);
         assert_eq!(summary.slots.unwrap().mean, 200.0);
         let shares = summary.shares.unwrap();
         assert_eq!(shares.level1, [0.25, 0.0, 0.0, 0.75]);
@@ -226,7 +208,7 @@ mod tests {
             level1: None,
             ..value(100.0, 50.0)
         };
-        let summary = Summary::of(&benchmark(vec![value(100.0, 50.0), blind])).unwrap();
+        let summary = summary_of(vec![value(100.0, 50.0), blind]);
         assert_eq!((summary.slots, summary.shares), (None, None));
     }
 
@@ -236,7 +218,7 @@ mod tests {
             events: Events::NONE.with(Event::UnknownInstructions, unknown),
             ..value(slots, slots)
         };
-        let summary = Summary::of(&benchmark(vec![with(100.0, 0.0), with(300.0, 4.0)])).unwrap();
+        let summary = summary_of(vec![with(100.0, 0.0), with(300.0, 4.0)]);
         assert_eq!(summary.coverage_fraction(), Some(0.99));
         assert_eq!(summary.events.get(Event::L2Misses), None);
     }
@@ -248,11 +230,7 @@ mod tests {
             cycles,
             ..value(100.0, 50.0)
         };
-        let waits = |cycles| {
-            Summary::of(&benchmark(vec![of(cycles)]))
-                .unwrap()
-                .mostly_waits()
-        };
+        let waits = |cycles| summary_of(vec![of(cycles)]).mostly_waits();
         assert!(waits(Some(99.0)));
         assert!(!waits(Some(101.0)));
         assert!(!waits(None));
@@ -260,9 +238,12 @@ mod tests {
 
     #[test]
     fn one_launch_has_no_spread_and_no_launch_no_summary() {
-        let summary = Summary::of(&benchmark(vec![value(100.0, 50.0)])).unwrap();
+        let summary = summary_of(vec![value(100.0, 50.0)]);
         assert_eq!(summary.wall_ns.relative_sd, None);
-        assert_eq!(Summary::of(&benchmark(Vec::new())), None);
+        assert_eq!(
+            Summary::of(&with_launches("n", SourceKind::Hardware, Vec::new())),
+            None
+        );
     }
 
     #[test]
@@ -272,7 +253,7 @@ mod tests {
             cycles: Some(0.0),
             ..value(0.0, 0.0)
         };
-        let summary = Summary::of(&benchmark(vec![nothing, nothing])).unwrap();
+        let summary = summary_of(vec![nothing, nothing]);
         assert_eq!(
             (summary.shares, summary.instructions_per_cycle),
             (None, None)

@@ -293,7 +293,7 @@ fn names_of_launches(launches: &[u32]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use criterion_topdown::provenance::SourceKind;
+    use crate::verdict::scenario::{Planted, benchmark, id};
     use criterion_topdown::run_file::IterationSample;
     use criterion_topdown::sample::{Level1, Sample};
 
@@ -313,14 +313,7 @@ mod tests {
         };
         Measured {
             name: "b".to_owned(),
-            provenance: Provenance {
-                source: SourceKind::Hardware,
-                formula: "test/1".to_owned(),
-                core_type: None,
-                slots_per_cycle: None,
-                reason: String::new(),
-                empty_window: None,
-            },
+            provenance: benchmark("b", Planted::default()).provenance,
             throughput: None,
             functions: None,
             samples: vec![sample; 4],
@@ -329,22 +322,17 @@ mod tests {
 
     #[test]
     fn categories_that_miss_the_slots_are_counted() {
-        let id = || BenchmarkId {
-            package: "p".to_owned(),
-            target: "t".to_owned(),
-            name: "b".to_owned(),
-        };
         let residuals = |attributed: [f64; 3]| {
             let mut collected = Collected::default();
             let launches = (0..).zip(attributed.map(measured)).collect();
-            collected.add(id(), launches, 3).unwrap();
+            collected.add(id("b"), launches, 3).unwrap();
             collected.residuals
         };
         assert_eq!(residuals([1.0, 0.991, 1.009]), []);
         let found = residuals([1.0, 0.97, 1.02]);
         assert_eq!(
             found[0].to_string(),
-            "the categories of `p::t::b` miss its slots by up to 3.0 % in 2 of 3 launches, and \
+            "the categories of `suite::bench::b` miss its slots by up to 3.0 % in 2 of 3 launches, and \
              were scaled to them: its split is no better than that"
         );
     }

@@ -238,30 +238,10 @@ mod tests {
     use super::*;
     use crate::runner::TargetFailure;
     use crate::runner::launch::LaunchError;
-    use criterion_topdown::provenance::{EmptyWindow, Provenance};
+    use crate::verdict::scenario::with_launches;
+    use criterion_topdown::provenance::EmptyWindow;
     use criterion_topdown::run_file::IterationSample;
     use criterion_topdown::sample::Sample;
-
-    fn benchmark(name: &str, source: SourceKind, launches: Vec<LaunchValue>) -> Benchmark {
-        Benchmark {
-            id: BenchmarkId {
-                package: "p".to_owned(),
-                target: "t".to_owned(),
-                name: name.to_owned(),
-            },
-            provenance: Provenance {
-                source,
-                formula: format!("{source}/1"),
-                core_type: None,
-                slots_per_cycle: None,
-                reason: String::new(),
-                empty_window: None,
-            },
-            throughput: None,
-            functions: None,
-            launches,
-        }
-    }
 
     fn launch(launch: u32, wall_ns: f64, slots: Option<f64>) -> LaunchValue {
         LaunchValue {
@@ -280,7 +260,7 @@ mod tests {
     /// A benchmark that our measurement has timed in three launches, under `auto` without counters.
     fn timed() -> Outcome {
         let launches = (0..3).map(|r| launch(r, 10.0 + f64::from(r), None));
-        let mut timed = benchmark("b", SourceKind::Time, launches.collect());
+        let mut timed = with_launches("b", SourceKind::Time, launches.collect());
         timed.provenance.reason = "no counters".to_owned();
         timed.provenance.empty_window = Some(CLOCK);
         outcome(vec![timed])
@@ -298,8 +278,8 @@ mod tests {
 
     fn target(source: SourceChoice) -> BenchTarget {
         BenchTarget {
-            package: "p".to_owned(),
-            name: "t".to_owned(),
+            package: "suite".to_owned(),
+            name: "bench".to_owned(),
             executable: Default::default(),
             package_root: Default::default(),
             environment: Default::default(),
@@ -315,7 +295,7 @@ mod tests {
     fn failure() -> Outcome {
         Outcome {
             failures: vec![TargetFailure {
-                target: "p::t".to_owned(),
+                target: "suite::bench".to_owned(),
                 launch: 1,
                 error: LaunchError::NotConnected,
                 output: String::new(),
@@ -328,7 +308,7 @@ mod tests {
     fn slots_are_the_models_and_time_is_the_clocks() {
         let mut outcome_of_both = timed();
         let launches = (0..2).map(|r| launch(r, 9999.0, Some(100.0)));
-        let mut modelled = benchmark("b", SourceKind::Model, launches.collect());
+        let mut modelled = with_launches("b", SourceKind::Model, launches.collect());
         modelled.provenance.reason = "a model".to_owned();
         let targets = [target(SourceChoice::ModelOrTime)];
         join(&mut outcome_of_both, outcome(vec![modelled]), &targets);
@@ -347,7 +327,7 @@ mod tests {
         let side = |source, launches: &[f64]| {
             let values = launches.iter().zip(0..);
             let values = values.map(|(slots, r)| launch(r, 10.0, Some(*slots)));
-            benchmark("b", source, values.collect())
+            with_launches("b", source, values.collect())
         };
         for (modelled, expected) in [
             (&[7.0][..], &[7.0][..]),
@@ -368,7 +348,7 @@ mod tests {
     #[test]
     fn what_was_not_modelled_keeps_its_time_and_learns_why() {
         let mut outcome_of_both = timed();
-        let mut long = benchmark("b", SourceKind::Time, vec![launch(0, 9999.0, None)]);
+        let mut long = with_launches("b", SourceKind::Time, vec![launch(0, 9999.0, None)]);
         long.provenance.reason = "too long".to_owned();
         let targets = [target(SourceChoice::Model)];
         join(&mut outcome_of_both, outcome(vec![long]), &targets);
@@ -390,7 +370,7 @@ mod tests {
 
     #[test]
     fn what_is_too_long_in_some_launches_keeps_its_time_and_one_that_vanishes_is_an_error() {
-        let id = || benchmark("b", SourceKind::Time, Vec::new()).id;
+        let id = || with_launches("b", SourceKind::Time, Vec::new()).id;
         let mixed = || BenchmarkError::Mixed {
             id: id(),
             first: "time (time/1)".to_owned(),
@@ -441,7 +421,7 @@ mod tests {
 
     #[test]
     fn the_time_of_a_benchmark_is_that_of_all_its_launches() {
-        let id = |name: &str| benchmark(name, SourceKind::Model, Vec::new()).id;
+        let id = |name: &str| with_launches(name, SourceKind::Model, Vec::new()).id;
         let sample = |wall_ns| IterationSample {
             iterations: 1,
             sample: Sample {

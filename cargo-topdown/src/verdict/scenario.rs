@@ -81,37 +81,20 @@ pub fn benchmark(name: &str, planted: Planted) -> Benchmark {
             }
         })
         .collect();
-    Benchmark {
-        id: id(name),
-        provenance: Provenance {
-            source: SourceKind::Hardware,
-            formula: "intel-perf-metrics/1".to_owned(),
-            core_type: None,
-            slots_per_cycle: Some(6),
-            reason: "a test".to_owned(),
-            empty_window: None,
-        },
-        throughput: None,
-        functions: None,
-        launches,
-    }
+    with_launches(name, SourceKind::Hardware, launches)
 }
 
 /// The same, measured by the clock alone.
 pub fn timed(name: &str, planted: Planted) -> Benchmark {
-    let mut benchmark = benchmark(name, planted);
-    benchmark.provenance.source = SourceKind::Time;
-    benchmark.provenance.formula = "time/1".to_owned();
-    benchmark.provenance.slots_per_cycle = None;
-    for launch in &mut benchmark.launches {
-        *launch = LaunchValue {
-            launch: launch.launch,
-            samples_used: launch.samples_used,
-            wall_ns: launch.wall_ns,
-            ..LaunchValue::default()
-        };
-    }
-    benchmark
+    let timed = |launch: LaunchValue| LaunchValue {
+        launch: launch.launch,
+        samples_used: launch.samples_used,
+        wall_ns: launch.wall_ns,
+        ..LaunchValue::default()
+    };
+    let launches = benchmark(name, planted).launches;
+    let launches = launches.into_iter().map(timed).collect();
+    with_launches(name, SourceKind::Time, launches)
 }
 
 /// The same on a modelled core, whose launches agree bit for bit in all but time.
@@ -120,18 +103,37 @@ pub fn modelled(name: &str, planted: Planted) -> Benchmark {
         deviation: 0.0,
         ..planted
     };
-    let slots = benchmark(name, quiet).launches;
-    let mut benchmark = benchmark(name, planted);
-    benchmark.provenance.source = SourceKind::Model;
-    benchmark.provenance.formula = "model-golden-cove/1".to_owned();
-    for (launch, slots) in benchmark.launches.iter_mut().zip(slots) {
-        *launch = LaunchValue {
-            wall_ns: launch.wall_ns,
-            resolution_fraction: 0.0,
-            ..slots
-        };
+    let modelled = |(slots, timed): (LaunchValue, LaunchValue)| LaunchValue {
+        wall_ns: timed.wall_ns,
+        resolution_fraction: 0.0,
+        ..slots
+    };
+    let slots = benchmark(name, quiet).launches.into_iter();
+    let launches = slots.zip(benchmark(name, planted).launches).map(modelled);
+    with_launches(name, SourceKind::Model, launches.collect())
+}
+
+/// A benchmark with these values, whatever they are.
+pub fn with_launches(name: &str, source: SourceKind, launches: Vec<LaunchValue>) -> Benchmark {
+    let (formula, slots_per_cycle) = match source {
+        SourceKind::Hardware => ("intel-perf-metrics/1", Some(6)),
+        SourceKind::Model => ("model-golden-cove/1", Some(6)),
+        SourceKind::Time => ("time/1", None),
+    };
+    Benchmark {
+        id: id(name),
+        provenance: Provenance {
+            source,
+            formula: formula.to_owned(),
+            core_type: None,
+            slots_per_cycle,
+            reason: "a test".to_owned(),
+            empty_window: None,
+        },
+        throughput: None,
+        functions: None,
+        launches,
     }
-    benchmark
 }
 
 /// A modelled benchmark with these functions: each with a name, a module and its slots per iteration
