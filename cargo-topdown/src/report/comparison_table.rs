@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use criterion_topdown::run_file::BenchmarkId;
 
 use super::comparison_text::style;
+use super::number::points;
 use super::sentences::worst_first;
-use super::wrap::{Hanging, points};
+use super::text::Hanging;
 use crate::verdict::{BenchmarkVerdict, Class, Comparison, Effect, Metric, Share};
 
 const LEAST_NAME_WIDTH: usize = 24;

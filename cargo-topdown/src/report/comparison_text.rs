@@ -8,7 +8,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::comparison_table;
 use super::sentences::{self, Headline, REMEDY, run_in_short, sentence};
-use super::wrap::Hanging;
+use super::text::Hanging;
 use crate::verdict::{Class, Comparison};
 
 /// Of the classes that fail nothing, so many benchmarks get a sentence of their own.

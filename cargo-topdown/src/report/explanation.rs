@@ -6,9 +6,10 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, LaunchValue};
 
 use super::comparison_text::style as style_of;
+use super::number::{percent_change, points};
 use super::sentences::sentence;
 use super::style;
-use super::wrap::{Hanging, percent, points};
+use super::text::Hanging;
 use crate::verdict::{BenchmarkVerdict, Class, Effect, Evidence, Metric, MetricNoise, Rule, Suite};
 
 /// What is explained.
@@ -194,7 +195,7 @@ fn uncertainties(
         writeln!(
             out,
             "  The candidate's times are compared without the machine's shift of {}.",
-            percent(shift.difference)
+            percent_change(shift.difference)
         )?;
     }
     Ok(())
@@ -225,7 +226,7 @@ fn test_text(suite: &Suite) -> String {
 
 /// How a difference without noise was judged.
 fn exact(effect: &Effect) -> String {
-    let margin = percent(effect.point_margin);
+    let margin = percent_change(effect.point_margin);
     let outcome = match (effect.hit, effect.gated) {
         (true, _) => format!("at least {margin}: hit"),
         (false, true) => format!("not hit: below {margin}"),
@@ -234,7 +235,7 @@ fn exact(effect: &Effect) -> String {
     format!(
         "{}: {} — {outcome}",
         effect.metric.name(),
-        percent(effect.difference)
+        percent_change(effect.difference)
     )
 }
 
@@ -252,14 +253,14 @@ fn test(effect: &Effect, evidence: &Evidence, suite: &Suite) -> String {
     } else if !evidence.enough_launches {
         "not hit: one launch decides nothing".to_owned()
     } else if effect.difference < effect.point_margin {
-        format!("not hit: below {}", percent(effect.point_margin))
+        format!("not hit: below {}", percent_change(effect.point_margin))
     } else {
         format!("not hit: p is above {}", probability(suite.alpha_per_test))
     };
     format!(
         "{}: {}, t = ({} - {}) / {} = {t:.2}{resolution}, p {} — {outcome}",
         effect.metric.name(),
-        percent(effect.difference),
+        percent_change(effect.difference),
         hundredths(effect.difference),
         hundredths(margin),
         hundredths(effect.standard_error),
@@ -304,7 +305,7 @@ fn exact_rules(evidence: &Evidence, total: &Effect, margin: &str) -> Vec<RuleTex
                 yes(evidence.category_hit),
                 total.sure_margin * 100.0,
                 yes(evidence.slower),
-                percent(total.difference),
+                percent_change(total.difference),
             ),
         ),
         (
@@ -331,7 +332,7 @@ fn statistical_rules(evidence: &Evidence, total: &Effect, margin: &str) -> Vec<R
                 yes(evidence.whole_hit),
                 yes(evidence.category_hit),
                 yes(evidence.slower),
-                percent(total.difference),
+                percent_change(total.difference),
                 equals(evidence.p_slower)
             ),
         ),

@@ -6,10 +6,10 @@
 //! cell of its own. `ci/comment.sh` relies on that: it posts nothing that has any.
 
 use super::event_table::{COLUMNS, LEGEND};
+use super::number::points;
 use super::sentences::{
     Headline, REMEDY, counted, headline, members, run_in_short, sentence, suite_notes, worst_first,
 };
-use super::wrap::points;
 use crate::event_rates::EventRates;
 use crate::verdict::{
     BenchmarkVerdict, Class, Comparison, Effect, EventSides, Interval, Metric, Outcome,

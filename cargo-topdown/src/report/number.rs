@@ -21,6 +21,19 @@ pub fn percent(fraction: f64) -> String {
     }
 }
 
+/// `+8.3 %` of a fraction.
+pub fn percent_change(fraction: f64) -> String {
+    format!("{} %", points(fraction))
+}
+
+/// `+8.3` of a fraction, in percent or percentage points.
+pub fn points(fraction: f64) -> String {
+    match percent(fraction) {
+        text if text == "0.0" || text.starts_with('-') => text,
+        text => format!("+{text}"),
+    }
+}
+
 fn scaled(value: f64, units: &[&str]) -> String {
     let mut value = value;
     let mut step = 0;
@@ -63,5 +76,13 @@ mod tests {
         assert_eq!(percent(-0.0001), "0.0");
         assert_eq!(percent(-0.004), "-0.4");
         assert_eq!(percent(0.5), "50.0");
+    }
+
+    #[test]
+    fn a_change_has_a_sign_unless_it_rounds_to_zero() {
+        assert_eq!(percent_change(-0.0001), "0.0 %");
+        assert_eq!(percent_change(0.0001), "0.0 %");
+        assert_eq!(percent_change(0.083), "+8.3 %");
+        assert_eq!(points(-0.5), "-50.0");
     }
 }

@@ -1,8 +1,8 @@
 //! What is said about a comparison, in words that every report uses.
 
 use super::function_rows::label_of;
+use super::number::{percent_change, points};
 use super::text::shortened;
-use super::wrap::{percent, points};
 use crate::verdict::comparability::{MODEL_VERSION, MODELLED_CORE};
 use crate::verdict::{
     BenchmarkVerdict, Cause, CauseKind, Class, Comparison, Counts, Metric, Outcome, Rule,
@@ -154,7 +154,7 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
         } else {
             "faster"
         };
-        let size = percent(shift.difference.abs());
+        let size = percent_change(shift.difference.abs());
         notes.push(match shift.basis {
             ShiftBasis::TimePerSlot => format!(
                 "the machine ran {} {direction} per slot on everything (median of {}); wall \
@@ -174,7 +174,7 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
         notes.push(format!(
             "the whole suite moved by {} slots (median): a global change such as the \
              compiler, its flags or a common dependency",
-            percent(difference)
+            percent_change(difference)
         ));
     }
     notes.extend(longer_at_flat_slots(comparison));
@@ -198,7 +198,7 @@ fn longer_at_flat_slots(comparison: &Comparison) -> Option<String> {
         .filter(|b| b.evidence.is_some_and(|e| e.longer_at_flat_slots))
         .filter_map(|b| {
             let wall = b.effect(Metric::Wall)?;
-            Some(format!("{} {}", b.id.name, percent(wall.difference)))
+            Some(format!("{} {}", b.id.name, percent_change(wall.difference)))
         })
         .collect();
     let (named, others) = longer.split_at(MOST_NAMES.min(longer.len()));
@@ -309,7 +309,7 @@ fn cause_sentence(cause: &Cause, benchmark: &BenchmarkVerdict) -> String {
         Metric::Wall => "time/iter",
         _ => "slots/iter",
     };
-    let change = format!("{} {unit}", percent(cause.difference));
+    let change = format!("{} {unit}", percent_change(cause.difference));
     let parts = parts(cause);
     match cause.kind {
         CauseKind::Category { .. } => format!("{change}: {parts}"),
@@ -322,8 +322,8 @@ fn cause_sentence(cause: &Cause, benchmark: &BenchmarkVerdict) -> String {
             format!(
                 "{change} at {} slots: each slot took {} longer; look at clock, steal, kernel or \
                  blocking, not at the pipeline",
-                percent(slots),
-                percent(difference).trim_start_matches('+')
+                percent_change(slots),
+                percent_change(difference).trim_start_matches('+')
             )
         }
         CauseKind::Unknown if benchmark.coarse.is_some() => {
@@ -380,7 +380,7 @@ fn undecided_sentence(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> St
     let change = benchmark.main_effect().map_or(String::new(), |effect| {
         format!(
             "{} [{}, {}]: ",
-            percent(effect.difference),
+            percent_change(effect.difference),
             points(effect.interval.low),
             points(effect.interval.high)
         )

@@ -49,12 +49,13 @@ pub fn right_aligned(text: &str, width: usize) -> String {
     format!("{}{text}", " ".repeat(width.saturating_sub(width_of(text))))
 }
 
-/// `text` broken at spaces into lines of at most `width` columns; longer words stay whole.
+/// `text` broken at spaces into lines of at most `width` columns; longer words stay whole, and a
+/// percent sign stays with its number.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
-            Some(line) if width_of(line) + 1 + width_of(word) <= width => {
+            Some(line) if width_of(line) + 1 + width_of(word) <= width || word.starts_with('%') => {
                 line.push(' ');
                 line.push_str(word);
             }
@@ -62,6 +63,27 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
         }
     }
     lines
+}
+
+/// Paragraphs whose later lines are indented.
+#[derive(Clone, Copy, Debug)]
+pub struct Hanging {
+    /// Columns of a line.
+    pub width: usize,
+}
+
+impl Hanging {
+    /// Writes `lead`, which is `indent` columns wide, and `text` beside it.
+    pub fn write(
+        &self,
+        out: &mut impl Write,
+        lead: &str,
+        indent: usize,
+        text: &str,
+    ) -> io::Result<()> {
+        let lines = wrapped(text, self.width.saturating_sub(indent));
+        writeln!(out, "{lead}{}", lines.join(&format!("\n{:indent$}", "")))
+    }
 }
 
 /// How many columns the names of facts have.
@@ -111,5 +133,16 @@ mod tests {
             ["no hardware", "counters", "here"]
         );
         assert!(wrapped(" ", 10).is_empty());
+        assert_eq!(wrapped("by 5 % in all", 4), ["by 5 %", "in", "all"]);
+    }
+
+    #[test]
+    fn later_lines_stand_under_the_first() {
+        let mut out = Vec::new();
+        Hanging { width: 12 }
+            .write(&mut out, "note  ", 6, "one two three 5 %")
+            .unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert_eq!(text, "note  one\n      two\n      three\n      5 %\n");
     }
 }

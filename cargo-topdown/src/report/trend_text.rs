@@ -4,10 +4,9 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
-use super::number::{slots, time_ns};
+use super::number::{percent_change, points, slots, time_ns};
 use super::style::{DIM, HEADING, Look, WARNING};
-use super::text::{padded, right_aligned, shortened, width_of};
-use super::wrap::{Hanging, percent, points};
+use super::text::{Hanging, padded, right_aligned, shortened, width_of};
 use crate::verdict::Metric;
 use crate::verdict::trend::{
     BenchmarkTrend, ChangeKind, LEAST_RUNS, LeftOut, Trend, TrendChange, TrendRun,
@@ -44,7 +43,7 @@ pub fn write(trend: &Trend, look: Look, out: &mut impl Write) -> io::Result<()> 
         }
         if let (Some(overall), true) = (benchmark.overall_difference, benchmark.changes.len() > 1) {
             let lead = format!("  {:<9}", "in all");
-            lines.write(out, &lead, INDENT, &percent(overall))?;
+            lines.write(out, &lead, INDENT, &percent_change(overall))?;
         }
     }
     if !unchanged.is_empty() {
@@ -260,7 +259,7 @@ fn write_change(
     let arrow = if look.unicode { "→" } else { "->" };
     let text = format!(
         "{} from {}: {} {arrow} {}, {} runs before and {} since",
-        percent(change.difference),
+        percent_change(change.difference),
         when(&trend.runs[change.run]),
         number(benchmark, change.before, look),
         amount(benchmark, change.after, look),

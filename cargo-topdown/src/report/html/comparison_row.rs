@@ -6,9 +6,8 @@ use super::chart::{IntervalPlot, LaunchChart, LaunchSeries, amount};
 use super::history::HistoryChart;
 use super::{Bar, style_of};
 use crate::report::function_rows::label_of;
-use crate::report::number::slots;
+use crate::report::number::{percent_change, points, slots};
 use crate::report::sentences::sentence;
-use crate::report::wrap::{percent, points};
 use crate::summary::Summary;
 use crate::verdict::trend::Trend;
 use crate::verdict::{BenchmarkVerdict, Class, Effect, FunctionChange, LaunchCount, Metric};
@@ -82,7 +81,7 @@ impl FunctionRow {
             label: label_of(&change.name, &change.module),
             baseline: amount(change.baseline_slots),
             candidate: amount(change.candidate_slots),
-            change: percent(change.difference),
+            change: percent_change(change.difference),
             // What the verdict does not call a change is none here either.
             change_style: match verdict.cause {
                 Some(_) if change.difference >= LEAST_COLOURED_FUNCTION => "worse",
@@ -142,10 +141,10 @@ impl Row {
             class: verdict.class.name(),
             style: class_style(verdict.class),
             sentence: plain(&sentence(verdict)),
-            change: main.map_or(String::new(), |effect| percent(effect.difference)),
+            change: main.map_or(String::new(), |effect| percent_change(effect.difference)),
             interval: main.map_or(String::new(), range),
             time: match verdict.effect(Metric::Wall) {
-                Some(effect) if has_slots => percent(effect.difference),
+                Some(effect) if has_slots => percent_change(effect.difference),
                 _ => String::new(),
             },
             change_style: main.map_or("", |effect| change_style(effect, verdict)),
@@ -222,7 +221,7 @@ impl EffectRow {
             change_style: change_style(effect, verdict),
             baseline: amount(effect.metric, effect.baseline),
             candidate: amount(effect.metric, effect.candidate),
-            change: percent(effect.difference),
+            change: percent_change(effect.difference),
             interval: range(effect),
             plot: IntervalPlot::of(effect.difference, &effect.interval, reach),
         }

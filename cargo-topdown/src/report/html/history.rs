@@ -1,7 +1,7 @@
 //! The history of a benchmark: its runs as dots, its levels as lines, its categories as areas.
 
+use crate::report::number::percent_change;
 use crate::report::trend_text::{date, facts, when};
-use crate::report::wrap::percent;
 use crate::verdict::Metric;
 use crate::verdict::trend::{BenchmarkTrend, ChangeKind, Trend, TrendChange};
 
@@ -192,7 +192,7 @@ impl HistoryChart {
             overall: benchmark
                 .overall_difference
                 .filter(|_| benchmark.changes.len() > 1)
-                .map(percent),
+                .map(percent_change),
         })
     }
 }
@@ -204,7 +204,7 @@ impl ChangeItem {
             style: class_of(change.kind),
             text: format!(
                 "{} from {}: {} → {}, {} runs before and {} since",
-                percent(change.difference),
+                percent_change(change.difference),
                 when(&trend.runs[change.run]),
                 amount(metric, change.before),
                 amount(metric, change.after),

@@ -10,7 +10,7 @@ use super::functions::{FunctionItem, items_of};
 use super::history::HistoryChart;
 use super::{Bar, LegendEntry, legend, style_of};
 use crate::report::number::{percent, slots};
-use crate::report::run_table::WAITS;
+use crate::report::run_row::WAITS;
 use crate::summary::Summary;
 use crate::verdict::Metric;
 use crate::verdict::trend::Trend;

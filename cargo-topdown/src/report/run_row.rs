@@ -1,0 +1,131 @@
+//! What the table of a run says about one benchmark, in words and numbers.
+
+use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::run_file::Benchmark;
+
+use super::number::{percent, slots, time_ns};
+use super::style::Look;
+use crate::summary::{Shares, Summary};
+
+/// A category's resolution beyond which a mark is set: the gate's margin for being sure.
+const COARSE_FRACTION: f64 = 0.01;
+
+/// Said of a benchmark whose slots are not about its work.
+pub const WAITS: &str = "mostly waits: work in the kernel or on other threads has no slots";
+
+/// How the columns of shares are called, in the order of [`CATEGORIES`](super::bar::CATEGORIES), and
+/// what the number in parentheses is.
+pub const SHORT_NAMES: [(&str, Option<&str>); 5] = [
+    ("ret", Some("heavy operations")),
+    ("bad", Some("branch mispredicts")),
+    ("fe", Some("fetch latency")),
+    ("be", Some("memory bound")),
+    ("smt", None),
+];
+
+/// A benchmark's numbers as text.
+pub struct Row {
+    pub name: String,
+    pub slots: Option<String>,
+    pub time: String,
+    pub instructions_per_cycle: Option<String>,
+    pub spread: Option<String>,
+    pub shares: Option<Shares>,
+    /// One text per category, in the order of [`SHORT_NAMES`].
+    pub share_cells: Vec<String>,
+    pub is_time_only: bool,
+    pub notes: Vec<String>,
+}
+
+impl Row {
+    /// What is known of `benchmark`.
+    pub fn of(benchmark: &Benchmark, look: Look) -> Row {
+        let Some(summary) = Summary::of(benchmark) else {
+            return Row {
+                name: benchmark.id.name.clone(),
+                slots: None,
+                time: "-".to_owned(),
+                instructions_per_cycle: None,
+                spread: None,
+                shares: None,
+                share_cells: Vec::new(),
+                is_time_only: false,
+                notes: vec!["no launch gave a value".to_owned()],
+            };
+        };
+        let plus_minus = if look.unicode { "±" } else { "+-" };
+        // Of what the gate looks at.
+        let gated = summary.slots.unwrap_or(summary.wall_ns);
+        Row {
+            name: benchmark.id.name.clone(),
+            slots: summary.slots.map(|spread| slots(spread.mean)),
+            time: time_ns(summary.wall_ns.mean, !look.unicode),
+            instructions_per_cycle: summary
+                .instructions_per_cycle
+                .map(|ipc| format!("{ipc:.2}")),
+            spread: gated
+                .relative_sd
+                .map(|sd| format!("{plus_minus}{} %", percent(sd))),
+            shares: summary.shares,
+            share_cells: summary.shares.map(|s| share_cells(&s)).unwrap_or_default(),
+            is_time_only: benchmark.provenance.source == SourceKind::Time,
+            notes: notes(&summary, plus_minus, benchmark.provenance.source),
+        }
+    }
+}
+
+fn share_cells(shares: &Shares) -> Vec<String> {
+    let cell = |index: usize, share: f64| {
+        let (name, _) = SHORT_NAMES[index];
+        let part = shares
+            .level2
+            .and_then(|parts| parts.get(index).copied())
+            .map(|part| format!("({})", percent(part)))
+            .unwrap_or_default();
+        format!("{name} {}{part}", percent(share))
+    };
+    let level1 = shares.level1.iter().copied();
+    level1
+        .chain(shares.smt_contention)
+        .enumerate()
+        .map(|(index, share)| cell(index, share))
+        .collect()
+}
+
+fn notes(summary: &Summary, plus_minus: &str, source: SourceKind) -> Vec<String> {
+    let mut notes = Vec::new();
+    let samples = summary.samples_dropped + summary.samples_used;
+    if source == SourceKind::Model && summary.samples_dropped > 0 {
+        notes.push(format!(
+            "{} of {samples} iterations modelled: `--model-budget` allows for more",
+            summary.samples_used
+        ));
+    } else if summary.samples_dropped > 0 {
+        notes.push(format!(
+            "{} of {samples} samples dropped",
+            summary.samples_dropped
+        ));
+    }
+    if let Some(coverage) = summary.coverage_fraction().filter(|known| *known < 1.0) {
+        notes.push(format!(
+            "the model knows {}% of the instructions; others count as one slot",
+            below_100(coverage)
+        ));
+    }
+    if summary.mostly_waits() {
+        notes.push(WAITS.to_owned());
+    }
+    if summary.resolution_fraction > COARSE_FRACTION {
+        notes.push(format!(
+            "coarse: each category {plus_minus}{} % of slots; longer samples help",
+            percent(summary.resolution_fraction)
+        ));
+    }
+    notes
+}
+
+/// A fraction below 1 as percent that does not read as 100.
+fn below_100(fraction: f64) -> String {
+    let percent = (fraction * 1000.0).floor() / 10.0;
+    format!("{percent:.1} ")
+}
