@@ -1,7 +1,9 @@
-//! What a tool printed about one execution of a command: names and numbers.
+//! What a tool printed about one execution of a command: names and numbers, and how they are found.
+
+use super::Problem;
 
 /// A line of the file, from 1, or the file as a whole; and what is wrong with it.
-pub type Located = (Option<usize>, super::Problem);
+pub type Located = (Option<usize>, Problem);
 
 /// One execution.
 #[derive(Debug, Default, PartialEq)]
@@ -66,6 +68,69 @@ pub struct EventName<'a> {
     pub name: String,
 }
 
+impl Execution {
+    /// The PMUs that events name and that counted something.
+    pub fn pmus(&self) -> Vec<String> {
+        let mut pmus: Vec<String> = self
+            .counts
+            .iter()
+            .filter(|count| count.count != Ok(0))
+            .filter_map(|count| Some(count.event().pmu?.to_owned()))
+            .collect();
+        pmus.sort();
+        pmus.dedup();
+        pmus
+    }
+
+    /// The event of this name, in lower case.
+    pub fn count(&self, name: &str) -> Result<Option<&Count>, Located> {
+        let mut found = self
+            .counts
+            .iter()
+            .filter(|count| count.event().name == name);
+        let first = found.next();
+        match (first, found.next()) {
+            // What does not fit the counters is often counted twice, too, which is the lesser evil.
+            (Some(a), Some(b)) if a.count.is_err() || b.count.is_err() => {
+                Ok([a, b].into_iter().find(|count| count.count.is_err()))
+            }
+            (Some(first), Some(second)) => Err((
+                Some(second.line),
+                Problem::Twice {
+                    name: second.name.clone(),
+                    first: first.line,
+                },
+            )),
+            _ => Ok(first),
+        }
+    }
+
+    /// The first of these events that there is.
+    pub fn first_count(&self, names: &[&str]) -> Result<Option<&Count>, Located> {
+        for name in names {
+            if let Some(count) = self.count(name)? {
+                return Ok(Some(count));
+            }
+        }
+        Ok(None)
+    }
+
+    /// The last part of a node's name says which it is: `Memory_Bound` of
+    /// `Backend_Bound.Memory_Bound`.
+    pub fn metric(&self, name: &str) -> Option<&Metric> {
+        self.metrics.iter().find(|metric| {
+            let own = metric.name.to_ascii_lowercase().replace(' ', "_");
+            own.rsplit('.').next() == Some(name)
+        })
+    }
+
+    /// An event that is shown, not judged: unknown is no error.
+    pub fn plain(&self, names: &[&str]) -> Option<u64> {
+        let count = self.first_count(names).ok()??;
+        count.count.clone().ok()
+    }
+}
+
 impl Count {
     /// The event's name, taken apart.
     pub fn event(&self) -> EventName<'_> {
@@ -83,6 +148,27 @@ impl Count {
             pmu,
             name: name.to_ascii_lowercase(),
         }
+    }
+
+    /// What was counted.
+    pub fn known(&self) -> Result<u64, Located> {
+        self.count.clone().map_err(|lost| {
+            let name = self.name.clone();
+            (
+                Some(self.line).filter(|line| *line > 0),
+                Problem::Lost { name, lost },
+            )
+        })
+    }
+}
+
+impl Metric {
+    /// What was computed.
+    pub fn known(&self) -> Result<f64, Located> {
+        self.value.clone().map_err(|lost| {
+            let name = self.name.clone();
+            (Some(self.line), Problem::Lost { name, lost })
+        })
     }
 }
 

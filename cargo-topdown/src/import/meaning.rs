@@ -47,7 +47,7 @@ pub struct Meaning {
 /// # Errors
 /// What is missing in it.
 pub fn of(execution: &Execution, known: &Known<'_>) -> Result<(Sample, Meaning), Located> {
-    let pmus = pmus(execution);
+    let pmus = execution.pmus();
     if pmus.len() > 1 {
         return Err((None, Problem::SeveralCores { pmus }));
     }
@@ -415,88 +415,5 @@ fn time(
         Ok((running_ns, KindOfTime::Processor))
     } else {
         Err((None, Problem::NoTime))
-    }
-}
-
-/// The PMUs that events name and that counted something.
-fn pmus(execution: &Execution) -> Vec<String> {
-    let mut pmus: Vec<String> = execution
-        .counts
-        .iter()
-        .filter(|count| count.count != Ok(0))
-        .filter_map(|count| Some(count.event().pmu?.to_owned()))
-        .collect();
-    pmus.sort();
-    pmus.dedup();
-    pmus
-}
-
-impl Execution {
-    /// The event of this name, in lower case.
-    fn count(&self, name: &str) -> Result<Option<&Count>, Located> {
-        let mut found = self
-            .counts
-            .iter()
-            .filter(|count| count.event().name == name);
-        let first = found.next();
-        match (first, found.next()) {
-            // What does not fit the counters is often counted twice, too, which is the lesser evil.
-            (Some(a), Some(b)) if a.count.is_err() || b.count.is_err() => {
-                Ok([a, b].into_iter().find(|count| count.count.is_err()))
-            }
-            (Some(first), Some(second)) => Err((
-                Some(second.line),
-                Problem::Twice {
-                    name: second.name.clone(),
-                    first: first.line,
-                },
-            )),
-            _ => Ok(first),
-        }
-    }
-
-    fn first_count(&self, names: &[&str]) -> Result<Option<&Count>, Located> {
-        for name in names {
-            if let Some(count) = self.count(name)? {
-                return Ok(Some(count));
-            }
-        }
-        Ok(None)
-    }
-
-    /// The last part of a node's name says which it is: `Memory_Bound` of
-    /// `Backend_Bound.Memory_Bound`.
-    fn metric(&self, name: &str) -> Option<&Metric> {
-        self.metrics.iter().find(|metric| {
-            let own = metric.name.to_ascii_lowercase().replace(' ', "_");
-            own.rsplit('.').next() == Some(name)
-        })
-    }
-
-    /// An event that is shown, not judged: unknown is no error.
-    fn plain(&self, names: &[&str]) -> Option<u64> {
-        let count = self.first_count(names).ok()??;
-        count.count.clone().ok()
-    }
-}
-
-impl Count {
-    fn known(&self) -> Result<u64, Located> {
-        self.count.clone().map_err(|lost| {
-            let name = self.name.clone();
-            (
-                Some(self.line).filter(|line| *line > 0),
-                Problem::Lost { name, lost },
-            )
-        })
-    }
-}
-
-impl Metric {
-    fn known(&self) -> Result<f64, Located> {
-        self.value.clone().map_err(|lost| {
-            let name = self.name.clone();
-            (Some(self.line), Problem::Lost { name, lost })
-        })
     }
 }

@@ -1,0 +1,281 @@
+//! One run out of several that share no benchmark: the shards of a suite, from machines of one class.
+//!
+//! A merged run is judged like any other, so the parts must be what one machine of the class would
+//! have measured: same class, same build, same commit, same settings.
+
+mod problem;
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeSet, HashMap};
+
+use criterion_topdown::machine::Machine;
+use criterion_topdown::provenance::{Provenance, SourceKind};
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchSettings, Run, Shard};
+
+use crate::verdict::comparability;
+use crate::verdict::comparison::Difference;
+
+pub use problem::{MergeError, Note};
+
+/// A run, and where it was read from.
+#[derive(Debug)]
+pub struct Part {
+    /// For messages.
+    pub label: String,
+    /// The run.
+    pub run: Run,
+}
+
+/// Refuses a shard, for those who need a whole run.
+///
+/// # Errors
+/// When `run` is a shard; it is called `label`.
+pub fn check_whole(label: &str, run: &Run) -> Result<(), MergeError> {
+    match &run.shard {
+        None => Ok(()),
+        Some(shard) => Err(MergeError::NotWhole {
+            label: label.to_owned(),
+            shard: shard.clone(),
+        }),
+    }
+}
+
+/// The run that `parts` make, called `id`; at least one part. A `partial` one may lack shards.
+///
+/// # Errors
+/// When they do not belong together, or are not all, in this order.
+pub fn merge(
+    mut parts: Vec<Part>,
+    id: String,
+    partial: bool,
+) -> Result<(Run, Vec<Note>), MergeError> {
+    // Whatever the order in which a shell names the files.
+    parts.sort_by_key(|part| part.run.shard.as_ref().map(|shard| shard.number));
+    let (first, others) = parts.split_first().expect("at least one part");
+    for other in others {
+        check_same(first, other)?;
+    }
+    check_shards(&parts)?;
+    let mut notes = check_benchmarks(&parts)?;
+    if let Some(missing) = missing_text(&parts) {
+        if !partial {
+            return Err(MergeError::Incomplete(missing));
+        }
+        notes.push(Note::Incomplete(missing));
+    }
+    if parts.len() > 1 && first.run.build.git_dirty == Some(true) {
+        notes.push(Note::Uncommitted);
+    }
+    let started_at = parts.iter().map(|part| &part.run.started_at).min();
+    let run = Run {
+        id,
+        started_at: started_at.expect("at least one part").clone(),
+        tool_version: first.run.tool_version.clone(),
+        machine: machine_of(&parts),
+        build: first.run.build.clone(),
+        launch_settings: first.run.launch_settings,
+        shard: None,
+        benchmarks: parts
+            .into_iter()
+            .flat_map(|part| part.run.benchmarks)
+            .collect(),
+    };
+    Ok((run, notes))
+}
+
+/// What all benchmarks of both have in common must be the same.
+fn check_same(first: &Part, other: &Part) -> Result<(), MergeError> {
+    let mut differences = comparability::forbidding(&first.run, &other.run, false);
+    let (a, b) = (&first.run, &other.run);
+    let mut compare = |field: &str, a: String, b: String| {
+        if a != b {
+            differences.push(Difference {
+                field: field.to_owned(),
+                baseline: a,
+                candidate: b,
+            });
+        }
+    };
+    let commit = |run: &Run| run.build.git_commit.clone().unwrap_or("unknown".to_owned());
+    compare("commit", commit(a), commit(b));
+    let tree = |run: &Run| match run.build.git_dirty {
+        Some(true) => "changed".to_owned(),
+        _ => "as committed".to_owned(),
+    };
+    compare("work tree", tree(a), tree(b));
+    compare(
+        "cargo-topdown",
+        a.tool_version.clone(),
+        b.tool_version.clone(),
+    );
+    let settings = |run: &Run| {
+        let LaunchSettings {
+            launches,
+            sample_size,
+            warm_up_ms,
+            measurement_ms,
+        } = run.launch_settings;
+        format!(
+            "{launches} launches of {sample_size} samples, warm-up {warm_up_ms} ms, measurement \
+             {measurement_ms} ms"
+        )
+    };
+    compare("measuring", settings(a), settings(b));
+    if differences.is_empty() {
+        return Ok(());
+    }
+    Err(MergeError::Different {
+        first: first.label.clone(),
+        other: other.label.clone(),
+        differences,
+    })
+}
+
+fn check_shards(parts: &[Part]) -> Result<(), MergeError> {
+    let mut seen: Vec<(&str, &Shard)> = Vec::new();
+    for part in parts {
+        let Some(shard) = &part.run.shard else {
+            continue;
+        };
+        if let Some((first, first_shard)) = seen.first()
+            && (&first_shard.suite, first_shard.of) != (&shard.suite, shard.of)
+        {
+            return Err(MergeError::OtherSuite {
+                first: (*first).to_owned(),
+                first_shard: Box::new((*first_shard).clone()),
+                other: part.label.clone(),
+                other_shard: Box::new(shard.clone()),
+            });
+        }
+        if let Some((first, _)) = seen.iter().find(|(_, s)| s.number == shard.number) {
+            return Err(MergeError::SameShard {
+                shard: shard.clone(),
+                first: (*first).to_owned(),
+                other: part.label.clone(),
+            });
+        }
+        seen.push((&part.label, shard));
+    }
+    Ok(())
+}
+
+/// Ids once each, and counts of one package counted in one way.
+fn check_benchmarks(parts: &[Part]) -> Result<Vec<Note>, MergeError> {
+    let mut seen: HashMap<&BenchmarkId, &str> = HashMap::new();
+    for part in parts {
+        for benchmark in &part.run.benchmarks {
+            if let Some(first) = seen.insert(&benchmark.id, &part.label) {
+                return Err(MergeError::Twice {
+                    id: Box::new(benchmark.id.clone()),
+                    first: first.to_owned(),
+                    other: part.label.clone(),
+                });
+            }
+        }
+    }
+    let mut notes = Vec::new();
+    let packages: BTreeSet<&str> = seen.keys().map(|id| id.package.as_str()).collect();
+    for package in packages {
+        let of_package: Vec<(&Part, Vec<&Benchmark>)> = parts
+            .iter()
+            .map(|part| {
+                let all = part.run.benchmarks.iter();
+                (part, all.filter(|b| b.id.package == package).collect())
+            })
+            .filter(|(_, benchmarks): &(_, Vec<_>)| !benchmarks.is_empty())
+            .collect();
+        let with_slots = |benchmarks: &[&Benchmark]| -> Option<Provenance> {
+            let mut all = benchmarks.iter().map(|b| &b.provenance);
+            all.find(|p| p.source != SourceKind::Time).cloned()
+        };
+        let Some((first, counted)) = of_package
+            .iter()
+            .find_map(|(part, benchmarks)| Some((part, with_slots(benchmarks)?)))
+        else {
+            continue;
+        };
+        for (part, benchmarks) in &of_package {
+            match with_slots(benchmarks) {
+                None => notes.push(Note::TimeOnly {
+                    package: package.to_owned(),
+                    label: part.label.clone(),
+                    reason: benchmarks[0].provenance.reason.clone(),
+                    other: first.label.clone(),
+                }),
+                Some(other) => {
+                    let differences = comparability::of_benchmark(&counted, &other, &[]);
+                    if !differences.is_empty() {
+                        return Err(MergeError::Different {
+                            first: first.label.clone(),
+                            other: part.label.clone(),
+                            differences,
+                        });
+                    }
+                }
+            }
+        }
+    }
+    Ok(notes)
+}
+
+/// What is not there of the suite whose shards are among `parts`.
+fn missing_text(parts: &[Part]) -> Option<String> {
+    let shards: Vec<(&Run, &Shard)> = parts
+        .iter()
+        .filter_map(|part| Some((&part.run, part.run.shard.as_ref()?)))
+        .collect();
+    let (_, Shard { of, .. }) = shards.first()?;
+    let missing: Vec<String> = (1..=*of)
+        .filter(|number| shards.iter().all(|(_, shard)| shard.number != *number))
+        .map(|number| format!("{number}/{of}"))
+        .collect();
+    let mut texts = Vec::new();
+    match &missing[..] {
+        [] => {}
+        [one] => texts.push(format!("shard {one} is missing")),
+        several => texts.push(format!("shards {} are missing", several.join(", "))),
+    }
+    for (run, shard) in shards {
+        let measured = run.benchmarks.len();
+        if measured < shard.benchmarks {
+            texts.push(format!(
+                "shard {shard} has {measured} of its {} benchmarks, since benches failed there",
+                shard.benchmarks
+            ));
+        }
+    }
+    (!texts.is_empty()).then(|| texts.join("; "))
+}
+
+/// The machine as far as all parts agree: the fields of the key do, and what does not is not told.
+fn machine_of(parts: &[Part]) -> Machine {
+    let machines: Vec<&Machine> = parts.iter().map(|part| &part.run.machine).collect();
+    fn common<T: PartialEq + Clone>(
+        machines: &[&Machine],
+        field: impl Fn(&Machine) -> &Option<T>,
+    ) -> Option<T> {
+        let first = field(machines[0]);
+        machines
+            .iter()
+            .all(|machine| field(machine) == first)
+            .then(|| first.clone())?
+    }
+    let hosts: BTreeSet<&str> = machines
+        .iter()
+        .filter_map(|machine| machine.host.as_deref())
+        .collect();
+    let hosts: Vec<&str> = hosts.into_iter().collect();
+    let cpus = machines[0].cpus;
+    Machine {
+        cpus: match machines.iter().all(|machine| machine.cpus == cpus) {
+            true => cpus,
+            false => 0,
+        },
+        kernel: common(&machines, |machine| &machine.kernel),
+        microcode: common(&machines, |machine| &machine.microcode),
+        governor: common(&machines, |machine| &machine.governor),
+        host: (!hosts.is_empty()).then(|| hosts.join(", ")),
+        ..machines[0].clone()
+    }
+}
