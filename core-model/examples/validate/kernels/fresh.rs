@@ -1,604 +1,562 @@
-//! Kernels written before Golden Cove was calibrated and run on its model only when it was done.
+//! Kernels written before the branch predictor of version 4 and its warm-up, and run on the model only
+//! when both were done.
 
-use std::collections::{BinaryHeap, HashMap, VecDeque};
-use std::hash::BuildHasherDefault;
+use std::collections::VecDeque;
 use std::hint::black_box;
 
 use super::{Kernel, Random, fresh};
 
 pub fn kernels() -> Vec<Kernel> {
     vec![
-        fresh("dijkstra-grid", dijkstra),
-        fresh("lz-decode", lz_decode),
-        fresh("bit-pack", bit_pack),
-        fresh("fft-1k", fft),
-        fresh("bigint-mul", big_multiplication),
-        fresh("blur-u8", blur),
-        fresh("csv-parse", csv),
-        fresh("bfs-graph", breadth_first),
-        fresh("queens-8", queens),
-        fresh("bytecode", bytecode),
-        fresh("chacha", chacha),
-        fresh("box-tree", box_tree),
-        fresh("radix-sort", radix_sort),
-        fresh("life", life),
-        fresh("word-count", word_count),
-        fresh("gather-4m", gather),
-        fresh("triad-768k", triad),
-        fresh("small-copies", small_copies),
+        fresh("huffman", huffman),
+        fresh("lu-48", lu_decomposition),
+        fresh("heap-sort", heap_sort),
+        fresh("union-find", union_find),
+        fresh("expression", expression),
+        fresh("sudoku", sudoku),
+        fresh("k-means", k_means),
+        fresh("xx-hash", xx_hash),
+        fresh("bloom", bloom_filter),
+        fresh("trie", trie),
+        fresh("knapsack", knapsack),
+        fresh("run-lengths", run_lengths),
+        fresh("spheres", spheres),
+        fresh("print-f64", print_floats),
+        fresh("sorted-insert", sorted_insert),
+        fresh("lru-queue", least_recently_used),
     ]
 }
 
-fn dijkstra() -> Box<dyn FnMut()> {
-    const SIDE: usize = 48;
-    let mut random = Random(31);
-    let costs: Vec<u32> = (0..SIDE * SIDE)
-        .map(|_| 1 + (random.next() >> 60) as u32)
-        .collect();
-    let mut best = vec![u32::MAX; SIDE * SIDE];
-    let mut open = BinaryHeap::new();
+/// Decodes a stream of bits with codes of 2 to 9 bits, one table look-up for each.
+fn huffman() -> Box<dyn FnMut()> {
+    // A code of length n stands n bits apart in a table of 9 bits: lengths that fill it exactly.
+    let lengths = [2, 3, 3, 4, 4, 4, 5, 5, 6, 6, 7, 8, 9, 9];
+    let mut table: Vec<(u8, u8)> = Vec::new();
+    for (symbol, &length) in lengths.iter().enumerate() {
+        table.extend(std::iter::repeat_n((symbol as u8, length), 512 >> length));
+    }
+    table.resize(512, (14, 9));
+    let mut random = Random(101);
+    let stream: Vec<u64> = (0..1200).map(|_| random.next()).collect();
+    let mut text = Vec::with_capacity(64 << 10);
     Box::new(move || {
-        best.fill(u32::MAX);
-        best[0] = 0;
-        open.push((std::cmp::Reverse(0_u32), 0_usize));
-        while let Some((std::cmp::Reverse(cost), at)) = open.pop() {
-            if cost > best[at] {
-                continue;
-            }
-            let (row, column) = (at / SIDE, at % SIDE);
-            let mut visit = |next: usize| {
-                let through = cost + costs[next];
-                if through < best[next] {
-                    best[next] = through;
-                    open.push((std::cmp::Reverse(through), next));
+        text.clear();
+        let (mut bits, mut held) = (0_u64, 0_u32);
+        for &word in &stream {
+            for half in [word >> 32, word & 0xffff_ffff] {
+                bits |= half << held;
+                held += 32;
+                while held >= 9 {
+                    let (symbol, length) = table[(bits & 511) as usize];
+                    text.push(symbol);
+                    bits >>= length;
+                    held -= u32::from(length);
                 }
+            }
+        }
+        black_box(&text);
+    })
+}
+
+/// LU decomposition with pivots.
+fn lu_decomposition() -> Box<dyn FnMut()> {
+    const SIDE: usize = 48;
+    let mut random = Random(103);
+    let start: Vec<f64> = (0..SIDE * SIDE)
+        .map(|_| (random.next() >> 40) as f64 / 1e6 - 8.0)
+        .collect();
+    let mut matrix = start.clone();
+    Box::new(move || {
+        matrix.copy_from_slice(&start);
+        for step in 0..SIDE {
+            let mut pivot = step;
+            for row in step + 1..SIDE {
+                if matrix[row * SIDE + step].abs() > matrix[pivot * SIDE + step].abs() {
+                    pivot = row;
+                }
+            }
+            for column in 0..SIDE {
+                matrix.swap(step * SIDE + column, pivot * SIDE + column);
+            }
+            let (above, below) = matrix.split_at_mut((step + 1) * SIDE);
+            let pivots = &above[step * SIDE..];
+            for row in below.chunks_exact_mut(SIDE) {
+                let factor = row[step] / pivots[step];
+                row[step] = factor;
+                for column in step + 1..SIDE {
+                    row[column] -= factor * pivots[column];
+                }
+            }
+        }
+        black_box(&matrix);
+    })
+}
+
+fn heap_sort() -> Box<dyn FnMut()> {
+    let mut random = Random(107);
+    let data: Vec<u32> = (0..3000).map(|_| (random.next() >> 32) as u32).collect();
+    let mut heap = data.clone();
+    fn sift(heap: &mut [u32], mut at: usize) {
+        loop {
+            let mut child = 2 * at + 1;
+            if child >= heap.len() {
+                return;
+            }
+            if child + 1 < heap.len() && heap[child + 1] > heap[child] {
+                child += 1;
+            }
+            if heap[at] >= heap[child] {
+                return;
+            }
+            heap.swap(at, child);
+            at = child;
+        }
+    }
+    Box::new(move || {
+        heap.copy_from_slice(&data);
+        for at in (0..heap.len() / 2).rev() {
+            sift(&mut heap, at);
+        }
+        for end in (1..heap.len()).rev() {
+            heap.swap(0, end);
+            sift(&mut heap[..end], 0);
+        }
+        black_box(&heap);
+    })
+}
+
+fn union_find() -> Box<dyn FnMut()> {
+    const NODES: usize = 4000;
+    let mut random = Random(109);
+    let pairs: Vec<(u32, u32)> = (0..6000)
+        .map(|_| {
+            let node = |bits: u64| (bits % NODES as u64) as u32;
+            (node(random.next()), node(random.next()))
+        })
+        .collect();
+    let mut parents: Vec<u32> = vec![0; NODES];
+    Box::new(move || {
+        for (node, parent) in (0..).zip(&mut parents) {
+            *parent = node;
+        }
+        let mut sets = NODES;
+        for &(a, b) in &pairs {
+            let mut root = |mut node: u32| {
+                while parents[node as usize] != node {
+                    let grandparent = parents[parents[node as usize] as usize];
+                    parents[node as usize] = grandparent;
+                    node = grandparent;
+                }
+                node
             };
-            if row > 0 {
-                visit(at - SIDE);
+            let (a, b) = (root(a), root(b));
+            if a != b {
+                parents[a as usize] = b;
+                sets -= 1;
             }
-            if row + 1 < SIDE {
-                visit(at + SIDE);
+        }
+        black_box(sets);
+    })
+}
+
+/// Evaluates arithmetic by recursive descent.
+fn expression() -> Box<dyn FnMut()> {
+    struct Parser<'a> {
+        text: &'a [u8],
+        at: usize,
+    }
+    impl Parser<'_> {
+        fn sum(&mut self) -> i64 {
+            let mut value = self.product();
+            while let Some(sign @ (b'+' | b'-')) = self.text.get(self.at).copied() {
+                self.at += 1;
+                let right = self.product();
+                value = if sign == b'+' {
+                    value.wrapping_add(right)
+                } else {
+                    value.wrapping_sub(right)
+                };
             }
-            if column > 0 {
-                visit(at - 1);
+            value
+        }
+        fn product(&mut self) -> i64 {
+            let mut value = self.atom();
+            while self.text.get(self.at) == Some(&b'*') {
+                self.at += 1;
+                value = value.wrapping_mul(self.atom());
             }
-            if column + 1 < SIDE {
-                visit(at + 1);
+            value
+        }
+        fn atom(&mut self) -> i64 {
+            if self.text.get(self.at) == Some(&b'(') {
+                self.at += 1;
+                let value = self.sum();
+                self.at += 1;
+                return value;
+            }
+            let mut value = 0;
+            while let Some(digit @ b'0'..=b'9') = self.text.get(self.at).copied() {
+                value = value * 10 + i64::from(digit - b'0');
+                self.at += 1;
+            }
+            value
+        }
+    }
+    fn write(random: &mut Random, depth: u32, text: &mut String) {
+        for part in 0..2 + random.next() % 3 {
+            if part > 0 {
+                text.push(['+', '-', '*'][(random.next() % 3) as usize]);
+            }
+            if depth > 0 && random.next().is_multiple_of(3) {
+                text.push('(');
+                write(random, depth - 1, text);
+                text.push(')');
+            } else {
+                *text += &(random.next() % 2000).to_string();
+            }
+        }
+    }
+    let mut random = Random(113);
+    let lines: Vec<String> = (0..300)
+        .map(|_| {
+            let mut text = String::new();
+            write(&mut random, 5, &mut text);
+            text
+        })
+        .collect();
+    Box::new(move || {
+        let mut total = 0_i64;
+        for line in &lines {
+            let mut parser = Parser {
+                text: line.as_bytes(),
+                at: 0,
+            };
+            total = total.wrapping_add(parser.sum());
+        }
+        black_box(total);
+    })
+}
+
+/// Fills a sudoku by trying, the first free cell first.
+fn sudoku() -> Box<dyn FnMut()> {
+    const PUZZLE: &[u8; 81] =
+        b"53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79";
+    #[derive(Clone)]
+    struct Board {
+        cells: [u8; 81],
+        rows: [u16; 9],
+        columns: [u16; 9],
+        boxes: [u16; 9],
+    }
+    impl Board {
+        fn toggle(&mut self, cell: usize, digit: u8) {
+            let bit = 1 << digit;
+            self.rows[cell / 9] ^= bit;
+            self.columns[cell % 9] ^= bit;
+            self.boxes[cell / 27 * 3 + cell % 9 / 3] ^= bit;
+        }
+        fn solve(&mut self, from: usize) -> bool {
+            let Some(cell) = (from..81).find(|&cell| self.cells[cell] == 0) else {
+                return true;
+            };
+            let used = self.rows[cell / 9]
+                | self.columns[cell % 9]
+                | self.boxes[cell / 27 * 3 + cell % 9 / 3];
+            for digit in 1..=9 {
+                if used >> digit & 1 == 0 {
+                    self.cells[cell] = digit;
+                    self.toggle(cell, digit);
+                    if self.solve(cell + 1) {
+                        return true;
+                    }
+                    self.toggle(cell, digit);
+                    self.cells[cell] = 0;
+                }
+            }
+            false
+        }
+    }
+    let mut start = Board {
+        cells: [0; 81],
+        rows: [0; 9],
+        columns: [0; 9],
+        boxes: [0; 9],
+    };
+    for (cell, &letter) in PUZZLE.iter().enumerate() {
+        if letter != b'.' {
+            start.cells[cell] = letter - b'0';
+            start.toggle(cell, letter - b'0');
+        }
+    }
+    Box::new(move || {
+        let mut board = start.clone();
+        black_box(board.solve(0));
+        black_box(&board.cells);
+    })
+}
+
+fn k_means() -> Box<dyn FnMut()> {
+    let mut random = Random(127);
+    let mut point = || {
+        let mut coordinate = || (random.next() >> 44) as f64 / 1000.0;
+        (coordinate(), coordinate(), coordinate())
+    };
+    let points: Vec<(f64, f64, f64)> = (0..1500).map(|_| point()).collect();
+    let start: [(f64, f64, f64); 7] = std::array::from_fn(|_| point());
+    Box::new(move || {
+        let mut centres = start;
+        for _ in 0..2 {
+            let mut sums = [(0.0, 0.0, 0.0, 0_u32); 7];
+            for &(x, y, z) in &points {
+                let (mut nearest, mut least) = (0, f64::INFINITY);
+                for (number, &(cx, cy, cz)) in centres.iter().enumerate() {
+                    let distance = (x - cx) * (x - cx) + (y - cy) * (y - cy) + (z - cz) * (z - cz);
+                    if distance < least {
+                        (nearest, least) = (number, distance);
+                    }
+                }
+                let sum = &mut sums[nearest];
+                *sum = (sum.0 + x, sum.1 + y, sum.2 + z, sum.3 + 1);
+            }
+            for (centre, (x, y, z, count)) in centres.iter_mut().zip(sums) {
+                let count = f64::from(count.max(1));
+                *centre = (x / count, y / count, z / count);
+            }
+        }
+        black_box(&centres);
+    })
+}
+
+/// Four lanes of multiplications and rotations over 24 KiB, as in xxHash64.
+fn xx_hash() -> Box<dyn FnMut()> {
+    const FIRST: u64 = 0x9e37_79b1_85eb_ca87;
+    const SECOND: u64 = 0xc2b2_ae3d_27d4_eb4f;
+    let mut random = Random(131);
+    let data: Vec<u64> = (0..3 << 10).map(|_| random.next()).collect();
+    Box::new(move || {
+        let mut lanes = [FIRST.wrapping_add(SECOND), SECOND, 0, FIRST.wrapping_neg()];
+        for chunk in data.chunks_exact(4) {
+            for (lane, &word) in lanes.iter_mut().zip(chunk) {
+                *lane = lane
+                    .wrapping_add(word.wrapping_mul(SECOND))
+                    .rotate_left(31)
+                    .wrapping_mul(FIRST);
+            }
+        }
+        let hash = lanes
+            .iter()
+            .fold(0_u64, |hash, lane| hash.rotate_left(7) ^ lane);
+        black_box(hash);
+    })
+}
+
+/// Five bits for each key in 256 KiB; half of the questions are about other keys.
+fn bloom_filter() -> Box<dyn FnMut()> {
+    const BITS: u64 = 1 << 21;
+    let mut random = Random(137);
+    let keys: Vec<u64> = (0..8000).map(|_| random.next()).collect();
+    let mut filter = vec![0_u64; BITS as usize / 64];
+    Box::new(move || {
+        filter.fill(0);
+        let bits = |key: u64| {
+            let step = key >> 32 | 1;
+            (0..5).map(move |turn| key.wrapping_add(step.wrapping_mul(turn)) % BITS)
+        };
+        for &key in keys.iter().step_by(2) {
+            for bit in bits(key) {
+                filter[bit as usize / 64] |= 1 << (bit % 64);
+            }
+        }
+        let found = keys
+            .iter()
+            .filter(|&&key| bits(key).all(|bit| filter[bit as usize / 64] >> (bit % 64) & 1 == 1))
+            .count();
+        black_box(found);
+    })
+}
+
+fn trie() -> Box<dyn FnMut()> {
+    #[derive(Clone, Default)]
+    struct Node {
+        children: [u16; 26],
+        words: u16,
+    }
+    let mut random = Random(139);
+    let words: Vec<Vec<u8>> = (0..1500)
+        .map(|_| {
+            let length = 3 + random.next() % 6;
+            // Some letters are more frequent than others.
+            let mut letter = || (random.next() % 26 * (random.next() % 26) / 26) as u8;
+            (0..length).map(|_| letter()).collect()
+        })
+        .collect();
+    let mut nodes: Vec<Node> = Vec::with_capacity(16 << 10);
+    Box::new(move || {
+        nodes.clear();
+        nodes.push(Node::default());
+        for word in &words {
+            let mut at = 0;
+            for &letter in word {
+                let next = nodes[at].children[usize::from(letter)];
+                at = if next == 0 {
+                    nodes.push(Node::default());
+                    let new = nodes.len() - 1;
+                    nodes[at].children[usize::from(letter)] = new as u16;
+                    new
+                } else {
+                    usize::from(next)
+                };
+            }
+            nodes[at].words += 1;
+        }
+        black_box(&nodes);
+    })
+}
+
+fn knapsack() -> Box<dyn FnMut()> {
+    const CAPACITY: usize = 2000;
+    let mut random = Random(149);
+    let items: Vec<(usize, u32)> = (0..60)
+        .map(|_| {
+            (
+                5 + random.next() as usize % 90,
+                (random.next() % 500) as u32,
+            )
+        })
+        .collect();
+    let mut best = vec![0_u32; CAPACITY + 1];
+    Box::new(move || {
+        best.fill(0);
+        for &(weight, value) in &items {
+            for room in (weight..=CAPACITY).rev() {
+                best[room] = best[room].max(best[room - weight] + value);
             }
         }
         black_box(&best);
     })
 }
 
-/// Literals and copies of what was decoded before, as in LZ4.
-fn lz_decode() -> Box<dyn FnMut()> {
-    let mut random = Random(37);
-    let mut packed = Vec::new();
-    let mut produced = 0_usize;
-    while produced < 48 << 10 {
-        let literals = 1 + random.next() as usize % 9;
-        packed.push(literals as u8);
-        packed.extend((0..literals).map(|_| (random.next() >> 33) as u8));
-        produced += literals;
-        let length = 4 + random.next() as usize % 20;
-        let distance = 1 + random.next() as usize % produced.min(4000);
-        packed.push(length as u8);
-        packed.extend((distance as u16).to_le_bytes());
-        produced += length;
+/// Encodes runs of equal bytes and decodes them again.
+fn run_lengths() -> Box<dyn FnMut()> {
+    let mut random = Random(151);
+    let mut data = Vec::new();
+    while data.len() < 20_000 {
+        let length = 1 + (random.next() % 9 * (random.next() % 9)) as usize / 4;
+        data.extend(std::iter::repeat_n((random.next() >> 60) as u8, length));
     }
-    let mut text: Vec<u8> = Vec::with_capacity(produced + 64);
-    Box::new(move || {
-        text.clear();
-        let mut at = 0;
-        while at < packed.len() {
-            let literals = usize::from(packed[at]);
-            text.extend_from_slice(&packed[at + 1..at + 1 + literals]);
-            at += 1 + literals;
-            let length = usize::from(packed[at]);
-            let distance = usize::from(u16::from_le_bytes([packed[at + 1], packed[at + 2]]));
-            at += 3;
-            let from = text.len() - distance;
-            if distance >= length {
-                text.extend_from_within(from..from + length);
-            } else {
-                for step in 0..length {
-                    text.push(text[from + step]);
-                }
-            }
-        }
-        black_box(&text);
-    })
-}
-
-/// Codes of different lengths into a stream of bits, as an entropy coder does.
-fn bit_pack() -> Box<dyn FnMut()> {
-    let mut random = Random(41);
-    let codes: Vec<(u32, u32)> = (0..256)
-        .map(|_| {
-            let length = 3 + (random.next() >> 40) as u32 % 12;
-            ((random.next() >> 30) as u32 & ((1 << length) - 1), length)
-        })
-        .collect();
-    let data: Vec<u8> = (0..20_000).map(|_| (random.next() >> 50) as u8).collect();
-    let mut packed = Vec::with_capacity(64 << 10);
+    let mut packed: Vec<(u8, u8)> = Vec::with_capacity(data.len());
+    let mut unpacked = Vec::with_capacity(data.len());
     Box::new(move || {
         packed.clear();
-        let (mut bits, mut held) = (0_u64, 0);
         for &byte in &data {
-            let (code, length) = codes[usize::from(byte)];
-            bits |= u64::from(code) << held;
-            held += length;
-            while held >= 8 {
-                packed.push(bits as u8);
-                bits >>= 8;
-                held -= 8;
+            match packed.last_mut() {
+                Some((last, count)) if *last == byte && *count < u8::MAX => *count += 1,
+                _ => packed.push((byte, 1)),
             }
         }
-        packed.push(bits as u8);
-        black_box(&packed);
+        unpacked.clear();
+        for &(byte, count) in &packed {
+            for _ in 0..count {
+                unpacked.push(byte);
+            }
+        }
+        black_box(&unpacked);
     })
 }
 
-fn fft() -> Box<dyn FnMut()> {
-    const POINTS: usize = 1024;
-    let roots: Vec<(f64, f64)> = (0..POINTS / 2)
-        .map(|step| {
-            let angle = -2.0 * std::f64::consts::PI * step as f64 / POINTS as f64;
-            (angle.cos(), angle.sin())
-        })
-        .collect();
-    let signal: Vec<(f64, f64)> = (0..POINTS).map(|at| ((at % 17) as f64, 0.0)).collect();
-    let mut points = signal.clone();
-    Box::new(move || {
-        for (at, &value) in signal.iter().enumerate() {
-            points[at.reverse_bits() >> (usize::BITS - POINTS.trailing_zeros())] = value;
-        }
-        let mut half = 1;
-        while half < POINTS {
-            let step = POINTS / (2 * half);
-            for first in (0..POINTS).step_by(2 * half) {
-                for offset in 0..half {
-                    let (cos, sin) = roots[offset * step];
-                    let (re, im) = points[first + offset + half];
-                    let turned = (re * cos - im * sin, re * sin + im * cos);
-                    let kept = points[first + offset];
-                    points[first + offset] = (kept.0 + turned.0, kept.1 + turned.1);
-                    points[first + offset + half] = (kept.0 - turned.0, kept.1 - turned.1);
-                }
-            }
-            half *= 2;
-        }
-        black_box(&points);
-    })
-}
-
-fn big_multiplication() -> Box<dyn FnMut()> {
-    let mut random = Random(43);
-    let a: Vec<u64> = (0..96).map(|_| random.next()).collect();
-    let b: Vec<u64> = (0..96).map(|_| random.next()).collect();
-    let mut product = vec![0_u64; 192];
-    Box::new(move || {
-        product.fill(0);
-        for (place, &factor) in a.iter().enumerate() {
-            let mut carry = 0_u64;
-            for (offset, &digit) in b.iter().enumerate() {
-                let sum = u128::from(factor) * u128::from(digit)
-                    + u128::from(product[place + offset])
-                    + u128::from(carry);
-                product[place + offset] = sum as u64;
-                carry = (sum >> 64) as u64;
-            }
-            product[place + b.len()] = carry;
-        }
-        black_box(&product);
-    })
-}
-
-/// The mean of 3 × 3 neighbours; the compiler makes vector code of it.
-fn blur() -> Box<dyn FnMut()> {
-    const SIDE: usize = 160;
-    let mut random = Random(47);
-    let image: Vec<u8> = (0..SIDE * SIDE)
-        .map(|_| (random.next() >> 44) as u8)
-        .collect();
-    let mut blurred = vec![0_u8; SIDE * SIDE];
-    Box::new(move || {
-        for row in 1..SIDE - 1 {
-            let above = &image[(row - 1) * SIDE..][..SIDE];
-            let here = &image[row * SIDE..][..SIDE];
-            let below = &image[(row + 1) * SIDE..][..SIDE];
-            let to = &mut blurred[row * SIDE..][..SIDE];
-            for column in 1..SIDE - 1 {
-                let mut sum = 0_u16;
-                for line in [above, here, below] {
-                    sum += u16::from(line[column - 1]);
-                    sum += u16::from(line[column]);
-                    sum += u16::from(line[column + 1]);
-                }
-                to[column] = (sum / 9) as u8;
-            }
-        }
-        black_box(&blurred);
-    })
-}
-
-fn csv() -> Box<dyn FnMut()> {
-    let mut random = Random(53);
-    let mut text = String::new();
-    for row in 0..700 {
-        let (a, b) = (random.next() % 100_000, random.next() % 1000);
-        text += &format!("{row},name{b},{a},{}.{b:03}\n", a % 977);
-    }
-    Box::new(move || {
-        let (mut whole, mut real, mut letters) = (0_i64, 0.0_f64, 0);
-        for line in text.lines() {
-            for (column, field) in line.split(',').enumerate() {
-                match column {
-                    0 | 2 => whole += field.parse::<i64>().unwrap_or(0),
-                    3 => real += field.parse::<f64>().unwrap_or(0.0),
-                    _ => letters += field.trim().len(),
-                }
-            }
-        }
-        black_box((whole, real, letters));
-    })
-}
-
-fn breadth_first() -> Box<dyn FnMut()> {
-    const NODES: usize = 8000;
-    let mut random = Random(59);
-    let edges: Vec<Vec<u32>> = (0..NODES)
+/// The nearest of a few spheres that each ray hits.
+fn spheres() -> Box<dyn FnMut()> {
+    let mut random = Random(157);
+    let mut unit = || (random.next() >> 11) as f64 / (1_u64 << 53) as f64 * 2.0 - 1.0;
+    let spheres: Vec<([f64; 3], f64)> = (0..12)
         .map(|_| {
-            let degree = 2 + random.next() % 5;
-            (0..degree)
-                .map(|_| (random.next() % NODES as u64) as u32)
-                .collect()
+            (
+                [unit() * 4.0, unit() * 4.0, 6.0 + unit() * 3.0],
+                0.6 + 0.4 * unit(),
+            )
         })
         .collect();
-    let mut distance = vec![u32::MAX; NODES];
-    let mut queue = VecDeque::new();
-    Box::new(move || {
-        distance.fill(u32::MAX);
-        distance[0] = 0;
-        queue.push_back(0_u32);
-        while let Some(node) = queue.pop_front() {
-            for &next in &edges[node as usize] {
-                if distance[next as usize] == u32::MAX {
-                    distance[next as usize] = distance[node as usize] + 1;
-                    queue.push_back(next);
-                }
-            }
-        }
-        black_box(&distance);
-    })
-}
-
-fn queens() -> Box<dyn FnMut()> {
-    fn place(columns: u32, left: u32, right: u32) -> u32 {
-        if columns == 0xff {
-            return 1;
-        }
-        let mut free = !(columns | left | right) & 0xff;
-        let mut solutions = 0;
-        while free != 0 {
-            let bit = free & free.wrapping_neg();
-            free ^= bit;
-            solutions += place(columns | bit, (left | bit) << 1, (right | bit) >> 1);
-        }
-        solutions
-    }
-    Box::new(|| {
-        black_box(place(black_box(0), 0, 0));
-    })
-}
-
-/// An interpreter of a small stack machine that counts primes.
-fn bytecode() -> Box<dyn FnMut()> {
-    #[derive(Clone, Copy)]
-    enum Code {
-        Push(i64),
-        Load(u8),
-        Store(u8),
-        Add,
-        Multiply,
-        Remainder,
-        Less,
-        JumpUnless(u16),
-        Jump(u16),
-        Stop,
-    }
-    use Code::*;
-    // n = 2; while n < 300 { d = 2; while d * d < n + 1 { if n % d < 1 { skip } d += 1 } count += 1; n += 1 }
-    let program = black_box(vec![
-        Push(2),
-        Store(0),
-        Push(0),
-        Store(2),
-        // 4: the outer loop
-        Load(0),
-        Push(300),
-        Less,
-        JumpUnless(35),
-        Push(2),
-        Store(1),
-        // 10: the inner loop
-        Load(1),
-        Load(1),
-        Multiply,
-        Load(0),
-        Push(1),
-        Add,
-        Less,
-        JumpUnless(26),
-        Load(0),
-        Load(1),
-        Remainder,
-        Push(1),
-        Less,
-        JumpUnless(36),
-        Jump(30),
-        Stop,
-        // 26: a prime
-        Load(2),
-        Push(1),
-        Add,
-        Store(2),
-        // 30: the next number
-        Load(0),
-        Push(1),
-        Add,
-        Store(0),
-        Jump(4),
-        Stop,
-        // 36: the next divisor
-        Load(1),
-        Push(1),
-        Add,
-        Store(1),
-        Jump(10),
-    ]);
-    Box::new(move || {
-        let mut stack = [0_i64; 16];
-        let mut cells = [0_i64; 4];
-        let (mut top, mut at) = (0_usize, 0_usize);
-        loop {
-            let code = program[at];
-            at += 1;
-            match code {
-                Push(value) => {
-                    stack[top & 15] = value;
-                    top += 1;
-                }
-                Load(cell) => {
-                    stack[top & 15] = cells[usize::from(cell & 3)];
-                    top += 1;
-                }
-                Store(cell) => {
-                    top -= 1;
-                    cells[usize::from(cell & 3)] = stack[top & 15];
-                }
-                Add | Multiply | Remainder | Less => {
-                    top -= 1;
-                    let (a, b) = (stack[(top - 1) & 15], stack[top & 15]);
-                    stack[(top - 1) & 15] = match code {
-                        Add => a.wrapping_add(b),
-                        Multiply => a.wrapping_mul(b),
-                        Remainder => a % b.max(1),
-                        _ => i64::from(a < b),
-                    };
-                }
-                JumpUnless(target) => {
-                    top -= 1;
-                    if stack[top & 15] == 0 {
-                        at = usize::from(target);
-                    }
-                }
-                Jump(target) => at = usize::from(target),
-                Stop => break,
-            }
-        }
-        black_box(cells);
-    })
-}
-
-fn chacha() -> Box<dyn FnMut()> {
-    fn quarter(state: &mut [u32; 16], a: usize, b: usize, c: usize, d: usize) {
-        for (turn_d, turn_b) in [(16, 12), (8, 7)] {
-            state[a] = state[a].wrapping_add(state[b]);
-            state[d] = (state[d] ^ state[a]).rotate_left(turn_d);
-            state[c] = state[c].wrapping_add(state[d]);
-            state[b] = (state[b] ^ state[c]).rotate_left(turn_b);
-        }
-    }
-    let key: [u32; 16] = std::array::from_fn(|place| 0x6170_7865 ^ (place as u32 * 0x0101_4577));
-    let mut text = vec![0_u32; 16 * 64];
-    Box::new(move || {
-        for (number, chunk) in text.chunks_exact_mut(16).enumerate() {
-            let mut state = key;
-            state[12] = number as u32;
-            for _ in 0..10 {
-                quarter(&mut state, 0, 4, 8, 12);
-                quarter(&mut state, 1, 5, 9, 13);
-                quarter(&mut state, 2, 6, 10, 14);
-                quarter(&mut state, 3, 7, 11, 15);
-                quarter(&mut state, 0, 5, 10, 15);
-                quarter(&mut state, 1, 6, 11, 12);
-                quarter(&mut state, 2, 7, 8, 13);
-                quarter(&mut state, 3, 4, 9, 14);
-            }
-            for (to, from) in chunk.iter_mut().zip(&state) {
-                *to ^= from;
-            }
-        }
-        black_box(&text);
-    })
-}
-
-fn box_tree() -> Box<dyn FnMut()> {
-    struct Node {
-        key: u32,
-        children: [Option<Box<Node>>; 2],
-    }
-    let mut random = Random(61);
-    let keys: Vec<u32> = (0..1500).map(|_| (random.next() >> 32) as u32).collect();
-    Box::new(move || {
-        let mut root: Option<Box<Node>> = None;
-        for &key in &keys {
-            let mut place = &mut root;
-            while let Some(node) = place {
-                place = &mut node.children[usize::from(key > node.key)];
-            }
-            *place = Some(Box::new(Node {
-                key,
-                children: [None, None],
-            }));
-        }
-        let found = keys
-            .iter()
-            .filter(|&&key| {
-                let mut place = &root;
-                while let Some(node) = place {
-                    if node.key == key ^ 1 {
-                        return true;
-                    }
-                    place = &node.children[usize::from(key ^ 1 > node.key)];
-                }
-                false
-            })
-            .count();
-        black_box(found);
-    })
-}
-
-fn radix_sort() -> Box<dyn FnMut()> {
-    let mut random = Random(67);
-    let data: Vec<u32> = (0..20_000).map(|_| (random.next() >> 32) as u32).collect();
-    let mut from = data.clone();
-    let mut to = vec![0_u32; data.len()];
-    Box::new(move || {
-        from.copy_from_slice(&data);
-        for shift in [0, 8, 16, 24] {
-            let mut places = [0_usize; 257];
-            for &value in &from {
-                places[(value >> shift & 255) as usize + 1] += 1;
-            }
-            for digit in 0..256 {
-                places[digit + 1] += places[digit];
-            }
-            for &value in &from {
-                let place = &mut places[(value >> shift & 255) as usize];
-                to[*place] = value;
-                *place += 1;
-            }
-            std::mem::swap(&mut from, &mut to);
-        }
-        black_box(&from);
-    })
-}
-
-fn life() -> Box<dyn FnMut()> {
-    const SIDE: usize = 64;
-    let mut random = Random(71);
-    let start: Vec<bool> = (0..SIDE * SIDE).map(|_| random.next() >> 62 == 0).collect();
-    Box::new(move || {
-        let mut cells = start.clone();
-        for _ in 0..4 {
-            let mut next = vec![false; SIDE * SIDE];
-            for row in 0..SIDE {
-                for column in 0..SIDE {
-                    let mut alive = 0;
-                    for (down, right) in [
-                        (SIDE - 1, SIDE - 1),
-                        (SIDE - 1, 0),
-                        (SIDE - 1, 1),
-                        (0, SIDE - 1),
-                        (0, 1),
-                        (1, SIDE - 1),
-                        (1, 0),
-                        (1, 1),
-                    ] {
-                        let place = (row + down) % SIDE * SIDE + (column + right) % SIDE;
-                        if cells[place] {
-                            alive += 1;
-                        }
-                    }
-                    next[row * SIDE + column] = match alive {
-                        2 => cells[row * SIDE + column],
-                        3 => true,
-                        _ => false,
-                    };
-                }
-            }
-            cells = next;
-        }
-        black_box(&cells);
-    })
-}
-
-fn word_count() -> Box<dyn FnMut()> {
-    let mut random = Random(73);
-    let mut text = String::new();
-    for _ in 0..3000 {
-        let word = random.next() % 400;
-        text += &format!("w{}{word} ", "xyz".repeat(word as usize % 4));
-    }
-    type Counts<'a> = HashMap<&'a str, u32, BuildHasherDefault<std::hash::DefaultHasher>>;
-    Box::new(move || {
-        let mut counts = Counts::default();
-        for word in text.split_ascii_whitespace() {
-            *counts.entry(word).or_default() += 1;
-        }
-        let mut words: Vec<_> = counts.into_iter().collect();
-        words.sort_by(|a, b| b.1.cmp(&a.1).then(a.0.cmp(b.0)));
-        black_box(&words);
-    })
-}
-
-/// Independent loads from places all over 4 MiB.
-fn gather() -> Box<dyn FnMut()> {
-    let mut random = Random(79);
-    let table: Vec<u64> = (0..512 << 10).map(|_| random.next()).collect();
-    let places: Vec<u32> = (0..40_000)
-        .map(|_| (random.next() % (512 << 10)) as u32)
+    let rays: Vec<[f64; 3]> = (0..500)
+        .map(|_| {
+            let (x, y) = (unit() * 0.7, unit() * 0.7);
+            let length = (x * x + y * y + 1.0).sqrt();
+            [x / length, y / length, 1.0 / length]
+        })
         .collect();
     Box::new(move || {
-        let sum = places
-            .iter()
-            .fold(0_u64, |sum, &place| sum.wrapping_add(table[place as usize]));
+        let mut sum = 0.0;
+        for ray in &rays {
+            let mut nearest = f64::INFINITY;
+            for (centre, radius) in &spheres {
+                let dot = |a: &[f64; 3], b: &[f64; 3]| a[0] * b[0] + a[1] * b[1] + a[2] * b[2];
+                let along = dot(ray, centre);
+                let under_root = along * along - dot(centre, centre) + radius * radius;
+                if under_root < 0.0 {
+                    continue;
+                }
+                let distance = along - under_root.sqrt();
+                if distance > 0.0 && distance < nearest {
+                    nearest = distance;
+                }
+            }
+            if nearest.is_finite() {
+                sum += nearest;
+            }
+        }
         black_box(sum);
     })
 }
 
-/// Two streams of loads and one of stores, which fit the L2 together.
-fn triad() -> Box<dyn FnMut()> {
-    let a = vec![1.5_f64; 32 << 10];
-    let b = vec![0.5_f64; 32 << 10];
-    let mut c = vec![0_f64; 32 << 10];
+fn print_floats() -> Box<dyn FnMut()> {
+    use std::fmt::Write;
+    let mut random = Random(163);
+    let numbers: Vec<f64> = (0..600)
+        .map(|_| (random.next() >> 20) as f64 / 10_f64.powi((random.next() % 12) as i32))
+        .collect();
+    let mut text = String::with_capacity(32 << 10);
     Box::new(move || {
-        let factor = black_box(3.0);
-        for ((to, a), b) in c.iter_mut().zip(&a).zip(&b) {
-            *to = a + factor * b;
+        text.clear();
+        for number in &numbers {
+            let _ = write!(text, "{number} {number:.3};");
         }
-        black_box(&c);
+        black_box(&text);
     })
 }
 
-/// Calls of `memcpy` with different short lengths.
-fn small_copies() -> Box<dyn FnMut()> {
-    let mut random = Random(83);
-    let from = vec![5_u8; 4096];
-    let copies: Vec<(usize, usize)> = (0..3000)
-        .map(|_| {
-            let length = 1 + random.next() as usize % 120;
-            (random.next() as usize % 3000, length)
-        })
-        .collect();
-    let mut text = Vec::with_capacity(400 << 10);
+/// Keeps a vector in order while numbers arrive: a search and a move of memory for each.
+fn sorted_insert() -> Box<dyn FnMut()> {
+    let mut random = Random(167);
+    let numbers: Vec<u32> = (0..1200).map(|_| (random.next() >> 32) as u32).collect();
+    let mut sorted = Vec::with_capacity(numbers.len());
     Box::new(move || {
-        text.clear();
-        for &(start, length) in &copies {
-            text.extend_from_slice(&from[start..start + length]);
+        sorted.clear();
+        for &number in &numbers {
+            let place = sorted.partition_point(|&other| other < number);
+            sorted.insert(place, number);
         }
-        black_box(&text);
+        black_box(&sorted);
+    })
+}
+
+/// A queue of the 24 keys that were used last, searched from its front.
+fn least_recently_used() -> Box<dyn FnMut()> {
+    let mut random = Random(173);
+    let keys: Vec<u32> = (0..3000)
+        .map(|_| (random.next() % 40 * (random.next() % 40) / 20) as u32)
+        .collect();
+    let mut queue = VecDeque::with_capacity(32);
+    Box::new(move || {
+        queue.clear();
+        let mut hits = 0;
+        for &key in &keys {
+            if let Some(place) = queue.iter().position(|&other| other == key) {
+                hits += 1;
+                queue.remove(place);
+            } else if queue.len() == 24 {
+                queue.pop_back();
+            }
+            queue.push_front(key);
+        }
+        black_box(hits);
     })
 }

@@ -1,5 +1,6 @@
 //! The kernels: small programs of different nature, each with its data prepared beforehand.
 
+mod algorithms;
 mod application;
 mod fresh;
 mod microscopic;
@@ -9,9 +10,9 @@ mod microscopic;
 pub enum Group {
     /// The cores were calibrated on it.
     Tuned,
-    /// Not looked at while Zen 5 was calibrated, nor while Golden Cove was.
+    /// Nothing was calibrated on it, but its ratios have been seen between two calibrations.
     HeldOut,
-    /// Written before Golden Cove was calibrated and run on it afterwards.
+    /// Written before version 4 and not run on the model before that was done.
     Fresh,
 }
 
@@ -43,6 +44,7 @@ group!(fresh, Fresh);
 pub fn all() -> Vec<Kernel> {
     let mut kernels = microscopic::kernels();
     kernels.extend(application::kernels());
+    kernels.extend(algorithms::kernels());
     kernels.extend(fresh::kernels());
     kernels
 }
