@@ -37,6 +37,6 @@ pub use ledger::BlockCounts;
 pub use model::{Capacity, Model};
 pub use parameters::{
     Cache, CoreParameters, Frontend, Memory, MemoryPorts, MemoryRenaming, Prediction, Rename,
-    SCHEDULERS, TAGGED_TABLES, TargetBuffer, Tlb, Window,
+    SCHEDULERS, TAGGED_TABLES, TaggedTable, TargetBuffer, Tlb, Window,
 };
 pub use slots::{Counts, Events, Slots};

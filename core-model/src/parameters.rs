@@ -73,10 +73,8 @@ pub struct Frontend {
 pub struct Prediction {
     /// Entries of the bimodal table under the tagged ones.
     pub bimodal_entries: u32,
-    /// Entries of each tagged table.
-    pub tagged_entries: u32,
-    /// Length in branches of the history each tagged table sees, ascending, at most 500.
-    pub history_branches: [u32; TAGGED_TABLES],
+    /// The tagged tables above it, by ascending history.
+    pub tagged_tables: [TaggedTable; TAGGED_TABLES],
     /// Entries of the table of indirect targets.
     pub indirect_entries: u32,
     /// Entries of the return stack.
@@ -97,6 +95,25 @@ pub struct Prediction {
 
 /// How many tagged tables the direction predictor has.
 pub const TAGGED_TABLES: usize = 6;
+
+/// A table of directions of conditional branches by the path that led to them.
+#[derive(Clone, Copy, Debug)]
+pub struct TaggedTable {
+    /// Branches and paths that it holds; at least 4.
+    pub entries: u32,
+    /// How many taken branches of the path it sees, at most 500.
+    pub history_branches: u32,
+}
+
+impl TaggedTable {
+    /// A table with so many entries and so long a history.
+    pub const fn new(entries: u32, history_branches: u32) -> Self {
+        TaggedTable {
+            entries,
+            history_branches,
+        }
+    }
+}
 
 /// One level of the branch target buffer.
 #[derive(Clone, Copy, Debug)]

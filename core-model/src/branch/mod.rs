@@ -53,9 +53,6 @@ impl Predictor {
         if matches!(flow, Flow::Call | Flow::IndirectCall) {
             self.returns.call(next_ip);
         }
-        if matches!(flow, Flow::IndirectJump | Flow::IndirectCall) {
-            self.direction.note_target(target);
-        }
         if !taken {
             return Outcome {
                 mispredicted: !right,
@@ -64,6 +61,7 @@ impl Predictor {
                 found_at_decode: false,
             };
         }
+        self.direction.note(ip, target);
         self.indirect.note(target);
         let (bubble_cycles, known) = self.targets.taken(ip, target);
         Outcome {

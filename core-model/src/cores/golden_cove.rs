@@ -17,7 +17,7 @@ use crate::calendar::Ports;
 use crate::instruction::{Class, Timing};
 use crate::parameters::{
     Cache, CoreParameters, Frontend, Memory, MemoryPorts, MemoryRenaming, Prediction, Rename,
-    TargetBuffer, Tlb, Window,
+    TaggedTable, TargetBuffer, Tlb, Window,
 };
 
 // The numbers of the ports are Intel's; the bits are ordered from the most specialised to the most
@@ -50,7 +50,7 @@ const ALU: Ports = P015.or(P6).or(P10);
 /// Intel Golden Cove.
 pub const GOLDEN_COVE: CoreParameters = CoreParameters {
     name: "golden-cove",
-    version: 3,
+    version: 4,
     width: 6,        // O
     retire_width: 8, // O
     issue_delay: 4,  // K
@@ -70,10 +70,21 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
     },
     prediction: Prediction {
         bimodal_entries: 16 * 1024, // A
-        // M: a branch of random outcomes is learnt where they repeat after 4096, hardly after 8192;
-        // with this size the model learns twice as many.
-        tagged_entries: 2048,
-        history_branches: [4, 9, 19, 43, 96, 200], // A: O gives 194 taken branches
+        // O: a history of 194 taken branches. M: a branch of random outcomes, with 0 to 18 jumps between
+        // two of them. Half of its mispredicts are learnt away where the outcomes repeat after 11 000, with
+        // 1 jump 8000, with 2 to 4 jumps 5500, with 6 to 12 jumps 2000 to 3000, with 18 jumps 500: steps
+        // where 34, 66 and 194 taken branches hold no 13 outcomes any more. 64 such branches
+        // without jumps are learnt up to 16 000, half of 32 000. That there are short
+        // histories too: two branches that go the same way are learnt through random ones before
+        // them, with 0 to 12 jumps between the two. Their lengths A.
+        tagged_tables: [
+            TaggedTable::new(2048, 4),
+            TaggedTable::new(2048, 9),
+            TaggedTable::new(2048, 19),
+            TaggedTable::new(1024, 34),
+            TaggedTable::new(1024, 66),
+            TaggedTable::new(1024, 194),
+        ],
         // M: a call that goes to 256 places in turn is predicted more often than not, to 600 hardly.
         indirect_entries: 512,
         return_stack_entries: 16, // M: recursion deeper than this mispredicts

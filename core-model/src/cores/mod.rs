@@ -60,7 +60,11 @@ mod tests {
             }
             let prediction = &core.prediction;
             assert!(prediction.bimodal_entries.is_power_of_two());
-            assert!(prediction.tagged_entries.is_power_of_two());
+            for table in prediction.tagged_tables {
+                assert!(table.entries.is_power_of_two(), "{table:?}");
+            }
+            let lengths = prediction.tagged_tables.map(|table| table.history_branches);
+            assert!(lengths.is_sorted() && lengths[5] <= 500, "{lengths:?}");
             assert!(prediction.indirect_entries.is_power_of_two());
             assert!(prediction.return_stack_entries.is_power_of_two());
         }

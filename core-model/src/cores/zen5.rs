@@ -13,7 +13,7 @@ use crate::calendar::Ports;
 use crate::instruction::{Class, Timing};
 use crate::parameters::{
     Cache, CoreParameters, Frontend, Memory, MemoryPorts, MemoryRenaming, Prediction, Rename,
-    TargetBuffer, Tlb, Window,
+    TaggedTable, TargetBuffer, Tlb, Window,
 };
 
 // Six integer pipes, four address pipes, four floating-point pipes and two that store vectors. The
@@ -55,7 +55,7 @@ const FP_STORE: Ports = STORE0.or(STORE1);
 /// AMD Zen 5.
 pub const ZEN_5: CoreParameters = CoreParameters {
     name: "zen-5",
-    version: 3,
+    version: 4,
     width: 8,        // O
     retire_width: 8, // O
     issue_delay: 4,  // A
@@ -74,11 +74,18 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         runahead_lines: 32,          // A
     },
     prediction: Prediction {
-        bimodal_entries: 16 * 1024,                // A
-        tagged_entries: 4096,                      // A
-        history_branches: [4, 9, 19, 43, 96, 240], // A
-        indirect_entries: 4096,                    // O: 3072
-        return_stack_entries: 64,                  // O: 52
+        bimodal_entries: 16 * 1024, // A
+        // A, all
+        tagged_tables: [
+            TaggedTable::new(4096, 4),
+            TaggedTable::new(4096, 9),
+            TaggedTable::new(4096, 19),
+            TaggedTable::new(4096, 43),
+            TaggedTable::new(4096, 96),
+            TaggedTable::new(4096, 240),
+        ],
+        indirect_entries: 4096,   // O: 3072
+        return_stack_entries: 64, // O: 52
         target_buffers: &[
             TargetBuffer {
                 entries: 16 * 1024,
@@ -89,9 +96,9 @@ pub const ZEN_5: CoreParameters = CoreParameters {
                 bubble_cycles: 1,
             },
         ], // O: 16 Ki, then 8 Ki more
-        changed_target_cycles: 0,                  // A
-        unknown_target_cycles: 8,                  // A
-        redirect_cycles: 16,                       // K
+        changed_target_cycles: 0, // A
+        unknown_target_cycles: 8, // A
+        redirect_cycles: 16,      // K
         // The guide for Zen 4 (57647) gives 11 to 18 cycles for the whole penalty and 13 as the common
         // case; that of Zen 5 was not at hand when this was checked. Resolution alone takes 5 of them,
         // which leaves 6 to 13 for the frontend to refill, in the middle 9 or 10. What K finds beyond that goes by while the branch reads
