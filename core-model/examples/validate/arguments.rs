@@ -10,8 +10,10 @@ pub struct Arguments {
     pub filter: String,
     /// Where native cycles are kept.
     pub native: Option<PathBuf>,
-    /// How often each kernel is traced; the last time counts.
-    pub runs: u32,
+    /// The fresh kernels too: they are to be run on the model last.
+    pub fresh: bool,
+    /// How often each kernel is traced, the last time counting, instead of the policy.
+    pub runs: Option<usize>,
     /// Measure all kernels natively, model none.
     pub measure: bool,
 }
@@ -22,20 +24,22 @@ impl Arguments {
             core: cores::ALL[0],
             filter: String::new(),
             native: None,
-            runs: 3,
+            fresh: true,
+            runs: None,
             measure: false,
         };
         let mut places = 0;
         while let Some(word) = words.next() {
             match word.as_str() {
                 "--measure" => arguments.measure = true,
+                "--without-fresh" => arguments.fresh = false,
                 "--native" => {
                     let file = words.next().ok_or("--native needs a file")?;
                     arguments.native = Some(file.into());
                 }
                 "--runs" => {
                     let count = words.next().and_then(|text| text.parse().ok());
-                    arguments.runs = count.ok_or("--runs needs a number")?;
+                    arguments.runs = Some(count.ok_or("--runs needs a number")?);
                 }
                 option if option.starts_with("--") => return Err(format!("no option `{option}`")),
                 _ => {

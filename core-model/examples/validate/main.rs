@@ -1,15 +1,16 @@
 //! Runs kernels natively and on the model, and prints how far the modelled cycles are off.
 //!
-//!     cargo run --release -p topdown-core-model --example validate -- CORE [FILTER] [--runs N] [--native FILE] [--measure]
+//!     cargo run --release -p topdown-core-model --example validate -- CORE [FILTER] [OPTIONS]
 //!
 //! Give the core that this machine has. Native cycles are best-case wall time in units of a chain of
-//! dependent additions, timed just before and after each run; modelled cycles are those of the third
-//! traced run (`--runs`), those before it warm caches and predictors. Kernels marked `held out` were not looked
-//! at while the cores were calibrated.
+//! dependent additions, timed just before and after each run. Modelled cycles are those that `cargo
+//! topdown bench` would print: see [`windows`]. With `--runs N` they are those of the Nth traced run.
 //!
-//! With `--native FILE` the native cycles of earlier runs are taken from the file, and what it lacks
-//! is measured and added. With `--measure` all are measured, of old and new the least counts, and
-//! nothing is modelled.
+//! With `--native FILE` the native cycles of earlier launches are taken from the file, and what it lacks
+//! is measured and added. With `--measure` all are measured and added, and nothing is modelled. Where
+//! three launches or more do not agree on a kernel, it is printed and counts for no mean.
+//!
+//! `--without-fresh` leaves out the kernels that are to be run on the model last.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod arguments;
@@ -19,6 +20,8 @@ mod kernels;
 mod native;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod report;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod windows;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -30,43 +33,32 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     native::keep_pages();
     let mut rows = Vec::new();
     for kernel in kernels::all() {
-        if !kernel.name.contains(&arguments.filter) {
+        let is_left_out = kernel.group == kernels::Group::Fresh && !arguments.fresh;
+        if !kernel.name.contains(&arguments.filter) || is_left_out {
             continue;
         }
         let mut run = (kernel.prepare)();
-        let native_cycles = match measurements.get(kernel.name) {
-            Some(known) if !arguments.measure => known,
-            _ => measurements.add(kernel.name, native::best_case_cycles(&mut run))?,
-        };
+        if arguments.measure || measurements.get(kernel.name).best_cycles().is_none() {
+            match native::best_case_cycles(&mut run) {
+                Some(cycles) => measurements.add(kernel.name, cycles)?,
+                None => eprintln!("{}: this core was never alone", kernel.name),
+            }
+        }
         // A measuring run makes the model as well: its data then lies where a modelling run has it.
         let model = Model::with_mappings(arguments.core, Capacity::default(), Mapping::at);
         let mut tracer = Tracer::new(Config::default(), model)?;
         if arguments.measure {
-            println!("{:<14} {native_cycles:>10.0}", kernel.name);
             continue;
         }
-        let mut counts = None;
-        let mut seconds = 0.0;
-        for _ in 0..arguments.runs.max(1) {
-            let before = tracer.consumer_mut().counts();
-            let start = native::thread_seconds();
-            let ((), end) = tracer.trace(&mut run);
-            end?;
-            tracer.consumer_mut().drain();
-            seconds = native::thread_seconds() - start;
-            counts = Some(tracer.consumer_mut().counts() - before);
-        }
-        let Some(counts) = counts else { continue };
-        assert!(!tracer.consumer_mut().is_full(), "the capacity suffices");
+        let modelled = windows::modelled(&mut tracer, &mut run, arguments.runs)?;
         if std::env::var_os("EVENTS").is_some() {
-            eprintln!("{counts:#?}");
+            eprintln!("{:#?}", modelled.counts);
         }
         let row = report::Row {
             name: kernel.name,
             group: kernel.group,
-            native_cycles,
-            counts,
-            instructions_per_second: counts.events.instructions as f64 / seconds,
+            native: measurements.get(kernel.name),
+            modelled,
         };
         if rows.is_empty() {
             report::print_head(arguments.core);

@@ -9,21 +9,48 @@ use std::time::{Duration, Instant};
 /// Time spent on each kernel on a calm machine, and at most.
 const BUDGET: Duration = Duration::from_millis(300);
 const PATIENCE: Duration = Duration::from_secs(4);
-/// Calm runs that suffice.
+/// Calm runs that suffice, and that are needed.
 const ENOUGH: usize = 50;
+const LEAST: usize = 10;
 /// How long to leave the core to those who use it too.
 const REST: Duration = Duration::from_millis(2);
 /// Additions of one reading of the clock: about 7 µs.
 const ADDITIONS: u32 = 20_000;
 
-/// Native cycles of earlier runs, by kernel: a file with a name and a number on each line.
-///
-/// On a machine with neighbours a single measurement is too high as often as not; the least of
-/// several is the best case.
+/// Launches that have to agree on a native time before it counts...
+const LEAST_LAUNCHES: usize = 3;
+/// ... and how far from the best a launch may be to agree with it.
+const AGREEMENT_FRACTION: f64 = 0.2;
+
+/// What launches of this program measured of one kernel: cycles, one value of each.
+#[derive(Clone, Default)]
+pub struct Launches(Vec<f64>);
+
+impl Launches {
+    /// The least cycles of all launches.
+    pub fn best_cycles(&self) -> Option<f64> {
+        self.0.iter().copied().min_by(f64::total_cmp)
+    }
+
+    /// Whether "best case" means something: half of the launches, three at least, came within 20 %
+    /// of the best. `None` where there were fewer than three.
+    ///
+    /// What a kernel takes that lives from the caches beyond the L1 depends on the physical pages
+    /// that a launch got and on the neighbours of the machine. A model can be held to such a
+    /// time only if it recurs.
+    pub fn are_repeatable(&self) -> Option<bool> {
+        let limit = self.best_cycles()? * (1.0 + AGREEMENT_FRACTION);
+        let agree = self.0.iter().filter(|&&cycles| cycles <= limit).count();
+        let enough = self.0.len() >= LEAST_LAUNCHES;
+        enough.then_some(agree >= LEAST_LAUNCHES && agree * 2 >= self.0.len())
+    }
+}
+
+/// Native cycles by kernel: a file with a name and a number for each launch on each line.
 #[derive(Default)]
 pub struct Measurements {
     file: Option<PathBuf>,
-    cycles: BTreeMap<String, f64>,
+    kernels: BTreeMap<String, Launches>,
 }
 
 impl Measurements {
@@ -34,38 +61,40 @@ impl Measurements {
             _ => String::new(),
         };
         let parse = |line: &str| {
-            let (name, cycles) = line.split_once(' ')?;
-            Some((name.to_owned(), cycles.trim().parse().ok()?))
+            let (name, launches) = line.split_once(' ')?;
+            let launches: Result<_, _> = launches.split_whitespace().map(str::parse).collect();
+            Some((name.to_owned(), Launches(launches.ok()?)))
         };
-        let cycles = text
+        let kernels = text
             .lines()
             .map(|line| {
-                parse(line).ok_or_else(|| io::Error::other(format!("not `NAME CYCLES`: {line}")))
+                parse(line).ok_or_else(|| io::Error::other(format!("not `NAME CYCLES…`: {line}")))
             })
             .collect::<io::Result<_>>()?;
-        Ok(Measurements { file, cycles })
+        Ok(Measurements { file, kernels })
     }
 
     /// What is known of a kernel.
-    pub fn get(&self, name: &str) -> Option<f64> {
-        self.cycles.get(name).copied()
+    pub fn get(&self, name: &str) -> Launches {
+        self.kernels.get(name).cloned().unwrap_or_default()
     }
 
-    /// Adds a measurement; the least counts. Returns it.
-    pub fn add(&mut self, name: &str, cycles: f64) -> io::Result<f64> {
-        let least = self.get(name).map_or(cycles, |known| known.min(cycles));
-        self.cycles.insert(name.to_owned(), least);
-        if let Some(file) = &self.file {
-            self.write(file)?;
+    /// Adds what this launch measured.
+    pub fn add(&mut self, name: &str, cycles: f64) -> io::Result<()> {
+        let launches = self.kernels.entry(name.to_owned()).or_default();
+        launches.0.push(cycles);
+        match &self.file {
+            Some(file) => self.write(file),
+            None => Ok(()),
         }
-        Ok(least)
     }
 
     fn write(&self, file: &Path) -> io::Result<()> {
-        let lines = self.cycles.iter();
-        let text: String = lines
-            .map(|(name, cycles)| format!("{name} {cycles:.0}\n"))
-            .collect();
+        let line = |(name, launches): (&String, &Launches)| {
+            let cycles = launches.0.iter().map(|cycles| format!(" {cycles:.0}"));
+            format!("{name}{}\n", cycles.collect::<String>())
+        };
+        let text: String = self.kernels.iter().map(line).collect();
         let temporary = file.with_extension("new");
         std::fs::write(&temporary, text)?;
         std::fs::rename(temporary, file)
@@ -82,11 +111,10 @@ pub fn keep_pages() {
 }
 
 /// Cycles of the fastest runs: the 2nd percentile of those during which the clock kept its pace and
-/// nobody else used this core. Without enough of these, of all runs.
-pub fn best_case_cycles(run: &mut dyn FnMut()) -> f64 {
+/// nobody else used this core. `None` without enough of these.
+pub fn best_case_cycles(run: &mut dyn FnMut()) -> Option<f64> {
     run();
     let mut calm = Vec::new();
-    let mut all = Vec::new();
     let start = Instant::now();
     while start.elapsed() < PATIENCE && (start.elapsed() < BUDGET || calm.len() < ENOUGH) {
         let before = Pace::now();
@@ -94,18 +122,15 @@ pub fn best_case_cycles(run: &mut dyn FnMut()) -> f64 {
         run();
         let elapsed_ns = began.elapsed().as_nanos() as f64;
         let after = Pace::now();
-        let cycles = elapsed_ns / before.cycle_ns.min(after.cycle_ns);
-        all.push(cycles);
         let steady = (before.cycle_ns / after.cycle_ns - 1.0).abs() < 0.03;
         if steady && before.is_alone() && after.is_alone() {
-            calm.push(cycles);
+            calm.push(elapsed_ns / before.cycle_ns.min(after.cycle_ns));
         } else if !after.is_alone() {
             std::thread::sleep(REST);
         }
     }
-    let samples = if calm.len() < 10 { &mut all } else { &mut calm };
-    samples.sort_by(f64::total_cmp);
-    samples[samples.len() / 50]
+    calm.sort_by(f64::total_cmp);
+    (calm.len() >= LEAST).then(|| calm[calm.len() / 50])
 }
 
 /// How fast this core is now.

@@ -1,24 +1,36 @@
 //! The table of errors.
 
+use topdown_core_model::CoreParameters;
+
 use crate::kernels::Group;
-use topdown_core_model::{CoreParameters, Counts};
+use crate::native::Launches;
+use crate::windows::Modelled;
 
 /// One kernel's result.
 pub struct Row {
     pub name: &'static str,
     pub group: Group,
-    pub native_cycles: f64,
-    pub counts: Counts,
-    pub instructions_per_second: f64,
+    pub native: Launches,
+    pub modelled: Modelled,
 }
 
 impl Row {
+    /// Modelled cycles for each native one; not a number where nothing was measured.
     fn ratio(&self) -> f64 {
-        self.counts.cycles as f64 / self.native_cycles
+        self.modelled.cycles() / self.native_cycles()
+    }
+
+    fn native_cycles(&self) -> f64 {
+        self.native.best_cycles().unwrap_or(f64::NAN)
     }
 
     fn error(&self) -> f64 {
         (self.ratio() - 1.0).abs()
+    }
+
+    /// Whether there is a native time to be compared with.
+    fn counts(&self) -> bool {
+        self.ratio().is_finite() && self.native.are_repeatable() != Some(false)
     }
 }
 
@@ -46,15 +58,15 @@ pub fn print_head(core: &CoreParameters) {
 }
 
 pub fn print_row(row: &Row) {
-    let slots = row.counts.slots;
-    let events = row.counts.events;
+    let slots = row.modelled.counts.slots;
+    let events = row.modelled.counts.events;
     let percent = |part: u64| 100.0 * part as f64 / slots.total().max(1) as f64;
     println!(
-        "{:<14} {:>9} {:>10.0} {:>10} {:>6.2} {:>5.1} {:>5.1} {:>5.1} {:>5.1} {:>5.1} {:>6.2} {:>6.1} {:>7.3}  {}",
+        "{:<14} {:>9} {:>10.0} {:>10.0} {:>6.2} {:>5.1} {:>5.1} {:>5.1} {:>5.1} {:>5.1} {:>6.2} {:>6.1} {:>7.3}  {}{}",
         row.name,
-        events.instructions,
-        row.native_cycles,
-        row.counts.cycles,
+        events.instructions / row.modelled.windows as u64,
+        row.native_cycles(),
+        row.modelled.cycles(),
         row.ratio(),
         percent(slots.retiring()),
         percent(slots.bad_speculation()),
@@ -62,41 +74,53 @@ pub fn print_row(row: &Row) {
         percent(slots.memory_bound),
         percent(slots.core_bound),
         1000.0 * events.mispredicted_branches as f64 / events.instructions.max(1) as f64,
-        row.instructions_per_second / 1e6,
+        row.modelled.instructions_per_second / 1e6,
         100.0 * events.coverage_fraction(),
         title(row.group),
+        if row.counts() {
+            ""
+        } else {
+            ", no repeatable native time"
+        },
     );
 }
 
 pub fn print_summary(rows: &[Row]) {
+    let counted = || rows.iter().filter(|row| row.counts());
     for group in [Group::Tuned, Group::HeldOut, Group::Fresh] {
-        let mut errors: Vec<f64> = rows
-            .iter()
-            .filter(|row| row.group == group)
-            .map(Row::error)
-            .collect();
-        if errors.is_empty() {
-            continue;
-        }
-        errors.sort_by(f64::total_cmp);
-        let mean = errors.iter().sum::<f64>() / errors.len() as f64;
-        println!(
-            "{}: {} kernels, |error| mean {:.1} %, median {:.1} %, worst {:.1} %, {} within 20 %",
-            title(group),
-            errors.len(),
-            100.0 * mean,
-            100.0 * errors[errors.len() / 2],
-            100.0 * errors[errors.len() - 1],
-            errors.iter().filter(|&&error| error <= 0.2).count(),
-        );
+        let errors = counted().filter(|row| row.group == group).map(Row::error);
+        print_errors(title(group), errors.collect());
     }
-    let total: f64 = rows.iter().map(|row| row.ratio().ln()).sum();
-    if !rows.is_empty() {
+    print_errors("all", counted().map(Row::error).collect());
+    let total: f64 = counted().map(|row| row.ratio().ln()).sum();
+    if counted().count() > 0 {
         println!(
             "geometric mean of the ratios {:.3}",
-            (total / rows.len() as f64).exp()
+            (total / counted().count() as f64).exp()
         );
     }
+    for row in rows.iter().filter(|row| !row.counts()) {
+        println!("not counted, no repeatable native time: {}", row.name);
+    }
+    if rows.iter().any(|row| row.native.are_repeatable().is_none()) {
+        println!("whether native times are repeatable is not known: fewer than three launches");
+    }
+}
+
+fn print_errors(of: &str, mut errors: Vec<f64>) {
+    let Some(worst) = errors.iter().copied().max_by(f64::total_cmp) else {
+        return;
+    };
+    errors.sort_by(f64::total_cmp);
+    let (below, above) = (errors[(errors.len() - 1) / 2], errors[errors.len() / 2]);
+    println!(
+        "{of}: {} kernels, |error| mean {:.1} %, median {:.1} %, worst {:.1} %, {} within 20 %",
+        errors.len(),
+        100.0 * errors.iter().sum::<f64>() / errors.len() as f64,
+        50.0 * (below + above),
+        100.0 * worst,
+        errors.iter().filter(|&&error| error <= 0.2).count(),
+    );
 }
 
 fn title(group: Group) -> &'static str {
