@@ -99,7 +99,7 @@ pub const TAGGED_TABLES: usize = 6;
 /// A table of directions of conditional branches by the path that led to them.
 #[derive(Clone, Copy, Debug)]
 pub struct TaggedTable {
-    /// Branches and paths that it holds; at least 4.
+    /// Branches and paths that it holds.
     pub entries: u32,
     /// How many taken branches of the path it sees, at most 500.
     pub history_branches: u32,

@@ -10,8 +10,6 @@ use crate::calendar::boxed;
 use crate::parameters::{Prediction as Parameters, TAGGED_TABLES};
 
 const TAG_BITS: u32 = 12;
-/// Places among which one is chosen for a branch and its history.
-const WAYS: usize = 4;
 /// Taken branches kept: more than the longest history.
 const HISTORY: usize = 512;
 /// Allocations between two ageings of all usefulness counters.
@@ -28,12 +26,6 @@ struct Entry {
     counter: i8,
     /// 0 to 3.
     useful: u8,
-}
-
-impl Entry {
-    fn taken(self) -> bool {
-        self.counter >= 0
-    }
 }
 
 /// Taken branches, the last first, as one number for each tagged table: a polynomial whose
@@ -73,9 +65,9 @@ impl PathHistory {
     }
 }
 
-/// Where a table lies among all entries, and which bits of a hash choose a set.
+/// Where a table lies among all entries, and which bits of a hash choose one of its own.
 #[derive(Clone, Copy)]
-struct Place {
+struct Table {
     first: usize,
     mask: usize,
 }
@@ -83,11 +75,10 @@ struct Place {
 /// Where a prediction came from.
 #[derive(Clone, Copy)]
 struct Lookup {
-    /// The first place of each table's set.
-    sets: [usize; TAGGED_TABLES],
+    places: [usize; TAGGED_TABLES],
     tags: [u16; TAGGED_TABLES],
-    /// The table that provides the prediction, and the place.
-    provider: Option<(usize, usize)>,
+    /// The table that provides the prediction.
+    provider: Option<usize>,
     provider_taken: bool,
     alternate_taken: bool,
     provider_is_new: bool,
@@ -98,7 +89,7 @@ pub(crate) struct DirectionPredictor {
     bimodal: Box<[i8]>,
     /// All tagged tables, one after the other.
     entries: Box<[Entry]>,
-    tables: [Place; TAGGED_TABLES],
+    tables: [Table; TAGGED_TABLES],
     history: PathHistory,
     /// Whether the alternate predicts better than new entries: -8 to 7.
     trust_alternate: i8,
@@ -107,16 +98,14 @@ pub(crate) struct DirectionPredictor {
 
 impl DirectionPredictor {
     pub(crate) fn new(parameters: &Parameters) -> Self {
-        let sizes = parameters
-            .tagged_tables
-            .map(|table| (table.entries as usize).max(WAYS));
         let mut entries = 0;
-        let tables = sizes.map(|size| {
+        let tables = parameters.tagged_tables.map(|table| {
+            let size = table.entries as usize;
             let first = entries;
             entries += size;
-            Place {
+            Table {
                 first,
-                mask: size - WAYS,
+                mask: size - 1,
             }
         });
         let lengths = parameters.tagged_tables.map(|table| table.history_branches);
@@ -154,41 +143,36 @@ impl DirectionPredictor {
     #[inline]
     fn look_up(&self, ip: u64) -> Lookup {
         let spread = ip.wrapping_mul(SPREAD);
-        let mut sets = [0; TAGGED_TABLES];
+        let mut places = [0; TAGGED_TABLES];
         let mut tags = [0; TAGGED_TABLES];
-        // A bit for each place that knows the branch: no branches here, they would be unpredictable.
+        // A bit for each table that knows the branch: no branches here, they would be unpredictable.
         let mut hits = 0_u32;
         for number in 0..TAGGED_TABLES {
             let hash = self.history.sums[number] ^ spread;
             let tag = (hash >> (u64::BITS - TAG_BITS)) as u16;
-            let Place { first, mask } = self.tables[number];
-            let set = first + ((hash >> 24) as usize & mask);
-            for way in 0..WAYS {
-                let is_hit = self.entries[set + way].tag == tag;
-                hits |= u32::from(is_hit) << (number * WAYS + way);
-            }
-            sets[number] = set;
+            let Table { first, mask } = self.tables[number];
+            let place = first + ((hash >> 24) as usize & mask);
+            places[number] = place;
             tags[number] = tag;
+            hits |= u32::from(self.entries[place].tag == tag) << number;
         }
         let bimodal_taken = self.bimodal[ip as usize & (self.bimodal.len() - 1)] >= 0;
-        let longest = |hits: u32| {
-            let bit = hits.checked_ilog2()? as usize;
-            Some((bit / WAYS, sets[bit / WAYS] + bit % WAYS))
-        };
-        let taken = |known: Option<(usize, usize)>| {
-            known.map_or(bimodal_taken, |(_, place)| self.entries[place].taken())
+        let longest = |hits: u32| hits.checked_ilog2().map(|number| number as usize);
+        let taken = |table: Option<usize>| {
+            table.map_or(bimodal_taken, |number| {
+                self.entries[places[number]].counter >= 0
+            })
         };
         let provider = longest(hits);
-        let alternate =
-            provider.and_then(|(number, _)| longest(hits & ((1 << (number * WAYS)) - 1)));
+        let alternate = provider.and_then(|number| longest(hits & !(1 << number)));
         Lookup {
-            sets,
+            places,
             tags,
             provider,
             provider_taken: taken(provider),
             alternate_taken: taken(alternate),
-            provider_is_new: provider.is_some_and(|(_, place)| {
-                let entry = self.entries[place];
+            provider_is_new: provider.is_some_and(|number| {
+                let entry = self.entries[places[number]];
                 entry.useful == 0 && (entry.counter == 0 || entry.counter == -1)
             }),
         }
@@ -197,8 +181,8 @@ impl DirectionPredictor {
     #[inline]
     fn learn(&mut self, ip: u64, taken: bool, predicted: bool, lookup: &Lookup) {
         match lookup.provider {
-            Some((_, place)) => {
-                let entry = &mut self.entries[place];
+            Some(provider) => {
+                let entry = &mut self.entries[lookup.places[provider]];
                 if lookup.provider_taken != lookup.alternate_taken {
                     if lookup.provider_is_new {
                         let alternate_is_right = lookup.alternate_taken == taken;
@@ -224,19 +208,17 @@ impl DirectionPredictor {
     }
 
     fn allocate(&mut self, taken: bool, lookup: &Lookup) {
-        let longer = lookup.provider.map_or(0, |(number, _)| number + 1);
+        let longer = lookup.provider.map_or(0, |provider| provider + 1);
         self.allocations = self.allocations.wrapping_add(1);
         // Now and then the first free table is passed over, so that histories of several lengths
         // get their chance.
         let mut skip = self.allocations.is_multiple_of(3);
         for number in longer..TAGGED_TABLES {
-            let set = &mut self.entries[lookup.sets[number]..][..WAYS];
-            let Some(entry) = set.iter_mut().find(|entry| entry.useful == 0) else {
-                for entry in set {
-                    entry.useful -= 1;
-                }
+            let entry = &mut self.entries[lookup.places[number]];
+            if entry.useful > 0 {
+                entry.useful -= 1;
                 continue;
-            };
+            }
             if skip && number + 1 < TAGGED_TABLES {
                 skip = false;
                 continue;
@@ -246,8 +228,6 @@ impl DirectionPredictor {
                 counter: if taken { 0 } else { -1 },
                 useful: 0,
             };
-            // The others of the set are replaced before it.
-            set.rotate_left(1);
             break;
         }
         if self.allocations.is_multiple_of(AGEING_PERIOD) {

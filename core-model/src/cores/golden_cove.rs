@@ -70,17 +70,17 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
     },
     prediction: Prediction {
         bimodal_entries: 16 * 1024, // A
-        // O: a history of 194 taken branches. M: a branch of random outcomes, with 0 to 18 jumps between
-        // two of them. Half of its mispredicts are learnt away where the outcomes repeat after 11 000, with
-        // 1 jump 8000, with 2 to 4 jumps 5500, with 6 to 12 jumps 2000 to 3000, with 18 jumps 500: steps
-        // where 34, 66 and 194 taken branches hold no 13 outcomes any more. 64 such branches
-        // without jumps are learnt up to 16 000, half of 32 000. That there are short
-        // histories too: two branches that go the same way are learnt through random ones before
-        // them, with 0 to 12 jumps between the two. Their lengths A.
+        // O: a history of 194 taken branches. M: a branch of random outcomes in a loop, with 0 to 18 jumps
+        // beside it. Half of its mispredicts are learnt away where the outcomes repeat after 11 000,
+        // with 1 jump 8000, with 2 to 4 jumps 5500, with 6 to 12 jumps 1500 to 3000, with 18 jumps 500:
+        // steps where 34, 66 and 194 taken branches hold no 13 outcomes any more, and sizes at which
+        // the model does the same within a factor of 1.5. 64 such branches without a jump
+        // are learnt up to 16 000, half of 32 000. That there are short histories too: two branches that go
+        // the same way, 0 to 12 jumps apart, are learnt behind random ones. Their lengths A.
         tagged_tables: [
             TaggedTable::new(2048, 4),
-            TaggedTable::new(2048, 9),
-            TaggedTable::new(2048, 19),
+            TaggedTable::new(4096, 9),
+            TaggedTable::new(1024, 19),
             TaggedTable::new(1024, 34),
             TaggedTable::new(1024, 66),
             TaggedTable::new(1024, 194),
