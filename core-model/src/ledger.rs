@@ -83,16 +83,27 @@ impl Ledger {
         self.cycle
     }
 
-    /// The cycle of the last slot that was charged.
+    /// The cycle of the next free slot, and how many slots have passed in it.
     #[inline]
-    pub(crate) fn last_cycle(&self) -> u64 {
-        self.cycle.saturating_sub(u64::from(self.in_cycle == 0))
+    pub(crate) fn position(&self) -> (u64, u64) {
+        (self.cycle, self.in_cycle)
     }
 
-    /// How many slots have passed.
+    /// How many slots are left until `cycle` begins.
     #[inline]
-    pub(crate) fn position(&self) -> u64 {
-        self.cycle * self.width + self.in_cycle
+    pub(crate) fn slots_until(&self, cycle: u64) -> u64 {
+        if cycle <= self.cycle {
+            return 0;
+        }
+        (cycle - self.cycle) * self.width - self.in_cycle
+    }
+
+    /// How many slots are left in a cycle in which some have passed.
+    pub(crate) fn slots_of_open_cycle(&self) -> u64 {
+        match self.in_cycle {
+            0 => 0,
+            passed => self.width - passed,
+        }
     }
 
     /// `block`, which always costs as much, executes from now on.
@@ -103,23 +114,24 @@ impl Ledger {
         self.events.unknown_instructions += u64::from(costs.unknown_instructions);
         self.slots.light_operations += u64::from(costs.light_operations);
         self.slots.heavy_operations += u64::from(costs.heavy_operations);
-        if let Some(counts) = self.blocks.get_mut(self.block) {
-            counts.executions += 1;
-        }
     }
 
-    /// The clock advances by `slots` that are charged elsewhere.
+    /// The clock advances by `slots` that are charged elsewhere; returns the cycle of the last slot
+    /// that has passed.
     #[inline]
-    pub(crate) fn pass(&mut self, slots: u64) {
-        self.in_cycle += slots;
-        if self.in_cycle >= self.width {
-            self.cycle += 1;
-            self.in_cycle -= self.width;
-            if self.in_cycle >= self.width {
-                self.cycle += self.in_cycle / self.width;
-                self.in_cycle %= self.width;
-            }
+    pub(crate) fn pass(&mut self, slots: u64) -> u64 {
+        if slots > self.width {
+            self.cycle += slots / self.width;
+            self.in_cycle += slots % self.width;
+        } else {
+            self.in_cycle += slots;
         }
+        // No branch: where a cycle ends is hard to predict.
+        let rest = self.in_cycle.wrapping_sub(self.width);
+        let is_full = self.in_cycle >= self.width;
+        self.cycle += u64::from(is_full);
+        self.in_cycle = if is_full { rest } else { self.in_cycle };
+        self.cycle.saturating_sub(u64::from(self.in_cycle == 0))
     }
 
     /// Charges the next `slots` to `block`; the clock advances by as many.
@@ -138,6 +150,18 @@ impl Ledger {
         }
     }
 
+    /// Charges slots that have passed to `block`, which waited for memory or something else in the
+    /// backend.
+    #[inline]
+    pub(crate) fn charge_backend(&mut self, block: u32, memory: u64, core: u64) {
+        self.slots.memory_bound += memory;
+        self.slots.core_bound += core;
+        if let Some(counts) = self.blocks.get_mut(block as usize) {
+            counts.slots.memory_bound += memory;
+            counts.slots.core_bound += core;
+        }
+    }
+
     /// Counts an event of the block that is executing.
     #[inline]
     pub(crate) fn count(&mut self, event: Event, number: u64) {
@@ -147,17 +171,15 @@ impl Ledger {
         }
     }
 
-    /// The slots up to `to` found the frontend empty: those of a cycle in which something was issued
-    /// lack bandwidth, whole cycles are latency.
+    /// The slots up to the cycle `until` found the frontend empty: those of a cycle in which
+    /// something was issued lack bandwidth, whole cycles are latency.
     #[inline]
-    pub(crate) fn charge_frontend(&mut self, block: u32, to: u64) {
-        let Some(slots) = to.checked_sub(self.position()).filter(|&slots| slots > 0) else {
+    pub(crate) fn charge_frontend(&mut self, block: u32, until: u64) {
+        let slots = self.slots_until(until);
+        if slots == 0 {
             return;
-        };
-        let started = match self.in_cycle {
-            0 => 0,
-            in_cycle => (self.width - in_cycle).min(slots),
-        };
+        }
+        let started = self.slots_of_open_cycle();
         self.charge(block, |slots| &mut slots.fetch_bandwidth, started);
         self.charge(block, |slots| &mut slots.fetch_latency, slots - started);
     }
@@ -170,10 +192,10 @@ impl Ledger {
         }
     }
 
-    /// What `block`, which always costs as much, has cost in all.
-    pub(crate) fn block(&self, block: u32, costs: &FixedCosts) -> BlockCounts {
+    /// What `block`, which always costs as much, has cost in so many executions.
+    pub(crate) fn block(&self, block: u32, executions: u64, costs: &FixedCosts) -> BlockCounts {
         let mut counts = self.blocks.get(block as usize).copied().unwrap_or_default();
-        let executions = counts.executions;
+        counts.executions = executions;
         let times = |cost: u32| executions * u64::from(cost);
         counts.events.instructions += times(costs.instructions);
         counts.events.unknown_instructions += times(costs.unknown_instructions);
@@ -191,7 +213,7 @@ mod tests {
     fn a_frontend_wait_is_bandwidth_first_and_latency_then() {
         let mut ledger = Ledger::new(6, 1);
         ledger.charge(0, |slots| &mut slots.light_operations, 2);
-        ledger.charge_frontend(0, 18);
+        ledger.charge_frontend(0, 3);
         let slots = ledger.counts().slots;
         assert_eq!((slots.fetch_bandwidth, slots.fetch_latency), (4, 12));
         assert_eq!((ledger.cycle(), slots.total()), (3, 18));
@@ -201,10 +223,11 @@ mod tests {
     fn the_cycle_is_that_of_the_position() {
         let mut ledger = Ledger::new(6, 1);
         for slots in [0, 1, 5, 6, 7, 30, 2, 3, 1] {
-            ledger.charge(0, |slots| &mut slots.light_operations, slots);
-            assert_eq!(ledger.cycle(), ledger.position() / 6);
-            let last = ledger.position().saturating_sub(1) / 6;
-            assert_eq!(ledger.last_cycle(), last);
+            ledger.charge_passed(0, |slots| &mut slots.light_operations, slots);
+            let last = ledger.pass(slots);
+            let total = ledger.counts().slots.total();
+            assert_eq!(ledger.position(), (total / 6, total % 6));
+            assert_eq!(last, total.saturating_sub(1) / 6);
         }
     }
 }

@@ -1,9 +1,9 @@
 //! The model as the tracer sees it: a table of translated blocks, and the core that executes them.
 
-use topdown_tracer::{Address, Block, BlockId, Consumer, Mapping};
+use topdown_tracer::{Address, Block, BlockId, Consumer, Mapping, Repeat};
 
 use crate::address_space::MappingAt;
-use crate::core::Core;
+use crate::core::{Core, Executed};
 use crate::instruction::{Lowering, MemoryOperand, NONE, Operation};
 use crate::ledger::{BlockCounts, FixedCosts};
 use crate::parameters::CoreParameters;
@@ -36,6 +36,7 @@ struct LoweredBlock {
     place: u64,
     first: u32,
     count: u32,
+    executions: u64,
     costs: FixedCosts,
 }
 
@@ -101,7 +102,7 @@ impl Model {
     ) -> impl Iterator<Item = (BlockId, std::ops::Range<u64>, BlockCounts)> + '_ {
         self.blocks.iter().enumerate().map(|(number, block)| {
             let id = BlockId(number as u32);
-            let counts = self.core.ledger.block(id.0, &block.costs);
+            let counts = self.core.ledger.block(id.0, block.executions, &block.costs);
             (id, block.start_ip..block.end_ip, counts)
         })
     }
@@ -115,17 +116,16 @@ impl Model {
 
 /// Executes a repeated string instruction: its start, then its steps.
 #[inline(never)]
-fn repeat(
-    core: &mut Core,
-    operation: &Operation,
-    memory: &[MemoryOperand],
-    recorded: &[u64],
-    block: u32,
-) {
-    let Some(repeat) = operation.repeat else {
-        return;
+fn repeat(core: &mut Core, operation: &Operation, repeat: Repeat, executed: &Executed<'_>) -> u64 {
+    let &Executed {
+        block, recorded, ..
+    } = executed;
+    let memory = operation.operands(executed.operands);
+    let start = Operation {
+        memory_count: 0,
+        ..*operation
     };
-    core.execute_step(operation, &[], recorded, block);
+    let mut done = core.execute_rare(&start, executed);
     let element_bytes = u64::from(memory.first().map_or(1, |operand| operand.bytes));
     let total_bytes = repeat.iterations(recorded).saturating_mul(element_bytes);
     // Moves and fills work on many elements at once, comparisons on one.
@@ -150,8 +150,13 @@ fn repeat(
                 registers: [NONE, NONE],
                 ..*operand
             };
+            *place = core.with_vector_ports(place);
         }
-        core.execute_step(&step, &operands[..memory.len().min(2)], recorded, block);
+        let executed = Executed {
+            operands: &operands[..memory.len().min(2)],
+            ..*executed
+        };
+        done = core.execute_rare(&step, &executed);
         core.ledger.charge_passed(
             block,
             |slots| &mut slots.heavy_operations,
@@ -159,6 +164,7 @@ fn repeat(
         );
         offset += step_bytes;
     }
+    done
 }
 
 impl Consumer for Model {
@@ -181,7 +187,7 @@ impl Consumer for Model {
             let memory = &self.memory[first_memory..];
             let mut operation = self.lowering.lower(&instruction.decoded, memory);
             operation.ip = self.core.addresses.place(operation.ip);
-            operation.next_ip = operation.ip + instruction.decoded.len() as u64;
+            operation.window = self.lowering.window(operation.ip);
             operation.first_memory = first_memory as u32;
             operation.memory_count = memory.len() as u8;
             operation.repeat = instruction.repeat;
@@ -209,26 +215,39 @@ impl Consumer for Model {
             place: self.core.addresses.place(block.start_ip()),
             first: first as u32,
             count: instructions as u32,
+            executions: 0,
             costs,
         });
     }
 
     fn block(&mut self, block: &Block<'_>, addresses: &[u64]) {
-        let Some(lowered) = self.blocks.get(block.id.index()) else {
+        let Some(lowered) = self.blocks.get_mut(block.id.index()) else {
             self.full = true;
             return;
         };
         let id = block.id.0;
+        lowered.executions += 1;
         self.core.ledger.execute(id, &lowered.costs);
         self.core.arrive(lowered.place);
         let first = lowered.first as usize;
-        for operation in &self.operations[first..first + lowered.count as usize] {
-            let memory = operation.operands(&self.memory);
-            if operation.repeat.is_some() {
-                repeat(&mut self.core, operation, memory, addresses, id);
+        let executed = Executed {
+            block: id,
+            operands: &self.memory,
+            recorded: addresses,
+        };
+        let operations = &self.operations[first..first + lowered.count as usize];
+        let mut done = 0;
+        for operation in operations {
+            done = if !operation.is_rare {
+                self.core.execute(operation, &executed)
+            } else if let Some(how_often) = operation.repeat {
+                repeat(&mut self.core, operation, how_often, &executed)
             } else {
-                self.core.execute(operation, memory, addresses, id);
-            }
+                self.core.execute_rare(operation, &executed)
+            };
+        }
+        if let Some(last) = operations.last() {
+            self.core.leave(last, done, id);
         }
     }
 

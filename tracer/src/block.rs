@@ -141,7 +141,7 @@ impl Address {
                 entry,
                 displacement,
             } => Some(addresses[usize::from(entry)].wrapping_add_signed(displacement)),
-            Address::Elements(elements) => elements.addresses(addresses).next(),
+            Address::Elements(elements) => elements.first(addresses),
         }
     }
 }
@@ -196,6 +196,12 @@ impl Elements {
                 };
                 base.wrapping_add_signed(index.wrapping_mul(self.scale.into()))
             })
+    }
+
+    /// The first of them. Not part of its caller, which rarely has a gather.
+    #[inline(never)]
+    fn first(self, recorded: &[u64]) -> Option<u64> {
+        self.addresses(recorded).next()
     }
 
     fn enabled(self, recorded: &[u64], element: usize) -> bool {

@@ -7,58 +7,50 @@ impl Core {
     /// Issues an instruction: charges the slots before it; its own are among the fixed costs of its
     /// block. Returns the cycle of its last slot.
     #[inline(always)]
-    pub(super) fn issue(&mut self, operation: &Operation, block: u32) -> u64 {
-        let queue_room = self.window.queue_room(operation.slots);
+    pub(super) fn issue<const RARE: bool>(&mut self, operation: &Operation, block: u32) -> u64 {
+        let queue_room = self.window.queue_room::<RARE>(operation.slots);
         let delivered =
             self.frontend
                 .deliver(operation, queue_room, &mut self.memory, &mut self.ledger);
         let now = self.ledger.cycle();
-        let mut backend = self.window.room(operation.needs, now).max(self.issue_from);
-        let window = &self.parameters.window;
-        if operation.operations > 0 {
-            backend = self.schedulers.room(operation.scheduler.into(), backend);
-        }
-        if operation.loads > 0 {
-            backend = self.schedulers.room(window.load_scheduler, backend);
-        }
-        let mut store_room = 0;
-        if operation.stores > 0 {
-            backend = self.schedulers.room(window.store_scheduler, backend);
-            store_room = self.stores.room(operation.stores.into());
-        }
+        let mut backend = self.window.room(operation.needs, now);
+        backend = backend.max(self.issue_from);
+        backend = self.schedulers.room(operation.pools, backend);
+        let store_room = if RARE {
+            self.stores.room(operation.stores.into())
+        } else {
+            self.stores.room_for_one_if(operation.stores > 0)
+        };
         let start = delivered.max(backend).max(store_room);
         if start > now {
             self.wait(start, backend, store_room, block);
         }
         self.wrong_path = None;
-        self.ledger.pass(operation.slots.into());
-        self.ledger.last_cycle()
+        self.ledger.pass(operation.slots.into())
     }
 
     /// Charges the slots up to the cycle `start`, given until when each part stood in the way.
     #[inline(never)]
     fn wait(&mut self, start: u64, backend: u64, store_room: u64, block: u32) {
-        let width = self.ledger.width();
-        let end = start * width;
         if let Some(wrong) = self.wrong_path.take() {
-            self.charge_wrong_path(&wrong, end);
+            self.charge_wrong_path(&wrong, start);
         }
-        self.blame((backend * width).min(end));
+        self.blame(backend.min(start));
         // The store queue alone stood in the way.
-        let until = (store_room * width).min(end);
-        let waited = until.saturating_sub(self.ledger.position());
+        let waited = self.ledger.slots_until(store_room.min(start));
         if waited > 0 {
             self.ledger
                 .charge(block, |slots| &mut slots.memory_bound, waited);
         }
-        self.ledger.charge_frontend(block, end);
+        self.ledger.charge_frontend(block, start);
     }
 
     /// The wrong path issues until it is found out, or until it has filled the window.
-    fn charge_wrong_path(&mut self, wrong: &WrongPath, end: u64) {
-        let until = (wrong.until * self.ledger.width()).min(end);
-        let wasted = until
-            .saturating_sub(self.ledger.position())
+    fn charge_wrong_path(&mut self, wrong: &WrongPath, start: u64) {
+        let until = wrong.until.min(start);
+        let wasted = self
+            .ledger
+            .slots_until(until)
             .min(self.parameters.window.reorder_entries.into());
         if wrong.is_clear {
             self.ledger
@@ -70,39 +62,32 @@ impl Core {
         self.blame(until);
     }
 
-    /// Charges the slots up to `until` to the instructions at the head of the reorder buffer.
+    /// Charges the slots up to the cycle `until` to the instructions at the head of the reorder
+    /// buffer.
     #[inline]
     fn blame(&mut self, until: u64) {
-        let from = self.ledger.position();
-        if until <= from {
+        let ledger = &mut self.ledger;
+        let slots = ledger.slots_until(until);
+        if slots == 0 {
             return;
         }
-        let ledger = &mut self.ledger;
-        let width = ledger.width();
         self.window.blame(
-            from,
+            ledger.position(),
             until,
-            width,
+            ledger.width(),
             self.outstanding,
-            |block, memory, core| {
-                if memory > 0 {
-                    ledger.charge(block, |slots| &mut slots.memory_bound, memory);
-                }
-                ledger.charge(block, |slots| &mut slots.core_bound, core);
-            },
+            |block, memory, core| ledger.charge_backend(block, memory, core),
         );
+        ledger.pass(slots);
     }
 
     /// Lets everything in flight retire and be written: the end of a window.
     pub(crate) fn drain(&mut self) {
         self.pending = None;
         self.wrong_path = None;
-        let retired = self.window.last_retirement();
-        let width = self.ledger.width();
-        self.blame(retired * width);
+        self.blame(self.window.last_retirement());
         let block = self.window.youngest_block();
-        let end = self.ledger.position().next_multiple_of(width);
-        let rest = end - self.ledger.position();
+        let rest = self.ledger.slots_of_open_cycle();
         self.ledger
             .charge(block, |slots| &mut slots.core_bound, rest);
         self.frontend.redirect(self.ledger.cycle());

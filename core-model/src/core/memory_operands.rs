@@ -2,7 +2,7 @@
 
 use topdown_tracer::{AccessKind, Address};
 
-use super::{CAUTIOUS_LOADS, Core, Value};
+use super::{CAUTIOUS_LOADS, Core, Executed, Origin, Value};
 use crate::instruction::{MemoryOperand, Operation};
 use crate::memory::LINE_BYTES;
 use crate::parameters::MemoryRenaming;
@@ -10,24 +10,21 @@ use crate::pipeline::{Forward, Store};
 
 impl Core {
     /// Executes the loads of an instruction; returns the value that is there last.
-    #[inline]
     pub(super) fn loads(
         &mut self,
         operation: &Operation,
-        memory: &[MemoryOperand],
-        recorded: &[u64],
+        executed: &Executed<'_>,
         earliest: u64,
-        block: u32,
     ) -> Value {
-        let mut last = Value::default();
-        for operand in memory {
+        let mut last = Value::READY;
+        for operand in operation.operands(executed.operands) {
             if operand.kind == AccessKind::Write {
                 continue;
             }
             let known = self.load_address_ready(operand).max(earliest);
             if operand.kind == AccessKind::Hint {
                 let at = self.ports.reserve(self.parameters.ports.load, known);
-                if let Some(address) = operand.address.first(recorded) {
+                if let Some(address) = operand.address.first(executed.recorded) {
                     let address = self.addresses.place(address);
                     self.memory.prefetch(address, at, &mut self.ledger);
                 }
@@ -35,16 +32,16 @@ impl Core {
             }
             match operand.address {
                 Address::Elements(elements) => {
-                    for address in elements.addresses(recorded) {
-                        let value = self.load(operation, operand, address, known, block);
+                    for address in elements.addresses(executed.recorded) {
+                        let value = self.load(operation, operand, address, known, executed.block);
                         if value.ready >= last.ready {
                             last = value;
                         }
                     }
                 }
                 Address::Fixed(_) | Address::Recorded { .. } => {
-                    let address = operand.address.first(recorded).unwrap_or(0);
-                    let value = self.load(operation, operand, address, known, block);
+                    let address = operand.address.first(executed.recorded).unwrap_or(0);
+                    let value = self.load(operation, operand, address, known, executed.block);
                     if value.ready >= last.ready {
                         last = value;
                     }
@@ -52,6 +49,20 @@ impl Core {
             }
         }
         last
+    }
+
+    /// Executes the load of an instruction that is not rare.
+    #[inline(always)]
+    pub(super) fn common_load(
+        &mut self,
+        operation: &Operation,
+        executed: &Executed<'_>,
+        earliest: u64,
+    ) -> Value {
+        let operand = operation.operand(executed.operands);
+        let known = self.load_address_ready(operand).max(earliest);
+        let address = operand.address.first(executed.recorded).unwrap_or(0);
+        self.load(operation, operand, address, known, executed.block)
     }
 
     /// Executes one load of at most 64 bytes whose address is known at `known`.
@@ -66,26 +77,18 @@ impl Core {
     ) -> Value {
         let address = self.addresses.place(address);
         let bytes = operand.bytes.min(LINE_BYTES as u32);
-        let ports = &self.parameters.ports;
-        let ports = if bytes > 32 {
-            ports.load_512
-        } else if operation.loads_vector {
-            ports.load_vector
-        } else {
-            ports.load
-        };
+        let ports = operand.load_ports;
         let at = self.ports.reserve(ports, known.max(self.load_from));
         if address % LINE_BYTES + u64::from(bytes) > LINE_BYTES {
             for _ in 0..self.parameters.memory.split_load_extra_operations {
                 self.ports.reserve(ports, at);
             }
         }
-        self.schedulers
-            .enter(self.parameters.window.load_scheduler, at);
+        self.schedulers.enter(operation.pools[1], at);
         let (from, ready) = match self.stores.find(address, bytes, at) {
             Forward::Whole(store) => {
                 let at = self.order(operation, &store, at, block);
-                if self.is_renamed(operation, operand, address, &store) {
+                if self.is_renamed(operand, address, &store) {
                     (store.data_ready, store.data_ready)
                 } else {
                     // Until its data is there, the load waits for what the store waits for.
@@ -109,7 +112,7 @@ impl Core {
                 (at, ready)
             }
         };
-        let extra = if operation.loads_vector {
+        let extra = if operand.is_vector {
             u64::from(self.parameters.memory.vector_load_extra_cycles)
         } else {
             0
@@ -117,9 +120,7 @@ impl Core {
         let ready = ready + extra;
         Value {
             ready,
-            load_from: from,
-            load_until: ready,
-            class: None,
+            origin: Origin::of_load(self.window.note_load(from, ready)),
         }
     }
 
@@ -153,14 +154,8 @@ impl Core {
 
     /// Whether rename knows that a load reads what this store wrote.
     #[inline]
-    fn is_renamed(
-        &self,
-        operation: &Operation,
-        operand: &MemoryOperand,
-        address: u64,
-        store: &Store,
-    ) -> bool {
-        if operation.loads_vector {
+    fn is_renamed(&self, operand: &MemoryOperand, address: u64, store: &Store) -> bool {
+        if operand.is_vector {
             return false;
         }
         match self.parameters.rename.memory_renaming {
@@ -193,16 +188,15 @@ impl Core {
     }
 
     /// Executes the address and data operations of stores; returns when the last is done.
-    #[inline]
     pub(super) fn store_operations(
         &mut self,
         operation: &Operation,
-        memory: &[MemoryOperand],
+        executed: &Executed<'_>,
         earliest: u64,
         data_ready: u64,
     ) -> u64 {
         let mut done = 0;
-        for operand in memory {
+        for operand in operation.operands(executed.operands) {
             if !operand.writes() {
                 continue;
             }
@@ -210,26 +204,32 @@ impl Core {
                 Address::Elements(elements) => elements.count,
                 _ => 1,
             };
-            let ports = &self.parameters.ports;
-            let data = if operand.bytes > 32 {
-                ports.store_data_512
-            } else if operation.loads_vector {
-                ports.store_data_vector
-            } else {
-                ports.store_data
-            };
-            let address_ports = ports.store_address;
-            let known = self.address_ready(operand).max(earliest);
             for _ in 0..parts {
-                let address_at = self.ports.reserve(address_ports, known);
-                let data_at = self.ports.reserve(data, data_ready.max(earliest));
-                let executed = address_at.max(data_at);
-                self.schedulers
-                    .enter(self.parameters.window.store_scheduler, executed);
-                done = done.max(executed + 1);
+                done = done.max(self.store_operation(operation, operand, earliest, data_ready));
             }
         }
         done
+    }
+
+    /// Executes the address and the data operation of one store; returns when both are done.
+    #[inline]
+    pub(super) fn store_operation(
+        &mut self,
+        operation: &Operation,
+        operand: &MemoryOperand,
+        earliest: u64,
+        data_ready: u64,
+    ) -> u64 {
+        let known = self.address_ready(operand).max(earliest);
+        let address_at = self
+            .ports
+            .reserve(self.parameters.ports.store_address, known);
+        let data_at = self
+            .ports
+            .reserve(operand.data_ports, data_ready.max(earliest));
+        let executed = address_at.max(data_at);
+        self.schedulers.enter(operation.pools[2], executed);
+        executed + 1
     }
 
     /// Puts the stores of a retired instruction into the store queue.
@@ -237,38 +237,38 @@ impl Core {
     pub(super) fn write_stores(
         &mut self,
         operation: &Operation,
-        memory: &[MemoryOperand],
-        recorded: &[u64],
+        executed: &Executed<'_>,
         result: &Value,
-        executed: u64,
+        stored: u64,
         retires: u64,
     ) {
-        for operand in memory {
+        for operand in operation.operands(executed.operands) {
             if !operand.writes() {
                 continue;
             }
             match operand.address {
                 Address::Elements(elements) => {
-                    for address in elements.addresses(recorded) {
-                        self.write_store(operation, operand, address, result, executed, retires);
+                    for address in elements.addresses(executed.recorded) {
+                        self.write_store(operation, operand, address, result, stored, retires);
                     }
                 }
                 Address::Fixed(_) | Address::Recorded { .. } => {
-                    let address = operand.address.first(recorded).unwrap_or(0);
-                    self.write_store(operation, operand, address, result, executed, retires);
+                    let address = operand.address.first(executed.recorded).unwrap_or(0);
+                    self.write_store(operation, operand, address, result, stored, retires);
                 }
             }
         }
     }
 
+    /// Puts a store into the store queue.
     #[inline]
-    fn write_store(
+    pub(super) fn write_store(
         &mut self,
         operation: &Operation,
         operand: &MemoryOperand,
         address: u64,
         result: &Value,
-        executed: u64,
+        stored: u64,
         retires: u64,
     ) {
         let address = self.addresses.place(address);
@@ -290,11 +290,11 @@ impl Core {
         let store = Store {
             address,
             bytes,
-            address_known: self.address_ready(operand).min(executed),
+            address_known: self.address_ready(operand).min(stored),
             data_ready: result.ready,
             written: 0,
             is_simple: operand.kind == AccessKind::Write
-                && !operation.loads_vector
+                && !operand.is_vector
                 && !operand.is_indexed(),
         };
         let written = self.stores.write(store, retires, line_ready);

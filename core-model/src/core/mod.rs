@@ -11,29 +11,32 @@ use crate::address_space::{AddressSpace, MappingAt};
 use crate::branch::Predictor;
 use crate::calendar::{PortCalendar, Ports};
 use crate::instruction::{
-    CARRY_FLAG, Class, FIRST_X87, Flow, MemoryOperand, NONE, NOWHERE, Operation, REGISTERS,
-    Register, Rename,
+    CARRY_FLAG, COMMON_DESTINATIONS, COMMON_SOURCES, Class, FIRST_X87, Flow, MemoryOperand,
+    NOWHERE, Operation, REGISTERS, Register, Rename,
 };
 use crate::ledger::Ledger;
 use crate::memory::{Hierarchy, LINE_BYTES};
 use crate::parameters::CoreParameters;
-use crate::pipeline::{Frontend, InFlight, Schedulers, StoreQueue, Window};
+use crate::pipeline::{Frontend, Issued, LoadNumber, NO_LOAD, Schedulers, StoreQueue, Window};
 
 /// Loads that once ran before a store they depended on; they wait from then on.
 const CAUTIOUS_LOADS: usize = 1024;
 
-/// A register's content: when it is there and what it waited for. Half a cache line: every
-/// instruction reads and writes several.
-#[derive(Clone, Copy, Default)]
+/// A register's content: when it is there and what it waited for. Small: every instruction reads and
+/// writes several.
+#[derive(Clone, Copy)]
 struct Value {
     ready: u64,
-    /// The last load on the critical path: from execution to data.
-    load_from: u64,
-    load_until: u64,
-    class: Option<Class>,
+    origin: Origin,
 }
 
 impl Value {
+    /// Always there.
+    const READY: Value = Value {
+        ready: 0,
+        origin: Origin::of_load(NO_LOAD),
+    };
+
     /// The one of two that is there last; `other` if they come together.
     #[inline]
     fn later<'a>(&'a self, other: &'a Value) -> &'a Value {
@@ -45,12 +48,51 @@ impl Value {
     }
 }
 
+/// The last load on a value's critical path, and the class of the instruction that computed it, in
+/// one word: the class, or [`Origin::NO_CLASS`], in the low byte.
+#[derive(Clone, Copy)]
+struct Origin(u64);
+
+impl Origin {
+    const CLASS_BITS: u32 = u8::BITS;
+    const NO_CLASS: u8 = u8::MAX;
+
+    const fn of_load(load: LoadNumber) -> Self {
+        Origin(load << Self::CLASS_BITS | Self::NO_CLASS as u64)
+    }
+
+    #[inline]
+    fn load(self) -> LoadNumber {
+        self.0 >> Self::CLASS_BITS
+    }
+
+    #[inline]
+    fn is_of(self, class: Class) -> bool {
+        self.0 as u8 == class as u8
+    }
+
+    #[inline]
+    fn with_class(self, class: Class) -> Self {
+        Origin(self.0 & !u64::from(u8::MAX) | class as u64)
+    }
+}
+
+/// The executed block that an instruction is part of.
+pub(crate) struct Executed<'a> {
+    /// Its number.
+    pub block: u32,
+    /// The table of memory operands.
+    pub operands: &'a [MemoryOperand],
+    /// The values from which their addresses come.
+    pub recorded: &'a [u64],
+}
+
 /// A branch whose target is not known yet: the next block tells.
 #[derive(Clone, Copy)]
 struct PendingBranch {
     flow: Flow,
     ip: u64,
-    next_ip: u64,
+    length: u8,
     resolved: u64,
     block: u32,
 }
@@ -77,8 +119,6 @@ pub(crate) struct Core {
     pub(crate) ledger: Ledger,
     registers: [Value; REGISTERS],
     x87_top: u8,
-    /// The number of the instruction, wrapping.
-    instruction: u32,
     pending: Option<PendingBranch>,
     wrong_path: Option<WrongPath>,
     /// Nothing issues before this cycle: a serialising instruction.
@@ -106,9 +146,8 @@ impl Core {
             memory: Hierarchy::new(&parameters.memory),
             addresses: AddressSpace::new(mapping_at),
             ledger: Ledger::new(parameters.width, blocks),
-            registers: [Value::default(); REGISTERS],
+            registers: [Value::READY; REGISTERS],
             x87_top: 0,
-            instruction: 0,
             pending: None,
             wrong_path: None,
             issue_from: 0,
@@ -128,6 +167,11 @@ impl Core {
         )
     }
 
+    /// The memory operand of a repeated string move.
+    pub(crate) fn with_vector_ports(&self, operand: &MemoryOperand) -> MemoryOperand {
+        operand.with_ports(true, &self.parameters.ports)
+    }
+
     /// The path goes on at `ip`: settles the branch before it.
     #[inline]
     pub(crate) fn arrive(&mut self, ip: u64) {
@@ -135,9 +179,12 @@ impl Core {
             return;
         };
         self.ledger.count(|events| &mut events.branches, 1);
-        let outcome = self
-            .predictor
-            .branch(branch.flow, branch.ip, branch.next_ip, ip);
+        let outcome = self.predictor.branch(
+            branch.flow,
+            branch.ip,
+            branch.ip + u64::from(branch.length),
+            ip,
+        );
         self.frontend.branch(&outcome);
         if outcome.mispredicted {
             self.ledger
@@ -158,66 +205,83 @@ impl Core {
         });
     }
 
-    /// The same as [`Core::execute`], for those who call it rarely.
-    #[inline(never)]
-    pub(crate) fn execute_step(
-        &mut self,
-        operation: &Operation,
-        memory: &[MemoryOperand],
-        recorded: &[u64],
-        block: u32,
-    ) {
-        self.execute(operation, memory, recorded, block);
+    /// Executes one instruction that is not rare, see [`Operation::is_rare`]; returns when it is
+    /// done.
+    #[inline(always)]
+    pub(crate) fn execute(&mut self, operation: &Operation, executed: &Executed<'_>) -> u64 {
+        self.execute_as::<false>(operation, executed)
     }
 
-    /// Executes one instruction; `memory` are its operands and `recorded` the values from which
-    /// their addresses come.
+    /// Executes any instruction; returns when it is done.
+    #[inline(never)]
+    pub(crate) fn execute_rare(&mut self, operation: &Operation, executed: &Executed<'_>) -> u64 {
+        self.execute_as::<true>(operation, executed)
+    }
+
+    /// The same work twice: once for all instructions, and once without what only rare ones need,
+    /// so that the others do not ask for it.
     #[inline(always)]
-    pub(crate) fn execute(
+    fn execute_as<const RARE: bool>(
         &mut self,
         operation: &Operation,
-        memory: &[MemoryOperand],
-        recorded: &[u64],
-        block: u32,
-    ) {
-        self.instruction = self.instruction.wrapping_add(1);
-        let issued = self.issue(operation, block);
+        executed: &Executed<'_>,
+    ) -> u64 {
+        let issued = self.issue::<RARE>(operation, executed.block);
         let earliest = issued + u64::from(self.parameters.issue_delay);
-        let loaded = if memory.is_empty() {
-            Value::default()
+        let loaded = if RARE {
+            self.loads(operation, executed, earliest)
+        } else if operation.loads > 0 {
+            self.common_load(operation, executed, earliest)
         } else {
-            self.loads(operation, memory, recorded, earliest, block)
+            Value::READY
         };
-        let result = self.compute(operation, earliest, &loaded);
+        let result = self.compute::<RARE>(operation, earliest, &loaded);
         let mut done = result.ready.max(issued + 1);
         let mut stored = 0;
         if operation.stores > 0 {
-            stored = self.store_operations(operation, memory, earliest, result.ready);
+            stored = if RARE {
+                self.store_operations(operation, executed, earliest, result.ready)
+            } else {
+                let operand = operation.operand(executed.operands);
+                self.store_operation(operation, operand, earliest, result.ready)
+            };
             done = done.max(stored);
         }
-        self.write_registers(operation, result);
-        let in_flight = InFlight {
+        self.write_registers::<RARE>(operation, result);
+        let retires = self.window.push::<RARE>(&Issued {
+            slots: operation.slots,
             needs: operation.needs,
-            load_from: result.load_from,
-            load_until: result.load_until,
-            block,
-            ..InFlight::default()
-        };
-        let retires = self.window.push(operation.slots, issued, done, in_flight);
+            issued,
+            done,
+            load: result.origin.load(),
+            block: executed.block,
+        });
         if operation.stores > 0 {
-            self.write_stores(operation, memory, recorded, &result, stored, retires);
+            if RARE {
+                self.write_stores(operation, executed, &result, stored, retires);
+            } else {
+                let operand = operation.operand(executed.operands);
+                let address = operand.address.first(executed.recorded).unwrap_or(0);
+                self.write_store(operation, operand, address, &result, stored, retires);
+            }
         }
-        if operation.serializes {
+        if RARE && operation.serializes {
             self.issue_from = self.issue_from.max(retires);
         }
-        if operation.is_atomic {
+        if RARE && operation.is_atomic {
             self.load_from = self.load_from.max(done);
         }
-        if operation.flow != Flow::Next {
+        done
+    }
+
+    /// Goes on behind the last instruction of a block, which is done at `done`.
+    #[inline]
+    pub(crate) fn leave(&mut self, last: &Operation, done: u64, block: u32) {
+        if last.flow != Flow::Next {
             self.pending = Some(PendingBranch {
-                flow: operation.flow,
-                ip: operation.ip,
-                next_ip: operation.next_ip,
+                flow: last.flow,
+                ip: last.ip,
+                length: last.length,
                 resolved: done,
                 block,
             });
@@ -231,53 +295,60 @@ impl Core {
 
     /// Executes the instruction's own work; returns its result.
     #[inline(always)]
-    fn compute(&mut self, operation: &Operation, earliest: u64, loaded: &Value) -> Value {
-        let sources = if operation.is_x87 {
+    fn compute<const RARE: bool>(
+        &mut self,
+        operation: &Operation,
+        earliest: u64,
+        loaded: &Value,
+    ) -> Value {
+        let sources = if RARE && operation.is_x87 {
             operation.sources.map(|source| self.physical(source, 0))
         } else {
             operation.sources
         };
-        let [first, second, rest @ ..] = sources;
-        let mut critical = self.value(first).later(loaded);
-        critical = self.value(second).later(critical);
-        if rest != [NONE; 2] {
-            for source in rest {
+        let (common, further) = sources.split_at(COMMON_SOURCES);
+        let mut critical = loaded;
+        for &source in common {
+            critical = self.value(source).later(critical);
+        }
+        if RARE {
+            for &source in further {
                 critical = self.value(source).later(critical);
             }
         }
-        let mut result = Value {
-            class: Some(operation.class),
-            ..*critical
-        };
-        if operation.rename != Rename::Execute {
-            result.class = critical.class;
-            return result;
+        let mut result = *critical;
+        let is_chained = critical.origin.is_of(operation.class);
+        if operation.rename == Rename::Execute {
+            result.origin = result.origin.with_class(operation.class);
         }
-        let latency = u64::from(if critical.class == Some(operation.class) {
+        let latency = u64::from(if is_chained {
             operation.chained_latency
         } else {
             operation.latency
         });
-        let [ports, further @ ..] = &operation.ports;
-        let Some(further_operations) = operation.operations.checked_sub(1) else {
+        if operation.operations == 0 {
             result.ready += latency;
             return result;
-        };
-        let from = critical.ready.max(earliest);
+        }
+        let [ports, further @ ..] = &operation.ports;
+        let from = result.ready.max(earliest);
         let executed = self.ports.reserve(*ports, from);
-        let mut last = executed;
-        if operation.busy > 1 {
+        if RARE {
             for cycle in 1..u64::from(operation.busy) {
                 self.ports.block(*ports, executed + cycle);
             }
         }
-        self.schedulers.enter(operation.scheduler.into(), executed);
-        for &ports in further.iter().take(further_operations.into()) {
-            let at = self.ports.reserve(ports, from);
-            self.schedulers.enter(operation.scheduler.into(), at);
-            last = last.max(at);
+        self.schedulers.enter(operation.pools[0], executed);
+        result.ready = executed + latency;
+        if RARE {
+            let mut last = executed;
+            for &ports in further.iter().take(usize::from(operation.operations) - 1) {
+                let at = self.ports.reserve(ports, from);
+                self.schedulers.enter(operation.pools[0], at);
+                last = last.max(at);
+            }
+            result.ready = result.ready.max(last + 1);
         }
-        result.ready = (executed + latency).max(last + 1);
         result
     }
 
@@ -291,23 +362,24 @@ impl Core {
     }
 
     #[inline(always)]
-    fn write_registers(&mut self, operation: &Operation, value: Value) {
+    fn write_registers<const RARE: bool>(&mut self, operation: &Operation, value: Value) {
         let mut destinations = operation.destinations;
-        if operation.is_x87 {
+        if RARE && operation.is_x87 {
             // A push names its new top, a pop the old one.
             let moved = operation.x87_increment.min(0);
             destinations = destinations.map(|destination| self.physical(destination, moved));
             self.x87_top = self.x87_top.wrapping_add_signed(operation.x87_increment) % 8;
         }
-        let [first, second, third, fourth] = destinations.map(usize::from);
-        self.registers[first] = value;
-        self.registers[second] = value;
-        self.registers[third] = value;
-        if fourth != usize::from(NOWHERE) {
-            self.registers[fourth] = value;
+        let (common, further) = destinations.split_at(COMMON_DESTINATIONS);
+        for &destination in common {
+            self.registers[usize::from(destination)] = value;
         }
-        if operation.rename == Rename::Forward {
-            // The flags of an eliminated addition are computed all the same.
+        if RARE {
+            for &destination in further {
+                self.registers[usize::from(destination)] = value;
+            }
+        }
+        if operation.has_late_flags {
             for flag in destinations {
                 if (CARRY_FLAG..NOWHERE).contains(&flag) {
                     self.registers[usize::from(flag)].ready += 1;

@@ -14,6 +14,7 @@ use super::registers::{
 use super::{Class, Timing, form};
 use crate::calendar::Ports;
 use crate::parameters::CoreParameters;
+use crate::pipeline::NO_POOL;
 
 /// Lowers instructions for one core.
 pub(crate) struct Lowering {
@@ -53,7 +54,9 @@ impl Lowering {
             registers: address_registers(instruction, access.kind),
             is_scaled: instruction.memory_index_scale() > 1,
             non_temporal: is_non_temporal(instruction.mnemonic()),
+            ..MemoryOperand::NONE
         }
+        .with_ports(form::vector_bytes(instruction) > 0, &self.parameters.ports)
     }
 
     /// Lowers `instruction`, whose memory operands are `memory`.
@@ -69,7 +72,8 @@ impl Lowering {
         let vector_bytes = form::vector_bytes(instruction);
         let mut operation = Operation {
             ip: instruction.ip(),
-            next_ip: instruction.next_ip(),
+            window: 0,
+            length: instruction.len() as u8,
             flow: flow(instruction),
             class,
             rename: Rename::Execute,
@@ -78,7 +82,8 @@ impl Lowering {
             chained_latency: timing.chained_latency,
             busy: timing.busy,
             operations: 0,
-            scheduler: 0,
+            pools: [NO_POOL; 3],
+            schedulers: [NO_POOL; 3],
             integer_results: 0,
             vector_results: 0,
             x87_increment: instruction.fpu_stack_increment_info().increment() as i8,
@@ -90,6 +95,8 @@ impl Lowering {
             needs: Needs::default(),
             loads: 0,
             stores: 0,
+            has_late_flags: false,
+            is_rare: true,
             first_memory: 0,
             memory_count: 0,
             sources: [NONE; SOURCES],
@@ -125,11 +132,14 @@ impl Lowering {
             .iter()
             .any(|&register| is_vector(register))
             || vector_bytes > 0;
-        operation.scheduler = if in_vector {
-            self.parameters.window.vector_scheduler as u8
+        let window = &self.parameters.window;
+        let scheduler = if in_vector {
+            window.vector_scheduler
         } else {
-            self.parameters.window.integer_scheduler as u8
+            window.integer_scheduler
         };
+        operation.schedulers =
+            [scheduler, window.load_scheduler, window.store_scheduler].map(|pool| pool as u8);
         operation
     }
 
@@ -202,6 +212,12 @@ impl Lowering {
         if modified & STATUS_FLAGS & !carry != 0 {
             destinations.push(OTHER_FLAGS);
         }
+    }
+
+    /// The number of the code window around the address `ip`.
+    pub(crate) fn window(&self, ip: u64) -> u64 {
+        let bytes = self.parameters.frontend.uop_cache_window_bytes;
+        ip >> bytes.trailing_zeros()
     }
 
     /// Decides what rename does without a port.

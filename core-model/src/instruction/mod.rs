@@ -12,7 +12,9 @@ mod registers;
 
 pub(crate) use lowering::Lowering;
 pub(crate) use needs::{Needs, Room};
-pub(crate) use operation::{Flow, MemoryOperand, Operation, Rename};
+pub(crate) use operation::{
+    COMMON_DESTINATIONS, COMMON_SLOTS, COMMON_SOURCES, Flow, MemoryOperand, Operation, Rename,
+};
 pub(crate) use registers::{CARRY_FLAG, FIRST_X87, NONE, NOWHERE, REGISTERS, Register};
 
 use crate::calendar::Ports;

@@ -17,6 +17,13 @@ impl Needs {
     pub(crate) fn new(entries: [u8; 4]) -> Needs {
         Needs(lanes(entries.map(u64::from)))
     }
+
+    /// What both take. In a sum over many instructions lanes overflow into each other; the
+    /// difference of two sums is right all the same.
+    #[inline]
+    pub(crate) fn plus(self, other: Needs) -> Needs {
+        Needs(self.0.wrapping_add(other.0))
+    }
 }
 
 /// Entries that are free.
@@ -36,17 +43,17 @@ impl Room {
         self.0.wrapping_sub(needs.0) & NOT_NEGATIVE == NOT_NEGATIVE
     }
 
-    /// Takes entries. An instruction that needs more than there is takes them all the same, when
-    /// nothing else is in flight: a lane is then negative for a while.
+    /// What is left of it when `needs` were taken. An instruction that needs more than there is takes
+    /// them all the same, when nothing else is in flight: a lane is then negative for a while.
     #[inline]
-    pub(crate) fn take(&mut self, needs: Needs) {
-        self.0 = self.0.wrapping_sub(needs.0);
+    pub(crate) fn less(self, needs: Needs) -> Room {
+        Room(self.0.wrapping_sub(needs.0))
     }
 
-    /// Gives back what was taken.
+    /// What there is of it when `needs` were given back.
     #[inline]
-    pub(crate) fn give_back(&mut self, needs: Needs) {
-        self.0 = self.0.wrapping_add(needs.0);
+    pub(crate) fn plus(self, needs: Needs) -> Room {
+        Room(self.0.wrapping_add(needs.0))
     }
 }
 
@@ -61,23 +68,19 @@ mod tests {
 
     #[test]
     fn each_buffer_has_its_own_room() {
-        let mut room = Room::new([512, 2, 264, 300]);
         let needs = Needs::new([1, 1, 0, 0]);
-        room.take(needs);
-        room.take(needs);
+        let room = Room::new([512, 2, 264, 300]).less(needs).less(needs);
         assert!(!room.fits(needs));
         assert!(room.fits(Needs::new([255, 0, 255, 255])));
-        room.give_back(needs);
-        assert!(room.fits(needs));
+        assert!(room.plus(needs).fits(needs));
     }
 
     #[test]
     fn a_buffer_that_gave_more_than_it_has_does_not_touch_its_neighbours() {
-        let mut room = Room::new([10, 10, 10, 10]);
         let needs = Needs::new([255, 255, 255, 255]);
-        room.take(needs);
+        let room = Room::new([10, 10, 10, 10]).less(needs);
         assert!(!room.fits(Needs::new([0; 4])));
-        room.give_back(needs);
+        let room = room.plus(needs);
         assert!(room.fits(Needs::new([10; 4])));
         assert!(!room.fits(Needs::new([0, 0, 0, 11])));
     }

@@ -4,8 +4,10 @@ use topdown_tracer::{AccessKind, Address, Repeat};
 
 use super::Class;
 use super::needs::Needs;
-use super::registers::{NONE, NOWHERE, Register};
+use super::registers::{CARRY_FLAG, NONE, NOWHERE, Register};
 use crate::calendar::Ports;
+use crate::parameters::MemoryPorts;
+use crate::pipeline::NO_POOL;
 
 /// At most this many registers are read, memory addresses aside.
 pub(crate) const SOURCES: usize = 4;
@@ -13,6 +15,13 @@ pub(crate) const SOURCES: usize = 4;
 pub(crate) const DESTINATIONS: usize = 4;
 /// At most this many port operations, memory accesses aside.
 pub(crate) const OPERATIONS: usize = 8;
+
+/// As many slots, sources and destinations nearly all instructions have at most.
+pub(crate) const COMMON_SLOTS: u8 = 2;
+/// See [`COMMON_SLOTS`].
+pub(crate) const COMMON_SOURCES: usize = 2;
+/// See [`COMMON_SLOTS`].
+pub(crate) const COMMON_DESTINATIONS: usize = 3;
 
 /// How an instruction may change the path of execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -52,8 +61,9 @@ pub(crate) enum Rename {
 pub(crate) struct Operation {
     /// Address of the instruction.
     pub ip: u64,
-    /// Address of the next one in memory.
-    pub next_ip: u64,
+    /// The number of the code window that it begins in, see
+    /// [`crate::parameters::Frontend::uop_cache_window_bytes`].
+    pub window: u64,
     /// What it takes until it retires; set by [`Operation::complete`].
     pub needs: Needs,
     /// How many of its memory operands are read, and how many written; set likewise.
@@ -66,20 +76,39 @@ pub(crate) struct Operation {
     pub memory_count: u8,
     /// Issue slots; 0 where it shares the slot of the instruction before it.
     pub slots: u8,
-    /// The scheduler in which it waits.
-    pub scheduler: u8,
-    /// Cycles from the last source to the result.
+    /// The pools in which its operations, its loads and its stores wait; [`NO_POOL`] where it has
+    /// none. Set by [`Operation::complete`].
+    pub pools: [u8; 3],
+    /// Its length in bytes.
+    pub length: u8,
+    /// Cycles from the last source to the result; where it has operations, at least 1.
     pub latency: u8,
     /// The same behind the same class.
     pub chained_latency: u8,
-    /// Cycles for which the first port operation blocks its port.
-    pub busy: u8,
+    /// How many of `ports` are used.
+    pub operations: u8,
     /// How it may change the path.
     pub flow: Flow,
     /// Its class.
     pub class: Class,
     /// What rename does with it.
     pub rename: Rename,
+    /// Whether it is forwarded, and its flags are computed all the same.
+    pub has_late_flags: bool,
+    /// Whether it needs more than nearly all instructions do: what is said of `busy`, `is_x87`,
+    /// `serializes` and `is_atomic`, several operations or memory operands, places of `sources`
+    /// and `destinations` behind the first ones. Set by [`Operation::complete`].
+    pub is_rare: bool,
+    /// Registers read, [`super::NONE`] where fewer.
+    pub sources: [Register; SOURCES],
+    /// Registers written, [`super::NOWHERE`] where fewer.
+    pub destinations: [Register; DESTINATIONS],
+    /// Ports of each operation.
+    pub ports: [Ports; OPERATIONS],
+    /// The pools in which its operations, its loads and its stores wait, if it has any.
+    pub schedulers: [u8; 3],
+    /// Cycles for which the first port operation blocks its port.
+    pub busy: u8,
     /// Change of the top of the x87 stack; registers are relative to it where `is_x87`.
     pub x87_increment: i8,
     /// Whether x87 registers are among the operands, or their numbers change.
@@ -88,14 +117,6 @@ pub(crate) struct Operation {
     pub serializes: bool,
     /// No load behind it starts before it is done, and all stores before it are written.
     pub is_atomic: bool,
-    /// Registers read, [`super::NONE`] where fewer.
-    pub sources: [Register; SOURCES],
-    /// Registers written, [`super::NOWHERE`] where fewer.
-    pub destinations: [Register; DESTINATIONS],
-    /// How many of `ports` are used.
-    pub operations: u8,
-    /// Ports of each operation.
-    pub ports: [Ports; OPERATIONS],
     /// Loads go to a vector register.
     pub loads_vector: bool,
     /// The form is in the table.
@@ -111,18 +132,24 @@ pub(crate) struct Operation {
 /// One memory operand.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MemoryOperand {
-    /// What is done there.
-    pub kind: AccessKind,
-    /// Width in bytes; at least 1.
-    pub bytes: u32,
     /// Where.
     pub address: Address,
+    /// Width in bytes; at least 1.
+    pub bytes: u32,
+    /// What is done there.
+    pub kind: AccessKind,
     /// The registers that the address is made of.
     pub registers: [Register; 2],
     /// Whether the second of them is multiplied.
     pub is_scaled: bool,
+    /// Whether it is loaded into or stored from a vector register. Set by [`MemoryOperand::with_ports`].
+    pub is_vector: bool,
     /// Written around the caches.
     pub non_temporal: bool,
+    /// Ports of a load. Set likewise.
+    pub load_ports: Ports,
+    /// Ports of the data of a store. Set likewise.
+    pub data_ports: Ports,
 }
 
 impl Operation {
@@ -138,6 +165,35 @@ impl Operation {
         self.loads = count(MemoryOperand::reads);
         self.stores = count(MemoryOperand::writes);
         self.needs = Needs::new([self.slots, self.loads, integer, vector]);
+        let counts = [self.operations, self.loads, self.stores];
+        for (place, (pool, count)) in self
+            .pools
+            .iter_mut()
+            .zip(self.schedulers.into_iter().zip(counts))
+        {
+            *place = if count > 0 { pool } else { NO_POOL };
+        }
+        if self.operations > 0 {
+            self.latency = self.latency.max(1);
+            self.chained_latency = self.chained_latency.max(1);
+        }
+        let writes_flags = self
+            .destinations
+            .iter()
+            .any(|register| (CARRY_FLAG..NOWHERE).contains(register));
+        self.has_late_flags = self.rename == Rename::Forward && writes_flags;
+        self.is_rare = self.repeat.is_some()
+            || self.is_x87
+            || self.serializes
+            || self.is_atomic
+            || self.busy > 1
+            || self.operations > 1
+            || self.slots > COMMON_SLOTS
+            || self.sources[COMMON_SOURCES..] != [NONE; SOURCES - COMMON_SOURCES]
+            || self.destinations[COMMON_DESTINATIONS..]
+                != [NOWHERE; DESTINATIONS - COMMON_DESTINATIONS]
+            || memory.len() > 1
+            || !memory.iter().all(MemoryOperand::is_common);
         self
     }
 
@@ -149,6 +205,12 @@ impl Operation {
         }
         let first = self.first_memory as usize;
         &program[first..first + usize::from(self.memory_count)]
+    }
+
+    /// Its only memory operand, where it has one and is not rare.
+    #[inline(always)]
+    pub(crate) fn operand<'a>(&self, program: &'a [MemoryOperand]) -> &'a MemoryOperand {
+        &program[self.first_memory as usize]
     }
 
     /// One step of this repeated string instruction: its memory operands and what paces it.
@@ -167,6 +229,7 @@ impl Operation {
             sources: [NONE; SOURCES],
             destinations: [NOWHERE; DESTINATIONS],
             repeat: None,
+            first_memory: 0,
             ..*self
         }
     }
@@ -180,12 +243,37 @@ impl MemoryOperand {
         address: Address::Fixed(0),
         registers: [NONE, NONE],
         is_scaled: false,
+        is_vector: false,
         non_temporal: false,
+        load_ports: Ports::NONE,
+        data_ports: Ports::NONE,
     };
+
+    /// The same with the ports that serve it.
+    pub(crate) fn with_ports(self, is_vector: bool, ports: &MemoryPorts) -> MemoryOperand {
+        let (load_ports, data_ports) = if self.bytes > 32 {
+            (ports.load_512, ports.store_data_512)
+        } else if is_vector {
+            (ports.load_vector, ports.store_data_vector)
+        } else {
+            (ports.load, ports.store_data)
+        };
+        MemoryOperand {
+            is_vector,
+            load_ports,
+            data_ports,
+            ..self
+        }
+    }
 
     /// Whether its address has two registers.
     pub(crate) fn is_indexed(&self) -> bool {
         self.registers[1] != NONE
+    }
+
+    /// Whether it is one load, one store, or one of each.
+    fn is_common(&self) -> bool {
+        (self.reads() || self.writes()) && !matches!(self.address, Address::Elements(_))
     }
 
     /// Whether something waits for the content.

@@ -1,7 +1,5 @@
 //! A set-associative table of line or page numbers: caches, TLBs, the cache of decoded operations.
 
-use std::mem::swap;
-
 /// What an insertion pushed out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Evicted {
@@ -11,24 +9,91 @@ pub(crate) struct Evicted {
     pub dirty: bool,
 }
 
-/// Numbers in sets, each set ordered from the most to the least recently used.
+/// Numbers in sets; of each set the least recently used is replaced.
 pub(crate) struct Lookup {
     /// Number + 1, shifted left by one; the lowest bit is the dirty mark. 0 is an empty way.
     ways: Box<[u64]>,
+    signs: Box<[Signs]>,
+    recency: Box<[Recency]>,
     associativity: usize,
     set_mask: usize,
     hashed: bool,
 }
 
+/// A byte of the number in each way of a set: a look at all of them at once says which ways may hold
+/// a number. In a loop over the ways it could not be predicted when it ends.
+#[derive(Clone, Copy)]
+struct Signs([u64; 2]);
+
+impl Signs {
+    /// A one in each byte.
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const WAYS_PER_WORD: usize = 8;
+
+    /// Sequences of numbers, and numbers a large power of two apart, have different signs.
+    #[inline]
+    fn of(number: u64) -> u64 {
+        number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56
+    }
+
+    #[inline]
+    fn set(&mut self, way: usize, sign: u64) {
+        let shift = way % Self::WAYS_PER_WORD * 8;
+        let word = &mut self.0[way / Self::WAYS_PER_WORD % 2];
+        *word = *word & !(0xff << shift) | sign << shift;
+    }
+
+    /// The high bit of each byte in `word` that is `sign`, and of some that are not.
+    #[inline]
+    fn candidates(&self, word: usize, sign: u64) -> u64 {
+        let difference = self.0[word % 2] ^ (sign * Self::ONES);
+        difference.wrapping_sub(Self::ONES) & !difference & Self::ONES << 7
+    }
+}
+
+/// The ways of a set, from the most to the least recently used: four bits each, from the lowest on.
+#[derive(Clone, Copy)]
+struct Recency(u64);
+
+impl Recency {
+    const BITS: u32 = 4;
+    const MAX_WAYS: usize = 1 << Self::BITS;
+    /// A one in each place.
+    const ONES: u64 = 0x1111_1111_1111_1111;
+    /// Empty ways from the last on.
+    const INITIAL: Recency = Recency(0xfedc_ba98_7654_3210);
+
+    #[inline]
+    fn nth(self, place: usize) -> usize {
+        (self.0 >> (place as u32 * Self::BITS)) as usize % Self::MAX_WAYS
+    }
+
+    /// The same after a use of `way`.
+    #[inline]
+    fn used(self, way: usize) -> Recency {
+        let way = way as u64;
+        // The place of the way is the first in which the difference is 0; its high bit is set here.
+        let difference = self.0 ^ (way * Self::ONES);
+        let zeros = difference.wrapping_sub(Self::ONES) & !difference & Self::ONES << 3;
+        let before = (1 << (zeros.trailing_zeros() - 3)) - 1;
+        let moved = (self.0 & before) << Self::BITS | way;
+        let others = !(before << Self::BITS | (Self::MAX_WAYS as u64 - 1));
+        Recency(self.0 & others | moved)
+    }
+}
+
 impl Lookup {
-    /// A table for `entries` numbers; the number of sets is rounded up to a power of two.
+    /// A table for `entries` numbers with at most 16 ways; the number of sets is rounded up to a
+    /// power of two.
     pub(crate) fn new(entries: u32, associativity: u32) -> Self {
-        let associativity = associativity.max(1) as usize;
+        let associativity = (associativity as usize).clamp(1, Recency::MAX_WAYS);
         let sets = (entries as usize / associativity)
             .max(1)
             .next_power_of_two();
         Lookup {
             ways: vec![0; sets * associativity].into_boxed_slice(),
+            signs: vec![Signs([0; 2]); sets].into_boxed_slice(),
+            recency: vec![Recency::INITIAL; sets].into_boxed_slice(),
             associativity,
             set_mask: sets - 1,
             hashed: false,
@@ -44,54 +109,71 @@ impl Lookup {
     }
 
     #[inline]
-    fn set(&mut self, number: u64) -> &mut [u64] {
+    fn set(&self, number: u64) -> usize {
         let place = if self.hashed { mixed(number) } else { number };
-        let first = (place as usize & self.set_mask) * self.associativity;
-        &mut self.ways[first..first + self.associativity]
+        place as usize & self.set_mask
+    }
+
+    /// Which way of `set` holds `number`.
+    #[inline]
+    fn find(&self, set: usize, number: u64) -> Option<usize> {
+        let key = (number + 1) << 1;
+        let sign = Signs::of(number);
+        let first = set * self.associativity;
+        let ways = &self.ways[first..first + self.associativity];
+        for word in 0..self.associativity.div_ceil(Signs::WAYS_PER_WORD) {
+            let mut candidates = self.signs[set].candidates(word, sign);
+            while candidates != 0 {
+                let byte = candidates.trailing_zeros() as usize / 8;
+                let way = word * Signs::WAYS_PER_WORD + byte;
+                if ways.get(way).is_some_and(|&entry| entry & !1 == key) {
+                    return Some(way);
+                }
+                candidates &= candidates - 1;
+            }
+        }
+        None
     }
 
     /// Whether `number` is there; it becomes the most recently used, and dirty where asked.
     #[inline]
     pub(crate) fn touch(&mut self, number: u64, dirty: bool) -> bool {
+        let set = self.set(number);
         let key = (number + 1) << 1;
         // Mostly it is the same again.
-        let first = &mut self.ways[(number as usize & self.set_mask) * self.associativity];
-        if *first & !1 == key {
-            *first |= u64::from(dirty);
+        let entry = &mut self.ways[set * self.associativity + self.recency[set].nth(0)];
+        if *entry & !1 == key {
+            *entry |= u64::from(dirty);
             return true;
         }
-        self.touch_another(number, dirty)
+        self.touch_another(set, number, dirty)
     }
 
     /// The same for a number that is not the most recently used of its set.
     #[inline(never)]
-    fn touch_another(&mut self, number: u64, dirty: bool) -> bool {
-        let key = (number + 1) << 1;
-        let set = self.set(number);
-        let Some(place) = set.iter().position(|&way| way & !1 == key) else {
+    fn touch_another(&mut self, set: usize, number: u64, dirty: bool) -> bool {
+        let Some(way) = self.find(set, number) else {
             return false;
         };
-        let mut entry = set[place] | u64::from(dirty);
-        for way in &mut set[..=place] {
-            swap(way, &mut entry);
-        }
+        self.ways[set * self.associativity + way] |= u64::from(dirty);
+        self.recency[set] = self.recency[set].used(way);
         true
     }
 
     /// Whether `number` is there; changes nothing.
     #[inline]
-    pub(crate) fn contains(&mut self, number: u64) -> bool {
-        let key = (number + 1) << 1;
-        self.set(number).iter().any(|&way| way & !1 == key)
+    pub(crate) fn contains(&self, number: u64) -> bool {
+        self.find(self.set(number), number).is_some()
     }
 
     /// Puts `number`, which is not there, in the place of the least recently used.
     pub(crate) fn insert(&mut self, number: u64, dirty: bool) -> Option<Evicted> {
         let set = self.set(number);
-        let mut victim = (number + 1) << 1 | u64::from(dirty);
-        for way in set {
-            swap(way, &mut victim);
-        }
+        let way = self.recency[set].nth(self.associativity - 1);
+        let entry = &mut self.ways[set * self.associativity + way];
+        let victim = std::mem::replace(entry, (number + 1) << 1 | u64::from(dirty));
+        self.signs[set].set(way, Signs::of(number));
+        self.recency[set] = self.recency[set].used(way);
         (victim != 0).then(|| Evicted {
             number: (victim >> 1) - 1,
             dirty: victim & 1 != 0,
@@ -135,6 +217,20 @@ mod tests {
         };
         assert!(kept(16_384) > 16_300);
         assert!((28_000..32_000).contains(&kept(32_768)));
+    }
+
+    #[test]
+    fn a_used_way_comes_first_and_the_others_keep_their_order() {
+        let mut recency = Recency::INITIAL;
+        let mut expected: Vec<usize> = (0..16).collect();
+        for use_number in 0..500 {
+            let way = use_number * 7 % 16 / (1 + use_number % 3);
+            recency = recency.used(way);
+            expected.retain(|&other| other != way);
+            expected.insert(0, way);
+            let ways: Vec<usize> = (0..16).map(|place| recency.nth(place)).collect();
+            assert_eq!(ways, expected);
+        }
     }
 
     #[test]

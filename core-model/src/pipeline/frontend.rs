@@ -13,8 +13,6 @@ const NO_WINDOW: u64 = u64::MAX;
 /// Fetch and decode, on the predicted path.
 pub(crate) struct Frontend {
     parameters: Parameters,
-    /// The logarithm of the window's bytes.
-    window_bits: u32,
     uop_cache: Lookup,
     /// The cycle in which instructions are being delivered.
     cycle: u64,
@@ -34,7 +32,6 @@ pub(crate) struct Frontend {
 impl Frontend {
     pub(crate) fn new(parameters: &Parameters) -> Self {
         Frontend {
-            window_bits: parameters.uop_cache_window_bytes.trailing_zeros(),
             uop_cache: Lookup::new(parameters.uop_cache_lines, parameters.uop_cache_ways),
             parameters: parameters.clone(),
             cycle: 0,
@@ -60,9 +57,8 @@ impl Frontend {
         memory: &mut Hierarchy,
         ledger: &mut Ledger,
     ) -> u64 {
-        let window = operation.ip >> self.window_bits;
-        if window != self.window {
-            self.window = window;
+        if operation.window != self.window {
+            self.window = operation.window;
             self.enter_window(operation.ip, memory, ledger);
         }
         if queue_room > self.cycle {
@@ -73,7 +69,7 @@ impl Frontend {
             return self.deliver_microcode(slots);
         }
         if self.decoding {
-            let bytes = (operation.next_ip - operation.ip) as u32;
+            let bytes = u32::from(operation.length);
             if self.delivered + slots > self.parameters.decode_width
                 || self.decoded_bytes + bytes > self.parameters.decode_bytes
             {

@@ -6,6 +6,6 @@ mod stores;
 mod window;
 
 pub(crate) use frontend::Frontend;
-pub(crate) use schedulers::Schedulers;
+pub(crate) use schedulers::{NO_POOL, Schedulers};
 pub(crate) use stores::{Forward, Store, StoreQueue};
-pub(crate) use window::{InFlight, Window};
+pub(crate) use window::{Issued, LoadNumber, NO_LOAD, Window};

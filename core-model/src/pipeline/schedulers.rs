@@ -1,6 +1,9 @@
 //! Schedulers: pools in which operations wait from issue to execution.
 //!
-//! Operations leave out of order, so a pool keeps how many leave in each coming cycle.
+//! Operations leave out of order, so a pool keeps how many leave in each coming cycle. They are counted
+//! out only when somebody wants to know: most pools are far from full.
+
+use std::mem::take;
 
 use crate::calendar::boxed;
 use crate::parameters::SCHEDULERS;
@@ -11,121 +14,138 @@ const HORIZON: usize = 1 << 16;
 /// Cycles whose departures are looked at together when the last look was long ago.
 const CHUNK: usize = 8;
 
+/// The number of no pool: an operation that does not wait.
+pub(crate) const NO_POOL: u8 = SCHEDULERS as u8;
+const PLACES: usize = (SCHEDULERS + 1).next_power_of_two();
+
+/// When the operations of a pool leave it.
 struct Pool {
-    capacity: u32,
-    /// Those that leave from the cycle `counted` on.
-    waiting: u32,
+    /// Everything that leaves before this cycle has left.
     counted: u64,
-    /// The cycle for which room was asked last: who leaves before it need not be counted any more.
-    now: u64,
     leaving: Box<[u8; HORIZON]>,
 }
 
 impl Pool {
-    fn new(capacity: u32) -> Self {
+    fn new() -> Self {
         Pool {
-            capacity,
-            waiting: 0,
             counted: 0,
-            now: 0,
             leaving: boxed(0),
         }
     }
 
-    /// Lets everything leave that executes before `now`.
-    #[inline]
-    fn advance(&mut self) {
-        if self.waiting == 0 {
-            self.counted = self.now;
-        } else if self.now - self.counted >= HORIZON as u64 {
+    /// Lets everything leave that executes before `now`; returns how many of the `waiting` stay.
+    fn advance(&mut self, mut waiting: u32, now: u64) -> u32 {
+        if waiting == 0 {
+            self.counted = now;
+        } else if now - self.counted >= HORIZON as u64 {
             self.leaving.fill(0);
-            self.waiting = 0;
-            self.counted = self.now;
+            waiting = 0;
+            self.counted = now;
         }
-        while self.counted < self.now {
+        while self.counted < now {
             let place = self.counted as usize % HORIZON;
-            let is_far = self.now - self.counted >= CHUNK as u64;
+            let is_far = now - self.counted >= CHUNK as u64;
             match self.leaving[place..].first_chunk_mut::<CHUNK>() {
                 Some(chunk) if is_far => {
                     if *chunk != [0; CHUNK] {
-                        self.waiting -= chunk.iter().map(|&count| u32::from(count)).sum::<u32>();
+                        waiting -= chunk.iter().map(|&count| u32::from(count)).sum::<u32>();
                         *chunk = [0; CHUNK];
                     }
                     self.counted += CHUNK as u64;
                 }
-                _ => self.leave_one_cycle(),
+                _ => waiting -= self.leave_one_cycle(),
             }
         }
+        waiting
     }
 
-    /// The first cycle at or after `at` with an entry for an operation.
+    /// Lets the operations of one more cycle leave; returns how many.
     #[inline]
-    fn room(&mut self, at: u64) -> u64 {
-        self.now = at;
-        if self.waiting >= self.capacity {
-            self.wait();
-        }
-        self.now
-    }
-
-    /// Advances `now` to the first cycle in which an entry is free.
-    fn wait(&mut self) {
-        self.advance();
-        while self.waiting >= self.capacity {
-            self.leave_one_cycle();
-            self.now = self.counted;
-        }
-    }
-
-    #[inline]
-    fn leave_one_cycle(&mut self) {
+    fn leave_one_cycle(&mut self) -> u32 {
         let place = &mut self.leaving[self.counted as usize % HORIZON];
-        self.waiting -= u32::from(*place);
-        *place = 0;
         self.counted += 1;
-    }
-
-    #[inline]
-    fn enter(&mut self, leaves: u64) {
-        if leaves < self.now {
-            return;
-        }
-        if leaves - self.counted >= HORIZON as u64 {
-            self.advance();
-        }
-        let leaves = leaves.min(self.counted + HORIZON as u64 - 1);
-        let place = &mut self.leaving[leaves as usize % HORIZON];
-        if *place < u8::MAX {
-            *place += 1;
-            self.waiting += 1;
-        }
+        u32::from(take(place))
     }
 }
 
 /// All schedulers of a core.
 pub(crate) struct Schedulers {
     pools: [Pool; SCHEDULERS],
+    /// How many operations each pool can hold. Here and below places from [`NO_POOL`] on stand for
+    /// pools that are never full.
+    capacity: [u32; PLACES],
+    /// How many leave each pool from its `counted` on.
+    waiting: [u32; PLACES],
+    /// The cycle for which room was asked last: who leaves before it need not be counted any more.
+    now: u64,
 }
 
 impl Schedulers {
     pub(crate) fn new(entries: [u32; SCHEDULERS]) -> Self {
+        let mut capacity = [u32::MAX; PLACES];
+        for (place, entries) in capacity.iter_mut().zip(entries) {
+            *place = entries.max(1);
+        }
         Schedulers {
-            pools: entries.map(|entries| Pool::new(entries.max(1))),
+            pools: entries.map(|_| Pool::new()),
+            capacity,
+            waiting: [0; PLACES],
+            now: 0,
         }
     }
 
-    /// The first cycle at or after `at` in which the pool has room for an operation. Calls for one
-    /// pool come in the order of time.
+    /// The first cycle at or after `at` in which each of the pools has room for an operation. Calls
+    /// come in the order of time.
     #[inline]
-    pub(crate) fn room(&mut self, pool: usize, at: u64) -> u64 {
-        self.pools.get_mut(pool).map_or(at, |pool| pool.room(at))
+    pub(crate) fn room(&mut self, pools: [u8; 3], at: u64) -> u64 {
+        self.now = at;
+        // No branch for each: which pools an instruction needs is hard to predict.
+        let is_full = pools.map(|pool| self.is_full(pool));
+        if is_full[0] | is_full[1] | is_full[2] {
+            self.wait(pools);
+        }
+        self.now
+    }
+
+    #[inline]
+    fn is_full(&self, pool: u8) -> bool {
+        let place = usize::from(pool) % PLACES;
+        self.waiting[place] >= self.capacity[place]
+    }
+
+    /// Goes on to the first cycle in which an entry is free in each of the pools.
+    #[inline(never)]
+    fn wait(&mut self, pools: [u8; 3]) {
+        for pool in pools {
+            if !self.is_full(pool) {
+                continue;
+            }
+            let place = usize::from(pool);
+            let waiting = &mut self.waiting[place];
+            let pool = &mut self.pools[place];
+            *waiting = pool.advance(*waiting, self.now);
+            while *waiting >= self.capacity[place] {
+                *waiting -= pool.leave_one_cycle();
+                self.now = pool.counted;
+            }
+        }
     }
 
     /// Puts an operation into the pool; it leaves when it executes.
     #[inline]
-    pub(crate) fn enter(&mut self, pool: usize, executes: u64) {
-        if let Some(pool) = self.pools.get_mut(pool) {
-            pool.enter(executes);
+    pub(crate) fn enter(&mut self, pool: u8, executes: u64) {
+        let place = usize::from(pool);
+        let Some(pool) = self.pools.get_mut(place) else {
+            return;
+        };
+        if executes - pool.counted >= HORIZON as u64 {
+            self.waiting[place] = pool.advance(self.waiting[place], self.now);
+        }
+        let leaves = executes.min(pool.counted + HORIZON as u64 - 1);
+        let leaving = &mut pool.leaving[leaves as usize % HORIZON];
+        if *leaving < u8::MAX {
+            *leaving += 1;
+            self.waiting[place] += 1;
         }
     }
 }
@@ -134,29 +154,35 @@ impl Schedulers {
 mod tests {
     use super::*;
 
+    /// The pools of an instruction that needs one.
+    fn only(pool: u8) -> [u8; 3] {
+        [pool, NO_POOL, NO_POOL]
+    }
+
     #[test]
     fn a_full_pool_has_room_when_the_first_operation_leaves() {
         let mut schedulers = Schedulers::new([2, 1, 1]);
-        assert_eq!(schedulers.room(0, 10), 10);
+        assert_eq!(schedulers.room(only(0), 10), 10);
         schedulers.enter(0, 50);
         schedulers.enter(0, 20);
-        assert_eq!(schedulers.room(0, 11), 21);
+        assert_eq!(schedulers.room(only(0), 11), 21);
         schedulers.enter(0, 22);
-        assert_eq!(schedulers.room(0, 22), 23);
+        assert_eq!(schedulers.room(only(0), 22), 23);
     }
 
     #[test]
     fn pools_are_independent() {
         let mut schedulers = Schedulers::new([1, 1, 1]);
         schedulers.enter(0, 1000);
-        assert_eq!(schedulers.room(1, 5), 5);
-        assert_eq!(schedulers.room(0, 5), 1001);
+        assert_eq!(schedulers.room(only(1), 5), 5);
+        assert_eq!(schedulers.room([NO_POOL, 2, 1], 6), 6);
+        assert_eq!(schedulers.room([1, 0, 2], 7), 1001);
     }
 
     #[test]
     fn a_departure_beyond_the_horizon_still_happens() {
         let mut schedulers = Schedulers::new([1, 1, 1]);
         schedulers.enter(0, 10_000_000);
-        assert!(schedulers.room(0, 0) <= 1 << 16);
+        assert!(schedulers.room(only(0), 0) <= 1 << 16);
     }
 }

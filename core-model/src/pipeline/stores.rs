@@ -47,6 +47,8 @@ pub(crate) struct StoreQueue {
     /// Granule number + 1 and the youngest store to it.
     granules: Box<[(u64, u64); GRANULES]>,
     capacity: u64,
+    /// See [`StoreQueue::room`].
+    room_for_one: u64,
     /// When the last store of each run of stores to one line was written.
     runs: Box<[u64; RUNS]>,
     run: u64,
@@ -66,7 +68,8 @@ impl StoreQueue {
             ring: boxed(Store::default()),
             next: 0,
             granules: boxed((0, 0)),
-            capacity: u64::from(parameters.store_entries).min(RING as u64),
+            capacity: u64::from(parameters.store_entries).clamp(1, RING as u64),
+            room_for_one: 0,
             runs: boxed(0),
             run: 0,
             line: u64::MAX,
@@ -87,6 +90,12 @@ impl StoreQueue {
             Some(blocking) if blocking < self.next => self.ring[blocking as usize % RING].written,
             _ => 0,
         }
+    }
+
+    /// The same for one store, or none.
+    #[inline]
+    pub(crate) fn room_for_one_if(&self, is_needed: bool) -> u64 {
+        self.room_for_one * u64::from(is_needed)
     }
 
     /// The first cycle in which the line of the next store, which is to `address`, may be fetched.
@@ -174,6 +183,7 @@ impl StoreQueue {
         }
         self.ring[self.next as usize % RING] = store;
         self.next += 1;
+        self.room_for_one = self.room(1);
         self.write_cycle
     }
 }

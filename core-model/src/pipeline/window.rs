@@ -5,35 +5,91 @@
 //! was.
 
 use crate::calendar::boxed;
-use crate::instruction::{Needs, Room};
+use crate::instruction::{COMMON_SLOTS, Needs, Room};
 use crate::parameters::CoreParameters;
 
 /// Instructions kept: twice as many as a reorder buffer has entries, because two may share one.
-const RING: usize = 2048;
+const RING: usize = 1024;
+/// Loads for which times are kept: more than are in flight.
+const LOADS: usize = 1024;
 /// Slots of the queue before rename for which times are kept.
 const QUEUE: usize = 1024;
 
-/// An instruction between issue and retirement.
+/// The number of a load.
+pub(crate) type LoadNumber = u64;
+/// What has no load on its critical path.
+pub(crate) const NO_LOAD: LoadNumber = 0;
+
+/// When loads executed. What is on the critical path of a result is known by its number, which is
+/// copied with every result.
+struct Loads {
+    /// From execution to data.
+    ring: Box<[(u64, u64); LOADS]>,
+    newest: LoadNumber,
+}
+
+impl Loads {
+    #[inline]
+    fn push(&mut self, from: u64, until: u64) -> LoadNumber {
+        self.newest += 1;
+        self.ring[self.newest as usize % LOADS] = (from, until);
+        self.newest
+    }
+
+    /// From when until when a load executed. One that is not kept any more has retired: for whoever
+    /// asks, it never was.
+    #[inline]
+    fn times(&self, load: u32) -> (u64, u64) {
+        let is_kept = (self.newest as u32).wrapping_sub(load) < LOADS as u32;
+        if load != NO_LOAD as u32 && is_kept {
+            self.ring[load as usize % LOADS]
+        } else {
+            (0, 0)
+        }
+    }
+}
+
+/// An instruction when it has been issued.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct InFlight {
+pub(crate) struct Issued {
+    /// The slots that it took.
+    pub slots: u8,
     /// What it takes until it retires.
     pub needs: Needs,
-    /// The cycle in which it retired; set by [`Window::push`].
-    pub retires: u64,
-    /// The last load on the critical path of its result: from execution to data.
-    pub load_from: u64,
-    /// See `load_from`.
-    pub load_until: u64,
+    /// The cycle in which it was issued.
+    pub issued: u64,
+    /// The cycle in which it is done.
+    pub done: u64,
+    /// The last load on the critical path of its result.
+    pub load: LoadNumber,
     /// The block that it belongs to.
     pub block: u32,
+}
+
+/// What is kept of an instruction between issue and retirement.
+#[derive(Clone, Copy, Debug, Default)]
+struct InFlight {
+    /// What all before it have taken.
+    taken: Needs,
+    /// The cycle in which it retired.
+    retires: u64,
+    /// The last load on the critical path of its result: the low bits of its number.
+    load: u32,
+    /// The block that it belongs to.
+    block: u32,
 }
 
 /// The reorder buffer and the buffers that are freed with it, and the queue before rename.
 pub(crate) struct Window {
     ring: Box<[InFlight; RING]>,
     next: u64,
-    /// What is free while instructions from `oldest` on hold their entries.
-    room: Room,
+    loads: Loads,
+    capacity: Room,
+    /// The capacity and what those before `oldest` took, who hold nothing any more: what may be
+    /// taken in all.
+    limit: Room,
+    /// What was taken in all.
+    taken: Needs,
     /// The oldest instruction whose entries were not given back, be it that nobody needed them.
     oldest: u64,
     retire_width: u32,
@@ -47,16 +103,23 @@ pub(crate) struct Window {
 impl Window {
     pub(crate) fn new(parameters: &CoreParameters) -> Self {
         let window = &parameters.window;
-        let reorder_entries = window.reorder_entries.min(RING as u32 / 2 - 1);
+        let reorder_entries = window.reorder_entries.min(RING as u32 / 2);
+        let capacity = Room::new([
+            reorder_entries,
+            window.load_entries,
+            window.integer_registers,
+            window.vector_registers,
+        ]);
         Window {
             ring: boxed(InFlight::default()),
             next: 0,
-            room: Room::new([
-                reorder_entries,
-                window.load_entries,
-                window.integer_registers,
-                window.vector_registers,
-            ]),
+            loads: Loads {
+                ring: boxed((0, 0)),
+                newest: NO_LOAD,
+            },
+            capacity,
+            limit: capacity,
+            taken: Needs::default(),
             oldest: 0,
             retire_width: parameters.retire_width,
             retire_cycle: 0,
@@ -69,7 +132,7 @@ impl Window {
     /// The first cycle at or after `now` in which all buffers have room for `needs`.
     #[inline]
     pub(crate) fn room(&mut self, needs: Needs, now: u64) -> u64 {
-        if self.room.fits(needs) {
+        if self.limit.less(self.taken).fits(needs) {
             now
         } else {
             self.free(needs, now)
@@ -77,46 +140,58 @@ impl Window {
     }
 
     /// Gives back the entries of all that has retired by `now`, and then until there is room.
+    #[inline]
     fn free(&mut self, needs: Needs, now: u64) -> u64 {
         let mut at = now;
-        while self.oldest < self.next {
-            let oldest = &self.ring[self.oldest as usize % RING];
-            if oldest.retires > at {
-                if self.room.fits(needs) {
-                    break;
-                }
-                at = oldest.retires;
+        loop {
+            while self.oldest < self.next && self.ring[self.oldest as usize % RING].retires <= at {
+                self.oldest += 1;
             }
-            self.room.give_back(oldest.needs);
-            self.oldest += 1;
+            if self.oldest == self.next {
+                self.limit = self.capacity.plus(self.taken);
+                return at;
+            }
+            let oldest = &self.ring[self.oldest as usize % RING];
+            self.limit = self.capacity.plus(oldest.taken);
+            if self.limit.less(self.taken).fits(needs) {
+                return at;
+            }
+            at = oldest.retires;
         }
-        at
     }
 
     /// The first cycle in which the queue before rename has room for `slots` more.
     #[inline]
-    pub(crate) fn queue_room(&self, slots: u8) -> u64 {
-        self.queue.room(slots)
+    pub(crate) fn queue_room<const RARE: bool>(&self, slots: u8) -> u64 {
+        self.queue.room::<RARE>(slots)
     }
 
-    /// Adds an instruction of so many `slots` that was issued at `issued` and is done at `done`;
-    /// returns the cycle in which it retires.
+    /// Notes a load that executed at `from` and had its data at `until`.
     #[inline]
-    pub(crate) fn push(&mut self, slots: u8, issued: u64, done: u64, entry: InFlight) -> u64 {
-        self.queue.push(slots, issued);
-        if done > self.retire_cycle {
-            self.retire_cycle = done;
-            self.retired_in_cycle = 0;
-        } else if self.retired_in_cycle >= self.retire_width {
-            self.retire_cycle += 1;
+    pub(crate) fn note_load(&mut self, from: u64, until: u64) -> LoadNumber {
+        self.loads.push(from, until)
+    }
+
+    /// Adds an instruction; returns the cycle in which it retires.
+    #[inline(always)]
+    pub(crate) fn push<const RARE: bool>(&mut self, new: &Issued) -> u64 {
+        self.queue.push::<RARE>(new.slots, new.issued);
+        let is_full = self.retired_in_cycle >= self.retire_width;
+        let retires = new.done.max(self.retire_cycle + u64::from(is_full));
+        if retires != self.retire_cycle {
             self.retired_in_cycle = 0;
         }
-        self.retired_in_cycle += u32::from(slots);
-        self.room.take(entry.needs);
-        let retires = self.retire_cycle;
-        self.ring[self.next as usize % RING] = InFlight { retires, ..entry };
+        self.retire_cycle = retires;
+        self.retired_in_cycle += u32::from(new.slots);
+        self.ring[self.next as usize % RING] = InFlight {
+            taken: self.taken,
+            retires,
+            load: new.load as u32,
+            block: new.block,
+        };
+        self.taken = self.taken.plus(new.needs);
         self.next += 1;
-        retires
+        self.retire_cycle
     }
 
     /// The cycle in which the youngest instruction retires.
@@ -129,8 +204,9 @@ impl Window {
         self.ring[self.next.wrapping_sub(1) as usize % RING].block
     }
 
-    /// Splits a wait, given in slots of `width` per cycle, among the instructions that stood at the
-    /// head of the reorder buffer meanwhile: `charge(block, slots waiting for memory, other slots)`.
+    /// Splits a wait among the instructions that stood at the head of the reorder buffer meanwhile:
+    /// `charge(block, slots waiting for memory, other slots)`. It begins in the cycle `from`, of
+    /// whose `width` slots `passed` have passed, and lasts until the beginning of the cycle `until`.
     ///
     /// A slot waits for memory while the last load on the head's critical path executes, and while
     /// any load is `outstanding` beyond the L2, the rule of the TopDown method's counters (stalls
@@ -139,44 +215,54 @@ impl Window {
     #[inline]
     pub(crate) fn blame(
         &mut self,
-        from_slot: u64,
-        to_slot: u64,
+        (from, passed): (u64, u64),
+        until: u64,
         width: u64,
         outstanding: (u64, u64),
         mut charge: impl FnMut(u32, u64, u64),
     ) {
-        self.head = self.head.max(self.next.saturating_sub(RING as u64));
-        let mut at = from_slot;
-        while at < to_slot {
-            if self.head >= self.next {
+        let mut head = self.head.max(self.next.saturating_sub(RING as u64));
+        let mut at = from;
+        // Slots of the cycle `at` that have passed.
+        let mut passed = passed;
+        // Slots of instructions of the same block are charged together.
+        let mut block = self.ring[head as usize % RING].block;
+        let (mut memory, mut core) = (0, 0);
+        while at < until {
+            if head == self.next {
                 // Nothing is in flight: whoever issues next waits for itself.
-                charge(self.youngest_block(), 0, to_slot - at);
-                return;
+                charge(self.youngest_block(), 0, (until - at) * width - passed);
+                break;
             }
-            let head = &self.ring[self.head as usize % RING];
-            let end = (head.retires * width).min(to_slot);
-            if end > at {
-                let overlap = |from: u64, until: u64| {
-                    (until * width)
-                        .min(end)
-                        .saturating_sub((from * width).max(at))
+            let blocking = &self.ring[head as usize % RING];
+            if blocking.retires <= at {
+                head += 1;
+                continue;
+            }
+            if blocking.block != block {
+                charge(block, memory, core);
+                block = blocking.block;
+                (memory, core) = (0, 0);
+            }
+            let end = blocking.retires.min(until);
+            let slots = (end - at) * width - passed;
+            let load = self.loads.times(blocking.load);
+            let mut waiting = 0;
+            if load.1.max(outstanding.1) > at {
+                let overlap = |(from, until): (u64, u64)| {
+                    let first_slot = (from * width).max(at * width + passed);
+                    (until.min(end) * width).saturating_sub(first_slot)
                 };
-                let memory = if head.load_until.max(outstanding.1) * width <= at {
-                    0
-                } else {
-                    overlap(head.load_from, head.load_until) + overlap(outstanding.0, outstanding.1)
-                        - overlap(
-                            head.load_from.max(outstanding.0),
-                            head.load_until.min(outstanding.1),
-                        )
-                };
-                charge(head.block, memory, end - at - memory);
-                at = end;
+                let both = (load.0.max(outstanding.0), load.1.min(outstanding.1));
+                waiting = overlap(load) + overlap(outstanding) - overlap(both);
             }
-            if head.retires * width <= at {
-                self.head += 1;
-            }
+            memory += waiting;
+            core += slots - waiting;
+            at = end;
+            passed = 0;
         }
+        charge(block, memory, core);
+        self.head = head;
     }
 }
 
@@ -192,7 +278,7 @@ struct Queue {
 impl Queue {
     fn new(capacity: u32) -> Self {
         Queue {
-            capacity: u64::from(capacity).min(QUEUE as u64 / 2),
+            capacity: u64::from(capacity).clamp(COMMON_SLOTS.into(), QUEUE as u64 / 2),
             slots: 0,
             issued: boxed(0),
         }
@@ -200,19 +286,25 @@ impl Queue {
 
     /// The last of the slots gets the place of the one that came `capacity` before it.
     #[inline]
-    fn room(&self, slots: u8) -> u64 {
-        let slots = u64::from(slots).min(self.capacity);
+    fn room<const RARE: bool>(&self, slots: u8) -> u64 {
+        let mut slots = u64::from(slots);
+        if RARE {
+            slots = slots.min(self.capacity);
+        }
         let place = (self.slots + slots).wrapping_sub(self.capacity + 1);
         self.issued[place as usize % QUEUE]
     }
 
     #[inline]
-    fn push(&mut self, slots: u8, issued: u64) {
-        // Nearly always one or two; where there are fewer, the next slot overwrites it.
+    fn push<const RARE: bool>(&mut self, slots: u8, issued: u64) {
+        const { assert!(COMMON_SLOTS == 2) };
+        // Where there are fewer than two, the next slot overwrites it.
         self.issued[self.slots as usize % QUEUE] = issued;
         self.issued[(self.slots + 1) as usize % QUEUE] = issued;
-        for further in 2..u64::from(slots) {
-            self.issued[(self.slots + further) as usize % QUEUE] = issued;
+        if RARE {
+            for further in 2..u64::from(slots) {
+                self.issued[(self.slots + further) as usize % QUEUE] = issued;
+            }
         }
         self.slots += u64::from(slots);
     }
@@ -223,12 +315,32 @@ mod tests {
     use super::*;
     use crate::cores::GOLDEN_COVE;
 
-    fn push(window: &mut Window, done: u64) -> u64 {
-        let entry = InFlight {
+    /// An instruction of one slot that is done at `done`.
+    fn instruction(done: u64) -> Issued {
+        Issued {
+            slots: 1,
             needs: Needs::new([1, 0, 0, 0]),
-            ..InFlight::default()
-        };
-        window.push(1, 0, done, entry)
+            done,
+            ..Issued::default()
+        }
+    }
+
+    fn push(window: &mut Window, done: u64) -> u64 {
+        window.push::<false>(&instruction(done))
+    }
+
+    /// The blocks that a wait is blamed on, the part of memory and the rest.
+    fn blamed(
+        window: &mut Window,
+        from: (u64, u64),
+        until: u64,
+        outstanding: (u64, u64),
+    ) -> Vec<(u32, u64, u64)> {
+        let mut charged = Vec::new();
+        window.blame(from, until, 6, outstanding, |block, memory, core| {
+            charged.push((block, memory, core));
+        });
+        charged
     }
 
     #[test]
@@ -253,12 +365,12 @@ mod tests {
     #[test]
     fn buffers_fill_up_independently() {
         let mut window = Window::new(&GOLDEN_COVE);
-        let load = InFlight {
-            needs: Needs::new([1, 1, 0, 0]),
-            ..InFlight::default()
-        };
-        window.push(1, 0, 50, load);
-        window.push(1, 0, 70, load);
+        for done in [50, 70] {
+            window.push::<false>(&Issued {
+                needs: Needs::new([1, 1, 0, 0]),
+                ..instruction(done)
+            });
+        }
         assert_eq!(window.room(Needs::new([1, 190, 200, 255]), 0), 0);
         assert_eq!(window.room(Needs::new([1, 191, 0, 0]), 0), 50);
         assert_eq!(window.room(Needs::new([1, 192, 0, 0]), 0), 70);
@@ -271,55 +383,69 @@ mod tests {
         core.window.load_entries = 4;
         let mut window = Window::new(&core);
         let needs = Needs::new([1, 5, 0, 0]);
-        let load = InFlight {
+        let large = |done| Issued {
             needs,
-            ..InFlight::default()
+            ..instruction(done)
         };
-        window.push(1, 0, 50, load);
+        window.push::<true>(&large(50));
         assert_eq!(window.room(needs, 0), 50);
-        window.push(1, 0, 70, load);
+        window.push::<true>(&large(70));
         assert_eq!(window.room(Needs::new([1, 1, 0, 0]), 0), 70);
     }
 
     #[test]
     fn the_queue_is_free_again_at_issue() {
         let mut window = Window::new(&GOLDEN_COVE);
-        window.push(1, 20, 900, InFlight::default());
-        assert_eq!(window.queue_room(143), 0);
-        assert_eq!(window.queue_room(144), 20);
-        assert_eq!(window.queue_room(200), 20, "as much as there is");
+        window.push::<false>(&Issued {
+            issued: 20,
+            ..instruction(900)
+        });
+        assert_eq!(window.queue_room::<true>(143), 0);
+        assert_eq!(window.queue_room::<true>(144), 20);
+        assert_eq!(window.queue_room::<true>(200), 20, "as much as there is");
     }
 
     #[test]
     fn a_wait_is_blamed_on_the_load_of_the_head_and_adds_up() {
         let mut window = Window::new(&GOLDEN_COVE);
-        let entry = InFlight {
-            load_from: 10,
-            load_until: 30,
+        let load = window.note_load(10, 30);
+        window.push::<false>(&Issued {
+            load,
             block: 7,
-            ..InFlight::default()
-        };
-        window.push(1, 0, 40, entry);
-        let mut charged = Vec::new();
-        window.blame(5 * 6 + 2, 40 * 6, 6, (0, 0), |block, memory, core| {
-            charged.push((block, memory, core));
+            ..instruction(40)
         });
-        assert_eq!(charged, [(7, 20 * 6, 15 * 6 - 2)]);
+        assert_eq!(
+            blamed(&mut window, (5, 2), 40, (0, 0)),
+            [(7, 20 * 6, 15 * 6 - 2)]
+        );
+    }
+
+    #[test]
+    fn instructions_of_a_block_share_a_charge() {
+        let mut window = Window::new(&GOLDEN_COVE);
+        for (block, done) in [(7, 40), (7, 50), (8, 60)] {
+            window.push::<false>(&Issued {
+                block,
+                ..instruction(done)
+            });
+        }
+        assert_eq!(
+            blamed(&mut window, (35, 0), 60, (0, 0)),
+            [(7, 0, 15 * 6), (8, 0, 10 * 6)]
+        );
     }
 
     #[test]
     fn an_outstanding_load_makes_the_wait_of_others_memory_bound_once() {
         let mut window = Window::new(&GOLDEN_COVE);
-        let entry = InFlight {
-            load_from: 10,
-            load_until: 20,
-            ..InFlight::default()
-        };
-        window.push(1, 0, 40, entry);
-        let mut charged = Vec::new();
-        window.blame(0, 40 * 6, 6, (15, 30), |_, memory, core| {
-            charged.push((memory, core));
+        let load = window.note_load(10, 20);
+        window.push::<false>(&Issued {
+            load,
+            ..instruction(40)
         });
-        assert_eq!(charged, [(20 * 6, 20 * 6)]);
+        assert_eq!(
+            blamed(&mut window, (0, 0), 40, (15, 30)),
+            [(0, 20 * 6, 20 * 6)]
+        );
     }
 }
