@@ -75,6 +75,21 @@ impl Drop for Page {
     }
 }
 
+/// How a forked child ends that returns this exit code.
+fn in_child(body: impl FnOnce() -> i32) -> i32 {
+    // SAFETY: the child runs `body` on its only thread and ends.
+    let process = unsafe { libc::fork() };
+    if process == 0 {
+        let code = body();
+        // SAFETY: ends the child.
+        unsafe { libc::_exit(code) };
+    }
+    let mut status = 0;
+    // SAFETY: `status` is writable.
+    unsafe { libc::waitpid(process, &mut status, 0) };
+    status
+}
+
 const READ_WRITE: i32 = libc::PROT_READ | libc::PROT_WRITE;
 const READ_EXECUTE: i32 = libc::PROT_READ | libc::PROT_EXEC;
 const ALL: i32 = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
@@ -147,6 +162,36 @@ fn a_new_mapping_in_the_place_of_an_old_one_is_traced_anew() {
         })
     });
     assert_eq!(results, [7, 8]);
+    assert_eq!(end, Ok(End::Detach));
+}
+
+#[test]
+fn a_mapping_that_is_moved_over_another_is_traced_anew() {
+    let page = |value| {
+        let page = Page::new(READ_WRITE, libc::MAP_PRIVATE);
+        page.write(value);
+        page.protect(READ_EXECUTE);
+        page
+    };
+    let (first, second) = (page(1), page(2));
+    let (results, end) = traced(|| {
+        let before = first.call();
+        // SAFETY: moves the second page to the place of the first.
+        let moved = unsafe {
+            libc::mremap(
+                second.0.cast(),
+                Page::BYTES,
+                Page::BYTES,
+                libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED,
+                first.0,
+            )
+        };
+        assert_eq!(moved, first.0.cast());
+        (before, first.call())
+    });
+    // Its place is empty and may soon be somebody else's.
+    std::mem::forget(second);
+    assert_eq!(results, (1, 2));
     assert_eq!(end, Ok(End::Detach));
 }
 
@@ -230,6 +275,48 @@ fn nested_enter_runs_natively() {
     });
     assert_eq!(result, 16 + 7 * 8);
     assert!(refused(end).contains("too many memory accesses"));
+}
+
+#[test]
+fn a_system_call_of_32_bit_code_runs_natively() {
+    const GETPID: u64 = 20;
+    let call = || {
+        let mut result = GETPID;
+        // SAFETY: reads a number. The kernel clears r8 to r11.
+        unsafe {
+            asm!(
+                "int 0x80",
+                inout("rax") result,
+                out("r8") _, out("r9") _, out("r10") _, out("r11") _,
+            );
+        }
+        result
+    };
+    let own = || u64::from(std::process::id());
+    let native = in_child(|| i32::from(call() == own()));
+    let traced = in_child(|| {
+        let (result, end) = traced(call);
+        i32::from(result == own() && refused(end).contains("trap"))
+    });
+    // A kernel without 32-bit calls kills both children.
+    assert_eq!(traced, native);
+}
+
+/// The page is execute-only where the kernel emulates it: its code can be called and not read.
+#[test]
+fn the_vsyscall_page_runs_natively() {
+    const TIME: usize = 0xffff_ffff_ff60_0400;
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
+    if !maps.contains("[vsyscall]") {
+        println!("skipped: this kernel has no vsyscall page");
+        return;
+    }
+    // SAFETY: `time` of the vsyscall page, which takes a pointer or null.
+    let time: extern "C" fn(*mut i64) -> i64 = unsafe { std::mem::transmute(black_box(TIME)) };
+    let (seconds, end) = traced(|| time(std::ptr::null_mut()));
+    assert!(seconds > 1_600_000_000);
+    let ip = TIME as u64;
+    assert_eq!(end, Err(TraceError::NoCode { ip }));
 }
 
 extern "C" fn skip_trap(_signal: i32, _info: *mut libc::siginfo_t, context: *mut libc::c_void) {
@@ -388,27 +475,17 @@ fn a_configuration_without_sense_is_refused() {
 
 #[test]
 fn without_address_space_opening_fails_with_the_reason() {
-    // SAFETY: a child of its own, which only tries to open a tracer and exits. The limit is below
-    // what is mapped already, so every further mapping fails.
-    let process = unsafe { libc::fork() };
-    if process == 0 {
-        let limit = libc::rlimit {
-            rlim_cur: 1 << 20,
-            rlim_max: 1 << 20,
-        };
-        // SAFETY: as above.
-        unsafe {
-            libc::setrlimit(libc::RLIMIT_AS, &limit);
-            let refused = matches!(
-                Tracer::new(Config::default(), Count::default()),
-                Err(OpenError::Memory { .. })
-            );
-            libc::_exit(i32::from(refused));
-        }
-    }
-    let mut status = 0;
-    // SAFETY: `status` is writable.
-    unsafe { libc::waitpid(process, &mut status, 0) };
+    // The limit is below what is mapped already, so every further mapping fails.
+    let limit = libc::rlimit {
+        rlim_cur: 1 << 20,
+        rlim_max: 1 << 20,
+    };
+    let status = in_child(|| {
+        // SAFETY: limits this child, which only tries to open a tracer.
+        unsafe { libc::setrlimit(libc::RLIMIT_AS, &limit) };
+        let opened = Tracer::new(Config::default(), Count::default());
+        i32::from(matches!(opened, Err(OpenError::Memory { .. })))
+    });
     assert_eq!(libc::WEXITSTATUS(status), 1);
 }
 
@@ -416,27 +493,17 @@ fn without_address_space_opening_fails_with_the_reason() {
 fn where_executable_memory_is_forbidden_opening_fails_with_the_reason() {
     const PR_SET_MDWE: i32 = 65;
     const PR_MDWE_REFUSE_EXEC_GAIN: u64 = 1;
-    // SAFETY: a child of its own, which forbids itself memory that is writable and executable.
-    let process = unsafe { libc::fork() };
-    if process == 0 {
-        // SAFETY: as above.
-        unsafe {
-            if libc::prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) != 0 {
-                libc::_exit(77);
-            }
-            let refused = matches!(
-                Tracer::new(Config::default(), Count::default()),
-                Err(OpenError::ExecutableMemory { .. })
-            );
-            libc::_exit(i32::from(refused));
+    let status = in_child(|| {
+        // SAFETY: forbids this child memory that is writable and executable.
+        if unsafe { libc::prctl(PR_SET_MDWE, PR_MDWE_REFUSE_EXEC_GAIN, 0, 0, 0) } != 0 {
+            return 77;
         }
-    }
-    let mut status = 0;
-    // SAFETY: `status` is writable.
-    unsafe { libc::waitpid(process, &mut status, 0) };
+        let opened = Tracer::new(Config::default(), Count::default());
+        i32::from(matches!(opened, Err(OpenError::ExecutableMemory { .. })))
+    });
     match libc::WEXITSTATUS(status) {
         77 => println!("skipped: this kernel has no PR_SET_MDWE"),
-        status => assert_eq!(status, 1),
+        code => assert_eq!(code, 1),
     }
 }
 

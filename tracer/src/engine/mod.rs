@@ -428,10 +428,11 @@ impl<C: Consumer> State<C> {
         const RDX: usize = 2;
         const RSI: usize = 6;
         const RDI: usize = 7;
+        const R10: usize = 10;
         let exit = self.translator.system_call_exit(context.exit);
         let registers = &context.registers;
         let number = registers[RAX];
-        let arguments = [registers[RDI], registers[RSI], registers[RDX]];
+        let arguments = [RDI, RSI, RDX, R10].map(|register| registers[register]);
         match policy(number, arguments) {
             Policy::Perform => context.next = exit.perform,
             Policy::Split { shares_memory } => {

@@ -356,3 +356,54 @@ fn general(register: Register) -> Result<General, Refusal> {
         .map(|number| number as General)
         .ok_or(Refusal("its address form is not supported"))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Why the first instruction of `code` cannot be translated.
+    fn refusal(code: &[u8]) -> &'static str {
+        let mut describer = Describer::new();
+        let facts = ThreadFacts::default();
+        match Plan::make(code, 0x1000, &mut describer, &facts, |_| true) {
+            Err(Refusal(reason)) => reason,
+            Ok(plan) => panic!("{code:02x?} ends with {:?}", plan.ending),
+        }
+    }
+
+    /// None is executed: the machines at hand lack some. `xabort` and `xend` are no branches outside
+    /// of a transaction, and none begins in a trace.
+    #[test]
+    fn what_has_no_translation_is_refused_with_the_reason() {
+        let refused: [(&[u8], &str); 15] = [
+            (&[0xc7, 0xf8, 0, 0, 0, 0], "transactional memory"), // xbegin
+            (&[0xcc], "a trap"),                                 // int3
+            (&[0xcd, 0x80], "a trap"),                           // int 0x80
+            (&[0xf1], "a trap"),                                 // int1
+            (&[0x0f, 0x0b], "a trap"),                           // ud2
+            (&[0x48, 0xcf], "far or 16-bit branch"),             // iretq
+            (&[0xcb], "far or 16-bit branch"),                   // retf
+            (&[0xff, 0x28], "far or 16-bit branch"),             // jmp far [rax]
+            (&[0x0f, 0x34], "far or 16-bit branch"),             // sysenter
+            (&[0xf3, 0x0f, 0xae, 0xd0], "base of a segment"),    // wrfsbase eax
+            (&[0x67, 0x8b, 0x05, 0, 0, 0, 0], "relative to EIP"), // mov eax, [eip]
+            (&[0xd7], "address form"),                           // xlatb
+            (&[0xc8, 0, 0, 31], "too many memory accesses"),     // enter 0, 31
+            (&[0x06], "cannot be decoded"),                      // push es, of 32-bit code
+            (&[], "beyond executable memory"),
+        ];
+        for (code, reason) in refused {
+            assert!(refusal(code).contains(reason), "{code:02x?}");
+        }
+    }
+
+    #[test]
+    fn a_block_ends_before_what_is_refused() {
+        let mut describer = Describer::new();
+        let facts = ThreadFacts::default();
+        let code = [0x90, 0x90, 0xcc]; // nop; nop; int3
+        let plan = Plan::make(&code, 0x1000, &mut describer, &facts, |_| true).unwrap();
+        assert_eq!((plan.len(), plan.ending), (2, Ending::Cut));
+        assert_eq!(plan.next_ip, 0x1002);
+    }
+}

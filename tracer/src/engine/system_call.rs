@@ -22,8 +22,8 @@ pub(crate) enum Policy {
     Refuse,
 }
 
-/// Decides from the number and the first three arguments.
-pub(crate) fn policy(number: u64, arguments: [u64; 3]) -> Policy {
+/// Decides from the number and the first four arguments.
+pub(crate) fn policy(number: u64, arguments: [u64; 4]) -> Policy {
     let Ok(number) = i64::try_from(number) else {
         return Policy::Perform;
     };
@@ -31,7 +31,7 @@ pub(crate) fn policy(number: u64, arguments: [u64; 3]) -> Policy {
         start,
         end: start.saturating_add(len),
     };
-    let [first, second, _] = arguments;
+    let [first, second, _, fourth] = arguments;
     match number {
         libc::SYS_fork | libc::SYS_vfork => Policy::Split {
             // A vfork's parent waits until the child is out.
@@ -44,15 +44,13 @@ pub(crate) fn policy(number: u64, arguments: [u64; 3]) -> Policy {
         libc::SYS_clone3 => Policy::Split {
             shares_memory: true,
         },
-        libc::SYS_munmap | libc::SYS_mprotect | libc::SYS_pkey_mprotect | libc::SYS_mremap => {
-            range(first, second)
-        }
+        libc::SYS_munmap | libc::SYS_mprotect | libc::SYS_pkey_mprotect => range(first, second),
+        // With MREMAP_FIXED it replaces what is at another address, too.
+        libc::SYS_mremap if fourth & libc::MREMAP_FIXED as u64 != 0 => EVERYTHING,
+        libc::SYS_mremap => range(first, second),
         // With MAP_FIXED it replaces; without an address it can only take free memory.
         libc::SYS_mmap if first != 0 => range(first, second),
-        libc::SYS_shmat | libc::SYS_remap_file_pages => Policy::Changes {
-            start: 0,
-            end: u64::MAX,
-        },
+        libc::SYS_shmat | libc::SYS_remap_file_pages => EVERYTHING,
         libc::SYS_rt_sigaction if fault::is_fault(first) => Policy::SetsFaultHandler,
         // A jump to a saved state, whose address would not be translated.
         libc::SYS_rt_sigreturn => Policy::Refuse,
@@ -61,6 +59,12 @@ pub(crate) fn policy(number: u64, arguments: [u64; 3]) -> Policy {
         _ => Policy::Perform,
     }
 }
+
+/// It may change memory anywhere.
+const EVERYTHING: Policy = Policy::Changes {
+    start: 0,
+    end: u64::MAX,
+};
 
 fn shares_memory(clone_flags: u64) -> bool {
     let flags = clone_flags as i32;
@@ -71,8 +75,8 @@ fn shares_memory(clone_flags: u64) -> bool {
 mod tests {
     use super::*;
 
-    fn policy_of(number: i64, arguments: [u64; 3]) -> Policy {
-        policy(number as u64, arguments)
+    fn policy_of(number: i64, [first, second]: [u64; 2]) -> Policy {
+        policy(number as u64, [first, second, 0, 0])
     }
 
     #[test]
@@ -80,13 +84,13 @@ mod tests {
         let thread = (libc::CLONE_VM | libc::CLONE_THREAD) as u64;
         let spawn = (libc::CLONE_VM | libc::CLONE_VFORK) as u64;
         assert_eq!(
-            policy_of(libc::SYS_clone, [thread, 0, 0]),
+            policy_of(libc::SYS_clone, [thread, 0]),
             Policy::Split {
                 shares_memory: true
             }
         );
         assert_eq!(
-            policy_of(libc::SYS_clone, [spawn, 0, 0]),
+            policy_of(libc::SYS_clone, [spawn, 0]),
             Policy::Split {
                 shares_memory: false
             }
@@ -96,24 +100,32 @@ mod tests {
     #[test]
     fn changes_of_mappings_are_seen() {
         assert_eq!(
-            policy_of(libc::SYS_munmap, [0x1000, 0x2000, 0]),
+            policy_of(libc::SYS_munmap, [0x1000, 0x2000]),
             Policy::Changes {
                 start: 0x1000,
                 end: 0x3000
             }
         );
-        assert_eq!(policy_of(libc::SYS_mmap, [0, 0x1000, 0]), Policy::Perform);
+        assert_eq!(policy_of(libc::SYS_mmap, [0, 0x1000]), Policy::Perform);
+        let moved = |flags| policy(libc::SYS_mremap as u64, [0x1000, 0x2000, 0x4000, flags]);
+        let (start, end) = (0x1000, 0x3000);
+        assert_eq!(
+            moved(libc::MREMAP_MAYMOVE as u64),
+            Policy::Changes { start, end }
+        );
+        let fixed = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+        assert_eq!(moved(fixed as u64), EVERYTHING);
     }
 
     #[test]
     fn another_thread_pointer_is_refused() {
         const ARCH_SET_FS: u64 = 0x1002;
         assert_eq!(
-            policy_of(libc::SYS_arch_prctl, [ARCH_SET_FS, 0, 0]),
+            policy_of(libc::SYS_arch_prctl, [ARCH_SET_FS, 0]),
             Policy::Refuse
         );
         assert_eq!(
-            policy_of(libc::SYS_arch_prctl, [ARCH_GET_FS, 0, 0]),
+            policy_of(libc::SYS_arch_prctl, [ARCH_GET_FS, 0]),
             Policy::Perform
         );
     }

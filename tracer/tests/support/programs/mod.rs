@@ -32,6 +32,8 @@ pub const PROGRAMS: &[Program] = &[
     ("division", numbers::division),
     ("128-bit division", numbers::wide_division),
     ("x87", numbers::x87),
+    ("rounding modes", numbers::rounding_modes),
+    ("address forms", numbers::address_forms),
     ("libm", numbers::libm),
     ("recursion", control_flow::recursion),
     ("function pointers", control_flow::function_pointers),

@@ -88,6 +88,79 @@ pub fn x87() -> u64 {
     result ^ u64::from(mode)
 }
 
+/// Control words of both units, which the tracer itself must neither obey nor change.
+pub fn rounding_modes() -> u64 {
+    let (mut mxcsr, mut x87) = (0_u32, 0_u16);
+    let third = |n: u64| (1.0 / black_box((3 * n + 1) as f64)).to_bits();
+    let sums = [0x1f80_u32, 0x3f80, 0x5f80, 0xff80].map(|mode| {
+        // SAFETY: sets MXCSR to round to nearest, down, up, and to zero with denormals flushed; it is
+        // set back below.
+        unsafe { asm!("ldmxcsr [{}]", in(reg) &mode, options(nostack, readonly)) };
+        // New code, loops, an allocation and a system call: all ways into the tracer.
+        let is_read = std::fs::read("/dev/null").is_ok();
+        let sum = fold((0..black_box(40)).map(third)) ^ u64::from(is_read);
+        // SAFETY: reads MXCSR, then sets the default.
+        unsafe {
+            asm!("stmxcsr [{}]", in(reg) &mut mxcsr, options(nostack));
+            asm!("ldmxcsr [{}]", in(reg) &0x1f80_u32, options(nostack, readonly));
+        }
+        // The lowest six bits tell what has happened.
+        sum ^ u64::from(mxcsr & 0xffc0) << 32
+    });
+    // SAFETY: sets x87 to 24 bits of precision, rounding up, and back; the stack stays empty.
+    unsafe { asm!("fldcw [{}]", in(reg) &0x0b7f_u16, options(nostack, readonly)) };
+    let exists = std::path::Path::new("/dev/null").exists();
+    // SAFETY: as above.
+    unsafe {
+        asm!("fnstcw [{}]", in(reg) &mut x87, options(nostack));
+        asm!("fldcw [{}]", in(reg) &0x037f_u16, options(nostack, readonly));
+    }
+    fold(sums) ^ u64::from(x87) << 1 ^ u64::from(exists)
+}
+
+/// What compilers emit rarely: 32-bit addresses, segments, a pop relative to the stack pointer that
+/// it moves, and an index without a base.
+pub fn address_forms() -> u64 {
+    const BYTES: usize = 4096;
+    let (mut sum, thread): (u64, u64);
+    // SAFETY: a mapping of its own in the lowest 4 GiB, which all operands but the last two use: the
+    // thread control block holds its own address, and the stack is as it was.
+    unsafe {
+        let low = libc::mmap(
+            std::ptr::without_provenance_mut(0x1000_0000),
+            BYTES,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_FIXED_NOREPLACE,
+            -1,
+            0,
+        );
+        assert_ne!(low, libc::MAP_FAILED);
+        asm!(
+            "mov qword ptr [{low:e} + 8], 40", // with the prefix 67h
+            "mov {sum}, gs:[{low} + 8]",
+            "lea {index}, [{low} + 8]",
+            "shr {index}, 3",
+            "add {sum}, [{index} * 8]",
+            "add {sum:e}, [{index:e} * 8]",
+            "mov {thread}, fs:[0]",
+            "sub {thread}, fs:[{zero}]",
+            "push {sum}",
+            "push 2",
+            "pop qword ptr [rsp]",
+            "pop {index}",
+            "add {sum}, {index}",
+            low = in(reg) low,
+            zero = in(reg) 0_u64,
+            index = out(reg) _,
+            sum = out(reg) sum,
+            thread = out(reg) thread,
+        );
+        libc::munmap(low, BYTES);
+    }
+    sum += thread;
+    sum
+}
+
 pub fn libm() -> u64 {
     fold((1..20).map(|n| {
         let x = f64::from(black_box(n));
