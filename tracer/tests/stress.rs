@@ -148,6 +148,7 @@ fn thousands_of_traces_leave_nothing_behind() {
     let before = Holdings::now();
     all();
     let after = Holdings::now();
+    println!("{before:?}, then {after:?}");
     assert_eq!(after.files, before.files);
     assert_eq!(after.threads, before.threads);
     // The allocator may have taken a few regions more. A tracer that is left over has more than
