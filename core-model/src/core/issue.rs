@@ -26,7 +26,11 @@ impl Core {
             self.wait(start, backend, store_room, block);
         }
         self.wrong_path = None;
-        self.ledger.pass(operation.slots.into())
+        if RARE {
+            self.ledger.pass(operation.slots.into())
+        } else {
+            self.ledger.pass_few(operation.slots.into())
+        }
     }
 
     /// Charges the slots up to the cycle `start`, given until when each part stood in the way.

@@ -102,7 +102,11 @@ impl Schedulers {
         // No branch for each: which pools an instruction needs is hard to predict.
         let is_full = pools.map(|pool| self.is_full(pool));
         if is_full[0] | is_full[1] | is_full[2] {
-            self.wait(pools);
+            for (pool, is_full) in pools.into_iter().zip(is_full) {
+                if is_full {
+                    self.wait(pool);
+                }
+            }
         }
         self.now
     }
@@ -113,22 +117,17 @@ impl Schedulers {
         self.waiting[place] >= self.capacity[place]
     }
 
-    /// Goes on to the first cycle in which an entry is free in each of the pools.
+    /// Goes on to the first cycle in which an entry is free in the pool.
     #[inline(never)]
-    fn wait(&mut self, pools: [u8; 3]) {
-        for pool in pools {
-            if !self.is_full(pool) {
-                continue;
-            }
-            let place = usize::from(pool);
-            let waiting = &mut self.waiting[place];
-            let pool = &mut self.pools[place];
-            *waiting = pool.advance(*waiting, self.now);
-            while *waiting >= self.capacity[place] {
-                *waiting -= pool.leave_one_cycle();
-                self.now = pool.counted;
-            }
+    fn wait(&mut self, pool: u8) {
+        let place = usize::from(pool);
+        let pool = &mut self.pools[place];
+        let mut waiting = pool.advance(self.waiting[place], self.now);
+        while waiting >= self.capacity[place] {
+            waiting -= pool.leave_one_cycle();
+            self.now = pool.counted;
         }
+        self.waiting[place] = waiting;
     }
 
     /// Puts an operation into the pool; it leaves when it executes.
