@@ -98,6 +98,13 @@ impl Ledger {
         (cycle - self.cycle) * self.width - self.in_cycle
     }
 
+    /// All slots until `cycle`, which has not begun, have passed and are charged elsewhere.
+    #[inline]
+    pub(crate) fn pass_until(&mut self, cycle: u64) {
+        self.cycle = cycle;
+        self.in_cycle = 0;
+    }
+
     /// How many slots are left in a cycle in which some have passed.
     pub(crate) fn slots_of_open_cycle(&self) -> u64 {
         match self.in_cycle {
@@ -185,8 +192,9 @@ impl Ledger {
             return;
         }
         let started = self.slots_of_open_cycle();
-        self.charge(block, |slots| &mut slots.fetch_bandwidth, started);
-        self.charge(block, |slots| &mut slots.fetch_latency, slots - started);
+        self.charge_passed(block, |slots| &mut slots.fetch_bandwidth, started);
+        self.charge_passed(block, |slots| &mut slots.fetch_latency, slots - started);
+        self.pass_until(until);
     }
 
     pub(crate) fn counts(&self) -> Counts {

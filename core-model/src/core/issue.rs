@@ -41,10 +41,11 @@ impl Core {
         }
         self.blame(backend.min(start));
         // The store queue alone stood in the way.
-        let waited = self.ledger.slots_until(store_room.min(start));
+        let until = store_room.min(start);
+        let waited = self.ledger.slots_until(until);
         if waited > 0 {
-            self.ledger
-                .charge(block, |slots| &mut slots.memory_bound, waited);
+            self.ledger.charge_backend(block, waited, 0);
+            self.ledger.pass_until(until);
         }
         self.ledger.charge_frontend(block, start);
     }
@@ -71,8 +72,7 @@ impl Core {
     #[inline]
     fn blame(&mut self, until: u64) {
         let ledger = &mut self.ledger;
-        let slots = ledger.slots_until(until);
-        if slots == 0 {
+        if ledger.slots_until(until) == 0 {
             return;
         }
         self.window.blame(
@@ -82,7 +82,7 @@ impl Core {
             self.outstanding,
             |block, memory, core| ledger.charge_backend(block, memory, core),
         );
-        ledger.pass(slots);
+        ledger.pass_until(until);
     }
 
     /// Lets everything in flight retire and be written: the end of a window.
