@@ -1,7 +1,7 @@
 //! The account: a clock that counts in issue slots, who is charged for each of them, and the events
 //! on the way.
 
-use crate::instruction::{COMMON_SLOTS, Operation};
+use crate::instruction::Operation;
 use crate::slots::{Counts, Events, Slots};
 
 /// A kind of slot: which field of [`Slots`] it is counted in.
@@ -63,7 +63,7 @@ impl FixedCosts {
 impl Ledger {
     pub(crate) fn new(width: u32, blocks: usize) -> Self {
         Ledger {
-            width: u64::from(width.max(COMMON_SLOTS.into())),
+            width: u64::from(width.max(1)),
             cycle: 0,
             in_cycle: 0,
             slots: Slots::default(),
@@ -127,18 +127,11 @@ impl Ledger {
     /// that has passed.
     #[inline]
     pub(crate) fn pass(&mut self, slots: u64) -> u64 {
+        let mut passed = self.in_cycle + slots;
         if slots > self.width {
-            self.cycle += slots / self.width;
-            self.pass_few(slots % self.width)
-        } else {
-            self.pass_few(slots)
+            self.cycle += passed / self.width;
+            passed %= self.width;
         }
-    }
-
-    /// The same for no more slots than a cycle has.
-    #[inline]
-    pub(crate) fn pass_few(&mut self, slots: u64) -> u64 {
-        let passed = self.in_cycle + slots;
         // No branch: where a cycle ends is hard to predict.
         let is_full = passed >= self.width;
         self.cycle += u64::from(is_full);

@@ -26,11 +26,7 @@ impl Core {
             self.wait(start, backend, store_room, block);
         }
         self.wrong_path = None;
-        if RARE {
-            self.ledger.pass(operation.slots.into())
-        } else {
-            self.ledger.pass_few(operation.slots.into())
-        }
+        self.ledger.pass(operation.slots.into())
     }
 
     /// Charges the slots up to the cycle `start`, given until when each part stood in the way.
