@@ -227,18 +227,11 @@ fn every_file_is_a_schema_with_a_name_and_in_the_manual() {
 #[test]
 fn golden_files_are_valid() {
     let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tests/data");
-    // Version 1 has no schema, and nothing that version 2 has not.
-    let with_schema = |mut document: Value| {
-        if document["schema_version"] == 1 {
-            document["schema_version"] = 2.into();
-        }
-        document
-    };
     let lines = |path: PathBuf| {
         let text = fs::read_to_string(path).unwrap();
         let lines: Vec<Value> = text
             .lines()
-            .map(|line| with_schema(serde_json::from_str(line).unwrap()))
+            .map(|line| serde_json::from_str(line).unwrap())
             .collect();
         assert!(!lines.is_empty());
         lines
@@ -247,7 +240,7 @@ fn golden_files_are_valid() {
         let run = data.join(format!("run-{version}"));
         let json: Value = serde_json::from_slice(&fs::read(run.join("run.json")).unwrap()).unwrap();
         let samples = run.join(json["samples_file"].as_str().unwrap());
-        check("run", &with_schema(json));
+        check("run", &json);
         for line in lines(samples) {
             check("samples", &line);
         }
