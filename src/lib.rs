@@ -54,6 +54,7 @@ pub mod run_file;
 pub mod sample;
 #[cfg(feature = "criterion")]
 mod stand_in;
+pub mod steady;
 #[cfg(feature = "criterion")]
 mod topdown;
 

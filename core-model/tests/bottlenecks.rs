@@ -326,6 +326,33 @@ fn a_stream_of_loads_and_a_copy_beyond_the_caches_are_memory_bound() {
 }
 
 #[test]
+fn a_copy_by_a_repeated_move_waits_for_its_steps_in_the_l1_and_for_memory_beyond() {
+    let program = Program::new(|a| {
+        let mut top = a.create_label();
+        a.set_label(&mut top).unwrap();
+        a.rep().movsb().unwrap();
+        a.jmp(top).unwrap();
+    });
+    for (bytes, times, bottleneck) in [
+        (16 << 10, 40, Bottleneck::Core),
+        (1 << 20, 4, Bottleneck::Memory),
+    ] {
+        assert_bottleneck(bottleneck, |core| {
+            let mut model = program.model(core);
+            let mut run = || {
+                for _ in 0..times {
+                    program.step_copy(&mut model, 0x1000_0000, 0x8000_0000, bytes);
+                }
+                model.drain();
+                model.counts()
+            };
+            let before = run();
+            run() - before
+        });
+    }
+}
+
+#[test]
 fn stores_that_miss_are_counted_with_what_they_read_and_write() {
     // Twice what the L3 holds, twice: every line comes from memory and goes back to it.
     const LINES: u64 = 1_200_000;

@@ -6,9 +6,10 @@
 //! in launches of its own.
 //!
 //! Which windows are traced does not depend on the clock: all of them, the warm-up's first, until the
-//! benchmark has used up its budget of instructions. A benchmark whose first window alone is so long
-//! that the budget would not do for [`LEAST_WINDOWS`] is not modelled; its samples have time alone,
-//! and its provenance says so.
+//! benchmark has used up its budget of instructions. Of the samples that were traced the first only
+//! warm the model up: [`crate::steady`] says how many count. A benchmark whose first window alone is so
+//! long that the budget would not do for [`LEAST_WINDOWS`] is not modelled; its samples have time
+//! alone, and its provenance says so.
 
 mod code;
 mod modules;
@@ -64,6 +65,8 @@ pub struct Model {
 struct Benchmark {
     instructions: u64,
     fate: Fate,
+    /// A window of the sample that is being taken was not traced to its end.
+    has_gap: bool,
 }
 
 /// Whether a benchmark is modelled: its first window decides.
@@ -282,11 +285,16 @@ impl Source for Model {
 
     fn sample_boundary(&self) {
         self.abandon_open_window();
+        self.benchmark.set(Benchmark {
+            has_gap: false,
+            ..self.benchmark.get()
+        });
         self.with_account(|code, model| code.begin_sample(model));
     }
 
     fn sample_kept(&self) {
-        self.with_account(|code, model| code.keep_sample(model));
+        let is_usable = !self.benchmark.get().has_gap;
+        self.with_account(|code, model| code.keep_sample(model, is_usable));
     }
 
     fn take_code(&self) -> Option<CodeSlots> {
@@ -340,10 +348,13 @@ impl Source for Model {
                 benchmark.fate = Fate::Timed(self.timed(end));
                 Sample::EMPTY
             }
-            (Fate::Modelled, _) => Sample {
-                flags: Flags::NOT_COUNTING,
-                ..self.sample(&Counts::default())
-            },
+            (Fate::Modelled, _) => {
+                benchmark.has_gap = true;
+                Sample {
+                    flags: Flags::NOT_COUNTING,
+                    ..self.sample(&Counts::default())
+                }
+            }
         };
         self.benchmark.set(benchmark);
         Sample {
@@ -443,6 +454,36 @@ mod tests {
     }
 
     #[test]
+    fn of_a_warm_up_no_blocks_are_kept() {
+        let Ok(model) = Model::open() else {
+            eprintln!("skipped: code cannot be traced on this machine");
+            return;
+        };
+        let mut slots = Vec::new();
+        for _ in 0..12 {
+            model.sample_boundary();
+            slots.push(window(&model, || divisions(10)).slots.unwrap());
+            model.sample_kept();
+        }
+        // What has no room in the budget is the last, and takes no place from what counts.
+        model.benchmark.set(Benchmark {
+            instructions: model.budget_instructions,
+            ..model.benchmark.get()
+        });
+        model.sample_boundary();
+        assert_eq!(window(&model, || divisions(10)).flags, Flags::NOT_COUNTING);
+        model.sample_kept();
+        let code = model.take_code().unwrap();
+        let sums = code.samples.iter().map(|costs| {
+            let slots = costs.iter().map(|(_, counts)| counts.slots());
+            slots.sum::<u64>()
+        });
+        slots[..9].fill(0);
+        slots.push(0);
+        assert_eq!(sums.collect::<Vec<u64>>(), slots);
+    }
+
+    #[test]
     fn a_benchmark_with_a_long_first_window_has_time_alone() {
         let Ok(model) = Model::of_core(&cores::GOLDEN_COVE, 0.1) else {
             eprintln!("skipped: code cannot be traced on this machine");
@@ -527,6 +568,7 @@ mod tests {
         model.benchmark.set(Benchmark {
             instructions: model.budget_instructions,
             fate: Fate::Modelled,
+            has_gap: false,
         });
         assert_eq!(window(&model, || divisions(10)).flags, Flags::NOT_COUNTING);
     }

@@ -187,9 +187,10 @@ pub struct Throughput {
 pub struct LaunchValue {
     /// Which launch of the run, from 0.
     pub launch: u32,
-    /// Samples that were fit for use.
+    /// Samples that the value is of.
     pub samples_used: u32,
-    /// Samples that were dropped, for their flags or for want of slots or iterations.
+    /// Samples that were dropped, for their flags or for want of slots or iterations; on the model,
+    /// those that a full warm-up lacks.
     pub samples_dropped: u32,
     /// Wall-clock time. Its middle half is chosen by time, the others' by slots.
     pub wall_ns: f64,

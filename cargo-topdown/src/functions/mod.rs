@@ -14,7 +14,7 @@ use criterion_topdown::run_file::{Function, Functions, IterationSample, OtherFun
 
 pub use symbols::Symbols;
 
-use crate::statistics::launch::kept_for_slots;
+use crate::statistics::launch::{Taken, kept_for_slots};
 
 /// A function has a row of its own until the rows have this much of the slots, in percent…
 const PERCENT_OF_SLOTS: u128 = 99;
@@ -73,19 +73,19 @@ pub fn attribute(code: &CodeSlots, symbols: &mut Symbols) -> SampleFunctions {
 }
 
 /// The functions of a benchmark, given the samples of its launches and what each function cost in
-/// them; the sums are over the samples that launch values with `least` samples are made of.
+/// them; the sums are over the samples that their launch values are made of.
 ///
 /// `None` where a launch does not know its functions, and where their slots are not those of the
 /// samples: a closure of `iter_custom` has a measurement of its own.
 pub fn functions_of(
     launches: &[(&[IterationSample], Option<&SampleFunctions>)],
-    least: usize,
+    taken: Taken,
 ) -> Option<Functions> {
     let mut iterations = 0_u64;
     let mut sums: HashMap<&Place, CodeCounts> = HashMap::new();
     for (samples, functions) in launches {
         let functions = (*functions)?;
-        for index in kept_for_slots(samples, least).unwrap_or_default() {
+        for index in kept_for_slots(samples, taken).unwrap_or_default() {
             let (sample, costs) = (&samples[index], functions.samples.get(index)?);
             // Saturating, here as below: a bench can write what it wants.
             let slots = costs.iter().map(|(_, counts)| counts.slots());
@@ -201,8 +201,9 @@ mod tests {
     fn the_functions_have_the_slots_of_the_launch_values() {
         let (samples, functions) = launch();
         let launches = [(&*samples, Some(&functions)), (&*samples, Some(&functions))];
-        let functions = functions_of(&launches, 4).unwrap();
-        let value = crate::statistics::launch::launch_value(0, &samples, 4).unwrap();
+        let functions = functions_of(&launches, Taken::OnTheMachine).unwrap();
+        let value =
+            crate::statistics::launch::launch_value(0, &samples, Taken::OnTheMachine).unwrap();
         // The middle half: 101 to 104.
         assert_eq!(functions.iterations, 8);
         let slots = functions.total().slots();
@@ -215,14 +216,17 @@ mod tests {
     #[test]
     fn functions_of_other_slots_are_none() {
         let (mut samples, functions) = launch();
-        assert_eq!(functions_of(&[(&samples, None)], 4), None);
+        assert_eq!(functions_of(&[(&samples, None)], Taken::OnTheMachine), None);
         samples[3].sample.slots = Some(103);
-        assert_eq!(functions_of(&[(&samples, Some(&functions))], 4), None);
+        assert_eq!(
+            functions_of(&[(&samples, Some(&functions))], Taken::OnTheMachine),
+            None
+        );
         // A sample that is not used may be of any kind.
         let (mut samples, functions) = launch();
         samples[0].sample.flags = Flags::NOT_COUNTING;
         samples[0].sample.slots = Some(0);
-        assert!(functions_of(&[(&samples, Some(&functions))], 4).is_some());
+        assert!(functions_of(&[(&samples, Some(&functions))], Taken::OnTheMachine).is_some());
     }
 
     #[test]

@@ -94,16 +94,13 @@ fn share_cells(shares: &Shares) -> Vec<String> {
 
 fn notes(summary: &Summary, plus_minus: &str, source: SourceKind) -> Vec<String> {
     let mut notes = Vec::new();
-    let samples = summary.samples_dropped + summary.samples_used;
     if source == SourceKind::Model && summary.samples_dropped > 0 {
-        notes.push(format!(
-            "{} of {samples} iterations modelled: `--model-budget` allows for more",
-            summary.samples_used
-        ));
+        notes.push("few iterations to warm up: `--model-budget` allows for more".to_owned());
     } else if summary.samples_dropped > 0 {
         notes.push(format!(
-            "{} of {samples} samples dropped",
-            summary.samples_dropped
+            "{} of {} samples dropped",
+            summary.samples_dropped,
+            summary.samples_dropped + summary.samples_used
         ));
     }
     if let Some(coverage) = summary.coverage_fraction().filter(|known| *known < 1.0) {

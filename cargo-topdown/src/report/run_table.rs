@@ -426,7 +426,7 @@ mod tests {
             launch.events = Events::NONE.with(Event::UnknownInstructions, unknown);
         }
         let text = table(&run, 80, true);
-        assert!(text.contains("of 20 iterations modelled"), "{text}");
+        assert!(text.contains("few iterations to warm up"), "{text}");
         assert!(text.contains("the model knows 99.9 % of"), "{text}");
         assert!(!text.contains("samples dropped"), "{text}");
     }

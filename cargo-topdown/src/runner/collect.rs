@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use criterion_topdown::provenance::{Provenance, SourceKind};
+use criterion_topdown::provenance::Provenance;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchSamples};
 use criterion_topdown::sample::Flags;
 use thiserror::Error;
@@ -10,9 +10,7 @@ use thiserror::Error;
 use super::launch::Measured;
 use crate::bench_targets::BenchTarget;
 use crate::functions::functions_of;
-use crate::statistics::launch::{
-    LEAST_MODELLED_SAMPLES, LEAST_SAMPLES, launch_value, residual_fraction,
-};
+use crate::statistics::launch::{Taken, launch_value, residual_fraction};
 
 /// Why a benchmark is not part of the run, although it ran.
 #[derive(Debug, Error, PartialEq)]
@@ -192,20 +190,17 @@ impl Collected {
                 });
             }
         }
-        let least = match provenance.source {
-            SourceKind::Model => LEAST_MODELLED_SAMPLES,
-            SourceKind::Hardware | SourceKind::Time => LEAST_SAMPLES,
-        };
+        let taken = Taken::by(provenance.source);
         let values: Vec<_> = launches
             .iter()
-            .map(|(launch, measured)| (*launch, launch_value(*launch, &measured.samples, least)))
+            .map(|(launch, measured)| (*launch, launch_value(*launch, &measured.samples, taken)))
             .collect();
         if values.iter().all(|(_, value)| value.is_none()) {
             let samples = launches.iter().flat_map(|(_, measured)| &measured.samples);
             let doubts = samples.fold(Flags::NONE, |all, s| all | s.sample.flags);
             return Err(BenchmarkError::NothingUsable {
                 id,
-                least,
+                least: taken.least_samples(),
                 doubts: format!("flags: {doubts}"),
             });
         }
@@ -236,7 +231,7 @@ impl Collected {
             .collect();
         self.benchmarks.push(Benchmark {
             id: id.clone(),
-            functions: functions_of(&with_functions, least),
+            functions: functions_of(&with_functions, taken),
             provenance,
             throughput,
             launches: values.into_iter().filter_map(|(_, value)| value).collect(),

@@ -28,8 +28,9 @@ use crate::statistics::launch::slots_agree;
 /// How many launches have to agree.
 pub const LAUNCHES_THAT_AGREE: u32 = 2;
 
-/// criterion's smallest number of samples.
-const SAMPLES: u32 = 10;
+/// As many as it takes for predictors and caches to learn what they learn of most benchmarks; the last
+/// quarter of them counts.
+const SAMPLES: u32 = 40;
 
 /// So short that criterion plans one iteration for every sample, whatever the benchmark.
 const NO_TIME: Duration = Duration::from_micros(1);

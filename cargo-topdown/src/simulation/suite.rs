@@ -13,7 +13,7 @@ use criterion_topdown::sample::{Level1, Sample};
 use fastrand::Rng;
 
 use super::machine::Machine;
-use crate::statistics::launch::{LEAST_SAMPLES, launch_value};
+use crate::statistics::launch::{Taken, launch_value};
 use crate::verdict::Metric;
 
 /// Fewest slots of a sample: some ten microseconds.
@@ -237,7 +237,7 @@ impl Process<'_> {
                 )
             })
             .collect();
-        launch_value(launch, &samples, LEAST_SAMPLES)
+        launch_value(launch, &samples, Taken::OnTheMachine)
     }
 
     fn sample(

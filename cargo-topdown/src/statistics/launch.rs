@@ -6,30 +6,70 @@
 //! over the same samples, keeps them adding up to the total. A median per category would lose that.
 
 use criterion_topdown::event::{Event, Events};
+use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{IterationSample, LaunchValue};
 use criterion_topdown::sample::{Flags, Level1, Level2, Sample};
+use criterion_topdown::steady;
 
-/// With fewer usable samples a launch says nothing.
+/// With fewer usable samples a launch that was measured says nothing.
 pub const LEAST_SAMPLES: usize = 4;
 
-/// With fewer samples a launch on the model says nothing: one that another agrees with is enough,
-/// since no spike can hit them.
-pub const LEAST_MODELLED_SAMPLES: usize = 2;
+/// Where samples come from, which decides how many of them a launch needs and which count.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Taken {
+    /// On counters or the clock: all usable samples count.
+    OnTheMachine,
+    /// On the model: the first only warm it up.
+    OnTheModel,
+}
 
-/// The value of one launch of one benchmark; `None` with fewer than `least` usable samples.
+impl Taken {
+    /// How benchmarks of this source are taken.
+    pub fn by(source: SourceKind) -> Taken {
+        match source {
+            SourceKind::Model => Taken::OnTheModel,
+            SourceKind::Hardware | SourceKind::Time => Taken::OnTheMachine,
+        }
+    }
+
+    /// With fewer usable samples a launch says nothing.
+    pub fn least_samples(self) -> usize {
+        match self {
+            Taken::OnTheMachine => LEAST_SAMPLES,
+            Taken::OnTheModel => steady::LEAST_SAMPLES,
+        }
+    }
+
+    fn that_count<T>(self, usable: &[T]) -> &[T] {
+        let count = match self {
+            Taken::OnTheMachine => usable.len(),
+            Taken::OnTheModel => steady::steady_samples(usable.len()),
+        };
+        &usable[usable.len() - count..]
+    }
+}
+
+/// The value of one launch of one benchmark; `None` with too few usable samples.
 ///
 /// A sample is unusable if it has a flag of [`Flags::UNUSABLE`], no iterations, or, where the
 /// source has slots, none. All quantities are per iteration. The middle half is chosen by slots
 /// (by time where there are no slots); that of the wall-clock time is always chosen by time.
-pub fn launch_value(launch: u32, samples: &[IterationSample], least: usize) -> Option<LaunchValue> {
+///
+/// Dropped are the unusable samples; on the model, those that the budget had no room for although they
+/// belong to a warm-up.
+pub fn launch_value(launch: u32, samples: &[IterationSample], taken: Taken) -> Option<LaunchValue> {
     let has_slots = samples.iter().any(|s| s.sample.slots.is_some());
     let usable: Vec<&IterationSample> =
         samples.iter().filter(|s| is_usable(s, has_slots)).collect();
-    if usable.len() < least {
+    if usable.len() < taken.least_samples() {
         return None;
     }
-    let dropped = samples.len() - usable.len();
-    value_of(launch, &usable, dropped, has_slots)
+    let dropped = match taken {
+        Taken::OnTheMachine => samples.len() - usable.len(),
+        // More samples were asked for than the budget of most benchmarks has room for.
+        Taken::OnTheModel => steady::ENOUGH_SAMPLES.saturating_sub(usable.len()),
+    };
+    value_of(launch, taken.that_count(&usable), dropped, has_slots)
 }
 
 /// The value of a launch that is one sample, because the launch itself is what was measured: a
@@ -73,14 +113,17 @@ fn value_of(
 
 /// Which of the samples the slots of a launch value are made of, by index, ascending; `None` where
 /// [`launch_value`] is `None`.
-pub fn kept_for_slots(samples: &[IterationSample], least: usize) -> Option<Vec<usize>> {
-    let (indices, usable): (Vec<usize>, Vec<&IterationSample>) = samples
+pub fn kept_for_slots(samples: &[IterationSample], taken: Taken) -> Option<Vec<usize>> {
+    let usable: Vec<(usize, &IterationSample)> = samples
         .iter()
         .enumerate()
         .filter(|(_, sample)| is_usable(sample, true))
-        .unzip();
-    let kept = middle_half_of(&usable, |sample| sample.slots);
-    (usable.len() >= least).then(|| kept.into_iter().map(|index| indices[index]).collect())
+        .collect();
+    let (indices, that_count): (Vec<usize>, Vec<&IterationSample>) =
+        taken.that_count(&usable).iter().copied().unzip();
+    let kept = middle_half_of(&that_count, |sample| sample.slots);
+    let enough = usable.len() >= taken.least_samples();
+    enough.then(|| kept.into_iter().map(|index| indices[index]).collect())
 }
 
 /// By how much the categories of a launch miss its slots before they are scaled to them, as a
@@ -268,13 +311,33 @@ mod tests {
     #[test]
     fn a_quarter_of_spikes_at_each_end_changes_nothing() {
         let mut samples: Vec<_> = (0..8).map(|_| sample(10, 400)).collect();
-        let clean = launch_value(0, &samples, LEAST_SAMPLES).unwrap();
+        let clean = launch_value(0, &samples, Taken::OnTheMachine).unwrap();
         samples[0] = sample(10, 4_000_000);
         samples[5] = sample(10, 4_000_000);
         samples[3] = sample(10, 40);
-        assert_eq!(launch_value(0, &samples, LEAST_SAMPLES).unwrap(), clean);
+        assert_eq!(
+            launch_value(0, &samples, Taken::OnTheMachine).unwrap(),
+            clean
+        );
         assert_eq!(clean.slots, Some(400.0));
         assert_eq!(clean.wall_ns, 200.0);
+    }
+
+    #[test]
+    fn on_the_model_the_last_quarter_counts() {
+        let mut samples: Vec<_> = (0..40).map(|n| sample(1, 1000 - 10 * n)).collect();
+        samples[38].sample.flags = Flags::NOT_COUNTING;
+        samples[39].sample.flags = Flags::NOT_COUNTING;
+        let value = launch_value(0, &samples, Taken::OnTheModel).unwrap();
+        // 9 of 38: from 29 to 37, and of these the middle half.
+        assert_eq!((value.samples_used, value.samples_dropped), (9, 0));
+        let short = launch_value(0, &samples[..6], Taken::OnTheModel).unwrap();
+        assert_eq!((short.samples_used, short.samples_dropped), (2, 4));
+        assert_eq!(value.slots, Some(670.0));
+        let kept = kept_for_slots(&samples, Taken::OnTheModel).unwrap();
+        assert_eq!(kept, [31, 32, 33, 34, 35]);
+        assert_eq!(launch_value(0, &samples[..1], Taken::OnTheModel), None);
+        assert_eq!(kept_for_slots(&samples[..1], Taken::OnTheModel), None);
     }
 
     #[test]
@@ -286,7 +349,7 @@ mod tests {
             sample(1, 100),
             sample(1, 300),
         ];
-        let value = launch_value(7, &samples, LEAST_SAMPLES).unwrap();
+        let value = launch_value(7, &samples, Taken::OnTheMachine).unwrap();
         assert_eq!(value.slots, Some((3 * 200 + 100) as f64 / 4.0));
         assert_eq!(value.launch, 7);
         assert_eq!(
@@ -299,7 +362,7 @@ mod tests {
     #[test]
     fn categories_add_up_to_the_slots_and_level_2_keeps_its_part() {
         let samples: Vec<_> = (1..=9).map(|n| sample(n, 390 + 3 * n)).collect();
-        let value = launch_value(0, &samples, LEAST_SAMPLES).unwrap();
+        let value = launch_value(0, &samples, Taken::OnTheMachine).unwrap();
         let slots = value.slots.unwrap();
         let level1 = value.level1.unwrap();
         assert!((level1.total_slots() - slots).abs() < 1e-9 * slots);
@@ -343,7 +406,7 @@ mod tests {
                 sample
             })
             .collect();
-        let level1 = launch_value(0, &samples, LEAST_SAMPLES)
+        let level1 = launch_value(0, &samples, Taken::OnTheMachine)
             .unwrap()
             .level1
             .unwrap();
@@ -358,11 +421,11 @@ mod tests {
         samples[1].iterations = 0;
         samples[2].sample.slots = Some(0);
         samples[3].sample.flags = Flags::SWITCHED;
-        let value = launch_value(0, &samples, LEAST_SAMPLES).unwrap();
+        let value = launch_value(0, &samples, Taken::OnTheMachine).unwrap();
         assert_eq!((value.samples_used, value.samples_dropped), (5, 3));
         samples[4].sample.flags = Flags::NOT_COUNTING;
         samples[5].sample.flags = Flags::BAD_RATIOS;
-        assert_eq!(launch_value(0, &samples, LEAST_SAMPLES), None);
+        assert_eq!(launch_value(0, &samples, Taken::OnTheMachine), None);
     }
 
     #[test]
@@ -375,7 +438,7 @@ mod tests {
                 ..Sample::EMPTY
             },
         };
-        let value = launch_value(0, &[10, 30, 20, 1000].map(timed), LEAST_SAMPLES).unwrap();
+        let value = launch_value(0, &[10, 30, 20, 1000].map(timed), Taken::OnTheMachine).unwrap();
         assert_eq!(value.wall_ns, 12.5);
         assert_eq!((value.slots, value.level1), (None, None));
         assert_eq!(value.resolution_fraction, 0.0);
@@ -414,7 +477,7 @@ mod tests {
                 ..Sample::EMPTY
             },
         };
-        let value = launch_value(0, &[huge; 4], LEAST_SAMPLES).unwrap();
+        let value = launch_value(0, &[huge; 4], Taken::OnTheMachine).unwrap();
         assert_eq!(value.slots, Some(u64::MAX as f64));
     }
 }

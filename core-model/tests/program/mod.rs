@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use iced_x86::Decoder;
 use iced_x86::code_asm::CodeAssembler;
 use topdown_core_model::{Capacity, CoreParameters, Counts, Model};
-use topdown_tracer::{Address, Block, BlockId, Consumer, OwnedBlock};
+use topdown_tracer::{AccessKind, Address, Block, BlockId, Consumer, OwnedBlock};
 
 const BASE_IP: u64 = 0x40_0000;
 
@@ -82,6 +82,20 @@ impl Program {
             if let Address::Recorded { displacement, .. } = access.address {
                 // The displacement is part of the operand: take it off again.
                 recorded.fill(address.wrapping_sub(displacement as u64));
+            }
+        }
+        model.block(&block, &recorded[..block.recorded_values]);
+    }
+
+    /// Executes block 0, a repeated move of `bytes` bytes.
+    pub fn step_copy(&self, model: &mut Model, from: u64, to: u64, bytes: u64) {
+        let block = self.block(0);
+        // What is recorded beside the two addresses is the count.
+        let mut recorded = [bytes; 64];
+        for access in block.accesses {
+            if let Address::Recorded { entry, .. } = access.address {
+                let reads = access.kind == AccessKind::Read;
+                recorded[usize::from(entry)] = if reads { from } else { to };
             }
         }
         model.block(&block, &recorded[..block.recorded_values]);

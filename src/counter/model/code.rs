@@ -1,7 +1,8 @@
 //! What each block cost in each sample that is kept.
 //!
 //! The model counts per block from its beginning on. Here the counts at the beginning of a sample
-//! are remembered and subtracted at its end, both outside of windows. All room is reserved when the
+//! are remembered and subtracted at its end, both outside of windows. Samples that turn out to have
+//! warmed the model up are emptied again. All room is reserved when the
 //! source is opened: what is kept here shall not move what the benchmark allocates.
 
 use std::ops::Range;
@@ -10,9 +11,10 @@ use topdown_core_model::{BlockCounts, Model};
 
 use super::modules::ModuleMap;
 use crate::code::{CodeBlock, CodeCounts, CodeSlots};
+use crate::steady::steady_samples;
 
-/// How many blocks of samples a benchmark has room for: 10 samples of 26 thousand blocks each, or a
-/// hundred of 2600. A benchmark that needs more has no functions.
+/// How many blocks of samples a benchmark has room for: the 10 that count of 40 samples, with 23
+/// thousand blocks each. A benchmark that needs more has no functions.
 const MOST_COSTS: usize = 256 * 1024;
 
 /// More samples than criterion takes unless it is told to.
@@ -26,6 +28,8 @@ pub(super) struct CodeAccount {
     costs: Vec<(u32, CodeCounts)>,
     /// Where each sample ends in `costs`.
     ends: Vec<usize>,
+    /// Which samples are usable.
+    usable: Vec<usize>,
     /// There was no room for a sample.
     is_full: bool,
 }
@@ -37,6 +41,7 @@ impl CodeAccount {
             before: Vec::with_capacity(blocks),
             costs: Vec::with_capacity(MOST_COSTS),
             ends: Vec::with_capacity(MOST_SAMPLES),
+            usable: Vec::with_capacity(MOST_SAMPLES),
             is_full: false,
         }
     }
@@ -49,8 +54,9 @@ impl CodeAccount {
             .extend(blocks.map(|(_, _, counts)| code_counts(&counts)));
     }
 
-    /// What was executed since the sample began is kept.
-    pub(super) fn keep_sample(&mut self, model: &Model) {
+    /// What was executed since the sample began is kept; `is_usable` says whether its windows were
+    /// traced to their ends.
+    pub(super) fn keep_sample(&mut self, model: &Model, is_usable: bool) {
         for (id, _, counts) in model.blocks() {
             let before = self.before.get(id.index()).copied().unwrap_or_default();
             let after = code_counts(&counts);
@@ -67,7 +73,27 @@ impl CodeAccount {
             self.is_full = true;
             return;
         }
+        if is_usable {
+            self.usable.push(self.ends.len());
+        }
         self.ends.push(self.costs.len());
+        self.empty_warm_up();
+    }
+
+    /// Empties the samples before those that count.
+    fn empty_warm_up(&mut self) {
+        let steady = steady_samples(self.usable.len());
+        let Some(&first) = self.usable.get(self.usable.len() - steady) else {
+            return;
+        };
+        let Some(last_of_warm_up) = first.checked_sub(1) else {
+            return;
+        };
+        let emptied = self.ends[last_of_warm_up];
+        self.costs.drain(..emptied);
+        for end in &mut self.ends {
+            *end = end.saturating_sub(emptied);
+        }
     }
 
     /// The kept samples of the benchmark that ends here, if there was room for all.
@@ -75,6 +101,7 @@ impl CodeAccount {
         let code = (!self.is_full && !self.ends.is_empty()).then(|| self.code_slots(model));
         self.costs.clear();
         self.ends.clear();
+        self.usable.clear();
         self.is_full = false;
         code
     }
