@@ -5,12 +5,12 @@ use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
 use std::hint::black_box;
 
-use super::{Kernel, Random, held_out};
+use super::{Kernel, Random, held_out, tuned};
 
 pub fn kernels() -> Vec<Kernel> {
     vec![
         held_out("dijkstra-grid", dijkstra),
-        held_out("lz-decode", lz_decode),
+        tuned("lz-decode", lz_decode),
         held_out("bit-pack", bit_pack),
         held_out("fft-1k", fft),
         held_out("bigint-mul", big_multiplication),
@@ -20,9 +20,9 @@ pub fn kernels() -> Vec<Kernel> {
         held_out("queens-8", queens),
         held_out("bytecode", bytecode),
         held_out("chacha", chacha),
-        held_out("box-tree", box_tree),
+        tuned("box-tree", box_tree),
         held_out("radix-sort", radix_sort),
-        held_out("life", life),
+        tuned("life", life),
         held_out("word-count", word_count),
         held_out("gather-4m", gather),
         held_out("triad-768k", triad),
