@@ -135,13 +135,19 @@ impl Lookup {
         None
     }
 
+    /// The most recently used way of `set`.
+    #[inline]
+    fn most_recent(&mut self, set: usize) -> &mut u64 {
+        &mut self.ways[set * self.associativity + self.recency[set].nth(0)]
+    }
+
     /// Whether `number` is there; it becomes the most recently used, and dirty where asked.
     #[inline]
     pub(crate) fn touch(&mut self, number: u64, dirty: bool) -> bool {
         let set = self.set(number);
         let key = (number + 1) << 1;
         // Mostly it is the same again.
-        let entry = &mut self.ways[set * self.associativity + self.recency[set].nth(0)];
+        let entry = self.most_recent(set);
         if *entry & !1 == key {
             *entry |= u64::from(dirty);
             return true;
@@ -162,8 +168,15 @@ impl Lookup {
 
     /// Whether `number` is there; changes nothing.
     #[inline]
-    pub(crate) fn contains(&self, number: u64) -> bool {
-        self.find(self.set(number), number).is_some()
+    pub(crate) fn contains(&mut self, number: u64) -> bool {
+        let set = self.set(number);
+        *self.most_recent(set) & !1 == (number + 1) << 1 || self.contains_another(set, number)
+    }
+
+    /// The same for a number that is not the most recently used of its set.
+    #[inline(never)]
+    fn contains_another(&self, set: usize, number: u64) -> bool {
+        self.find(set, number).is_some()
     }
 
     /// Puts `number`, which is not there, in the place of the least recently used.

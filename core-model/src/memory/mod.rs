@@ -189,10 +189,15 @@ impl Hierarchy {
     }
 
     /// Brings the line of a store that waits for others into the L2.
+    #[inline]
     fn fetch_early(&mut self, line: u64, at: u64, ledger: &mut Ledger) {
-        if self.l1d.contains(line) || self.l2.contains(line) {
-            return;
+        if !self.l1d.contains(line) && !self.l2.contains(line) {
+            self.fetch_missing(line, at, ledger);
         }
+    }
+
+    /// Brings a line that is in neither cache into the L2.
+    fn fetch_missing(&mut self, line: u64, at: u64, ledger: &mut Ledger) {
         ledger.count(|events| &mut events.l2_misses, 1);
         let (buffer, free) = self.l2_fills.first_free();
         let at = at.max(free);
@@ -272,6 +277,7 @@ impl Hierarchy {
         at
     }
 
+    #[inline]
     fn prefetch_l1(&mut self, line: u64, at: u64, ledger: &mut Ledger) {
         if !self.l1d.contains(line) {
             self.fill_l1d(line, at, false, false, ledger);
