@@ -41,7 +41,7 @@ pub const CORE_VARIABLE: &str = "CARGO_TOPDOWN_MODEL_CORE";
 pub const DEFAULT_BUDGET_SECONDS: f64 = 2.0;
 
 /// What a second of the budget is worth: a fixed number, so that what is modelled does not depend on
-/// the clock. The model executes 4 to 26 million instructions per second.
+/// the clock. The model executes 4 to 33 million instructions per second.
 const INSTRUCTIONS_PER_SECOND: f64 = 15e6;
 
 /// A benchmark is modelled if its budget has room for as many windows: a warm-up and two samples.
