@@ -4,50 +4,14 @@
 //! its result waited for. From this follow when a full buffer has room again, and whose fault a wait
 //! was.
 
+use super::loads::{LoadNumber, Loads};
+use super::queue::Queue;
 use crate::calendar::boxed;
-use crate::instruction::{COMMON_SLOTS, Needs, Room};
+use crate::instruction::{Needs, Room};
 use crate::parameters::CoreParameters;
 
 /// Instructions kept: twice as many as a reorder buffer has entries, because two may share one.
 const RING: usize = 1024;
-/// Loads for which times are kept: more than are in flight.
-const LOADS: usize = 1024;
-/// Slots of the queue before rename for which times are kept.
-const QUEUE: usize = 1024;
-
-/// The number of a load.
-pub(crate) type LoadNumber = u64;
-/// What has no load on its critical path.
-pub(crate) const NO_LOAD: LoadNumber = 0;
-
-/// When loads executed. What is on the critical path of a result is known by its number, which is
-/// copied with every result.
-struct Loads {
-    /// From execution to data.
-    ring: Box<[(u64, u64); LOADS]>,
-    newest: LoadNumber,
-}
-
-impl Loads {
-    #[inline]
-    fn push(&mut self, from: u64, until: u64) -> LoadNumber {
-        self.newest += 1;
-        self.ring[self.newest as usize % LOADS] = (from, until);
-        self.newest
-    }
-
-    /// From when until when a load executed. One that is not kept any more has retired: for whoever
-    /// asks, it never was.
-    #[inline]
-    fn times(&self, load: u32) -> (u64, u64) {
-        let is_kept = (self.newest as u32).wrapping_sub(load) < LOADS as u32;
-        if load != NO_LOAD as u32 && is_kept {
-            self.ring[load as usize % LOADS]
-        } else {
-            (0, 0)
-        }
-    }
-}
 
 /// An instruction when it has been issued.
 #[derive(Clone, Copy, Debug, Default)]
@@ -113,10 +77,7 @@ impl Window {
         Window {
             ring: boxed(InFlight::default()),
             next: 0,
-            loads: Loads {
-                ring: boxed((0, 0)),
-                newest: NO_LOAD,
-            },
+            loads: Loads::new(),
             capacity,
             limit: capacity,
             taken: Needs::default(),
@@ -263,50 +224,6 @@ impl Window {
         }
         charge(block, memory, core);
         self.head = head;
-    }
-}
-
-/// The queue before rename, which is freed at issue.
-struct Queue {
-    capacity: u64,
-    /// Slots that went through it.
-    slots: u64,
-    /// When each of the last of them was issued; 0 for those before the first.
-    issued: Box<[u64; QUEUE]>,
-}
-
-impl Queue {
-    fn new(capacity: u32) -> Self {
-        Queue {
-            capacity: u64::from(capacity).clamp(COMMON_SLOTS.into(), QUEUE as u64 / 2),
-            slots: 0,
-            issued: boxed(0),
-        }
-    }
-
-    /// The last of the slots gets the place of the one that came `capacity` before it.
-    #[inline]
-    fn room<const RARE: bool>(&self, slots: u8) -> u64 {
-        let mut slots = u64::from(slots);
-        if RARE {
-            slots = slots.min(self.capacity);
-        }
-        let place = (self.slots + slots).wrapping_sub(self.capacity + 1);
-        self.issued[place as usize % QUEUE]
-    }
-
-    #[inline]
-    fn push<const RARE: bool>(&mut self, slots: u8, issued: u64) {
-        const { assert!(COMMON_SLOTS == 2) };
-        // Where there are fewer than two, the next slot overwrites it.
-        self.issued[self.slots as usize % QUEUE] = issued;
-        self.issued[(self.slots + 1) as usize % QUEUE] = issued;
-        if RARE {
-            for further in 2..u64::from(slots) {
-                self.issued[(self.slots + further) as usize % QUEUE] = issued;
-            }
-        }
-        self.slots += u64::from(slots);
     }
 }
 

@@ -1,0 +1,67 @@
+//! Loads by number: when they executed.
+
+use crate::calendar::boxed;
+
+/// Loads for which times are kept: more than are in flight.
+const LOADS: usize = 1024;
+
+/// The number of a load.
+pub(crate) type LoadNumber = u64;
+/// What has no load on its critical path.
+pub(crate) const NO_LOAD: LoadNumber = 0;
+
+/// When loads executed. What is on the critical path of a result is known by its number, which is
+/// copied with every result.
+pub(super) struct Loads {
+    /// From execution to data.
+    ring: Box<[(u64, u64); LOADS]>,
+    newest: LoadNumber,
+}
+
+impl Loads {
+    pub(super) fn new() -> Self {
+        Loads {
+            ring: boxed((0, 0)),
+            newest: NO_LOAD,
+        }
+    }
+
+    /// Adds a load that executed at `from` and had its data at `until`.
+    #[inline]
+    pub(super) fn push(&mut self, from: u64, until: u64) -> LoadNumber {
+        self.newest += 1;
+        self.ring[self.newest as usize % LOADS] = (from, until);
+        self.newest
+    }
+
+    /// From when until when a load executed, given the low bits of its number. One that is not kept any more has retired: for whoever
+    /// asks, it never was.
+    #[inline]
+    pub(super) fn times(&self, load: u32) -> (u64, u64) {
+        let is_kept = (self.newest as u32).wrapping_sub(load) < LOADS as u32;
+        if load != NO_LOAD as u32 && is_kept {
+            self.ring[load as usize % LOADS]
+        } else {
+            (0, 0)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_load_is_known_by_its_number_until_many_others_came() {
+        let mut loads = Loads::new();
+        let first = loads.push(10, 30);
+        assert_eq!(loads.times(first as u32), (10, 30));
+        assert_eq!(loads.times(NO_LOAD as u32), (0, 0));
+        for _ in 1..LOADS {
+            loads.push(40, 50);
+        }
+        assert_eq!(loads.times(first as u32), (10, 30));
+        loads.push(40, 50);
+        assert_eq!(loads.times(first as u32), (0, 0));
+    }
+}
