@@ -90,7 +90,6 @@ impl Lowering {
             is_x87: false,
             serializes: is_serializing(class),
             is_atomic: class == Class::Atomic || class == Class::FullFence,
-            loads_vector: vector_bytes > 0,
             is_known: class != Class::Unknown,
             needs: Needs::default(),
             loads: 0,

@@ -117,8 +117,6 @@ pub(crate) struct Operation {
     pub serializes: bool,
     /// No load behind it starts before it is done, and all stores before it are written.
     pub is_atomic: bool,
-    /// Loads go to a vector register.
-    pub loads_vector: bool,
     /// The form is in the table.
     pub is_known: bool,
     /// Results in the general register file, and in the vector register file.
@@ -225,7 +223,6 @@ impl Operation {
             latency: 0,
             chained_latency: 0,
             integer_results: 0,
-            loads_vector: true,
             sources: [NONE; SOURCES],
             destinations: [NOWHERE; DESTINATIONS],
             repeat: None,

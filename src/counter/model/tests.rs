@@ -1,0 +1,197 @@
+use super::*;
+use std::hint::black_box;
+
+fn window(model: &Model, work: impl FnOnce()) -> Sample {
+    let start = model.start();
+    work();
+    model.end(&start)
+}
+
+/// Four divisions per round, each waiting for the one before: without optimisation a round has
+/// too many instructions for one of them to be what it waits for.
+fn divisions(rounds: u64) {
+    const LARGE: u64 = 1 << 63;
+    let divisor = black_box(1_000_003);
+    let mut dividend = black_box(u64::MAX);
+    for _ in 0..rounds {
+        dividend = (dividend / divisor) | LARGE;
+        dividend = (dividend / divisor) | LARGE;
+        dividend = (dividend / divisor) | LARGE;
+        dividend = (dividend / divisor) | LARGE;
+    }
+    black_box(dividend);
+}
+
+#[test]
+fn a_window_is_modelled_and_its_slots_add_up() {
+    let Ok(model) = Model::open() else {
+        eprintln!("skipped: code cannot be traced on this machine");
+        return;
+    };
+    let sample = window(&model, || divisions(10_000));
+    assert_eq!(sample.flags, Flags::NONE);
+    let slots = sample.slots.unwrap();
+    assert_eq!(sample.level1.unwrap().total_slots(), slots as f64);
+    assert!(sample.instructions.unwrap() > 20_000, "{sample:?}");
+    let level1 = sample.level1.unwrap();
+    let not_retiring = slots as f64 - level1.retiring_slots;
+    assert!(
+        level1.backend_bound_slots > 0.5 * not_retiring,
+        "{sample:?}"
+    );
+    assert_eq!(model.provenance().source, SourceKind::Model);
+    let branches = sample.events.get(Event::Branches).unwrap();
+    assert!((10_000..sample.instructions.unwrap()).contains(&branches));
+    assert_eq!(sample.events.iter().count(), Event::ALL.len());
+}
+
+#[test]
+fn the_blocks_of_the_kept_samples_have_their_slots() {
+    let Ok(model) = Model::open() else {
+        eprintln!("skipped: code cannot be traced on this machine");
+        return;
+    };
+    let slots = |code: &CodeSlots, sample: usize| {
+        let costs = code.samples[sample].iter();
+        costs.map(|(_, counts)| counts.slots()).sum::<u64>()
+    };
+    // A warm-up, a sample of one window, one of two.
+    model.sample_boundary();
+    window(&model, || divisions(1000));
+    model.sample_boundary();
+    let first = window(&model, || divisions(100));
+    model.sample_kept();
+    model.sample_boundary();
+    let second = window(&model, || divisions(10)).plus(&window(&model, || divisions(20)));
+    model.sample_kept();
+    let code = model.take_code().unwrap();
+    assert_eq!(code.samples.len(), 2);
+    assert_eq!(Some(slots(&code, 0)), first.slots);
+    assert_eq!(Some(slots(&code, 1)), second.slots);
+    let instructions = code.samples[1].iter().map(|(_, c)| c.instructions).sum();
+    assert_eq!(second.instructions, Some(instructions));
+    let here = std::env::current_exe().unwrap();
+    assert!(code.modules.iter().any(|name| here == *name));
+    // The next benchmark begins with nothing.
+    assert_eq!(model.take_code(), None);
+}
+
+#[test]
+fn of_a_warm_up_no_blocks_are_kept() {
+    let Ok(model) = Model::open() else {
+        eprintln!("skipped: code cannot be traced on this machine");
+        return;
+    };
+    let mut slots = Vec::new();
+    for _ in 0..12 {
+        model.sample_boundary();
+        slots.push(window(&model, || divisions(10)).slots.unwrap());
+        model.sample_kept();
+    }
+    // What has no room in the budget is the last, and takes no place from what counts.
+    model.benchmark.set(Benchmark {
+        instructions: model.budget_instructions,
+        ..model.benchmark.get()
+    });
+    model.sample_boundary();
+    assert_eq!(window(&model, || divisions(10)).flags, Flags::NOT_COUNTING);
+    model.sample_kept();
+    let code = model.take_code().unwrap();
+    let sums = code.samples.iter().map(|costs| {
+        let slots = costs.iter().map(|(_, counts)| counts.slots());
+        slots.sum::<u64>()
+    });
+    slots[..9].fill(0);
+    slots.push(0);
+    assert_eq!(sums.collect::<Vec<u64>>(), slots);
+}
+
+#[test]
+fn a_benchmark_with_a_long_first_window_has_time_alone() {
+    let Ok(model) = Model::of_core(&cores::GOLDEN_COVE, 0.1) else {
+        eprintln!("skipped: code cannot be traced on this machine");
+        return;
+    };
+    let sample = window(&model, || divisions(100_000));
+    assert_eq!(sample.slots, None);
+    assert!(sample.wall_ns > 0);
+    assert_eq!(model.provenance().source, SourceKind::Time);
+    let reason = &model.provenance().reason;
+    assert!(reason.contains("more than 0.5 million"), "{reason}");
+    assert_eq!(window(&model, || divisions(10)).slots, None);
+    model.benchmark_boundary();
+    assert!(window(&model, || divisions(10)).slots.is_some());
+}
+
+#[test]
+fn the_core_is_chosen_by_name() {
+    for core in cores::ALL {
+        assert_eq!(core_named(Some(core.name)).unwrap().name, core.name);
+    }
+    let nearest = nearest_core(&Machine::of_this_machine()).name;
+    for name in [None, Some(""), Some("nearest")] {
+        assert_eq!(core_named(name).unwrap().name, nearest);
+    }
+    let error = core_named(Some("z80")).unwrap_err().to_string();
+    assert!(
+        error.contains("`z80`; known are nearest, golden-cove"),
+        "{error}"
+    );
+}
+
+#[test]
+fn a_window_that_panicked_is_no_part_of_the_next() {
+    let Ok(model) = Model::open() else {
+        eprintln!("skipped: code cannot be traced on this machine");
+        return;
+    };
+    let before = window(&model, || divisions(100));
+    let panics = || {
+        window(&model, || {
+            divisions(10_000);
+            panic!("planted");
+        })
+    };
+    let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(panics));
+    assert!(caught.is_err() && model.tracer.is_attached());
+    model.sample_boundary();
+    let after = window(&model, || divisions(100));
+    model.sample_kept();
+    let code = model.take_code().unwrap();
+    let slots = code.samples[0].iter().map(|(_, counts)| counts.slots());
+    assert_eq!(after.slots, Some(slots.sum()));
+    assert_eq!(after.flags, Flags::NONE);
+    assert_eq!(after.instructions, before.instructions);
+    assert!(!model.tracer.is_attached());
+}
+
+#[test]
+fn a_window_around_another_is_not_counted() {
+    let Ok(model) = Model::open() else {
+        eprintln!("skipped: code cannot be traced on this machine");
+        return;
+    };
+    let alone = window(&model, || divisions(100));
+    let mut inner = None;
+    let outer = window(&model, || {
+        divisions(1000);
+        inner = Some(window(&model, || divisions(100)));
+    });
+    assert_eq!(inner.unwrap().instructions, alone.instructions);
+    assert_eq!(outer.flags, Flags::NOT_COUNTING);
+}
+
+#[test]
+fn what_exceeds_the_budget_of_a_benchmark_is_not_counted() {
+    let Ok(model) = Model::open() else {
+        eprintln!("skipped: code cannot be traced on this machine");
+        return;
+    };
+    assert_eq!(window(&model, || divisions(10)).flags, Flags::NONE);
+    model.benchmark.set(Benchmark {
+        instructions: model.budget_instructions,
+        fate: Fate::Modelled,
+        has_gap: false,
+    });
+    assert_eq!(window(&model, || divisions(10)).flags, Flags::NOT_COUNTING);
+}
