@@ -8,7 +8,7 @@ use criterion_topdown::event::Events;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
-    Benchmark, BenchmarkId, Build, LaunchSettings, LaunchValue, Run, read_run, write_run,
+    Benchmark, BenchmarkId, Build, LaunchSettings, LaunchValue, Run, Selection, read_run, write_run,
 };
 use criterion_topdown::sample::{Level1, Level2};
 
@@ -92,6 +92,7 @@ fn large_run() -> Run {
             measurement_ms: 250,
         },
         shard: None,
+        selection: Selection::default(),
         benchmarks: (0..BENCHMARKS).map(benchmark).collect(),
     }
 }

@@ -8,9 +8,9 @@ use criterion_topdown::event::{Event, Events};
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{EmptyWindow, Provenance, SourceKind};
 use criterion_topdown::run_file::{
-    Benchmark, BenchmarkId, Build, Function, Functions, IterationSample, LaunchSamples,
-    LaunchSettings, LaunchValue, OtherFunctions, Record, Run, Shard, Throughput, copy_run,
-    read_run, read_samples, remove_run, write_run, write_run_without_samples,
+    Benchmark, BenchmarkId, Build, Filter, Function, Functions, IterationSample, LaunchSamples,
+    LaunchSettings, LaunchValue, OtherFunctions, Record, Run, Selection, Shard, TargetId,
+    Throughput, copy_run, read_run, read_samples, remove_run, write_run, write_run_without_samples,
 };
 use criterion_topdown::sample::{Flags, GroupCounts, Level1, Level2, Sample};
 
@@ -83,6 +83,7 @@ fn golden_run() -> Run {
             measurement_ms: 500,
         },
         shard: None,
+        selection: Selection::default(),
         benchmarks: vec![
             Benchmark {
                 id: id("parser", "throughput", "json/twitter/1024"),
@@ -174,6 +175,21 @@ fn golden_run_v2() -> Run {
 /// The run of `tests/data/run-v3`: the same with what version 3 added.
 fn golden_run_v3() -> Run {
     let mut run = golden_run_v2();
+    run.selection = Selection {
+        filter: Some(Filter {
+            expression: "json|lock".to_owned(),
+            exact: true,
+        }),
+        only_targets: Some(vec![TargetId {
+            package: "parser".to_owned(),
+            target: "throughput".to_owned(),
+        }]),
+        without_targets: vec![TargetId {
+            package: "parser".to_owned(),
+            target: "latency".to_owned(),
+        }],
+        only_benchmarks: Some(vec![run.benchmarks[0].id.clone()]),
+    };
     let function = |name: Option<&str>, module: Option<&str>, counts| Function {
         name: name.map(str::to_owned),
         module: module.map(str::to_owned),

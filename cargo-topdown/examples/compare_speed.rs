@@ -17,7 +17,7 @@ use criterion_topdown::event::Events;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
-    Benchmark, BenchmarkId, Build, LaunchSettings, LaunchValue, Run, write_run,
+    Benchmark, BenchmarkId, Build, LaunchSettings, LaunchValue, Run, Selection, write_run,
 };
 use criterion_topdown::sample::{Level1, Level2};
 
@@ -122,6 +122,7 @@ fn run(benchmarks: usize, seed: u64) -> Run {
             measurement_ms: 250,
         },
         shard: None,
+        selection: Selection::default(),
         benchmarks,
     }
 }

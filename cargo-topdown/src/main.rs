@@ -27,6 +27,7 @@ mod report;
 mod runner;
 #[cfg(test)]
 mod schema;
+mod selection;
 mod settings;
 mod shard;
 mod shared_store;

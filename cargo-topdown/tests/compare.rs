@@ -12,7 +12,7 @@ use assert_cmd::Command;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
-    Benchmark, BenchmarkId, Build, LaunchSettings, LaunchValue, Run, write_run,
+    Benchmark, BenchmarkId, Build, Filter, LaunchSettings, LaunchValue, Run, Selection, write_run,
 };
 use criterion_topdown::sample::Level1;
 use tempfile::TempDir;
@@ -75,6 +75,7 @@ fn run(seed: u32, backend_slots: impl Fn(usize) -> f64) -> Run {
             measurement_ms: 250,
         },
         shard: None,
+        selection: Selection::default(),
         benchmarks,
     }
 }
@@ -263,14 +264,32 @@ fn a_policy_that_makes_no_sense_is_2_and_names_manifest_and_key() {
 }
 
 #[test]
-fn a_removed_benchmark_is_a_warning_or_a_failure() {
+fn a_missing_benchmark_is_a_failure_unless_it_is_allowed() {
     let mut fewer = run(2, unchanged);
     fewer.benchmarks.pop();
     let fixture = Fixture::new(&fewer);
     let (code, text) = fixture.compare(&[]);
+    assert_eq!(code, 100, "{text}");
+    assert!(text.contains("1 benchmark of `./a` is missing"), "{text}");
+    assert_eq!(fixture.compare(&["--allow-missing"]).0, 0);
+    let allowed = Fixture::with_policy(
+        &fewer,
+        "[workspace.metadata.topdown.policy]\nallow-missing = true",
+    );
+    assert_eq!(allowed.compare(&[]).0, 0);
+}
+
+#[test]
+fn what_a_filter_left_out_is_not_missing() {
+    let mut one = run(2, unchanged);
+    one.benchmarks.truncate(1);
+    one.selection.filter = Some(Filter {
+        expression: "b0".to_owned(),
+        exact: false,
+    });
+    let (code, text) = Fixture::new(&one).compare(&[]);
     assert_eq!(code, 0, "{text}");
-    assert!(text.contains("removed"), "{text}");
-    assert_eq!(fixture.compare(&["--fail-on", "removed"]).0, 100);
+    insta::assert_snapshot!(text);
 }
 
 #[test]

@@ -15,6 +15,7 @@ mod sample_columns;
 mod samples_file;
 #[cfg(feature = "schema")]
 pub mod schema;
+mod selection;
 mod store;
 mod version;
 mod wire;
@@ -23,6 +24,7 @@ pub use error::{RunFileError, RunFileProblem};
 pub use functions::{Function, Functions, OtherFunctions};
 pub use record::{Record, SAMPLES_VARIABLE};
 pub use samples_file::{IterationSample, LaunchSamples};
+pub use selection::{Filter, Selection, TargetId};
 pub use store::{
     RUN_FILE_NAME, copy_run, parse_run, read_run, read_samples, remove_run, run_file_of,
     samples_file_of, write_run, write_run_without_samples,
@@ -52,6 +54,8 @@ pub struct Run {
     pub launch_settings: LaunchSettings,
     /// Which part of the suite this is, where several machines share one.
     pub shard: Option<Shard>,
+    /// What was asked for.
+    pub selection: Selection,
     /// In the order of their first appearance; ids are unique.
     pub benchmarks: Vec<Benchmark>,
 }

@@ -10,7 +10,9 @@ use serde::{Deserialize, Serialize};
 use super::error::RunFileProblem;
 use super::launch_columns::LaunchColumns;
 use super::version::{KnownVersion, parse};
-use super::{Benchmark, BenchmarkId, Build, Functions, LaunchSettings, Run, Shard, Throughput};
+use super::{
+    Benchmark, BenchmarkId, Build, Functions, LaunchSettings, Run, Selection, Shard, Throughput,
+};
 use crate::machine::Machine;
 use crate::provenance::Provenance;
 
@@ -48,6 +50,9 @@ pub(super) struct RunWire {
     /// Which part of the suite this is; absent for a whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     shard: Option<Shard>,
+    /// What was asked for; absent for the whole suite.
+    #[serde(default, skip_serializing_if = "Selection::is_whole")]
+    selection: Selection,
     /// Always `samples-ID.jsonl`, with the run's `id`.
     pub(super) samples_file: String,
     /// In the order of their first appearance; ids are unique.
@@ -99,6 +104,7 @@ impl RunWire {
             build: run.build.clone(),
             launch_settings: run.launch_settings,
             shard: run.shard.clone(),
+            selection: run.selection.clone(),
             samples_file: samples_file_name(&run.id)?,
             benchmarks: run
                 .benchmarks
@@ -160,6 +166,7 @@ impl RunWire {
             build: self.build,
             launch_settings: self.launch_settings,
             shard: self.shard,
+            selection: self.selection,
             benchmarks,
         })
     }

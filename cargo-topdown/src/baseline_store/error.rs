@@ -93,6 +93,20 @@ pub enum StoreError {
     /// A run cannot be read.
     #[error(transparent)]
     Unreadable(RunFileError),
+    /// A run of a part of the suite would take the place of one that has more.
+    #[error(
+        "baseline `{name}` was not replaced: it has {benchmarks} benchmarks, and this run was not asked \
+         for {lost} of them, which nothing would guard any more\n\
+         to keep the run: save it under another name, or add --partial to replace the baseline all the same"
+    )]
+    PartOfSuite {
+        /// The baseline.
+        name: BaselineName,
+        /// How many of its benchmarks the run was not asked for.
+        lost: usize,
+        /// How many it has.
+        benchmarks: usize,
+    },
     /// A run cannot be kept.
     #[error("could not save the baseline; the one before is unchanged: {0}")]
     NotSaved(#[source] RunFileError),
@@ -139,7 +153,8 @@ impl StoreError {
         match self {
             StoreError::Workspace(_)
             | StoreError::Setting { .. }
-            | StoreError::NeitherFileNorName { .. } => Exit::Usage,
+            | StoreError::NeitherFileNorName { .. }
+            | StoreError::PartOfSuite { .. } => Exit::Usage,
             StoreError::NoOnlyOne { names, .. } if !names.is_empty() => Exit::Usage,
             StoreError::NoSuchBaseline { .. }
             | StoreError::NoOnlyOne { .. }

@@ -19,11 +19,13 @@ use std::path::{Path, PathBuf};
 
 use criterion_topdown::machine::Machine;
 use criterion_topdown::run_file::{
-    self, RUN_FILE_NAME, Run, RunFileError, RunFileProblem, parse_run,
+    self, RUN_FILE_NAME, Run, RunFileError, RunFileProblem, Selection, parse_run,
 };
 
 use history::RunName;
 use jiff::Timestamp;
+
+use crate::selection::Asked;
 
 pub use error::StoreError;
 pub use name::{BaselineName, BaselineNameError};
@@ -243,6 +245,37 @@ impl BaselineStore {
         })?;
         found.sort_by(|a, b| (&a.name, &a.machine_key).cmp(&(&b.name, &b.machine_key)));
         Ok(found)
+    }
+
+    /// Refuses `selection`, of a run with the key `machine_key`, as the next baseline `name` if the one
+    /// that there is has benchmarks which were not asked for: nothing would guard them any more.
+    /// Benchmarks that are gone from the suite are no reason.
+    ///
+    /// # Errors
+    /// When it is refused. A baseline that cannot be read guards nothing.
+    pub fn check_replaces_whole(
+        &self,
+        name: &BaselineName,
+        machine_key: &str,
+        selection: &Selection,
+    ) -> Result<(), StoreError> {
+        let Ok(before) = run_file::read_run(&self.directory_of(name, machine_key)) else {
+            return Ok(());
+        };
+        let asked = Asked::of(selection);
+        let lost = before
+            .benchmarks
+            .iter()
+            .filter(|benchmark| asked.left_out(&benchmark.id).is_some())
+            .count();
+        match lost {
+            0 => Ok(()),
+            lost => Err(StoreError::PartOfSuite {
+                name: name.clone(),
+                lost,
+                benchmarks: before.benchmarks.len(),
+            }),
+        }
     }
 
     /// Keeps a copy of the run at `from` as baseline `name` under the run's [`key`](Run::key), and

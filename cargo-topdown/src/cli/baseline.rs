@@ -187,6 +187,11 @@ pub struct BaselineSaveArgs {
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
 
+    /// Let a run of a part of the suite replace a baseline that has other benchmarks too. Without
+    /// this it is refused, since nothing would guard them any more
+    #[arg(long)]
+    pub partial: bool,
+
     /// Where baselines are kept
     #[command(flatten)]
     pub store: StoreArgs,

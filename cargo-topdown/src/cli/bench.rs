@@ -20,6 +20,11 @@ pub struct BenchArgs {
     #[arg(long, visible_alias = "save-baseline", value_name = "NAME")]
     pub save: Option<BaselineName>,
 
+    /// Let a run of a part of the suite replace a baseline that has other benchmarks too. Without
+    /// this it is refused, since nothing would guard them any more
+    #[arg(long, requires = "save")]
+    pub partial: bool,
+
     /// Print which functions the slots went to, where the source knows: the model does
     #[arg(long, conflicts_with = "against")]
     pub functions: bool,
@@ -78,6 +83,49 @@ pub struct LaunchArgs {
     /// Further arguments for the bench executables, as criterion takes them
     #[arg(last = true, value_name = "CRITERION_ARGS")]
     pub criterion: Vec<String>,
+}
+
+/// Flags of criterion that the next word is the value of.
+const FLAGS_WITH_VALUES: [&str; 9] = [
+    "-c",
+    "--color",
+    "--format",
+    "--nresamples",
+    "--noise-threshold",
+    "--confidence-level",
+    "--significance-level",
+    "--plotting-backend",
+    "--output-format",
+];
+
+impl LaunchArgs {
+    /// The filter, on either side of the `--`.
+    pub fn filter(&self) -> Option<&str> {
+        let for_criterion = || Some(self.criterion[self.filter_for_criterion()?].as_str());
+        self.filter.as_deref().or_else(for_criterion)
+    }
+
+    /// The further arguments for criterion, without a filter.
+    pub fn criterion_without_filter(&self) -> Vec<String> {
+        let mut words = self.criterion.clone();
+        if let Some(index) = self.filter_for_criterion() {
+            words.remove(index);
+        }
+        words
+    }
+
+    /// Which of criterion's arguments is a filter: the one that is neither flag nor value of one. A
+    /// second filter is left for criterion to refuse.
+    fn filter_for_criterion(&self) -> Option<usize> {
+        let is_value = |index: usize| {
+            let before = index.checked_sub(1).map(|before| &*self.criterion[before]);
+            before.is_some_and(|before| FLAGS_WITH_VALUES.contains(&before))
+        };
+        let is_filter =
+            |index: &usize| !self.criterion[*index].starts_with('-') && !is_value(*index);
+        let found = (0..self.criterion.len()).find(is_filter);
+        found.filter(|_| self.filter.is_none())
+    }
 }
 
 /// Our own settings of a run. Each is also an environment variable and a key of
@@ -295,6 +343,23 @@ pub struct CargoBenchArgs {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_filter_is_known_on_either_side_of_the_dashes() {
+        let args = |filter: Option<&str>, criterion: &str| LaunchArgs {
+            filter: filter.map(str::to_owned),
+            criterion: criterion.split_whitespace().map(str::to_owned).collect(),
+            ..LaunchArgs::default()
+        };
+        let behind = args(None, "--nresamples 2000 longest --verbose");
+        assert_eq!(behind.filter(), Some("longest"));
+        let rest = ["--nresamples", "2000", "--verbose"];
+        assert_eq!(behind.criterion_without_filter(), rest);
+        let before = args(Some("a"), "--color never");
+        assert_eq!(before.filter(), Some("a"));
+        assert_eq!(before.criterion_without_filter(), ["--color", "never"]);
+        assert_eq!(args(None, "--noplot").filter(), None);
+    }
 
     #[test]
     fn every_core_that_the_model_knows_can_be_chosen_by_its_name() {

@@ -112,6 +112,15 @@ pub struct PolicyArgs {
     #[arg(long, value_name = "P", env = "CARGO_TOPDOWN_ALPHA", value_parser = alpha)]
     pub alpha: Option<f64>,
 
+    /// Pass although benchmarks of the baseline are missing that should have run. What a filter or
+    /// the choice of targets left out is not missing
+    #[arg(
+        long,
+        env = "CARGO_TOPDOWN_ALLOW_MISSING",
+        value_parser = BoolishValueParser::new()
+    )]
+    pub allow_missing: bool,
+
     /// Compare runs of different rustc or RUSTFLAGS, with a warning, instead of refusing
     #[arg(
         long,

@@ -258,12 +258,13 @@ fn save(args: &BaselineSaveArgs) -> Result<Exit, Error> {
     let store = BaselineStore::open(&args.store)?;
     let from = match &args.run {
         Some(run) => store.resolve(run)?,
-        None => {
-            // Said before anything is written, with what to do about it.
-            store.newest()?;
-            store.newest_directory().to_owned()
-        }
+        // Says what to do where there is none.
+        None => store.newest_path()?,
     };
+    if !args.partial {
+        let run = run_file::read_run(&from)?;
+        store.check_replaces_whole(&args.name, &run.key(), &run.selection)?;
+    }
     let stored = store.save(&args.name, &from)?;
     report_saved(&mut style::stdout(args.output.color), &stored)?;
     Ok(Exit::Success)

@@ -6,7 +6,7 @@ use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::Provenance;
 use criterion_topdown::run_file::{
     Benchmark, BenchmarkId, Build, IterationSample, LaunchSamples, LaunchSettings, LaunchValue,
-    Run, RunFileError, write_run,
+    Run, RunFileError, Selection, write_run,
 };
 use jiff::Timestamp;
 
@@ -62,6 +62,7 @@ impl WholeLaunches {
                 measurement_ms: 0,
             },
             shard: None,
+            selection: Selection::default(),
             benchmarks: vec![Benchmark {
                 id: self.id,
                 provenance: self.provenance,

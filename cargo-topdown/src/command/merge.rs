@@ -39,6 +39,10 @@ pub fn run(args: &MergeArgs) -> Result<Exit, Error> {
             let store = BaselineStore::open(&args.store)?;
             merged.write(args, store.newest_directory(), &mut out)?;
             if let Some(name) = &args.save {
+                if !args.partial {
+                    let Run { selection, .. } = &merged.run;
+                    store.check_replaces_whole(name, &merged.run.key(), selection)?;
+                }
                 report_saved(&mut out, &store.save(name, store.newest_directory())?)?;
             }
         }

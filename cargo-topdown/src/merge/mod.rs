@@ -11,8 +11,9 @@ use std::collections::{BTreeSet, HashMap};
 
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
-use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchSettings, Run, Shard};
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchSettings, Run, Selection, Shard};
 
+use crate::selection;
 use crate::verdict::comparability;
 use crate::verdict::comparison::Difference;
 
@@ -76,12 +77,21 @@ pub fn merge(
         build: first.run.build.clone(),
         launch_settings: first.run.launch_settings,
         shard: None,
+        selection: selection_of_suite(&parts[0].run),
         benchmarks: parts
             .into_iter()
             .flat_map(|part| part.run.benchmarks)
             .collect(),
     };
     Ok((run, notes))
+}
+
+/// What was asked for before it was cut into shards.
+fn selection_of_suite(part: &Run) -> Selection {
+    Selection {
+        only_benchmarks: None,
+        ..part.selection.clone()
+    }
 }
 
 /// What all benchmarks of both have in common must be the same.
@@ -122,6 +132,15 @@ fn check_same(first: &Part, other: &Part) -> Result<(), MergeError> {
         )
     };
     compare("measuring", settings(a), settings(b));
+    let selected = |run: &Run| {
+        let suite = Run {
+            shard: None,
+            selection: selection_of_suite(run),
+            ..run.clone()
+        };
+        selection::in_words(&suite).unwrap_or("the whole suite".to_owned())
+    };
+    compare("selection", selected(a), selected(b));
     if differences.is_empty() {
         return Ok(());
     }

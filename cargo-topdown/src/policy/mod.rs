@@ -27,6 +27,8 @@ pub struct Policy {
     pub alpha: f64,
     /// Which verdicts fail beside `regressed`.
     pub fail_on: FailOn,
+    /// Whether a benchmark of the baseline may be missing in the candidate, which fails otherwise.
+    pub allow_missing: bool,
     /// Whether runs of different rustc or RUSTFLAGS are compared, with a warning, rather than
     /// refused.
     pub compare_across_builds: bool,
@@ -65,8 +67,6 @@ pub struct FailOn {
     pub shifted: bool,
     /// Nothing could be decided about a benchmark.
     pub inconclusive: bool,
-    /// A benchmark of the baseline is missing in the candidate.
-    pub removed: bool,
 }
 
 /// Which benchmarks: a pattern with `*` and `?` of `package::target::name`, or of the name alone.
@@ -104,6 +104,7 @@ impl Default for Policy {
         Policy {
             alpha: 0.05,
             fail_on: FailOn::default(),
+            allow_missing: false,
             compare_across_builds: false,
             relaunch: false,
             accepted: Accepted::default(),
@@ -142,6 +143,7 @@ impl Policy {
             policy.fail_on = FailOn::of(classes);
         }
         policy.compare_across_builds |= flags.across_builds;
+        policy.allow_missing |= flags.allow_missing;
         // Flags are for everything: exceptions of the manifest do not outlive them.
         if let Some(gated) = &flags.gate {
             policy.rules.gate(gated);
@@ -222,7 +224,6 @@ impl FailOn {
         FailOn {
             shifted: classes.contains(&FailOnClass::Shifted),
             inconclusive: classes.contains(&FailOnClass::Inconclusive),
-            removed: classes.contains(&FailOnClass::Removed),
         }
     }
 }

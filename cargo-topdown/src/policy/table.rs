@@ -31,6 +31,7 @@ struct Table {
     alpha: Option<f64>,
     fail_on: Option<Vec<FailOnClass>>,
     across_builds: Option<bool>,
+    allow_missing: Option<bool>,
     relaunch: Option<bool>,
     #[serde(flatten)]
     rules: RulesTable,
@@ -79,6 +80,7 @@ pub fn apply(metadata: &Metadata, policy: &mut Policy) -> Result<(), PolicyError
         policy.fail_on = FailOn::of(classes);
     }
     policy.compare_across_builds = table.across_builds.unwrap_or(false);
+    policy.allow_missing = table.allow_missing.unwrap_or(false);
     policy.relaunch = table.relaunch.unwrap_or(false);
     policy.add(table, Pattern::new).map_err(error)?;
     for package in metadata.workspace_packages() {
@@ -91,11 +93,12 @@ pub fn apply(metadata: &Metadata, policy: &mut Policy) -> Result<(), PolicyError
         if table.alpha.is_some()
             || table.fail_on.is_some()
             || table.across_builds.is_some()
+            || table.allow_missing.is_some()
             || table.relaunch.is_some()
         {
             return Err(error(format!(
-                "`alpha`, `fail-on`, `across-builds` and `relaunch` are of a whole suite; \
-                 they belong into `[{WORKSPACE}]`"
+                "`alpha`, `fail-on`, `allow-missing`, `across-builds` and `relaunch` are of a \
+                 whole suite; they belong into `[{WORKSPACE}]`"
             )));
         }
         policy

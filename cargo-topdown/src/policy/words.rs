@@ -18,8 +18,6 @@ pub enum FailOnClass {
     Shifted,
     /// Nothing could be decided.
     Inconclusive,
-    /// In the baseline only.
-    Removed,
 }
 
 /// The margins of one metric, of all categories, or of modelled slots.

@@ -38,6 +38,11 @@ pub fn write(comparison: &Comparison, mut out: impl Write) -> io::Result<()> {
         let title = format!("{}: {}", benchmark.class.name(), benchmark.id);
         command(&mut out, "error", &title, &sentence(benchmark))?;
     }
+    if comparison.missing_fails && !comparison.missing.is_empty() {
+        let names: Vec<String> = comparison.missing.iter().map(ToString::to_string).collect();
+        let message = format!("these benchmarks should have run:\n{}", names.join("\n"));
+        command(&mut out, "warning", &title("missing"), &message)?;
+    }
     if failing.len() > MOST {
         // Of another kind: it would be the eleventh of its own.
         let message = format!(

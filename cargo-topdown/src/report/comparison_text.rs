@@ -137,7 +137,7 @@ impl Text<'_> {
 
     fn one_sided(&self, out: &mut impl Write) -> io::Result<()> {
         for (word, ids) in [
-            ("removed", &self.comparison.removed),
+            ("missing", &self.comparison.missing),
             ("new", &self.comparison.new),
         ] {
             if ids.is_empty() {

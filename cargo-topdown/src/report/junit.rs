@@ -8,7 +8,9 @@
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
-use super::sentences::{headline, sentence};
+use criterion_topdown::run_file::BenchmarkId;
+
+use super::sentences::{headline, left_out_by, sentence};
 use crate::verdict::{BenchmarkVerdict, Class, Comparison};
 
 /// Writes the file.
@@ -36,17 +38,21 @@ pub fn write(comparison: &Comparison, out: &mut impl Write) -> io::Result<()> {
             .iter()
             .map(|benchmark| case(comparison, benchmark)),
     );
-    for id in &comparison.removed {
-        let is_failure = comparison.removed_fails;
-        cases.push(Case {
-            class_name: format!("{}.{}", id.package, id.target),
-            name: id.name.clone(),
-            result: Some((
-                if is_failure { "failure" } else { "skipped" },
-                "in the baseline only".to_owned(),
-                String::new(),
-            )),
-        });
+    let one_sided = |id: &BenchmarkId, result, message: &str| Case {
+        class_name: format!("{}.{}", id.package, id.target),
+        name: id.name.clone(),
+        result: Some((result, message.to_owned(), String::new())),
+    };
+    let missing = match comparison.missing_fails {
+        true => "failure",
+        false => "skipped",
+    };
+    for id in &comparison.missing {
+        cases.push(one_sided(id, missing, "missing: it should have run"));
+    }
+    for not_run in &comparison.not_run {
+        let message = format!("not run: {}", left_out_by(not_run.by));
+        cases.push(one_sided(&not_run.id, "skipped", &message));
     }
     let count = |kind| {
         cases

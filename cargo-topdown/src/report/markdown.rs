@@ -33,7 +33,7 @@ pub fn summary(comparison: &Comparison, events: bool) -> String {
 pub fn comment(comparison: &Comparison) -> String {
     let counts = &comparison.counts;
     let is_news = comparison.outcome != Outcome::Passed
-        || counts.shifted + counts.improved + counts.removed > 0;
+        || counts.shifted + counts.improved + counts.missing > 0;
     let state = if is_news { "news" } else { "quiet" };
     format!(
         "<!-- cargo-topdown: {state} -->\n{}",
@@ -74,7 +74,7 @@ fn document(comparison: &Comparison, events: bool, limit: usize) -> String {
             );
         }
     }
-    for (word, ids) in [("removed", &comparison.removed), ("new", &comparison.new)] {
+    for (word, ids) in [("missing", &comparison.missing), ("new", &comparison.new)] {
         folded(
             &format!("{} {word}", ids.len()),
             !ids.is_empty(),

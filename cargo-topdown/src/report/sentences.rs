@@ -3,6 +3,7 @@
 use super::function_rows::label_of;
 use super::number::{percent_change, points};
 use super::text::shortened;
+use crate::selection::LeftOutBy;
 use crate::verdict::comparability::{MODEL_VERSION, MODELLED_CORE};
 use crate::verdict::{
     BenchmarkVerdict, Cause, CauseKind, Class, Comparison, Counts, Metric, Outcome, Rule,
@@ -52,6 +53,15 @@ pub fn headline(comparison: &Comparison) -> Headline {
                 "{} of {} slower than `{baseline}`",
                 counts.regressed,
                 benchmarks(all)
+            ),
+        ),
+        Outcome::Failed if comparison.missing_fails && counts.missing > 0 => (
+            "FAILED",
+            Class::Regressed,
+            format!(
+                "{} of `{baseline}` {} missing",
+                benchmarks(counts.missing),
+                if counts.missing == 1 { "is" } else { "are" }
             ),
         ),
         Outcome::Failed => (
@@ -110,7 +120,8 @@ pub fn counted(counts: &Counts) -> Vec<String> {
         (counts.improved, "improved"),
         (counts.unchanged, "unchanged"),
         (counts.new, "new"),
-        (counts.removed, "removed"),
+        (counts.missing, "missing"),
+        (counts.not_run, "not run"),
     ]
     .into_iter()
     .filter(|(count, _)| *count > 0)
@@ -122,6 +133,7 @@ pub fn counted(counts: &Counts) -> Vec<String> {
 pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
     let suite = &comparison.suite;
     let mut notes = Vec::new();
+    notes.extend(one_sided_notes(comparison));
     let again: Vec<&BenchmarkVerdict> = comparison
         .benchmarks
         .iter()
@@ -187,6 +199,47 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// What is to be known about the benchmarks that only the baseline has.
+fn one_sided_notes(comparison: &Comparison) -> Vec<String> {
+    let mut notes = Vec::new();
+    let Counts {
+        missing, not_run, ..
+    } = comparison.counts;
+    if missing > 0 && comparison.missing_fails {
+        notes.push(
+            "what is missing should have run; if it was removed on purpose, pass \
+             --allow-missing until the baseline is saved again"
+                .to_owned(),
+        );
+    }
+    if not_run > 0 {
+        let by = [LeftOutBy::Filter, LeftOutBy::Target, LeftOutBy::Shard];
+        let parts: Vec<String> = by
+            .into_iter()
+            .map(|by| (by, comparison.not_run.iter().filter(|n| n.by == by).count()))
+            .filter(|(_, count)| *count > 0)
+            .map(|(by, count)| format!("{count} {}", left_out_by(by)))
+            .collect();
+        notes.push(format!(
+            "{} of `{}` {} not run: {}",
+            benchmarks(not_run),
+            comparison.baseline.label,
+            if not_run == 1 { "was" } else { "were" },
+            parts.join(", ")
+        ));
+    }
+    notes
+}
+
+/// What left a benchmark out.
+pub fn left_out_by(by: LeftOutBy) -> &'static str {
+    match by {
+        LeftOutBy::Filter => "left out by the filter",
+        LeftOutBy::Target => "in bench targets that were not selected",
+        LeftOutBy::Shard => "in other shards",
+    }
 }
 
 /// What took longer without being a matter of the pipeline, where that fails nothing.
@@ -259,6 +312,7 @@ pub fn run_in_short(run: &RunSummary) -> String {
         run.started_at.clone(),
         run.machine.clone(),
     ];
+    words.extend(run.selection.clone());
     if let Some(commit) = &run.git_commit {
         let short: String = commit.chars().take(10).collect();
         let dirty = if run.git_dirty == Some(true) {

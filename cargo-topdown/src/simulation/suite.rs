@@ -7,7 +7,7 @@
 use criterion_topdown::machine::Machine as MachineIdentity;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
-    Benchmark, BenchmarkId, Build, IterationSample, LaunchSettings, LaunchValue, Run,
+    Benchmark, BenchmarkId, Build, IterationSample, LaunchSettings, LaunchValue, Run, Selection,
 };
 use criterion_topdown::sample::{Level1, Sample};
 use fastrand::Rng;
@@ -318,6 +318,7 @@ fn run(benchmarks: Vec<Benchmark>, launches: u32) -> Run {
             measurement_ms: 0,
         },
         shard: None,
+        selection: Selection::default(),
         benchmarks,
     }
 }

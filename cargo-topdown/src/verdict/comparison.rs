@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::Metric;
 use super::benchmark_verdict::{BenchmarkVerdict, Class};
+use crate::selection::LeftOutBy;
 
 /// The version of the JSON form.
 pub const COMPARISON_SCHEMA_VERSION: u32 = 1;
@@ -29,7 +30,7 @@ pub struct Comparison {
     /// The verdicts that fail a comparison.
     pub failing: Vec<Class>,
     /// Whether a benchmark that is missing in the candidate fails it too.
-    pub removed_fails: bool,
+    pub missing_fails: bool,
     /// How many benchmarks have which verdict.
     pub counts: Counts,
     /// The run that the candidate was compared with.
@@ -46,8 +47,20 @@ pub struct Comparison {
     pub benchmarks: Vec<BenchmarkVerdict>,
     /// Benchmarks that only the candidate has.
     pub new: Vec<BenchmarkId>,
-    /// Benchmarks that only the baseline has.
-    pub removed: Vec<BenchmarkId>,
+    /// Benchmarks of the baseline that the candidate was asked for and does not have.
+    pub missing: Vec<BenchmarkId>,
+    /// Benchmarks of the baseline that the candidate was not asked for.
+    pub not_run: Vec<NotRun>,
+}
+
+/// A benchmark that a run was not asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct NotRun {
+    /// Which benchmark.
+    pub id: BenchmarkId,
+    /// What left it out.
+    pub by: LeftOutBy,
 }
 
 /// What a comparison comes to.
@@ -85,8 +98,10 @@ pub struct Counts {
     pub not_comparable: usize,
     /// In the candidate only.
     pub new: usize,
-    /// In the baseline only.
-    pub removed: usize,
+    /// In the baseline only, though the candidate was asked for them.
+    pub missing: usize,
+    /// In the baseline only, since the candidate was not asked for them.
+    pub not_run: usize,
 }
 
 /// Which run, in short.
@@ -109,6 +124,9 @@ pub struct RunSummary {
     pub git_dirty: Option<bool>,
     /// Launches that were asked for.
     pub launches: u32,
+    /// Which part of the suite was asked for, in words; absent for all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selection: Option<String>,
 }
 
 /// A field that must be equal and is not.
@@ -214,6 +232,13 @@ pub enum Warning {
         /// How many.
         changes: usize,
     },
+    /// The baseline was taken of a part of the suite, and the candidate has more.
+    PartialBaseline {
+        /// Which part, in words.
+        selection: String,
+        /// How many benchmarks of the candidate are of the other part.
+        benchmarks: usize,
+    },
     /// The baseline was taken of uncommitted code.
     UncommittedBaseline,
     /// The modelled benchmarks ran on another CPU. Their slots are those of the modelled core and
@@ -245,6 +270,20 @@ impl fmt::Display for Warning {
                 "{changes} accepted changes were of an earlier baseline and hold no more; \
                  accept again what is still expected"
             ),
+            Warning::PartialBaseline {
+                selection,
+                benchmarks,
+            } => {
+                write!(
+                    f,
+                    "the baseline has only a part of the suite ({selection}), so "
+                )?;
+                match benchmarks {
+                    1 => f.write_str("1 benchmark was not compared; "),
+                    count => write!(f, "{count} benchmarks were not compared; "),
+                }?;
+                f.write_str("take it again without that")
+            }
             Warning::UncommittedBaseline => f.write_str(
                 "the baseline was taken with uncommitted changes in the work tree; \
                  take it again from a commit",

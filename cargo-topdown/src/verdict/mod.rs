@@ -33,6 +33,7 @@ pub use noise::{BenchmarkNoise, MetricNoiseLevel, NoiseReport, noise_of};
 
 use crate::error::Exit;
 use crate::policy::Policy;
+use crate::selection::{self, Asked};
 use crate::summary::Summary;
 use judge::Judge;
 use suite::{Measured, SuiteTest};
@@ -107,7 +108,12 @@ pub fn second_look(
             *verdict = judge.verdict(&measured, Some(verdict));
         }
     }
-    let counts = count(&first.benchmarks, first.counts.new, first.counts.removed);
+    let counts = Counts {
+        new: first.counts.new,
+        missing: first.counts.missing,
+        not_run: first.counts.not_run,
+        ..count(&first.benchmarks)
+    };
     let outcome = outcome(&first.differences, &counts, policy);
     Comparison {
         outcome,
@@ -152,14 +158,20 @@ fn look(
     let mut warnings = comparability::worrying(base, new, policy.compare_across_builds);
     warnings.extend(few_launches(&benchmarks));
     warnings.extend(mostly_waiting(&pairs));
-    let counts = count(&benchmarks, pairs.new.len(), pairs.removed.len());
+    warnings.extend(not_in_baseline(base, &pairs));
+    let counts = Counts {
+        new: pairs.new.len(),
+        missing: pairs.missing.len(),
+        not_run: pairs.not_run.len(),
+        ..count(&benchmarks)
+    };
     let outcome = outcome(&differences, &counts, policy);
     Comparison {
         schema_version: COMPARISON_SCHEMA_VERSION,
         outcome,
         exit_code: exit_of(outcome) as u8,
         failing: failing(policy),
-        removed_fails: policy.fail_on.removed,
+        missing_fails: !policy.allow_missing,
         counts,
         baseline: summary(baseline),
         candidate: summary(candidate),
@@ -168,7 +180,8 @@ fn look(
         suite: test.findings(),
         benchmarks,
         new: pairs.new,
-        removed: pairs.removed,
+        missing: pairs.missing,
+        not_run: pairs.not_run,
     }
 }
 
@@ -202,7 +215,8 @@ struct Pairs<'a> {
         &'a criterion_topdown::run_file::Benchmark,
     )>,
     new: Vec<BenchmarkId>,
-    removed: Vec<BenchmarkId>,
+    missing: Vec<BenchmarkId>,
+    not_run: Vec<NotRun>,
 }
 
 impl<'a> Pairs<'a> {
@@ -210,18 +224,31 @@ impl<'a> Pairs<'a> {
         let mut new: HashMap<&BenchmarkId, _> =
             candidate.benchmarks.iter().map(|b| (&b.id, b)).collect();
         let mut both = Vec::new();
-        let mut removed = Vec::new();
+        let asked = Asked::of(&candidate.selection);
+        let (mut missing, mut not_run) = (Vec::new(), Vec::new());
         for benchmark in &baseline.benchmarks {
             match new.remove(&benchmark.id) {
                 Some(other) => both.push((benchmark, other)),
-                None => removed.push(benchmark.id.clone()),
+                None => match asked.left_out(&benchmark.id) {
+                    None => missing.push(benchmark.id.clone()),
+                    Some(by) => not_run.push(NotRun {
+                        id: benchmark.id.clone(),
+                        by,
+                    }),
+                },
             }
         }
         let mut new: Vec<BenchmarkId> = new.into_keys().cloned().collect();
         both.sort_by(|a, b| a.0.id.cmp(&b.0.id));
         new.sort();
-        removed.sort();
-        Pairs { both, new, removed }
+        missing.sort();
+        not_run.sort_by(|a, b| a.id.cmp(&b.id));
+        Pairs {
+            both,
+            new,
+            missing,
+            not_run,
+        }
     }
 }
 
@@ -241,12 +268,19 @@ fn mostly_waiting(pairs: &Pairs<'_>) -> Option<Warning> {
     (benchmarks > 0).then_some(Warning::MostlyWaiting { benchmarks })
 }
 
-fn count(benchmarks: &[BenchmarkVerdict], new: usize, removed: usize) -> Counts {
-    let mut counts = Counts {
-        new,
-        removed,
-        ..Counts::default()
-    };
+/// A baseline that was taken of a part of the suite guards that part alone.
+fn not_in_baseline(baseline: &Run, pairs: &Pairs<'_>) -> Option<Warning> {
+    let asked = Asked::of(&baseline.selection);
+    let left_out = |id: &&BenchmarkId| asked.left_out(id).is_some();
+    let benchmarks = pairs.new.iter().filter(left_out).count();
+    (benchmarks > 0).then(|| Warning::PartialBaseline {
+        selection: selection::in_words(baseline).unwrap_or_default(),
+        benchmarks,
+    })
+}
+
+fn count(benchmarks: &[BenchmarkVerdict]) -> Counts {
+    let mut counts = Counts::default();
     for benchmark in benchmarks {
         *match benchmark.class {
             Class::Regressed => &mut counts.regressed,
@@ -272,12 +306,13 @@ fn outcome(differences: &[Difference], counts: &Counts, policy: &Policy) -> Outc
         + counts.inconclusive;
     if !differences.is_empty() {
         Outcome::NotComparable
-    } else if counts.regressed > 0
-        || policy.fail_on.shifted && counts.shifted > 0
-        || policy.fail_on.removed && counts.removed > 0
-    {
+    } else if counts.regressed > 0 || policy.fail_on.shifted && counts.shifted > 0 {
         Outcome::Failed
-    } else if compared == 0 || counts.not_comparable > 0 {
+    } else if compared == 0 {
+        Outcome::NotComparable
+    } else if !policy.allow_missing && counts.missing > 0 {
+        Outcome::Failed
+    } else if counts.not_comparable > 0 {
         Outcome::NotComparable
     } else if policy.fail_on.inconclusive && counts.inconclusive > 0 {
         Outcome::Inconclusive
@@ -295,5 +330,6 @@ fn summary(side: LabelledRun<'_>) -> RunSummary {
         git_commit: side.run.build.git_commit.clone(),
         git_dirty: side.run.build.git_dirty,
         launches: side.run.launch_settings.launches,
+        selection: selection::in_words(side.run),
     }
 }

@@ -6,7 +6,7 @@ use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
     Benchmark, BenchmarkId, Build, Function, Functions, LaunchSettings, LaunchValue,
-    OtherFunctions, Run,
+    OtherFunctions, Run, Selection,
 };
 use criterion_topdown::sample::{Level1, Level2};
 
@@ -257,6 +257,7 @@ pub fn run(benchmarks: Vec<Benchmark>) -> Run {
             measurement_ms: 400,
         },
         shard: None,
+        selection: Selection::default(),
         benchmarks,
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
-    Benchmark, BenchmarkId, Build, LaunchSettings, LaunchValue, Run, write_run,
+    Benchmark, BenchmarkId, Build, LaunchSettings, LaunchValue, Run, Selection, write_run,
 };
 use criterion_topdown::sample::Level1;
 
@@ -84,6 +84,7 @@ pub fn write(kind: Kind, directory: &Path) {
             measurement_ms: 250,
         },
         shard: None,
+        selection: Selection::default(),
         benchmarks: vec![
             benchmark("copy", 0.0),
             benchmark("parse", 0.0),

@@ -11,6 +11,7 @@ mod noise;
 mod published_schema;
 mod relaunch;
 mod run;
+mod selection;
 mod shard;
 mod short_windows;
 mod trouble;

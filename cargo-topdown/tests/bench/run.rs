@@ -226,7 +226,7 @@ fn criterions_own_arguments_are_let_through() {
     fixture.bench(&words).succeeds();
     assert_eq!(names(&fixture.newest_run()), ["first"]);
     let nothing = fixture.bench(&["--bench", "mixed", "--", "no such thing"]);
-    nothing.fails_with(101, "no benchmark ran");
+    nothing.fails_with(101, "no benchmark matches `no such thing`");
 }
 
 #[test]

@@ -89,13 +89,17 @@ fn a_shard_is_cut_out_of_what_the_filter_lets_through() {
 }
 
 #[test]
-fn a_shard_is_not_compared_and_becomes_no_baseline_by_itself() {
+fn a_shard_is_compared_for_itself_and_becomes_no_baseline() {
     let fixture = Fixture::new();
     let part = shard(&fixture, "1/2", &["chase|first"]);
     let whole = fixture.bench(&[&SUITE[..], &["--save=main", "chase|first"]].concat());
     whole.succeeds();
     let part = part.to_str().unwrap();
-    let outcome = fixture.plain(&["topdown", "compare", "main", part], &[]);
+    let outcome = fixture.plain(&["topdown", "compare", "main", part, "--alpha=1e-9"], &[]);
+    let text = outcome.succeeds().stdout;
+    assert!(text.contains("1 not run"), "{text}");
+    assert!(text.contains("1 in other shards"), "{text}");
+    let outcome = fixture.plain(&["topdown", "compare", part, "main"], &[]);
     outcome.fails_with(102, "is shard 1/2 of a suite");
     let outcome = fixture.bench(&["--shard=1/2", "--save=main"]);
     outcome.fails_with(2, "cannot be used with");

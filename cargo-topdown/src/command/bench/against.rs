@@ -6,7 +6,7 @@
 use std::path::Path;
 
 use cargo_metadata::Metadata;
-use criterion_topdown::run_file::{BenchmarkId, LaunchSamples, Run, write_run};
+use criterion_topdown::run_file::{BenchmarkId, LaunchSamples, Run, Selection, write_run};
 
 use super::pairs::{self, Pairs};
 use super::{
@@ -22,6 +22,7 @@ use crate::error::{Error, Exit};
 use crate::policy::Policy;
 use crate::runner::collect::Collected;
 use crate::runner::{again, interrupt, modelled};
+use crate::selection;
 use crate::settings::WorkspaceSettings;
 use crate::verdict::{self, LabelledRun};
 
@@ -32,6 +33,8 @@ pub struct Candidate<'a> {
     pub settings: &'a WorkspaceSettings,
     pub store: &'a BaselineStore,
     pub targets: &'a [BenchTarget],
+    /// What the command line selects of it.
+    pub selection: &'a Selection,
 }
 
 /// Builds what `reference` means, launches both sides, and compares.
@@ -42,7 +45,7 @@ pub fn run(args: &BenchArgs, candidate: &Candidate<'_>, reference: &str) -> Resu
     let policy = Policy::resolve(Some(candidate.metadata), &args.policy)?;
     let tree = BaseTree::prepare(reference, workspace_root, target_directory)
         .map_err(BenchError::BaseTree)?;
-    let base_targets = build_base(args, candidate, &tree)?;
+    let (base_targets, base_selection) = build_base(args, candidate, &tree)?;
 
     let guard = interrupt::guard().map_err(BenchError::Interrupt)?;
     let scratch = scratch_directory()?;
@@ -67,6 +70,7 @@ pub fn run(args: &BenchArgs, candidate: &Candidate<'_>, reference: &str) -> Resu
     let mut base = Measured {
         run: Run {
             id: format!("{}-base", run_id(started_at)),
+            selection: base_selection,
             ..measured_run(
                 &args.launch,
                 &tree.workspace_root,
@@ -80,13 +84,16 @@ pub fn run(args: &BenchArgs, candidate: &Candidate<'_>, reference: &str) -> Resu
     }
     .with(base.collected);
     let mut new = Measured {
-        run: measured_run(
-            &args.launch,
-            workspace_root,
-            started_at,
-            candidate.targets,
-            candidate.settings,
-        ),
+        run: Run {
+            selection: candidate.selection.clone(),
+            ..measured_run(
+                &args.launch,
+                workspace_root,
+                started_at,
+                candidate.targets,
+                candidate.settings,
+            )
+        },
         samples: Vec::new(),
         directory: candidate.store.newest_directory(),
     }
@@ -134,12 +141,13 @@ pub fn run(args: &BenchArgs, candidate: &Candidate<'_>, reference: &str) -> Resu
     Ok(verdict::exit_of(comparison.outcome))
 }
 
-/// Builds the base with the candidate's flags, at the candidate's place within the workspace.
+/// Builds the base with the candidate's flags, at the candidate's place within the workspace: its
+/// targets, and what the flags select of them.
 fn build_base(
     args: &BenchArgs,
     candidate: &Candidate<'_>,
     tree: &BaseTree,
-) -> Result<Vec<BenchTarget>, BenchError> {
+) -> Result<(Vec<BenchTarget>, Selection), BenchError> {
     let of_base = |error| BenchError::BaseBuild {
         base: tree.label.clone(),
         error,
@@ -182,7 +190,8 @@ fn build_base(
             target.settings = same.settings;
         }
     }
-    Ok(targets)
+    let selection = selection::of_command_line(&args.launch, &metadata, &targets);
+    Ok((targets, selection))
 }
 
 /// A run with its samples, and where it is stored.

@@ -9,7 +9,7 @@ use std::io::Write;
 use std::path::Path;
 
 use criterion_topdown::machine::Machine;
-use criterion_topdown::run_file::{Benchmark, LaunchSettings, Run, write_run};
+use criterion_topdown::run_file::{Benchmark, LaunchSettings, Run, Selection, write_run};
 use jiff::Timestamp;
 use tempfile::TempDir;
 
@@ -27,6 +27,7 @@ use crate::runner::launch::{LaunchError, Launcher};
 use crate::runner::progress::{Progress, Style};
 use crate::runner::record::LaunchRecord;
 use crate::runner::{self, Outcome, interrupt, modelled};
+use crate::selection::{self, NameFilter};
 use crate::settings::{Settings, WorkspaceSettings};
 
 pub use error::BenchError;
@@ -63,6 +64,7 @@ const REFUSED_FLAGS: [(&str, &str); 18] = [
 /// When the benches could not be built, or there is nothing to store.
 pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     check_criterion_arguments(&args.launch.criterion)?;
+    let names = checked_filter(&args.launch)?;
     let cargo = Cargo {
         program: cargo_program(),
         flags: &args.launch.cargo,
@@ -84,6 +86,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     if args.launch.cargo.no_run {
         return Ok(Exit::Success);
     }
+    let mut selection = selection::of_command_line(&args.launch, &metadata, &targets);
     if let Some(reference) = &args.against {
         let candidate = against::Candidate {
             cargo: &cargo,
@@ -91,8 +94,15 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
             settings: &settings,
             store: &store,
             targets: &targets,
+            selection: &selection,
         };
         return against::run(args, &candidate, reference);
+    }
+    // Before the launches, which take long; the key of what will be modelled is not known yet.
+    if let (Some(name), false) = (&args.save, args.partial)
+        && let Ok(before) = store.find(name)
+    {
+        store.check_replaces_whole(name, &before.machine_key, &selection)?;
     }
     let started_at = Timestamp::now();
     let guard = interrupt::guard().map_err(BenchError::Interrupt)?;
@@ -102,7 +112,8 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     let (targets, shard) = match args.shard {
         None => (suite.clone(), None),
         Some(number) => {
-            let part = shard::part(&args.launch, number, &suite, &launcher)?;
+            let part = shard::part(&args.launch, &names, number, &suite, &launcher)?;
+            selection.only_benchmarks = Some(part.benchmarks);
             (part.targets, Some(part.shard))
         }
     };
@@ -116,15 +127,22 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     let run = Run {
         benchmarks: outcome.collected.benchmarks.clone(),
         shard,
+        selection,
         ..measured_run(&args.launch, workspace_root, started_at, &suite, &settings)
     };
     // Not below `--target-dir`, which `compare` will not be given.
     write_run(store.newest_directory(), &run, &outcome.collected.samples)
         .map_err(BenchError::NotStored)?;
-    record_launches(&store, &run, &targets, &args.launch.criterion);
+    let criterion = args.launch.criterion_without_filter();
+    record_launches(&store, &run, &targets, &criterion);
     let saved = match &args.save {
         // A baseline without the benchmarks that failed would let them go unnoticed for good.
-        Some(name) if failed == 0 => Some(store.save(name, store.newest_directory())?),
+        Some(name) if failed == 0 => {
+            if !args.partial {
+                store.check_replaces_whole(name, &run.key(), &run.selection)?;
+            }
+            Some(store.save(name, store.newest_directory())?)
+        }
         _ => None,
     };
     drop(guard);
@@ -187,7 +205,7 @@ fn record_launches(
     }
 }
 
-/// All that is known about a run before its benchmarks.
+/// What is known about a run of the whole suite before its benchmarks.
 pub fn measured_run(
     args: &LaunchArgs,
     workspace_root: &Path,
@@ -203,6 +221,7 @@ pub fn measured_run(
         build: build_identity(&args.cargo, workspace_root),
         launch_settings: launch_settings(targets, &settings.workspace),
         shard: None,
+        selection: Selection::default(),
         benchmarks: Vec::new(),
     }
 }
@@ -219,12 +238,23 @@ fn launcher(args: &LaunchArgs, cargo: &Path, scratch: &Path) -> Launcher {
     Launcher {
         scratch: scratch.to_owned(),
         cargo: cargo.to_owned(),
-        arguments: args.criterion.clone(),
-        filter: exact.into_iter().chain(args.filter.clone()).collect(),
+        arguments: args.criterion_without_filter(),
+        filter: exact
+            .into_iter()
+            .chain(args.filter().map(str::to_owned))
+            .collect(),
         shows_output: args.cargo.verbose > 0,
         through: None,
         group: None,
     }
+}
+
+/// Refuses a filter that criterion would panic at, after the build.
+fn checked_filter(args: &LaunchArgs) -> Result<NameFilter, BenchError> {
+    NameFilter::of(selection::filter_of(args).as_ref()).map_err(|error| BenchError::Filter {
+        filter: args.filter().unwrap_or_default().to_owned(),
+        error: Box::new(error),
+    })
 }
 
 /// Refuses what would break a launch, with what to do in its place.
@@ -350,7 +380,7 @@ fn failures(outcome: &Outcome) -> usize {
 
 /// Why there is nothing to store.
 fn nothing_to_keep(args: &LaunchArgs, targets: &[BenchTarget], outcome: &Outcome) -> BenchError {
-    match &args.filter {
+    match args.filter() {
         _ if failures(outcome) > 0 => BenchError::BenchesFailed {
             failed: failures(outcome),
         },
@@ -358,7 +388,7 @@ fn nothing_to_keep(args: &LaunchArgs, targets: &[BenchTarget], outcome: &Outcome
             BenchError::NoCriterion
         }
         Some(filter) => BenchError::NothingMatched {
-            filter: filter.clone(),
+            filter: filter.to_owned(),
         },
         None => BenchError::NoBenchmarks,
     }

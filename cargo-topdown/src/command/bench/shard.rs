@@ -4,14 +4,14 @@
 //! nothing. So a suite is cut between benchmarks, wherever they are, and every machine that builds
 //! the same commit cuts it in the same way.
 
-use criterion_topdown::run_file::Shard;
-use regex::Regex;
+use criterion_topdown::run_file::{BenchmarkId, Shard};
 use sha2::{Digest, Sha256};
 
 use super::BenchError;
 use crate::bench_targets::BenchTarget;
 use crate::cli::LaunchArgs;
 use crate::runner::launch::{LaunchError, Launcher};
+use crate::selection::NameFilter;
 use crate::settings::Settings;
 use crate::shard::{self, ShardNumber};
 
@@ -22,6 +22,8 @@ const NAME_DIGITS: usize = 16;
 pub struct Part {
     /// The targets, each restricted to the benchmarks of this part.
     pub targets: Vec<BenchTarget>,
+    /// The benchmarks of this part, but for those of targets that could not be asked.
+    pub benchmarks: Vec<BenchmarkId>,
     /// What the run says about it.
     pub shard: Shard,
 }
@@ -32,20 +34,20 @@ pub struct Part {
 /// is launched, by name.
 ///
 /// # Errors
-/// When the filter is no regular expression, when nothing matches it, or when the part is empty.
+/// When nothing matches the filter, or when the part is empty.
 pub fn part(
     args: &LaunchArgs,
+    names_wanted: &NameFilter,
     number: ShardNumber,
     targets: &[BenchTarget],
     launcher: &Launcher,
 ) -> Result<Part, BenchError> {
-    let filter = Filter::of(args)?;
     let mut items = Vec::new();
     for (index, target) in targets.iter().enumerate().filter(|(_, t)| t.has_criterion) {
         match launcher.list(target) {
             Ok(names) => {
                 let mut names = names.unwrap_or_default();
-                names.retain(|name| filter.lets_through(name));
+                names.retain(|name| names_wanted.lets_through(name));
                 // Whatever the order in which a process with random hashes has them.
                 names.sort();
                 items.extend(names.into_iter().map(|name| (index, Some(name))));
@@ -55,9 +57,9 @@ pub fn part(
         }
     }
     if items.is_empty() {
-        return Err(match &args.filter {
+        return Err(match args.filter() {
             Some(filter) => BenchError::NothingMatched {
-                filter: filter.clone(),
+                filter: filter.to_owned(),
             },
             None => BenchError::NoBenchmarks,
         });
@@ -88,8 +90,21 @@ pub fn part(
             benchmarks: mine.len(),
             suite,
         },
+        benchmarks: ids(targets, &mine),
         targets: restricted(targets, &mine),
     })
+}
+
+fn ids(targets: &[BenchTarget], items: &[(usize, Option<String>)]) -> Vec<BenchmarkId> {
+    let id = |(index, name): &(usize, Option<String>)| {
+        let target = &targets[*index];
+        Some(BenchmarkId {
+            package: target.package.clone(),
+            target: target.name.clone(),
+            name: name.clone()?,
+        })
+    };
+    items.iter().filter_map(id).collect()
 }
 
 /// The targets that have benchmarks in `mine`, each with those alone; and those without criterion,
@@ -143,34 +158,4 @@ fn name_of(targets: &[BenchTarget], items: &[(usize, Option<String>)]) -> String
     let mut digits: String = hash.finalize().iter().map(|b| format!("{b:02x}")).collect();
     digits.truncate(NAME_DIGITS);
     digits
-}
-
-/// The user's filter, as criterion applies it.
-enum Filter {
-    All,
-    Exact(String),
-    Matching(Regex),
-}
-
-impl Filter {
-    fn of(args: &LaunchArgs) -> Result<Filter, BenchError> {
-        Ok(match &args.filter {
-            None => Filter::All,
-            Some(id) if args.exact => Filter::Exact(id.clone()),
-            Some(expression) => {
-                Filter::Matching(Regex::new(expression).map_err(|error| BenchError::Filter {
-                    filter: expression.clone(),
-                    error: Box::new(error),
-                })?)
-            }
-        })
-    }
-
-    fn lets_through(&self, name: &str) -> bool {
-        match self {
-            Filter::All => true,
-            Filter::Exact(id) => id == name,
-            Filter::Matching(expression) => expression.is_match(name),
-        }
-    }
 }

@@ -92,7 +92,7 @@ impl Page {
                 Row::of(index, verdict, sides, history)
             })
             .collect();
-        let one_sided = [("removed", &comparison.removed), ("new", &comparison.new)]
+        let one_sided = [("missing", &comparison.missing), ("new", &comparison.new)]
             .into_iter()
             .flat_map(|(word, ids)| {
                 ids.iter().map(move |id| OneSided {
@@ -273,7 +273,7 @@ mod tests {
         let page = page(&one("a"), &one("b"));
         assert!(!page.contains("<table"));
         for text in [
-            "<strong>removed</strong> suite::bench::a",
+            "<strong>missing</strong> suite::bench::a",
             "<strong>new</strong> suite::bench::b",
         ] {
             assert!(page.contains(text), "{text}");

@@ -1,6 +1,9 @@
 //! Which runs and benchmarks are compared at all.
 
+use criterion_topdown::run_file::{Filter, Selection};
+
 use super::*;
+use crate::selection::LeftOutBy;
 
 #[test]
 fn another_machine_or_build_is_refused_by_the_field() {
@@ -205,16 +208,79 @@ fn no_benchmark_in_common_is_not_a_pass() {
     );
     assert_eq!(comparison.outcome, Outcome::NotComparable);
     assert_eq!(comparison.new, [scenario::id("b")]);
-    assert_eq!(comparison.removed, [scenario::id("a")]);
+    assert_eq!(comparison.missing, [scenario::id("a")]);
 }
 
 #[test]
-fn a_removed_benchmark_fails_if_the_policy_says_so() {
+fn a_missing_benchmark_fails_unless_the_policy_says_otherwise() {
     let candidate = scenario::run(suite(3, 2, unchanged).benchmarks[..2].to_vec());
     let baseline = suite(3, 1, unchanged);
     let comparison = judged(&baseline, &candidate);
-    assert_eq!((comparison.exit_code, comparison.counts.removed), (0, 1));
+    assert_eq!((comparison.exit_code, comparison.counts.missing), (100, 1));
     let mut policy = Policy::default();
-    policy.fail_on.removed = true;
-    assert_eq!(judged_by(&baseline, &candidate, &policy).exit_code, 100);
+    policy.allow_missing = true;
+    let comparison = judged_by(&baseline, &candidate, &policy);
+    assert_eq!((comparison.exit_code, comparison.counts.missing), (0, 1));
+}
+
+/// The first of three benchmarks, from a run that was asked for this.
+fn one_of_three(selection: Selection) -> Run {
+    Run {
+        selection,
+        ..scenario::run(suite(3, 2, unchanged).benchmarks[..1].to_vec())
+    }
+}
+
+#[test]
+fn what_was_not_asked_for_is_not_run_and_fails_nothing() {
+    let baseline = suite(3, 1, unchanged);
+    let names: Vec<BenchmarkId> = baseline.benchmarks.iter().map(|b| b.id.clone()).collect();
+    let filter = |expression: &str| Selection {
+        filter: Some(Filter {
+            expression: expression.to_owned(),
+            exact: false,
+        }),
+        ..Selection::default()
+    };
+    let comparison = judged(&baseline, &one_of_three(filter(&names[0].name)));
+    assert_eq!((comparison.exit_code, comparison.counts.not_run), (0, 2));
+    assert_eq!(comparison.missing, []);
+    assert!(comparison.not_run.iter().all(|n| n.by == LeftOutBy::Filter));
+
+    let shard = Selection {
+        only_benchmarks: Some(names[..2].to_vec()),
+        ..Selection::default()
+    };
+    let comparison = judged(&baseline, &one_of_three(shard));
+    assert_eq!(comparison.exit_code, 100, "the second is of the shard");
+    assert_eq!(comparison.missing, names[1..2]);
+    assert_eq!(comparison.not_run[0].by, LeftOutBy::Shard);
+
+    // Nothing that was asked for is there.
+    let comparison = judged(
+        &baseline,
+        &Run {
+            benchmarks: Vec::new(),
+            ..one_of_three(filter("no such"))
+        },
+    );
+    assert_eq!((comparison.exit_code, comparison.counts.not_run), (102, 3));
+}
+
+#[test]
+fn a_baseline_of_a_part_says_what_it_does_not_guard() {
+    let selection = Selection {
+        filter: Some(Filter {
+            expression: "b00".to_owned(),
+            exact: false,
+        }),
+        ..Selection::default()
+    };
+    let comparison = judged(&one_of_three(selection), &suite(3, 1, unchanged));
+    assert_eq!((comparison.exit_code, comparison.counts.new), (0, 2));
+    let warning = Warning::PartialBaseline {
+        selection: "filter `b00`".to_owned(),
+        benchmarks: 2,
+    };
+    assert_eq!(comparison.warnings, [warning]);
 }

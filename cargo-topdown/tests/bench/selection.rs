@@ -1,0 +1,101 @@
+//! Runs of a part of the suite: what they know of it, and what becomes of the rest.
+
+use criterion_topdown::run_file::{Selection, TargetId};
+
+use crate::fixture::{Fixture, Outcome};
+
+/// One launch decides nothing; what is tested is which benchmarks are looked for.
+const WHOLE: [&str; 3] = ["--bench=kernels", "--bench=mixed", "--launches=1"];
+
+fn bench(fixture: &Fixture, more: &[&str]) -> Outcome {
+    fixture.bench(&[&WHOLE[..], more].concat())
+}
+
+/// What `compare main` prints, which exits with `code`.
+fn compared(fixture: &Fixture, code: i32) -> String {
+    let outcome = fixture.plain(&["topdown", "compare", "main"], &[]);
+    assert_eq!(outcome.code, Some(code), "{}", outcome.stdout);
+    outcome.stdout
+}
+
+#[test]
+fn what_the_filter_leaves_out_is_not_run() {
+    let fixture = Fixture::new();
+    bench(&fixture, &["--save=main"]).succeeds();
+    for words in [&["^chase$"][..], &["--exact", "chase"], &["--", "^chase$"]] {
+        bench(&fixture, words).succeeds();
+        let text = compared(&fixture, 0);
+        assert!(text.contains("left out by the filter"), "{text}");
+        assert!(!text.contains("missing"), "{text}");
+    }
+}
+
+#[test]
+fn targets_that_were_not_selected_are_not_run() {
+    let fixture = Fixture::new();
+    bench(&fixture, &["--save=main"]).succeeds();
+    fixture.bench(&["--bench=mixed", "--launches=1"]).succeeds();
+    let text = compared(&fixture, 0);
+    assert!(
+        text.contains("in bench targets that were not selected"),
+        "{text}"
+    );
+    let of_suite = |target: &str| TargetId {
+        package: "suite".to_owned(),
+        target: target.to_owned(),
+    };
+    let only_mixed = Selection {
+        only_targets: Some(vec![of_suite("mixed")]),
+        ..Selection::default()
+    };
+    assert_eq!(fixture.newest_run().selection, only_mixed);
+
+    // Of the whole workspace; `trouble` fails unless it is told not to.
+    let words = ["--exclude=trouble", "--workspace", "--launches=1", "first"];
+    fixture.bench(&words).succeeds();
+    let selection = fixture.newest_run().selection;
+    assert_eq!(selection.only_targets, None);
+    let not_built = selection.without_targets;
+    assert!(not_built.contains(&of_suite("ordered")), "{not_built:?}");
+    let packages: Vec<&str> = not_built.iter().map(|t| t.package.as_str()).collect();
+    assert!(packages.contains(&"trouble"), "{not_built:?}");
+}
+
+#[test]
+fn what_should_have_run_and_did_not_is_missing() {
+    let fixture = Fixture::new();
+    bench(&fixture, &["--save=main"]).succeeds();
+    // As if the code had no benchmark `chase` any more.
+    let path = fixture.newest().join("run.json");
+    let mut run: serde_json::Value =
+        serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let benchmarks = run["benchmarks"].as_array_mut().unwrap();
+    benchmarks.retain(|benchmark| benchmark["id"]["name"] != "chase");
+    std::fs::write(&path, run.to_string()).unwrap();
+    let text = compared(&fixture, 100);
+    assert!(text.contains("1 benchmark of `main` is missing"), "{text}");
+}
+
+#[test]
+fn a_part_does_not_take_the_place_of_a_baseline_that_has_more() {
+    let fixture = Fixture::new();
+    bench(&fixture, &["--save=main"]).succeeds();
+    let before = fixture.baseline("main");
+    let outcome = bench(&fixture, &["--save=main", "chase"]);
+    let outcome = outcome.fails_with(2, "this run was not asked for");
+    assert!(!outcome.stderr.contains("Launch"), "{}", outcome.stderr);
+    bench(&fixture, &["chase"]).succeeds();
+    let save = ["topdown", "baseline", "save", "main"];
+    fixture.plain(&save, &[]).fails_with(2, "add --partial");
+    assert_eq!(fixture.baseline("main"), before);
+
+    // Under another name, and again under that: nothing is lost.
+    for _ in 0..2 {
+        bench(&fixture, &["--save=part", "chase"]).succeeds();
+    }
+    bench(&fixture, &["--save=main", "--partial", "chase"]).succeeds();
+    assert_eq!(fixture.baseline("main").benchmarks.len(), 1);
+    bench(&fixture, &[]).succeeds();
+    let text = compared(&fixture, 0);
+    assert!(text.contains("the baseline has only a part"), "{text}");
+}
