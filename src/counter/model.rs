@@ -11,6 +11,7 @@
 //! long that the budget would not do for [`LEAST_WINDOWS`] is not modelled; its samples have time
 //! alone, and its provenance says so.
 
+mod before_main;
 mod code;
 mod modules;
 

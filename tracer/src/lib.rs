@@ -103,6 +103,8 @@ mod engine;
 #[path = "engine_elsewhere.rs"]
 mod engine;
 mod error;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod fixed_values;
 mod mapping;
 mod tracer;
 
@@ -112,6 +114,8 @@ pub use block::{
 };
 pub use consumer::{Consumer, End};
 pub use error::{AttachError, OpenError, TraceError};
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+pub use fixed_values::fix_system_values;
 pub use mapping::Mapping;
 pub use tracer::{Config, Tracer};
 

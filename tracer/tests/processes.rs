@@ -242,3 +242,39 @@ fn a_thread_that_uses_restartable_sequences_is_not_traced() {
     });
     assert!(refused);
 }
+
+/// What a forked child sees of random numbers and of the date, after `prepare`.
+fn seen_by_a_child(prepare: fn()) -> String {
+    let (mut read, write) = std::io::pipe().unwrap();
+    let child = fork(move || {
+        use std::io::Write;
+        prepare();
+        let mut bytes = [0_u8; 16];
+        // SAFETY: the buffer has as many bytes.
+        let count = unsafe { libc::getrandom(bytes.as_mut_ptr().cast(), bytes.len(), 0) };
+        let date = std::time::SystemTime::now();
+        let before = std::time::Instant::now();
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        let goes_on = before.elapsed() >= std::time::Duration::from_millis(2);
+        let traced = traced(|| (std::time::SystemTime::now(), squares(10)));
+        let mut write = write;
+        write!(write, "{count} {bytes:?} {date:?} {goes_on} {traced:?}").is_ok()
+    });
+    let mut seen = String::new();
+    std::io::Read::read_to_string(&mut read, &mut seen).unwrap();
+    assert_eq!(wait(child), 0);
+    seen
+}
+
+#[test]
+fn fixed_values_repeat_from_process_to_process_and_durations_go_on() {
+    let fixed = || seen_by_a_child(|| topdown_tracer::fix_system_values().unwrap());
+    let first = fixed();
+    assert!(
+        first.starts_with("16 [") && first.contains(" true "),
+        "{first}"
+    );
+    assert_eq!(first, fixed());
+    let as_ever = || seen_by_a_child(|| {});
+    assert_ne!(as_ever(), as_ever());
+}

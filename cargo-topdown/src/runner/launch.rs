@@ -14,6 +14,7 @@ use criterion_topdown::run_file::{IterationSample, SAMPLES_VARIABLE, Throughput}
 use thiserror::Error;
 
 use super::excerpt::excerpt_of_file;
+use super::fixed_stack;
 use super::interrupt;
 use super::join::{JoinError, Reported, SamplesFile, join};
 use super::protocol::{Connection, Event, PORT_VARIABLE, ProtocolError, RawId};
@@ -251,14 +252,16 @@ impl Launcher {
             .env(CRITERION_HOME_VARIABLE, self.scratch.join("criterion"))
             .stdin(Stdio::null())
             .stdout(stdout)
-            .stderr(stderr)
-            .spawn()
-            .map_err(|error| {
-                io_error(
-                    &format!("could not start {}", target.executable.display()),
-                    error,
-                )
-            })
+            .stderr(stderr);
+        if let Some(through) = self.through {
+            fixed_stack::pad_environment(&mut command, through.len() - 1);
+        }
+        command.spawn().map_err(|error| {
+            io_error(
+                &format!("could not start {}", target.executable.display()),
+                error,
+            )
+        })
     }
 }
 

@@ -7,6 +7,7 @@
 pub mod again;
 pub mod collect;
 mod excerpt;
+mod fixed_stack;
 pub mod interrupt;
 pub mod join;
 pub mod launch;

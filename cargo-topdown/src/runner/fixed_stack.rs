@@ -1,0 +1,97 @@
+//! A stack that begins at the same address in every launch, whatever the environment holds.
+//!
+//! The system puts the arguments and the environment at the upper end of a process's stack, and the
+//! stack of `main` below them. With fixed addresses the end is always the same; so a variable that
+//! fills the rest of a fixed size makes the beginning the same too.
+
+use std::collections::HashMap;
+use std::ffi::{OsStr, OsString};
+use std::process::Command;
+
+/// The variable that fills.
+const PADDING_VARIABLE: &str = "CARGO_TOPDOWN_PADDING";
+/// Set where the number of pointers would be odd: the stack is aligned to two of them.
+const PARITY_VARIABLE: &str = "CARGO_TOPDOWN_PADDING_PARITY";
+
+/// Arguments and environment take a multiple of this; the system allows a variable of four times as
+/// much.
+const SIZE_BYTES: usize = 32 * 1024;
+const POINTER_BYTES: usize = size_of::<usize>();
+
+/// Fills the environment of what `command` starts. It is started through another program, whose first
+/// arguments, `not_its_own` of them, it does not see.
+pub fn pad_environment(command: &mut Command, not_its_own: usize) {
+    let mut environment: HashMap<OsString, OsString> = std::env::vars_os().collect();
+    for (name, value) in command.get_envs() {
+        match value {
+            Some(value) => environment.insert(name.to_owned(), value.to_owned()),
+            None => environment.remove(name),
+        };
+    }
+    environment.remove(OsStr::new(PADDING_VARIABLE));
+    environment.remove(OsStr::new(PARITY_VARIABLE));
+    let arguments: Vec<_> = command.get_args().skip(not_its_own).collect();
+    let program_bytes = arguments.first().map_or(0, |program| program.len() + 1);
+    let pointers = arguments.len() + environment.len() + 1;
+    let strings = arguments.iter().map(|argument| argument.len() + 1);
+    let variables = environment.iter().map(variable_bytes);
+    let mut used = program_bytes
+        + strings.sum::<usize>()
+        + variables.sum::<usize>()
+        + pointers * POINTER_BYTES;
+    used += variable_bytes((&PADDING_VARIABLE.into(), &OsString::new()));
+    command.env_remove(PARITY_VARIABLE);
+    if pointers % 2 == 1 {
+        command.env(PARITY_VARIABLE, "");
+        used += POINTER_BYTES + variable_bytes((&PARITY_VARIABLE.into(), &OsString::new()));
+    }
+    let rest = used.next_multiple_of(SIZE_BYTES) - used;
+    command.env(PADDING_VARIABLE, "x".repeat(rest));
+}
+
+/// `name=value` and a zero.
+fn variable_bytes((name, value): (&OsString, &OsString)) -> usize {
+    name.len() + value.len() + 2
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use crate::runner::modelled::fixed_addresses;
+
+    /// Where the stack of a program begins that gets these arguments and this variable.
+    fn stack_of(through: &[&str], arguments: &[&str], variable: Option<(&str, &str)>) -> String {
+        let mut command = Command::new(through[0]);
+        command.args(&through[1..]).arg("/bin/cat");
+        command.arg("/proc/self/stat").args(arguments);
+        command.envs(variable);
+        pad_environment(&mut command, through.len() - 1);
+        let output = command.output().unwrap();
+        let stat = String::from_utf8(output.stdout).unwrap();
+        // proc_pid_stat(5): the second field is in brackets, the 28th is `startstack`.
+        let fields = stat.rsplit_once(')').unwrap().1;
+        fields.split_whitespace().nth(25).unwrap().to_owned()
+    }
+
+    #[test]
+    fn the_stack_begins_at_the_same_address_whatever_the_environment_holds() {
+        let Some(through) = fixed_addresses() else {
+            eprintln!("skipped: addresses cannot be fixed here");
+            return;
+        };
+        let first = stack_of(through, &[], None);
+        for variable in [
+            ("A", "1"),
+            ("B", "22"),
+            ("SOMETHING_LONGER", "with a value"),
+        ] {
+            assert_eq!(
+                stack_of(through, &[], Some(variable)),
+                first,
+                "{variable:?}"
+            );
+        }
+        let arguments = ["/dev/null", "/dev/../dev/null"];
+        assert_eq!(stack_of(through, &arguments, Some(("A", "1"))), first);
+    }
+}

@@ -1,0 +1,26 @@
+//! What has to be done before the program's `main` in a launch on the model.
+//!
+//! `RandomState` draws its keys once per thread, and criterion itself asks for one before any
+//! measurement is opened. So the values that differ in every process are fixed before that.
+
+use topdown_tracer::fix_system_values;
+
+use crate::counter::Choice;
+use crate::run_file::SAMPLES_VARIABLE;
+
+/// Called by the loader, as every function of this section.
+#[used]
+// SAFETY: the section holds pointers to functions of this type, and this is one.
+#[unsafe(link_section = ".init_array")]
+static BEFORE_MAIN: extern "C" fn() = before_main;
+
+extern "C" fn before_main() {
+    let on_the_model = matches!(
+        Choice::from_environment(),
+        Ok(Choice::Model | Choice::ModelOrTime)
+    );
+    if on_the_model && std::env::var_os(SAMPLES_VARIABLE).is_some() {
+        // Where the system forbids it, launches may differ, which the program sees and says.
+        let _ = fix_system_values();
+    }
+}

@@ -1,0 +1,203 @@
+//! What the system tells a program and differs in every process: random numbers and the date.
+//!
+//! A program that seeds a hasher with them executes other instructions in every launch. Here the C
+//! library's functions that fetch them are replaced, in this process and in its memory alone, by ones
+//! whose answers depend on nothing but how many were asked for before.
+//!
+//! The first bytes of each function become a jump. They are written through `/proc/self/mem`, which
+//! reaches code that is mapped without the right to write; the file on disk and other processes keep
+//! theirs.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use iced_x86::{Decoder, DecoderOptions, FlowControl};
+
+/// `jmp [rip]`; the address follows.
+const JUMP: [u8; 6] = [0xff, 0x25, 0, 0, 0, 0];
+const JUMP_BYTES: usize = JUMP.len() + size_of::<u64>();
+/// Enough of a function to see that it is longer than the jump.
+const SEEN_BYTES: usize = JUMP_BYTES + 15;
+
+/// What the clock shows first, in seconds of the epoch. A date that has passed: who waits for a time
+/// of day then waits too short, and not for years.
+const DATE_SECONDS: i64 = 1_750_000_000;
+/// The date goes on by as much with each look at it.
+const STEP_NS: u64 = 1000;
+const SECOND_NS: u64 = 1_000_000_000;
+
+type ClockGetTime = unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> libc::c_int;
+
+static RANDOM_NUMBERS: AtomicU64 = AtomicU64::new(0);
+static LOOKS: AtomicU64 = AtomicU64::new(0);
+/// The kernel's own function for the other clocks, where the loader knows it.
+static CLOCK_OF_THE_KERNEL: OnceLock<Option<ClockGetTime>> = OnceLock::new();
+
+/// From now on `getrandom` gives the same numbers in every process, and `clock_gettime` the same dates;
+/// the clocks that measure durations go on as ever. For the rest of the process: programs whose random
+/// numbers must be random are none to do this in. To be called while there is one thread.
+///
+/// # Errors
+/// When the system does not let a process write to its own code; nothing has changed then, or the
+/// date alone has not.
+pub fn fix_system_values() -> io::Result<()> {
+    let memory = File::options()
+        .read(true)
+        .write(true)
+        .open("/proc/self/mem")?;
+    replace(
+        &memory,
+        libc::getrandom as *const () as u64,
+        random_numbers as *const () as u64,
+    )?;
+    CLOCK_OF_THE_KERNEL.get_or_init(clock_of_the_kernel);
+    replace(
+        &memory,
+        libc::clock_gettime as *const () as u64,
+        clock as *const () as u64,
+    )
+}
+
+/// Makes the function at `address` a jump to `replacement`.
+fn replace(memory: &File, address: u64, replacement: u64) -> io::Result<()> {
+    let mut code = [0; SEEN_BYTES];
+    let read = memory.read_at(&mut code, address)?;
+    if !is_longer_than_the_jump(&code[..read], address) {
+        return Err(io::Error::other("the function is too short"));
+    }
+    let mut jump = [0; JUMP_BYTES];
+    jump[..JUMP.len()].copy_from_slice(&JUMP);
+    jump[JUMP.len()..].copy_from_slice(&replacement.to_le_bytes());
+    memory.write_all_at(&jump, address)
+}
+
+/// Whether the function that begins with `code` goes on for as many bytes as the jump has.
+fn is_longer_than_the_jump(code: &[u8], address: u64) -> bool {
+    let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
+    while decoder.position() < JUMP_BYTES {
+        if !decoder.can_decode() {
+            return false;
+        }
+        let instruction = decoder.decode();
+        let goes_on = matches!(
+            instruction.flow_control(),
+            FlowControl::Next | FlowControl::ConditionalBranch | FlowControl::Call
+        );
+        if instruction.is_invalid() || (!goes_on && decoder.position() < JUMP_BYTES) {
+            return false;
+        }
+    }
+    true
+}
+
+/// In the place of `getrandom`.
+unsafe extern "C" fn random_numbers(
+    buffer: *mut u8,
+    bytes: libc::size_t,
+    _flags: libc::c_uint,
+) -> libc::ssize_t {
+    let mut left = bytes;
+    while left > 0 {
+        let number = RANDOM_NUMBERS.fetch_add(1, Ordering::Relaxed);
+        let random = random_number(number).to_le_bytes();
+        let part = left.min(random.len());
+        // SAFETY: the caller lends `bytes` bytes at `buffer`, of which `left` are not written yet.
+        unsafe {
+            std::ptr::copy_nonoverlapping(random.as_ptr(), buffer.add(bytes - left), part);
+        }
+        left -= part;
+    }
+    bytes as libc::ssize_t
+}
+
+/// The number `n` of the sequence: SplitMix64, whose numbers are all different.
+fn random_number(n: u64) -> u64 {
+    let mut mixed = (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    mixed ^ (mixed >> 31)
+}
+
+/// In the place of `clock_gettime`.
+unsafe extern "C" fn clock(clock: libc::clockid_t, time: *mut libc::timespec) -> libc::c_int {
+    if !matches!(
+        clock,
+        libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI
+    ) {
+        return match CLOCK_OF_THE_KERNEL.get() {
+            // SAFETY: the kernel's function has the contract of the one that was called.
+            Some(Some(clock_of_the_kernel)) => unsafe { clock_of_the_kernel(clock, time) },
+            // SAFETY: the system call has the contract of the function.
+            _ => unsafe { libc::syscall(libc::SYS_clock_gettime, clock, time) as libc::c_int },
+        };
+    }
+    let ns = LOOKS.fetch_add(1, Ordering::Relaxed) * STEP_NS;
+    let shown = libc::timespec {
+        tv_sec: DATE_SECONDS + (ns / SECOND_NS) as i64,
+        tv_nsec: (ns % SECOND_NS) as i64,
+    };
+    // SAFETY: the caller lends room for one at `time`.
+    unsafe { time.write(shown) };
+    0
+}
+
+/// `clock_gettime` of the vDSO, which the C library calls too. A static program has no loader that
+/// knows it.
+fn clock_of_the_kernel() -> Option<ClockGetTime> {
+    // SAFETY: looks for an object that is loaded already; the names are C strings. Its handle is not
+    // closed: the vDSO stays for the life of the process.
+    unsafe {
+        let vdso = libc::dlopen(
+            c"linux-vdso.so.1".as_ptr(),
+            libc::RTLD_LAZY | libc::RTLD_NOLOAD,
+        );
+        if vdso.is_null() {
+            return None;
+        }
+        let function = libc::dlsym(vdso, c"__vdso_clock_gettime".as_ptr());
+        // A null pointer becomes `None`; the type is that of the vDSO's documentation, vdso(7).
+        std::mem::transmute::<*mut libc::c_void, Option<ClockGetTime>>(function)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_function_is_replaced_only_where_the_jump_has_room() {
+        let long = [0x90; SEEN_BYTES];
+        assert!(is_longer_than_the_jump(&long, 0x1000));
+        for end in [0xc3, 0xcc] {
+            let mut short = long;
+            short[5] = end; // ret, int3
+            assert!(!is_longer_than_the_jump(&short, 0x1000), "{end:x}");
+        }
+        // It may end with the last byte that the jump needs.
+        let mut fits = long;
+        fits[JUMP_BYTES - 1] = 0xc3;
+        assert!(is_longer_than_the_jump(&fits, 0x1000));
+        assert!(!is_longer_than_the_jump(&long[..4], 0x1000));
+    }
+
+    #[test]
+    fn random_numbers_fill_what_is_asked_for_and_no_more() {
+        for bytes in [0, 1, 7, 8, 9, 33] {
+            let mut buffer = [0_u8; 64];
+            // SAFETY: the buffer is longer.
+            let written = unsafe { random_numbers(buffer.as_mut_ptr(), bytes, 0) };
+            assert_eq!(written as usize, bytes);
+            assert!(buffer[bytes..].iter().all(|&byte| byte == 0));
+        }
+    }
+
+    #[test]
+    fn the_sequence_of_random_numbers_is_written_down() {
+        // The reference implementation, from the seed 0.
+        assert_eq!(random_number(0), 0xe220_a839_7b1d_cdaf);
+        assert_eq!(random_number(1), 0x6e78_9e6a_a1b9_65f4);
+    }
+}
