@@ -11,7 +11,7 @@ use crate::cli::BaselineAcceptArgs;
 use crate::error::{Error, Exit};
 use crate::policy::{Accepted, AcceptedChange, Found, Policy};
 use crate::report::style;
-use crate::verdict::Class;
+use crate::verdict::{Class, Metric};
 
 /// Runs the subcommand.
 pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
@@ -33,7 +33,7 @@ pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
         Relaunch::Forbidden,
     )?;
     let verdict = wanted_verdict(&args.benchmark, &comparison)?;
-    if verdict.class != Class::Regressed {
+    if !matches!(verdict.class, Class::Regressed | Class::TimeDisagrees) {
         return Err(Error::NothingToAccept {
             id: verdict.id.to_string(),
             class: verdict.class.name(),
@@ -43,7 +43,9 @@ pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
         Found::Holding(accepted) => accepted,
         Found::Expired(_) => Accepted::default(),
     };
-    let hits = verdict.effects.iter().filter(|effect| effect.hit);
+    let by_time = verdict.class == Class::TimeDisagrees;
+    let effects = verdict.effects.iter();
+    let hits = effects.filter(|e| e.hit || by_time && e.metric == Metric::Wall);
     let change = AcceptedChange {
         reason: args.reason.clone(),
         differences: hits.map(|hit| (hit.metric, hit.difference)).collect(),

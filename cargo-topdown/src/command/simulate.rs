@@ -66,6 +66,7 @@ pub fn run(args: &SimulateArgs) -> Result<Exit, Error> {
         machine: SHARED_MACHINE,
         design: DESIGNS[0],
         planted: None,
+        modelled: false,
     };
     writeln!(
         out,

@@ -65,6 +65,9 @@ pub struct Margins {
 pub struct FailOn {
     /// A category grew and the total did not.
     pub shifted: bool,
+    /// The time of a benchmark surely grew and its slots do not explain it, whatever its size and
+    /// the code.
+    pub time_disagrees: bool,
     /// Nothing could be decided about a benchmark.
     pub inconclusive: bool,
 }
@@ -223,6 +226,7 @@ impl FailOn {
     fn of(classes: &[FailOnClass]) -> FailOn {
         FailOn {
             shifted: classes.contains(&FailOnClass::Shifted),
+            time_disagrees: classes.contains(&FailOnClass::TimeDisagrees),
             inconclusive: classes.contains(&FailOnClass::Inconclusive),
         }
     }

@@ -16,6 +16,9 @@ pub enum FailOnClass {
     Regressed,
     /// A category grew and the total did not.
     Shifted,
+    /// The time surely grew and the slots do not explain it; fails anyway beside modelled slots, where
+    /// the time is far longer and other code ran.
+    TimeDisagrees,
     /// Nothing could be decided.
     Inconclusive,
 }

@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use super::sentences::{headline, members, sentence};
+use super::sentences::{headline, sentence, worst_first};
 use crate::verdict::{BenchmarkVerdict, Comparison, Outcome};
 
 /// What GitHub keeps of each kind.
@@ -25,10 +25,9 @@ pub fn write(comparison: &Comparison, mut out: impl Write) -> io::Result<()> {
         let message = format!("{}\n{}", whole.rest, reasons.join("\n"));
         return command(&mut out, "error", &title(whole.word), &message);
     }
-    let failing: Vec<&BenchmarkVerdict> = comparison
-        .failing
-        .iter()
-        .flat_map(|class| members(comparison, *class))
+    let failing: Vec<&BenchmarkVerdict> = worst_first(comparison)
+        .into_iter()
+        .filter(|benchmark| comparison.fails(benchmark))
         .collect();
     // A benchmark that is missing, or nothing in common.
     if failing.is_empty() && comparison.outcome != Outcome::Passed {

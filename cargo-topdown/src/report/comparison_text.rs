@@ -20,7 +20,7 @@ const WARNING: Style = AnsiColor::Yellow.on_default();
 /// The style of a verdict.
 pub(super) fn style(class: Class) -> Style {
     match class {
-        Class::Regressed => AnsiColor::Red.on_default().bold(),
+        Class::TimeDisagrees | Class::Regressed => AnsiColor::Red.on_default().bold(),
         Class::NotComparable => AnsiColor::Magenta.on_default(),
         Class::Shifted | Class::Inconclusive => AnsiColor::Yellow.on_default(),
         Class::Accepted => AnsiColor::Cyan.on_default(),
@@ -42,6 +42,7 @@ pub fn write(comparison: &Comparison, width: usize, mut out: impl Write) -> io::
     text.runs(&mut out)?;
     text.suite(&mut out)?;
     for class in [
+        Class::TimeDisagrees,
         Class::Regressed,
         Class::NotComparable,
         Class::Accepted,
@@ -122,7 +123,7 @@ impl Text<'_> {
         let style = style(class);
         writeln!(out, "\n{style}{}{style:#}", class.name())?;
         let shown = match class {
-            Class::Regressed => members.len(),
+            Class::TimeDisagrees | Class::Regressed => members.len(),
             _ => MOST_SENTENCES,
         };
         for benchmark in members.iter().take(shown) {
@@ -161,7 +162,7 @@ mod tests {
     use crate::policy::Policy;
     use crate::report::examples::one_of_each;
     use crate::verdict::scenario::{
-        self, Planted, benchmark, modelled, timed, with_a_grown_function,
+        self, Planted, benchmark, modelled, timed, with_a_grown_function, with_functions,
     };
     use crate::verdict::{LabelledRun, compare};
     use criterion_topdown::run_file::{Benchmark, Run};
@@ -253,6 +254,70 @@ mod tests {
         };
         let candidate = scenario::run(suite(2, 1.25));
         insta::assert_snapshot!(text(suite(1, 1.0), candidate, 80));
+    }
+
+    /// As on a published crate: slots −1.8 % exactly, time +758 %.
+    #[test]
+    fn modelled_slots_and_time_that_disagree() {
+        let suite = |seed, name, change: &dyn Fn(usize) -> (f64, f64)| -> Vec<Benchmark> {
+            (0..12)
+                .map(|n| {
+                    let (backend_bound, time_per_slot) = change(n);
+                    let planted = Planted {
+                        seed,
+                        time_per_slot,
+                        categories: [0.0, 0.0, 0.0, backend_bound],
+                        ..Planted::default()
+                    };
+                    // The last of them runs the code that it ran.
+                    let name = if n == 11 { "suite::same" } else { name };
+                    let whole = [400, 100, 150, 350];
+                    let function = [(Some(name), None, whole)];
+                    with_functions(modelled(&format!("b{n:02}"), planted), &function)
+                })
+                .collect()
+        };
+        let candidate = suite(2, "suite::new", &|n| match n {
+            3 => (-0.018, 8.58 / 0.982),
+            7 => (0.0, 1.15),
+            9 => (0.03, 4.0),
+            11 => (0.0, 2.0),
+            _ => (0.0, 1.0),
+        });
+        let baseline = suite(1, "suite::old", &|_| (0.0, 1.0));
+        insta::assert_snapshot!(text(baseline, scenario::run(candidate), 100));
+    }
+
+    #[test]
+    fn a_suite_of_which_little_is_decided_has_not_simply_passed() {
+        let suite = |seed, noisy: usize| -> Vec<Benchmark> {
+            (0..16)
+                .map(|n| {
+                    let planted = Planted {
+                        seed,
+                        deviation: if n < noisy { 0.15 } else { 0.004 },
+                        ..Planted::default()
+                    };
+                    benchmark(&format!("b{n:02}"), planted)
+                })
+                .collect()
+        };
+        let first_line = |noisy| {
+            let text = text(suite(1, noisy), scenario::run(suite(2, noisy)), 100);
+            text.lines().next().unwrap_or_default().to_owned()
+        };
+        assert_eq!(
+            first_line(14),
+            "MOSTLY UNDECIDED: nothing regressed, but only 2 of 16 benchmarks (12 %) decided against `main`"
+        );
+        assert_eq!(
+            first_line(3),
+            "PASSED: nothing regressed in 13 of 16 benchmarks (81 %) against `main`; 3 undecided"
+        );
+        assert_eq!(
+            first_line(0),
+            "PASSED: nothing regressed in 16 benchmarks against `main`"
+        );
     }
 
     #[test]

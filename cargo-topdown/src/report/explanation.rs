@@ -95,8 +95,8 @@ fn rule_text(source: SourceKind, rule: Rule) -> Option<&'static str> {
     match (source, rule) {
         (_, Rule::Exact) => Some(
             "The modelled slots agree bit for bit between the launches of each side, so their \
-             differences are exact. Wall-clock time was measured in launches of its own and gates \
-             nothing beside them.",
+             differences are exact. Wall-clock time was measured in launches of its own; it fails \
+             only what took far longer.",
         ),
         (SourceKind::Model, Rule::Statistics) => Some(
             "The modelled slots differ between launches (or there is only one), so they are tested \
@@ -286,7 +286,7 @@ fn rules(
     let first = rules.iter().position(|(_, applies, _)| *applies);
     for (index, (class, _, text)) in rules.iter().enumerate() {
         let mark = if Some(index) == first { "→" } else { " " };
-        lines.write(out, &format!("{mark} {:<13} ", class.name()), 16, text)?;
+        lines.write(out, &format!("{mark} {:<14} ", class.name()), 17, text)?;
     }
     Ok(())
 }
@@ -308,6 +308,7 @@ fn exact_rules(evidence: &Evidence, total: &Effect, margin: &str) -> Vec<RuleTex
                 percent_change(total.difference),
             ),
         ),
+        time_disagrees(evidence),
         (
             Class::Improved,
             evidence.improved,
@@ -334,6 +335,15 @@ fn statistical_rules(evidence: &Evidence, total: &Effect, margin: &str) -> Vec<R
                 yes(evidence.slower),
                 percent_change(total.difference),
                 equals(evidence.p_slower)
+            ),
+        ),
+        time_disagrees(evidence),
+        (
+            Class::Inconclusive,
+            evidence.took_longer && (evidence.improved || evidence.unchanged),
+            format!(
+                "the time surely grew for this benchmark alone, and the slots do not explain it ({})",
+                yes(evidence.took_longer)
             ),
         ),
         (
@@ -369,6 +379,17 @@ fn statistical_rules(evidence: &Evidence, total: &Effect, margin: &str) -> Vec<R
         ),
         (Class::Inconclusive, true, "none of these".to_owned()),
     ]
+}
+
+fn time_disagrees(evidence: &Evidence) -> RuleText {
+    (
+        Class::TimeDisagrees,
+        evidence.time_disagrees,
+        format!(
+            "time does not gate, surely grew, and neither the slots nor the machine explain it ({})",
+            yes(evidence.time_disagrees)
+        ),
+    )
 }
 
 fn yes(holds: bool) -> &'static str {

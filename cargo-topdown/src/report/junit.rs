@@ -119,7 +119,7 @@ fn case(comparison: &Comparison, benchmark: &BenchmarkVerdict) -> Case {
     let message = format!("{}: {text}", benchmark.class.name());
     let kind = match benchmark.class {
         Class::NotComparable => Some("error"),
-        class if comparison.failing.contains(&class) => Some("failure"),
+        _ if comparison.fails(benchmark) => Some("failure"),
         Class::Inconclusive => Some("skipped"),
         _ => None,
     };

@@ -53,7 +53,7 @@ fn document(comparison: &Comparison, events: bool, limit: usize) -> String {
     text.push("\n\n");
     notes(comparison, &mut text);
     if comparison.differences.is_empty() {
-        for class in [Class::Regressed, Class::NotComparable] {
+        for class in [Class::TimeDisagrees, Class::Regressed, Class::NotComparable] {
             if !members(comparison, class).is_empty() {
                 text.push(&format!("### {}\n\n", capitalised(class.name())));
                 sentences(comparison, class, &mut text);

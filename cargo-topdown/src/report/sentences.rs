@@ -1,13 +1,15 @@
 //! What is said about a comparison, in words that every report uses.
 
+use criterion_topdown::provenance::SourceKind;
+
 use super::function_rows::label_of;
 use super::number::{percent_change, points};
 use super::text::shortened;
 use crate::selection::LeftOutBy;
 use crate::verdict::comparability::{MODEL_VERSION, MODELLED_CORE};
 use crate::verdict::{
-    BenchmarkVerdict, Cause, CauseKind, Class, Comparison, Counts, Metric, Outcome, Rule,
-    RunSummary, ShiftBasis, Undecided, UndecidedReason,
+    BenchmarkVerdict, Cause, CauseKind, Class, CodeChange, Comparison, Counts, Disagreement,
+    Effect, Metric, Outcome, Rule, RunSummary, ShiftBasis, Undecided, UndecidedReason,
 };
 
 /// A part of a difference that would be shown as 0.0 is left out.
@@ -44,8 +46,25 @@ pub fn headline(comparison: &Comparison) -> Headline {
     } = comparison;
     let baseline = &comparison.baseline.label;
     let all = comparison.benchmarks.len();
-    let decided = counts.unchanged + counts.improved + counts.shifted + counts.accepted;
+    let failing_by_time = comparison
+        .benchmarks
+        .iter()
+        .filter(|b| b.class == Class::TimeDisagrees && comparison.fails(b))
+        .count();
     let (word, class, rest) = match outcome {
+        Outcome::Failed if failing_by_time > 0 => (
+            "TIME DISAGREES",
+            Class::TimeDisagrees,
+            format!(
+                "{failing_by_time} of {} took far longer than in `{baseline}`, and the slots do not \
+                 show it{}",
+                benchmarks(all),
+                match counts.regressed {
+                    0 => String::new(),
+                    more => format!("; {more} regressed"),
+                }
+            ),
+        ),
         Outcome::Failed if counts.regressed > 0 => (
             "REGRESSED",
             Class::Regressed,
@@ -92,10 +111,27 @@ pub fn headline(comparison: &Comparison) -> Headline {
                 benchmarks(all)
             ),
         ),
-        Outcome::Passed if decided == 0 => (
+        Outcome::Passed if counts.decided == 0 => (
             "NOTHING DECIDED",
             Class::Inconclusive,
-            format!("{} against `{baseline}`, all inconclusive", benchmarks(all)),
+            format!("none of {} against `{baseline}`", benchmarks(all)),
+        ),
+        Outcome::Passed if 2 * counts.decided < all => (
+            "MOSTLY UNDECIDED",
+            Class::Inconclusive,
+            format!(
+                "nothing regressed, but only {} decided against `{baseline}`",
+                share(counts.decided, all)
+            ),
+        ),
+        Outcome::Passed if counts.decided < all => (
+            "PASSED",
+            Class::Improved,
+            format!(
+                "nothing regressed in {} against `{baseline}`; {} undecided",
+                share(counts.decided, all),
+                all - counts.decided
+            ),
         ),
         Outcome::Passed => (
             "PASSED",
@@ -109,9 +145,16 @@ pub fn headline(comparison: &Comparison) -> Headline {
     Headline { word, class, rest }
 }
 
+/// `11 of 84 benchmarks (13 %)`.
+fn share(part: usize, all: usize) -> String {
+    // Rounded down: 100 % is all of them.
+    format!("{part} of {} ({} %)", benchmarks(all), 100 * part / all)
+}
+
 /// `3 regressed`, `1 shifted` …, without what there is none of.
 pub fn counted(counts: &Counts) -> Vec<String> {
     [
+        (counts.time_disagrees, "time disagrees"),
         (counts.regressed, "regressed"),
         (counts.not_comparable, "not comparable"),
         (counts.accepted, "accepted"),
@@ -155,8 +198,8 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
     match comparison.benchmarks.iter().filter(exact).count() {
         0 => {}
         all => notes.push(format!(
-            "decided exactly: {}, whose modelled launches agree bit for bit; wall-clock time \
-             gates nothing beside modelled slots",
+            "decided exactly: {}, whose modelled launches agree bit for bit; wall-clock time is \
+             shown, and fails only what took far longer than the slots say",
             benchmarks(all)
         )),
     }
@@ -189,7 +232,6 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
             percent_change(difference)
         ));
     }
-    notes.extend(longer_at_flat_slots(comparison));
     for noise in suite.noise.iter().filter(|noise| noise.inflation > 1.5) {
         notes.push(format!(
             "{} differs between the runs {:.1} times more than between launches of one run; \
@@ -242,31 +284,12 @@ pub fn left_out_by(by: LeftOutBy) -> &'static str {
     }
 }
 
-/// What took longer without being a matter of the pipeline, where that fails nothing.
-fn longer_at_flat_slots(comparison: &Comparison) -> Option<String> {
-    const MOST_NAMES: usize = 3;
-    let longer: Vec<String> = comparison
-        .benchmarks
-        .iter()
-        .filter(|b| b.evidence.is_some_and(|e| e.longer_at_flat_slots))
-        .filter_map(|b| {
-            let wall = b.effect(Metric::Wall)?;
-            Some(format!("{} {}", b.id.name, percent_change(wall.difference)))
-        })
-        .collect();
-    let (named, others) = longer.split_at(MOST_NAMES.min(longer.len()));
-    let more = match others.len() {
-        0 => String::new(),
-        more => format!(" and {more} more"),
-    };
-    (!longer.is_empty()).then(|| {
-        format!(
-            "{} took longer at slots that do not explain it: clock, steal, kernel or blocking, not \
-             the pipeline; time does not gate here ({}{more})",
-            benchmarks(longer.len()),
-            named.join(", ")
-        )
-    })
+/// The effect that the verdict is about.
+fn told_effect(benchmark: &BenchmarkVerdict) -> Option<&Effect> {
+    match benchmark.class {
+        Class::TimeDisagrees => benchmark.effect(Metric::Wall),
+        _ => benchmark.main_effect(),
+    }
 }
 
 /// The benchmarks of a class, those that changed most first.
@@ -277,7 +300,7 @@ pub fn members(comparison: &Comparison, class: Class) -> Vec<&BenchmarkVerdict> 
         .filter(|benchmark| benchmark.class == class)
         .collect();
     members.sort_by(|a, b| {
-        let size = |v: &BenchmarkVerdict| v.main_effect().map_or(0.0, |e| e.difference.abs());
+        let size = |v: &BenchmarkVerdict| told_effect(v).map_or(0.0, |e| e.difference.abs());
         size(b).total_cmp(&size(a)).then(a.id.cmp(&b.id))
     });
     members
@@ -287,7 +310,7 @@ pub fn members(comparison: &Comparison, class: Class) -> Vec<&BenchmarkVerdict> 
 pub fn worst_first(comparison: &Comparison) -> Vec<&BenchmarkVerdict> {
     let mut rows: Vec<&BenchmarkVerdict> = comparison.benchmarks.iter().collect();
     rows.sort_by(|a, b| {
-        let size = |v: &BenchmarkVerdict| v.main_effect().map_or(0.0, |e| e.difference);
+        let size = |v: &BenchmarkVerdict| told_effect(v).map_or(0.0, |e| e.difference);
         a.class
             .cmp(&b.class)
             .then(size(b).total_cmp(&size(a)))
@@ -338,7 +361,21 @@ pub fn sentence(benchmark: &BenchmarkVerdict) -> String {
         (Some(cause), _) => {
             let accepted = benchmark.accepted.as_ref();
             let reason = accepted.map_or(String::new(), |reason| format!("; accepted: {reason}"));
-            cause_sentence(cause, benchmark) + &in_functions(benchmark) + &reason
+            let disagreement = benchmark.disagreement.as_ref();
+            let what = match (benchmark.class, disagreement) {
+                (Class::TimeDisagrees, Some(disagreement)) => {
+                    disagreement_sentence(disagreement, benchmark)
+                }
+                _ => cause_sentence(cause, benchmark) + &in_functions(benchmark),
+            };
+            let time = disagreement
+                .filter(|_| benchmark.class == Class::Regressed)
+                .and(benchmark.effect(Metric::Wall));
+            let time = time.map_or(String::new(), |wall| {
+                let change = percent_change(wall.difference);
+                format!("; time grew by far more ({change}) than the slots show")
+            });
+            what + &time + &reason
         }
         (None, Some(undecided)) => undecided_sentence(undecided, benchmark),
         (None, None) => String::new(),
@@ -385,6 +422,44 @@ fn cause_sentence(cause: &Cause, benchmark: &BenchmarkVerdict) -> String {
         }
         CauseKind::Unknown => format!("{change}; there are no slots to say why"),
     }
+}
+
+/// What took longer, whether it is the machine, whether it is the code, and what to do.
+fn disagreement_sentence(disagreement: &Disagreement, benchmark: &BenchmarkVerdict) -> String {
+    let change_of = |metric| {
+        let effect = benchmark.effect(metric);
+        percent_change(effect.map_or(0.0, |effect| effect.difference))
+    };
+    let mut text = format!(
+        "{} time/iter at {} slots",
+        change_of(Metric::Wall),
+        change_of(Metric::Slots)
+    );
+    match disagreement.machine_difference {
+        Some(machine) => text.push_str(&format!(
+            "; the machine does not explain it ({} per slot, median of the suite)",
+            percent_change(machine)
+        )),
+        None => text.push_str("; too few benchmarks to tell whether the machine is slower"),
+    }
+    text.push_str(match (benchmark.source, disagreement.code) {
+        (SourceKind::Model, CodeChange::Same) => {
+            "; the same code ran, so look at the machine or the memory layout"
+        }
+        (SourceKind::Model, CodeChange::Differs) => {
+            "; the code changed, in a way that the model does not see: believe the time"
+        }
+        (SourceKind::Model, CodeChange::Unknown) => {
+            "; the model may not see what changed: believe the time"
+        }
+        _ => "; look at clock, steal, kernel or blocking, not at the pipeline",
+    });
+    let can_fail = benchmark.source == SourceKind::Model && disagreement.code != CodeChange::Same;
+    if can_fail && disagreement.time_difference < disagreement.least_failing {
+        let limit = disagreement.least_failing * 100.0;
+        text.push_str(&format!(" (fails from +{limit:.0} % on)"));
+    }
+    text
 }
 
 /// `backend bound +7.9 (memory bound +7.2, core bound +0.7), frontend bound +0.3`
@@ -443,6 +518,26 @@ fn undecided_sentence(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> St
     match (undecided.reason, undecided.launches_needed) {
         (UndecidedReason::MachineOrGlobalChange, _) => {
             format!("{change}no slower than the whole suite: the machine or a global change")
+        }
+        (UndecidedReason::TimeLooksLonger, launches) => {
+            let time = benchmark
+                .effect(Metric::Wall)
+                .map_or(String::new(), |wall| {
+                    format!(
+                        "{} time/iter [{}, {}]",
+                        percent_change(wall.difference),
+                        points(wall.interval.low),
+                        points(wall.interval.high)
+                    )
+                });
+            let slots = benchmark
+                .main_effect()
+                .map_or(String::new(), |slots| percent_change(slots.difference));
+            let advice = launches.map_or_else(
+                || format!("too noisy to gate ({deviation})"),
+                |launches| format!("needs about {launches} launches a side ({deviation})"),
+            );
+            format!("{time} at {slots} slots: the time looks longer; {advice}")
         }
         (UndecidedReason::NotGated, _) => {
             let metric = benchmark.main_effect().map_or("it", |e| e.metric.name());

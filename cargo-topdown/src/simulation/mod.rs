@@ -49,6 +49,8 @@ pub struct Experiment {
     pub design: Design,
     /// What changed.
     pub planted: Option<Planted>,
+    /// Whether the slots are those of a model and have no noise; the time keeps its own.
+    pub modelled: bool,
 }
 
 /// What the gate said.
@@ -56,20 +58,22 @@ pub struct Experiment {
 pub struct Tally {
     /// Suites judged.
     pub suites: usize,
-    /// Suites with an unchanged benchmark called regressed.
+    /// Suites that an unchanged benchmark fails.
     pub suites_with_false_alarm: usize,
     /// Benchmarks without a planted change.
     pub unchanged: usize,
-    /// Those called regressed.
+    /// Those that fail their suite.
     pub false_alarms: usize,
     /// Those about which nothing was decided.
     pub inconclusive: usize,
     /// Benchmarks with a planted change.
     pub planted: usize,
-    /// Those called regressed.
+    /// Those that fail their suite.
     pub found: usize,
-    /// Those called regressed for the right cause.
+    /// Those that do for the right cause.
     pub explained: usize,
+    /// Those called unchanged.
+    pub called_unchanged: usize,
 }
 
 /// Adds up what `tally` says about the suites from 0 to `suites`, on as many threads as there are
@@ -117,7 +121,11 @@ impl Experiment {
         let suite = Suite::draw(self.machine, self.benchmarks, &mut rng);
         let mut run = |session, launches, wanted: &dyn Fn(usize) -> bool| {
             let planted = self.planted.filter(|_| session == Session::Candidate);
-            suite.run(session, launches, SAMPLES, planted, wanted, &mut rng)
+            let run = suite.run(session, launches, SAMPLES, planted, wanted, &mut rng);
+            match self.modelled {
+                true => suite.modelled(run, planted),
+                false => run,
+            }
         };
         let Design {
             baseline: base_launches,
@@ -156,7 +164,7 @@ impl Experiment {
             ..Tally::default()
         };
         for (index, benchmark) in comparison.benchmarks.iter().enumerate() {
-            let regressed = benchmark.class == Class::Regressed;
+            let fails = comparison.fails(benchmark);
             match self.planted.filter(|planted| index % planted.every == 0) {
                 Some(planted) => {
                     let kind = benchmark.cause.as_ref().map(|cause| cause.kind);
@@ -166,12 +174,13 @@ impl Experiment {
                         _ => false,
                     };
                     tally.planted += 1;
-                    tally.found += usize::from(regressed);
-                    tally.explained += usize::from(regressed && right);
+                    tally.found += usize::from(fails);
+                    tally.explained += usize::from(fails && right);
+                    tally.called_unchanged += usize::from(benchmark.class == Class::Unchanged);
                 }
                 None => {
                     tally.unchanged += 1;
-                    tally.false_alarms += usize::from(regressed);
+                    tally.false_alarms += usize::from(fails);
                     tally.inconclusive += usize::from(benchmark.class == Class::Inconclusive);
                 }
             }
@@ -191,6 +200,7 @@ impl Tally {
         self.planted += other.planted;
         self.found += other.found;
         self.explained += other.explained;
+        self.called_unchanged += other.called_unchanged;
     }
 
     /// Found among planted; NaN if nothing was planted.
@@ -225,6 +235,7 @@ mod tests {
             second_look: None,
         },
         planted: None,
+        modelled: false,
     };
 
     // `cargo topdown simulate` measures these rates on suites of 200 benchmarks. Here they are
@@ -338,5 +349,53 @@ mod tests {
             total
         });
         assert_eq!(UNCHANGED.run(), one_by_one);
+    }
+
+    /// Of 24 changes 11 were called unchanged when slots alone decided that.
+    #[test]
+    fn what_takes_longer_at_flat_slots_is_rarely_called_unchanged() {
+        let planted = Planted {
+            metric: Metric::Wall,
+            size: 0.08,
+            every: 10,
+        };
+        let tally = Experiment {
+            planted: Some(planted),
+            ..UNCHANGED
+        }
+        .run();
+        assert_eq!((tally.planted, tally.false_alarms), (24, 0));
+        assert!(tally.called_unchanged <= 4, "{tally:?}");
+    }
+
+    #[test]
+    fn modelled_slots_fail_by_time_only_if_it_takes_far_longer() {
+        let modelled = Experiment {
+            modelled: true,
+            ..UNCHANGED
+        };
+        for machine in MACHINES {
+            for benchmarks in [5, 12, 60] {
+                let tally = Experiment {
+                    machine,
+                    benchmarks,
+                    ..modelled
+                }
+                .run();
+                assert_eq!(tally.false_alarms, 0, "{}, {benchmarks}", machine.name);
+            }
+        }
+        let doubled = Planted {
+            metric: Metric::Wall,
+            size: 1.2,
+            every: 10,
+        };
+        let tally = Experiment {
+            planted: Some(doubled),
+            ..modelled
+        }
+        .run();
+        assert_eq!((tally.found, tally.explained), (24, 24));
+        assert_eq!((tally.called_unchanged, tally.false_alarms), (0, 0));
     }
 }

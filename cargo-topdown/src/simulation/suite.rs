@@ -125,6 +125,34 @@ impl Suite {
             .collect();
         run(benchmarks, launches)
     }
+
+    /// `run` as if its slots were modelled: those of the workload, with what is planted in them and
+    /// without noise. The time stays as it was measured.
+    pub fn modelled(&self, mut run: Run, planted: Option<Planted>) -> Run {
+        for (index, benchmark) in run.benchmarks.iter_mut().enumerate() {
+            let Workload { slots, shares, .. } = self.workloads[index];
+            let mut categories = shares;
+            if let Some(planted) = planted.filter(|planted| index % planted.every == 0)
+                && let Some(category) = category_index(planted.metric)
+            {
+                categories[category] += planted.size;
+            }
+            let [ret, bad, fe, be] = categories.map(|fraction| slots * fraction);
+            benchmark.provenance.source = SourceKind::Model;
+            for launch in &mut benchmark.launches {
+                launch.slots = Some(ret + bad + fe + be);
+                launch.resolution_fraction = 0.0;
+                launch.level1 = Some(Level1 {
+                    retiring_slots: ret,
+                    bad_speculation_slots: bad,
+                    frontend_bound_slots: fe,
+                    backend_bound_slots: be,
+                    smt_contention_slots: None,
+                });
+            }
+        }
+        run
+    }
 }
 
 /// What a session adds to a benchmark: to each category, and to the time per slot.

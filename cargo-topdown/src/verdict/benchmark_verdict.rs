@@ -8,15 +8,19 @@ use serde::Serialize;
 
 use super::Metric;
 use super::comparison::Difference;
+use super::disagreement::Disagreement;
 use super::functions::FunctionChange;
 use crate::event_rates::EventRates;
 use crate::summary::Summary;
 
-/// A verdict's class, from the worst to the least certain.
+/// A verdict's class, in the order in which reports tell them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Class {
+    /// The time surely grew, the slots do not explain it, and time does not gate: one of the two is
+    /// not about the work.
+    TimeDisagrees,
     /// Slower for certain, and by enough to matter.
     Regressed,
     /// The two sides cannot be compared.
@@ -37,6 +41,7 @@ impl Class {
     /// The words that reports use.
     pub fn name(self) -> &'static str {
         match self {
+            Class::TimeDisagrees => "time disagrees",
             Class::Regressed => "regressed",
             Class::NotComparable => "not comparable",
             Class::Accepted => "accepted",
@@ -45,6 +50,14 @@ impl Class {
             Class::Improved => "improved",
             Class::Unchanged => "unchanged",
         }
+    }
+
+    /// Whether it says what became of the benchmark.
+    pub fn is_decided(self) -> bool {
+        !matches!(
+            self,
+            Class::TimeDisagrees | Class::NotComparable | Class::Inconclusive
+        )
     }
 }
 
@@ -80,6 +93,10 @@ pub struct BenchmarkVerdict {
     /// Why the user expects the change, if it is accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted: Option<String>,
+    /// How time and slots disagree, if they do. Beside modelled slots a regression of the slots may
+    /// have one too, where time grew by far more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disagreement: Option<Disagreement>,
     /// Why, if something changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
@@ -102,6 +119,11 @@ impl BenchmarkVerdict {
     /// The effect on one metric.
     pub fn effect(&self, metric: Metric) -> Option<&Effect> {
         self.effects.iter().find(|effect| effect.metric == metric)
+    }
+
+    /// Whether it fails a comparison because its time disagrees with its slots.
+    pub fn fails_by_time(&self) -> bool {
+        self.class == Class::TimeDisagrees && self.disagreement.is_some_and(|d| d.fails)
     }
 
     /// The effect on the metric that says whether it got slower: slots, or time without slots.
@@ -155,9 +177,12 @@ pub struct Evidence {
     pub unchanged: bool,
     /// Whether it took longer only as the whole suite did, with nothing but time to tell.
     pub suite_wide_slowdown: bool,
-    /// Whether it surely took longer by the margin of time, at slots that do not explain it, and
-    /// time does not gate it: clock, steal, kernel or blocking.
-    pub longer_at_flat_slots: bool,
+    /// Whether it surely took longer by the margin of time, at slots and a machine that do not
+    /// explain it, and time does not gate it.
+    pub time_disagrees: bool,
+    /// Whether time gates it, is not hit, and surely grew by more than the sure margin for this
+    /// benchmark alone, at slots that do not explain it: it is not unchanged.
+    pub took_longer: bool,
 }
 
 impl Evidence {
@@ -165,7 +190,11 @@ impl Evidence {
     pub fn class(&self) -> Class {
         if self.whole_hit || self.category_hit && self.slower {
             Class::Regressed
-        } else if self.suite_wide_slowdown && (self.improved || self.unchanged) {
+        } else if self.time_disagrees {
+            Class::TimeDisagrees
+        } else if (self.suite_wide_slowdown || self.took_longer)
+            && (self.improved || self.unchanged)
+        {
             Class::Inconclusive
         } else if self.improved {
             Class::Improved
@@ -385,6 +414,8 @@ pub enum UndecidedReason {
     Noise,
     /// The total looks worse, and the policy does not let it fail the benchmark.
     NotGated,
+    /// The slots are what they were, and the time looks longer.
+    TimeLooksLonger,
     /// All benchmarks took longer, and without slots nobody can tell the machine from a change.
     MachineOrGlobalChange,
 }

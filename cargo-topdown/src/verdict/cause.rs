@@ -28,9 +28,10 @@ pub fn of(class: Class, measured: &Measured<'_>, tested: &[Tested]) -> Option<Ca
         });
     };
     let parts = parts(measured, tested);
-    let only_wall = wall.filter(|wall| only_wall_regressed(slots, wall, tested));
+    let only_wall = wall
+        .filter(|wall| class == Class::TimeDisagrees || only_wall_regressed(slots, wall, tested));
     match (class, only_wall) {
-        (Class::Regressed | Class::Accepted, Some(wall)) => Some(Cause {
+        (Class::Regressed | Class::Accepted | Class::TimeDisagrees, Some(wall)) => Some(Cause {
             metric: Metric::Wall,
             difference: wall.estimate.difference,
             kind: CauseKind::TimePerSlot {
@@ -55,15 +56,19 @@ pub fn of(class: Class, measured: &Measured<'_>, tested: &[Tested]) -> Option<Ca
     }
 }
 
-/// Whether slots cannot explain the time: no metric of slots is hit, and the slots' own growth is
-/// uncertain or less than half of it.
+/// Whether slots cannot explain the time: no metric of slots is hit, and they do not
+/// [explain](slots_explain) it.
 pub fn only_wall_regressed(slots: &Tested, wall: &Tested, tested: &[Tested]) -> bool {
     let slots_hit = tested
         .iter()
         .any(|t| t.effect.hit && t.metric != Metric::Wall);
-    let explains = slots.estimate.p_above(0.0) < ONE_SIDED_ERROR
-        && slots.estimate.difference >= LEAST_PART * wall.estimate.difference;
-    !slots_hit && !explains
+    !slots_hit && !slots_explain(slots, wall)
+}
+
+/// Whether the slots surely grew, and by half as much as the time or more.
+pub fn slots_explain(slots: &Tested, wall: &Tested) -> bool {
+    slots.estimate.p_above(0.0) < ONE_SIDED_ERROR
+        && slots.estimate.difference >= LEAST_PART * wall.estimate.difference
 }
 
 fn kind(measured: &Measured<'_>, slots: &Tested, tested: &[Tested]) -> CauseKind {

@@ -27,7 +27,8 @@ pub struct Comparison {
     pub outcome: Outcome,
     /// The exit code that the outcome and the policy lead to.
     pub exit_code: u8,
-    /// The verdicts that fail a comparison.
+    /// The verdicts that fail a comparison. A benchmark whose time disagrees may also fail it alone:
+    /// its `disagreement` says so.
     pub failing: Vec<Class>,
     /// Whether a benchmark that is missing in the candidate fails it too.
     pub missing_fails: bool,
@@ -63,6 +64,13 @@ pub struct NotRun {
     pub by: LeftOutBy,
 }
 
+impl Comparison {
+    /// Whether the verdict on this benchmark fails the comparison.
+    pub fn fails(&self, benchmark: &BenchmarkVerdict) -> bool {
+        self.failing.contains(&benchmark.class) || benchmark.fails_by_time()
+    }
+}
+
 /// What a comparison comes to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -82,6 +90,8 @@ pub enum Outcome {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct Counts {
+    /// With the class `time_disagrees`.
+    pub time_disagrees: usize,
     /// With the class `regressed`.
     pub regressed: usize,
     /// With the class `accepted`.
@@ -96,6 +106,9 @@ pub struct Counts {
     pub inconclusive: usize,
     /// With the class `not_comparable`.
     pub not_comparable: usize,
+    /// Those about which something was decided: all but `inconclusive`, `not_comparable` and
+    /// `time_disagrees`.
+    pub decided: usize,
     /// In the candidate only.
     pub new: usize,
     /// In the baseline only, though the candidate was asked for them.
@@ -173,8 +186,22 @@ pub struct Suite {
     /// more: a change of the compiler, its flags, a common dependency or the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub global_slots_difference: Option<f64>,
+    /// What happened to the time per slot of the suite; absent if fewer than three benchmarks have
+    /// slots.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_per_slot: Option<TimePerSlot>,
     /// The noise of each metric that was compared.
     pub noise: Vec<MetricNoise>,
+}
+
+/// What happened to the time per slot of the suite.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct TimePerSlot {
+    /// Candidate over baseline, less 1: the median over benchmarks.
+    pub difference: f64,
+    /// Over how many benchmarks.
+    pub benchmarks: usize,
 }
 
 /// A change of the wall-clock time of the whole suite, which says nothing about a benchmark.

@@ -8,6 +8,7 @@ use super::benchmark_verdict::{
 };
 use super::cause;
 use super::comparison::Difference;
+use super::disagreement;
 use super::functions;
 use super::metric::Metric;
 use super::suite::{Measured, SuiteTest};
@@ -87,19 +88,32 @@ impl<'a> Judge<'a> {
         let Some(total) = tested.iter().find(|t| t.metric == main) else {
             return verdict;
         };
-        let evidence = self.evidence(measured, &tested, total, least_launches);
+        let policy_gates_time = self.policy.rules_of(&verdict.id).gates(Metric::Wall);
+        verdict.disagreement = (least_launches > 1)
+            .then(|| disagreement::of(self.test, measured, &tested, policy_gates_time))
+            .flatten();
+        let evidence = Evidence {
+            time_disagrees: verdict.disagreement.is_some(),
+            ..self.evidence(measured, &tested, total, least_launches)
+        };
         verdict.evidence = Some(evidence);
         verdict.class = evidence.class();
         verdict.suspect =
             verdict.class != Class::Regressed && tested.iter().any(|t| t.effect.looks_worse);
-        if verdict.class == Class::Regressed
+        if matches!(verdict.class, Class::Regressed | Class::TimeDisagrees)
             && let Some(reason) = self.accepted(measured, &tested)
         {
             verdict.class = Class::Accepted;
             verdict.accepted = Some(reason);
         }
         if verdict.class == Class::Inconclusive {
-            verdict.undecided = Some(self.undecided(measured, total, least_launches));
+            let took_longer = tested
+                .iter()
+                .find(|t| evidence.took_longer && t.metric == Metric::Wall);
+            verdict.undecided = Some(match took_longer {
+                Some(wall) => self.time_looks_longer(measured, wall, least_launches),
+                None => self.undecided(measured, total, least_launches),
+            });
         }
         if verdict.class == Class::Improved && evidence.rule == Rule::Statistics {
             let estimate = total.estimate;
@@ -127,6 +141,7 @@ impl<'a> Judge<'a> {
             shares: Vec::new(),
             events: None,
             accepted: None,
+            disagreement: None,
             cause: None,
             undecided: None,
             coarse: None,
@@ -252,7 +267,8 @@ impl<'a> Judge<'a> {
             unchanged: measured.rule == Rule::Exact
                 || p_not_faster < ONE_SIDED_ERROR && p_not_slower < ONE_SIDED_ERROR,
             suite_wide_slowdown: self.suite_wide_slowdown(measured),
-            longer_at_flat_slots: enough_launches && self.longer_at_flat_slots(tested),
+            time_disagrees: false,
+            took_longer: enough_launches && took_longer(tested),
         }
     }
 
@@ -260,9 +276,10 @@ impl<'a> Judge<'a> {
     /// what was seen then and once more the margin.
     fn accepted(&self, measured: &Measured<'_>, tested: &[Tested]) -> Option<String> {
         let change = self.policy.accepted.of(&measured.baseline.id.to_string())?;
+        let time_alone = !tested.iter().any(|t| t.effect.hit);
         tested
             .iter()
-            .filter(|t| t.effect.hit)
+            .filter(|t| t.effect.hit || time_alone && t.metric == Metric::Wall)
             .all(|t| {
                 change.differences.get(&t.metric).is_some_and(|accepted| {
                     t.estimate.difference <= accepted + t.effect.point_margin
@@ -280,16 +297,18 @@ impl<'a> Judge<'a> {
                 .is_some_and(|wall| wall.difference >= measured.margins(Metric::Wall).point)
     }
 
-    /// Whether time would be hit if it were gated, and slots do not explain it.
-    fn longer_at_flat_slots(&self, tested: &[Tested]) -> bool {
-        let find = |metric| tested.iter().find(|t| t.metric == metric);
-        let (Some(slots), Some(wall)) = (find(Metric::Slots), find(Metric::Wall)) else {
-            return false;
-        };
-        !wall.effect.gated
-            && wall.effect.difference >= wall.effect.point_margin
-            && wall.effect.p < self.test.alpha_per_time()
-            && cause::only_wall_regressed(slots, wall, tested)
+    fn time_looks_longer(
+        &self,
+        measured: &Measured<'_>,
+        wall: &Tested,
+        least_launches: usize,
+    ) -> Undecided {
+        let deviation = self.launch_deviation(measured, Metric::Wall);
+        Undecided {
+            reason: UndecidedReason::TimeLooksLonger,
+            launches_needed: self.launches_needed(wall, deviation, least_launches),
+            launch_deviation: deviation,
+        }
     }
 
     fn undecided(
@@ -386,6 +405,18 @@ fn mark_what_looks_worse(tested: &mut [Tested], main: Metric) {
 fn looks_worse(t: &Tested) -> bool {
     t.estimate.difference >= t.effect.point_margin
         && t.estimate.p_above(t.effect.resolution) < ONE_SIDED_ERROR
+}
+
+/// Whether time that gates was not hit and surely grew all the same, for this benchmark alone.
+fn took_longer(tested: &[Tested]) -> bool {
+    let find = |metric| tested.iter().find(|t| t.metric == metric);
+    let (Some(slots), Some(wall)) = (find(Metric::Slots), find(Metric::Wall)) else {
+        return false;
+    };
+    wall.effect.gated
+        && !wall.effect.hit
+        && wall.effect.p < ONE_SIDED_ERROR
+        && cause::only_wall_regressed(slots, wall, tested)
 }
 
 /// Whether the further launches since `first` are the candidate's alone. Time of another minute

@@ -7,8 +7,10 @@
 mod benchmark_verdict;
 mod budget;
 mod cause;
+mod code_change;
 pub mod comparability;
 pub mod comparison;
+mod disagreement;
 mod functions;
 mod judge;
 mod metric;
@@ -24,9 +26,11 @@ use std::collections::HashMap;
 
 pub use benchmark_verdict::*;
 pub use budget::{BudgetCheck, BudgetResult, BudgetStatus, check_budgets};
+pub use code_change::CodeChange;
 pub use comparison::*;
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{BenchmarkId, Run};
+pub use disagreement::Disagreement;
 pub use functions::FunctionChange;
 pub use metric::Metric;
 pub use noise::{BenchmarkNoise, MetricNoiseLevel, NoiseReport, noise_of};
@@ -114,7 +118,7 @@ pub fn second_look(
         not_run: first.counts.not_run,
         ..count(&first.benchmarks)
     };
-    let outcome = outcome(&first.differences, &counts, policy);
+    let outcome = outcome(&first.differences, &counts, &first.benchmarks, policy);
     Comparison {
         outcome,
         exit_code: exit_of(outcome) as u8,
@@ -165,7 +169,7 @@ fn look(
         not_run: pairs.not_run.len(),
         ..count(&benchmarks)
     };
-    let outcome = outcome(&differences, &counts, policy);
+    let outcome = outcome(&differences, &counts, &benchmarks, policy);
     Comparison {
         schema_version: COMPARISON_SCHEMA_VERSION,
         outcome,
@@ -189,6 +193,7 @@ fn failing(policy: &Policy) -> Vec<Class> {
     [
         (Class::Regressed, true),
         (Class::NotComparable, true),
+        (Class::TimeDisagrees, policy.fail_on.time_disagrees),
         (Class::Shifted, policy.fail_on.shifted),
         (Class::Inconclusive, policy.fail_on.inconclusive),
     ]
@@ -283,6 +288,7 @@ fn count(benchmarks: &[BenchmarkVerdict]) -> Counts {
     let mut counts = Counts::default();
     for benchmark in benchmarks {
         *match benchmark.class {
+            Class::TimeDisagrees => &mut counts.time_disagrees,
             Class::Regressed => &mut counts.regressed,
             Class::NotComparable => &mut counts.not_comparable,
             Class::Accepted => &mut counts.accepted,
@@ -291,22 +297,27 @@ fn count(benchmarks: &[BenchmarkVerdict]) -> Counts {
             Class::Improved => &mut counts.improved,
             Class::Unchanged => &mut counts.unchanged,
         } += 1;
+        counts.decided += usize::from(benchmark.class.is_decided());
     }
     counts
 }
 
 /// A certain regression outweighs what could not be compared, which outweighs what could not be
 /// decided: no data is never a pass.
-fn outcome(differences: &[Difference], counts: &Counts, policy: &Policy) -> Outcome {
-    let compared = counts.regressed
-        + counts.accepted
-        + counts.improved
-        + counts.shifted
-        + counts.unchanged
-        + counts.inconclusive;
+fn outcome(
+    differences: &[Difference],
+    counts: &Counts,
+    benchmarks: &[BenchmarkVerdict],
+    policy: &Policy,
+) -> Outcome {
+    let compared = benchmarks.len() - counts.not_comparable;
     if !differences.is_empty() {
         Outcome::NotComparable
-    } else if counts.regressed > 0 || policy.fail_on.shifted && counts.shifted > 0 {
+    } else if counts.regressed > 0
+        || benchmarks.iter().any(BenchmarkVerdict::fails_by_time)
+        || policy.fail_on.time_disagrees && counts.time_disagrees > 0
+        || policy.fail_on.shifted && counts.shifted > 0
+    {
         Outcome::Failed
     } else if compared == 0 {
         Outcome::NotComparable

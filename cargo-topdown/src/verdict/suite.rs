@@ -6,7 +6,7 @@ use criterion_topdown::run_file::{Benchmark, LaunchValue};
 
 use super::benchmark_verdict::{Coarse, Rule};
 use super::comparability;
-use super::comparison::{Difference, MachineShift, MetricNoise, ShiftBasis, Suite};
+use super::comparison::{Difference, MachineShift, MetricNoise, ShiftBasis, Suite, TimePerSlot};
 use super::metric::Metric;
 use crate::policy::{Margins, Policy, Rules};
 use crate::statistics::contrast::{Contrast, Launches};
@@ -27,6 +27,8 @@ const LEAST_SHIFT: f64 = 0.01;
 const LEAST_BENCHMARKS_WITH_SLOTS: usize = 20;
 /// Time alone is compared over at least this many benchmarks.
 const LEAST_BENCHMARKS_OF_TIME: usize = 10;
+/// With fewer benchmarks than this a median is that of the benchmark in question.
+const LEAST_BENCHMARKS_FOR_A_MEDIAN: usize = 3;
 /// The median of fewer benchmarks is no statement about a suite.
 const LEAST_BENCHMARKS_FOR_GLOBAL_CHANGE: usize = 10;
 /// Standard deviations between launches that are assumed where the suite is too small to tell.
@@ -236,6 +238,7 @@ pub struct SuiteTest {
     shift: Option<MachineShift>,
     global_slots_difference: Option<f64>,
     wall_beside_slots_is_gated: bool,
+    pub time_per_slot: Option<TimePerSlot>,
     noise: [Option<(Noise, usize)>; Metric::ALL.len()],
 }
 
@@ -256,6 +259,7 @@ impl SuiteTest {
             shift: machine_shift(suite.clone()),
             global_slots_difference: global_slots_difference(suite.clone()),
             wall_beside_slots_is_gated: with_counted_slots >= LEAST_BENCHMARKS_WITH_SLOTS,
+            time_per_slot: time_per_slot(suite.clone()),
             noise: [None; Metric::ALL.len()],
         };
         for metric in Metric::ALL {
@@ -303,6 +307,7 @@ impl SuiteTest {
             shift: first.machine_shift,
             global_slots_difference: first.global_slots_difference,
             wall_beside_slots_is_gated: first.wall_beside_slots_is_gated,
+            time_per_slot: first.time_per_slot,
             noise,
         }
     }
@@ -376,6 +381,7 @@ impl SuiteTest {
             wall_beside_slots_is_gated: self.wall_beside_slots_is_gated,
             machine_shift: self.shift,
             global_slots_difference: self.global_slots_difference,
+            time_per_slot: self.time_per_slot,
             noise: Metric::ALL
                 .into_iter()
                 .filter_map(|metric| {
@@ -394,18 +400,34 @@ impl SuiteTest {
     }
 }
 
+/// The logarithm of candidate over baseline.
+fn growth(measured: &Measured<'_>, metric: Metric) -> Option<f64> {
+    let contrast = measured.raw(metric)?;
+    let ratio: f64 = contrast.candidate_mean / contrast.baseline_mean;
+    Some(ratio.ln()).filter(|ln| ln.is_finite())
+}
+
+/// How the time per slot of each benchmark grew, as a logarithm.
+fn growth_per_slot<'a>(suite: impl Iterator<Item = &'a Measured<'a>>) -> Vec<f64> {
+    suite
+        .filter_map(|m| Some(growth(m, Metric::Wall)? - growth(m, Metric::Slots)?))
+        .collect()
+}
+
+fn time_per_slot<'a>(suite: impl Iterator<Item = &'a Measured<'a>>) -> Option<TimePerSlot> {
+    let logarithms = growth_per_slot(suite);
+    let benchmarks = logarithms.len();
+    (benchmarks >= LEAST_BENCHMARKS_FOR_A_MEDIAN).then_some(())?;
+    Some(TimePerSlot {
+        difference: median(logarithms)?.exp_m1(),
+        benchmarks,
+    })
+}
+
 fn machine_shift<'a>(
     suite: impl Iterator<Item = &'a Measured<'a>> + Clone,
 ) -> Option<MachineShift> {
-    let growth = |measured: &Measured<'_>, metric| {
-        let contrast = measured.raw(metric)?;
-        let ratio: f64 = contrast.candidate_mean / contrast.baseline_mean;
-        Some(ratio.ln()).filter(|ln| ln.is_finite())
-    };
-    let per_slot: Vec<f64> = suite
-        .clone()
-        .filter_map(|m| Some(growth(m, Metric::Wall)? - growth(m, Metric::Slots)?))
-        .collect();
+    let per_slot = growth_per_slot(suite.clone());
     let (logarithms, basis) = if per_slot.len() >= LEAST_BENCHMARKS_WITH_SLOTS {
         (per_slot, ShiftBasis::TimePerSlot)
     } else {

@@ -168,6 +168,7 @@ fn notes(comparison: &Comparison) -> Vec<Note> {
 fn class_counts(comparison: &Comparison) -> Vec<ClassCount> {
     let counts = &comparison.counts;
     [
+        (Class::TimeDisagrees, counts.time_disagrees),
         (Class::Regressed, counts.regressed),
         (Class::NotComparable, counts.not_comparable),
         (Class::Accepted, counts.accepted),

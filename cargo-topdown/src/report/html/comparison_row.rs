@@ -275,6 +275,7 @@ fn change_style(effect: &Effect, verdict: &BenchmarkVerdict) -> &'static str {
         |effect: &Effect| verdict.main_effect().map(|main| main.metric) == Some(effect.metric);
     match verdict.class {
         Class::Regressed | Class::Accepted | Class::Shifted if effect.hit => "worse",
+        Class::TimeDisagrees if effect.metric == Metric::Wall => "worse",
         Class::Improved if is_main(effect) => "better",
         _ => "",
     }
@@ -297,6 +298,7 @@ fn mean_of(benchmark: &Benchmark, whole: Metric) -> Option<f64> {
 /// The class that gives a verdict its colour.
 pub(super) fn class_style(class: Class) -> &'static str {
     match class {
+        Class::TimeDisagrees => "time-disagrees",
         Class::Regressed => "regressed",
         Class::NotComparable => "not-comparable",
         Class::Accepted => "accepted",

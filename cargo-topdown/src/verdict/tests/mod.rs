@@ -1,11 +1,13 @@
 //! The verdicts on planted changes.
 
 mod comparable;
+mod disagreement;
 mod exact;
 
 use super::scenario::{self, Planted, benchmark, modelled, timed};
 use super::*;
 use crate::cli::PolicyArgs;
+use crate::policy::{AcceptedChange, FailOnClass};
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::LaunchValue;
 
@@ -198,8 +200,17 @@ fn time_that_grows_without_gating_is_told() {
     });
     let comparison = judged(&suite(6, 1, unchanged), &candidate);
     assert_eq!(comparison.outcome, Outcome::Passed);
-    let longer = |b: &BenchmarkVerdict| b.evidence.unwrap().longer_at_flat_slots;
+    let longer = |b: &BenchmarkVerdict| b.evidence.unwrap().time_disagrees;
     assert!(longer(&comparison.benchmarks[5]));
+    assert_eq!(comparison.benchmarks[5].class, Class::TimeDisagrees);
+    assert_eq!(comparison.counts.time_disagrees, 1);
+    let policy = PolicyArgs {
+        fail_on: Some(vec![FailOnClass::TimeDisagrees]),
+        ..PolicyArgs::default()
+    };
+    let policy = Policy::resolve(None, &policy).unwrap();
+    let failed = judged_by(&suite(6, 1, unchanged), &candidate, &policy);
+    assert_eq!(failed.exit_code, 100);
     assert!(!comparison.benchmarks[..5].iter().any(longer));
     // Nor where the slots explain it.
     let slower = suite(6, 2, |_| in_category(3, 0.2));
@@ -295,7 +306,7 @@ fn noise_is_inconclusive_and_says_how_many_launches_it_takes() {
 }
 
 #[test]
-fn time_never_fails_what_is_modelled_and_what_is_timed_is_still_tested() {
+fn time_is_no_test_of_what_is_modelled_and_what_is_timed_is_still_tested() {
     let suite = |seed, factor: f64| {
         let of = |index: usize| Planted {
             seed,
@@ -318,9 +329,11 @@ fn time_never_fails_what_is_modelled_and_what_is_timed_is_still_tested() {
             verdict.id
         );
         assert_eq!(verdict.class == Class::Regressed, wall.hit);
+        let longer = wall.difference > 0.2;
+        assert_eq!(verdict.class == Class::TimeDisagrees, longer && !is_timed);
     }
     assert_eq!(comparison.counts.regressed, 1);
-    assert_eq!(comparison.counts.unchanged, 27);
+    assert_eq!(comparison.counts.unchanged, 21);
 }
 
 #[test]
