@@ -98,7 +98,9 @@ impl Machine {
     /// Names the class of runs whose slots are those of the modelled core `core` throughout:
     /// `x86_64-model-golden-cove`. Of the machine nothing but its architecture decides.
     pub fn modelled_key(&self, core: &str) -> String {
-        format!("{}{core}", self.modelled_prefix())
+        // Run files of others name it, and it becomes a directory.
+        let core: Vec<String> = core.split('-').map(file_name_safe).collect();
+        format!("{}{}", self.modelled_prefix(), core.join("-"))
     }
 
     /// Whether runs with this key may be comparable with runs of this machine: its own, and those
@@ -247,6 +249,10 @@ mod tests {
             ..Machine::default()
         };
         assert_eq!(unknown.key(), "riscv64-unknown");
+        assert_eq!(
+            unknown.modelled_key("../../x\u{1b}-y"),
+            "riscv64-model-.._.._x_-y"
+        );
     }
 
     #[test]

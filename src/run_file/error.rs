@@ -24,6 +24,21 @@ pub enum RunFileProblem {
     /// It could not be read or written.
     #[error("{0}")]
     Io(#[source] io::Error),
+    /// There is something else under its name.
+    #[error("it is {found}; runs are read from regular files only")]
+    NotAFile {
+        /// What is there.
+        found: &'static str,
+    },
+    /// It is longer than any file of its kind needs to be.
+    #[error("it is longer than {longest_bytes} bytes, the most that is read or written")]
+    TooLong {
+        /// The limit.
+        longest_bytes: u64,
+    },
+    /// It is in its place, but perhaps not on disk.
+    #[error("it is written, but a power failure may lose it: could not flush its directory: {0}")]
+    NotFlushed(#[source] io::Error),
     /// It is not the JSON that was expected.
     #[error("not what this release writes: {}{error}", place(field))]
     Json {
@@ -87,6 +102,11 @@ fn place(field: &str) -> String {
 }
 
 impl RunFileProblem {
+    /// Whether there is nothing under the file's name.
+    pub fn is_missing(&self) -> bool {
+        matches!(self, RunFileProblem::Io(error) if error.kind() == io::ErrorKind::NotFound)
+    }
+
     pub(super) fn field(field: impl Into<String>, what: impl Into<String>) -> RunFileProblem {
         RunFileProblem::Field {
             field: field.into(),

@@ -17,6 +17,7 @@ mod samples_file;
 pub mod schema;
 mod selection;
 mod store;
+pub mod stored_file;
 mod version;
 mod wire;
 
@@ -26,10 +27,11 @@ pub use record::{Record, SAMPLES_VARIABLE};
 pub use samples_file::{IterationSample, LaunchSamples};
 pub use selection::{Filter, Selection, TargetId};
 pub use store::{
-    RUN_FILE_NAME, copy_run, parse_run, read_run, read_samples, remove_run, run_file_of,
-    samples_file_of, write_run, write_run_without_samples,
+    RUN_FILE_NAME, copy_run, parse_run, read_bytes, read_run, read_samples, remove_run,
+    run_file_of, samples_file_of, write_run, write_run_without_samples,
 };
 pub use version::SCHEMA_VERSION;
+pub use wire::samples_file_name;
 
 use serde::{Deserialize, Serialize};
 

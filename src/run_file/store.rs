@@ -8,14 +8,14 @@ use std::time::Duration;
 
 use super::error::{RunFileError, RunFileProblem};
 use super::samples_file::{self, LaunchSamples};
+use super::stored_file::{
+    self, LONGEST_RUN_FILE_BYTES, LONGEST_SAMPLES_FILE_BYTES, TEMPORARY_SUFFIX,
+};
 use super::wire::RunWire;
 use super::{BenchmarkId, Run};
 
 /// The file of a run's directory that a comparison needs.
 pub const RUN_FILE_NAME: &str = "run.json";
-
-/// How the names of files end that are still being written.
-const TEMPORARY_SUFFIX: &str = ".tmp";
 
 /// Stores `run` in `directory`, which is made if needed; what was stored there before is replaced.
 ///
@@ -62,15 +62,15 @@ fn write_wire(file: &mut BufWriter<File>, wire: &RunWire) -> io::Result<()> {
 /// still whole.
 pub fn copy_run(from: &Path, directory: &Path) -> Result<Run, RunFileError> {
     let from = run_file_of(from);
-    let json = fs::read(&from).map_err(|e| io_error(&from, e))?;
+    let json = read_bytes(&from)?;
     let wire = RunWire::parse(&json).map_err(|problem| in_file(&from, problem))?;
     let samples_file = wire.samples_file.clone();
     let run = wire.into_run().map_err(|problem| in_file(&from, problem))?;
     let samples_path = from.with_file_name(&samples_file);
-    let samples = match File::open(&samples_path) {
+    let samples = match stored_file::open(&samples_path, LONGEST_SAMPLES_FILE_BYTES) {
         Ok(file) => Some(file),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
-        Err(error) => return Err(io_error(&samples_path, error)),
+        Err(problem) if problem.is_missing() => None,
+        Err(problem) => return Err(in_file(&samples_path, problem)),
     };
     let copy_samples =
         samples.map(|mut file| move |to: &mut BufWriter<File>| io::copy(&mut file, to).map(|_| ()));
@@ -117,9 +117,12 @@ fn replace_run(
     let path = directory.join(RUN_FILE_NAME);
     let samples_before = samples_file_of(&path);
     if let Some(write_samples) = write_samples {
-        write_renamed(&directory.join(samples_file), write_samples)?;
+        let path = directory.join(samples_file);
+        stored_file::replace(&path, directory, LONGEST_SAMPLES_FILE_BYTES, write_samples)
+            .map_err(|problem| in_file(&path, problem))?;
     }
-    write_renamed(&path, write_run_file)?;
+    stored_file::replace(&path, directory, LONGEST_RUN_FILE_BYTES, write_run_file)
+        .map_err(|problem| in_file(&path, problem))?;
     // Not "every file but ours": another process may be about to name its own.
     if let Some(before) = samples_before.filter(|before| before != samples_file) {
         let _ = fs::remove_file(directory.join(before));
@@ -156,7 +159,8 @@ pub fn read_samples(path: &Path) -> Result<Vec<LaunchSamples>, RunFileError> {
     let wire = read_wire(&path)?;
     let samples_path = path.with_file_name(&wire.samples_file);
     let run = wire.into_run().map_err(|problem| in_file(&path, problem))?;
-    let file = File::open(&samples_path).map_err(|e| io_error(&samples_path, e))?;
+    let file = stored_file::open(&samples_path, LONGEST_SAMPLES_FILE_BYTES)
+        .map_err(|problem| in_file(&samples_path, problem))?;
     let samples = samples_file::read(BufReader::new(file), &run.id)
         .map_err(|problem| in_file(&samples_path, problem))?;
     check_complete(&run, &samples).map_err(|problem| in_file(&samples_path, problem))?;
@@ -192,44 +196,20 @@ pub fn run_file_of(path: &Path) -> PathBuf {
 }
 
 fn read_wire(path: &Path) -> Result<RunWire, RunFileError> {
-    let json = fs::read(path).map_err(|e| io_error(path, e))?;
-    RunWire::parse(&json).map_err(|problem| in_file(path, problem))
+    RunWire::parse(&read_bytes(path)?).map_err(|problem| in_file(path, problem))
+}
+
+/// The bytes of the run file at `path`, not looked at yet.
+///
+/// # Errors
+/// When it is missing, no regular file, or too long.
+pub fn read_bytes(path: &Path) -> Result<Vec<u8>, RunFileError> {
+    stored_file::read(path, LONGEST_RUN_FILE_BYTES).map_err(|problem| in_file(path, problem))
 }
 
 /// The samples file that the run file at `path` names; `None` where there is no such run.
 pub fn samples_file_of(path: &Path) -> Option<String> {
     read_wire(path).ok().map(|wire| wire.samples_file)
-}
-
-/// Writes to a temporary name beside `path`, flushes to disk, and renames.
-fn write_renamed(
-    path: &Path,
-    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
-) -> Result<(), RunFileError> {
-    let mut temporary = path.as_os_str().to_owned();
-    temporary.push(format!(".{}{TEMPORARY_SUFFIX}", std::process::id()));
-    let temporary = PathBuf::from(temporary);
-    let result = (|| {
-        let mut file = BufWriter::new(File::create(&temporary)?);
-        write(&mut file)?;
-        file.into_inner().map_err(|e| e.into_error())?.sync_all()?;
-        fs::rename(&temporary, path)
-    })();
-    if result.is_ok() {
-        sync_directory_of(path);
-    }
-    result.map_err(|error| {
-        // What is left of the attempt is of no use to anybody; that it failed is reported below.
-        let _ = fs::remove_file(&temporary);
-        io_error(path, error)
-    })
-}
-
-/// Makes the rename outlive a power failure, where the file system can do that.
-fn sync_directory_of(path: &Path) {
-    if let (true, Some(directory)) = (cfg!(unix), path.parent()) {
-        let _ = File::open(directory).and_then(|directory| directory.sync_all());
-    }
 }
 
 /// A file that a writer of this age has not finished belongs to a writer that is no more.

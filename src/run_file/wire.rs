@@ -17,7 +17,10 @@ use crate::machine::Machine;
 use crate::provenance::Provenance;
 
 /// The name of the samples file of the run `id`.
-pub(super) fn samples_file_name(id: &str) -> Result<String, RunFileProblem> {
+///
+/// # Errors
+/// When no run has such an id.
+pub fn samples_file_name(id: &str) -> Result<String, RunFileProblem> {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '-';
     if id.is_empty() || id.len() > 100 || !id.chars().all(is_allowed) {
         return Err(RunFileProblem::field(

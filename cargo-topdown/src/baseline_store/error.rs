@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use criterion_topdown::machine::Machine;
-use criterion_topdown::run_file::RunFileError;
+use criterion_topdown::run_file::{RunFileError, RunFileProblem};
 use thiserror::Error;
 
 use super::name::{BaselineName, BaselineNameError};
@@ -107,8 +107,20 @@ pub enum StoreError {
         /// How many it has.
         benchmarks: usize,
     },
+    /// A baseline's runs cannot be listed.
+    #[error("could not read the baseline's history: {0}")]
+    HistoryUnreadable(#[source] RunFileError),
+    /// A part of a baseline's path leads somewhere else.
+    #[error(
+        "{} is a link; baselines are not followed through links, so nothing would find what is \
+         saved there\nto keep baselines elsewhere: `--baselines DIR`", path.display()
+    )]
+    Link {
+        /// The link.
+        path: PathBuf,
+    },
     /// A run cannot be kept.
-    #[error("could not save the baseline; the one before is unchanged: {0}")]
+    #[error("could not save the baseline{}: {_0}", unless_written(_0))]
     NotSaved(#[source] RunFileError),
     /// A run cannot be kept in the history.
     #[error("the baseline is saved, but its history could not be written: {0}")]
@@ -125,6 +137,14 @@ pub enum StoreError {
         #[source]
         error: io::Error,
     },
+}
+
+/// What is then in the baseline's place.
+fn unless_written(error: &RunFileError) -> &'static str {
+    match error.problem {
+        RunFileProblem::NotFlushed(_) => "",
+        _ => "; the one before is unchanged",
+    }
 }
 
 fn which_baseline_text(names: &[BaselineName], directory: &Path) -> String {
@@ -162,10 +182,12 @@ impl StoreError {
             | StoreError::NoSuchMachine { .. }
             | StoreError::NoNewestRun { .. }
             | StoreError::Unreadable(_)
+            | StoreError::HistoryUnreadable(_)
             | StoreError::List { .. } => Exit::NoComparison,
-            StoreError::NotSaved(_) | StoreError::NotKept(_) | StoreError::NotRemoved(_) => {
-                Exit::BenchFailed
-            }
+            StoreError::Link { .. }
+            | StoreError::NotSaved(_)
+            | StoreError::NotKept(_)
+            | StoreError::NotRemoved(_) => Exit::BenchFailed,
         }
     }
 }

@@ -7,13 +7,16 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::fs::{self, File};
+use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
-use criterion_topdown::run_file::{RUN_FILE_NAME, RunFileError, RunFileProblem, parse_run};
-use jiff::Timestamp;
+use criterion_topdown::run_file::stored_file::{self, LONGEST_RUN_FILE_BYTES};
+use criterion_topdown::run_file::{
+    RUN_FILE_NAME, Run, RunFileError, RunFileProblem, parse_run, read_bytes,
+};
+use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 
 /// The directory of the history, below that of the baseline.
@@ -22,16 +25,21 @@ pub const HISTORY_DIRECTORY: &str = "history";
 /// How a run's file is called in a history: its name, and this.
 const FILE_SUFFIX: &str = ".json";
 
-/// How many hexadecimal digits of the SHA-256 of a file are in its name. Two different runs that
-/// start in the same second meet in 48 bits once in 10^14.
-const DIGEST_DIGITS: usize = 12;
+/// How far the clock of the machine that took a run may be ahead of ours, and of the store's.
+pub const CLOCK_SKEW: SignedDuration = SignedDuration::from_hours(1);
+
+/// The hexadecimal digits of a SHA-256.
+const DIGEST_DIGITS: usize = 64;
+
+/// How a stamp is written, in UTC: `20261121T204659Z`.
+const STAMP_FORMAT: &str = "%Y%m%dT%H%M%SZ";
 
 /// The name of a run in a history. Names sort by the time of the run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunName {
     /// When the run started, in UTC: `20261121T204659Z`.
     stamp: String,
-    /// The first [`DIGEST_DIGITS`] hexadecimal digits of the file's SHA-256.
+    /// The file's SHA-256 in hexadecimal digits.
     digest: String,
 }
 
@@ -45,7 +53,7 @@ impl RunName {
         let stamp = run
             .started_at
             .parse::<Timestamp>()
-            .map(|at| at.strftime("%Y%m%dT%H%M%SZ").to_string())
+            .map(|at| at.strftime(STAMP_FORMAT).to_string())
             .ok()
             .filter(|stamp| is_stamp(stamp))
             .ok_or_else(|| RunFileProblem::Field {
@@ -56,6 +64,12 @@ impl RunName {
             stamp,
             digest: digest(json),
         })
+    }
+
+    /// Whether the run claims to have started after `moment`, by more than clocks differ.
+    pub fn is_after(&self, moment: Timestamp) -> bool {
+        let latest = moment.checked_add(CLOCK_SKEW).unwrap_or(Timestamp::MAX);
+        self.stamp > latest.strftime(STAMP_FORMAT).to_string()
     }
 }
 
@@ -99,9 +113,7 @@ fn is_stamp(text: &str) -> bool {
 
 fn digest(bytes: &[u8]) -> String {
     let hash = Sha256::digest(bytes);
-    let mut digits: String = hash.iter().map(|byte| format!("{byte:02x}")).collect();
-    digits.truncate(DIGEST_DIGITS);
-    digits
+    hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 /// The names in the history of the baseline in `baseline`, oldest first. Files of other names are
@@ -110,8 +122,11 @@ fn digest(bytes: &[u8]) -> String {
 /// # Errors
 /// When the directory cannot be read.
 pub fn names(baseline: &Path) -> io::Result<Vec<RunName>> {
-    let entries = match fs::read_dir(baseline.join(HISTORY_DIRECTORY)) {
-        Ok(entries) => entries,
+    let history = baseline.join(HISTORY_DIRECTORY);
+    let entries = match fs::symlink_metadata(&history) {
+        // It would lead out of the store.
+        Ok(found) if found.is_symlink() => return Err(io::ErrorKind::NotADirectory.into()),
+        Ok(_) => fs::read_dir(history)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         Err(error) => return Err(error),
     };
@@ -133,13 +148,16 @@ pub fn names(baseline: &Path) -> io::Result<Vec<RunName>> {
 ///
 /// # Errors
 /// When the directory or the run that the baseline is now cannot be read.
-pub fn runs(baseline: &Path) -> io::Result<Vec<PathBuf>> {
-    let names = names(baseline)?;
+pub fn runs(baseline: &Path) -> Result<Vec<PathBuf>, RunFileError> {
+    let names = names(baseline).map_err(|error| RunFileError {
+        path: baseline.join(HISTORY_DIRECTORY),
+        problem: RunFileProblem::Io(error),
+    })?;
     let kept: HashSet<&str> = names.iter().map(|name| name.digest.as_str()).collect();
     let newest = baseline.join(RUN_FILE_NAME);
-    let newest = match fs::read(&newest) {
+    let newest = match read_bytes(&newest) {
         Ok(json) => (!kept.contains(digest(&json).as_str())).then_some(newest),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => None,
+        Err(error) if error.problem.is_missing() => None,
         Err(error) => return Err(error),
     };
     Ok(names
@@ -147,6 +165,29 @@ pub fn runs(baseline: &Path) -> io::Result<Vec<PathBuf>> {
         .map(|name| path_of(baseline, name))
         .chain(newest)
         .collect())
+}
+
+/// The run in one of the files that [`runs`] names. A file of a history holds what its name says.
+///
+/// # Errors
+/// When it cannot be read, or has been changed.
+pub fn read(path: &Path) -> Result<(RunName, Run), RunFileError> {
+    let json = read_bytes(path)?;
+    let in_file = |problem| RunFileError {
+        path: path.to_owned(),
+        problem,
+    };
+    let name = RunName::of(&json).map_err(in_file)?;
+    let promised = path
+        .file_name()
+        .and_then(|file| file.to_str()?.strip_suffix(FILE_SUFFIX)?.parse().ok());
+    if promised.is_some_and(|promised: RunName| promised != name) {
+        return Err(in_file(RunFileProblem::Field {
+            field: "run.json".to_owned(),
+            what: format!("was changed since it was kept: it is that of {name}"),
+        }));
+    }
+    Ok((name, parse_run(&json).map_err(in_file)?))
 }
 
 /// Where the history of the baseline in `baseline` has this run.
@@ -167,38 +208,19 @@ pub fn add(baseline: &Path, json: &[u8]) -> Result<RunName, RunFileError> {
         problem,
     };
     let name = RunName::of(json).map_err(error)?;
-    let path = path_of(baseline, &name);
-    if !path.is_file() {
-        write_renamed(baseline, &name, json).map_err(|e| RunFileError {
-            path,
-            problem: RunFileProblem::Io(e),
-        })?;
-    }
-    Ok(name)
-}
-
-/// Writes to a temporary name beside the baseline's `run.json`, where the next save removes what a
-/// killed writer left, flushes to disk, and renames.
-fn write_renamed(baseline: &Path, name: &RunName, json: &[u8]) -> io::Result<()> {
     let history = baseline.join(HISTORY_DIRECTORY);
-    let path = path_of(baseline, name);
-    fs::create_dir_all(&history)?;
-    let temporary = baseline.join(format!("{name}.{}.tmp", std::process::id()));
-    let write = || {
-        let mut file = File::create(&temporary)?;
-        file.write_all(json)?;
-        file.sync_all()?;
-        fs::rename(&temporary, path)
-    };
-    write().inspect_err(|_| {
-        // Of no use to anybody; that it failed is reported.
-        let _ = fs::remove_file(&temporary);
-    })?;
-    if cfg!(unix) {
-        // The rename is to outlive a power failure, where the file system can do that.
-        let _ = File::open(&history).and_then(|directory| directory.sync_all());
+    let path = path_of(baseline, &name);
+    // Whoever changed it, it is put right.
+    if read_bytes(&path).is_ok_and(|there| there == json) {
+        return Ok(name);
     }
-    Ok(())
+    fs::create_dir_all(&history).map_err(|e| error(RunFileProblem::Io(e)))?;
+    // Written beside the baseline's `run.json`, where the next save removes what a killed writer left.
+    stored_file::replace(&path, baseline, LONGEST_RUN_FILE_BYTES, |to| {
+        to.write_all(json)
+    })
+    .map_err(|problem| RunFileError { path, problem })?;
+    Ok(name)
 }
 
 /// Removes the history of the baseline in `baseline`; what is not of it stays, and its directory
@@ -227,6 +249,9 @@ mod tests {
 
     const RUN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/run-v1/run.json");
 
+    /// `printf abc | sha256sum`
+    const ABC: &str = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
+
     /// The golden run, as if it had started at another time.
     fn run_of(started_at: &str) -> Vec<u8> {
         let mut run: serde_json::Value = serde_json::from_slice(&fs::read(RUN).unwrap()).unwrap();
@@ -242,23 +267,49 @@ mod tests {
         let elsewhere = RunName::of(&run_of("2026-11-21T21:46:59+01:00")).unwrap();
         assert_eq!(elsewhere.stamp, one.stamp);
         assert_ne!(elsewhere.digest, one.digest);
-        // `printf abc | sha256sum`
-        assert_eq!(digest(b"abc"), "ba7816bf8f01");
+        assert_eq!(digest(b"abc"), ABC);
     }
 
     #[test]
     fn other_files_are_no_part_of_a_history() {
         for name in [
-            "run.json",
-            "20261121T204659Z-ba7816bf8f01.json",
-            "20261121T204659Z-ba7816bf8f0",
-            "20261121T204659Z-BA7816BF8F01",
-            "20261121T2046590-ba7816bf8f01",
-            "../../../../../../-ba7816bf8f01",
-            "20261121T204659Z-ba7816bf8f01.7.tmp",
+            "run.json".to_owned(),
+            format!("20261121T204659Z-{ABC}.json"),
+            format!("20261121T204659Z-{}", &ABC[1..]),
+            format!("20261121T204659Z-{}", ABC.to_uppercase()),
+            format!("20261121T2046590-{ABC}"),
+            format!("../../../../../../-{ABC}"),
+            format!("20261121T204659Z-{ABC}.7.tmp"),
         ] {
             assert_eq!(name.parse::<RunName>(), Err(NotInHistory), "{name}");
         }
+    }
+
+    #[test]
+    fn only_a_clock_that_is_ahead_by_more_than_the_skew_is_from_the_future() {
+        let run = |started_at: &str| RunName::of(&run_of(started_at)).unwrap();
+        let now: Timestamp = "2026-11-21T20:00:00Z".parse().unwrap();
+        assert!(!run("2026-11-21T21:00:00Z").is_after(now));
+        assert!(run("2026-11-21T21:00:01Z").is_after(now));
+        assert!(run("9000-01-01T00:00:00Z").is_after(now));
+        assert!(!run("2026-11-21T21:00:00Z").is_after(Timestamp::MAX));
+    }
+
+    #[test]
+    fn issue_14_2_a_run_that_was_changed_in_the_history_is_not_read() {
+        let root = tempfile::tempdir().unwrap();
+        let json = run_of("2026-11-21T20:46:59Z");
+        let name = add(root.path(), &json).unwrap();
+        let path = path_of(root.path(), &name);
+        assert_eq!(read(&path).unwrap().0, name);
+        let mut changed = json.clone();
+        changed.push(b' ');
+        fs::write(&path, &changed).unwrap();
+        let error = read(&path).unwrap_err().to_string();
+        assert!(error.contains("was changed since it was kept"), "{error}");
+        // Saving the run again puts it right.
+        add(root.path(), &json).unwrap();
+        assert_eq!(read(&path).unwrap().0, name);
     }
 
     #[test]

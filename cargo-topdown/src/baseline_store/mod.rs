@@ -24,11 +24,12 @@ use criterion_topdown::run_file::{
 
 use history::RunName;
 use jiff::Timestamp;
+use tempfile::TempDir;
 
 use crate::selection::Asked;
 
 pub use error::StoreError;
-pub use name::{BaselineName, BaselineNameError};
+pub use name::{BaselineName, BaselineNameError, is_machine_key};
 pub use workspace::{resolve_run, workspace};
 
 /// Where the newest run is kept, below the target directory.
@@ -40,6 +41,19 @@ pub struct BaselineStore {
     directory: PathBuf,
     newest: PathBuf,
     machine: Machine,
+}
+
+/// The run of this process, whatever others make the newest run of the workspace meanwhile.
+#[derive(Debug)]
+pub struct OwnRun {
+    directory: TempDir,
+}
+
+impl OwnRun {
+    /// The directory that holds it.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
 }
 
 /// A run that the store holds.
@@ -72,8 +86,8 @@ pub fn read_runs(directory: &Path) -> Result<(Vec<Run>, Vec<RunFileError>), Stor
     let mut runs = Vec::new();
     let mut unreadable = Vec::new();
     for path in runs_of(directory)? {
-        match run_file::read_run(&path) {
-            Ok(run) => runs.push(run),
+        match history::read(&path) {
+            Ok((_, run)) => runs.push(run),
             Err(error) => unreadable.push(error),
         }
     }
@@ -83,10 +97,7 @@ pub fn read_runs(directory: &Path) -> Result<(Vec<Run>, Vec<RunFileError>), Stor
 }
 
 fn runs_of(directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
-    history::runs(directory).map_err(|error| StoreError::List {
-        directory: directory.to_owned(),
-        error,
-    })
+    history::runs(directory).map_err(StoreError::HistoryUnreadable)
 }
 
 impl BaselineStore {
@@ -124,6 +135,23 @@ impl BaselineStore {
             let directory = self.newest.clone();
             Err(StoreError::NoNewestRun { directory })
         }
+    }
+
+    /// Makes the run that `write` writes into a directory the newest one.
+    ///
+    /// # Errors
+    /// When it cannot be written.
+    pub fn make_newest(
+        &self,
+        write: impl FnOnce(&Path) -> Result<(), RunFileError>,
+    ) -> Result<OwnRun, RunFileError> {
+        let directory = tempfile::tempdir().map_err(|error| RunFileError {
+            path: std::env::temp_dir(),
+            problem: RunFileProblem::Io(error),
+        })?;
+        write(directory.path())?;
+        run_file::copy_run(directory.path(), &self.newest)?;
+        Ok(OwnRun { directory })
     }
 
     /// Where the run is that `argument` means: a baseline of this machine, else a run file or a
@@ -292,17 +320,11 @@ impl BaselineStore {
                 problem,
             })
         };
-        let json = fs::read(&from).map_err(|error| unreadable(RunFileProblem::Io(error)))?;
+        let json = run_file::read_bytes(&from).map_err(StoreError::Unreadable)?;
         RunName::of(&json).map_err(unreadable)?;
         let machine_key = parse_run(&json).map_err(unreadable)?.key();
-        let directory = self.directory_of(name, &machine_key);
-        // A baseline from before there were histories is not in its own. What cannot be read was
-        // no baseline, so nothing is lost with it.
-        if let Ok(before) = fs::read(directory.join(RUN_FILE_NAME))
-            && RunName::of(&before).is_ok()
-        {
-            history::add(&directory, &before).map_err(StoreError::NotSaved)?;
-        }
+        let directory = self.directory_to_write(name, &machine_key)?;
+        keep_current(&directory).map_err(StoreError::NotSaved)?;
         run_file::copy_run(&from, &directory).map_err(StoreError::NotSaved)?;
         // After the baseline: a save that failed is to leave no run behind.
         history::add(&directory, &json).map_err(StoreError::NotKept)?;
@@ -311,6 +333,29 @@ impl BaselineStore {
             machine_key,
             directory,
         })
+    }
+
+    /// As [`directory_of`](BaselineStore::directory_of), for writing: none of it is a link, which
+    /// would lead out of the store, and which [`list`](BaselineStore::list) does not follow.
+    ///
+    /// # Errors
+    /// When a part of it is one.
+    pub fn directory_to_write(
+        &self,
+        name: &BaselineName,
+        machine_key: &str,
+    ) -> Result<PathBuf, StoreError> {
+        let directory = self.directory_of(name, machine_key);
+        let below = directory
+            .ancestors()
+            .take_while(|part| *part != self.directory);
+        let history = directory.join(history::HISTORY_DIRECTORY);
+        let parts = below.chain([history.as_path()]);
+        if let Some(link) = parts.into_iter().find(|part| part.is_symlink()) {
+            let path = link.to_owned();
+            return Err(StoreError::Link { path });
+        }
+        Ok(directory)
     }
 
     /// The runs of `name` that [`remove`](BaselineStore::remove) is to be called for: that of the
@@ -375,6 +420,18 @@ impl BaselineStore {
     }
 }
 
+/// Puts the run that the baseline in `directory` is now into its history, before another takes its
+/// place: a baseline from before there were histories is not in its own. What cannot be read was no
+/// baseline, so nothing is lost with it.
+pub fn keep_current(directory: &Path) -> Result<(), RunFileError> {
+    if let Ok(before) = run_file::read_bytes(&directory.join(RUN_FILE_NAME))
+        && RunName::of(&before).is_ok()
+    {
+        history::add(directory, &before)?;
+    }
+    Ok(())
+}
+
 /// `words` lead from the store's directory to `directory`.
 fn list_below(
     directory: &Path,
@@ -396,7 +453,8 @@ fn list_below(
             continue;
         };
         let path = entry.path();
-        if path.join(RUN_FILE_NAME).is_file()
+        if is_file_itself(&path.join(RUN_FILE_NAME))
+            && is_machine_key(&word)
             && let Ok(name) = words.join("/").parse()
         {
             found.push(StoredBaseline {
@@ -410,6 +468,11 @@ fn list_below(
         words.pop();
     }
     Ok(())
+}
+
+/// Whether there is a regular file at `path`, and no link to one.
+pub fn is_file_itself(path: &Path) -> bool {
+    fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file())
 }
 
 /// Whether `path` is a file or a directory with a run file. What is in it, reading it will tell.

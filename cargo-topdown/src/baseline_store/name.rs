@@ -72,6 +72,14 @@ impl FromStr for BaselineName {
     }
 }
 
+/// Whether a machine or a modelled core can have this key, so that it can be a directory.
+pub fn is_machine_key(key: &str) -> bool {
+    let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    key.len() <= 200
+        && key.starts_with(|c: char| c.is_ascii_alphanumeric() || c == '_')
+        && key.chars().all(is_allowed)
+}
+
 impl fmt::Display for BaselineName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.0)
@@ -114,6 +122,10 @@ mod tests {
         ] {
             assert_eq!(name.parse::<BaselineName>(), Err(error), "{name:?}");
         }
+        for key in ["", "..", ".git", "-x", "a/b", r"a\b", "a\n", "ä"] {
+            assert!(!is_machine_key(key), "{key:?}");
+        }
+        assert!(is_machine_key("x86_64-GenuineIntel-06-8f-08-kvm-smt"));
         let long = "x".repeat(201);
         assert_eq!(long.parse::<BaselineName>(), Err(TooLong(201)));
     }

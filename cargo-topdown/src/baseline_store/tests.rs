@@ -295,7 +295,7 @@ fn a_history_that_cannot_be_written_is_told_from_a_baseline_that_cannot() {
     assert_eq!(error.exit(), Exit::BenchFailed);
     assert!(store.find(&name("main")).is_ok());
     let error = saved.runs().unwrap_err();
-    assert!(matches!(error, StoreError::List { .. }), "{error}");
+    assert!(matches!(error, StoreError::HistoryUnreadable(_)), "{error}");
 }
 
 #[test]
@@ -325,11 +325,122 @@ fn runs_are_read_in_their_order_and_the_unreadable_are_named() {
     let stored = store.find(&name("main")).unwrap();
     let broken = stored
         .directory
-        .join("history/20261103T100000Z-0123456789ab.json");
+        .join(format!("history/20261103T100000Z-{:064x}.json", 7));
     fs::write(broken, "{").unwrap();
     let (runs, unreadable) = read_runs(&stored.directory).unwrap();
     let started: Vec<&str> = runs.iter().map(|run| &run.started_at[8..10]).collect();
     assert_eq!(started, ["01", "02"]);
     assert!(unreadable[0].to_string().contains("20261103T100000Z"));
     assert_eq!(unreadable.len(), 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn issue_14_1_links_and_pipes_in_a_store_are_no_runs() {
+    use std::os::unix::fs::symlink;
+    let (root, store) = store();
+    let secret = root.path().join("secret");
+    fs::write(&secret, "not for others").unwrap();
+    let baseline = store.directory_of(&name("main"), RUN_KEY);
+    fs::create_dir_all(&baseline).unwrap();
+    symlink(&secret, baseline.join(RUN_FILE_NAME)).unwrap();
+    assert_eq!(store.list().unwrap(), []);
+    // Samples: a copy of them would be readable, wherever it goes.
+    let copied = root.path().join("copied");
+    run_file::copy_run(Path::new(RUN), &copied).unwrap();
+    let samples = run_file::samples_file_of(&copied.join(RUN_FILE_NAME)).unwrap();
+    fs::remove_file(copied.join(&samples)).unwrap();
+    symlink(&secret, copied.join(&samples)).unwrap();
+    let error = store.save(&name("other"), &copied).unwrap_err();
+    assert!(error.to_string().contains("is a link"), "{error}");
+    let pipe = root.path().join("pipe.json");
+    let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.unwrap().success());
+    let error = store.save(&name("other"), &pipe).unwrap_err();
+    assert!(error.to_string().contains("a pipe or a device"), "{error}");
+}
+
+#[cfg(unix)]
+#[test]
+fn issue_14_11_a_name_that_is_a_link_is_refused_where_it_would_be_lost() {
+    let (root, store) = store();
+    let elsewhere = root.path().join("elsewhere");
+    fs::create_dir_all(&elsewhere).unwrap();
+    fs::create_dir_all(&store.directory).unwrap();
+    std::os::unix::fs::symlink(&elsewhere, store.directory.join("main")).unwrap();
+    let error = store.save(&name("main"), Path::new(RUN)).unwrap_err();
+    assert!(matches!(error, StoreError::Link { .. }), "{error}");
+    assert_eq!(error.exit(), Exit::BenchFailed);
+    assert_eq!(fs::read_dir(&elsewhere).unwrap().count(), 0);
+}
+
+#[test]
+fn issue_14_1_a_run_cannot_choose_a_directory_by_its_modelled_core() {
+    let (root, store) = store();
+    let mut run = run_file::read_run(Path::new(RUN)).unwrap();
+    for benchmark in &mut run.benchmarks {
+        benchmark.provenance.source = SourceKind::Model;
+        benchmark.provenance.formula = "model-..\\..\u{1b}/1".to_owned();
+    }
+    let from = root.path().join("run");
+    run_file::write_run_without_samples(&from, &run).unwrap();
+    let saved = store.save(&name("main"), &from).unwrap();
+    assert_eq!(saved.machine_key, "x86_64-model-.._.._");
+    assert_eq!(store.list().unwrap(), [saved]);
+}
+
+#[test]
+fn issue_14_9_many_savers_with_one_process_id_lose_no_run() {
+    const SAVERS: u32 = 40;
+    let (root, store) = store();
+    let from = |saver: u32| {
+        let mut run = run_file::read_run(Path::new(RUN)).unwrap();
+        run.id = format!("saver-{saver}");
+        let directory = root.path().join(&run.id);
+        run_file::write_run_without_samples(&directory, &run).unwrap();
+        directory
+    };
+    let runs: Vec<PathBuf> = (0..SAVERS).map(from).collect();
+    std::thread::scope(|scope| {
+        for run in &runs {
+            scope.spawn(|| store.save(&name("main"), run).unwrap());
+        }
+    });
+    let (kept, unreadable) = read_runs(&store.find(&name("main")).unwrap().directory).unwrap();
+    assert!(unreadable.is_empty(), "{unreadable:?}");
+    assert_eq!(kept.len(), SAVERS as usize);
+}
+
+#[cfg(unix)]
+#[test]
+fn issue_14_9_a_planted_link_is_not_written_through() {
+    let (root, store) = store();
+    let private = root.path().join("private");
+    fs::write(&private, "mine").unwrap();
+    let baseline = store.directory_of(&name("main"), RUN_KEY);
+    fs::create_dir_all(&baseline).unwrap();
+    for planted in [
+        RUN_FILE_NAME.to_owned(),
+        format!("{RUN_FILE_NAME}.{}.tmp", std::process::id()),
+    ] {
+        std::os::unix::fs::symlink(&private, baseline.join(planted)).unwrap();
+    }
+    store.save(&name("main"), Path::new(RUN)).unwrap();
+    assert_eq!(fs::read_to_string(&private).unwrap(), "mine");
+}
+
+#[test]
+fn issue_14_9_what_is_saved_is_what_was_measured() {
+    let (_root, store) = store();
+    let make = |id: &str| {
+        let mut run = run_file::read_run(Path::new(RUN)).unwrap();
+        run.id = id.to_owned();
+        let write = |to: &Path| run_file::write_run_without_samples(to, &run);
+        store.make_newest(write).unwrap()
+    };
+    let (one, two) = (make("one"), make("two"));
+    assert_eq!(store.newest().unwrap().id, "two");
+    let id_of = |stored: StoredBaseline| run_file::read_run(&stored.directory).unwrap().id;
+    assert_eq!(id_of(store.save(&name("a"), one.path()).unwrap()), "one");
+    assert_eq!(id_of(store.save(&name("b"), two.path()).unwrap()), "two");
 }

@@ -91,6 +91,11 @@ pub struct BaselineGcArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub keep: u32,
 
+    /// Also remove runs that say they started after they came to the store, or after now. Such runs
+    /// are never fetched
+    #[arg(long)]
+    pub from_the_future: bool,
+
     /// Say what would be removed, and remove nothing
     #[arg(long)]
     pub dry_run: bool,

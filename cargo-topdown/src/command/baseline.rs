@@ -224,7 +224,7 @@ fn show(args: &BaselineShowArgs) -> Result<Exit, Error> {
     let run = run_file::read_run(&path)?;
     if args.json {
         let file = run_file::run_file_of(&path);
-        out.write_all(&std::fs::read(&file)?)?;
+        out.write_all(&run_file::read_bytes(&file)?)?;
     } else {
         let look = style::Look::of_environment();
         // A run that is no baseline has no history.

@@ -124,16 +124,17 @@ impl Destination {
         output: &OutputArgs,
         not_stored: impl FnOnce(RunFileError) -> Error,
     ) -> Result<(), Error> {
-        let directory = match self {
-            Destination::Directory(directory) => directory,
-            Destination::Workspace { store, .. } => store.newest_directory(),
-        };
-        write_run(directory, run, samples).map_err(not_stored)?;
-        let saved = match (self, &args.save) {
-            (Destination::Workspace { store, .. }, Some(name)) => {
-                Some(store.save(name, directory)?)
+        let write = |to: &Path| write_run(to, run, samples);
+        let saved = match self {
+            Destination::Directory(directory) => {
+                write(directory).map_err(not_stored)?;
+                None
             }
-            _ => None,
+            Destination::Workspace { store, .. } => {
+                let own = store.make_newest(write).map_err(not_stored)?;
+                let name = args.save.as_ref();
+                name.map(|name| store.save(name, own.path())).transpose()?
+            }
         };
         let mut out = style::stdout(output.color);
         write_run_table(&mut out, run, Look::of_environment())?;

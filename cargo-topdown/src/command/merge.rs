@@ -1,11 +1,10 @@
 //! `cargo topdown merge`: the shards of a suite become one run.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use criterion_topdown::run_file::{
-    LaunchSamples, Run, RunFileProblem, read_run, read_samples, write_run,
-    write_run_without_samples,
+    LaunchSamples, read_run, read_samples, write_run, write_run_without_samples,
 };
 use jiff::Timestamp;
 
@@ -31,55 +30,47 @@ pub fn run(args: &MergeArgs) -> Result<Exit, Error> {
     for note in notes {
         anstream::eprintln!("note: {note}");
     }
-    let merged = Merged { run, parts: count };
+    let samples = samples_of(&args.runs)?;
+    let write = |to: &Path| match &samples {
+        Some(samples) => write_run(to, &run, samples),
+        None => write_run_without_samples(to, &run),
+    };
     let mut out = style::stdout(args.printing.color);
+    let mut tell = |directory: &Path| {
+        let benchmarks = run.benchmarks.len();
+        let directory = directory.display();
+        writeln!(
+            out,
+            "merged {count} runs with {benchmarks} benchmarks into {directory}"
+        )
+    };
     match &args.output {
-        Some(directory) => merged.write(args, directory, &mut out)?,
+        Some(directory) => {
+            write(directory).map_err(BenchError::NotStored)?;
+            tell(directory)?;
+        }
         None => {
             let store = BaselineStore::open(&args.store)?;
-            merged.write(args, store.newest_directory(), &mut out)?;
+            let own = store.make_newest(write).map_err(BenchError::NotStored)?;
+            tell(store.newest_directory())?;
             if let Some(name) = &args.save {
                 if !args.partial {
-                    let Run { selection, .. } = &merged.run;
-                    store.check_replaces_whole(name, &merged.run.key(), selection)?;
+                    store.check_replaces_whole(name, &run.key(), &run.selection)?;
                 }
-                report_saved(&mut out, &store.save(name, store.newest_directory())?)?;
+                report_saved(&mut out, &store.save(name, own.path())?)?;
             }
         }
     }
     Ok(Exit::Success)
 }
 
-struct Merged {
-    run: Run,
-    parts: usize,
-}
-
-impl Merged {
-    fn write(&self, args: &MergeArgs, directory: &Path, out: &mut impl Write) -> Result<(), Error> {
-        match samples_of(&args.runs)? {
-            Some(samples) => write_run(directory, &self.run, &samples),
-            None => write_run_without_samples(directory, &self.run),
-        }
-        .map_err(BenchError::NotStored)?;
-        writeln!(
-            out,
-            "merged {} runs with {} benchmarks into {}",
-            self.parts,
-            self.run.benchmarks.len(),
-            directory.display()
-        )?;
-        Ok(())
-    }
-}
-
-/// All samples;/// All samples; `None` where a run came without its own, since a part of them would be no run's.
+/// All samples; `None` where a run came without its own, since a part of them would be no run's.
 fn samples_of(runs: &[PathBuf]) -> Result<Option<Vec<LaunchSamples>>, Error> {
     let mut all = Vec::new();
     for path in runs {
         match read_samples(path) {
             Ok(samples) => all.extend(samples),
-            Err(error) if is_missing(&error.problem) => {
+            Err(error) if error.problem.is_missing() => {
                 anstream::eprintln!(
                     "note: {} came without its samples, so the merged run has none",
                     Path::new(path).display()
@@ -90,8 +81,4 @@ fn samples_of(runs: &[PathBuf]) -> Result<Option<Vec<LaunchSamples>>, Error> {
         }
     }
     Ok(Some(all))
-}
-
-fn is_missing(problem: &RunFileProblem) -> bool {
-    matches!(problem, RunFileProblem::Io(error) if error.kind() == io::ErrorKind::NotFound)
 }

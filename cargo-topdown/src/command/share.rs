@@ -9,7 +9,7 @@ use crate::baseline_store::{BaselineStore, workspace};
 use crate::cli::{BaselineGcArgs, BaselinePullArgs, BaselinePushArgs, SharedStoreArgs};
 use crate::error::{Error, Exit};
 use crate::report::style;
-use crate::shared_store::transfer::{Machines, Pulled, SharedStore};
+use crate::shared_store::transfer::{Collection, Machines, Pulled, SharedStore};
 use crate::shared_store::{Address, SharedStoreError};
 
 /// Sends what the store does not have.
@@ -48,8 +48,16 @@ pub fn pull(args: &BaselinePullArgs) -> Result<Exit, Error> {
         machine_key,
         renewed,
         added,
+        refused,
     } in pulled
     {
+        for place in refused {
+            anstream::eprintln!(
+                "warning: {place} was not fetched: it says that it started after it came to the \
+                 store, or after now\nif this machine's clock is right, \
+                 `cargo topdown baseline gc --from-the-future` removes it"
+            );
+        }
         let what = match renewed {
             true => "has a new run",
             false => "is as new as the store's",
@@ -65,7 +73,12 @@ pub fn pull(args: &BaselinePullArgs) -> Result<Exit, Error> {
 /// Removes old runs.
 pub fn gc(args: &BaselineGcArgs) -> Result<Exit, Error> {
     let (_, shared) = stores(&args.shared)?;
-    let garbage = shared.collect_garbage(&args.names, args.keep as usize, args.dry_run)?;
+    let collection = Collection {
+        keep: args.keep as usize,
+        from_the_future: args.from_the_future,
+        dry_run: args.dry_run,
+    };
+    let garbage = shared.collect_garbage(&args.names, collection)?;
     let verb = match args.dry_run {
         true => "would remove",
         false => "removed",
@@ -76,6 +89,12 @@ pub fn gc(args: &BaselineGcArgs) -> Result<Exit, Error> {
     }
     for path in &garbage.abandoned {
         writeln!(out, "{verb} {path}, which was never finished")?;
+    }
+    for place in &garbage.refused {
+        anstream::eprintln!(
+            "warning: {place} says that it started after it came, or after now, and is never \
+             fetched; if this machine's clock is right, `--from-the-future` removes it"
+        );
     }
     let count = garbage.runs.len() + garbage.abandoned.len();
     writeln!(out, "{verb} {count} of {}", shared.address())?;

@@ -4,12 +4,15 @@
 //! once with all of its files.
 
 use std::fs::{self, File};
-use std::io;
+use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use criterion_topdown::run_file::RUN_FILE_NAME;
+use criterion_topdown::run_file::stored_file::{self, LONGEST_SAMPLES_FILE_BYTES};
+use criterion_topdown::run_file::{RUN_FILE_NAME, RunFileProblem};
+use jiff::Timestamp;
 
-use super::{ABANDONED_AFTER, Backend, BackendError, Outgoing, Place};
+use super::{ABANDONED_AFTER, Backend, BackendError, Listed, Outgoing, Place, WantedFile};
+use crate::baseline_store::is_file_itself;
 
 /// How the names of directories begin that are being written or removed. No name of a baseline does.
 const UNFINISHED: &str = ".unfinished-";
@@ -83,9 +86,12 @@ fn write_renamed(run: &Outgoing, unfinished: &Path, path: &Path) -> Result<bool,
     fs::create_dir(unfinished).map_err(in_path(unfinished))?;
     for (name, from) in run.files() {
         let to = unfinished.join(name);
-        fs::copy(from, &to)
-            .and_then(|_| File::open(&to)?.sync_all())
-            .map_err(in_path(from))?;
+        let mut from = stored_file::open(from, LONGEST_SAMPLES_FILE_BYTES)
+            .map_err(|problem| in_file(from, problem))?;
+        let mut file = File::create_new(&to).map_err(in_path(&to))?;
+        io::copy(&mut from, &mut file)
+            .and_then(|_| file.sync_all())
+            .map_err(in_path(&to))?;
     }
     match fs::rename(unfinished, path) {
         Ok(()) => {
@@ -94,19 +100,27 @@ fn write_renamed(run: &Outgoing, unfinished: &Path, path: &Path) -> Result<bool,
             Ok(true)
         }
         // Somebody has added the same run meanwhile.
-        Err(_) if path.join(RUN_FILE_NAME).is_file() => Ok(false),
+        Err(_) if is_file_itself(&path.join(RUN_FILE_NAME)) => Ok(false),
         Err(error) => Err(in_path(path)(error)),
     }
 }
 
 impl Backend for Directory {
-    fn list(&self) -> Result<Vec<Place>, BackendError> {
-        Ok(self
-            .directories()?
-            .into_iter()
-            .filter(|(directory, _)| directory.join(RUN_FILE_NAME).is_file())
-            .filter_map(|(_, path)| Place::of_run_file(&format!("{path}/{RUN_FILE_NAME}")))
-            .collect())
+    fn list(&self) -> Result<Vec<Listed>, BackendError> {
+        let mut runs = Vec::new();
+        for (directory, path) in self.directories()? {
+            let file = directory.join(RUN_FILE_NAME);
+            if is_file_itself(&file)
+                && let Some(place) = Place::of_run_file(&format!("{path}/{RUN_FILE_NAME}"))
+                && let Ok(metadata) = fs::symlink_metadata(&file)
+            {
+                runs.push(Listed {
+                    place,
+                    arrived: changed_at(&metadata),
+                });
+            }
+        }
+        Ok(runs)
     }
 
     fn push(&self, runs: &[Outgoing]) -> Result<Vec<Place>, BackendError> {
@@ -115,26 +129,19 @@ impl Backend for Directory {
             .collect()
     }
 
-    fn pull(
+    fn read(
         &self,
         place: &Place,
-        with_samples: bool,
-        directory: &Path,
+        file: WantedFile<'_>,
+        to: &mut dyn Write,
     ) -> Result<bool, BackendError> {
-        let path = self.path_of(place);
-        let copy = || -> io::Result<()> {
-            for entry in fs::read_dir(&path)? {
-                let entry = entry?;
-                if with_samples || entry.file_name() == RUN_FILE_NAME {
-                    fs::copy(entry.path(), directory.join(entry.file_name()))?;
-                }
-            }
-            Ok(())
-        };
-        match copy() {
-            Ok(()) => Ok(true),
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
-            Err(error) => Err(in_path(&path)(error)),
+        let path = self.path_of(place).join(file.name);
+        match stored_file::open(&path, file.longest_bytes) {
+            Ok(mut from) => io::copy(&mut from, to)
+                .map(|_| true)
+                .map_err(in_path(&path)),
+            Err(problem) if problem.is_missing() => Ok(false),
+            Err(problem) => Err(in_file(&path, problem)),
         }
     }
 
@@ -171,6 +178,26 @@ impl Backend for Directory {
         }
         Ok(abandoned)
     }
+}
+
+/// When the file system last changed anything about the file. Unlike the time of its content, nobody
+/// can set it.
+#[cfg(unix)]
+fn changed_at(metadata: &fs::Metadata) -> Timestamp {
+    use std::os::unix::fs::MetadataExt;
+    Timestamp::from_second(metadata.ctime()).unwrap_or(Timestamp::MAX)
+}
+
+#[cfg(not(unix))]
+fn changed_at(metadata: &fs::Metadata) -> Timestamp {
+    let modified = metadata
+        .modified()
+        .unwrap_or_else(|_| std::time::SystemTime::now());
+    Timestamp::try_from(modified).unwrap_or(Timestamp::MAX)
+}
+
+fn in_file(path: &Path, problem: RunFileProblem) -> BackendError {
+    BackendError::in_file(path.display().to_string(), problem)
 }
 
 fn in_path(path: &Path) -> impl FnOnce(io::Error) -> BackendError {

@@ -146,6 +146,15 @@ pub enum BackendError {
         #[source]
         error: io::Error,
     },
+    /// A file of a run is no file, or too long to be one.
+    #[error("{path}: {problem}")]
+    File {
+        /// Which one, in the store.
+        path: String,
+        /// Why.
+        #[source]
+        problem: Box<RunFileProblem>,
+    },
     /// git failed.
     #[error("`git {command}` failed: {message}")]
     Git {
@@ -170,6 +179,16 @@ pub enum BackendError {
         #[source]
         error: Box<object_store::Error>,
     },
+}
+
+impl BackendError {
+    /// What is wrong with the file `path` of the store.
+    pub fn in_file(path: impl Into<String>, problem: RunFileProblem) -> BackendError {
+        BackendError::File {
+            path: path.into(),
+            problem: Box::new(problem),
+        }
+    }
 }
 
 /// The crate leaves causes, such as a refused connection, to the chain.

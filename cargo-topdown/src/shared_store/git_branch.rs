@@ -5,17 +5,18 @@
 //! names, so nothing is ever merged. Removing runs begins the branch anew, since what a history
 //! still holds is not removed.
 
+use std::collections::HashMap;
 use std::ffi::OsStr;
-use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::thread;
 use std::time::Duration;
 
-use criterion_topdown::run_file::RUN_FILE_NAME;
+use criterion_topdown::run_file::RunFileProblem;
+use jiff::Timestamp;
 
-use super::{Backend, BackendError, Outgoing, Place};
+use super::{Backend, BackendError, Listed, Outgoing, Place, WantedFile};
 
 /// How often a push is tried while others push too.
 const ATTEMPTS: u32 = 30;
@@ -47,6 +48,12 @@ struct Change {
     /// Paths, and the ids of the objects that they get.
     added: Vec<(String, String)>,
     removed: Vec<String>,
+}
+
+/// A file of a commit.
+struct GitFile {
+    id: String,
+    bytes: u64,
 }
 
 impl GitBranch {
@@ -86,6 +93,57 @@ impl GitBranch {
     fn paths(&self, commit: &str) -> Result<Vec<String>, BackendError> {
         let list = self.git(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit])?;
         Ok(list.split_terminator('\0').map(str::to_owned).collect())
+    }
+
+    /// When each path of `tip` was added, as its commit says.
+    fn times_of_arrival(&self, tip: &str) -> Result<HashMap<String, Timestamp>, BackendError> {
+        let log = [
+            "log",
+            "-z",
+            "--format=tformat:%x01%ct",
+            "--name-only",
+            "--diff-filter=A",
+            "--no-renames",
+            "--root",
+            tip,
+        ];
+        let mut times = HashMap::new();
+        let mut of_commit = Timestamp::MAX;
+        for word in self.git(&log)?.split(['\0', '\n']) {
+            match word.strip_prefix('\x01') {
+                Some(seconds) => {
+                    let parsed = seconds.parse().ok();
+                    let at = parsed.and_then(|seconds| Timestamp::from_second(seconds).ok());
+                    of_commit = at.unwrap_or(Timestamp::MAX);
+                }
+                // Newest first: the last time that it was added counts.
+                None => {
+                    times.entry(word.to_owned()).or_insert(of_commit);
+                }
+            }
+        }
+        Ok(times)
+    }
+
+    /// The object that `commit` has at `path`, if it is a regular file; `None` where nothing is.
+    fn file(&self, commit: &str, path: &str) -> Result<Option<GitFile>, BackendError> {
+        let listed = self.git(&["ls-tree", "-z", "--full-tree", "-l", commit, path])?;
+        let Some(entry) = listed.split_terminator('\0').next() else {
+            return Ok(None);
+        };
+        let in_file = |problem| BackendError::in_file(path, problem);
+        let mut words = entry.split_whitespace();
+        let (mode, kind, id, bytes) = (words.next(), words.next(), words.next(), words.next());
+        match (mode, kind, id, bytes.and_then(|bytes| bytes.parse().ok())) {
+            (Some("100644" | "100755"), Some("blob"), Some(id), Some(bytes)) => Ok(Some(GitFile {
+                id: id.to_owned(),
+                bytes,
+            })),
+            (Some("120000"), ..) => Err(in_file(RunFileProblem::NotAFile { found: "a link" })),
+            _ => Err(in_file(RunFileProblem::NotAFile {
+                found: "a directory",
+            })),
+        }
     }
 
     /// The tree of `commit` with this change.
@@ -246,19 +304,30 @@ fn checked(output: Output, command: &str) -> Result<String, BackendError> {
         let text = String::from_utf8_lossy(&output.stdout);
         return Ok(text.strip_suffix('\n').unwrap_or(&text).to_owned());
     }
-    Err(BackendError::Git {
+    Err(checked_error(&output, command))
+}
+
+fn checked_error(output: &Output, command: &str) -> BackendError {
+    BackendError::Git {
         command: command.to_owned(),
         message: String::from_utf8_lossy(&output.stderr).trim().to_owned(),
-    })
+    }
 }
 
 impl Backend for GitBranch {
-    fn list(&self) -> Result<Vec<Place>, BackendError> {
+    fn list(&self) -> Result<Vec<Listed>, BackendError> {
         let Some(tip) = self.tip()? else {
             return Ok(Vec::new());
         };
-        let paths = self.paths(&tip)?;
-        Ok(paths.iter().filter_map(|p| Place::of_run_file(p)).collect())
+        let times = self.times_of_arrival(&tip)?;
+        let listed = |path: &String| {
+            Some(Listed {
+                place: Place::of_run_file(path)?,
+                // A merge by hand adds paths that its log does not have.
+                arrived: times.get(path).copied().unwrap_or(Timestamp::MAX),
+            })
+        };
+        Ok(self.paths(&tip)?.iter().filter_map(listed).collect())
     }
 
     fn push(&self, runs: &[Outgoing]) -> Result<Vec<Place>, BackendError> {
@@ -292,30 +361,29 @@ impl Backend for GitBranch {
         })
     }
 
-    fn pull(
+    fn read(
         &self,
         place: &Place,
-        with_samples: bool,
-        directory: &Path,
+        file: WantedFile<'_>,
+        to: &mut dyn Write,
     ) -> Result<bool, BackendError> {
         // As `list` has fetched it: nothing that was there can be gone.
         let tip = format!("{REFERENCES}/{}", self.branch);
-        let tree = format!("{tip}:{place}");
-        let names = self.output(&["ls-tree", "-z", "--name-only", &tree], &[], "")?;
-        let Ok(names) = checked(names, "ls-tree") else {
+        let path = format!("{place}/{}", file.name);
+        let Some(GitFile { id, bytes }) = self.file(&tip, &path)? else {
             return Ok(false);
         };
-        for name in names.split_terminator('\0') {
-            if name != RUN_FILE_NAME && !with_samples {
-                continue;
-            }
-            let blob = self.output(&["cat-file", "blob", &format!("{tree}/{name}")], &[], "")?;
-            if !blob.status.success() {
-                return Ok(false);
-            }
-            let to = directory.join(name);
-            fs::write(&to, &blob.stdout).map_err(|error| BackendError::Io { path: to, error })?;
+        if bytes > file.longest_bytes {
+            let longest_bytes = file.longest_bytes;
+            let problem = RunFileProblem::TooLong { longest_bytes };
+            return Err(BackendError::in_file(path, problem));
         }
+        let blob = self.output(&["cat-file", "blob", &id], &[], "")?;
+        if !blob.status.success() {
+            return Err(checked_error(&blob, "cat-file"));
+        }
+        to.write_all(&blob.stdout)
+            .map_err(|error| BackendError::in_file(path, RunFileProblem::Io(error)))?;
         Ok(true)
     }
 

@@ -19,13 +19,15 @@ mod tests;
 pub mod transfer;
 
 use std::fmt;
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use criterion_topdown::run_file::RUN_FILE_NAME;
+use jiff::Timestamp;
 
-use crate::baseline_store::BaselineName;
 use crate::baseline_store::history::RunName;
+use crate::baseline_store::{BaselineName, is_machine_key};
 
 pub use address::Address;
 pub use error::{BackendError, SharedStoreError};
@@ -51,6 +53,10 @@ impl Place {
         let directory = path.strip_suffix(RUN_FILE_NAME)?.strip_suffix('/')?;
         let (directory, run) = directory.rsplit_once('/')?;
         let (name, machine_key) = directory.rsplit_once('/')?;
+        // What is here becomes a path on this machine.
+        if !is_machine_key(machine_key) {
+            return None;
+        }
         Some(Place {
             name: name.parse().ok()?,
             machine_key: machine_key.to_owned(),
@@ -64,6 +70,33 @@ impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}/{}", self.name, self.machine_key, self.run)
     }
+}
+
+/// A run that a store holds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Listed {
+    /// Where it is.
+    pub place: Place,
+    /// When it came, by the clock of whoever keeps the store: the object's or the file's time of
+    /// change, or the time of the commit.
+    pub arrived: Timestamp,
+}
+
+impl Listed {
+    /// Whether the run says that it started after it came, or after `now`. Such a run would pass for
+    /// the newest one, perhaps for ever.
+    pub fn is_from_the_future(&self, now: Timestamp) -> bool {
+        self.place.run.is_after(self.arrived.min(now))
+    }
+}
+
+/// A file of a run in a store.
+#[derive(Clone, Copy, Debug)]
+pub struct WantedFile<'a> {
+    /// `run.json`, or the name of its samples.
+    pub name: &'a str,
+    /// A longer one is refused.
+    pub longest_bytes: u64,
 }
 
 /// A run on this machine that can be sent to a store.
@@ -90,19 +123,19 @@ impl Outgoing {
 
 /// Something that holds runs.
 pub trait Backend: Send + Sync {
-    /// The places of all runs that are whole.
-    fn list(&self) -> Result<Vec<Place>, BackendError>;
+    /// All runs that are whole.
+    fn list(&self) -> Result<Vec<Listed>, BackendError>;
 
     /// Adds those of `runs` that are not there, each whole or not at all, and returns their places.
     fn push(&self, runs: &[Outgoing]) -> Result<Vec<Place>, BackendError>;
 
-    /// Writes the files of the run at `place` into `directory`, under the names that they have in
-    /// the store; the samples only if asked for. `false` where the run is gone.
-    fn pull(
+    /// Writes the content of one regular file of the run at `place` to `to`. `false` where there is
+    /// none. What else is in the store, and how that is called, concerns nobody.
+    fn read(
         &self,
         place: &Place,
-        with_samples: bool,
-        directory: &Path,
+        file: WantedFile<'_>,
+        to: &mut dyn Write,
     ) -> Result<bool, BackendError>;
 
     /// Removes these runs. Each is gone at once, and one that is gone already is no error.

@@ -4,18 +4,21 @@
 //! once its `run.json` is, and what a killed writer left before that is nobody's run.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::future::Future;
-use std::path::Path as FilePath;
+use std::io::Write;
 
-use criterion_topdown::run_file::RUN_FILE_NAME;
+use criterion_topdown::run_file::stored_file::{self, LONGEST_SAMPLES_FILE_BYTES};
+use criterion_topdown::run_file::{RUN_FILE_NAME, RunFileProblem};
 use futures_util::TryStreamExt;
+use jiff::Timestamp;
 use object_store::path::Path;
 use object_store::{ObjectMeta, ObjectStore, ObjectStoreExt, PutMode, PutPayload};
 use tokio::runtime::{Builder, Runtime};
 use url::Url;
 
-use super::{ABANDONED_AFTER, Backend, BackendError, Outgoing, Place, SharedStoreError};
+use super::{
+    ABANDONED_AFTER, Backend, BackendError, Listed, Outgoing, Place, SharedStoreError, WantedFile,
+};
 
 /// The bucket, and where in it the store begins.
 pub struct Objects {
@@ -87,10 +90,8 @@ impl Objects {
     async fn push_one(&self, run: &Outgoing) -> Result<Option<Place>, BackendError> {
         let mut added = false;
         for (name, from) in run.files() {
-            let bytes = fs::read(from).map_err(|error| BackendError::Io {
-                path: from.to_owned(),
-                error,
-            })?;
+            let bytes = stored_file::read(from, LONGEST_SAMPLES_FILE_BYTES)
+                .map_err(|problem| BackendError::in_file(from.display().to_string(), problem))?;
             let path = self.path_of(&run.place, &name).map_err(refused)?;
             let put = self
                 .store
@@ -121,53 +122,55 @@ fn refused(error: object_store::Error) -> BackendError {
 }
 
 impl Backend for Objects {
-    fn list(&self) -> Result<Vec<Place>, BackendError> {
+    fn list(&self) -> Result<Vec<Listed>, BackendError> {
         let objects = self.objects()?;
         Ok(objects
             .iter()
-            .filter_map(|(path, _)| Place::of_run_file(path))
+            .filter_map(|(path, object)| {
+                let seconds = object.last_modified.timestamp();
+                Some(Listed {
+                    place: Place::of_run_file(path)?,
+                    arrived: Timestamp::from_second(seconds).unwrap_or(Timestamp::MAX),
+                })
+            })
             .collect())
     }
 
     fn push(&self, runs: &[Outgoing]) -> Result<Vec<Place>, BackendError> {
-        let there: BTreeSet<Place> = self.list()?.into_iter().collect();
+        let there: BTreeSet<Place> = self.list()?.into_iter().map(|run| run.place).collect();
         runs.iter()
             .filter(|run| !there.contains(&run.place))
             .filter_map(|run| self.runtime.block_on(self.push_one(run)).transpose())
             .collect()
     }
 
-    fn pull(
+    fn read(
         &self,
         place: &Place,
-        with_samples: bool,
-        directory: &FilePath,
+        file: WantedFile<'_>,
+        to: &mut dyn Write,
     ) -> Result<bool, BackendError> {
-        let mut names = vec![RUN_FILE_NAME.to_owned()];
-        if with_samples {
-            let run = self.path_of(place, "").map_err(refused)?;
-            let listed: Vec<ObjectMeta> = self.wait(self.store.list(Some(&run)).try_collect())?;
-            let of_run = listed
-                .iter()
-                .filter_map(|object| object.location.filename());
-            names.extend(
-                of_run
-                    .filter(|name| *name != RUN_FILE_NAME)
-                    .map(str::to_owned),
-            );
+        let in_file = |problem| BackendError::in_file(format!("{place}/{}", file.name), problem);
+        let longest_bytes = file.longest_bytes;
+        let path = self.path_of(place, file.name).map_err(refused)?;
+        let object = match self.runtime.block_on(self.store.get(&path)) {
+            Ok(object) => object,
+            Err(object_store::Error::NotFound { .. }) => return Ok(false),
+            Err(error) => return Err(refused(error)),
+        };
+        if object.meta.size > longest_bytes {
+            return Err(in_file(RunFileProblem::TooLong { longest_bytes }));
         }
-        for name in names {
-            let fetched = self.runtime.block_on(async {
-                let path = self.path_of(place, &name)?;
-                self.store.get(&path).await?.bytes().await
-            });
-            let bytes = match fetched {
-                Ok(bytes) => bytes,
-                Err(object_store::Error::NotFound { .. }) => return Ok(false),
-                Err(error) => return Err(refused(error)),
-            };
-            let to = directory.join(&name);
-            fs::write(&to, &bytes).map_err(|error| BackendError::Io { path: to, error })?;
+        let mut received: u64 = 0;
+        let mut chunks = object.into_stream();
+        while let Some(chunk) = self.wait(chunks.try_next())? {
+            // A server can send more than it has announced.
+            received += chunk.len() as u64;
+            if received > longest_bytes {
+                return Err(in_file(RunFileProblem::TooLong { longest_bytes }));
+            }
+            to.write_all(&chunk)
+                .map_err(|error| in_file(RunFileProblem::Io(error)))?;
         }
         Ok(true)
     }

@@ -10,7 +10,7 @@ use std::time::SystemTime;
 use criterion_topdown::run_file::{read_run, read_samples, write_run};
 use tempfile::TempDir;
 
-use super::transfer::{Machines, Pulled, SharedStore};
+use super::transfer::{Collection, Machines, Pulled, SharedStore};
 use super::*;
 use crate::baseline_store::tests::{RUN, RUN_KEY, store_in};
 use crate::baseline_store::{BaselineStore, history};
@@ -94,6 +94,13 @@ fn addresses() -> (TempDir, Vec<Address>) {
         },
     ];
     (root, addresses)
+}
+
+fn keep(keep: usize) -> Collection {
+    Collection {
+        keep,
+        ..Collection::default()
+    }
 }
 
 fn git(directory: &Path, arguments: &[&str]) {
@@ -202,7 +209,12 @@ fn gc_keeps_the_newest_of_each_baseline_and_says_what_it_removes() {
         let store = a.store(address);
         let gc = |names: &[&str], keep, dry_run| {
             let names: Vec<BaselineName> = names.iter().map(|name| name.parse().unwrap()).collect();
-            store.collect_garbage(&names, keep, dry_run).unwrap()
+            let collection = Collection {
+                keep,
+                dry_run,
+                ..Collection::default()
+            };
+            store.collect_garbage(&names, collection).unwrap()
         };
         assert_eq!(gc(&["other"], 1, false), Default::default());
         let planned = gc(&[], 3, true);
@@ -246,7 +258,7 @@ fn gc_beside_writers_removes_nothing_that_is_new() {
             }
             scope.spawn(|| {
                 for _ in 0..3 {
-                    old.store(address).collect_garbage(&[], 3, false).unwrap();
+                    old.store(address).collect_garbage(&[], keep(3)).unwrap();
                 }
             });
         });
@@ -430,8 +442,8 @@ fn what_killed_writers_left_is_no_run_and_goes_when_it_is_old() {
     let objects = [(
         &addresses[2],
         [
-            "20261101T000000Z-00000000000a",
-            "20261101T000000Z-00000000000b",
+            format!("20261101T000000Z-{:064x}", 10),
+            format!("20261101T000000Z-{:064x}", 11),
         ]
         .map(|run| below("bucket/a b/c").join(run).join("samples-x.jsonl")),
     )];
@@ -443,7 +455,11 @@ fn what_killed_writers_left_is_no_run_and_goes_when_it_is_old() {
         leave(&young, false);
         assert_eq!(machine.pull(address).len(), 1);
         let store = machine.store(address);
-        let garbage = store.collect_garbage(&[], 1, true).unwrap();
+        let dry_run = Collection {
+            dry_run: true,
+            ..keep(1)
+        };
+        let garbage = store.collect_garbage(&[], dry_run).unwrap();
         assert_eq!(garbage.runs, []);
         assert_eq!(garbage.abandoned.len(), 1, "{garbage:?}");
         assert!(
@@ -451,7 +467,7 @@ fn what_killed_writers_left_is_no_run_and_goes_when_it_is_old() {
             "{garbage:?}"
         );
         assert!(old.exists());
-        assert_eq!(store.collect_garbage(&[], 1, false).unwrap(), garbage);
+        assert_eq!(store.collect_garbage(&[], keep(1)).unwrap(), garbage);
         assert!(!old.exists() && young.exists());
         let reader = Machine::new();
         reader.pull(address);

@@ -2,17 +2,27 @@
 
 use std::collections::BTreeMap;
 use std::fmt;
-use std::fs;
+use std::fs::{self, File};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 
 use criterion_topdown::machine::Machine;
-use criterion_topdown::run_file::{
-    self, RUN_FILE_NAME, RunFileError, RunFileProblem, samples_file_of,
+use criterion_topdown::run_file::stored_file::{
+    LONGEST_RUN_FILE_BYTES, LONGEST_SAMPLES_FILE_BYTES,
 };
+use criterion_topdown::run_file::{
+    self, RUN_FILE_NAME, RunFileError, RunFileProblem, parse_run, read_bytes, samples_file_name,
+    samples_file_of,
+};
+use jiff::Timestamp;
 
-use super::{Address, Backend, BackendError, Outgoing, Place, SharedStoreError};
+use super::{
+    Address, Backend, BackendError, Listed, Outgoing, Place, SharedStoreError, WantedFile,
+};
 use crate::baseline_store::history::{self, RunName};
-use crate::baseline_store::{BaselineName, BaselineStore, StoredBaseline};
+use crate::baseline_store::{
+    BaselineName, BaselineStore, StoredBaseline, is_file_itself, keep_current,
+};
 
 /// A shared store, and what errors call it.
 pub struct SharedStore {
@@ -32,6 +42,8 @@ pub struct Pulled {
     pub renewed: bool,
     /// How many runs were added to the history here.
     pub added: usize,
+    /// Runs that were left where they are, since they say that they started after they came.
+    pub refused: Vec<Place>,
 }
 
 /// What `gc` removes, or would.
@@ -39,8 +51,21 @@ pub struct Pulled {
 pub struct Garbage {
     /// Runs behind the newest ones.
     pub runs: Vec<Place>,
+    /// Runs from the future, which stay.
+    pub refused: Vec<Place>,
     /// What killed writers left.
     pub abandoned: Vec<String>,
+}
+
+/// What `gc` is to do.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Collection {
+    /// How many runs of each baseline and machine stay.
+    pub keep: usize,
+    /// Whether runs from the future go.
+    pub from_the_future: bool,
+    /// Whether nothing is removed.
+    pub dry_run: bool,
 }
 
 /// Which machines' baselines are meant.
@@ -127,17 +152,14 @@ impl SharedStore {
         names: &[BaselineName],
         machines: Machines<'_>,
     ) -> Result<Vec<Pulled>, SharedStoreError> {
-        let mut places = self
-            .backend
-            .list()
-            .map_err(|error| self.read_error(error))?;
-        places.retain(|place| match machines {
-            Machines::Like(machine) => machine.may_compare(&place.machine_key),
-            Machines::Key(key) => place.machine_key == key,
+        let mut listed = self.list()?;
+        listed.retain(|run| match machines {
+            Machines::Like(machine) => machine.may_compare(&run.place.machine_key),
+            Machines::Key(key) => run.place.machine_key == key,
             Machines::Every => true,
         });
         for name in names {
-            if !places.iter().any(|place| place.name == *name) {
+            if !listed.iter().any(|run| run.place.name == *name) {
                 return Err(SharedStoreError::NoSuchBaseline {
                     store: self.address.clone(),
                     name: name.clone(),
@@ -145,16 +167,22 @@ impl SharedStore {
                 });
             }
         }
-        places.retain(|place| is_meant(names, &place.name));
+        listed.retain(|run| is_meant(names, &run.place.name));
+        let now = Timestamp::now();
         let mut pulled = Vec::new();
-        for ((name, machine_key), runs) in by_baseline(places) {
-            let directory = local.directory_of(&name, &machine_key);
-            let (renewed, added) = self.pull_baseline(&directory, &runs)?;
+        for ((name, machine_key), runs) in by_baseline(listed) {
+            let directory = local.directory_to_write(&name, &machine_key)?;
+            let (refused, runs): (Vec<Listed>, Vec<Listed>) = runs
+                .into_iter()
+                .partition(|run| run.is_from_the_future(now));
+            let runs = places(runs);
+            let (renewed, added) = self.pull_baseline(&directory, &runs, now)?;
             pulled.push(Pulled {
                 name,
                 machine_key,
                 renewed,
                 added,
+                refused: places(refused),
             });
         }
         Ok(pulled)
@@ -165,8 +193,10 @@ impl SharedStore {
         &self,
         directory: &Path,
         runs: &[Place],
+        now: Timestamp,
     ) -> Result<(bool, usize), SharedStoreError> {
-        let here = current(directory);
+        // One from the future would stay for ever.
+        let here = current(directory).filter(|here| !here.is_after(now));
         let newest = runs.last();
         let renews = newest.filter(|newest| here.as_ref().is_none_or(|here| *here < newest.run));
         let mut renewed = false;
@@ -174,11 +204,7 @@ impl SharedStore {
             && let Some(fetched) = self.fetch(place, true)?
         {
             // The one that was the baseline goes nowhere.
-            if let Ok(before) = fs::read(directory.join(RUN_FILE_NAME))
-                && RunName::of(&before).is_ok()
-            {
-                history::add(directory, &before)?;
-            }
+            keep_current(directory)?;
             run_file::copy_run(fetched.path(), directory)?;
             renewed = true;
         }
@@ -189,7 +215,7 @@ impl SharedStore {
             let json = match here_as(directory, &place.run) {
                 Some(json) => json,
                 None => match self.fetch(place, false)? {
-                    Some(fetched) => read(&fetched.path().join(RUN_FILE_NAME))?,
+                    Some(fetched) => read_bytes(&fetched.path().join(RUN_FILE_NAME))?,
                     // Removed meanwhile, as an old one.
                     None => continue,
                 },
@@ -206,53 +232,103 @@ impl SharedStore {
         place: &Place,
         with_samples: bool,
     ) -> Result<Option<tempfile::TempDir>, SharedStoreError> {
-        let directory = tempfile::tempdir().map_err(SharedStoreError::Scratch)?;
-        let is_there = self
-            .backend
-            .pull(place, with_samples, directory.path())
-            .map_err(|error| self.read_error(error))?;
-        if !is_there {
+        let mut json = Vec::new();
+        let run_file = WantedFile {
+            name: RUN_FILE_NAME,
+            longest_bytes: LONGEST_RUN_FILE_BYTES,
+        };
+        if !self.read(place, run_file, &mut json)? {
             return Ok(None);
         }
+        let samples_file = self.check(place, &json)?;
+        let directory = tempfile::tempdir().map_err(SharedStoreError::Scratch)?;
+        let path = directory.path();
+        fs::write(path.join(RUN_FILE_NAME), &json).map_err(SharedStoreError::Scratch)?;
+        if with_samples {
+            let path = path.join(&samples_file);
+            let mut file = File::create_new(&path).map_err(SharedStoreError::Scratch)?;
+            let samples = WantedFile {
+                name: &samples_file,
+                longest_bytes: LONGEST_SAMPLES_FILE_BYTES,
+            };
+            if !self.read(place, samples, &mut file)? {
+                fs::remove_file(&path).map_err(SharedStoreError::Scratch)?;
+            }
+        }
+        Ok(Some(directory))
+    }
+
+    /// Whether these are the bytes of the run at `place`; the name of its samples file.
+    fn check(&self, place: &Place, json: &[u8]) -> Result<String, SharedStoreError> {
         let corrupt = |problem| SharedStoreError::Corrupt {
             store: self.address.clone(),
             place: Box::new(place.clone()),
             problem,
         };
-        let json = read(&directory.path().join(RUN_FILE_NAME))?;
-        let name = RunName::of(&json).map_err(corrupt)?;
-        if name != place.run {
-            return Err(corrupt(RunFileProblem::Field {
+        let is_of = |other: &dyn fmt::Display| {
+            corrupt(RunFileProblem::Field {
                 field: "run.json".to_owned(),
-                what: format!("is that of {name}"),
-            }));
+                what: format!("is that of {other}"),
+            })
+        };
+        let name = RunName::of(json).map_err(corrupt)?;
+        if name != place.run {
+            return Err(is_of(&name));
         }
-        Ok(Some(directory))
+        let run = parse_run(json).map_err(corrupt)?;
+        if run.key() != place.machine_key {
+            return Err(is_of(&run.key()));
+        }
+        samples_file_name(&run.id).map_err(corrupt)
     }
 
-    /// What is left of the baselines `names` (or of all) behind the `keep` newest runs of each
-    /// machine class, and what killed writers left; removed, unless it is a `dry_run`.
+    fn read(
+        &self,
+        place: &Place,
+        file: WantedFile<'_>,
+        to: &mut dyn Write,
+    ) -> Result<bool, SharedStoreError> {
+        self.backend
+            .read(place, file, to)
+            .map_err(|error| self.read_error(error))
+    }
+
+    fn list(&self) -> Result<Vec<Listed>, SharedStoreError> {
+        self.backend.list().map_err(|error| self.read_error(error))
+    }
+
+    /// What is left of the baselines `names` (or of all) behind the newest runs of each machine
+    /// class, and what killed writers left; removed, unless it is a dry run.
+    ///
+    /// Newest are those that started last, and also those that came last: a run can say when it
+    /// started, but not when it came. Runs from the future take nobody's place. They are removed
+    /// only when that is asked for, since it may be our clock that is wrong.
     ///
     /// # Errors
     /// When the store cannot be read or changed.
     pub fn collect_garbage(
         &self,
         names: &[BaselineName],
-        keep: usize,
-        dry_run: bool,
+        Collection {
+            keep,
+            from_the_future,
+            dry_run,
+        }: Collection,
     ) -> Result<Garbage, SharedStoreError> {
-        let mut places = self
-            .backend
-            .list()
-            .map_err(|error| self.read_error(error))?;
-        places.retain(|place| is_meant(names, &place.name));
-        let runs: Vec<Place> = by_baseline(places)
+        let mut listed = self.list()?;
+        listed.retain(|run| is_meant(names, &run.place.name));
+        let now = Timestamp::now();
+        let (refused, honest): (Vec<Listed>, Vec<Listed>) = listed
+            .into_iter()
+            .partition(|run| run.is_from_the_future(now));
+        let mut runs: Vec<Place> = by_baseline(honest)
             .into_values()
-            .flat_map(|mut runs| {
-                runs.truncate(runs.len().saturating_sub(keep));
-                runs
-            })
+            .flat_map(|runs| behind_the_newest(runs, keep))
             .collect();
+        let mut refused = places(refused);
+        if from_the_future {
+            runs.append(&mut refused);
+        }
         if !dry_run && !runs.is_empty() {
             self.backend
                 .remove(&runs)
@@ -261,6 +337,7 @@ impl SharedStore {
         let abandoned = self.backend.abandoned(!dry_run);
         Ok(Garbage {
             runs,
+            refused,
             abandoned: abandoned.map_err(|error| self.write_error(error))?,
         })
     }
@@ -285,15 +362,30 @@ fn is_meant(names: &[BaselineName], name: &BaselineName) -> bool {
 }
 
 /// The runs of each baseline and machine, oldest first.
-fn by_baseline(mut places: Vec<Place>) -> BTreeMap<(BaselineName, String), Vec<Place>> {
-    places.sort_unstable();
-    places.dedup();
-    let mut baselines: BTreeMap<(BaselineName, String), Vec<Place>> = BTreeMap::new();
-    for place in places {
-        let baseline = (place.name.clone(), place.machine_key.clone());
-        baselines.entry(baseline).or_default().push(place);
+fn by_baseline(mut listed: Vec<Listed>) -> BTreeMap<(BaselineName, String), Vec<Listed>> {
+    listed.sort_unstable_by(|a, b| a.place.cmp(&b.place));
+    let mut baselines: BTreeMap<(BaselineName, String), Vec<Listed>> = BTreeMap::new();
+    for run in listed {
+        let baseline = (run.place.name.clone(), run.place.machine_key.clone());
+        baselines.entry(baseline).or_default().push(run);
     }
     baselines
+}
+
+fn places(listed: Vec<Listed>) -> Vec<Place> {
+    listed.into_iter().map(|run| run.place).collect()
+}
+
+/// Those of `runs`, oldest first, that are neither among the `keep` that started last nor among the
+/// `keep` that came last.
+fn behind_the_newest(runs: Vec<Listed>, keep: usize) -> Vec<Place> {
+    let mut by_arrival: Vec<&Listed> = runs.iter().collect();
+    by_arrival.sort_by_key(|run| run.arrived);
+    let came_last = by_arrival.split_off(by_arrival.len().saturating_sub(keep));
+    let started_earlier = &runs[..runs.len().saturating_sub(keep)];
+    let is_behind = |run: &&Listed| !came_last.contains(run);
+    let behind = started_earlier.iter().filter(is_behind);
+    behind.map(|run| run.place.clone()).collect()
 }
 
 /// All runs of a baseline here. Samples are kept of the newest one alone.
@@ -301,7 +393,7 @@ fn outgoing(stored: &StoredBaseline) -> Result<Vec<Outgoing>, SharedStoreError> 
     let newest = current(&stored.directory);
     let mut runs = Vec::new();
     for run_file in stored.runs()? {
-        let run = name_of(&run_file)?;
+        let (run, _) = history::read(&run_file)?;
         let samples = (Some(&run) == newest.as_ref())
             .then(|| samples_of(&stored.directory))
             .flatten();
@@ -321,31 +413,18 @@ fn outgoing(stored: &StoredBaseline) -> Result<Vec<Outgoing>, SharedStoreError> 
 /// The samples of the run that a baseline is now.
 fn samples_of(directory: &Path) -> Option<PathBuf> {
     let name = samples_file_of(&directory.join(RUN_FILE_NAME))?;
-    Some(directory.join(name)).filter(|path| path.is_file())
+    Some(directory.join(name)).filter(|path| is_file_itself(path))
 }
 
 /// The name of the run that a baseline is now; `None` where there is none that can be read.
 fn current(directory: &Path) -> Option<RunName> {
-    RunName::of(&fs::read(directory.join(RUN_FILE_NAME)).ok()?).ok()
+    RunName::of(&read_bytes(&directory.join(RUN_FILE_NAME)).ok()?).ok()
 }
 
 /// The `run.json` of a baseline, if it is now this run.
 fn here_as(directory: &Path, run: &RunName) -> Option<Vec<u8>> {
-    let json = fs::read(directory.join(RUN_FILE_NAME)).ok()?;
+    let json = read_bytes(&directory.join(RUN_FILE_NAME)).ok()?;
     (RunName::of(&json).ok()? == *run).then_some(json)
-}
-
-fn name_of(run_file: &Path) -> Result<RunName, SharedStoreError> {
-    Ok(
-        RunName::of(&read(run_file)?).map_err(|problem| RunFileError {
-            path: run_file.to_owned(),
-            problem,
-        })?,
-    )
-}
-
-fn read(path: &Path) -> Result<Vec<u8>, SharedStoreError> {
-    fs::read(path).map_err(|error| in_directory(path, error))
 }
 
 fn in_directory(path: &Path, error: std::io::Error) -> SharedStoreError {

@@ -9,6 +9,7 @@ use std::io::Write;
 use std::path::Path;
 
 use criterion_topdown::machine::Machine;
+use criterion_topdown::run_file::stored_file::random_word;
 use criterion_topdown::run_file::{Benchmark, LaunchSettings, Run, Selection, write_run};
 use jiff::Timestamp;
 use tempfile::TempDir;
@@ -131,7 +132,8 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         ..measured_run(&args.launch, workspace_root, started_at, &suite, &settings)
     };
     // Not below `--target-dir`, which `compare` will not be given.
-    write_run(store.newest_directory(), &run, &outcome.collected.samples)
+    let own = store
+        .make_newest(|to| write_run(to, &run, &outcome.collected.samples))
         .map_err(BenchError::NotStored)?;
     let criterion = args.launch.criterion_without_filter();
     record_launches(&store, &run, &targets, &criterion);
@@ -141,7 +143,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
             if !args.partial {
                 store.check_replaces_whole(name, &run.key(), &run.selection)?;
             }
-            Some(store.save(name, store.newest_directory())?)
+            Some(store.save(name, own.path())?)
         }
         _ => None,
     };
@@ -394,12 +396,12 @@ fn nothing_to_keep(args: &LaunchArgs, targets: &[BenchTarget], outcome: &Outcome
     }
 }
 
-/// The time and the process, so that two runs never share a name.
+/// The time and a random word: containers that begin together share process ids.
 pub fn run_id(started_at: Timestamp) -> String {
     format!(
         "{}-{}",
         started_at.strftime("%Y%m%dT%H%M%SZ"),
-        std::process::id()
+        random_word()
     )
 }
 

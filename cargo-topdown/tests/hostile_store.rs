@@ -1,0 +1,327 @@
+//! Stores that mean harm, and programs that save at once: nothing is written outside, nothing hangs,
+//! nothing is lost. Issue 14, numbers 1, 2 and 9.
+#![cfg(unix)]
+
+use std::fs;
+use std::io::Write;
+use std::os::unix::fs::symlink;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Output, Stdio};
+
+use criterion_topdown::run_file::{read_run, write_run_without_samples};
+use tempfile::TempDir;
+
+const RUN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/run-v1");
+const KEY: &str = "x86_64-GenuineIntel-06-8f-08-kvm-smt";
+
+/// A workspace, and beside it a store of each kind.
+struct Machine {
+    root: TempDir,
+}
+
+impl Machine {
+    fn new() -> Machine {
+        let root = tempfile::tempdir().unwrap();
+        fs::create_dir(root.path().join("workspace")).unwrap();
+        let machine = Machine { root };
+        fs::write(machine.workspace().join("Cargo.toml"), "[workspace]\n").unwrap();
+        git(&machine.workspace(), &["init", "--quiet"], "");
+        machine
+    }
+
+    fn workspace(&self) -> PathBuf {
+        self.root.path().join("workspace")
+    }
+
+    fn start(&self, words: &[&str]) -> Child {
+        Command::new(env!("CARGO_BIN_EXE_cargo-topdown"))
+            .arg("topdown")
+            .args(words)
+            .current_dir(self.workspace())
+            .env("CARGO_TARGET_DIR", self.workspace().join("target"))
+            .env_remove("CARGO_TOPDOWN_BASELINES")
+            .env_remove("CARGO_TOPDOWN_STORE")
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap()
+    }
+
+    fn run(&self, words: &[&str]) -> Output {
+        self.start(words).wait_with_output().unwrap()
+    }
+
+    #[track_caller]
+    fn succeeds(&self, words: &[&str]) -> String {
+        let output = self.run(words);
+        let stderr = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{words:?}: {stderr}");
+        stderr
+    }
+
+    fn pull(&self, store: &str) -> Output {
+        self.run(&["baseline", "pull", "--all-machines", "--store", store])
+    }
+
+    /// Saves as `main` a run that says that it started then.
+    fn save(&self, id: &str, started_at: &str) {
+        let mut run = read_run(Path::new(RUN)).unwrap();
+        run.id = id.to_owned();
+        run.started_at = started_at.to_owned();
+        let directory = self.root.path().join("run");
+        write_run_without_samples(&directory, &run).unwrap();
+        self.succeeds(&["baseline", "save", "main", directory.to_str().unwrap()]);
+    }
+
+    fn baseline(&self) -> String {
+        read_run(&self.workspace().join("baselines/main").join(KEY))
+            .unwrap()
+            .id
+    }
+}
+
+fn git(directory: &Path, arguments: &[&str], input: &str) -> String {
+    let mut child = Command::new("git")
+        .arg("-C")
+        .arg(directory)
+        .args(["-c", "user.name=x", "-c", "user.email=x@y"])
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    child
+        .stdin
+        .take()
+        .unwrap()
+        .write_all(input.as_bytes())
+        .unwrap();
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success(), "{arguments:?}");
+    String::from_utf8(output.stdout).unwrap().trim().to_owned()
+}
+
+/// A tree with these entries, whatever they are called. Written by hand, since git makes no such
+/// trees.
+fn tree(repository: &Path, entries: &[(&str, &str, &str)]) -> String {
+    let mut bytes = Vec::new();
+    for (mode, name, id) in entries {
+        bytes.extend(format!("{mode} {name}\0").as_bytes());
+        let hex = |at| u8::from_str_radix(&id[at..at + 2], 16).unwrap();
+        bytes.extend((0..id.len()).step_by(2).map(hex));
+    }
+    let file = repository.join("tree-object");
+    fs::write(&file, bytes).unwrap();
+    let file = file.to_str().unwrap();
+    let arguments = ["hash-object", "-t", "tree", "-w", "--literally", file];
+    git(repository, &arguments, "")
+}
+
+/// The path of the one run of `main` in a directory store, below it.
+fn only_run(store: &Path) -> PathBuf {
+    let machine = store.join("main").join(KEY);
+    let runs: Vec<PathBuf> = fs::read_dir(machine)
+        .unwrap()
+        .map(|entry| entry.unwrap().path())
+        .collect();
+    assert_eq!(runs.len(), 1);
+    runs[0].clone()
+}
+
+#[test]
+fn issue_14_1_a_git_store_writes_no_file_but_its_own() {
+    let machine = Machine::new();
+    machine.save("one", "2026-11-01T10:00:00Z");
+    let store = machine.root.path().join("directory");
+    machine.succeeds(&["baseline", "push", "--store", store.to_str().unwrap()]);
+    let run = only_run(&store);
+    let run_name = run.file_name().unwrap().to_str().unwrap();
+
+    let repository = machine.root.path().join("repository.git");
+    git(
+        machine.root.path(),
+        &["init", "--quiet", "--bare", "repository.git"],
+        "",
+    );
+    let run_file = run.join("run.json");
+    let object = |path: &Path| {
+        let path = path.to_str().unwrap();
+        git(&repository, &["hash-object", "-w", path], "")
+    };
+    let evil = machine.root.path().join("evil");
+    fs::write(&evil, "owned").unwrap();
+    let (json, evil) = (object(&run_file), object(&evil));
+    let victim = machine.root.path().join("victim");
+    let commit = |names: &[&str], key: &str| {
+        let mut entries: Vec<(&str, &str, &str)> = names
+            .iter()
+            .map(|name| ("100644", *name, evil.as_str()))
+            .collect();
+        entries.push(("100644", "run.json", &json));
+        let mut id = tree(&repository, &entries);
+        for name in [run_name, key, "main"] {
+            id = tree(&repository, &[("40000", name, &id)]);
+        }
+        let commit = git(&repository, &["commit-tree", &id, "-m", "x"], "");
+        git(&repository, &["update-ref", "refs/heads/runs", &commit], "");
+    };
+    let address = format!("git+{}#runs", repository.display());
+    let other = Machine::new();
+    let absolute = victim.to_str().unwrap();
+    for (names, key) in [
+        (&[absolute][..], KEY),
+        (
+            &["../victim", "../../../../victim", "authorized_keys"][..],
+            KEY,
+        ),
+        (&[], ".."),
+    ] {
+        commit(names, key);
+        // git itself may refuse to fetch such a tree; what counts is what was written.
+        other.pull(&address);
+        assert!(!victim.exists(), "{names:?}");
+        let outside = other.workspace().join("baselines/run.json");
+        assert!(!outside.exists(), "{key}");
+    }
+}
+
+#[test]
+fn issue_14_1_a_link_to_a_secret_is_not_copied() {
+    let machine = Machine::new();
+    machine.save("one", "2026-11-01T10:00:00Z");
+    let store = machine.root.path().join("directory");
+    let address = store.to_str().unwrap();
+    machine.succeeds(&["baseline", "push", "--store", address]);
+    let run = only_run(&store);
+    let secret = machine.root.path().join("secret");
+    fs::write(&secret, "not for others").unwrap();
+    symlink(&secret, run.join("samples-one.jsonl")).unwrap();
+    let other = Machine::new();
+    let output = other.pull(address);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("is a link"), "{error}");
+    assert!(!other.workspace().join("baselines").exists());
+}
+
+#[test]
+fn issue_14_1_a_pipe_in_a_store_hangs_nobody() {
+    let machine = Machine::new();
+    machine.save("one", "2026-11-01T10:00:00Z");
+    let store = machine.root.path().join("directory");
+    let address = store.to_str().unwrap();
+    machine.succeeds(&["baseline", "push", "--store", address]);
+    let run = only_run(&store);
+    let pipe = run.join("samples-one.jsonl");
+    assert!(
+        Command::new("mkfifo")
+            .arg(&pipe)
+            .status()
+            .unwrap()
+            .success()
+    );
+    // Keeps a reader that opens the pipe from waiting for ever, so that this test ends either way.
+    let writer = fs::OpenOptions::new().read(true).write(true).open(&pipe);
+    let output = {
+        let other = Machine::new();
+        let mut child = other.start(&["baseline", "pull", "--all-machines", "--store", address]);
+        for _ in 0..1000 {
+            if child.try_wait().unwrap().is_some() {
+                break;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        let hung = child.try_wait().unwrap().is_none();
+        let _ = child.kill();
+        assert!(!hung, "it waits for the pipe");
+        child.wait_with_output().unwrap()
+    };
+    drop(writer);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("a pipe or a device"), "{error}");
+}
+
+#[test]
+fn issue_14_1_a_file_of_any_length_is_not_fetched() {
+    let machine = Machine::new();
+    machine.save("one", "2026-11-01T10:00:00Z");
+    let store = machine.root.path().join("directory");
+    let address = store.to_str().unwrap();
+    machine.succeeds(&["baseline", "push", "--store", address]);
+    let run_file = only_run(&store).join("run.json");
+    let file = fs::OpenOptions::new().write(true).open(run_file).unwrap();
+    // One more than is read. Sparse, so it takes no room.
+    file.set_len((64 << 20) + 1).unwrap();
+    let output = Machine::new().pull(address);
+    let error = String::from_utf8(output.stderr).unwrap();
+    assert!(error.contains("longer than 67108864 bytes"), "{error}");
+}
+
+#[test]
+fn issue_14_2_a_run_from_the_future_is_nobodys_baseline_and_takes_no_place_of_gc() {
+    let root = tempfile::tempdir().unwrap();
+    git(root.path(), &["init", "--quiet", "--bare", "r.git"], "");
+    for address in [
+        root.path().join("directory").display().to_string(),
+        format!("git+{}#runs", root.path().join("r.git").display()),
+    ] {
+        let poisoner = Machine::new();
+        poisoner.save("poison", "9000-01-01T00:00:00Z");
+        let push = ["baseline", "push", "--store", address.as_str()];
+        poisoner.succeeds(&push);
+        for (id, started_at) in [
+            ("one", "2026-11-01T10:00:00Z"),
+            ("two", "2026-11-02T10:00:00Z"),
+            ("three", "2026-11-03T10:00:00Z"),
+        ] {
+            let machine = Machine::new();
+            machine.save(id, started_at);
+            machine.succeeds(&push);
+        }
+        let reader = Machine::new();
+        let output = reader.pull(&address);
+        let warning = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{warning}");
+        assert_eq!(reader.baseline(), "three", "{address}");
+        assert!(
+            warning.contains(&format!("main/{KEY}/90000101T000000Z-")),
+            "{warning}"
+        );
+        // Whoever has it already gets rid of it.
+        poisoner.pull(&address);
+        assert_eq!(poisoner.baseline(), "three", "{address}");
+
+        let gc = ["baseline", "gc", "--keep", "1", "--store", address.as_str()];
+        let warning = reader.succeeds(&gc);
+        assert!(warning.contains("--from-the-future"), "{warning}");
+        let late = Machine::new();
+        late.pull(&address);
+        assert_eq!(late.baseline(), "three", "{address}");
+        reader.succeeds(&[&gc[..], &["--from-the-future"]].concat());
+        let output = late.pull(&address);
+        assert!(output.stderr.is_empty(), "{address}");
+    }
+}
+
+#[test]
+fn issue_14_9_programs_that_save_at_once_keep_every_run() {
+    const PROGRAMS: usize = 3;
+    const RUNS: usize = 6;
+    let machine = Machine::new();
+    let counts = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/tests/data/import/perf-spr-events.csv"
+    );
+    let machine_key = "x86_64-GenuineIntel-06-8f-08-smt";
+    for _ in 0..RUNS {
+        let words = ["import", "--machine", machine_key, "--save", "main", counts];
+        let programs: Vec<Child> = (0..PROGRAMS).map(|_| machine.start(&words)).collect();
+        for program in programs {
+            let output = program.wait_with_output().unwrap();
+            let error = String::from_utf8_lossy(&output.stderr);
+            assert!(output.status.success(), "{error}");
+        }
+    }
+    let baseline = machine.workspace().join("baselines/main").join(machine_key);
+    let kept = fs::read_dir(baseline.join("history")).unwrap().count();
+    assert_eq!(kept, PROGRAMS * RUNS);
+}

@@ -1,0 +1,215 @@
+//! One file of a store: the only place that opens and replaces them.
+//!
+//! Others can write to a store. So a file is read only where it is a regular file under its own
+//! name, and not longer than anything honest; and it is written under a name that nobody can have
+//! foreseen.
+
+use std::fs::{self, File, OpenOptions};
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::io::{self, BufWriter, Read};
+use std::path::Path;
+
+use super::error::RunFileProblem;
+
+/// The longest `run.json` that is read or written, in bytes: that of a hundred thousand benchmarks.
+pub const LONGEST_RUN_FILE_BYTES: u64 = 64 << 20;
+
+/// The longest samples file that is read or written, in bytes.
+pub const LONGEST_SAMPLES_FILE_BYTES: u64 = 1 << 30;
+
+/// How the names of files end that are still being written.
+pub(super) const TEMPORARY_SUFFIX: &str = ".tmp";
+
+/// Opens the regular file `path` for reading. What it gains later than now, beyond `longest_bytes`,
+/// is not read.
+///
+/// # Errors
+/// When there is none, or it is a link, a pipe or a device, or longer.
+pub fn open(path: &Path, longest_bytes: u64) -> Result<io::Take<File>, RunFileProblem> {
+    let mut options = OpenOptions::new();
+    options.read(true);
+    #[cfg(unix)]
+    {
+        use std::os::unix::fs::OpenOptionsExt;
+        // A link is refused, and a pipe without a writer does not keep us waiting.
+        options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    }
+    // Before opening too: opening a device can do something, and systems other than Unix have no
+    // such flags.
+    let metadata = fs::symlink_metadata(path).map_err(RunFileProblem::Io)?;
+    check(&metadata, longest_bytes)?;
+    let file = options.open(path).map_err(RunFileProblem::Io)?;
+    check(&file.metadata().map_err(RunFileProblem::Io)?, longest_bytes)?;
+    Ok(file.take(longest_bytes))
+}
+
+fn check(metadata: &fs::Metadata, longest_bytes: u64) -> Result<(), RunFileProblem> {
+    if !metadata.is_file() {
+        return Err(RunFileProblem::NotAFile {
+            found: kind_of(metadata),
+        });
+    }
+    check_length(metadata.len(), longest_bytes)
+}
+
+fn check_length(bytes: u64, longest_bytes: u64) -> Result<(), RunFileProblem> {
+    match bytes <= longest_bytes {
+        true => Ok(()),
+        false => Err(RunFileProblem::TooLong { longest_bytes }),
+    }
+}
+
+fn kind_of(metadata: &fs::Metadata) -> &'static str {
+    match metadata.file_type() {
+        kind if kind.is_symlink() => "a link",
+        kind if kind.is_dir() => "a directory",
+        _ => "a pipe or a device",
+    }
+}
+
+/// The bytes of the regular file `path`.
+///
+/// # Errors
+/// As [`open`].
+pub fn read(path: &Path, longest_bytes: u64) -> Result<Vec<u8>, RunFileProblem> {
+    let mut bytes = Vec::new();
+    open(path, longest_bytes)?
+        .read_to_end(&mut bytes)
+        .map_err(RunFileProblem::Io)?;
+    Ok(bytes)
+}
+
+/// Puts a file that `write` fills in the place of `path`, at once and on disk. Until then it has a
+/// random name in `temporary_in`, which must be on the same file system.
+///
+/// # Errors
+/// When it cannot be written, or would be too long to be read again. What was there before stays,
+/// but where the problem is [`NotFlushed`](RunFileProblem::NotFlushed).
+pub fn replace(
+    path: &Path,
+    temporary_in: &Path,
+    longest_bytes: u64,
+    write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+) -> Result<(), RunFileProblem> {
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let temporary = temporary_in.join(format!("{name}.{}{TEMPORARY_SUFFIX}", random_word()));
+    let result = (|| {
+        // New, so neither another writer's nor a link that somebody has put there.
+        let file = OpenOptions::new()
+            .write(true)
+            .create_new(true)
+            .open(&temporary)?;
+        let mut file = BufWriter::new(file);
+        write(&mut file)?;
+        let file = file.into_inner().map_err(|e| e.into_error())?;
+        file.sync_all()?;
+        Ok(file.metadata()?.len())
+    })()
+    .map_err(RunFileProblem::Io)
+    .and_then(|bytes| check_length(bytes, longest_bytes))
+    .and_then(|()| fs::rename(&temporary, path).map_err(RunFileProblem::Io));
+    if result.is_err() {
+        // What is left of the attempt is of no use to anybody; that it failed is reported.
+        let _ = fs::remove_file(&temporary);
+    }
+    result?;
+    flush_directory_of(path)
+}
+
+/// Makes the rename outlive a power failure, where the file system can do that.
+fn flush_directory_of(path: &Path) -> Result<(), RunFileProblem> {
+    let (true, Some(directory)) = (cfg!(unix), path.parent()) else {
+        return Ok(());
+    };
+    match File::open(directory).and_then(|directory| directory.sync_all()) {
+        Err(error) if !cannot_flush_directories(&error) => Err(RunFileProblem::NotFlushed(error)),
+        _ => Ok(()),
+    }
+}
+
+/// What file systems say that know no such thing, or do not let us open what we may write to.
+fn cannot_flush_directories(error: &io::Error) -> bool {
+    use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
+    matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported)
+}
+
+/// Sixteen hexadecimal digits that nobody else has: containers share process ids and seconds.
+pub fn random_word() -> String {
+    format!("{:016x}", RandomState::new().build_hasher().finish())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io::Write;
+
+    fn text(path: &Path, longest_bytes: u64) -> Result<Vec<u8>, String> {
+        read(path, longest_bytes).map_err(|problem| problem.to_string())
+    }
+
+    #[test]
+    fn only_a_regular_file_of_limited_size_is_read() {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("file");
+        fs::write(&file, "text").unwrap();
+        assert_eq!(text(&file, 4).unwrap(), b"text");
+        let refused = |path: &Path, reason: &str| {
+            let problem = text(path, 3).unwrap_err();
+            assert!(problem.contains(reason), "{problem}");
+        };
+        refused(&file, "longer than 3 bytes");
+        refused(root.path(), "is a directory");
+        #[cfg(unix)]
+        {
+            let link = root.path().join("link");
+            std::os::unix::fs::symlink(&file, &link).unwrap();
+            refused(&link, "is a link");
+            refused(Path::new("/dev/zero"), "a pipe or a device");
+        }
+        let problem = open(&root.path().join("none"), 3).unwrap_err();
+        assert!(problem.is_missing(), "{problem}");
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_pipe_that_nobody_writes_to_does_not_hang_the_reader() {
+        let root = tempfile::tempdir().unwrap();
+        let pipe = root.path().join("run.json");
+        let made = std::process::Command::new("mkfifo").arg(&pipe).status();
+        assert!(made.unwrap().success());
+        assert!(text(&pipe, 3).unwrap_err().contains("a pipe or a device"));
+    }
+
+    #[test]
+    fn a_file_is_replaced_whole_or_not_at_all() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("file");
+        let put = |bytes: &[u8], longest_bytes| {
+            replace(&path, root.path(), longest_bytes, |to| to.write_all(bytes))
+        };
+        put(b"one", 3).unwrap();
+        put(b"two", 3).unwrap();
+        let problem = put(b"four", 3).unwrap_err();
+        assert!(
+            matches!(problem, RunFileProblem::TooLong { longest_bytes: 3 }),
+            "{problem}"
+        );
+        let full = |_: &mut BufWriter<File>| Err(io::ErrorKind::StorageFull.into());
+        replace(&path, root.path(), 3, full).unwrap_err();
+        assert_eq!(text(&path, 3).unwrap(), b"two");
+        assert_eq!(fs::read_dir(root.path()).unwrap().count(), 1);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_link_in_the_place_of_a_file_is_replaced_and_not_written_through() {
+        let root = tempfile::tempdir().unwrap();
+        let private = root.path().join("private");
+        fs::write(&private, "mine").unwrap();
+        let path = root.path().join("file");
+        std::os::unix::fs::symlink(&private, &path).unwrap();
+        replace(&path, root.path(), 3, |to| to.write_all(b"new")).unwrap();
+        assert_eq!(fs::read(&private).unwrap(), b"mine");
+        assert_eq!(text(&path, 3).unwrap(), b"new");
+    }
+}
