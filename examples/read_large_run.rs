@@ -74,6 +74,8 @@ fn large_run() -> Run {
             slots_per_cycle: Some(6),
             reason: "the counters work".to_owned(),
             empty_window: None,
+            threads: Default::default(),
+            elsewhere: None,
         },
         throughput: None,
         functions: None,

@@ -36,6 +36,7 @@
 //!
 //! [criterion]: https://docs.rs/criterion
 
+pub mod activity;
 pub mod code;
 #[cfg(feature = "counters")]
 pub mod counter;

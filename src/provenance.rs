@@ -7,6 +7,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::activity::Elsewhere;
+
 /// Where numbers come from. Numbers of different sources are never mixed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -37,6 +39,32 @@ impl fmt::Display for SourceKind {
     }
 }
 
+/// Whose slots are counted. Those of one thread and of all are different things.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum CountedThreads {
+    /// Those of the measuring thread.
+    #[default]
+    Own,
+    /// Those of all threads of the process.
+    All,
+}
+
+impl CountedThreads {
+    /// The word that files, flags and reports use.
+    pub fn name(self) -> &'static str {
+        match self {
+            CountedThreads::Own => "own",
+            CountedThreads::All => "all",
+        }
+    }
+
+    fn is_own(&self) -> bool {
+        *self == CountedThreads::Own
+    }
+}
+
 /// What a set of samples is and how it was obtained.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -58,9 +86,33 @@ pub struct Provenance {
     /// What an empty window costs, measured at open. Not subtracted from samples.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub empty_window: Option<EmptyWindow>,
+    /// Whose slots are counted; absent for those of the measuring thread alone.
+    #[serde(default, skip_serializing_if = "CountedThreads::is_own")]
+    pub threads: CountedThreads,
+    /// Why the slots of the benchmark would not be about its work, so that its time alone was kept.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<Elsewhere>,
 }
 
 impl Provenance {
+    /// That of the same benchmark where its slots are not about its work: it has time alone, and time
+    /// judges it.
+    pub fn with_work(&self, elsewhere: Elsewhere) -> Provenance {
+        Provenance {
+            source: SourceKind::Time,
+            formula: "time/1".to_owned(),
+            slots_per_cycle: None,
+            reason: "the work is not in the slots of the measured thread".to_owned(),
+            empty_window: self.empty_window.map(|window| EmptyWindow {
+                slots: None,
+                ..window
+            }),
+            threads: CountedThreads::Own,
+            elsewhere: Some(elsewhere),
+            core_type: self.core_type.clone(),
+        }
+    }
+
     /// The modelled core, and the version of the model; `None` for other sources.
     pub fn modelled_core(&self) -> Option<(&str, &str)> {
         let formula = self.formula.strip_prefix("model-")?;

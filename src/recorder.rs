@@ -104,6 +104,8 @@ fn provenance_of<'a>(samples: &[Sample], provenance: &'a Provenance) -> Cow<'a, 
         slots_per_cycle: None,
         reason: "the benchmark times itself: its `iter_custom` returns a `Duration`".to_owned(),
         empty_window: None,
+        threads: Default::default(),
+        elsewhere: None,
     })
 }
 

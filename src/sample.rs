@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+use crate::activity::Activity;
 use crate::event::Events;
 
 /// Issue slots by level-1 category, as [`Sample::level1`] holds them.
@@ -140,6 +141,8 @@ pub struct Sample {
     pub events: Events<u64>,
     /// What a metric group counted, in the launches that measure one in place of level 1.
     pub group_counts: Option<GroupCounts>,
+    /// What the threads of the process did in those of its windows that were watched.
+    pub activity: Option<Activity>,
     /// No category is further from the truth than this many slots. 0 where counts are exact.
     pub resolution_slots: f64,
     /// Doubts about this sample.
@@ -158,6 +161,7 @@ impl Sample {
         cycles: None,
         events: Events::NONE,
         group_counts: None,
+        activity: None,
         resolution_slots: 0.0,
         flags: Flags::NONE,
     };
@@ -184,6 +188,11 @@ impl Sample {
                 .group_counts
                 .zip(other.group_counts)
                 .and_then(|(a, b)| a.plus(&b)),
+            // Not every window is watched.
+            activity: match (self.activity, other.activity) {
+                (Some(a), Some(b)) => Some(a.plus(&b)),
+                (a, b) => a.or(b),
+            },
             resolution_slots: self.resolution_slots + other.resolution_slots,
             flags: self.flags | other.flags,
         }

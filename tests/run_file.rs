@@ -3,10 +3,11 @@
 use std::fs;
 use std::path::Path;
 
+use criterion_topdown::activity::{Activity, Elsewhere};
 use criterion_topdown::code::{CodeBlock, CodeCounts, CodeSlots};
 use criterion_topdown::event::{Event, Events};
 use criterion_topdown::machine::Machine;
-use criterion_topdown::provenance::{EmptyWindow, Provenance, SourceKind};
+use criterion_topdown::provenance::{CountedThreads, EmptyWindow, Provenance, SourceKind};
 use criterion_topdown::run_file::{
     Benchmark, BenchmarkId, Build, Filter, Function, Functions, IterationSample, LaunchSamples,
     LaunchSettings, LaunchValue, OtherFunctions, Record, Run, Selection, Shard, TargetId,
@@ -35,6 +36,8 @@ fn golden_run() -> Run {
             slots: Some(210),
             wall_ns: 41,
         }),
+        threads: Default::default(),
+        elsewhere: None,
     };
     let time = Provenance {
         source: SourceKind::Time,
@@ -43,6 +46,8 @@ fn golden_run() -> Run {
         slots_per_cycle: None,
         reason: "measured with criterion's wall clock".to_owned(),
         empty_window: None,
+        threads: Default::default(),
+        elsewhere: None,
     };
     let id = |package: &str, target: &str, name: &str| BenchmarkId {
         package: package.to_owned(),
@@ -212,6 +217,8 @@ fn golden_run_v3() -> Run {
         largest: vec![function(None, None, code_counts(1))],
         others: None,
     });
+    run.benchmarks[1].provenance.threads = CountedThreads::All;
+    run.benchmarks[2].provenance.elsewhere = Some(Elsewhere::Waiting { fraction: 0.75 });
     run
 }
 
@@ -260,9 +267,23 @@ fn golden_samples_v2() -> Vec<LaunchSamples> {
     samples
 }
 
+/// Not every sample has a window that was watched.
+fn golden_samples_v3() -> Vec<LaunchSamples> {
+    let mut samples = golden_samples_v2();
+    samples[0].2[1].sample.activity = Some(Activity {
+        windows: 2,
+        wall_ns: 900_000,
+        own_ns: 90_000,
+        others_ns: 1_600_000,
+        blocked: 7,
+    });
+    samples
+}
+
 fn golden_samples() -> Vec<LaunchSamples> {
     let run = golden_run();
     let counted = Sample {
+        activity: None,
         windows: 1,
         wall_ns: 1_000_250,
         slots: Some(4_000_000),
@@ -376,7 +397,7 @@ fn a_record_of_version_2_is_read_for_ever() {
 #[test]
 fn version_3_is_read_for_ever() {
     assert_eq!(read_run(Path::new(V3)).unwrap(), golden_run_v3());
-    assert_eq!(read_samples(Path::new(V3)).unwrap(), golden_samples_v2());
+    assert_eq!(read_samples(Path::new(V3)).unwrap(), golden_samples_v3());
 }
 
 #[test]
@@ -385,7 +406,7 @@ fn a_record_of_version_3_is_read_for_ever_and_written_again() {
     let record = Record::from_line(&line).unwrap();
     let golden = Record {
         code: Some(golden_code()),
-        ..golden_record(golden_samples_v2())
+        ..golden_record(golden_samples_v3())
     };
     assert_eq!(record, golden);
     assert_eq!(record.to_line(), line);

@@ -102,6 +102,8 @@ fn run(benchmarks: usize, seed: u64) -> Run {
                     slots_per_cycle: Some(6),
                     reason: "the counters of this CPU".to_owned(),
                     empty_window: None,
+                    threads: Default::default(),
+                    elsewhere: None,
                 },
                 throughput: None,
                 functions: None,

@@ -278,6 +278,8 @@ mod tests {
             slots_per_cycle: Some(4),
             reason: String::new(),
             empty_window: None,
+            threads: Default::default(),
+            elsewhere: None,
         }
     }
 

@@ -55,6 +55,8 @@ fn run(seed: u32, backend_slots: impl Fn(usize) -> f64) -> Run {
                     slots_per_cycle: None,
                     reason: "a test".to_owned(),
                     empty_window: None,
+                    threads: Default::default(),
+                    elsewhere: None,
                 },
                 throughput: None,
                 functions: None,

@@ -20,6 +20,7 @@ pub mod hardware;
 pub mod hardware;
 #[cfg(all(feature = "model", target_os = "linux", target_arch = "x86_64"))]
 pub mod model;
+mod processor_time;
 pub mod scripted;
 pub mod survey;
 pub mod time;
@@ -29,6 +30,7 @@ use std::time::Instant;
 
 pub use choose::{Choice, SOURCE_VARIABLE, choose};
 pub use counters::{COUNTERS_VARIABLE, Counters};
+pub use processor_time::ProcessorTime;
 pub use wanted::{GROUP_VARIABLE, Wanted};
 
 use crate::code::CodeSlots;
@@ -61,6 +63,8 @@ pub struct Reading {
     pub counts: [u64; MAX_COUNTERS],
     /// Doubts that arose while reading.
     pub flags: crate::sample::Flags,
+    /// The processor time before the window, if it is watched.
+    pub processor_time: Option<ProcessorTime>,
 }
 
 impl Reading {
@@ -76,6 +80,7 @@ impl Reading {
             ratios: 0,
             counts: [0; MAX_COUNTERS],
             flags: crate::sample::Flags::NONE,
+            processor_time: None,
         }
     }
 }

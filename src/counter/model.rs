@@ -138,6 +138,8 @@ impl Model {
                     core.name
                 ),
                 empty_window: None,
+                threads: Default::default(),
+                elsewhere: None,
             },
         };
         model.modelled.empty_window = Some(empty_window_of(&model));
@@ -190,6 +192,8 @@ impl Model {
             slots_per_cycle: None,
             reason: format!("not modelled: {why}"),
             empty_window: None,
+            threads: Default::default(),
+            elsewhere: None,
         }))
     }
 

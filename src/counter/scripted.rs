@@ -148,6 +148,8 @@ impl Scripted {
                     slots: Some(0),
                     wall_ns: 0,
                 }),
+                threads: Default::default(),
+                elsewhere: None,
             },
         }
     }

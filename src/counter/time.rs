@@ -2,6 +2,7 @@
 
 use std::time::Instant;
 
+use super::processor_time::Watch;
 use super::{Reading, Source};
 use crate::provenance::{Provenance, SourceKind};
 use crate::sample::Sample;
@@ -10,6 +11,7 @@ use crate::sample::Sample;
 #[derive(Debug)]
 pub struct Time {
     provenance: Provenance,
+    watch: Watch,
 }
 
 impl Time {
@@ -23,9 +25,14 @@ impl Time {
                 slots_per_cycle: None,
                 reason: reason.into(),
                 empty_window: None,
+                threads: Default::default(),
+                elsewhere: None,
             },
+            watch: Watch::default(),
         };
         source.provenance.empty_window = Some(super::empty_window_of(&source));
+        // Those were no windows of a benchmark, whose first one is to be watched.
+        source.watch = Watch::default();
         source
     }
 }
@@ -36,7 +43,11 @@ impl Source for Time {
     }
 
     fn start(&self) -> Reading {
-        Reading::of_clock()
+        let processor_time = self.watch.before_window();
+        Reading {
+            processor_time,
+            ..Reading::of_clock()
+        }
     }
 
     fn end(&self, start: &Reading) -> Sample {
@@ -44,6 +55,7 @@ impl Source for Time {
         Sample {
             windows: 1,
             wall_ns,
+            activity: self.watch.after_window(start.processor_time, wall_ns),
             ..Sample::EMPTY
         }
     }
@@ -63,5 +75,11 @@ mod tests {
         assert_eq!(sample.slots, None);
         assert_eq!(sample.level1, None);
         assert!(source.provenance().empty_window.is_some());
+        #[cfg(target_os = "linux")]
+        assert!(
+            sample
+                .activity
+                .is_some_and(|activity| activity.windows == 1)
+        );
     }
 }

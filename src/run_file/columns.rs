@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use super::error::RunFileProblem;
+use crate::activity::Activity;
 use crate::event::{Event, Events};
 use crate::sample::{Level1, Level2};
 
@@ -143,6 +144,64 @@ impl Level2Columns {
             fetch_latency_slots: self.fetch_latency_slots[index],
             memory_bound_slots: self.memory_bound_slots[index],
         }
+    }
+}
+
+/// What the threads of the process did.
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct ActivityColumns {
+    /// Windows that were watched; 0 where none was.
+    windows: Vec<u64>,
+    /// Their wall-clock nanoseconds.
+    wall_ns: Vec<u64>,
+    /// Processor time of the measuring thread.
+    own_ns: Vec<u64>,
+    /// Processor time of the other threads of the process.
+    others_ns: Vec<u64>,
+    /// How often the measuring thread gave up the CPU to wait.
+    blocked: Vec<u64>,
+}
+
+impl ActivityColumns {
+    /// `None` where no row was watched.
+    pub(super) fn of<R>(
+        rows: &[R],
+        activity: impl Fn(&R) -> Option<Activity>,
+    ) -> Option<ActivityColumns> {
+        let all: Vec<Activity> = rows
+            .iter()
+            .map(|row| activity(row).unwrap_or_default())
+            .collect();
+        let column = |field: fn(&Activity) -> u64| all.iter().map(field).collect();
+        all.iter()
+            .any(|of| of.windows > 0)
+            .then(|| ActivityColumns {
+                windows: column(|of| of.windows),
+                wall_ns: column(|of| of.wall_ns),
+                own_ns: column(|of| of.own_ns),
+                others_ns: column(|of| of.others_ns),
+                blocked: column(|of| of.blocked),
+            })
+    }
+
+    pub(super) fn check(&self, rows: Rows) -> Result<(), RunFileProblem> {
+        rows.counts("activity.windows", &self.windows)?;
+        rows.counts("activity.wall_ns", &self.wall_ns)?;
+        rows.counts("activity.own_ns", &self.own_ns)?;
+        rows.counts("activity.others_ns", &self.others_ns)?;
+        rows.counts("activity.blocked", &self.blocked)
+    }
+
+    pub(super) fn row(&self, index: usize) -> Option<Activity> {
+        (self.windows[index] > 0).then(|| Activity {
+            windows: self.windows[index],
+            wall_ns: self.wall_ns[index],
+            own_ns: self.own_ns[index],
+            others_ns: self.others_ns[index],
+            blocked: self.blocked[index],
+        })
     }
 }
 

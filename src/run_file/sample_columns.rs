@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::columns::{
-    EventColumns, Level1Columns, Level2Columns, Rows, check_splits, optional_column,
+    ActivityColumns, EventColumns, Level1Columns, Level2Columns, Rows, check_splits,
+    optional_column,
 };
 use super::error::RunFileProblem;
 use crate::sample::{Flags, GroupCounts, Sample};
@@ -39,6 +40,9 @@ pub(super) struct SampleColumns {
     /// One column for each event of a metric group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     group_counts: Option<Vec<Vec<u64>>>,
+    /// What the threads of the process did in the windows that were watched.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    activity: Option<ActivityColumns>,
     /// No category is further from the truth than this many slots.
     resolution_slots: Vec<f64>,
     /// Doubts, a sum of bits: 1 switched, 2 migrated, 4 went backwards, 8 not counting, 16 bad ratios, 32 few slots.
@@ -58,6 +62,7 @@ impl SampleColumns {
             events: EventColumns::of(samples, |s| s.events),
             group_counts: optional_column(samples, |s| s.group_counts)
                 .map(|counts| group_columns(&counts)),
+            activity: ActivityColumns::of(samples, |s| s.activity),
             resolution_slots: samples.iter().map(|s| s.resolution_slots).collect(),
             flags: samples.iter().map(|s| s.flags.bits()).collect(),
         }
@@ -85,6 +90,9 @@ impl SampleColumns {
         }
         for column in self.group_counts.iter().flatten() {
             rows.counts("group_counts", column)?;
+        }
+        if let Some(activity) = &self.activity {
+            activity.check(rows)?;
         }
         check_splits(
             self.slots.is_some(),
@@ -119,6 +127,7 @@ impl SampleColumns {
                 .map(|events| events.row(index))
                 .unwrap_or_default(),
             group_counts: self.group_counts(index)?,
+            activity: self.activity.as_ref().and_then(|all| all.row(index)),
             resolution_slots: self.resolution_slots[index],
             flags: Flags::from_bits(bits).ok_or_else(|| {
                 RunFileProblem::field("flags", format!("holds {bits:#x}, which has unknown bits"))

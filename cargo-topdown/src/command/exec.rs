@@ -157,6 +157,8 @@ fn counters(args: &ExecArgs) -> Result<(Option<TreeCounters>, Provenance), ExecE
         slots_per_cycle: None,
         reason,
         empty_window: None,
+        threads: Default::default(),
+        elsewhere: None,
     };
     let source = args.source.unwrap_or_default();
     match source {

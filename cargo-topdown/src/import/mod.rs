@@ -188,6 +188,8 @@ fn together(executions: &[(&Path, Execution)], told: &Told<'_>) -> Result<Import
             core_type: meaning.core_type,
             slots_per_cycle: meaning.slots_per_cycle,
             empty_window: None,
+            threads: Default::default(),
+            elsewhere: None,
         },
         tool: execution.tool,
         samples,

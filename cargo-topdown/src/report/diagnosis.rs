@@ -295,6 +295,8 @@ mod tests {
                 slots: Some(210),
                 wall_ns: 41,
             }),
+            threads: Default::default(),
+            elsewhere: None,
         }
     }
 

@@ -243,6 +243,8 @@ mod tests {
                 slots_per_cycle: Some(6),
                 reason: String::new(),
                 empty_window: None,
+                threads: Default::default(),
+                elsewhere: None,
             },
             summary: Summary {
                 launches: 1,

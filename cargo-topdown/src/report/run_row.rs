@@ -1,6 +1,6 @@
 //! What the table of a run says about one benchmark, in words and numbers.
 
-use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::provenance::{CountedThreads, Provenance, SourceKind};
 use criterion_topdown::run_file::Benchmark;
 
 use super::number::{percent, slots, time_ns};
@@ -11,7 +11,8 @@ use crate::summary::{Shares, Summary};
 const COARSE_FRACTION: f64 = 0.01;
 
 /// Said of a benchmark whose slots are not about its work.
-pub const WAITS: &str = "mostly waits: work in the kernel or on other threads has no slots";
+pub const WAITS: &str =
+    "hardly executes user code: work in the kernel or on other threads has no slots";
 
 /// How the columns of shares are called, in the order of [`CATEGORIES`](super::bar::CATEGORIES), and
 /// what the number in parentheses is.
@@ -22,6 +23,15 @@ pub const SHORT_NAMES: [(&str, Option<&str>); 5] = [
     ("be", Some("memory bound")),
     ("smt", None),
 ];
+
+/// What is to be said of whose work the numbers are.
+pub fn whose_work(provenance: &Provenance) -> Option<String> {
+    match (provenance.elsewhere, provenance.threads) {
+        (Some(elsewhere), _) => Some(format!("judged by time alone: {elsewhere}")),
+        (None, CountedThreads::All) => Some("slots of all threads".to_owned()),
+        (None, CountedThreads::Own) => None,
+    }
+}
 
 /// A benchmark's numbers as text.
 pub struct Row {
@@ -69,7 +79,7 @@ impl Row {
             shares: summary.shares,
             share_cells: summary.shares.map(|s| share_cells(&s)).unwrap_or_default(),
             is_time_only: benchmark.provenance.source == SourceKind::Time,
-            notes: notes(&summary, plus_minus, benchmark.provenance.source),
+            notes: notes(&summary, plus_minus, &benchmark.provenance),
         }
     }
 }
@@ -92,9 +102,10 @@ fn share_cells(shares: &Shares) -> Vec<String> {
         .collect()
 }
 
-fn notes(summary: &Summary, plus_minus: &str, source: SourceKind) -> Vec<String> {
+fn notes(summary: &Summary, plus_minus: &str, provenance: &Provenance) -> Vec<String> {
     let mut notes = Vec::new();
-    if source == SourceKind::Model && summary.samples_dropped > 0 {
+    notes.extend(whose_work(provenance));
+    if provenance.source == SourceKind::Model && summary.samples_dropped > 0 {
         notes.push("few iterations to warm up: `--model-budget` allows for more".to_owned());
     } else if summary.samples_dropped > 0 {
         notes.push(format!(

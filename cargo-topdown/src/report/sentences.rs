@@ -350,6 +350,16 @@ pub fn run_in_short(run: &RunSummary) -> String {
 
 /// What is to be said about one benchmark.
 pub fn sentence(benchmark: &BenchmarkVerdict) -> String {
+    let text = sentence_without_elsewhere(benchmark);
+    match benchmark.elsewhere {
+        Some(elsewhere) if !text.is_empty() => {
+            format!("{text}; judged by time alone: {elsewhere}")
+        }
+        _ => text,
+    }
+}
+
+fn sentence_without_elsewhere(benchmark: &BenchmarkVerdict) -> String {
     match (&benchmark.cause, &benchmark.undecided) {
         _ if benchmark.class == Class::NotComparable => benchmark
             .differences
@@ -420,6 +430,7 @@ fn cause_sentence(cause: &Cause, benchmark: &BenchmarkVerdict) -> String {
         CauseKind::Unknown if benchmark.coarse.is_some() => {
             format!("{change}; the categories are too coarse to say why")
         }
+        CauseKind::Unknown if benchmark.elsewhere.is_some() => change,
         CauseKind::Unknown => format!("{change}; there are no slots to say why"),
     }
 }

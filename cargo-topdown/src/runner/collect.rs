@@ -2,9 +2,10 @@
 
 use std::collections::HashMap;
 
-use criterion_topdown::provenance::Provenance;
-use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchSamples};
-use criterion_topdown::sample::Flags;
+use criterion_topdown::activity::{Activity, Elsewhere};
+use criterion_topdown::provenance::{CountedThreads, Provenance};
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, IterationSample, LaunchSamples};
+use criterion_topdown::sample::{Flags, Sample};
 use thiserror::Error;
 
 use super::launch::Measured;
@@ -159,6 +160,15 @@ impl Collector {
 }
 
 impl Collected {
+    /// Drops all that is known of a benchmark.
+    pub fn forget(&mut self, id: &BenchmarkId) {
+        self.benchmarks.retain(|benchmark| benchmark.id != *id);
+        self.samples.retain(|(of, _, _)| of != id);
+        self.errors.retain(|error| error.id() != id);
+        self.lost_launches.retain(|lost| lost.id != *id);
+        self.residuals.retain(|residual| residual.id != *id);
+    }
+
     fn add(
         &mut self,
         id: BenchmarkId,
@@ -190,10 +200,23 @@ impl Collected {
                 });
             }
         }
+        // For the whole run where any launch saw it.
+        let elsewhere = launches
+            .iter()
+            .filter_map(|(_, measured)| measured.elsewhere())
+            .max_by(|a, b| a.fraction().total_cmp(&b.fraction()));
+        let provenance = match elsewhere {
+            Some(elsewhere) => provenance.with_work(elsewhere),
+            None => provenance,
+        };
         let taken = Taken::by(provenance.source);
+        let value = |launch: u32, measured: &Measured| match elsewhere {
+            Some(_) => launch_value(launch, &time_alone(&measured.samples), taken),
+            None => launch_value(launch, &measured.samples, taken),
+        };
         let values: Vec<_> = launches
             .iter()
-            .map(|(launch, measured)| (*launch, launch_value(*launch, &measured.samples, taken)))
+            .map(|(launch, measured)| (*launch, value(*launch, measured)))
             .collect();
         if values.iter().all(|(_, value)| value.is_none()) {
             let samples = launches.iter().flat_map(|(_, measured)| &measured.samples);
@@ -214,6 +237,7 @@ impl Collected {
         }
         let residuals: Vec<f64> = launches
             .iter()
+            .filter(|_| elsewhere.is_none())
             .filter_map(|(_, measured)| residual_fraction(&measured.samples))
             .filter(|residual| *residual > LARGEST_RESIDUAL)
             .collect();
@@ -231,7 +255,10 @@ impl Collected {
             .collect();
         self.benchmarks.push(Benchmark {
             id: id.clone(),
-            functions: functions_of(&with_functions, taken),
+            functions: match elsewhere {
+                Some(_) => None,
+                None => functions_of(&with_functions, taken),
+            },
             provenance,
             throughput,
             launches: values.into_iter().filter_map(|(_, value)| value).collect(),
@@ -242,6 +269,34 @@ impl Collected {
         self.samples.extend(samples);
         Ok(())
     }
+}
+
+impl Measured {
+    /// Where the work is, if the slots of this launch are not about it.
+    fn elsewhere(&self) -> Option<Elsewhere> {
+        let watched = self.samples.iter().filter_map(|s| s.sample.activity);
+        let activity = watched.fold(Activity::default(), |all, one| all.plus(&one));
+        match self.provenance.threads {
+            CountedThreads::Own => activity.elsewhere_of_own_slots(),
+            CountedThreads::All => activity.elsewhere_of_all_slots(),
+        }
+    }
+}
+
+/// The samples without their slots, and without the doubts about these.
+fn time_alone(samples: &[IterationSample]) -> Vec<IterationSample> {
+    samples
+        .iter()
+        .map(|IterationSample { iterations, sample }| IterationSample {
+            iterations: *iterations,
+            sample: Sample {
+                windows: sample.windows,
+                wall_ns: sample.wall_ns,
+                activity: sample.activity,
+                ..Sample::EMPTY
+            },
+        })
+        .collect()
 }
 
 impl std::fmt::Display for Residual {
@@ -289,8 +344,8 @@ fn names_of_launches(launches: &[u32]) -> String {
 mod tests {
     use super::*;
     use crate::verdict::scenario::{Planted, benchmark, id};
-    use criterion_topdown::run_file::IterationSample;
-    use criterion_topdown::sample::{Level1, Sample};
+    use criterion_topdown::provenance::SourceKind;
+    use criterion_topdown::sample::Level1;
 
     fn measured(attributed: f64) -> Measured {
         let sample = IterationSample {
@@ -313,6 +368,57 @@ mod tests {
             functions: None,
             samples: vec![sample; 4],
         }
+    }
+
+    /// With the processor time of other threads in each of its windows.
+    fn watched(others_ns: u64) -> Measured {
+        let mut measured = measured(1.0);
+        for sample in &mut measured.samples {
+            sample.sample.activity = Some(Activity {
+                windows: 1,
+                wall_ns: 10_000,
+                own_ns: 10_000,
+                others_ns,
+                blocked: 0,
+            });
+        }
+        measured
+    }
+
+    fn collected(launches: Vec<Measured>) -> Collected {
+        let mut collected = Collected::default();
+        let count = launches.len() as u32;
+        let launches = (0..).zip(launches).collect();
+        collected.add(id("b"), launches, count).unwrap();
+        collected
+    }
+
+    #[test]
+    fn a_launch_that_saw_other_threads_at_work_speaks_for_the_run() {
+        let alone = collected(vec![watched(0), watched(0)]);
+        let benchmark = &alone.benchmarks[0];
+        assert_eq!(benchmark.provenance.elsewhere, None);
+        assert_eq!(benchmark.launches[0].slots, Some(1000.0));
+        let handed_on = collected(vec![watched(0), watched(30_000)]);
+        let benchmark = &handed_on.benchmarks[0];
+        assert_eq!(benchmark.provenance.source, SourceKind::Time);
+        let fraction = 0.75;
+        let elsewhere = Some(Elsewhere::OtherThreads { fraction });
+        assert_eq!(benchmark.provenance.elsewhere, elsewhere);
+        for launch in &benchmark.launches {
+            assert_eq!((launch.slots, launch.wall_ns), (None, 10.0));
+        }
+        // What was measured is kept.
+        assert_eq!(handed_on.samples[0].2[0].sample.slots, Some(1000));
+    }
+
+    #[test]
+    fn other_threads_that_are_counted_are_not_elsewhere() {
+        let mut all = watched(30_000);
+        all.provenance.threads = CountedThreads::All;
+        let benchmark = &collected(vec![all]).benchmarks[0];
+        assert_eq!(benchmark.provenance.elsewhere, None);
+        assert_eq!(benchmark.launches[0].slots, Some(1000.0));
     }
 
     #[test]

@@ -222,6 +222,8 @@ fn wall_clock(reported: &Reported) -> Result<(Provenance, Vec<Sample>), JoinErro
         slots_per_cycle: None,
         reason: "the benchmark uses criterion's wall-clock measurement".to_owned(),
         empty_window: None,
+        threads: Default::default(),
+        elsewhere: None,
     };
     let samples = reported
         .scalars
@@ -284,6 +286,8 @@ mod tests {
                 slots_per_cycle: Some(4),
                 reason: "a test".to_owned(),
                 empty_window: None,
+                threads: Default::default(),
+                elsewhere: None,
             },
             samples: slots
                 .iter()

@@ -14,7 +14,7 @@ use std::collections::HashMap;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchValue};
 
 use super::Outcome;
@@ -36,13 +36,14 @@ const SAMPLES: u32 = 40;
 const NO_TIME: Duration = Duration::from_micros(1);
 
 /// The targets that are to be modelled: those that ask for it, and those of `auto` that found no
-/// counters. In both cases, those in which `timed` has a benchmark of our measurement.
+/// counters. In both cases, those in which `timed` has a benchmark of our measurement whose slots
+/// would be about its work.
 pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
     let has_time_of_ours = |target: &BenchTarget| {
         let benchmarks = timed.benchmarks.iter();
         benchmarks
             .filter(|b| target.has(&b.id))
-            .any(|b| b.provenance.source == SourceKind::Time && is_ours(&b.provenance))
+            .any(|b| b.provenance.source == SourceKind::Time && can_have_slots(&b.provenance))
     };
     with_settings(targets, |settings| Settings {
         source: match settings.source {
@@ -81,6 +82,12 @@ pub fn on_the_clock(targets: &[BenchTarget]) -> Vec<BenchTarget> {
         },
         _ => settings,
     })
+}
+
+/// Criterion's own measurement has the same to say on the model as on the clock. And the model sees
+/// the measuring thread alone, which is no use where others work or nobody does.
+fn can_have_slots(timed: &Provenance) -> bool {
+    is_ours(timed) && timed.elsewhere.is_none()
 }
 
 fn with_settings(
@@ -166,7 +173,12 @@ fn why_not(error: &BenchmarkError) -> String {
 
 /// Puts the modelled slots beside the measured time. What could not be modelled keeps its time, and
 /// its provenance says why; it is an error only where `targets` say that the model was asked for.
-pub fn join(timed: &mut Outcome, modelled: Outcome, targets: &[BenchTarget]) {
+pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget]) {
+    for benchmark in &timed.collected.benchmarks {
+        if !can_have_slots(&benchmark.provenance) {
+            modelled.collected.forget(&benchmark.id);
+        }
+    }
     let asked_for = |id: &BenchmarkId| {
         let mut targets = targets.iter();
         targets.any(|t| t.settings.source == SourceChoice::Model && t.has(id))
@@ -197,10 +209,6 @@ pub fn join(timed: &mut Outcome, modelled: Outcome, targets: &[BenchTarget]) {
         let Some(model) = by_id.remove(&benchmark.id) else {
             continue;
         };
-        // criterion's own measurement has the same to say on the model as on the clock.
-        if !is_ours(&benchmark.provenance) {
-            continue;
-        }
         benchmark.provenance = model.provenance;
         benchmark.provenance.reason.insert_str(0, &why_second);
         if benchmark.provenance.source != SourceKind::Model || model.launches.is_empty() {
@@ -240,6 +248,7 @@ mod tests {
     use crate::runner::TargetFailure;
     use crate::runner::launch::LaunchError;
     use crate::verdict::scenario::with_launches;
+    use criterion_topdown::activity::Elsewhere;
     use criterion_topdown::provenance::EmptyWindow;
     use criterion_topdown::run_file::IterationSample;
     use criterion_topdown::sample::Sample;
@@ -321,6 +330,23 @@ mod tests {
         assert!(values.iter().all(|value| value.slots == Some(100.0)));
         assert_eq!(values[2].wall_ns, 12.0);
         assert_eq!(values[2].launch, 2);
+    }
+
+    #[test]
+    fn slots_of_a_thread_that_hands_its_work_on_are_not_put_beside_its_time() {
+        let mut outcome_of_both = timed();
+        let elsewhere = Elsewhere::OtherThreads { fraction: 0.9 };
+        let provenance = &mut outcome_of_both.collected.benchmarks[0].provenance;
+        *provenance = provenance.with_work(elsewhere);
+        let targets = [target(SourceChoice::ModelOrTime)];
+        assert!(wanted(&targets, &outcome_of_both.collected).is_empty());
+        let launches = (0..2).map(|r| launch(r, 9999.0, Some(100.0)));
+        let modelled = with_launches("b", SourceKind::Model, launches.collect());
+        join(&mut outcome_of_both, outcome(vec![modelled]), &targets);
+        let joined = &outcome_of_both.collected.benchmarks[0];
+        assert_eq!(joined.provenance.source, SourceKind::Time);
+        assert_eq!(joined.provenance.elsewhere, Some(elsewhere));
+        assert!(joined.launches.iter().all(|launch| launch.slots.is_none()));
     }
 
     #[test]

@@ -77,6 +77,8 @@ mod tests {
                 slots_per_cycle: Some(6),
                 reason: String::new(),
                 empty_window: None,
+                threads: Default::default(),
+                elsewhere: None,
             },
             samples: vec![sample; 10],
         }

@@ -325,6 +325,8 @@ fn benchmark(index: usize, launches: Vec<LaunchValue>) -> Benchmark {
             slots_per_cycle: Some(6),
             reason: "simulated".to_owned(),
             empty_window: None,
+            threads: Default::default(),
+            elsewhere: None,
         },
         throughput: None,
         functions: None,

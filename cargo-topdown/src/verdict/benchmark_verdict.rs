@@ -2,6 +2,7 @@
 //!
 //! A part of the JSON of a [`Comparison`](super::Comparison), which says what fractions and differences are of.
 
+use criterion_topdown::activity::Elsewhere;
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId};
 use serde::Serialize;
@@ -71,6 +72,9 @@ pub struct BenchmarkVerdict {
     pub source: SourceKind,
     /// The verdict.
     pub class: Class,
+    /// Where its work is, if that is not in the slots of one side or both: its time alone was judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<Elsewhere>,
     /// Whether it looks slower without being certain, so that more launches are worth their time.
     pub suspect: bool,
     /// Which look the verdict is from: 1, or 2 if the benchmark was run again.
@@ -283,6 +287,16 @@ pub struct Interval {
 }
 
 impl Interval {
+    /// Around the difference of a quantity that cannot shrink by more than all of it.
+    pub fn around(difference: f64, half: f64) -> Interval {
+        Interval {
+            low: (difference - half).max(-1.0),
+            high: difference + half,
+            simultaneous: false,
+            confidence: 1.0,
+        }
+    }
+
     /// Of a difference without noise.
     pub fn point(difference: f64) -> Interval {
         Interval {

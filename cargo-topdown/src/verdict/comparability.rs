@@ -7,6 +7,7 @@
 //! Slots of a modelled core are those of that core, whatever CPU has executed the code: another CPU
 //! is a warning then. Times of different CPUs stay apart.
 
+use criterion_topdown::activity::Elsewhere;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::Run;
@@ -17,6 +18,8 @@ use super::comparison::{Difference, Warning};
 pub const MODELLED_CORE: &str = "modelled core";
 /// The field of [`of_benchmark`] for the version of the model.
 pub const MODEL_VERSION: &str = "version of the model";
+/// The field of [`of_benchmark`] for whose slots were counted.
+pub const COUNTED_THREADS: &str = "counted threads";
 
 /// Fields of the CPUs that forbid the comparison of every benchmark that was not modelled.
 pub fn of_cpus(a: &Machine, b: &Machine) -> Vec<Difference> {
@@ -80,6 +83,12 @@ fn has_modelled(run: &Run) -> bool {
     benchmarks.any(|benchmark| benchmark.provenance.source == SourceKind::Model)
 }
 
+/// Where the work of a benchmark is, if the slots of either side are not about it: time alone judges
+/// it then, whatever the other side has.
+pub fn elsewhere(baseline: &Provenance, candidate: &Provenance) -> Option<Elsewhere> {
+    candidate.elsewhere.or(baseline.elsewhere)
+}
+
 /// Fields of one benchmark that forbid its comparison; `cpus` are those [`of_cpus`].
 pub fn of_benchmark(
     baseline: &Provenance,
@@ -87,6 +96,10 @@ pub fn of_benchmark(
     cpus: &[Difference],
 ) -> Vec<Difference> {
     let mut fields = Fields::default();
+    if elsewhere(baseline, candidate).is_some() {
+        fields.0.extend_from_slice(cpus);
+        return fields.0;
+    }
     fields.text("source", baseline.source.name(), candidate.source.name());
     match (baseline.modelled_core(), candidate.modelled_core()) {
         (Some(a), Some(b)) => {
@@ -99,6 +112,11 @@ pub fn of_benchmark(
         }
     }
     fields.option("core type", &baseline.core_type, &candidate.core_type);
+    fields.text(
+        COUNTED_THREADS,
+        baseline.threads.name(),
+        candidate.threads.name(),
+    );
     fields.option(
         "slots per cycle",
         &baseline.slots_per_cycle,

@@ -279,7 +279,13 @@ pub enum Warning {
         /// The least launches of any benchmark and side.
         launches: u32,
     },
-    /// Benchmarks whose measured thread hardly executes: it waits for the kernel or for other threads.
+    /// Benchmarks whose slots are not about their work on one side or both.
+    JudgedByTime {
+        /// Which.
+        benchmarks: Vec<BenchmarkId>,
+    },
+    /// Benchmarks whose measured thread hardly executes user code, or whose other threads were not
+    /// watched.
     MostlyWaiting {
         /// How many.
         benchmarks: usize,
@@ -324,6 +330,20 @@ impl fmt::Display for Warning {
                      (`is_x86_feature_detected!`, the C library's memcpy) may have taken another path",
                     differences.join("; ")
                 )
+            }
+            Warning::JudgedByTime { benchmarks } => {
+                const MOST_NAMES: usize = 5;
+                let shown = benchmarks.iter().take(MOST_NAMES);
+                let names: Vec<&str> = shown.map(|id| id.name.as_str()).collect();
+                write!(
+                    f,
+                    "judged by time alone, since their work is not on the measured thread: {}",
+                    names.join(", ")
+                )?;
+                match benchmarks.len().saturating_sub(MOST_NAMES) {
+                    0 => Ok(()),
+                    more => write!(f, " and {more} more"),
+                }
             }
             Warning::MostlyWaiting { benchmarks } => {
                 match benchmarks {

@@ -1,5 +1,6 @@
 //! The verdict on one benchmark.
 
+use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, Run};
 
 use super::benchmark_verdict::{
@@ -7,6 +8,7 @@ use super::benchmark_verdict::{
     Undecided, UndecidedReason,
 };
 use super::cause;
+use super::comparability;
 use super::comparison::Difference;
 use super::disagreement;
 use super::functions;
@@ -128,10 +130,16 @@ impl<'a> Judge<'a> {
     }
 
     fn empty(&self, baseline: &Benchmark, candidate: &Benchmark) -> BenchmarkVerdict {
+        let elsewhere = comparability::elsewhere(&baseline.provenance, &candidate.provenance);
         BenchmarkVerdict {
             id: baseline.id.clone(),
-            source: candidate.provenance.source,
+            // Of a benchmark that time alone judges, it is time on both sides.
+            source: match elsewhere {
+                Some(_) => SourceKind::Time,
+                None => candidate.provenance.source,
+            },
             class: Class::NotComparable,
+            elsewhere,
             suspect: false,
             look: 1,
             baseline_launches: launch_count(baseline, self.planned_launches[0]),
@@ -187,10 +195,8 @@ impl<'a> Judge<'a> {
         } else {
             let half = self.two_sided.at(estimate.degrees_of_freedom) * estimate.standard_error;
             Interval {
-                low: estimate.difference - half - resolution,
-                high: estimate.difference + half + resolution,
-                simultaneous: false,
                 confidence: 1.0 - ONE_SIDED_ERROR,
+                ..Interval::around(estimate.difference, half + resolution)
             }
         };
         Some(Tested {
@@ -225,10 +231,9 @@ impl<'a> Judge<'a> {
         let t = upper_quantile(self.test.alpha_per_test, estimate.degrees_of_freedom);
         let half = t * estimate.standard_error + resolution;
         Interval {
-            low: estimate.difference - half,
-            high: estimate.difference + half,
             simultaneous: true,
             confidence: 1.0 - self.policy.alpha,
+            ..Interval::around(estimate.difference, half)
         }
     }
 

@@ -161,6 +161,7 @@ fn look(
         .collect();
     let mut warnings = comparability::worrying(base, new, policy.compare_across_builds);
     warnings.extend(few_launches(&benchmarks));
+    warnings.extend(judged_by_time(&benchmarks));
     warnings.extend(mostly_waiting(&pairs));
     warnings.extend(not_in_baseline(base, &pairs));
     let counts = Counts {
@@ -265,6 +266,15 @@ fn few_launches(benchmarks: &[BenchmarkVerdict]) -> Option<Warning> {
         .map(|b| b.baseline_launches.used.min(b.candidate_launches.used))
         .min()?;
     (launches < FEW).then_some(Warning::FewLaunches { launches })
+}
+
+fn judged_by_time(benchmarks: &[BenchmarkVerdict]) -> Option<Warning> {
+    let benchmarks: Vec<BenchmarkId> = benchmarks
+        .iter()
+        .filter(|b| b.elsewhere.is_some())
+        .map(|b| b.id.clone())
+        .collect();
+    (!benchmarks.is_empty()).then_some(Warning::JudgedByTime { benchmarks })
 }
 
 fn mostly_waiting(pairs: &Pairs<'_>) -> Option<Warning> {

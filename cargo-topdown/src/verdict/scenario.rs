@@ -129,6 +129,8 @@ pub fn with_launches(name: &str, source: SourceKind, launches: Vec<LaunchValue>)
             slots_per_cycle,
             reason: "a test".to_owned(),
             empty_window: None,
+            threads: Default::default(),
+            elsewhere: None,
         },
         throughput: None,
         functions: None,

@@ -1,6 +1,7 @@
 //! The two runs as numbers, and what they say about the suite as a whole: how the machine moved,
 //! how noisy each metric is, how many tests there are.
 
+use criterion_topdown::activity::Elsewhere;
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, LaunchValue};
 
@@ -46,6 +47,8 @@ pub struct Measured<'a> {
     pub coarse: Option<Coarse>,
     /// How its slots are judged.
     pub rule: Rule,
+    /// Where its work is, if time alone judges it.
+    pub elsewhere: Option<Elsewhere>,
     /// What the policy says about this benchmark.
     rules: Rules,
 }
@@ -75,7 +78,8 @@ impl<'a> Measured<'a> {
             return differs("launches", usable(baseline), usable(candidate));
         }
         let sets = [baseline, candidate].map(|b| metrics_of(&b.launches));
-        if sets[0] != sets[1] {
+        let elsewhere = comparability::elsewhere(&baseline.provenance, &candidate.provenance);
+        if elsewhere.is_none() && sets[0] != sets[1] {
             let [a, b] = sets.map(|set| set.map(Metric::name).join(", "));
             return differs("metrics", a, b);
         }
@@ -85,7 +89,10 @@ impl<'a> Measured<'a> {
         };
         let contrasts = Metric::ALL.map(|metric| {
             // Times of different CPUs are different things, also beside modelled slots.
-            let is_comparable = metric != Metric::Wall || cpus.is_empty();
+            let is_comparable = match metric {
+                Metric::Wall => cpus.is_empty(),
+                _ => elsewhere.is_none(),
+            };
             is_comparable
                 .then(|| contrast(metric, baseline, candidate, rule))
                 .flatten()
@@ -97,11 +104,15 @@ impl<'a> Measured<'a> {
             resolution: 0.0,
             coarse: None,
             rule,
+            elsewhere,
             rules: policy.rules_of(&baseline.id),
         };
         if measured.main().is_none() {
             let total = |b: &Benchmark| {
-                let metric = main_metric(&b.launches);
+                let metric = match elsewhere {
+                    Some(_) => Metric::Wall,
+                    None => main_metric(&b.launches),
+                };
                 let values: Vec<f64> = b.launches.iter().filter_map(|l| metric.of(l)).collect();
                 format!("{} per iteration", mean(&values))
             };
@@ -138,7 +149,10 @@ impl<'a> Measured<'a> {
     }
 
     pub fn main_metric(&self) -> Metric {
-        main_metric(&self.baseline.launches)
+        match self.elsewhere {
+            Some(_) => Metric::Wall,
+            None => main_metric(&self.baseline.launches),
+        }
     }
 
     pub fn has_slots(&self) -> bool {

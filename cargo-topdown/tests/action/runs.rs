@@ -40,6 +40,8 @@ pub fn write(kind: Kind, directory: &Path) {
             slots_per_cycle: Some(6),
             reason: "a test".to_owned(),
             empty_window: None,
+            threads: Default::default(),
+            elsewhere: None,
         },
         throughput: None,
         functions: None,

@@ -14,4 +14,6 @@ mod run;
 mod selection;
 mod shard;
 mod short_windows;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod threads;
 mod trouble;

@@ -181,6 +181,8 @@ impl Opened {
                 slots_per_cycle: group.slots_per_cycle,
                 reason: group.reason,
                 empty_window: None,
+                threads: Default::default(),
+                elsewhere: None,
             },
             pmu,
         })

@@ -10,7 +10,7 @@ use super::functions::{FunctionItem, items_of};
 use super::history::HistoryChart;
 use super::{Bar, LegendEntry, legend, style_of};
 use crate::report::number::{percent, slots};
-use crate::report::run_row::WAITS;
+use crate::report::run_row::{WAITS, whose_work};
 use crate::summary::Summary;
 use crate::verdict::Metric;
 use crate::verdict::trend::Trend;
@@ -205,6 +205,7 @@ impl Row {
             let name = event.name().replace('_', " ");
             format!("{name} {}", slots(count))
         }));
+        row.facts.extend(whose_work(&benchmark.provenance));
         if summary.mostly_waits() {
             row.facts.push(WAITS.to_owned());
         }

@@ -2,13 +2,14 @@
 
 mod comparable;
 mod disagreement;
+mod elsewhere;
 mod exact;
 
 use super::scenario::{self, Planted, benchmark, modelled, timed};
 use super::*;
 use crate::cli::PolicyArgs;
 use crate::policy::{AcceptedChange, FailOnClass};
-use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::provenance::{CountedThreads, SourceKind};
 use criterion_topdown::run_file::LaunchValue;
 
 fn suite(size: usize, seed: u64, change: impl Fn(usize) -> Planted) -> Run {

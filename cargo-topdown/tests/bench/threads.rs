@@ -1,0 +1,87 @@
+//! Benchmarks whose work is on other threads than the one that is measured.
+
+use criterion_topdown::activity::Elsewhere;
+use criterion_topdown::provenance::SourceKind;
+
+use crate::fixture::Fixture;
+
+const THREADS: [&str; 16] = [
+    "--bench",
+    "threads",
+    "--features",
+    "threads",
+    "--source",
+    "model",
+    "--launches",
+    "3",
+    "--model-budget",
+    "0.2",
+    "--sample-size",
+    "10",
+    "--warm-up-time",
+    "0.02",
+    "--measurement-time",
+    "0.05",
+];
+
+/// The model sees the measured thread alone, whose few slots say nothing about work that is handed on.
+#[test]
+fn on_the_model_time_alone_judges_work_on_other_threads() {
+    let fixture = Fixture::new();
+    let bench = |factor, more: &[&str]| {
+        let environment = [("FIXTURE_THREAD_WORK", factor)];
+        fixture.bench_with(&[&THREADS, more].concat(), &environment)
+    };
+    let outcome = bench("1", &["--save", "main"]).succeeds();
+    let told = outcome.stdout.matches("judged by time alone").count();
+    assert_eq!(told, 2, "{}", outcome.stdout);
+    for benchmark in &fixture.newest_run().benchmarks {
+        let provenance = &benchmark.provenance;
+        let launches = &benchmark.launches;
+        let own = benchmark.id.name == "own";
+        match provenance.elsewhere {
+            None => assert!(own && provenance.source == SourceKind::Model),
+            Some(Elsewhere::OtherThreads { fraction }) => {
+                assert!(!own && provenance.source == SourceKind::Time);
+                assert!(fraction > 0.3, "{}: {fraction}", benchmark.id);
+            }
+            other => panic!("{}: {other:?}", benchmark.id),
+        }
+        assert!(launches.iter().all(|launch| launch.slots.is_some() == own));
+    }
+
+    bench("6", &[]).succeeds();
+    let compared = fixture.plain(&["topdown", "compare", "main", "--json"], &[]);
+    let json: serde_json::Value = serde_json::from_str(&compared.stdout).unwrap();
+    for verdict in json["benchmarks"].as_array().unwrap() {
+        if verdict["id"]["name"] == "own" {
+            assert_eq!(verdict["class"], "unchanged", "{verdict:#}");
+            continue;
+        }
+        // How sure the clock is depends on who else uses this machine.
+        assert!(
+            ["regressed", "inconclusive"].contains(&verdict["class"].as_str().unwrap()),
+            "{verdict:#}"
+        );
+        assert_eq!(verdict["elsewhere"]["kind"], "other_threads", "{verdict:#}");
+        let effects = verdict["effects"].as_array().unwrap();
+        assert_eq!(effects.len(), 1, "{verdict:#}");
+        assert_eq!(effects[0]["metric"], "wall", "{verdict:#}");
+        let difference = effects[0]["difference"].as_f64().unwrap();
+        assert!(difference > 1.0, "{verdict:#}");
+    }
+    let reports = ["html", "markdown", "comment", "junit"].map(|format| {
+        let path = fixture.state().with_extension(format);
+        (format!("{format}={}", path.display()), path)
+    });
+    let mut words = vec!["topdown", "compare", "main"];
+    for (request, _) in &reports {
+        words.extend(["--report", request]);
+    }
+    let told = fixture.plain(&words, &[]).stdout;
+    assert!(told.contains("judged by time alone"), "{told}");
+    for (request, path) in &reports {
+        let told = std::fs::read_to_string(path).unwrap();
+        assert!(told.contains("judged by time alone"), "{request}: {told}");
+    }
+}

@@ -1,0 +1,156 @@
+//! The processor time of the calling thread and of its process, read around a window.
+//!
+//! Each reading is three system calls, so it lies outside of the window, and not every window has one:
+//! where they follow each other closely, the next one is watched after [`LEAST_DISTANCE`].
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+use crate::activity::Activity;
+
+/// Some six microseconds of readings for each of these.
+const LEAST_DISTANCE: Duration = Duration::from_millis(1);
+
+/// What the kernel has booked so far.
+#[derive(Clone, Copy, Debug)]
+pub struct ProcessorTime {
+    thread_ns: u64,
+    process_ns: u64,
+    blocked: u64,
+}
+
+/// Watches the windows of a source.
+#[derive(Debug, Default)]
+pub(super) struct Watch {
+    watched_at: Cell<Option<Instant>>,
+}
+
+impl Watch {
+    /// To be called before a window opens; `None` for one that is not watched.
+    pub fn before_window(&self) -> Option<ProcessorTime> {
+        let now = Instant::now();
+        let is_due = |at: Instant| now.duration_since(at) >= LEAST_DISTANCE;
+        if !self.watched_at.get().is_none_or(is_due) {
+            return None;
+        }
+        self.watched_at.set(Some(now));
+        read()
+    }
+
+    /// To be called when the window has closed.
+    pub fn after_window(&self, before: Option<ProcessorTime>, wall_ns: u64) -> Option<Activity> {
+        let (before, after) = (before?, read()?);
+        self.watched_at.set(Some(Instant::now()));
+        let own_ns = after.thread_ns.saturating_sub(before.thread_ns);
+        let process_ns = after.process_ns.saturating_sub(before.process_ns);
+        Some(Activity {
+            windows: 1,
+            wall_ns,
+            own_ns,
+            others_ns: process_ns.saturating_sub(own_ns),
+            blocked: after.blocked.saturating_sub(before.blocked),
+        })
+    }
+}
+
+#[cfg(target_os = "linux")]
+fn read() -> Option<ProcessorTime> {
+    // In the same order at both ends, so that the distances of the clocks cancel out.
+    Some(ProcessorTime {
+        blocked: linux::voluntary_switches()?,
+        thread_ns: linux::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)?,
+        process_ns: linux::clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID)?,
+    })
+}
+
+#[cfg(not(target_os = "linux"))]
+fn read() -> Option<ProcessorTime> {
+    None
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::mem::MaybeUninit;
+
+    pub fn clock_ns(clock: libc::clockid_t) -> Option<u64> {
+        let mut time = MaybeUninit::<libc::timespec>::zeroed();
+        // SAFETY: the pointer is valid for writes of a timespec, of which any bits are a value, so
+        // that the zeroed one is a value even where the call fails.
+        let (result, time) = unsafe {
+            let result = libc::clock_gettime(clock, time.as_mut_ptr());
+            (result, time.assume_init())
+        };
+        let nanoseconds = time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64;
+        (result == 0).then_some(nanoseconds)
+    }
+
+    pub fn voluntary_switches() -> Option<u64> {
+        let mut usage = MaybeUninit::<libc::rusage>::zeroed();
+        // SAFETY: the pointer is valid for writes of a rusage, whose fields are numbers, so that
+        // the zeroed one is a value even where the call fails.
+        let (result, usage) = unsafe {
+            let result = libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
+            (result, usage.assume_init())
+        };
+        (result == 0).then_some(usage.ru_nvcsw as u64)
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::thread;
+
+    /// Enough for the clocks to tell.
+    const WORK: Duration = Duration::from_millis(20);
+
+    fn work() {
+        let begun_at = linux::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap();
+        let worked = || linux::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID).unwrap() - begun_at;
+        while u128::from(worked()) < WORK.as_nanos() {
+            std::hint::spin_loop();
+        }
+    }
+
+    fn activity_of(window: impl FnOnce()) -> Activity {
+        let watch = Watch::default();
+        let before = watch.before_window();
+        let begun_at = Instant::now();
+        window();
+        let wall_ns = begun_at.elapsed().as_nanos() as u64;
+        watch.after_window(before, wall_ns).unwrap()
+    }
+
+    #[test]
+    fn work_of_the_measuring_thread_is_its_own() {
+        let activity = activity_of(work);
+        assert!(u128::from(activity.own_ns) >= WORK.as_nanos());
+    }
+
+    #[test]
+    fn work_of_a_scoped_thread_is_of_others() {
+        let activity = activity_of(|| {
+            thread::scope(|scope| {
+                scope.spawn(work);
+            });
+        });
+        assert!(u128::from(activity.others_ns) >= WORK.as_nanos());
+        assert!(activity.fraction_of_others().is_some());
+    }
+
+    #[test]
+    fn sleeping_is_waiting() {
+        let activity = activity_of(|| thread::sleep(WORK));
+        assert_eq!(activity.windows, 1);
+        assert!(activity.blocked >= 1);
+        assert!(u128::from(activity.wall_ns) >= WORK.as_nanos());
+    }
+
+    #[test]
+    fn windows_that_follow_closely_are_not_watched() {
+        let watch = Watch::default();
+        let watched = |_: &u32| watch.before_window().is_some();
+        let watched = (0..100).filter(watched).count();
+        assert!(watched < 50, "{watched} of 100 empty windows");
+    }
+}
