@@ -36,6 +36,8 @@
 //!
 //! [criterion]: https://docs.rs/criterion
 
+#![warn(clippy::incompatible_msrv)]
+
 pub mod activity;
 pub mod code;
 #[cfg(feature = "counters")]

@@ -83,10 +83,9 @@ impl AddressSpace {
             return 0;
         };
         let next = self.areas.partition_point(|area| area.start <= address);
-        if let Some(before) = next.checked_sub(1).map(|before| self.areas[before])
-            && address < before.end
-        {
-            return before.moved_by;
+        let before = next.checked_sub(1).map(|before| self.areas[before]);
+        if let Some(around) = before.filter(|before| address < before.end) {
+            return around.moved_by;
         }
         if self.areas.len() == AREAS {
             return 0;
@@ -106,15 +105,12 @@ impl AddressSpace {
         // A mapping that has grown, or taken the place of another, is known in part: the rest
         // moves with that.
         let mut moved_by = None;
-        if let Some(after) = self.areas.get(next)
-            && after.start < area.end
-        {
+        let after = self.areas.get(next);
+        if let Some(after) = after.filter(|after| after.start < area.end) {
             area.end = after.start;
             moved_by = Some(after.moved_by);
         }
-        if let Some(before) = next.checked_sub(1).map(|before| self.areas[before])
-            && before.end > area.start
-        {
+        if let Some(before) = before.filter(|before| before.end > area.start) {
             area.start = before.end;
             moved_by = Some(before.moved_by);
         }

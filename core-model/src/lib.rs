@@ -18,6 +18,8 @@
 //! indexed by virtual ones, where each mapping has a fixed place ([`Model::with_mappings`]).
 //! Store-side coherence, page faults, frequency changes.
 
+#![warn(clippy::incompatible_msrv)]
+
 mod address_space;
 mod branch;
 mod calendar;

@@ -193,8 +193,8 @@ impl Consumer for Model {
             operation.repeat = instruction.repeat;
             self.operations.push(operation);
         }
-        if let [.., compare, jump] = &mut self.operations[first..]
-            && let [.., instruction, _] = block.instructions
+        if let ([.., compare, jump], [.., instruction, _]) =
+            (&mut self.operations[first..], block.instructions)
         {
             self.lowering.fuse(&instruction.decoded, compare, jump);
         }

@@ -153,13 +153,13 @@ impl RunWire {
                 ));
             }
         }
-        if let Some(Shard { number, of, .. }) = self.shard
-            && !(1..=of).contains(&number)
-        {
-            return Err(RunFileProblem::field(
-                "shard.number",
-                format!("is {number} and must be 1 to {of}"),
-            ));
+        if let Some(Shard { number, of, .. }) = self.shard {
+            if !(1..=of).contains(&number) {
+                return Err(RunFileProblem::field(
+                    "shard.number",
+                    format!("is {number} and must be 1 to {of}"),
+                ));
+            }
         }
         Ok(Run {
             id: self.id,

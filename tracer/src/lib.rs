@@ -89,6 +89,8 @@
 //! the program's result is not affected, and [`Tracer::detach`] returns the reason. A trace is
 //! complete or it is an error.
 
+#![warn(clippy::incompatible_msrv)]
+
 mod block;
 mod consumer;
 // Where there is no translator, nobody asks what to record.

@@ -212,7 +212,7 @@ impl DirectionPredictor {
         self.allocations = self.allocations.wrapping_add(1);
         // Now and then the first free table is passed over, so that histories of several lengths
         // get their chance.
-        let mut skip = self.allocations.is_multiple_of(3);
+        let mut skip = self.allocations % 3 == 0;
         for number in longer..TAGGED_TABLES {
             let entry = &mut self.entries[lookup.places[number]];
             if entry.useful > 0 {
@@ -230,7 +230,7 @@ impl DirectionPredictor {
             };
             break;
         }
-        if self.allocations.is_multiple_of(AGEING_PERIOD) {
+        if self.allocations % AGEING_PERIOD == 0 {
             for entry in &mut self.entries {
                 entry.useful >>= 1;
             }

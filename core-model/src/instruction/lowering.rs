@@ -303,9 +303,10 @@ impl<'a, const N: usize> Slots<'a, N> {
     }
 
     fn push(&mut self, register: Register) {
-        if !self.places.contains(&register)
-            && let Some(place) = self.places.get_mut(self.used)
-        {
+        if self.places.contains(&register) {
+            return;
+        }
+        if let Some(place) = self.places.get_mut(self.used) {
             *place = register;
             self.used += 1;
         }

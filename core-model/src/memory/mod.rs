@@ -180,10 +180,10 @@ impl Hierarchy {
         if last != first {
             ready = ready.max(self.store_line(last, at, ledger));
         }
-        if self.parameters.stride_of_stores
-            && let Some(target) = self.strider.access(ip, address)
-        {
-            self.prefetch_l1(target / LINE_BYTES, at, ledger);
+        if self.parameters.stride_of_stores {
+            if let Some(target) = self.strider.access(ip, address) {
+                self.prefetch_l1(target / LINE_BYTES, at, ledger);
+            }
         }
         ready
     }
@@ -302,9 +302,8 @@ impl Hierarchy {
         let lines = self.streamer.request(line);
         let ready = self.fill_l2(line, at, demand, ledger);
         self.l1_fills.hold(buffer, ready);
-        if let Some(evicted) = self.l1d.insert(line, dirty)
-            && evicted.dirty
-        {
+        let evicted = self.l1d.insert(line, dirty);
+        if let Some(evicted) = evicted.filter(|evicted| evicted.dirty) {
             for _ in 0..self.parameters.l2_write_cycles {
                 self.enter_l2(evicted.number, at);
             }
@@ -381,18 +380,17 @@ impl Hierarchy {
     }
 
     fn insert_l2(&mut self, line: u64, dirty: bool, at: u64, ledger: &mut Ledger) {
-        if let Some(evicted) = self.l2.insert(line, dirty)
-            && evicted.dirty
-            && !self.l3.touch(evicted.number, true)
-        {
-            self.insert_l3(evicted.number, true, at, ledger);
+        let evicted = self.l2.insert(line, dirty);
+        if let Some(evicted) = evicted.filter(|evicted| evicted.dirty) {
+            if !self.l3.touch(evicted.number, true) {
+                self.insert_l3(evicted.number, true, at, ledger);
+            }
         }
     }
 
     fn insert_l3(&mut self, line: u64, dirty: bool, at: u64, ledger: &mut Ledger) {
-        if let Some(evicted) = self.l3.insert(line, dirty)
-            && evicted.dirty
-        {
+        let evicted = self.l3.insert(line, dirty);
+        if evicted.is_some_and(|evicted| evicted.dirty) {
             ledger.count(|events| &mut events.memory_write_bytes, LINE_BYTES);
             self.memory_lines.reserve(at);
         }

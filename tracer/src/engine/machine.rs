@@ -1,7 +1,7 @@
 //! What the CPU and the kernel say about the calling thread.
 
 use std::arch::asm;
-use std::arch::x86_64::{__cpuid, __cpuid_count};
+use std::arch::x86_64::CpuidResult;
 use std::ptr;
 
 use crate::describe::ThreadFacts;
@@ -24,9 +24,18 @@ pub(crate) struct VectorState {
     pub bytes: usize,
 }
 
+fn leaf(number: u32) -> CpuidResult {
+    // SAFETY: every x86_64 CPU has the instruction, and it changes nothing but four registers.
+    // Newer compilers know this and call the intrinsic safe; the oldest that is supported does not.
+    #[allow(unused_unsafe)]
+    unsafe {
+        std::arch::x86_64::__cpuid_count(number, 0)
+    }
+}
+
 pub(crate) fn vector_state() -> Result<VectorState, OpenError> {
     const OSXSAVE: u32 = 1 << 27;
-    if __cpuid(1).ecx & OSXSAVE == 0 {
+    if leaf(1).ecx & OSXSAVE == 0 {
         return Err(OpenError::Xsave);
     }
     let (low, high): (u32, u32);
@@ -43,7 +52,7 @@ pub(crate) fn vector_state() -> Result<VectorState, OpenError> {
     let xcr0 = u64::from(high) << 32 | u64::from(low);
     Ok(VectorState {
         mask: xcr0 & !NOT_KEPT,
-        bytes: __cpuid_count(0xd, 0).ebx as usize,
+        bytes: leaf(0xd).ebx as usize,
     })
 }
 

@@ -62,10 +62,9 @@ impl Entry {
 pub(super) fn entry_at(address: u64) -> Option<Entry> {
     let mut maps = Maps::open()?;
     loop {
-        if let Some(entry) = Entry::parse(maps.next_line()?)
-            && (entry.start..entry.end).contains(&address)
-        {
-            return Some(entry);
+        match Entry::parse(maps.next_line()?) {
+            Some(entry) if (entry.start..entry.end).contains(&address) => return Some(entry),
+            _ => {}
         }
     }
 }
