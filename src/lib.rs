@@ -60,6 +60,7 @@ mod stand_in;
 pub mod steady;
 #[cfg(feature = "criterion")]
 mod topdown;
+pub mod visible;
 
 #[cfg(feature = "criterion")]
 pub use stand_in::*;

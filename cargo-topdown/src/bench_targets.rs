@@ -21,6 +21,7 @@ use thiserror::Error;
 use crate::cli::{CargoBenchArgs, ColorChoice};
 use crate::runner::protocol::RUNNER_NAME;
 use crate::settings::{Settings, WorkspaceSettings};
+use crate::terminal::tell;
 
 /// The variable in which the dynamic linker looks for directories, and cargo's own choice on macOS.
 const LIBRARY_PATH_VARIABLE: &str = if cfg!(windows) {
@@ -199,7 +200,7 @@ impl Cargo<'_> {
                 Message::CompilerArtifact(artifact) => built.add(artifact),
                 Message::BuildScriptExecuted(script) => built.scripts.push(script),
                 // What a compiler or a build script prints for people to standard output.
-                Message::TextLine(line) => eprintln!("{line}"),
+                Message::TextLine(line) => tell!("{line}"),
                 _ => {}
             }
         }

@@ -34,6 +34,7 @@ mod shared_store;
 mod simulation;
 mod statistics;
 mod summary;
+mod terminal;
 mod verdict;
 
 use std::io::ErrorKind;
@@ -51,7 +52,7 @@ fn main() -> ExitCode {
             error::Exit::BenchFailed.into()
         }
         Err(error) => {
-            anstream::eprintln!("error: {error}");
+            terminal::tell!("error: {error}");
             error.exit().into()
         }
     }

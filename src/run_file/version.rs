@@ -4,6 +4,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::error::RunFileProblem;
+use crate::visible::visible_json;
 
 /// The version of the file formats that this library writes.
 pub const SCHEMA_VERSION: u32 = 3;
@@ -37,9 +38,12 @@ fn is_known(version: u64) -> bool {
 
 /// Parses an object that holds a [`KnownVersion`].
 ///
+/// Its strings are [`visible`](crate::visible::visible), since they name things to people.
+///
 /// A file of another version is refused by its version and not by the first field that differs.
 /// Only what fails is looked at a second time for that: large files are common.
 pub(super) fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, RunFileProblem> {
+    let json = &*visible_json(json);
     serde_json::from_slice(json).map_err(|error| match version_of(json) {
         Ok(Some(found)) if !is_known(found) => RunFileProblem::SchemaVersion {
             found,

@@ -17,6 +17,7 @@ use crate::cli::{CargoBenchArgs, CountersChoice, ExecArgs, ExecWhenToldArgs, Sou
 use crate::counted_command::{self, CommandError, CountedCommand};
 use crate::error::{Error, Exit};
 use crate::runner::interrupt;
+use crate::terminal::tell;
 
 /// What a command is called in the places of a package and a bench target.
 const PACKAGE: &str = "exec";
@@ -76,7 +77,7 @@ pub fn run(args: &ExecArgs) -> Result<Exit, Error> {
     let destination = Destination::of(&args.stored)?;
     let (counters, provenance) = counters(args)?;
     if provenance.source == SourceKind::Time && !args.quiet {
-        anstream::eprintln!("note: measuring time only ({})", provenance.reason);
+        tell!("note: measuring time only ({})", provenance.reason);
     }
     let started_at = Timestamp::now();
     let guard = interrupt::guard().map_err(ExecError::Interrupt)?;
@@ -123,7 +124,7 @@ fn launch_all(
     (1..=launches)
         .map(|launch| {
             if !args.quiet {
-                anstream::eprintln!("      Launch {launch} of {launches}");
+                tell!("      Launch {launch} of {launches}");
             }
             let failed = |error| ExecError::Launch {
                 launch,

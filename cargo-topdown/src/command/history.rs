@@ -11,6 +11,7 @@ use crate::error::{Error, Exit};
 use crate::policy::Pattern;
 use crate::report::style::{self, Look};
 use crate::report::trend_text;
+use crate::terminal::tell;
 use crate::verdict::trend::{LEAST_RUNS, Trend, trend};
 
 /// The probability of any change point in a suite that never changed, as the gate has it by default.
@@ -86,7 +87,7 @@ pub fn up_to(store: &BaselineStore, built: &str, base: &Run) -> Option<Trend> {
     let (mut runs, unreadable) = match baseline_store::read_runs(&stored.directory) {
         Ok(read) => read,
         Err(error) => {
-            anstream::eprintln!("warning: the page shows no history: {error}");
+            tell!("warning: the page shows no history: {error}");
             return None;
         }
     };
@@ -103,7 +104,7 @@ pub fn beside(label: &str, path: &Path) -> Option<Trend> {
     match has_history.then(|| trend_of(label, path))? {
         Ok(trend) => Some(trend),
         Err(error) => {
-            anstream::eprintln!("warning: the page shows no history: {error}");
+            tell!("warning: the page shows no history: {error}");
             None
         }
     }

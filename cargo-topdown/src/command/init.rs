@@ -1,6 +1,7 @@
 //! `cargo topdown init`: says what a workspace would have to change, and changes it when told to.
 
 use std::fmt::Write as _;
+use std::io::Write as _;
 use std::path::Path;
 
 use cargo_metadata::MetadataCommand;
@@ -8,6 +9,7 @@ use cargo_metadata::MetadataCommand;
 use crate::adoption::{self, Library, Plan};
 use crate::cli::InitArgs;
 use crate::error::{Error, Exit};
+use crate::terminal::Lines;
 
 pub fn run(args: &InitArgs) -> Result<Exit, Error> {
     let mut command = MetadataCommand::new();
@@ -24,10 +26,8 @@ pub fn run(args: &InitArgs) -> Result<Exit, Error> {
     if args.apply {
         plan.apply()?;
     }
-    anstream::print!(
-        "{}",
-        describe(&plan, metadata.workspace_root.as_std_path(), args.apply)
-    );
+    let text = describe(&plan, metadata.workspace_root.as_std_path(), args.apply);
+    Lines::new(anstream::stdout()).write_all(text.as_bytes())?;
     Ok(Exit::Success)
 }
 

@@ -15,6 +15,7 @@ use crate::cli::MergeArgs;
 use crate::error::{Error, Exit};
 use crate::merge::{Part, merge};
 use crate::report::style;
+use crate::terminal::tell;
 
 /// Runs the subcommand.
 pub fn run(args: &MergeArgs) -> Result<Exit, Error> {
@@ -28,7 +29,7 @@ pub fn run(args: &MergeArgs) -> Result<Exit, Error> {
     let count = parts.len();
     let (run, notes) = merge(parts, run_id(Timestamp::now()), args.partial)?;
     for note in notes {
-        anstream::eprintln!("note: {note}");
+        tell!("note: {note}");
     }
     let samples = samples_of(&args.runs)?;
     let write = |to: &Path| match &samples {
@@ -71,7 +72,7 @@ fn samples_of(runs: &[PathBuf]) -> Result<Option<Vec<LaunchSamples>>, Error> {
         match read_samples(path) {
             Ok(samples) => all.extend(samples),
             Err(error) if error.problem.is_missing() => {
-                anstream::eprintln!(
+                tell!(
                     "note: {} came without its samples, so the merged run has none",
                     Path::new(path).display()
                 );

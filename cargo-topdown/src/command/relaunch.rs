@@ -17,6 +17,7 @@ use crate::runner::collect::Collected;
 use crate::runner::launch::Launcher;
 use crate::runner::record::{CannotLaunchAgain, LaunchRecord};
 use crate::runner::{again, interrupt, modelled};
+use crate::terminal::tell;
 use crate::verdict::{self, Comparison, LabelledRun, Metric};
 
 /// Where the further launches of a run are, in its directory.
@@ -84,7 +85,7 @@ pub fn judge(
     }
     if !again.is_possible() {
         if let Err(reason) = &again.record {
-            anstream::eprintln!(
+            tell!(
                 "note: {} cannot be launched again, so there is one look: {reason}",
                 candidate.label
             );
@@ -127,7 +128,7 @@ pub fn hint(baseline: &Side<'_>, candidate: &Side<'_>, comparison: &Comparison) 
     }
     let suspects = verdict::suspects(comparison, !can_launch(baseline));
     if !suspects.is_empty() {
-        anstream::eprintln!(
+        tell!(
             "note: {} of {} benchmarks look slower without being certain; `cargo topdown compare \
              {} --relaunch` launches them again, with half of alpha for each look",
             suspects.len(),

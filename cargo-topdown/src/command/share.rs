@@ -11,6 +11,7 @@ use crate::error::{Error, Exit};
 use crate::report::style;
 use crate::shared_store::transfer::{Collection, Machines, Pulled, SharedStore};
 use crate::shared_store::{Address, SharedStoreError};
+use crate::terminal::tell;
 
 /// Sends what the store does not have.
 pub fn push(args: &BaselinePushArgs) -> Result<Exit, Error> {
@@ -52,7 +53,7 @@ pub fn pull(args: &BaselinePullArgs) -> Result<Exit, Error> {
     } in pulled
     {
         for place in refused {
-            anstream::eprintln!(
+            tell!(
                 "warning: {place} was not fetched: it says that it started after it came to the \
                  store, or after now\nif this machine's clock is right, \
                  `cargo topdown baseline gc --from-the-future` removes it"
@@ -91,7 +92,7 @@ pub fn gc(args: &BaselineGcArgs) -> Result<Exit, Error> {
         writeln!(out, "{verb} {path}, which was never finished")?;
     }
     for place in &garbage.refused {
-        anstream::eprintln!(
+        tell!(
             "warning: {place} says that it started after it came, or after now, and is never \
              fetched; if this machine's clock is right, `--from-the-future` removes it"
         );

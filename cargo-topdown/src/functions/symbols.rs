@@ -9,6 +9,7 @@ use std::collections::hash_map::Entry;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use criterion_topdown::visible::visible;
 use object::read::{Object, ObjectSegment, ObjectSymbol, ReadCache};
 use object::{SymbolKind, read};
 
@@ -54,7 +55,8 @@ impl Symbols {
         let inlined = inlined.as_ref().and_then(|i| i.most_of(address..end));
         let mangled = inlined.as_deref().or_else(|| table.symbol_at(address))?;
         // `#` leaves out the hash.
-        Some(format!("{:#}", rustc_demangle::demangle(mangled)))
+        let name = format!("{:#}", rustc_demangle::demangle(mangled));
+        Some(visible(&name).into_owned())
     }
 
     /// What people call `module`; nothing for the bench executable itself.
@@ -66,7 +68,7 @@ impl Symbols {
             return None;
         }
         let file_name = module.rsplit('/').next().unwrap_or(module);
-        Some(file_name.to_owned())
+        Some(visible(file_name).into_owned())
     }
 }
 

@@ -4,11 +4,12 @@
 //! longer holds, so an acceptance cannot outlive its reason.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 
-use criterion_topdown::run_file::Run;
+use criterion_topdown::run_file::stored_file::{self, LONGEST_RUN_FILE_BYTES};
+use criterion_topdown::run_file::{Run, RunFileProblem};
+use criterion_topdown::visible::visible_json;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -55,8 +56,8 @@ struct Version {
     schema_version: u32,
 }
 
-fn parse<'a, T: Deserialize<'a>>(json: &'a str) -> Result<T, Problem> {
-    let deserializer = &mut serde_json::Deserializer::from_str(json);
+fn parse<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Problem> {
+    let deserializer = &mut serde_json::Deserializer::from_slice(json);
     serde_path_to_error::deserialize(deserializer).map_err(|error| Problem::Json {
         // Metrics are no strings: their part of the path is `?`.
         field: error.path().to_string().trim_end_matches(".?").to_owned(),
@@ -85,6 +86,8 @@ pub struct AcceptedError {
 enum Problem {
     #[error("{0}")]
     Io(#[source] io::Error),
+    #[error("{0}")]
+    File(#[source] RunFileProblem),
     #[error("not a file of accepted changes: field `{field}`: {error}")]
     Json {
         field: String,
@@ -121,13 +124,14 @@ impl Accepted {
             path: path.clone(),
             problem,
         };
-        let json = match fs::read_to_string(&path) {
+        let json = match stored_file::read(&path, LONGEST_RUN_FILE_BYTES) {
             Ok(json) => json,
-            Err(e) if e.kind() == io::ErrorKind::NotFound => {
+            Err(problem) if problem.is_missing() => {
                 return Ok(Found::Holding(Accepted::default()));
             }
-            Err(e) => return Err(error(Problem::Io(e))),
+            Err(problem) => return Err(error(Problem::File(problem))),
         };
+        let json = visible_json(&json);
         // Another version is refused as such, and not by the first field that differs.
         let Version { schema_version } = parse(&json).map_err(error)?;
         if schema_version != ACCEPTED_SCHEMA_VERSION {
@@ -189,6 +193,8 @@ fn file_beside(run: &Path) -> PathBuf {
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
+
     use super::*;
     use crate::verdict::scenario;
 

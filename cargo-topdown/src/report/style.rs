@@ -6,6 +6,7 @@ use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
 
 use crate::cli::ColorChoice;
+use crate::terminal::Lines;
 
 /// Headings.
 pub const HEADING: Style = Style::new().bold();
@@ -20,16 +21,14 @@ pub const BAD: Style = AnsiColor::Red.on_default().bold();
 
 /// Standard output, coloured as `choice` says. On `auto` the usual rules hold: a terminal, and the
 /// variables `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE`.
-pub fn stdout(choice: ColorChoice) -> AutoStream<Stdout> {
-    AutoStream::new(
-        std::io::stdout(),
-        match choice {
-            // Looks at the stream and the environment.
-            ColorChoice::Auto => return AutoStream::auto(std::io::stdout()),
-            ColorChoice::Always => anstream::ColorChoice::Always,
-            ColorChoice::Never => anstream::ColorChoice::Never,
-        },
-    )
+pub fn stdout(choice: ColorChoice) -> Lines<AutoStream<Stdout>> {
+    let stdout = std::io::stdout();
+    Lines::new(match choice {
+        // Looks at the stream and the environment.
+        ColorChoice::Auto => AutoStream::auto(stdout),
+        ColorChoice::Always => AutoStream::always(stdout),
+        ColorChoice::Never => AutoStream::never(stdout),
+    })
 }
 
 /// What a report may use of the place that it is printed to.

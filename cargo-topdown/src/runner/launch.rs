@@ -11,12 +11,14 @@ use std::time::Duration;
 
 use criterion_topdown::provenance::Provenance;
 use criterion_topdown::run_file::{IterationSample, SAMPLES_VARIABLE, Throughput};
+use regex::Regex;
 use thiserror::Error;
 
 use super::excerpt::excerpt_of_file;
 use super::fixed_stack;
 use super::interrupt;
 use super::join::{JoinError, Reported, SamplesFile, join};
+use super::peer::{self, Peer};
 use super::protocol::{Connection, Event, PORT_VARIABLE, ProtocolError, RawId};
 use crate::bench_targets::BenchTarget;
 use crate::functions::{SampleFunctions, Symbols, attribute};
@@ -131,9 +133,9 @@ impl Launcher {
             Some(names) => &[pattern_of(names)][..],
             None => &self.filter,
         };
-        let benchmarks = self.talk(target, filter, |stream, samples| {
+        let benchmarks = self.talk(target, filter, |bench, samples| {
             let mut symbols = Symbols::of(&target.executable);
-            converse(stream, samples, &mut symbols, &mut on_benchmark)
+            converse(bench, samples, &mut symbols, &mut on_benchmark)
         })?;
         Ok(match benchmarks {
             Some(benchmarks) => Launched::Benchmarks(benchmarks),
@@ -147,7 +149,7 @@ impl Launcher {
     /// # Errors
     /// When the process fails.
     pub fn list(&self, target: &BenchTarget) -> Result<Option<Vec<String>>, LaunchError> {
-        self.talk(target, &[NOTHING.to_owned()], |stream, _| skipped(stream))
+        self.talk(target, &[NOTHING.to_owned()], |bench, _| skipped(bench))
     }
 
     /// Starts `target` with `filter`, and has the conversation with it; `None` where it ends without
@@ -156,7 +158,7 @@ impl Launcher {
         &self,
         target: &BenchTarget,
         filter: &[String],
-        conversation: impl FnOnce(TcpStream, &mut SamplesFile) -> Result<T, LaunchError>,
+        conversation: impl FnOnce(Connection<TcpStream>, &mut SamplesFile) -> Result<T, LaunchError>,
     ) -> Result<Option<T>, LaunchError> {
         let samples_path = self.scratch.join("samples.jsonl");
         let mut samples = SamplesFile::create(&samples_path)
@@ -164,11 +166,12 @@ impl Launcher {
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .map_err(|error| io_error("could not listen on 127.0.0.1", error))?;
         let mut process = Process(self.spawn(target, filter, &listener, &samples_path)?);
-        let result = match accept(&listener, &mut process.0)? {
+        let result = match accept(listener, &mut process.0)? {
             None => None,
             Some(stream) => {
                 let _registered = interrupt::hangs_up(&stream);
-                Some(conversation(stream, &mut samples))
+                let bench = Connection::with_bench(stream).map_err(LaunchError::from);
+                Some(bench.and_then(|bench| conversation(bench, &mut samples)))
             }
         };
         // After a quarrel nothing that the bench could still do would be used.
@@ -267,8 +270,23 @@ impl Launcher {
 
 /// A regular expression that matches these ids and no other.
 fn pattern_of(names: &[String]) -> String {
-    let names: Vec<String> = names.iter().map(|name| regex::escape(name)).collect();
+    let names: Vec<String> = names.iter().map(|name| pattern_of_name(name)).collect();
     format!("^(?:{})$", names.join("|"))
+}
+
+/// What is written `\n` or `\u{1b}` in a name can be that, or the character, which a regular
+/// expression writes alike.
+fn pattern_of_name(name: &str) -> String {
+    let hidden = Regex::new(r"\\(?:[nrt]|u\{[0-9a-f]{1,6}\})").expect("the pattern is fixed");
+    let mut pattern = String::new();
+    let mut end = 0;
+    for found in hidden.find_iter(name) {
+        let (literal, written) = (&name[end..found.start()], found.as_str());
+        pattern += &regex::escape(literal);
+        pattern += &format!("(?:{}|{written})", regex::escape(written));
+        end = found.end();
+    }
+    pattern + &regex::escape(&name[end..])
 }
 
 fn seconds(time: Duration) -> String {
@@ -284,13 +302,16 @@ fn io_error(what: &str, error: io::Error) -> LaunchError {
 
 /// Waits until the bench connects; `None` when it ends before it does. There is no time limit:
 /// nothing tells a bench that is slow to prepare its data from one that hangs.
-fn accept(listener: &TcpListener, child: &mut Child) -> Result<Option<TcpStream>, LaunchError> {
+///
+/// Whoever else connects is hung up on, and nobody can connect afterwards.
+fn accept(listener: TcpListener, child: &mut Child) -> Result<Option<TcpStream>, LaunchError> {
     let error = |error| io_error("could not accept the bench's connection", error);
     listener.set_nonblocking(true).map_err(error)?;
     loop {
         // In this order: a process that connects and ends at once has connected.
         let ended = child.try_wait().map_err(error)?.is_some();
         match listener.accept() {
+            Ok((stream, _)) if peer::of(&stream, child.id()) == Peer::Stranger => continue,
             Ok((stream, _)) => {
                 // Not everywhere does a stream forget that its listener would not block.
                 stream.set_nonblocking(false).map_err(error)?;
@@ -325,33 +346,32 @@ fn is_hang_up(error: &LaunchError) -> bool {
 
 /// Talks to the bench until it hangs up.
 fn converse(
-    stream: TcpStream,
+    mut bench: Connection<TcpStream>,
     samples: &mut SamplesFile,
     symbols: &mut Symbols,
     on_benchmark: &mut impl FnMut(&str),
 ) -> Result<Vec<Measured>, LaunchError> {
-    let mut connection = Connection::open(stream)?;
     let mut benchmarks = Vec::new();
     let mut names = HashSet::new();
-    while let Some(event) = connection.receive()? {
+    while let Some(event) = bench.receive()? {
         match event {
             Event::BeginningBenchmark { id } => on_benchmark(&id.name()),
             Event::MeasurementComplete { id, iters, times } => {
                 // The answer comes after the bench's recorder has written the samples.
-                let one = connection.format_value(1.0)?;
+                let one = bench.format_value(1.0)?;
                 let lines = samples.new_lines().map_err(JoinError::Io)?;
                 let measured = measured(&id, &iters, &times, &one, &lines, symbols)?;
                 if !names.insert(measured.name.clone()) {
                     return Err(LaunchError::DuplicateName(measured.name));
                 }
                 benchmarks.push(measured);
-                connection.proceed()?;
+                bench.proceed()?;
             }
             Event::FinishedBenchmarkGroup {} => {
                 // A benchmark that panicked leaves samples that no completion will claim.
-                connection.format_value(1.0)?;
+                bench.format_value(1.0)?;
                 samples.new_lines().map_err(JoinError::Io)?;
-                connection.proceed()?;
+                bench.proceed()?;
             }
             _ => {}
         }
@@ -360,13 +380,12 @@ fn converse(
 }
 
 /// The ids of the benchmarks that the bench skips, until it hangs up.
-fn skipped(stream: TcpStream) -> Result<Vec<String>, LaunchError> {
-    let mut connection = Connection::open(stream)?;
+fn skipped(mut bench: Connection<TcpStream>) -> Result<Vec<String>, LaunchError> {
     let mut names = Vec::new();
-    while let Some(event) = connection.receive()? {
+    while let Some(event) = bench.receive()? {
         match event {
             Event::SkippingBenchmark { id } => names.push(id.name()),
-            Event::FinishedBenchmarkGroup {} => connection.proceed()?,
+            Event::FinishedBenchmarkGroup {} => bench.proceed()?,
             _ => {}
         }
     }
@@ -402,33 +421,112 @@ fn measured(
 mod tests {
     use super::*;
     use crate::settings::Settings;
+    use criterion_topdown::visible::visible;
 
     #[test]
     fn a_program_that_cannot_be_started_is_named() {
         let scratch = tempfile::tempdir().unwrap();
-        let launcher = Launcher {
-            scratch: scratch.path().to_owned(),
+        let launched = launcher(scratch.path()).launch(&bench("/nowhere/bench"), |_| {});
+        let error = launched.unwrap_err().to_string();
+        assert!(
+            error.starts_with("could not start /nowhere/bench: "),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn a_name_is_matched_as_it_is_shown_and_as_it_is() {
+        let names = ["a.b/\u{1b}[1m\n\u{9b}", r"literal \u{1b}", "x|y"];
+        let shown = names.map(|name| visible(name).into_owned());
+        let pattern = Regex::new(&pattern_of(&shown)).unwrap();
+        for name in names {
+            assert!(pattern.is_match(name), "{name:?}");
+        }
+        for other in ["aXb/", "x", "a.b", "literal "] {
+            assert!(!pattern.is_match(other), "{other:?}");
+        }
+    }
+
+    fn launcher(scratch: &Path) -> Launcher {
+        Launcher {
+            scratch: scratch.to_owned(),
             cargo: PathBuf::from("cargo"),
             arguments: Vec::new(),
             filter: Vec::new(),
             shows_output: false,
             through: None,
             group: None,
-        };
-        let target = BenchTarget {
+        }
+    }
+
+    fn bench(executable: &str) -> BenchTarget {
+        BenchTarget {
             package: "p".to_owned(),
             name: "b".to_owned(),
-            executable: PathBuf::from("/nowhere/bench"),
-            package_root: scratch.path().to_owned(),
+            executable: PathBuf::from(executable),
+            package_root: PathBuf::from("."),
             environment: Default::default(),
             settings: Settings::default(),
             benchmarks: None,
             has_criterion: true,
-        };
-        let error = launcher.launch(&target, |_| {}).unwrap_err().to_string();
-        assert!(
-            error.starts_with("could not start /nowhere/bench: "),
-            "{error}"
-        );
+        }
+    }
+
+    /// Says which port it was given, waits for others to connect there, and then is a criterion
+    /// bench without benchmarks.
+    #[cfg(target_os = "linux")]
+    const LATE_BENCH: &str = r#"#!/bin/bash
+cd "$(dirname "$0")" || exit 1
+echo "$CARGO_CRITERION_PORT" > port.new && mv port.new port
+until [ -e go ]; do sleep 0.01; done
+exec 3<>"/dev/tcp/127.0.0.1/$CARGO_CRITERION_PORT" || exit 1
+head -c 18 <&3 >/dev/null
+printf 'Criterion\000\010\002\000\001\000\001' >&3
+sleep 0.1
+"#;
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn issue_14_3_whoever_else_connects_neither_hangs_nor_fails_a_run() {
+        use std::io::Write;
+        use std::os::unix::fs::PermissionsExt;
+        const HELLO: &[u8] = b"Criterion\x00\x08\x02\x00\x01\x00\x01";
+        let attacks: [&[u8]; 4] = [
+            b"",
+            HELLO,
+            &[HELLO, &[0x0f, 0xff, 0xff, 0xff]].concat(),
+            b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
+        ];
+        for (attack, leaves) in attacks.iter().flat_map(|a| [(a, false), (a, true)]) {
+            let scratch = tempfile::tempdir().unwrap();
+            let path = |name: &str| scratch.path().join(name);
+            fs::write(path("bench"), LATE_BENCH).unwrap();
+            fs::set_permissions(path("bench"), fs::Permissions::from_mode(0o755)).unwrap();
+            let target = bench(path("bench").to_str().unwrap());
+            let launcher = launcher(scratch.path());
+            let (done, result) = std::sync::mpsc::channel();
+            // Not waited for: where it hangs, the process that it is in ends.
+            thread::spawn(move || done.send(launcher.launch(&target, |_| {})));
+            let port = loop {
+                match fs::read_to_string(path("port")) {
+                    Ok(port) => break port.trim().parse::<u16>().unwrap(),
+                    Err(_) => thread::sleep(Duration::from_millis(5)),
+                }
+            };
+            let mut stranger = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+            // It may have been hung up on.
+            let _ = stranger.write_all(attack);
+            let stays = (!leaves).then_some(stranger);
+            thread::sleep(Duration::from_millis(20));
+            fs::write(path("go"), "").unwrap();
+            let launched = result
+                .recv_timeout(Duration::from_secs(20))
+                .expect("it hangs");
+            assert!(
+                matches!(&launched, Ok(Launched::Benchmarks(none)) if none.is_empty()),
+                "{attack:?}: {launched:?}"
+            );
+            drop(stays);
+        }
     }
 }

@@ -12,6 +12,7 @@ pub mod interrupt;
 pub mod join;
 pub mod launch;
 pub mod modelled;
+mod peer;
 pub mod progress;
 pub mod protocol;
 pub mod record;

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::bench_targets::BenchTarget;
+use crate::terminal::{print_text, tell};
 
 /// Redraws per second; each costs the bench a little of the machine.
 const REDRAWS_PER_SECOND: u8 = 4;
@@ -99,7 +100,7 @@ impl Progress {
                 Some(left) => format!(", {} left", minutes(left)),
                 None => String::new(),
             };
-            eprintln!("      Launch {} of {}{left}", launch + 1, self.rounds);
+            tell!("      Launch {} of {}{left}", launch + 1, self.rounds);
         }
     }
 
@@ -132,7 +133,7 @@ impl Progress {
 
     /// Prints `text` without disturbing the line.
     pub fn print(&self, text: &str) {
-        self.bar.suspend(|| eprint!("{text}"));
+        self.bar.suspend(|| print_text(text));
     }
 
     /// Removes the line from the terminal.

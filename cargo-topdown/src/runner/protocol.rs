@@ -7,9 +7,12 @@
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
+use std::net::TcpStream;
+use std::time::Duration;
 
 use ciborium::Value;
 use criterion_topdown::run_file::Throughput;
+use criterion_topdown::visible::visible;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
@@ -77,14 +80,14 @@ pub struct RawId {
 }
 
 impl RawId {
-    /// criterion's full id: what the filter is matched with.
+    /// criterion's full id, as it can be shown.
     pub fn name(&self) -> String {
         let mut name = self.group_id.clone();
         for part in [&self.function_id, &self.value_str].into_iter().flatten() {
             name.push('/');
             name.push_str(part);
         }
-        name
+        visible(&name).into_owned()
     }
 
     /// What one iteration processes, where the benchmark says so in a unit that is known here.
@@ -144,6 +147,23 @@ pub enum ProtocolError {
     Unexpected(String),
 }
 
+/// How long a bench may take to answer the hello. criterion does nothing else meanwhile.
+const HELLO_TIME: Duration = Duration::from_secs(60);
+
+impl Connection<TcpStream> {
+    /// As [`open`](Connection::open), with a limit of time for the bench's hello alone: nothing
+    /// tells a benchmark that takes long from one that hangs.
+    ///
+    /// # Errors
+    /// As [`open`](Connection::open), and when no hello comes.
+    pub fn with_bench(stream: TcpStream) -> Result<Connection<TcpStream>, ProtocolError> {
+        stream.set_read_timeout(Some(HELLO_TIME))?;
+        let connection = Connection::open(stream)?;
+        connection.stream.set_read_timeout(None)?;
+        Ok(connection)
+    }
+}
+
 /// A connection to a bench, after the hellos.
 pub struct Connection<S> {
     stream: S,
@@ -187,8 +207,12 @@ impl<S: Read + Write> Connection<S> {
         if length > LONGEST_FRAME {
             return Err(ProtocolError::FrameLength(length));
         }
-        let mut frame = vec![0; length as usize];
-        self.stream.read_exact(&mut frame)?;
+        // As much room as comes, not as much as was announced.
+        let mut frame = Vec::new();
+        let mut announced = Read::by_ref(&mut self.stream).take(length.into());
+        if announced.read_to_end(&mut frame)? < length as usize {
+            return Err(ProtocolError::Io(io::ErrorKind::UnexpectedEof.into()));
+        }
         ciborium::from_reader(frame.as_slice())
             .map(Some)
             .map_err(|error| ProtocolError::Message(error.to_string()))

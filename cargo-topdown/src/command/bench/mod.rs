@@ -30,6 +30,7 @@ use crate::runner::record::LaunchRecord;
 use crate::runner::{self, Outcome, interrupt, modelled};
 use crate::selection::{self, NameFilter};
 use crate::settings::{Settings, WorkspaceSettings};
+use crate::terminal::tell;
 
 pub use error::BenchError;
 
@@ -165,9 +166,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     }
     if failed > 0 {
         if let Some(name) = &args.save {
-            anstream::eprintln!(
-                "error: baseline `{name}` was not saved, since the run is not whole"
-            );
+            tell!("error: baseline `{name}` was not saved, since the run is not whole");
         }
         return Err(BenchError::BenchesFailed { failed }.into());
     }
@@ -201,9 +200,7 @@ fn record_launches(
     criterion: &[String],
 ) {
     if let Err(error) = LaunchRecord::write(store.newest_directory(), run, targets, criterion) {
-        anstream::eprintln!(
-            "note: `compare --relaunch` will not be able to launch this run again: {error}"
-        );
+        tell!("note: `compare --relaunch` will not be able to launch this run again: {error}");
     }
 }
 
@@ -314,7 +311,7 @@ fn with_model(
         ..launcher.clone()
     };
     if launcher.through.is_none() {
-        anstream::eprintln!(
+        tell!(
             "note: addresses cannot be fixed here (`setarch -R` is missing or forbidden), so \
              modelled launches may differ a little"
         );
@@ -329,7 +326,7 @@ fn with_model(
     }
     if !args.cargo.quiet {
         for (id, took) in modelled::times(&outcome.collected) {
-            eprintln!("    Modelled {} in {:.2} s", id.name, took.as_secs_f64());
+            tell!("    Modelled {} in {:.2} s", id.name, took.as_secs_f64());
         }
     }
     modelled::join(timed, outcome, &wanted);
@@ -338,40 +335,38 @@ fn with_model(
 
 fn report_problems(outcome: &Outcome) {
     for target in &outcome.not_criterion {
-        anstream::eprintln!(
+        tell!(
             "note: bench target `{target}` is left out: it is no criterion benchmark (one that \
              should be needs `harness = false` in its [[bench]] section)"
         );
     }
     for target in &outcome.not_connected {
-        anstream::eprintln!(
+        tell!(
             "note: bench target `{target}` is left out: it has criterion, but ended without looking for \
              its runner (it needs `harness = false` in its [[bench]] section and a `main` that runs its \
              groups; and `localhost` must resolve to 127.0.0.1)"
         );
     }
     for failure in &outcome.not_modelled {
-        anstream::eprintln!(
-            "warning: it is not modelled and has time alone: {failure}; please report this"
-        );
+        tell!("warning: it is not modelled and has time alone: {failure}; please report this");
     }
     for lost in &outcome.collected.lost_launches {
-        anstream::eprintln!(
+        tell!(
             "warning: launch {} of `{}` has too few usable samples and does not count",
             lost.launch,
             lost.id
         );
     }
     for residual in &outcome.collected.residuals {
-        anstream::eprintln!("warning: {residual}");
+        tell!("warning: {residual}");
     }
     for error in &outcome.collected.errors {
-        anstream::eprintln!("error: {error}");
+        tell!("error: {error}");
     }
     for failure in &outcome.failures {
-        anstream::eprintln!("error: {failure}");
+        tell!("error: {failure}");
         if !failure.output.is_empty() {
-            anstream::eprintln!("--- its output ---\n{}---", failure.output);
+            tell!("--- its output ---\n{}---", failure.output);
         }
     }
 }

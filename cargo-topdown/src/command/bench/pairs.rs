@@ -9,6 +9,7 @@ use crate::runner::collect::Collected;
 use crate::runner::launch::{LaunchError, Launcher};
 use crate::runner::progress::{Progress, Style};
 use crate::runner::{self, Outcome};
+use crate::terminal::tell;
 
 /// What is launched.
 pub struct Pairs<'a> {
@@ -58,7 +59,7 @@ impl Pairs<'_> {
                 [] => " of the candidate",
                 _ => " a side",
             };
-            anstream::eprintln!(
+            tell!(
                 "{looks} slower without being certain; launching {them} again, up to \
                  {LAUNCHES_OF_SUSPECTS} launches{side}"
             );
@@ -79,7 +80,7 @@ impl Pairs<'_> {
 pub fn check(side: &'static str, outcome: &Outcome) -> Result<(), BenchError> {
     let failed = failures(outcome);
     if failed > 0 || !outcome.collected.lost_launches.is_empty() {
-        anstream::eprintln!("of the {side}:");
+        tell!("of the {side}:");
     }
     report_problems(outcome);
     match failed {

@@ -25,6 +25,7 @@ use crate::runner::progress::{Progress, Style};
 use crate::runner::{self, Outcome, TargetFailure, interrupt, modelled};
 use crate::settings::{Settings, WorkspaceSettings};
 use crate::summary::Summary;
+use crate::terminal::tell;
 
 pub use error::ExplainError;
 
@@ -207,10 +208,10 @@ impl Session<'_> {
         }
         benchmarks.pop().map(samples_of).ok_or_else(|| {
             for failure in &outcome.failures {
-                anstream::eprintln!("error: {failure}");
+                tell!("error: {failure}");
             }
             for error in &outcome.collected.errors {
-                anstream::eprintln!("error: {error}");
+                tell!("error: {error}");
             }
             match outcome.failures.len() + outcome.collected.errors.len() {
                 0 => BenchError::NothingMatched {

@@ -1,0 +1,194 @@
+//! Who has connected: the bench, or somebody else on this machine.
+//!
+//! criterion connects to a port of localhost, which everybody on the machine can. Linux says in
+//! `/proc/net/tcp` which socket is the other end, and in `/proc/PID/fd` who holds it.
+
+use std::net::TcpStream;
+
+/// Who holds the other end of a connection.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Peer {
+    /// The process that was asked about, or one that it has started.
+    Child,
+    /// Somebody else.
+    Stranger,
+    /// The system does not say.
+    Unknown,
+}
+
+/// Whether `child`, or a process below it, holds the other end of `stream`.
+pub fn of(stream: &TcpStream, child: u32) -> Peer {
+    #[cfg(target_os = "linux")]
+    return linux::peer_of(stream, child);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let _ = (stream, child);
+        Peer::Unknown
+    }
+}
+
+#[cfg(target_os = "linux")]
+mod linux {
+    use std::collections::HashMap;
+    use std::fs;
+    use std::io;
+    use std::net::{IpAddr, SocketAddr, TcpStream};
+    use std::os::unix::fs::MetadataExt;
+
+    use super::Peer;
+
+    pub fn peer_of(stream: &TcpStream, child: u32) -> Peer {
+        let (Ok(here), Ok(there)) = (stream.local_addr(), stream.peer_addr()) else {
+            // It has hung up.
+            return Peer::Stranger;
+        };
+        let mut is_told = false;
+        let mut other_end = None;
+        for file in ["/proc/self/net/tcp", "/proc/self/net/tcp6"] {
+            if let Ok(table) = fs::read_to_string(file) {
+                is_told = true;
+                other_end = other_end.or_else(|| socket_in(&table, there, here));
+            }
+        }
+        match other_end {
+            Some(socket) => holder_of(&socket, child),
+            None if is_told => Peer::Stranger,
+            None => Peer::Unknown,
+        }
+    }
+
+    /// One end of a connection.
+    #[derive(Debug, PartialEq)]
+    pub struct Socket {
+        user: u32,
+        /// 0 where no process holds it any more.
+        inode: u64,
+    }
+
+    /// The socket of the connection from `from` to `to`, in the text of `/proc/net/tcp` or `tcp6`.
+    pub fn socket_in(table: &str, from: SocketAddr, to: SocketAddr) -> Option<Socket> {
+        let (from, to) = (written(from)?, written(to)?);
+        table.lines().skip(1).find_map(|line| {
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let is_end = |word: &str, end: &[String; 2]| end.iter().any(|end| end == word);
+            (is_end(words.get(1)?, &from) && is_end(words.get(2)?, &to)).then_some(())?;
+            Some(Socket {
+                user: words.get(7)?.parse().ok()?,
+                inode: words.get(9)?.parse().ok()?,
+            })
+        })
+    }
+
+    /// An address as the kernel writes it, for IPv4 and mapped into IPv6.
+    fn written(address: SocketAddr) -> Option<[String; 2]> {
+        let IpAddr::V4(ip) = address.ip().to_canonical() else {
+            return None;
+        };
+        let number = u32::from_ne_bytes(ip.octets());
+        let port = address.port();
+        let mapped = u32::from_ne_bytes([0, 0, 0xff, 0xff]);
+        Some([
+            format!("{number:08X}:{port:04X}"),
+            format!("0000000000000000{mapped:08X}{number:08X}:{port:04X}"),
+        ])
+    }
+
+    fn holder_of(socket: &Socket, child: u32) -> Peer {
+        let mut is_hidden = false;
+        let mut holds = |process: u32| match has_socket(process, socket.inode) {
+            Ok(holds) => holds,
+            Err(error) => {
+                is_hidden |= error.kind() == io::ErrorKind::PermissionDenied;
+                false
+            }
+        };
+        if holds(child) || below(child).into_iter().any(&mut holds) {
+            return Peer::Child;
+        }
+        // The files of a bench with capabilities of its own cannot be seen; whose socket it is, can.
+        let own_user = fs::metadata("/proc/self").map(|metadata| metadata.uid());
+        match is_hidden && own_user.is_ok_and(|user| user == socket.user) {
+            true => Peer::Child,
+            false => Peer::Stranger,
+        }
+    }
+
+    fn has_socket(process: u32, inode: u64) -> io::Result<bool> {
+        let wanted = format!("socket:[{inode}]");
+        let mut files = fs::read_dir(format!("/proc/{process}/fd"))?.flatten();
+        Ok(files.any(|file| fs::read_link(file.path()).is_ok_and(|to| to.as_os_str() == &*wanted)))
+    }
+
+    /// All processes below `process`.
+    fn below(process: u32) -> Vec<u32> {
+        let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
+        for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
+            if let Some(id) = entry.file_name().to_str().and_then(|id| id.parse().ok())
+                && let Ok(stat) = fs::read_to_string(entry.path().join("stat"))
+                && let Some(parent) = parent_in(&stat)
+            {
+                children.entry(parent).or_default().push(id);
+            }
+        }
+        let mut found = children.remove(&process).unwrap_or_default();
+        let mut next = 0;
+        while let Some(process) = found.get(next) {
+            found.extend(children.remove(process).unwrap_or_default());
+            next += 1;
+        }
+        found
+    }
+
+    /// The parent in the text of `/proc/PID/stat`, where the program's name can hold anything.
+    pub fn parent_in(stat: &str) -> Option<u32> {
+        let (_, behind_name) = stat.rsplit_once(')')?;
+        behind_name.split_whitespace().nth(1)?.parse().ok()
+    }
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use std::io::Read;
+    use std::net::{Ipv4Addr, TcpListener};
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    #[test]
+    fn the_holder_of_a_connection_is_told_from_others() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let own = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
+        let (accepted, _) = listener.accept().unwrap();
+        assert_eq!(of(&accepted, std::process::id()), Peer::Child);
+        // A process below a process: the shell waits for the one that connects.
+        let connect = format!("(exec 3<>/dev/tcp/127.0.0.1/{port}; echo; read -r _ <&3); true");
+        let mut child = Command::new("bash")
+            .args(["-c", &connect])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        assert_eq!(of(&accepted, child.id()), Peer::Stranger);
+        let (of_child, _) = listener.accept().unwrap();
+        let mut byte = [0];
+        child
+            .stdout
+            .as_mut()
+            .unwrap()
+            .read_exact(&mut byte)
+            .unwrap();
+        assert_eq!(of(&of_child, child.id()), Peer::Child);
+        drop(of_child);
+        child.wait().unwrap();
+        // Nobody holds it any more.
+        drop(own);
+        assert_eq!(of(&accepted, std::process::id()), Peer::Stranger);
+    }
+
+    #[test]
+    fn a_process_may_be_called_anything() {
+        let stat = "7 (a) R 1 (b) S 42 7 7 0 -1";
+        assert_eq!(linux::parent_in(stat), Some(42));
+        assert_eq!(linux::parent_in("7 (a"), None);
+    }
+}

@@ -1,0 +1,186 @@
+//! All text for people goes through here, to a terminal or to the log of a CI job.
+//!
+//! Text quotes others: names, what benches print, what git and cargo say. Of control characters only
+//! line breaks, tabs and colours pass; and no line is a command to GitHub, which obeys lines that
+//! begin with `::` and `##[` anywhere. The annotations that this program itself means are written by
+//! `report::annotations`.
+
+use std::fmt;
+use std::io::{self, Write};
+
+use criterion_topdown::visible::is_hidden;
+
+/// Writes a line for people to standard error, as `eprintln!` does; where it cannot be written,
+/// nobody is there to be told.
+macro_rules! tell {
+    ($($argument:tt)*) => { $crate::terminal::tell_text(format_args!($($argument)*)) };
+}
+pub(crate) use tell;
+
+/// See [`tell!`].
+pub fn tell_text(text: fmt::Arguments<'_>) {
+    let mut out = Lines::new(anstream::stderr());
+    let _ = writeln!(out, "{text}");
+}
+
+/// Writes `text` for people to standard error as it is, without a line end of its own.
+pub fn print_text(text: &str) {
+    let _ = Lines::new(anstream::stderr()).write_all(text.as_bytes());
+}
+
+/// Writes whole lines to `inner`, made harmless.
+pub struct Lines<W: Write> {
+    inner: W,
+    /// The line that has no end yet.
+    line: Vec<u8>,
+}
+
+impl<W: Write> Lines<W> {
+    /// Before `inner`.
+    pub fn new(inner: W) -> Lines<W> {
+        Lines {
+            inner,
+            line: Vec::new(),
+        }
+    }
+
+    fn write_line(&mut self) -> io::Result<()> {
+        let line = std::mem::take(&mut self.line);
+        self.inner
+            .write_all(harmless(&String::from_utf8_lossy(&line)).as_bytes())
+    }
+}
+
+impl<W: Write> Write for Lines<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        for part in bytes.split_inclusive(|byte| *byte == b'\n') {
+            self.line.extend_from_slice(part);
+            if part.ends_with(b"\n") {
+                self.write_line()?;
+            }
+        }
+        Ok(bytes.len())
+    }
+
+    /// What has no line end yet may still become something else.
+    fn flush(&mut self) -> io::Result<()> {
+        self.inner.flush()
+    }
+}
+
+impl<W: Write> Drop for Lines<W> {
+    fn drop(&mut self) {
+        if !self.line.is_empty() {
+            let _ = self.write_line();
+        }
+    }
+}
+
+/// A line with its end, if it has one.
+fn harmless(line: &str) -> String {
+    let mut shown = String::with_capacity(line.len() + 8);
+    let mut rest = line;
+    while let Some(c) = rest.chars().next() {
+        let passed = match c {
+            '\n' | '\t' => 1,
+            '\u{1b}' => colour_at(rest),
+            _ if is_hidden(c) => 0,
+            _ => c.len_utf8(),
+        };
+        match passed {
+            0 => {
+                shown.extend(c.escape_default());
+                rest = &rest[c.len_utf8()..];
+            }
+            _ => {
+                shown.push_str(&rest[..passed]);
+                rest = &rest[passed..];
+            }
+        }
+    }
+    not_a_command(shown)
+}
+
+/// The length of the sequence that sets a colour or style at the beginning of `rest`; 0 where there
+/// is none.
+fn colour_at(rest: &str) -> usize {
+    let Some(parameters) = rest.strip_prefix("\u{1b}[") else {
+        return 0;
+    };
+    let end = parameters.find(|c: char| !c.is_ascii_digit() && c != ';');
+    match end {
+        Some(end) if parameters[end..].starts_with('m') => "\u{1b}[".len() + end + "m".len(),
+        _ => 0,
+    }
+}
+
+/// GitHub looks at a line without its colours and without the spaces before it.
+fn not_a_command(line: String) -> String {
+    let mut start = 0;
+    loop {
+        let rest = &line[start..];
+        let colour = colour_at(rest);
+        match rest.chars().next() {
+            _ if colour > 0 => start += colour,
+            Some(c) if c.is_whitespace() && c != '\n' => start += c.len_utf8(),
+            _ => break,
+        }
+    }
+    let line = match line[start..].starts_with("::") {
+        true => format!("{}\\u{{3a}}{}", &line[..start], &line[start + 1..]),
+        false => line,
+    };
+    match line.contains("##[") {
+        true => line.replace("##[", "## ["),
+        false => line,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn written(parts: &[&str]) -> String {
+        let mut bytes = Vec::new();
+        let mut lines = Lines::new(&mut bytes);
+        for part in parts {
+            lines.write_all(part.as_bytes()).unwrap();
+        }
+        drop(lines);
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn issue_14_8_only_colours_reach_a_terminal() {
+        for (text, shown) in [
+            (
+                "\u{1b}[1mbold\u{1b}[0m größe\n",
+                "\u{1b}[1mbold\u{1b}[0m größe\n",
+            ),
+            ("\u{1b}[2Jx\n", "\\u{1b}[2Jx\n"),
+            ("\u{1b}]0;title\u{7}\n", "\\u{1b}]0;title\\u{7}\n"),
+            ("100 %\rPASSED\n", "100 %\\rPASSED\n"),
+            ("\u{9b}2J\u{202e}\u{1b}", "\\u{9b}2J\\u{202e}\\u{1b}"),
+        ] {
+            assert_eq!(written(&[text]), shown);
+        }
+    }
+
+    #[test]
+    fn issue_14_8_no_line_is_a_command_to_github() {
+        for (text, shown) in [
+            ("::stop-commands::x\n", "\\u{3a}:stop-commands::x\n"),
+            (" \t::error::x", " \t\\u{3a}:error::x"),
+            ("\u{1b}[1m ::error::x", "\u{1b}[1m \\u{3a}:error::x"),
+            ("a ##[add-mask]a\n", "a ## [add-mask]a\n"),
+            ("kernels::sum\n", "kernels::sum\n"),
+            ("one\n::two\n", "one\n\\u{3a}:two\n"),
+        ] {
+            assert_eq!(written(&[text]), shown);
+            // In whatever parts it is written.
+            let characters: Vec<String> = text.chars().map(String::from).collect();
+            let parts: Vec<&str> = characters.iter().map(String::as_str).collect();
+            assert_eq!(written(&parts), shown);
+        }
+    }
+}
