@@ -10,7 +10,7 @@ use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{CountedThreads, EmptyWindow, Provenance, SourceKind};
 use criterion_topdown::run_file::{
     Benchmark, BenchmarkId, Build, Filter, Function, Functions, IterationSample, LaunchSamples,
-    LaunchSettings, LaunchValue, OtherFunctions, Record, Run, Selection, Shard, TargetId,
+    LaunchSettings, LaunchValue, LeftOut, OtherFunctions, Record, Run, Selection, Shard, TargetId,
     Throughput, copy_run, read_run, read_samples, remove_run, write_run, write_run_without_samples,
 };
 use criterion_topdown::sample::{Flags, GroupCounts, Level1, Level2, Sample};
@@ -192,6 +192,10 @@ fn golden_run_v3() -> Run {
         without_targets: vec![TargetId {
             package: "parser".to_owned(),
             target: "latency".to_owned(),
+        }],
+        left_out: vec![LeftOut {
+            package: Some("parser".to_owned()),
+            pattern: "slow/*".to_owned(),
         }],
         only_benchmarks: Some(vec![run.benchmarks[0].id.clone()]),
     };

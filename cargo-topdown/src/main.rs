@@ -22,6 +22,7 @@ mod explained;
 mod functions;
 mod import;
 mod merge;
+mod pattern;
 mod policy;
 mod report;
 mod runner;

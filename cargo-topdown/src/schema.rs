@@ -18,8 +18,9 @@ pub use published_schema::check;
 use published_schema::directory;
 
 use crate::command::baseline::{BASELINES_SCHEMA_VERSION, BaselineList};
+use crate::pattern::Pattern;
 use crate::policy::{ACCEPTED_SCHEMA_VERSION, AcceptedFile};
-use crate::policy::{Budget, Pattern, Policy};
+use crate::policy::{Budget, Policy};
 use crate::report::diagnosis_json::{DOCTOR_SCHEMA_VERSION, DoctorReport};
 use crate::report::examples;
 use crate::report::metric_groups_json::{EXPLAIN_SCHEMA_VERSION, ExplainReport};

@@ -7,12 +7,13 @@
 use std::collections::{BTreeSet, HashSet};
 
 use cargo_metadata::{Metadata, TargetKind};
-use criterion_topdown::run_file::{BenchmarkId, Filter, Run, Selection, TargetId};
+use criterion_topdown::run_file::{BenchmarkId, Filter, LeftOut, Run, Selection, TargetId};
 use regex::Regex;
 use serde::Serialize;
 
 use crate::bench_targets::BenchTarget;
 use crate::cli::LaunchArgs;
+use crate::pattern::Pattern;
 
 /// What `args` select of the workspace, of which `targets` were built.
 pub fn of_command_line(
@@ -30,8 +31,18 @@ pub fn of_command_line(
             false => targets_of(metadata).difference(&built).cloned().collect(),
         },
         only_targets: are_named.then(|| built.into_iter().collect()),
+        left_out: Vec::new(),
         only_benchmarks: None,
     }
+}
+
+/// What settings leave out, as a run keeps it.
+pub fn left_out(patterns: &[Pattern]) -> Vec<LeftOut> {
+    let kept = |pattern: &Pattern| LeftOut {
+        package: pattern.package().map(str::to_owned),
+        pattern: pattern.to_string(),
+    };
+    patterns.iter().map(kept).collect()
 }
 
 /// The filter of a command line.
@@ -106,6 +117,8 @@ impl NameFilter {
 pub enum LeftOutBy {
     /// Its bench target was not selected.
     Target,
+    /// A setting leaves it out.
+    Setting,
     /// The filter does not match its name.
     Filter,
     /// It is in another shard.
@@ -118,6 +131,7 @@ pub struct Asked<'a> {
     names: NameFilter,
     only_targets: Option<HashSet<(&'a str, &'a str)>>,
     without_targets: HashSet<(&'a str, &'a str)>,
+    left_out: Vec<Pattern>,
     only_benchmarks: Option<HashSet<&'a BenchmarkId>>,
 }
 
@@ -134,6 +148,9 @@ impl<'a> Asked<'a> {
             names: NameFilter::of(selection.filter.as_ref()).unwrap_or(NameFilter::All),
             only_targets: selection.only_targets.as_deref().map(set),
             without_targets: set(&selection.without_targets),
+            left_out: (selection.left_out.iter())
+                .map(|out| Pattern::within(out.package.as_deref(), &out.pattern))
+                .collect(),
             only_benchmarks: selection
                 .only_benchmarks
                 .as_ref()
@@ -148,6 +165,10 @@ impl<'a> Asked<'a> {
             || (self.only_targets.as_ref()).is_some_and(|only| !only.contains(&target));
         if is_other_target {
             Some(LeftOutBy::Target)
+        } else if (self.left_out.iter())
+            .any(|out| out.matches(id) || out.matches_target(&id.package, &id.target))
+        {
+            Some(LeftOutBy::Setting)
         } else if !self.names.lets_through(&id.name) {
             Some(LeftOutBy::Filter)
         } else if (self.only_benchmarks.as_ref()).is_some_and(|only| !only.contains(id)) {
@@ -171,6 +192,10 @@ pub fn in_words(run: &Run) -> Option<String> {
         (selection.only_targets.as_deref()).map(|only| targets("only", only)),
         (!selection.without_targets.is_empty())
             .then(|| targets("without", &selection.without_targets)),
+        (!selection.left_out.is_empty()).then(|| {
+            let patterns = selection.left_out.iter().map(|out| &*out.pattern);
+            format!("without `{}`", patterns.collect::<Vec<_>>().join("`, `"))
+        }),
     ]
     .into_iter()
     .flatten()
@@ -259,6 +284,24 @@ mod tests {
         let other = id("q", "t", "a");
         assert_eq!(asked.left_out(&other), Some(LeftOutBy::Target));
         assert_eq!(asked.left_out(&gone), None, "it should have run");
+    }
+
+    #[test]
+    fn settings_leave_out_benchmarks_and_whole_targets() {
+        let out = |package: Option<&str>, pattern: &str| LeftOut {
+            package: package.map(str::to_owned),
+            pattern: pattern.to_owned(),
+        };
+        let part = Selection {
+            left_out: vec![out(None, "slow/*"), out(Some("p"), "*::odd")],
+            ..Selection::default()
+        };
+        let asked = Asked::of(&part);
+        let setting = Some(LeftOutBy::Setting);
+        assert_eq!(asked.left_out(&id("q", "t", "slow/a")), setting);
+        assert_eq!(asked.left_out(&id("p", "odd", "a")), setting);
+        assert_eq!(asked.left_out(&id("q", "odd", "a")), None);
+        assert_eq!(asked.left_out(&id("p", "t", "a")), None);
     }
 
     #[test]

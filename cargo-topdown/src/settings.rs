@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::cli::{CountersChoice, MeasuringArgs, ModelCore, SourceChoice};
+use crate::pattern::Pattern;
 
 /// The key of cargo's metadata tables that is ours.
 const TABLE: &str = "topdown";
@@ -62,7 +63,7 @@ impl Default for Settings {
 }
 
 /// What a metadata table says; `cargo` reads neither its keys nor its values.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Table {
     launches: Option<u32>,
@@ -73,6 +74,8 @@ struct Table {
     model_budget: Option<f64>,
     model_core: Option<ModelCore>,
     counters: Option<CountersChoice>,
+    #[serde(default)]
+    leave_out: Vec<String>,
     /// Read by [`crate::baseline_store`]; here so that it is a known key.
     #[serde(rename = "baselines")]
     _baselines: Option<IgnoredAny>,
@@ -135,6 +138,9 @@ impl Table {
 pub struct WorkspaceSettings {
     /// Those of a package that says nothing of its own.
     pub workspace: Settings,
+    /// What is not launched. The manifests' patterns add up; a flag or the variable stands for all of
+    /// them.
+    pub leave_out: Vec<Pattern>,
     packages: HashMap<PackageId, Settings>,
 }
 
@@ -153,6 +159,7 @@ impl WorkspaceSettings {
             "workspace.metadata.topdown",
             metadata.workspace_root.join("Cargo.toml").as_str(),
         )?;
+        let mut leave_out: Vec<Pattern> = table.leave_out.iter().map(|p| Pattern::new(p)).collect();
         let mut packages = HashMap::new();
         for package in metadata.workspace_packages() {
             let own = Table::of_metadata(
@@ -162,8 +169,14 @@ impl WorkspaceSettings {
             )?;
             let settings = Settings::resolve(flags, &own, &table)?;
             packages.insert(package.id.clone(), settings);
+            let within = |pattern: &String| Pattern::within(Some(&package.name), pattern);
+            leave_out.extend(own.leave_out.iter().map(within));
+        }
+        if let Some(patterns) = &flags.leave_out {
+            leave_out = patterns.iter().map(|p| Pattern::new(p)).collect();
         }
         Ok(WorkspaceSettings {
+            leave_out,
             workspace: Settings::resolve(flags, &Table::default(), &table)?,
             packages,
         })
@@ -309,6 +322,38 @@ mod tests {
                 counters: CountersChoice::Exact,
             }
         );
+    }
+
+    #[test]
+    fn patterns_of_manifests_add_up_and_a_flag_stands_for_all() {
+        let metadata = |own: serde_json::Value| -> Metadata {
+            serde_json::from_value(json!({
+                "packages": [{
+                    "name": "p", "version": "1.0.0", "id": "p", "dependencies": [], "targets": [],
+                    "features": {}, "manifest_path": "/p/Cargo.toml", "metadata": { "topdown": own }
+                }],
+                "workspace_members": ["p"],
+                "resolve": null,
+                "target_directory": "/target",
+                "version": 1,
+                "workspace_root": "/",
+                "metadata": { "topdown": { "leave-out": ["slow/*"] } }
+            }))
+            .unwrap()
+        };
+        let patterns = |flags: &MeasuringArgs| {
+            let metadata = metadata(json!({ "leave-out": ["*::odd"] }));
+            WorkspaceSettings::resolve(flags, &metadata)
+                .unwrap()
+                .leave_out
+        };
+        let of_manifests = [Pattern::new("slow/*"), Pattern::within(Some("p"), "*::odd")];
+        assert_eq!(patterns(&MeasuringArgs::default()), of_manifests);
+        let flags = MeasuringArgs {
+            leave_out: Some(vec!["other".to_owned()]),
+            ..MeasuringArgs::default()
+        };
+        assert_eq!(patterns(&flags), [Pattern::new("other")]);
     }
 
     #[test]

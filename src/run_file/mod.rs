@@ -25,7 +25,7 @@ pub use error::{RunFileError, RunFileProblem};
 pub use functions::{Function, Functions, OtherFunctions};
 pub use record::{Record, SAMPLES_VARIABLE};
 pub use samples_file::{IterationSample, LaunchSamples};
-pub use selection::{Filter, Selection, TargetId};
+pub use selection::{Filter, LeftOut, Selection, TargetId};
 pub use store::{
     RUN_FILE_NAME, copy_run, parse_run, read_bytes, read_run, read_samples, remove_run,
     run_file_of, samples_file_of, write_run, write_run_without_samples,

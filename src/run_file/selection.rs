@@ -24,6 +24,9 @@ pub struct Selection {
     /// built by default, and targets whose features are off.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without_targets: Vec<TargetId>,
+    /// Not what these patterns mean, since a setting leaves it out.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub left_out: Vec<LeftOut>,
     /// Only these benchmarks: those of a shard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_benchmarks: Option<Vec<BenchmarkId>>,
@@ -39,6 +42,19 @@ pub struct Filter {
     /// Whether `expression` is the whole name instead.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact: bool,
+}
+
+/// What a setting leaves out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct LeftOut {
+    /// Only in this package.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub package: Option<String>,
+    /// With `*` and `?`: of the name of a benchmark, of `package::target::name`, or of
+    /// `package::target`.
+    pub pattern: String,
 }
 
 /// A bench target of a workspace.

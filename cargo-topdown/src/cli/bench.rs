@@ -165,6 +165,16 @@ pub struct MeasuringArgs {
     #[arg(long, value_name = "KIND", env = "CARGO_TOPDOWN_COUNTERS")]
     pub counters: Option<CountersChoice>,
 
+    /// Do not launch what matches PATTERN, with `*` and `?`: a benchmark by its name or
+    /// `package::target::name`, a bench target by `package::target`
+    #[arg(
+        long,
+        value_name = "PATTERN",
+        env = "CARGO_TOPDOWN_LEAVE_OUT",
+        value_delimiter = ','
+    )]
+    pub leave_out: Option<Vec<String>>,
+
     /// Stop at the first bench target that fails, and keep nothing
     #[arg(long, conflicts_with = "no_fail_fast")]
     pub fail_fast: bool,

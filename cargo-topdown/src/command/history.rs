@@ -8,7 +8,7 @@ use criterion_topdown::run_file::Run;
 use crate::baseline_store::{self, BaselineStore, history};
 use crate::cli::HistoryArgs;
 use crate::error::{Error, Exit};
-use crate::policy::Pattern;
+use crate::pattern::Pattern;
 use crate::report::style::{self, Look};
 use crate::report::trend_text;
 use crate::terminal::tell;

@@ -75,7 +75,7 @@ fn measure(args: &DoctorArgs, cargo: &Cargo<'_>, metadata: &Metadata) -> Result<
         .collect();
     let started_at = Timestamp::now();
     let guard = interrupt::guard().map_err(BenchError::Interrupt)?;
-    let benchmarks = bench::measure_all(&args.launch, &both_sides, cargo)?;
+    let benchmarks = bench::measure_all(&args.launch, &settings, both_sides, cargo)?;
     drop(guard);
     let root = metadata.workspace_root.as_std_path();
     let mut run = bench::measured_run(&args.launch, root, started_at, &targets, &settings);

@@ -9,7 +9,6 @@ mod words;
 
 use cargo_metadata::Metadata;
 use criterion_topdown::run_file::BenchmarkId;
-use wildmatch::WildMatch;
 
 #[cfg(test)]
 pub use accepted::{ACCEPTED_SCHEMA_VERSION, AcceptedFile};
@@ -18,6 +17,7 @@ pub use table::{PolicyError, checked_alpha};
 pub use words::{Budget, BudgetBound, BudgetQuantity, FailOnClass, MarginSetting, MarginsOf};
 
 use crate::cli::PolicyArgs;
+use crate::pattern::Pattern;
 use crate::verdict::Metric;
 
 /// The rules of the gate.
@@ -70,14 +70,6 @@ pub struct FailOn {
     pub time_disagrees: bool,
     /// Nothing could be decided about a benchmark.
     pub inconclusive: bool,
-}
-
-/// Which benchmarks: a pattern with `*` and `?` of `package::target::name`, or of the name alone.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Pattern {
-    /// Only benchmarks of this package.
-    package: Option<String>,
-    pattern: WildMatch,
 }
 
 /// Rules that differ for some benchmarks.
@@ -232,50 +224,10 @@ impl FailOn {
     }
 }
 
-impl Pattern {
-    /// Matches what `text` says in any package.
-    pub fn new(text: &str) -> Pattern {
-        Pattern {
-            package: None,
-            pattern: WildMatch::new(text),
-        }
-    }
-
-    fn of_package(package: &str, text: &str) -> Pattern {
-        Pattern {
-            package: Some(package.to_owned()),
-            pattern: WildMatch::new(text),
-        }
-    }
-
-    /// Whether `id` is meant.
-    pub fn matches(&self, id: &BenchmarkId) -> bool {
-        self.package.as_ref().is_none_or(|name| *name == id.package)
-            && (self.pattern.matches(&id.name) || self.pattern.matches(&id.to_string()))
-    }
-}
-
-impl std::fmt::Display for Pattern {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.pattern.fmt(f)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::verdict::scenario::id;
-
-    #[test]
-    fn a_pattern_is_of_the_name_or_of_all_of_the_id() {
-        let parse = id("parse/json");
-        for pattern in ["parse/*", "*json", "parse/jso?", "suite::*", "*"] {
-            assert!(Pattern::new(pattern).matches(&parse), "{pattern}");
-        }
-        for pattern in ["json", "other::*", "parse"] {
-            assert!(!Pattern::new(pattern).matches(&parse), "{pattern}");
-        }
-    }
 
     #[test]
     fn flags_prevail_over_exceptions_of_the_manifest() {

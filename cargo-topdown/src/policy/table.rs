@@ -8,7 +8,8 @@ use serde::Deserialize;
 use thiserror::Error;
 
 use super::words::{Budget, FailOnClass, MarginSetting, percent};
-use super::{Exception, FailOn, Margins, Pattern, Policy};
+use super::{Exception, FailOn, Margins, Policy};
+use crate::pattern::Pattern;
 
 /// A policy that makes no sense.
 #[derive(Debug, Error, PartialEq)]
@@ -102,7 +103,9 @@ pub fn apply(metadata: &Metadata, policy: &mut Policy) -> Result<(), PolicyError
             )));
         }
         policy
-            .add(table, |pattern| Pattern::of_package(&package.name, pattern))
+            .add(table, |pattern| {
+                Pattern::within(Some(&package.name), pattern)
+            })
             .map_err(error)?;
     }
     Ok(())

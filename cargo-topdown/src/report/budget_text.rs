@@ -82,7 +82,8 @@ fn quantity(quantity: BudgetQuantity, value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::{Pattern, Policy};
+    use crate::pattern::Pattern;
+    use crate::policy::Policy;
     use crate::verdict::scenario::{self, Planted, benchmark};
     use crate::verdict::{LabelledRun, check_budgets};
 

@@ -257,7 +257,12 @@ fn one_sided_notes(comparison: &Comparison) -> Vec<String> {
         );
     }
     if not_run > 0 {
-        let by = [LeftOutBy::Filter, LeftOutBy::Target, LeftOutBy::Shard];
+        let by = [
+            LeftOutBy::Filter,
+            LeftOutBy::Setting,
+            LeftOutBy::Target,
+            LeftOutBy::Shard,
+        ];
         let parts: Vec<String> = by
             .into_iter()
             .map(|by| (by, comparison.not_run.iter().filter(|n| n.by == by).count()))
@@ -279,6 +284,7 @@ fn one_sided_notes(comparison: &Comparison) -> Vec<String> {
 pub fn left_out_by(by: LeftOutBy) -> &'static str {
     match by {
         LeftOutBy::Filter => "left out by the filter",
+        LeftOutBy::Setting => "left out by the settings",
         LeftOutBy::Target => "in bench targets that were not selected",
         LeftOutBy::Shard => "in other shards",
     }

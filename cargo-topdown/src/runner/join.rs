@@ -77,17 +77,6 @@ pub enum JoinError {
         /// How many samples there are.
         samples: usize,
     },
-    /// The benchmark's measurement is neither ours nor the wall clock.
-    #[error(
-        "`{benchmark}` measures something of its own, which it writes as `{one}`; only \
-         criterion_topdown::TopDown and criterion's wall-clock time can be kept"
-    )]
-    OtherMeasurement {
-        /// The benchmark.
-        benchmark: String,
-        /// What its formatter makes of the value 1.
-        one: String,
-    },
 }
 
 /// What criterion says about a benchmark that is complete.
@@ -149,11 +138,12 @@ pub struct Joined {
 }
 
 /// The samples of one benchmark: those of the only record in `lines`, or, if there is none, the
-/// nanoseconds that criterion's own measurement reports.
+/// nanoseconds that criterion's own measurement reports. `None` if the benchmark has neither: it measures
+/// something of its own.
 ///
 /// # Errors
 /// When the record's samples are not those that criterion reports.
-pub fn join(reported: &Reported, lines: &str) -> Result<Joined, JoinError> {
+pub fn join(reported: &Reported, lines: &str) -> Result<Option<Joined>, JoinError> {
     let records = lines
         .lines()
         .map(Record::from_line)
@@ -167,10 +157,10 @@ pub fn join(reported: &Reported, lines: &str) -> Result<Joined, JoinError> {
             check_scalars(reported, &record.samples)?;
             (record.provenance, record.samples, record.code)
         }
-        Err(none) if none.is_empty() => {
-            let (provenance, samples) = wall_clock(reported)?;
-            (provenance, samples, None)
-        }
+        Err(none) if none.is_empty() => match wall_clock(reported) {
+            Some((provenance, samples)) => (provenance, samples, None),
+            None => return Ok(None),
+        },
         Err(several) => {
             return Err(JoinError::SeveralRecords {
                 benchmark: reported.name.to_owned(),
@@ -178,11 +168,11 @@ pub fn join(reported: &Reported, lines: &str) -> Result<Joined, JoinError> {
             });
         }
     };
-    Ok(Joined {
+    Ok(Some(Joined {
         provenance,
         samples: with_iterations(reported, samples)?,
         code,
-    })
+    }))
 }
 
 fn check_scalars(reported: &Reported, samples: &[Sample]) -> Result<(), JoinError> {
@@ -208,12 +198,9 @@ fn check_scalars(reported: &Reported, samples: &[Sample]) -> Result<(), JoinErro
 }
 
 /// The samples of a benchmark that does not use our measurement.
-fn wall_clock(reported: &Reported) -> Result<(Provenance, Vec<Sample>), JoinError> {
+fn wall_clock(reported: &Reported) -> Option<(Provenance, Vec<Sample>)> {
     if !reported.one.ends_with(ONE_NANOSECOND) {
-        return Err(JoinError::OtherMeasurement {
-            benchmark: reported.name.to_owned(),
-            one: reported.one.to_owned(),
-        });
+        return None;
     }
     let provenance = Provenance {
         source: SourceKind::Time,
@@ -235,7 +222,7 @@ fn wall_clock(reported: &Reported) -> Result<(Provenance, Vec<Sample>), JoinErro
             ..Sample::EMPTY
         })
         .collect();
-    Ok((provenance, samples))
+    Some((provenance, samples))
 }
 
 /// Whether it was our measurement that measured, and not criterion's own: that knows no windows.
@@ -309,7 +296,7 @@ mod tests {
 
     #[test]
     fn samples_get_their_iterations() {
-        let joined = join(&REPORTED, &line(&[100, 200])).unwrap();
+        let joined = join(&REPORTED, &line(&[100, 200])).unwrap().unwrap();
         assert_eq!(joined.provenance.formula, "scripted/1");
         assert_eq!(joined.samples[1].iterations, 2);
         assert_eq!(joined.samples[1].sample.slots, Some(200));
@@ -352,7 +339,7 @@ mod tests {
 
     #[test]
     fn no_record_means_the_wall_clock() {
-        let joined = join(&REPORTED, "").unwrap();
+        let joined = join(&REPORTED, "").unwrap().unwrap();
         assert_eq!(joined.provenance.source, SourceKind::Time);
         assert_eq!(joined.samples[0].sample.wall_ns, 100);
         assert_eq!(joined.samples[0].sample.slots, None);
@@ -364,8 +351,7 @@ mod tests {
             one: "1.0000 cycles",
             ..REPORTED
         };
-        let message = refusal(&cycles, "");
-        assert!(message.contains("`1.0000 cycles`"), "{message}");
+        assert!(join(&cycles, "").unwrap().is_none());
     }
 
     #[test]

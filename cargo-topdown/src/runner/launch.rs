@@ -57,11 +57,21 @@ pub struct Measured {
     pub functions: Option<SampleFunctions>,
 }
 
+/// The benchmarks of one launch.
+#[derive(Debug, Default)]
+pub struct Benchmarks {
+    /// Those that can be kept.
+    pub measured: Vec<Measured>,
+    /// Those that measure something of their own: their names, and what the formatter of each makes of
+    /// the value 1.
+    pub other_measurements: Vec<(String, String)>,
+}
+
 /// How a launch ended.
 #[derive(Debug)]
 pub enum Launched {
     /// With its benchmarks, which can be none: the filter decides.
-    Benchmarks(Vec<Measured>),
+    Benchmarks(Benchmarks),
     /// In success, without having looked for its runner: no criterion bench.
     NotCriterion,
 }
@@ -350,8 +360,8 @@ fn converse(
     samples: &mut SamplesFile,
     symbols: &mut Symbols,
     on_benchmark: &mut impl FnMut(&str),
-) -> Result<Vec<Measured>, LaunchError> {
-    let mut benchmarks = Vec::new();
+) -> Result<Benchmarks, LaunchError> {
+    let mut benchmarks = Benchmarks::default();
     let mut names = HashSet::new();
     while let Some(event) = bench.receive()? {
         match event {
@@ -360,11 +370,13 @@ fn converse(
                 // The answer comes after the bench's recorder has written the samples.
                 let one = bench.format_value(1.0)?;
                 let lines = samples.new_lines().map_err(JoinError::Io)?;
-                let measured = measured(&id, &iters, &times, &one, &lines, symbols)?;
-                if !names.insert(measured.name.clone()) {
-                    return Err(LaunchError::DuplicateName(measured.name));
+                if !names.insert(id.name()) {
+                    return Err(LaunchError::DuplicateName(id.name()));
                 }
-                benchmarks.push(measured);
+                match measured(&id, &iters, &times, &one, &lines, symbols)? {
+                    Some(measured) => benchmarks.measured.push(measured),
+                    None => benchmarks.other_measurements.push((id.name(), one)),
+                }
                 bench.proceed()?;
             }
             Event::FinishedBenchmarkGroup {} => {
@@ -392,6 +404,7 @@ fn skipped(mut bench: Connection<TcpStream>) -> Result<Vec<String>, LaunchError>
     Ok(names)
 }
 
+/// `None` where the benchmark's measurement is neither ours nor the wall clock.
 fn measured(
     id: &RawId,
     iterations: &[f64],
@@ -399,7 +412,7 @@ fn measured(
     one: &str,
     lines: &str,
     symbols: &mut Symbols,
-) -> Result<Measured, JoinError> {
+) -> Result<Option<Measured>, JoinError> {
     let name = id.name();
     let reported = Reported {
         name: &name,
@@ -407,14 +420,16 @@ fn measured(
         scalars,
         one,
     };
-    let joined = join(&reported, lines)?;
-    Ok(Measured {
+    let Some(joined) = join(&reported, lines)? else {
+        return Ok(None);
+    };
+    Ok(Some(Measured {
         throughput: id.throughput(),
         name,
         provenance: joined.provenance,
         samples: joined.samples,
         functions: joined.code.map(|code| attribute(&code, symbols)),
-    })
+    }))
 }
 
 #[cfg(test)]
@@ -523,7 +538,7 @@ sleep 0.1
                 .recv_timeout(Duration::from_secs(20))
                 .expect("it hangs");
             assert!(
-                matches!(&launched, Ok(Launched::Benchmarks(none)) if none.is_empty()),
+                matches!(&launched, Ok(Launched::Benchmarks(none)) if none.measured.is_empty()),
                 "{attack:?}: {launched:?}"
             );
             drop(stays);

@@ -11,6 +11,7 @@ mod fixed_stack;
 pub mod interrupt;
 pub mod join;
 pub mod launch;
+pub mod left_out;
 pub mod modelled;
 mod peer;
 pub mod progress;
@@ -25,7 +26,7 @@ use criterion_topdown::run_file::BenchmarkId;
 use thiserror::Error;
 
 use self::collect::{Collected, Collector};
-use self::launch::{LaunchError, Launched, Launcher};
+use self::launch::{Benchmarks, LaunchError, Launched, Launcher};
 use self::progress::Progress;
 use crate::bench_targets::BenchTarget;
 use crate::cli::CountersChoice;
@@ -53,10 +54,21 @@ pub struct Outcome {
     pub failures: Vec<TargetFailure>,
     /// Targets that have their time alone, because a launch on the model failed.
     pub not_modelled: Vec<TargetFailure>,
+    /// Benchmarks that are left out, because they measure something of their own.
+    pub other_measurements: Vec<OtherMeasurement>,
     /// Targets that are no criterion benches, as `package::name`.
     pub not_criterion: Vec<String>,
     /// Targets that have criterion in them and did not look for a runner, as `package::name`.
     pub not_connected: Vec<String>,
+}
+
+/// A benchmark whose measurement is neither ours nor the wall clock.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OtherMeasurement {
+    /// Which.
+    pub id: BenchmarkId,
+    /// What its formatter makes of the value 1, such as `1 cycles`.
+    pub one: String,
 }
 
 impl Outcome {
@@ -145,7 +157,22 @@ impl<'a> Side<'a> {
         }
         let state = &mut self.states[index];
         let error = match launched {
-            Ok(Launched::Benchmarks(benchmarks)) => {
+            Ok(Launched::Benchmarks(Benchmarks {
+                measured: benchmarks,
+                other_measurements,
+            })) => {
+                if launch == 0 {
+                    let known = other_measurements.into_iter().map(|(name, one)| {
+                        let (package, target) = (target.package.clone(), target.name.clone());
+                        let id = BenchmarkId {
+                            package,
+                            target,
+                            name,
+                        };
+                        OtherMeasurement { id, one }
+                    });
+                    self.outcome.other_measurements.extend(known);
+                }
                 *state = match *state {
                     State::Untried if benchmarks.is_empty() => State::Done,
                     _ => State::Measuring,

@@ -212,7 +212,7 @@ fn resolution(launches: &[LaunchValue], quantity: BudgetQuantity) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::Pattern;
+    use crate::pattern::Pattern;
     use crate::verdict::scenario::{self, Planted, benchmark, modelled, timed};
 
     fn policy(budgets: &[(&str, Metric, &str)]) -> Policy {

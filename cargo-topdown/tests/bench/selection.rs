@@ -1,6 +1,6 @@
 //! Runs of a part of the suite: what they know of it, and what becomes of the rest.
 
-use criterion_topdown::run_file::{Selection, TargetId};
+use criterion_topdown::run_file::{Benchmark, Selection, TargetId};
 
 use crate::fixture::{Fixture, Outcome};
 
@@ -59,6 +59,53 @@ fn targets_that_were_not_selected_are_not_run() {
     assert!(not_built.contains(&of_suite("ordered")), "{not_built:?}");
     let packages: Vec<&str> = not_built.iter().map(|t| t.package.as_str()).collect();
     assert!(packages.contains(&"trouble"), "{not_built:?}");
+}
+
+#[test]
+fn what_settings_leave_out_is_told_and_not_launched() {
+    let fixture = Fixture::new();
+    bench(&fixture, &["--save=main"]).succeeds();
+    let outcome = bench(&fixture, &["--leave-out=cha*,*::mixed"]).succeeds();
+    for name in ["suite::kernels::chase", "suite::mixed"] {
+        let note = format!("note: `{name}` is left out, as the settings say");
+        assert!(outcome.stderr.contains(&note), "{}", outcome.stderr);
+    }
+    let run = fixture.newest_run();
+    let of_mixed = |b: &&Benchmark| b.id.target == "mixed";
+    assert_eq!(run.benchmarks.iter().filter(of_mixed).count(), 0);
+    assert!(!run.benchmarks.iter().any(|b| b.id.name == "chase"));
+    assert!(!run.benchmarks.is_empty());
+    let text = compared(&fixture, 0);
+    assert!(text.contains("4 left out by the settings"), "{text}");
+    assert!(!text.contains("missing"), "{text}");
+    // The filter goes on to hold for the others.
+    let patterns = [("CARGO_TOPDOWN_LEAVE_OUT", "*::mixed::s*")];
+    let words = [&WHOLE[..], &["first|second"]].concat();
+    fixture.bench_with(&words, &patterns).succeeds();
+    let run = fixture.newest_run();
+    let names: Vec<&str> = run.benchmarks.iter().map(|b| &*b.id.name).collect();
+    assert_eq!(names, ["first"]);
+    bench(&fixture, &["--leave-out=*"]).fails_with(101, "leave out every benchmark");
+}
+
+/// A target that fails spoils nothing once it is left out.
+#[test]
+fn a_target_that_fails_can_be_left_out() {
+    let fixture = Fixture::new();
+    let words = [
+        "--workspace",
+        "--bench=mixed",
+        "--bench=trouble",
+        "--launches=1",
+        "--save=main",
+    ];
+    let trouble = [("FIXTURE_TROUBLE", "exits")];
+    fixture
+        .bench_with(&words, &trouble)
+        .fails_with(101, "was not saved");
+    let words = [&words[..], &["--leave-out=trouble::trouble"]].concat();
+    fixture.bench_with(&words, &trouble).succeeds();
+    assert_eq!(fixture.baseline("main").benchmarks.len(), 3);
 }
 
 #[test]

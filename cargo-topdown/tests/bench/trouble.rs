@@ -162,7 +162,23 @@ fn scalars_that_were_not_recorded_refuse_the_launch() {
 #[test]
 fn a_measurement_of_something_else_is_not_taken_for_time() {
     let fixture = Fixture::new();
-    bench_in(&fixture, "foreign").fails_with(101, "which it writes as `1.0000 cache misses`");
+    let outcome = bench_with(&fixture, "foreign", &["--save", "main"]).succeeds();
+    let warning = "benchmark `trouble::trouble::foreign` is left out: it has a measurement of its own, \
+                   which writes the value 1 as `1.0000 cache misses`";
+    assert_eq!(
+        outcome.stderr.matches(warning).count(),
+        1,
+        "{}",
+        outcome.stderr
+    );
+    // The others of its target and those of the other targets are kept, and so is the baseline.
+    let mut kept = names(&fixture.newest_run())
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>();
+    kept.sort();
+    assert_eq!(kept, ["fine", "first", "second", "wall clock"]);
+    assert_eq!(fixture.baseline("main").benchmarks.len(), 4);
 }
 
 #[test]

@@ -11,6 +11,7 @@ use criterion_topdown::run_file::{BenchmarkId, LaunchSamples, Run, Selection, wr
 use super::pairs::{self, Pairs};
 use super::{
     BenchError, launcher, measured_run, nothing_to_keep, run_id, scratch_directory, with_model,
+    without_left_out,
 };
 use crate::base_tree::BaseTree;
 use crate::baseline_store::BaselineStore;
@@ -22,7 +23,7 @@ use crate::error::{Error, Exit};
 use crate::policy::Policy;
 use crate::runner::collect::Collected;
 use crate::runner::{again, interrupt, modelled};
-use crate::selection;
+use crate::selection::{self, NameFilter};
 use crate::settings::WorkspaceSettings;
 use crate::verdict::{self, LabelledRun};
 
@@ -33,6 +34,8 @@ pub struct Candidate<'a> {
     pub settings: &'a WorkspaceSettings,
     pub store: &'a BaselineStore,
     pub targets: &'a [BenchTarget],
+    /// The filter of the command line.
+    pub names: &'a NameFilter,
     /// What the command line selects of it.
     pub selection: &'a Selection,
 }
@@ -51,6 +54,13 @@ pub fn run(args: &BenchArgs, candidate: &Candidate<'_>, reference: &str) -> Resu
     let scratch = scratch_directory()?;
     let launcher = launcher(&args.launch, &candidate.cargo.program, scratch.path());
     let started_at = jiff::Timestamp::now();
+    let rest_of =
+        |targets| without_left_out(candidate.settings, targets, candidate.names, &launcher);
+    let base_targets = rest_of(base_targets)?;
+    let candidate = &Candidate {
+        targets: &rest_of(candidate.targets.to_vec())?,
+        ..*candidate
+    };
     let pairs = Pairs {
         base: &modelled::on_the_clock(&base_targets),
         candidate: &modelled::on_the_clock(candidate.targets),
@@ -190,7 +200,10 @@ fn build_base(
             target.settings = same.settings;
         }
     }
-    let selection = selection::of_command_line(&args.launch, &metadata, &targets);
+    let selection = Selection {
+        left_out: candidate.selection.left_out.clone(),
+        ..selection::of_command_line(&args.launch, &metadata, &targets)
+    };
     Ok((targets, selection))
 }
 

@@ -49,6 +49,12 @@ pub enum BenchError {
     /// criterion ran no benchmark, although no filter was given here.
     #[error("no benchmark ran, so nothing was measured; `cargo bench -- --list` lists their ids")]
     NoBenchmarks,
+    /// Settings leave out everything.
+    #[error(
+        "the settings leave out every benchmark (`leave-out`), so nothing was measured; `--leave-out \
+         PATTERN` stands for the patterns of the manifests"
+    )]
+    AllLeftOut,
     /// The filter matched nothing.
     #[error(
         "no benchmark matches `{filter}`, so nothing was measured; `cargo bench -- --list` lists \
@@ -113,6 +119,7 @@ impl BenchError {
             | BenchError::NoBenchTargets
             | BenchError::NoCriterion
             | BenchError::NoBenchmarks
+            | BenchError::AllLeftOut
             | BenchError::NothingMatched { .. }
             | BenchError::EmptyShard { .. }
             | BenchError::BenchesFailed { .. }

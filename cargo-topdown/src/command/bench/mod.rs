@@ -27,7 +27,7 @@ use crate::report::style::{self, Look};
 use crate::runner::launch::{LaunchError, Launcher};
 use crate::runner::progress::{Progress, Style};
 use crate::runner::record::LaunchRecord;
-use crate::runner::{self, Outcome, interrupt, modelled};
+use crate::runner::{self, OtherMeasurement, Outcome, interrupt, left_out, modelled};
 use crate::selection::{self, NameFilter};
 use crate::settings::{Settings, WorkspaceSettings};
 use crate::terminal::tell;
@@ -89,6 +89,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         return Ok(Exit::Success);
     }
     let mut selection = selection::of_command_line(&args.launch, &metadata, &targets);
+    selection.left_out = selection::left_out(&settings.leave_out);
     if let Some(reference) = &args.against {
         let candidate = against::Candidate {
             cargo: &cargo,
@@ -96,6 +97,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
             settings: &settings,
             store: &store,
             targets: &targets,
+            names: &names,
             selection: &selection,
         };
         return against::run(args, &candidate, reference);
@@ -110,7 +112,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     let guard = interrupt::guard().map_err(BenchError::Interrupt)?;
     let scratch = scratch_directory()?;
     let launcher = launcher(&args.launch, &cargo.program, scratch.path());
-    let suite = targets;
+    let suite = without_left_out(&settings, targets, &names, &launcher)?;
     let (targets, shard) = match args.shard {
         None => (suite.clone(), None),
         Some(number) => {
@@ -173,10 +175,11 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
-/// Launches all of `targets` and returns their benchmarks, none of which may fail.
+/// Launches all of `targets` but for what settings leave out, and returns their benchmarks, none of which may fail.
 pub fn measure_all(
     args: &LaunchArgs,
-    targets: &[BenchTarget],
+    settings: &WorkspaceSettings,
+    targets: Vec<BenchTarget>,
     cargo: &Cargo,
 ) -> Result<Vec<Benchmark>, BenchError> {
     if targets.is_empty() {
@@ -184,12 +187,35 @@ pub fn measure_all(
     }
     let scratch = scratch_directory()?;
     let launcher = launcher(args, &cargo.program, scratch.path());
-    let outcome = launch(args, targets, &launcher)?;
+    let names = checked_filter(args)?;
+    let targets = without_left_out(settings, targets, &names, &launcher)?;
+    let outcome = launch(args, &targets, &launcher)?;
     report_problems(&outcome);
     if failures(&outcome) > 0 || outcome.collected.benchmarks.is_empty() {
-        return Err(nothing_to_keep(args, targets, &outcome));
+        return Err(nothing_to_keep(args, &targets, &outcome));
     }
     Ok(outcome.collected.benchmarks)
+}
+
+/// `targets` without what settings leave out, which is told by name.
+fn without_left_out(
+    settings: &WorkspaceSettings,
+    targets: Vec<BenchTarget>,
+    names: &NameFilter,
+    launcher: &Launcher,
+) -> Result<Vec<BenchTarget>, BenchError> {
+    if settings.leave_out.is_empty() {
+        return Ok(targets);
+    }
+    let rest = left_out::without(&settings.leave_out, targets, names, launcher);
+    let rest = rest.map_err(|_| BenchError::Interrupted)?;
+    for name in &rest.left_out {
+        anstream::eprintln!("note: `{name}` is left out, as the settings say (`leave-out`)");
+    }
+    match rest.targets.is_empty() {
+        true => Err(BenchError::AllLeftOut),
+        false => Ok(rest.targets),
+    }
 }
 
 /// Writes down how the newest run was launched. Without it only `compare --relaunch` is poorer.
@@ -345,6 +371,13 @@ fn report_problems(outcome: &Outcome) {
             "note: bench target `{target}` is left out: it has criterion, but ended without looking for \
              its runner (it needs `harness = false` in its [[bench]] section and a `main` that runs its \
              groups; and `localhost` must resolve to 127.0.0.1)"
+        );
+    }
+    for OtherMeasurement { id, one } in &outcome.other_measurements {
+        anstream::eprintln!(
+            "warning: benchmark `{id}` is left out: it has a measurement of its own, which writes the \
+             value 1 as `{one}`; only criterion_topdown::TopDown and wall-clock time can be kept \
+             (`leave-out` in the settings leaves it out without a warning)"
         );
     }
     for failure in &outcome.not_modelled {

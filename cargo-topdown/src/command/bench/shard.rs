@@ -47,7 +47,11 @@ pub fn part(
         match launcher.list(target) {
             Ok(names) => {
                 let mut names = names.unwrap_or_default();
-                names.retain(|name| names_wanted.lets_through(name));
+                let is_kept = |name: &String| {
+                    let only = target.benchmarks.as_ref();
+                    names_wanted.lets_through(name) && only.is_none_or(|only| only.contains(name))
+                };
+                names.retain(is_kept);
                 // Whatever the order in which a process with random hashes has them.
                 names.sort();
                 items.extend(names.into_iter().map(|name| (index, Some(name))));

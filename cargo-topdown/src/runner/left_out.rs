@@ -1,0 +1,88 @@
+//! What settings leave out of a suite, found before anything is measured.
+//!
+//! criterion takes a filter for what it shall run and none for what it shall not. So a bench target of
+//! which a pattern may mean a part is asked for its benchmarks first, in a launch that measures nothing,
+//! and then launched with the names of the others.
+
+use super::launch::{LaunchError, Launcher};
+use crate::bench_targets::BenchTarget;
+use crate::pattern::Pattern;
+use crate::selection::NameFilter;
+use criterion_topdown::run_file::BenchmarkId;
+
+/// A suite without what settings leave out.
+#[derive(Debug)]
+pub struct Rest {
+    /// What is launched.
+    pub targets: Vec<BenchTarget>,
+    /// What is not: bench targets and benchmarks, by their full names.
+    pub left_out: Vec<String>,
+}
+
+/// Takes out of `targets` what `patterns` mean. A target that fails when asked stays whole: it will fail
+/// where it is launched, by name.
+///
+/// # Errors
+/// [`LaunchError::Interrupted`] alone.
+pub fn without(
+    patterns: &[Pattern],
+    targets: Vec<BenchTarget>,
+    wanted: &NameFilter,
+    launcher: &Launcher,
+) -> Result<Rest, LaunchError> {
+    let mut rest = Rest {
+        targets: Vec::new(),
+        left_out: Vec::new(),
+    };
+    for target in targets {
+        let means_it = |p: &Pattern| p.matches_target(&target.package, &target.name);
+        if patterns.iter().any(means_it) {
+            rest.left_out.push(target.to_string());
+            continue;
+        }
+        let is_in = |p: &&Pattern| p.package().is_none_or(|name| name == target.package);
+        let may_match = target.has_criterion && patterns.iter().any(|p| is_in(&p));
+        let listed = match may_match {
+            true => launcher.list(&target),
+            false => Ok(None),
+        };
+        let names = match listed {
+            Ok(names) => names.unwrap_or_default(),
+            Err(LaunchError::Interrupted) => return Err(LaunchError::Interrupted),
+            Err(_) => Vec::new(),
+        };
+        rest.add(target, names, patterns, wanted);
+    }
+    Ok(rest)
+}
+
+impl Rest {
+    /// `target`, which has benchmarks of these `names`.
+    fn add(
+        &mut self,
+        target: BenchTarget,
+        names: Vec<String>,
+        patterns: &[Pattern],
+        wanted: &NameFilter,
+    ) {
+        let id = |name: &String| BenchmarkId {
+            package: target.package.clone(),
+            target: target.name.clone(),
+            name: name.clone(),
+        };
+        let wanted_names = names.into_iter().filter(|name| wanted.lets_through(name));
+        let (out, kept): (Vec<String>, Vec<String>) =
+            wanted_names.partition(|name| patterns.iter().any(|p| p.matches(&id(name))));
+        self.left_out
+            .extend(out.iter().map(|name| id(name).to_string()));
+        match (out.is_empty(), kept.is_empty()) {
+            // The filter goes on to decide.
+            (true, _) => self.targets.push(target),
+            (false, true) => {}
+            (false, false) => self.targets.push(BenchTarget {
+                benchmarks: Some(kept),
+                ..target
+            }),
+        }
+    }
+}
