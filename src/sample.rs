@@ -37,6 +37,26 @@ impl Level1 {
             + self.smt_contention_slots.unwrap_or(0.0)
     }
 
+    /// How far the lowest category is below zero; 0 where none is.
+    pub fn below_zero_slots(&self) -> f64 {
+        let smt_contention = self.smt_contention_slots.unwrap_or(0.0);
+        let lowest = self
+            .retiring_slots
+            .min(self.bad_speculation_slots)
+            .min(self.frontend_bound_slots)
+            .min(self.backend_bound_slots)
+            .min(smt_contention);
+        (-lowest).max(0.0)
+    }
+
+    /// Whether none of the categories is below zero by more than a count of `slots` with this
+    /// resolution can explain. Exact counts have a little room too: a micro-operation that is issued
+    /// in one window can retire in the next.
+    pub fn is_possible(&self, slots: f64, resolution_fraction: f64) -> bool {
+        const AT_THE_EDGES: f64 = 0.05;
+        self.below_zero_slots() <= (resolution_fraction + AT_THE_EDGES) * slots
+    }
+
     /// Category by category.
     pub fn plus(&self, other: &Level1) -> Level1 {
         Level1 {

@@ -107,6 +107,7 @@ fn golden_run() -> Run {
                 functions: None,
                 launches: vec![LaunchValue {
                     level1: Some(Level1 {
+                        backend_bound_slots: 487.5,
                         smt_contention_slots: Some(12.5),
                         ..full_value(0, 1.0).level1.unwrap()
                     }),

@@ -77,6 +77,19 @@ pub enum Error {
     /// A policy that makes no sense.
     #[error(transparent)]
     Policy(#[from] PolicyError),
+    /// A run was to be judged by itself.
+    #[error(
+        "`{baseline}` and `{candidate}` are the same run, {id}, which says nothing; \
+         measure again: `cargo topdown bench`"
+    )]
+    SameRun {
+        /// What the user called the one.
+        baseline: String,
+        /// What the user called the other.
+        candidate: String,
+        /// The run.
+        id: String,
+    },
     /// `accept` of what is no regression.
     #[error("`{id}` is {class}; only what is regressed can be accepted")]
     NothingToAccept {
@@ -157,6 +170,7 @@ impl Error {
             Error::SharedStore(error) => error.exit(),
             Error::RunFile(_)
             | Error::Merge(_)
+            | Error::SameRun { .. }
             | Error::NoSuchHistory { .. }
             | Error::ShortHistory { .. } => Exit::NoComparison,
             Error::Import(_) | Error::ImportNotStored(_) => Exit::BenchFailed,

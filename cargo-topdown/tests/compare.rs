@@ -12,7 +12,8 @@ use assert_cmd::Command;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
-    Benchmark, BenchmarkId, Build, Filter, LaunchSettings, LaunchValue, Run, Selection, write_run,
+    Benchmark, BenchmarkId, Build, Filter, LaunchSettings, LaunchValue, Run, Selection, read_run,
+    write_run,
 };
 use criterion_topdown::sample::Level1;
 use tempfile::TempDir;
@@ -169,6 +170,7 @@ fn a_modelled_baseline_of_another_cpu_is_found_and_compared_unless_the_core_is_a
         run
     };
     let mut elsewhere = modelled(unchanged, "golden-cove");
+    elsewhere.id = "elsewhere".to_owned();
     elsewhere.machine.vendor = "AuthenticAMD".to_owned();
     for (candidate, expected, parts) in [
         (
@@ -295,6 +297,51 @@ fn what_a_filter_left_out_is_not_missing() {
 }
 
 #[test]
+fn a_run_compared_with_itself_is_102_and_said() {
+    let fixture = Fixture::new(&run(2, unchanged));
+    let output = fixture.topdown(&["compare", "./a", "./a"]);
+    assert_eq!(output.status.code(), Some(102));
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        text.contains("`./a` and `./a` are the same run, run-1"),
+        "{text}"
+    );
+}
+
+#[test]
+fn one_launch_has_no_interval() {
+    let mut one = run(2, one_slower);
+    one.launch_settings.launches = 1;
+    for benchmark in &mut one.benchmarks {
+        benchmark.launches.truncate(1);
+    }
+    let (code, text) = Fixture::new(&one).compare(&[]);
+    assert_eq!(code, 0, "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
+fn extreme_differences_are_short() {
+    let mut extreme = run(2, unchanged);
+    for launch in &mut extreme.benchmarks[0].launches {
+        let level1 = Level1 {
+            backend_bound_slots: 1e15,
+            ..launch.level1.unwrap()
+        };
+        launch.slots = Some(level1.total_slots());
+        launch.level1 = Some(level1);
+        launch.wall_ns = 1e15;
+    }
+    for launch in &mut extreme.benchmarks[1].launches {
+        launch.slots = Some(0.0);
+        launch.level1 = Some(Level1::default());
+    }
+    let (code, text) = Fixture::new(&extreme).compare(&[]);
+    assert_eq!(code, 100, "{text}");
+    insta::assert_snapshot!(text);
+}
+
+#[test]
 fn no_benchmark_in_common_is_102() {
     let mut none = run(2, unchanged);
     none.benchmarks.clear();
@@ -386,6 +433,11 @@ fn no_malformed_file_is_ever_a_pass() {
         refused += 1;
     }
     assert!(refused > 50, "{refused}");
-    let output = fixture.topdown(&["compare", &text(&valid), &text(&valid)]);
+    let again = Run {
+        id: "again".to_owned(),
+        ..read_run(&valid).unwrap()
+    };
+    write_run(&fixture.path().join("again"), &again, []).unwrap();
+    let output = fixture.topdown(&["compare", &text(&valid), "./again"]);
     assert_eq!(output.status.code(), Some(0));
 }

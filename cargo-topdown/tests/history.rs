@@ -79,6 +79,7 @@ fn scale(launch: &mut LaunchValue, factor: f64) {
         ] {
             *slots *= factor;
         }
+        level1.smt_contention_slots = level1.smt_contention_slots.map(|slots| slots * factor);
     }
     launch.level2 = None;
 }
@@ -193,7 +194,7 @@ fn pages_of_a_baseline_and_of_a_comparison_with_it_draw_its_history() {
     let report = format!("html={}", path.display());
     for arguments in [
         &["report", "main", "--html", path.to_str().unwrap()][..],
-        &["compare", "main", "./runs/20", "--report", &report],
+        &["compare", "main", "./runs/19", "--report", &report],
     ] {
         let (_, _, error) = workspace.answer(arguments);
         let page = std::fs::read_to_string(&path).unwrap_or_else(|_| panic!("{error}"));

@@ -43,6 +43,32 @@ pub(super) struct LaunchColumns {
     resolution_fraction: Vec<f64>,
 }
 
+/// Sums of scaled categories differ from the slots by rounding alone.
+const ROUNDING: f64 = 1e-6;
+
+/// A split that is none could be shown, and its parts be judged.
+fn check_split(value: &LaunchValue) -> Result<(), RunFileProblem> {
+    let (Some(slots), Some(level1)) = (value.slots, value.level1) else {
+        return Ok(());
+    };
+    let total = level1.total_slots();
+    let what = if (total - slots).abs() > ROUNDING * slots {
+        format!(
+            "adds up to {total:e} in launch {}, of {slots:e} slots",
+            value.launch
+        )
+    } else if !level1.is_possible(slots, value.resolution_fraction) {
+        format!(
+            "has a category {:e} below 0 in launch {}, of {slots:e} slots: more than its resolution",
+            level1.below_zero_slots(),
+            value.launch
+        )
+    } else {
+        return Ok(());
+    };
+    Err(RunFileProblem::field("level1", what))
+}
+
 impl LaunchColumns {
     pub(super) fn from_values(values: &[LaunchValue]) -> LaunchColumns {
         LaunchColumns {
@@ -97,7 +123,9 @@ impl LaunchColumns {
             level2.check(rows)?;
         }
         rows.unsigned("resolution_fraction", &self.resolution_fraction)?;
-        Ok((0..rows.count).map(|index| self.row(index)).collect())
+        let values: Vec<LaunchValue> = (0..rows.count).map(|index| self.row(index)).collect();
+        values.iter().try_for_each(check_split)?;
+        Ok(values)
     }
 
     fn row(&self, index: usize) -> LaunchValue {

@@ -3,7 +3,6 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
-use criterion_topdown::machine::Machine;
 use criterion_topdown::run_file::{RunFileError, RunFileProblem};
 use thiserror::Error;
 
@@ -55,7 +54,7 @@ pub enum StoreError {
     },
     /// The baseline was taken on other machines alone.
     #[error(
-        "baseline `{name}` has no run of this machine, {machine} ({key}); it has runs of\n  {}\n\
+        "baseline `{name}` has no run of {of}; it has runs of\n  {}\n\
          slots of different machines cannot be compared, unless all are modelled (`--source model`); \
          to take one here: `cargo topdown bench --save {name}`",
         keys.join("\n  ")
@@ -63,10 +62,8 @@ pub enum StoreError {
     OtherMachines {
         /// The name that was asked for.
         name: BaselineName,
-        /// The machine that asks.
-        machine: Box<Machine>,
-        /// Its key.
-        key: String,
+        /// What it has none of, in words.
+        of: String,
         /// The keys that exist.
         keys: Vec<String>,
     },

@@ -205,30 +205,40 @@ impl BaselineStore {
         let all = self.list()?;
         let of_name: Vec<&StoredBaseline> =
             all.iter().filter(|stored| stored.name == *name).collect();
-        let usable: Vec<&StoredBaseline> = of_name
-            .iter()
-            .copied()
-            .filter(|stored| self.machine.may_compare(&stored.machine_key))
-            .collect();
-        let with_key = |key: String| usable.iter().find(|stored| stored.machine_key == key);
-        let found = match usable[..] {
-            [only] => Some(only),
-            // None of them may fit; the comparison will say in what.
-            [first, ..] => Some(
-                wanted()
-                    .and_then(with_key)
-                    .or_else(|| with_key(self.machine.key()))
-                    .map_or(first, |found| *found),
-            ),
-            [] => None,
+        let is_of_this_machine =
+            |stored: &&&StoredBaseline| self.machine.may_compare(&stored.machine_key);
+        let with_key = |key: &str| {
+            of_name
+                .iter()
+                .find(|stored| stored.machine_key == key)
+                .copied()
+        };
+        let this_key = self.machine.key();
+        let mut wanted_key = None;
+        let found = match of_name[..] {
+            // Without a look at the run that it is for, which may be large.
+            [only] if is_of_this_machine(&&only) => Some(only),
+            // The run's own machine, whichever machine judges it. Of the others none may fit; the
+            // comparison will say in what.
+            _ => {
+                wanted_key = wanted();
+                let key = wanted_key.as_deref().unwrap_or(&this_key);
+                with_key(key)
+                    .or_else(|| with_key(&this_key))
+                    .or_else(|| of_name.iter().find(is_of_this_machine).copied())
+            }
         };
         match found {
             Some(stored) => Ok(stored.clone()),
             None if of_name.is_empty() => Err(self.no_such(name, all)),
             None => Err(StoreError::OtherMachines {
                 name: name.clone(),
-                machine: Box::new(self.machine.clone()),
-                key: self.machine.key(),
+                of: match wanted_key {
+                    Some(key) if key != this_key => {
+                        format!("the machine of the run that is judged ({key})")
+                    }
+                    _ => format!("this machine, {} ({this_key})", self.machine),
+                },
                 keys: of_name.iter().map(|s| s.machine_key.clone()).collect(),
             }),
         }

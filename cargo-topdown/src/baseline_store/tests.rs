@@ -106,6 +106,22 @@ fn a_baseline_of_another_machine_is_named_and_not_used() {
     assert_eq!(store.of_name(&name("main"), None).unwrap().len(), 1);
 }
 
+#[test]
+fn a_run_of_another_machine_is_judged_by_the_baseline_of_its_own() {
+    let (_root, store) = store();
+    let saved = store.save(&name("main"), Path::new(RUN)).unwrap();
+    let store = elsewhere(store);
+    let run_key = || Some(RUN_KEY.to_owned());
+    assert_eq!(store.resolve_for("main", run_key).unwrap(), saved.directory);
+    let other_key = || Some("x86_64-AuthenticAMD-1a-02-01".to_owned());
+    let error = store
+        .resolve_for("main", other_key)
+        .unwrap_err()
+        .to_string();
+    let words = "no run of the machine of the run that is judged (x86_64-AuthenticAMD-1a-02-01)";
+    assert!(error.contains(words), "{error}");
+}
+
 /// The golden run as if all of it were modelled on `core`, on a machine with another CPU.
 fn modelled_elsewhere(root: &TempDir, core: &str) -> PathBuf {
     let mut run = run_file::read_run(Path::new(RUN)).unwrap();
@@ -385,7 +401,8 @@ fn issue_14_1_a_run_cannot_choose_a_directory_by_its_modelled_core() {
     let from = root.path().join("run");
     run_file::write_run_without_samples(&from, &run).unwrap();
     let saved = store.save(&name("main"), &from).unwrap();
-    assert_eq!(saved.machine_key, "x86_64-model-.._.._");
+    // The control character was made visible when the run was read.
+    assert_eq!(saved.machine_key, "x86_64-model-.._.._u_1b_");
     assert_eq!(store.list().unwrap(), [saved]);
 }
 

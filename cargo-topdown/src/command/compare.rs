@@ -37,6 +37,14 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
     )?;
     let label = args.candidate.as_deref().unwrap_or("the newest run");
     check_whole(&args.base, &baseline)?;
+    // Saving a run as the baseline and forgetting to measure again would pass for ever.
+    if baseline.id == candidate.id {
+        return Err(Error::SameRun {
+            baseline: args.base,
+            candidate: label.to_owned(),
+            id: candidate.id,
+        });
+    }
     let expired = match Accepted::read(&path, &baseline)? {
         Found::Holding(accepted) => {
             policy.accepted = accepted;

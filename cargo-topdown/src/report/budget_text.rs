@@ -51,9 +51,9 @@ fn sentence(result: &BudgetResult) -> String {
     match result.value {
         None => format!("{budget}: no such numbers in the run"),
         Some(value) => format!(
-            "{budget}: {} in {} launches",
+            "{budget}: {} in {}",
             quantity(result.budget.quantity, value),
-            result.launches
+            number::launches(result.launches)
         ),
     }
 }

@@ -138,7 +138,7 @@ pub fn write(comparison: &Comparison, width: usize, out: &mut impl Write) -> io:
         write!(out, "  {:>1$}", column.heading, column.width)?;
     }
     writeln!(out)?;
-    let (mut simultaneous, mut exact) = (false, false);
+    let (mut with_interval, mut simultaneous, mut exact) = (false, false, false);
     for row in &rows {
         let style = style(row.class);
         let name = cut(&names.name(&row.id), name_width);
@@ -151,7 +151,9 @@ pub fn write(comparison: &Comparison, width: usize, out: &mut impl Write) -> io:
             write!(out, "  {:>1$}", (column.cell)(row), column.width)?;
         }
         writeln!(out)?;
-        simultaneous |= row.main_effect().is_some_and(|e| e.interval.simultaneous);
+        let interval = row.main_effect().and_then(|effect| effect.interval);
+        with_interval |= interval.is_some();
+        simultaneous |= interval.is_some_and(|interval| interval.simultaneous);
         exact |= row.main_effect().is_some_and(|e| e.exact);
     }
     writeln!(out)?;
@@ -166,14 +168,16 @@ pub fn write(comparison: &Comparison, width: usize, out: &mut impl Write) -> io:
         }
         _ => "time per iteration.",
     });
-    legend.push_str(" Intervals hold with 95 % for the benchmark alone");
-    if simultaneous {
-        legend.push_str(", with * for the whole suite at once");
+    if with_interval {
+        legend.push_str(" Intervals are 95 % per benchmark");
+        if simultaneous {
+            legend.push_str(", with * for the whole suite at once");
+        }
+        if exact {
+            legend.push_str("; exact changes have none");
+        }
+        legend.push('.');
     }
-    if exact {
-        legend.push_str("; an exact change has none");
-    }
-    legend.push('.');
     Hanging { width }.write(out, "", 0, &legend)
 }
 
@@ -225,15 +229,14 @@ fn interval(effect: &Effect) -> String {
     if effect.exact {
         return "exact ".to_owned();
     }
-    let mark = if effect.interval.simultaneous {
-        "*"
-    } else {
-        " "
+    let Some(interval) = &effect.interval else {
+        return String::new();
     };
+    let mark = if interval.simultaneous { "*" } else { " " };
     format!(
         "[{}, {}]{mark}",
-        points(effect.interval.low),
-        points(effect.interval.high)
+        points(interval.low),
+        points(interval.high)
     )
 }
 

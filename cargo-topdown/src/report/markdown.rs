@@ -228,11 +228,18 @@ fn event_table(rows: &[(&BenchmarkVerdict, &EventSides)], text: &mut Bounded) {
 }
 
 fn interval(effect: &Effect) -> String {
-    let Interval { low, high, .. } = effect.interval;
-    match effect.interval.simultaneous {
+    match effect.interval {
         _ if effect.exact => "exact".to_owned(),
-        true => format!("{} to {}\\*", points(low), points(high)),
-        false => format!("{} to {}", points(low), points(high)),
+        None => String::new(),
+        Some(Interval {
+            low,
+            high,
+            simultaneous,
+            ..
+        }) => {
+            let mark = if simultaneous { "\\*" } else { "" };
+            format!("{} to {}{mark}", points(low), points(high))
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::number::launches;
 use super::style::{BAD, DIM, GOOD, HEADING, Look};
 use super::text::{padded, right_aligned, shortened, width_of, wrapped};
 use crate::verdict::{
@@ -70,11 +71,11 @@ pub fn write_table(out: &mut impl Write, report: &NoiseReport, look: Look) -> io
     writeln!(out)?;
     let legend = format!(
         "sd: standard deviation between launches, in percent of the benchmark's slots (time: of its \
-         time). sees: the smallest change that is found with a probability of {:.0} % by {} launches \
+         time). sees: the smallest change that is found with a probability of {:.0} % by {} \
          a side at alpha {} over {} tests, if the machine does not drift between the sides. -: no \
          change is.",
         report.power * 100.0,
-        report.launches,
+        launches(report.launches),
         report.alpha,
         report.tests
     );

@@ -11,13 +11,27 @@ pub fn time_ns(value: f64, ascii: bool) -> String {
     scaled(value, &[" ns", micro, " ms", " s"])
 }
 
+/// From here on digits are counted and no longer written: 100 000 % is a factor of 1000.
+const FEW_DIGITS: f64 = 1e5;
+
+/// `1 launch`, `2 launches`.
+pub fn launches(count: impl std::fmt::Display) -> String {
+    match count.to_string().as_str() {
+        "1" => "1 launch".to_owned(),
+        count => format!("{count} launches"),
+    }
+}
+
 /// A fraction as percent, one decimal. What rounds to zero has no sign: a category can be below
 /// zero by its resolution.
 pub fn percent(fraction: f64) -> String {
-    let text = format!("{:.1}", fraction * 100.0);
-    match text.as_str() {
-        "-0.0" => "0.0".to_owned(),
-        _ => text,
+    let percent = fraction * 100.0;
+    if percent.abs() >= FEW_DIGITS {
+        return format!("{percent:.1e}");
+    }
+    match format!("{percent:.1}") {
+        text if text == "-0.0" => "0.0".to_owned(),
+        text => text,
     }
 }
 
@@ -43,6 +57,7 @@ fn scaled(value: f64, units: &[&str]) -> String {
         step += 1;
     }
     let decimals = match value.abs() {
+        v if v >= FEW_DIGITS => return format!("{value:.3e}{}", units[step]),
         v if v < 9.9995 => 3,
         v if v < 99.995 => 2,
         _ => 1,
@@ -69,6 +84,22 @@ mod tests {
         assert_eq!(time_ns(1234.0, false), "1.234 µs");
         assert_eq!(time_ns(1234.0, true), "1.234 us");
         assert_eq!(time_ns(90e9, false), "90.00 s");
+    }
+
+    #[test]
+    fn extreme_numbers_are_short() {
+        assert_eq!(points(999.0), "+99900.0");
+        assert_eq!(points(1000.0), "+1.0e5");
+        assert_eq!(points(-1.5e30), "-1.5e32");
+        assert_eq!(points(f64::INFINITY), "+inf");
+        assert_eq!(slots(1e30), "1.000e18T");
+        assert_eq!(time_ns(1e18, false), "1.000e9 s");
+    }
+
+    #[test]
+    fn one_launch_is_not_launches() {
+        assert_eq!(launches(1), "1 launch");
+        assert_eq!(launches(20), "20 launches");
     }
 
     #[test]

@@ -10,6 +10,7 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, Run};
 
 use super::bar::{CATEGORIES, bar};
+use super::number::launches;
 use super::run_row::{Row, SHORT_NAMES};
 use super::style::{DIM, HEADING, Look, WARNING};
 use super::text::{padded, right_aligned, shortened, width_of, wrapped};
@@ -55,8 +56,11 @@ fn write_header(out: &mut impl Write, run: &Run, look: Look) -> io::Result<()> {
     let settings = &run.launch_settings;
     let times = if look.unicode { "×" } else { "x" };
     let what = format!(
-        "{}: {} launches {times} {} samples, profile {}",
-        run.machine, settings.launches, settings.sample_size, run.build.profile
+        "{}: {} {times} {} samples, profile {}",
+        run.machine,
+        launches(settings.launches),
+        settings.sample_size,
+        run.build.profile
     );
     for line in wrapped(&what, look.width) {
         writeln!(out, "{HEADING}{line}{HEADING:#}")?;

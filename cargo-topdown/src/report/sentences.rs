@@ -3,7 +3,7 @@
 use criterion_topdown::provenance::SourceKind;
 
 use super::function_rows::label_of;
-use super::number::{percent_change, points};
+use super::number::{launches, percent_change, points};
 use super::text::shortened;
 use crate::selection::LeftOutBy;
 use crate::verdict::comparability::{MODEL_VERSION, MODELLED_CORE};
@@ -337,7 +337,7 @@ pub fn benchmarks(count: usize) -> String {
 pub fn run_in_short(run: &RunSummary) -> String {
     let mut words = vec![
         format!("`{}`", run.label),
-        format!("{} launches", run.launches),
+        launches(run.launches),
         run.started_at.clone(),
         run.machine.clone(),
     ];
@@ -523,13 +523,14 @@ fn in_functions(benchmark: &BenchmarkVerdict) -> String {
 }
 
 fn undecided_sentence(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> String {
+    let interval = |effect: &Effect| {
+        effect.interval.map_or(String::new(), |interval| {
+            format!(" [{}, {}]", points(interval.low), points(interval.high))
+        })
+    };
     let change = benchmark.main_effect().map_or(String::new(), |effect| {
-        format!(
-            "{} [{}, {}]: ",
-            percent_change(effect.difference),
-            points(effect.interval.low),
-            points(effect.interval.high)
-        )
+        let change = percent_change(effect.difference);
+        format!("{change}{}: ", interval(effect))
     });
     let deviation = format!("launch sd {:.1} %", undecided.launch_deviation * 100.0);
     match (undecided.reason, undecided.launches_needed) {
@@ -540,12 +541,8 @@ fn undecided_sentence(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> St
             let time = benchmark
                 .effect(Metric::Wall)
                 .map_or(String::new(), |wall| {
-                    format!(
-                        "{} time/iter [{}, {}]",
-                        percent_change(wall.difference),
-                        points(wall.interval.low),
-                        points(wall.interval.high)
-                    )
+                    let change = percent_change(wall.difference);
+                    format!("{change} time/iter{}", interval(wall))
                 });
             let slots = benchmark
                 .main_effect()

@@ -91,8 +91,20 @@ pub struct Residual {
     pub launches: usize,
     /// Of how many.
     pub of_launches: usize,
-    /// By how much at the most, as a fraction of the slots.
-    pub largest_fraction: f64,
+    /// What is wrong with them.
+    pub fault: SplitFault,
+}
+
+/// What is wrong with categories.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SplitFault {
+    /// They missed the slots by up to this fraction, and were scaled to them.
+    Scaled {
+        /// The largest.
+        largest_fraction: f64,
+    },
+    /// One was so far below zero that no counter can have counted it; no split is kept.
+    Impossible,
 }
 
 /// What all launches gave.
@@ -241,12 +253,26 @@ impl Collected {
             .filter_map(|(_, measured)| residual_fraction(&measured.samples))
             .filter(|residual| *residual > LARGEST_RESIDUAL)
             .collect();
-        if !residuals.is_empty() {
+        let impossible = values
+            .iter()
+            .zip(&launches)
+            .filter(|((_, value), (_, measured))| {
+                let was_split = measured.samples.iter().all(|s| s.sample.level1.is_some());
+                was_split && value.is_some_and(|v| v.slots.is_some() && v.level1.is_none())
+            })
+            .count();
+        let fault = match impossible {
+            0 => SplitFault::Scaled {
+                largest_fraction: residuals.iter().copied().fold(0.0, f64::max),
+            },
+            _ => SplitFault::Impossible,
+        };
+        if impossible + residuals.len() > 0 {
             self.residuals.push(Residual {
                 id: id.clone(),
-                launches: residuals.len(),
+                launches: impossible.max(residuals.len()),
                 of_launches: launches.len(),
-                largest_fraction: residuals.into_iter().fold(0.0, f64::max),
+                fault,
             });
         }
         let with_functions: Vec<_> = launches
@@ -301,15 +327,26 @@ fn time_alone(samples: &[IterationSample]) -> Vec<IterationSample> {
 
 impl std::fmt::Display for Residual {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(
-            f,
-            "the categories of `{}` miss its slots by up to {:.1} % in {} of {} launches, and were \
-             scaled to them: its split is no better than that",
-            self.id,
-            self.largest_fraction * 100.0,
-            self.launches,
-            self.of_launches
-        )
+        let Residual {
+            id,
+            launches,
+            of_launches,
+            fault,
+        } = self;
+        match fault {
+            SplitFault::Scaled { largest_fraction } => write!(
+                f,
+                "the categories of `{id}` miss its slots by up to {:.1} % in {launches} of \
+                 {of_launches} launches, and were scaled to them: its split is no better than that",
+                largest_fraction * 100.0
+            ),
+            SplitFault::Impossible => write!(
+                f,
+                "a category of `{id}` is far below zero in {launches} of {of_launches} launches, \
+                 which no counter can have counted: its slots are kept without their split; \
+                 `cargo topdown doctor` says which counters these are"
+            ),
+        }
     }
 }
 
@@ -348,16 +385,20 @@ mod tests {
     use criterion_topdown::sample::Level1;
 
     fn measured(attributed: f64) -> Measured {
+        with_level1(Level1 {
+            backend_bound_slots: 1000.0 * attributed,
+            ..Level1::default()
+        })
+    }
+
+    fn with_level1(level1: Level1) -> Measured {
         let sample = IterationSample {
             iterations: 1,
             sample: Sample {
                 windows: 1,
                 wall_ns: 10,
                 slots: Some(1000),
-                level1: Some(Level1 {
-                    backend_bound_slots: 1000.0 * attributed,
-                    ..Level1::default()
-                }),
+                level1: Some(level1),
                 ..Sample::EMPTY
             },
         };
@@ -436,5 +477,26 @@ mod tests {
             "the categories of `suite::bench::b` miss its slots by up to 3.0 % in 2 of 3 launches, and \
              were scaled to them: its split is no better than that"
         );
+    }
+    #[test]
+    fn what_no_counter_can_have_counted_is_no_split() {
+        let level1 = |retiring: f64| Level1 {
+            retiring_slots: retiring,
+            backend_bound_slots: 1000.0 - retiring,
+            ..Level1::default()
+        };
+        let collected = |retiring: f64| {
+            let mut collected = Collected::default();
+            let launches = vec![(0, with_level1(level1(retiring)))];
+            collected.add(id("b"), launches, 1).unwrap();
+            collected
+        };
+        let possible = collected(-40.0);
+        assert_eq!(possible.residuals, []);
+        assert!(possible.benchmarks[0].launches[0].level1.is_some());
+        let impossible = collected(-60.0);
+        let value = impossible.benchmarks[0].launches[0];
+        assert_eq!((value.slots, value.level1), (Some(1000.0), None));
+        assert_eq!(impossible.residuals[0].fault, SplitFault::Impossible);
     }
 }

@@ -95,7 +95,13 @@ fn value_of(
         by_time.clone()
     };
     let slots = kept.per_iteration(|sample| sample.slots);
-    let level1 = slots.and_then(|slots| kept.level1(slots));
+    let resolution_fraction = kept.resolution_fraction();
+    let level1 = slots.and_then(|slots| {
+        // What no counter can have counted is no split, and no run file may hold it.
+        let is_possible = |level1: &Level1| level1.is_possible(slots, resolution_fraction);
+        let split = kept.level1(slots);
+        split.filter(|(level1, _)| is_possible(level1))
+    });
     Some(LaunchValue {
         launch,
         samples_used: count(usable.len()),
@@ -107,7 +113,7 @@ fn value_of(
         instructions: kept.per_iteration(|sample| sample.instructions),
         cycles: kept.per_iteration(|sample| sample.cycles),
         events: kept.events(),
-        resolution_fraction: kept.resolution_fraction(),
+        resolution_fraction,
     })
 }
 

@@ -240,8 +240,10 @@ pub struct Effect {
     pub candidate: f64,
     /// Candidate less baseline as a fraction of the baseline's total.
     pub difference: f64,
-    /// Where the true difference lies.
-    pub interval: Interval,
+    /// Where the true difference lies; absent if a side has a single launch, which says nothing about
+    /// how much launches differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
     /// The measured difference from which on it matters.
     pub point_margin: f64,
     /// What the true difference must surely be above.

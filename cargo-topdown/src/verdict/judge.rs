@@ -121,7 +121,7 @@ impl<'a> Judge<'a> {
             let estimate = total.estimate;
             let interval = self.simultaneous_interval(&estimate, 0.0);
             if let Some(total) = tested.iter_mut().find(|t| t.metric == main) {
-                total.effect.interval = interval;
+                total.effect.interval = Some(interval);
             }
         }
         verdict.cause = cause::of(verdict.class, measured, &tested);
@@ -209,7 +209,7 @@ impl<'a> Judge<'a> {
                 baseline: contrast.baseline_mean,
                 candidate: contrast.candidate_mean,
                 difference: estimate.difference,
-                interval,
+                interval: (least_launches > 1).then_some(interval),
                 p,
                 hit,
                 looks_worse: false,

@@ -107,7 +107,11 @@ impl<'a> Measured<'a> {
             elsewhere,
             rules: policy.rules_of(&baseline.id),
         };
-        if measured.main().is_none() {
+        // A program of no slots or no time is one that was not measured.
+        if measured
+            .main()
+            .is_none_or(|main| main.candidate_mean <= 0.0)
+        {
             let total = |b: &Benchmark| {
                 let metric = match elsewhere {
                     Some(_) => Metric::Wall,

@@ -70,9 +70,9 @@ impl LaunchChart {
                 let low = s.values.iter().map(|v| v.1).fold(f64::INFINITY, f64::min);
                 let high = s.values.iter().map(|v| v.1).fold(0.0, f64::max);
                 format!(
-                    "{}: {} launches from {} to {}",
+                    "{}: {} from {} to {}",
                     s.name,
-                    s.values.len(),
+                    number::launches(s.values.len()),
                     amount(metric, low),
                     amount(metric, high)
                 )
@@ -120,15 +120,15 @@ pub struct IntervalPlot {
 }
 
 impl IntervalPlot {
-    /// On a scale from `-reach` to `reach`, on 0 to 200.
-    pub fn of(difference: f64, interval: &Interval, reach: f64) -> IntervalPlot {
+    /// On a scale from `-reach` to `reach`, on 0 to 200; without an interval the point alone.
+    pub fn of(difference: f64, interval: Option<&Interval>, reach: f64) -> IntervalPlot {
         let x = |value: f64| {
             let fraction = if reach > 0.0 { value / reach } else { 0.0 };
             format!("{:.1}", 100.0 + 98.0 * fraction.clamp(-1.0, 1.0))
         };
         IntervalPlot {
-            low: x(interval.low),
-            high: x(interval.high),
+            low: x(interval.map_or(difference, |interval| interval.low)),
+            high: x(interval.map_or(difference, |interval| interval.high)),
             point: x(difference),
         }
     }
@@ -181,7 +181,7 @@ mod tests {
             simultaneous: false,
             confidence: 0.95,
         };
-        let plot = IntervalPlot::of(0.02, &interval, 0.05);
+        let plot = IntervalPlot::of(0.02, Some(&interval), 0.05);
         assert_eq!(
             (&*plot.low, &*plot.point, &*plot.high),
             ("2.0", "139.2", "198.0")

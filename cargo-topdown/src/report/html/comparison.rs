@@ -8,6 +8,7 @@ use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run};
 
 use super::comparison_row::{MOST_SECTIONS, Row, class_style, plain};
 use super::{LegendEntry, legend};
+use crate::report::number::launches;
 use crate::report::request::Compared;
 use crate::report::sentences::{Headline, REMEDY, headline, suite_notes, worst_first};
 use crate::verdict::{Class, Comparison, Metric, RunSummary};
@@ -123,7 +124,7 @@ impl Page {
 impl RunFacts {
     fn of(side: &'static str, run: &RunSummary) -> RunFacts {
         let mut facts = vec![
-            format!("{} launches", run.launches),
+            launches(run.launches),
             run.started_at.clone(),
             run.machine.clone(),
         ];

@@ -6,7 +6,7 @@ use super::chart::{IntervalPlot, LaunchChart, LaunchSeries, amount};
 use super::history::HistoryChart;
 use super::{Bar, style_of};
 use crate::report::function_rows::label_of;
-use crate::report::number::{percent_change, points, slots};
+use crate::report::number::{launches, percent_change, points, slots};
 use crate::report::sentences::sentence;
 use crate::summary::Summary;
 use crate::verdict::trend::Trend;
@@ -129,7 +129,10 @@ impl Row {
         let reach = verdict
             .effects
             .iter()
-            .flat_map(|effect| [effect.interval.low, effect.interval.high])
+            .flat_map(|effect| match &effect.interval {
+                Some(interval) => [interval.low, interval.high],
+                None => [effect.difference; 2],
+            })
             .filter(|end| end.is_finite())
             .fold(0.01, |reach: f64, end| reach.max(end.abs()));
         let has_slots = verdict.effect(Metric::Slots).is_some();
@@ -223,14 +226,14 @@ impl EffectRow {
             candidate: amount(effect.metric, effect.candidate),
             change: percent_change(effect.difference),
             interval: range(effect),
-            plot: IntervalPlot::of(effect.difference, &effect.interval, reach),
+            plot: IntervalPlot::of(effect.difference, effect.interval.as_ref(), reach),
         }
     }
 }
 
 fn facts(verdict: &BenchmarkVerdict) -> Vec<String> {
-    let launches = |side: &LaunchCount, name: &str| {
-        let mut text = format!("{name} {} launches", side.used);
+    let of_side = |side: &LaunchCount, name: &str| {
+        let mut text = format!("{name} {}", launches(side.used));
         if side.dropped > 0 {
             text.push_str(&format!(", {} dropped", side.dropped));
         }
@@ -241,8 +244,8 @@ fn facts(verdict: &BenchmarkVerdict) -> Vec<String> {
     };
     let mut facts = vec![
         format!("source {}", verdict.source),
-        launches(&verdict.baseline_launches, "baseline"),
-        launches(&verdict.candidate_launches, "candidate"),
+        of_side(&verdict.baseline_launches, "baseline"),
+        of_side(&verdict.candidate_launches, "candidate"),
     ];
     if let Some(coarse) = &verdict.coarse {
         facts.push(format!(
@@ -257,10 +260,12 @@ fn facts(verdict: &BenchmarkVerdict) -> Vec<String> {
 }
 
 fn range(effect: &Effect) -> String {
-    let interval = &effect.interval;
     if effect.exact {
         return "exact".to_owned();
     }
+    let Some(interval) = &effect.interval else {
+        return String::new();
+    };
     let mark = if interval.simultaneous { "*" } else { "" };
     format!(
         "[{}, {}]{mark}",

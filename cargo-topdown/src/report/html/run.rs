@@ -9,7 +9,7 @@ use super::chart::{LaunchChart, LaunchSeries, amount};
 use super::functions::{FunctionItem, items_of};
 use super::history::HistoryChart;
 use super::{Bar, LegendEntry, legend, style_of};
-use crate::report::number::{percent, slots};
+use crate::report::number::{launches, percent, slots};
 use crate::report::run_row::{WAITS, whose_work};
 use crate::summary::Summary;
 use crate::verdict::Metric;
@@ -107,8 +107,9 @@ impl Page {
         let mut facts = vec![
             run.machine.to_string(),
             format!(
-                "{} launches of {} samples",
-                settings.launches, settings.sample_size
+                "{} of {} samples",
+                launches(settings.launches),
+                settings.sample_size
             ),
             run.started_at.clone(),
             format!("profile {}", run.build.profile),
@@ -197,7 +198,7 @@ impl Row {
                 mean: Some(spread.mean),
             }],
         );
-        row.facts.push(format!("{} launches", summary.launches));
+        row.facts.push(launches(summary.launches));
         row.facts
             .push(format!("formula {}", benchmark.provenance.formula));
         let events = summary.events.iter();

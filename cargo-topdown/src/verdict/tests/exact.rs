@@ -64,7 +64,7 @@ fn a_model_that_agrees_with_itself_decides_exactly_on_both_sides_of_its_margin()
         assert_eq!(verdict.evidence.unwrap().rule, Rule::Exact);
         assert!(!verdict.suspect && verdict.undecided.is_none());
         let slots = verdict.effect(Metric::Slots).unwrap();
-        assert_eq!(slots.interval, Interval::point(slots.difference));
+        assert_eq!(slots.interval, Some(Interval::point(slots.difference)));
         // Neither a share of the error probability nor a warning of few launches.
         assert_eq!(comparison.suite.tests, 0);
         assert_eq!(comparison.warnings, []);
