@@ -18,7 +18,7 @@ use crate::runner::launch::Launcher;
 use crate::runner::record::{CannotLaunchAgain, LaunchRecord};
 use crate::runner::{again, interrupt, modelled};
 use crate::terminal::tell;
-use crate::verdict::{self, Comparison, LabelledRun, Metric};
+use crate::verdict::{self, Comparison, LabelledRun, Metric, Sessions};
 
 /// Where the further launches of a run are, in its directory.
 const FURTHER: &str = "further";
@@ -96,7 +96,12 @@ pub fn judge(
             policy,
         ));
     }
-    let first = verdict::first_look(baseline.labelled(), candidate.labelled(), policy);
+    let first = verdict::first_look(
+        baseline.labelled(),
+        candidate.labelled(),
+        policy,
+        Sessions::Apart,
+    );
     let suspects = verdict::suspects(&first, candidate_alone);
     let (base_further, further) = further_launches(
         (baseline, base_again),

@@ -155,7 +155,7 @@ fn uncertainties(
     writeln!(
         out,
         "  {:<16}{:>9}{:>14}{:>14}{:>14}{:>7}{:>7}{:>7}",
-        "", "change", "own base/cand", "suite", "used b/c", "λ", "SE", "df"
+        "", "change", "own base/cand", "suite", "used b/c", "drift", "SE", "df"
     )?;
     for effect in &verdict.effects {
         if effect.exact {
@@ -186,7 +186,9 @@ fn uncertainties(
                 effect.baseline_launch_deviation,
                 effect.candidate_launch_deviation
             ),
-            noise.map_or(String::new(), |noise| format!("{:.2}", noise.inflation)),
+            noise
+                .and_then(|noise| noise.drift)
+                .map_or("-".to_owned(), |drift| hundredths(drift.deviation)),
             hundredths(effect.standard_error),
             effect.degrees_of_freedom
         )?;

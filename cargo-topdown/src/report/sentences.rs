@@ -9,11 +9,13 @@ use crate::selection::LeftOutBy;
 use crate::verdict::comparability::{MODEL_VERSION, MODELLED_CORE};
 use crate::verdict::{
     BenchmarkVerdict, Cause, CauseKind, Class, CodeChange, Comparison, Counts, Disagreement,
-    Effect, Metric, Outcome, Rule, RunSummary, ShiftBasis, Undecided, UndecidedReason,
+    Effect, Metric, MetricNoise, Outcome, Rule, RunSummary, ShiftBasis, Undecided, UndecidedReason,
 };
 
 /// A part of a difference that would be shown as 0.0 is left out.
 const LEAST_SHOWN_PART: f64 = 0.0005;
+/// A drift between two runs is told from this on.
+const LEAST_TOLD_DRIFT: f64 = 0.01;
 /// Level 2 is told for parts of at least this size.
 const LEAST_DETAILED_PART: f64 = 0.01;
 
@@ -176,6 +178,15 @@ pub fn counted(counts: &Counts) -> Vec<String> {
 pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
     let suite = &comparison.suite;
     let mut notes = Vec::new();
+    if let Some(common) = suite.global_slots_difference {
+        notes.push(format!(
+            "the whole suite moved by {} slots (median; 95 % interval {} to {}): a global change such \
+             as the compiler, its flags or a common dependency",
+            percent_change(common.difference),
+            percent_change(common.low),
+            percent_change(common.high)
+        ));
+    }
     notes.extend(one_sided_notes(comparison));
     let again: Vec<&BenchmarkVerdict> = comparison
         .benchmarks
@@ -225,19 +236,18 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
             ),
         });
     }
-    if let Some(difference) = suite.global_slots_difference {
+    let drifting = |noise: &&MetricNoise| {
+        matches!(noise.metric, Metric::Slots | Metric::Wall)
+            && noise
+                .drift
+                .is_some_and(|drift| drift.deviation >= LEAST_TOLD_DRIFT)
+    };
+    for noise in suite.noise.iter().filter(drifting) {
         notes.push(format!(
-            "the whole suite moved by {} slots (median): a global change such as the \
-             compiler, its flags or a common dependency",
-            percent_change(difference)
-        ));
-    }
-    for noise in suite.noise.iter().filter(|noise| noise.inflation > 1.5) {
-        notes.push(format!(
-            "{} differs between the runs {:.1} times more than between launches of one run; \
-             intervals are widened by that",
+            "{} drifts by {:.1} % between the two runs, beyond what launches of one run differ by; \
+             intervals include that, and more launches do not shrink it",
             noise.metric.name(),
-            noise.inflation
+            noise.drift.map_or(0.0, |drift| drift.deviation) * 100.0,
         ));
     }
     notes
@@ -553,6 +563,10 @@ fn undecided_sentence(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> St
             );
             format!("{time} at {slots} slots: the time looks longer; {advice}")
         }
+        (UndecidedReason::DriftUnknown, _) => format!(
+            "{change}the time of so few benchmarks does not tell a change from the machine's drift; \
+             `cargo topdown bench --against` does"
+        ),
         (UndecidedReason::NotGated, _) => {
             let metric = benchmark.main_effect().map_or("it", |e| e.metric.name());
             format!("{change}it grew, and the policy lets {metric} fail nothing here")

@@ -2,9 +2,9 @@
 
 use fastrand::Rng;
 
+use super::each_suite;
 use super::machine::Machine;
-use super::suite::{Planted, Session, Suite};
-use super::{SAMPLES, each_suite};
+use super::suite::{Kind, Plan, Planted, Session, Suite};
 use crate::verdict::Metric;
 use crate::verdict::trend::{BenchmarkTrend, ChangeKind, Trend, trend};
 
@@ -129,20 +129,16 @@ impl HistoryExperiment {
         let runs: Vec<_> = (0..self.runs)
             .map(|run| {
                 suite.begin_session(&mut rng);
-                let planted = Planted {
-                    metric: Metric::BackendBound,
-                    size: self.course.size_at(run, self.runs),
-                    every: self.every,
+                let size = self.course.size_at(run, self.runs);
+                let planted = [Planted::every(self.every, Metric::BackendBound, size)];
+                let plan = Plan {
+                    session: Session::Candidate,
+                    launches: self.launches,
+                    planted: &planted,
+                    wild: None,
+                    kind: Kind::Counted,
                 };
-                let (launches, planted) = (self.launches, Some(planted));
-                suite.run(
-                    Session::Candidate,
-                    launches,
-                    SAMPLES,
-                    planted,
-                    |_| true,
-                    &mut rng,
-                )
+                suite.run(&plan, |_| true, &mut rng)
             })
             .collect();
         trend("simulated", &runs, Vec::new(), ALPHA)

@@ -84,5 +84,8 @@ pub const MACHINES: [Machine; 5] = [
     },
 ];
 
+/// A machine that does nothing else.
+pub const QUIET_MACHINE: Machine = QUIET;
+
 /// The machine on which planted changes are looked for.
 pub const SHARED_MACHINE: Machine = SHARED;

@@ -5,6 +5,7 @@
 
 pub mod history;
 pub mod machine;
+pub mod scenarios;
 mod suite;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,14 +15,13 @@ use fastrand::Rng;
 
 use crate::policy::Policy;
 use crate::verdict::{
-    CauseKind, Class, Comparison, LabelledRun, Metric, compare, first_look, second_look,
+    CauseKind, Class, Comparison, LabelledRun, Metric, Sessions, compare, first_look, second_look,
 };
 use machine::Machine;
-pub use suite::Planted;
-use suite::{Session, Suite};
-
-/// Samples per launch, as `cargo topdown bench` takes by default.
-const SAMPLES: u64 = 20;
+#[cfg(test)]
+pub use suite::normal;
+pub use suite::{Kind, Planted, Session, Which, WildLaunch};
+use suite::{Plan, Suite};
 
 /// How a suite is run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub struct Design {
 
 /// What is simulated.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Experiment {
+pub struct Experiment<'a> {
     /// Every random number follows from this and the number of the suite.
     pub seed: u64,
     /// Suites.
@@ -47,10 +47,12 @@ pub struct Experiment {
     pub machine: Machine,
     /// Launches.
     pub design: Design,
-    /// What changed.
-    pub planted: Option<Planted>,
-    /// Whether the slots are those of a model and have no noise; the time keeps its own.
-    pub modelled: bool,
+    /// What changed. Of two that change a benchmark, the first does.
+    pub planted: &'a [Planted],
+    /// A launch of each benchmark that went wrong.
+    pub wild: Option<WildLaunch>,
+    /// Where the numbers come from.
+    pub kind: Kind,
 }
 
 /// What the gate said.
@@ -58,15 +60,17 @@ pub struct Experiment {
 pub struct Tally {
     /// Suites judged.
     pub suites: usize,
+    /// Suites that any benchmark fails.
+    pub suites_failing: usize,
     /// Suites that an unchanged benchmark fails.
     pub suites_with_false_alarm: usize,
-    /// Benchmarks without a planted change.
+    /// Benchmarks that did not get slower.
     pub unchanged: usize,
     /// Those that fail their suite.
     pub false_alarms: usize,
     /// Those about which nothing was decided.
     pub inconclusive: usize,
-    /// Benchmarks with a planted change.
+    /// Benchmarks that got slower.
     pub planted: usize,
     /// Those that fail their suite.
     pub found: usize,
@@ -106,26 +110,33 @@ fn each_suite<T: Default + Send>(
     total.into_inner().unwrap_or_else(PoisonError::into_inner)
 }
 
-impl Experiment {
+impl Experiment<'_> {
     /// Runs and judges all suites. The result does not depend on the number of threads.
     pub fn run(&self) -> Tally {
-        each_suite(
-            self.suites,
-            |number| self.tally(&self.judge(number)),
-            Tally::add,
-        )
+        each_suite(self.suites, |number| self.tally(number), Tally::add)
     }
 
-    fn judge(&self, number: u64) -> Comparison {
+    fn tally(&self, number: u64) -> Tally {
         let mut rng = Rng::with_seed(self.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let suite = Suite::draw(self.machine, self.benchmarks, &mut rng);
+        let comparison = self.judge(&suite, &mut rng);
+        self.tally_of(&suite, &comparison)
+    }
+
+    fn judge(&self, suite: &Suite, rng: &mut Rng) -> Comparison {
         let mut run = |session, launches, wanted: &dyn Fn(usize) -> bool| {
-            let planted = self.planted.filter(|_| session == Session::Candidate);
-            let run = suite.run(session, launches, SAMPLES, planted, wanted, &mut rng);
-            match self.modelled {
-                true => suite.modelled(run, planted),
-                false => run,
-            }
+            let planted = match session {
+                Session::Baseline => &[],
+                Session::Candidate => self.planted,
+            };
+            let plan = Plan {
+                session,
+                launches,
+                planted,
+                wild: self.wild,
+                kind: self.kind,
+            };
+            suite.run(&plan, wanted, rng)
         };
         let Design {
             baseline: base_launches,
@@ -140,7 +151,7 @@ impl Experiment {
         let Some((base_total, new_total)) = again else {
             return compare(sides[0], sides[1], &policy);
         };
-        let first = first_look(sides[0], sides[1], &policy);
+        let first = first_look(sides[0], sides[1], &policy, Sessions::Apart);
         let suspect: Vec<bool> = first.benchmarks.iter().map(|b| b.suspect).collect();
         let more = [
             run(Session::Baseline, base_total - base_launches, &|i| {
@@ -158,19 +169,20 @@ impl Experiment {
         second_look(first, &baseline, &candidate, &policy)
     }
 
-    fn tally(&self, comparison: &Comparison) -> Tally {
+    fn tally_of(&self, suite: &Suite, comparison: &Comparison) -> Tally {
         let mut tally = Tally {
             suites: 1,
             ..Tally::default()
         };
         for (index, benchmark) in comparison.benchmarks.iter().enumerate() {
             let fails = comparison.fails(benchmark);
-            match self.planted.filter(|planted| index % planted.every == 0) {
-                Some(planted) => {
+            tally.suites_failing |= usize::from(fails);
+            match suite.change(index, self.planted) {
+                Some((metric, size)) if size > 0.0 => {
                     let kind = benchmark.cause.as_ref().map(|cause| cause.kind);
                     let right = match kind {
-                        Some(CauseKind::Category { category }) => category == planted.metric,
-                        Some(CauseKind::TimePerSlot { .. }) => planted.metric == Metric::Wall,
+                        Some(CauseKind::Category { category }) => category == metric,
+                        Some(CauseKind::TimePerSlot { .. }) => metric == Metric::Wall,
                         _ => false,
                     };
                     tally.planted += 1;
@@ -178,7 +190,8 @@ impl Experiment {
                     tally.explained += usize::from(fails && right);
                     tally.called_unchanged += usize::from(benchmark.class == Class::Unchanged);
                 }
-                None => {
+                // One that got faster must not fail either.
+                _ => {
                     tally.unchanged += 1;
                     tally.false_alarms += usize::from(fails);
                     tally.inconclusive += usize::from(benchmark.class == Class::Inconclusive);
@@ -193,6 +206,7 @@ impl Experiment {
 impl Tally {
     fn add(&mut self, other: &Tally) {
         self.suites += other.suites;
+        self.suites_failing += other.suites_failing;
         self.suites_with_false_alarm += other.suites_with_false_alarm;
         self.unchanged += other.unchanged;
         self.false_alarms += other.false_alarms;
@@ -224,7 +238,7 @@ mod tests {
     use super::machine::{MACHINES, SHARED_MACHINE};
     use super::*;
 
-    const UNCHANGED: Experiment = Experiment {
+    const UNCHANGED: Experiment<'_> = Experiment {
         seed: 20,
         suites: 4,
         benchmarks: 60,
@@ -234,8 +248,9 @@ mod tests {
             candidate: 10,
             second_look: None,
         },
-        planted: None,
-        modelled: false,
+        planted: &[],
+        wild: None,
+        kind: Kind::Counted,
     };
 
     // `cargo topdown simulate` measures these rates on suites of 200 benchmarks. Here they are
@@ -256,23 +271,19 @@ mod tests {
 
     #[test]
     fn planted_changes_are_found_and_explained() {
-        for (metric, least) in [
-            (Metric::Retiring, 0.9),
-            (Metric::BadSpeculation, 0.9),
-            (Metric::FrontendBound, 0.9),
-            (Metric::BackendBound, 0.7),
+        for (planted, least) in [
+            (&[Planted::every(10, Metric::Retiring, 0.06)], 0.9),
+            (&[Planted::every(10, Metric::BadSpeculation, 0.06)], 0.9),
+            (&[Planted::every(10, Metric::FrontendBound, 0.06)], 0.9),
+            (&[Planted::every(10, Metric::BackendBound, 0.06)], 0.7),
         ] {
             let tally = Experiment {
-                planted: Some(Planted {
-                    metric,
-                    size: 0.06,
-                    every: 10,
-                }),
+                planted,
                 ..UNCHANGED
             }
             .run();
             assert_eq!(tally.planted, 24);
-            assert!(tally.power() >= least, "{}: {tally:?}", metric.name());
+            assert!(tally.power() >= least, "{planted:?}: {tally:?}");
             assert!(tally.explained_fraction() >= 0.98, "{tally:?}");
             assert_eq!(tally.false_alarms, 0);
         }
@@ -280,11 +291,7 @@ mod tests {
 
     #[test]
     fn a_second_look_finds_more() {
-        let planted = Some(Planted {
-            metric: Metric::BackendBound,
-            size: 0.05,
-            every: 3,
-        });
+        let planted = &[Planted::every(3, Metric::BackendBound, 0.05)];
         let tally = |second_look| {
             Experiment {
                 design: Design {
@@ -328,11 +335,7 @@ mod tests {
                 candidate: 1,
                 second_look: None,
             },
-            planted: Some(Planted {
-                metric: Metric::BackendBound,
-                size: 2.0,
-                every: 3,
-            }),
+            planted: &[Planted::every(3, Metric::BackendBound, 2.0)],
             ..UNCHANGED
         }
         .run();
@@ -341,11 +344,15 @@ mod tests {
 
     #[test]
     fn the_seed_decides_everything_and_the_number_of_threads_nothing() {
-        let judge = |seed| Experiment { seed, ..UNCHANGED }.judge(3);
+        let judge = |seed| {
+            let mut rng = Rng::with_seed(seed);
+            let suite = Suite::draw(SHARED_MACHINE, 60, &mut rng);
+            UNCHANGED.judge(&suite, &mut rng)
+        };
         assert_eq!(judge(5), judge(5));
         assert_ne!(judge(5), judge(6));
         let one_by_one = (0..UNCHANGED.suites).fold(Tally::default(), |mut total, suite| {
-            total.add(&UNCHANGED.tally(&UNCHANGED.judge(suite)));
+            total.add(&UNCHANGED.tally(suite));
             total
         });
         assert_eq!(UNCHANGED.run(), one_by_one);
@@ -354,13 +361,8 @@ mod tests {
     /// Of 24 changes 11 were called unchanged when slots alone decided that.
     #[test]
     fn what_takes_longer_at_flat_slots_is_rarely_called_unchanged() {
-        let planted = Planted {
-            metric: Metric::Wall,
-            size: 0.08,
-            every: 10,
-        };
         let tally = Experiment {
-            planted: Some(planted),
+            planted: &[Planted::every(10, Metric::Wall, 0.08)],
             ..UNCHANGED
         }
         .run();
@@ -371,7 +373,7 @@ mod tests {
     #[test]
     fn modelled_slots_fail_by_time_only_if_it_takes_far_longer() {
         let modelled = Experiment {
-            modelled: true,
+            kind: Kind::Modelled,
             ..UNCHANGED
         };
         for machine in MACHINES {
@@ -385,13 +387,8 @@ mod tests {
                 assert_eq!(tally.false_alarms, 0, "{}, {benchmarks}", machine.name);
             }
         }
-        let doubled = Planted {
-            metric: Metric::Wall,
-            size: 1.2,
-            every: 10,
-        };
         let tally = Experiment {
-            planted: Some(doubled),
+            planted: &[Planted::every(10, Metric::Wall, 1.2)],
             ..modelled
         }
         .run();

@@ -16,6 +16,8 @@ use super::machine::Machine;
 use crate::statistics::launch::{Taken, launch_value};
 use crate::verdict::Metric;
 
+/// Samples per launch, as `cargo topdown bench` takes by default.
+const SAMPLES: u64 = 20;
 /// Fewest slots of a sample: some ten microseconds.
 const LEAST_SAMPLE_SLOTS: f64 = 100_000.0;
 /// Steps of the 8-bit ratios.
@@ -34,10 +36,49 @@ const NOISE_SPREAD: f64 = 0.40;
 pub struct Planted {
     /// A category, or wall-clock time alone.
     pub metric: Metric,
-    /// Fraction of the baseline's slots, or of its time.
-    pub size: f64,
-    /// Every how many-th benchmark.
-    pub every: usize,
+    /// Fractions of the baseline's slots, or of its time: the least and the largest. Each benchmark
+    /// has its own of those between.
+    pub sizes: [f64; 2],
+    /// Which benchmarks.
+    pub which: Which,
+}
+
+impl Planted {
+    /// A change of `size` in every `every`-th benchmark.
+    pub const fn every(every: usize, metric: Metric, size: f64) -> Planted {
+        Planted {
+            metric,
+            sizes: [size; 2],
+            which: Which {
+                of: every,
+                first: 0,
+                count: 1,
+            },
+        }
+    }
+}
+
+/// `count` of every `of` benchmarks, from the one with number `first` on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Which {
+    pub of: usize,
+    pub first: usize,
+    pub count: usize,
+}
+
+impl Which {
+    fn has(self, index: usize) -> bool {
+        (self.first..self.first + self.count).contains(&(index % self.of))
+    }
+}
+
+/// A launch that is not of the same kind as the others: something else happened.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WildLaunch {
+    /// In which run, of every benchmark.
+    pub session: Session,
+    /// How many times as slow.
+    pub factor: f64,
 }
 
 /// The category that a metric is, in the order of the arrays here.
@@ -61,6 +102,29 @@ struct Workload {
     ns_per_slot: f64,
     /// What the candidate's session adds.
     session: ([f64; 4], f64),
+    /// Where its change lies between the least and the largest.
+    size: f64,
+}
+
+/// How a suite is run.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    pub session: Session,
+    pub launches: u32,
+    pub planted: &'a [Planted],
+    pub wild: Option<WildLaunch>,
+    pub kind: Kind,
+}
+
+/// Where the numbers come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Counters.
+    Counted,
+    /// A model, whose slots have no noise; the time keeps its own.
+    Modelled,
+    /// Nothing but the clock.
+    TimeAlone,
 }
 
 /// Made-up benchmarks on a machine.
@@ -81,7 +145,14 @@ pub enum Session {
 impl Suite {
     /// `size` benchmarks drawn by `rng`.
     pub fn draw(machine: Machine, size: usize, rng: &mut Rng) -> Suite {
-        let workloads = (0..size).map(|_| Workload::draw(&machine, rng)).collect();
+        // Sizes of changes are drawn apart: what is planted must not change the suite.
+        let mut sizes = Rng::with_seed(!rng.get_seed());
+        let workloads = (0..size)
+            .map(|_| Workload {
+                size: sizes.f64(),
+                ..Workload::draw(&machine, rng)
+            })
+            .collect();
         Suite { machine, workloads }
     }
 
@@ -92,66 +163,48 @@ impl Suite {
         }
     }
 
-    /// `launches` launches of `samples` samples of every benchmark that `wanted` tells by its
-    /// number; the others have none.
-    pub fn run(
-        &self,
-        session: Session,
-        launches: u32,
-        samples: u64,
-        planted: Option<Planted>,
-        wanted: impl Fn(usize) -> bool,
-        rng: &mut Rng,
-    ) -> Run {
+    /// By how much, and in what, `planted` changes the benchmark with this number.
+    pub fn change(&self, index: usize, planted: &[Planted]) -> Option<(Metric, f64)> {
+        let planted = planted.iter().find(|planted| planted.which.has(index))?;
+        let [least, largest] = planted.sizes;
+        let size = least + (largest - least) * self.workloads[index].size;
+        Some((planted.metric, size))
+    }
+
+    /// `launches` launches of every benchmark that `wanted` tells by its number; the others have
+    /// none.
+    pub fn run(&self, plan: &Plan<'_>, wanted: impl Fn(usize) -> bool, rng: &mut Rng) -> Run {
+        let Plan {
+            session, launches, ..
+        } = *plan;
         let benchmarks = self
             .workloads
             .iter()
             .enumerate()
             .map(|(index, workload)| {
-                let planted = planted.filter(|planted| index % planted.every == 0);
                 let mut process = Process {
                     machine: &self.machine,
                     workload,
                     session,
-                    planted,
+                    planted: self.change(index, plan.planted),
+                    wild: plan.wild.filter(|wild| wild.session == session),
                     state: [0.0; 5],
                 };
                 let launches = if wanted(index) { launches } else { 0 };
-                let launches = (0..launches)
-                    .filter_map(|launch| process.launch(launch, samples, rng))
+                let launches: Vec<LaunchValue> = (0..launches)
+                    .filter_map(|launch| process.launch(launch, rng))
                     .collect();
-                benchmark(index, launches)
+                match plan.kind {
+                    Kind::Counted => benchmark(index, SourceKind::Hardware, launches),
+                    Kind::Modelled => {
+                        let launches = workload.modelled(launches, process.planted);
+                        benchmark(index, SourceKind::Model, launches)
+                    }
+                    Kind::TimeAlone => benchmark(index, SourceKind::Time, timed(launches)),
+                }
             })
             .collect();
         run(benchmarks, launches)
-    }
-
-    /// `run` as if its slots were modelled: those of the workload, with what is planted in them and
-    /// without noise. The time stays as it was measured.
-    pub fn modelled(&self, mut run: Run, planted: Option<Planted>) -> Run {
-        for (index, benchmark) in run.benchmarks.iter_mut().enumerate() {
-            let Workload { slots, shares, .. } = self.workloads[index];
-            let mut categories = shares;
-            if let Some(planted) = planted.filter(|planted| index % planted.every == 0)
-                && let Some(category) = category_index(planted.metric)
-            {
-                categories[category] += planted.size;
-            }
-            let [ret, bad, fe, be] = categories.map(|fraction| slots * fraction);
-            benchmark.provenance.source = SourceKind::Model;
-            for launch in &mut benchmark.launches {
-                launch.slots = Some(ret + bad + fe + be);
-                launch.resolution_fraction = 0.0;
-                launch.level1 = Some(Level1 {
-                    retiring_slots: ret,
-                    bad_speculation_slots: bad,
-                    frontend_bound_slots: fe,
-                    backend_bound_slots: be,
-                    smt_contention_slots: None,
-                });
-            }
-        }
-        run
     }
 }
 
@@ -164,6 +217,34 @@ fn session(machine: &Machine, rng: &mut Rng) -> ([f64; 4], f64) {
 }
 
 impl Workload {
+    /// The launches as if their slots were modelled: those of the workload, with what is planted in
+    /// them and without noise. The time stays as it was measured.
+    fn modelled(
+        &self,
+        mut launches: Vec<LaunchValue>,
+        planted: Option<(Metric, f64)>,
+    ) -> Vec<LaunchValue> {
+        let mut categories = self.shares;
+        if let Some((metric, size)) = planted
+            && let Some(category) = category_index(metric)
+        {
+            categories[category] += size;
+        }
+        let [ret, bad, fe, be] = categories.map(|fraction| self.slots * fraction);
+        for launch in &mut launches {
+            launch.slots = Some(ret + bad + fe + be);
+            launch.resolution_fraction = 0.0;
+            launch.level1 = Some(Level1 {
+                retiring_slots: ret,
+                bad_speculation_slots: bad,
+                frontend_bound_slots: fe,
+                backend_bound_slots: be,
+                smt_contention_slots: None,
+            });
+        }
+        launches
+    }
+
     fn draw(machine: &Machine, rng: &mut Rng) -> Workload {
         let retiring = 0.2 + 0.5 * rng.f64();
         // Exponential weights: some benchmarks are bound by one thing, some by several.
@@ -188,6 +269,7 @@ impl Workload {
             },
             ns_per_slot: 1.0 / 24.0,
             session: session(machine, rng),
+            size: 0.0,
         }
     }
 
@@ -210,13 +292,14 @@ struct Process<'a> {
     machine: &'a Machine,
     workload: &'a Workload,
     session: Session,
-    planted: Option<Planted>,
+    planted: Option<(Metric, f64)>,
+    wild: Option<WildLaunch>,
     /// The noise of the launch before: of each category, and of the time.
     state: [f64; 5],
 }
 
 impl Process<'_> {
-    fn launch(&mut self, launch: u32, samples: u64, rng: &mut Rng) -> Option<LaunchValue> {
+    fn launch(&mut self, launch: u32, rng: &mut Rng) -> Option<LaunchValue> {
         let Workload {
             slots,
             slots_deviation,
@@ -248,14 +331,17 @@ impl Process<'_> {
             }
             ns_per_slot *= self.workload.session.1;
         }
-        if let Some(planted) = self.planted {
-            match category_index(planted.metric) {
-                Some(index) => categories[index] += planted.size,
-                None => ns_per_slot *= 1.0 + planted.size,
+        if let Some((metric, size)) = self.planted {
+            match category_index(metric) {
+                Some(index) => categories[index] += size,
+                None => ns_per_slot *= 1.0 + size,
             }
         }
+        if let Some(wild) = self.wild.filter(|_| launch == 0) {
+            categories = categories.map(|category| category * wild.factor);
+        }
         let unit = (LEAST_SAMPLE_SLOTS / slots).ceil().max(1.0) as u64;
-        let samples: Vec<IterationSample> = (1..=samples)
+        let samples: Vec<IterationSample> = (1..=SAMPLES)
             .map(|n| {
                 self.sample(
                     n * unit,
@@ -306,12 +392,23 @@ impl Process<'_> {
 }
 
 /// Standard normal, by Box and Muller.
-fn normal(rng: &mut Rng) -> f64 {
+pub fn normal(rng: &mut Rng) -> f64 {
     let radius = (-2.0 * (1.0 - rng.f64()).ln()).sqrt();
     radius * (std::f64::consts::TAU * rng.f64()).cos()
 }
 
-fn benchmark(index: usize, launches: Vec<LaunchValue>) -> Benchmark {
+/// The same launches on a machine that has nothing but a clock.
+fn timed(launches: Vec<LaunchValue>) -> Vec<LaunchValue> {
+    let timed = |launch: LaunchValue| LaunchValue {
+        launch: launch.launch,
+        samples_used: launch.samples_used,
+        wall_ns: launch.wall_ns,
+        ..LaunchValue::default()
+    };
+    launches.into_iter().map(timed).collect()
+}
+
+fn benchmark(index: usize, source: SourceKind, launches: Vec<LaunchValue>) -> Benchmark {
     Benchmark {
         id: BenchmarkId {
             package: "simulated".to_owned(),
@@ -319,10 +416,10 @@ fn benchmark(index: usize, launches: Vec<LaunchValue>) -> Benchmark {
             name: format!("{index:05}"),
         },
         provenance: Provenance {
-            source: SourceKind::Hardware,
+            source,
             formula: "simulated/1".to_owned(),
             core_type: None,
-            slots_per_cycle: Some(6),
+            slots_per_cycle: (source != SourceKind::Time).then_some(6),
             reason: "simulated".to_owned(),
             empty_window: None,
             threads: Default::default(),

@@ -10,6 +10,7 @@
 
 pub mod change_points;
 pub mod contrast;
+pub mod drift;
 pub mod launch;
 pub mod noise;
 mod polygamma;

@@ -1,7 +1,7 @@
 //! The noise of one metric over a suite, and what it makes of each benchmark's difference.
 
 use super::contrast::Contrast;
-use super::median;
+use super::drift::{CommonDifference, Deviating, Drift, Expected};
 use super::prior::Prior;
 use super::student::upper_tail;
 
@@ -9,45 +9,60 @@ use super::student::upper_tail;
 /// believed.
 const FEW_LAUNCHES: usize = 5;
 const FEW_LAUNCHES_DEVIATION: f64 = 0.025;
-/// With fewer benchmarks the suite says nothing about its own spread.
-const LEAST_BENCHMARKS_FOR_INFLATION: usize = 10;
-/// Makes a median absolute deviation a standard deviation, for normal values.
-const MAD_TO_DEVIATION: f64 = 1.4826;
 /// The differences of an unchanged suite, each divided by its standard error, spread by this much
 /// because t is wider than the normal distribution.
-const EXPECTED_SPREAD: f64 = 1.05;
+pub const EXPECTED_SPREAD: f64 = 1.05;
 
 /// How noisy a metric is over a suite.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Noise {
     /// The variances of the suite.
     pub prior: Prior,
-    /// λ ≥ 1: by how much the benchmarks of the suite differ between the sides more than their
-    /// launches predict. A drift between two sessions shows here and nowhere else. The idea is
-    /// genomic control (Devlin & Roeder 1999).
-    pub inflation: f64,
+    /// What differs between the sides beyond their launches.
+    pub drift: Drift,
+    /// What the benchmarks have in common.
+    pub common: Option<CommonDifference>,
 }
 
 impl Noise {
-    /// The noise that these benchmarks show. The order of `contrasts` decides the last bit of the
-    /// result: it must not depend on anything accidental.
-    pub fn of(contrasts: &[Contrast], assumed_deviation: f64) -> Noise {
+    /// The noise that these benchmarks show; without `drift` there is none between the sides. The order
+    /// of `contrasts` decides the last bit of the result: it must not depend on anything accidental.
+    pub fn of(contrasts: &[Contrast], assumed_deviation: f64, drift: Option<Expected>) -> Noise {
         let spreads = contrasts
             .iter()
             .flat_map(|contrast| [contrast.baseline, contrast.candidate]);
-        let mut noise = Noise {
+        let of_launches = Noise {
             prior: Prior::fit(spreads, assumed_deviation),
-            inflation: 1.0,
+            drift: Drift::NONE,
+            common: CommonDifference::of(contrasts.iter().map(|c| c.difference).collect()),
         };
-        if contrasts.len() >= LEAST_BENCHMARKS_FOR_INFLATION {
-            let centre = median(contrasts.iter().map(|c| c.difference).collect()).unwrap_or(0.0);
-            let scaled = contrasts.iter().map(|contrast| {
-                (contrast.difference - centre).abs() / noise.estimate(contrast).standard_error
-            });
-            let spread = median(scaled.collect()).unwrap_or(0.0) * MAD_TO_DEVIATION;
-            noise.inflation = (spread / EXPECTED_SPREAD).max(1.0);
+        let Some(expected) = drift else {
+            return of_launches;
+        };
+        let deviating: Vec<Deviating> = contrasts
+            .iter()
+            .map(|contrast| Deviating {
+                difference: contrast.difference,
+                standard_error: of_launches.estimate(contrast).standard_error,
+            })
+            .collect();
+        Noise {
+            drift: Drift::of(&deviating, &expected),
+            ..of_launches
         }
-        noise
+    }
+
+    /// The noise by which a `difference` is judged that has these margins: without drift if the whole
+    /// suite moved in its direction.
+    pub fn beside_the_common(&self, difference: f64, point: f64, sure: f64) -> Noise {
+        let moved = |common: &CommonDifference| common.moved(difference, point, sure);
+        Noise {
+            drift: match self.common.as_ref().is_some_and(moved) {
+                true => Drift::NONE,
+                false => self.drift,
+            },
+            ..*self
+        }
     }
 
     /// What this noise makes of a difference.
@@ -63,32 +78,20 @@ impl Noise {
             degrees_of_freedom: self.prior.degrees_of_freedom + spread.degrees_of_freedom(),
         });
         let (a, b) = (baseline.of_mean(), candidate.of_mean());
+        // What differs between the sides does not shrink with more launches.
+        let drift = self.drift.deviation.powi(2);
+        let whole = a + b + drift;
         Estimate {
             difference: contrast.difference,
             baseline_deviation: baseline.variance.sqrt(),
             candidate_deviation: candidate.variance.sqrt(),
-            standard_error: self.inflation * (a + b).sqrt(),
+            standard_error: whole.sqrt(),
             // Welch–Satterthwaite, in shares of the sum: squares of huge variances overflow.
             degrees_of_freedom: 1.0
-                / ((a / (a + b)).powi(2) / baseline.degrees_of_freedom
-                    + (b / (a + b)).powi(2) / candidate.degrees_of_freedom),
+                / ((a / whole).powi(2) / baseline.degrees_of_freedom
+                    + (b / whole).powi(2) / candidate.degrees_of_freedom
+                    + (drift / whole).powi(2) / self.drift.degrees_of_freedom),
         }
-    }
-
-    /// What this noise makes of the difference of a benchmark that was run again, when the noise
-    /// was learned from the suite's first look and `first_standard_error` was the result.
-    ///
-    /// What differs between the runs beyond their launches, which is what the inflation stands
-    /// for, does not shrink with more launches: it is added as the variance that it was.
-    pub fn estimate_again(&self, contrast: &Contrast, first_standard_error: f64) -> Estimate {
-        let of_launches = Noise {
-            inflation: 1.0,
-            ..*self
-        };
-        let beyond = first_standard_error.powi(2) * (1.0 - self.inflation.powi(-2));
-        let mut estimate = of_launches.estimate(contrast);
-        estimate.standard_error = (estimate.standard_error.powi(2) + beyond).sqrt();
-        estimate
     }
 }
 
@@ -113,7 +116,7 @@ pub struct Estimate {
     pub baseline_deviation: f64,
     /// The same of the candidate.
     pub candidate_deviation: f64,
-    /// The standard error of the difference, inflation included.
+    /// The standard error of the difference, drift included.
     pub standard_error: f64,
     /// The degrees of freedom of the standard error.
     pub degrees_of_freedom: f64,
@@ -184,6 +187,14 @@ mod tests {
             .collect()
     }
 
+    const DRIFT: Expected = Expected {
+        least_benchmarks: 10,
+        most_deviation: 0.03,
+        least_degrees_of_freedom: 20.0,
+        centred: false,
+        caution: 0.0,
+    };
+
     fn close(value: f64, expected: f64) {
         assert!(
             (value / expected - 1.0).abs() < 1e-9,
@@ -197,26 +208,24 @@ mod tests {
     #[test]
     fn the_moderated_test_agrees_with_scipy() {
         let contrasts = suite();
-        let noise = Noise::of(&contrasts, 0.01);
+        let noise = Noise::of(&contrasts, 0.01, None);
         assert!(noise.prior.fitted);
         close(noise.prior.degrees_of_freedom, 3.314741935135422);
         close(noise.prior.variance, 0.00011836236489034536);
-        close(noise.inflation, 1.4273264881593195);
         let estimate = noise.estimate(&contrasts[4]);
         close(estimate.difference, 0.05888243540957347);
-        close(estimate.standard_error, 0.007832221123452391);
+        // 0.007832221123452391 with a λ of 1.4273264881593195 in it.
+        close(estimate.standard_error, 0.005487336771527883);
         close(estimate.degrees_of_freedom, 14.492668140449798);
-        let p = estimate.p_above(0.01);
-        assert!((p / 9.23096464003167e-06 - 1.0).abs() < 1e-7, "{p}");
     }
 
     /// As above, with the assumed prior of 3 degrees of freedom and 1 %.
     #[test]
     fn a_small_suite_is_judged_by_an_assumed_prior() {
         let contrasts = &suite()[4..5];
-        let noise = Noise::of(contrasts, 0.01);
+        let noise = Noise::of(contrasts, 0.01, Some(DRIFT));
         assert!(!noise.prior.fitted);
-        assert_eq!(noise.inflation, 1.0);
+        assert_eq!(noise.drift, Drift::NONE);
         let estimate = noise.estimate(&contrasts[0]);
         close(estimate.standard_error, 0.005117434178532046);
         close(estimate.degrees_of_freedom, 13.811775338705795);
@@ -225,7 +234,7 @@ mod tests {
     #[test]
     fn a_noisy_benchmark_is_not_judged_by_the_quiet_ones() {
         let contrasts = suite();
-        let noise = Noise::of(&contrasts, 0.01);
+        let noise = Noise::of(&contrasts, 0.01, Some(DRIFT));
         for contrast in &contrasts {
             let estimate = noise.estimate(contrast);
             assert!(estimate.baseline_deviation.powi(2) >= contrast.baseline.variance * 0.999);
@@ -236,16 +245,27 @@ mod tests {
     #[test]
     fn what_differs_beyond_the_launches_does_not_shrink_with_their_number() {
         let contrasts = suite();
-        let noise = Noise::of(&contrasts, 0.01);
-        let first = noise.estimate(&contrasts[4]);
-        let again = noise.estimate_again(&contrasts[4], first.standard_error);
-        close(again.standard_error, first.standard_error);
+        let noise = Noise::of(&contrasts, 0.01, Some(DRIFT));
+        assert!(noise.drift.deviation > 0.0);
         let mut more = contrasts[4];
         more.baseline.launches = 1_000_000;
         more.candidate.launches = 1_000_000;
-        let again = noise.estimate_again(&more, first.standard_error);
-        let beyond = first.standard_error * (1.0 - noise.inflation.powi(-2)).sqrt();
-        assert!((again.standard_error / beyond - 1.0).abs() < 1e-3);
+        let estimate = noise.estimate(&more);
+        assert!((estimate.standard_error / noise.drift.deviation - 1.0).abs() < 1e-3);
+        assert!((estimate.degrees_of_freedom / 20.0 - 1.0).abs() < 1e-3);
+    }
+
+    #[test]
+    fn drift_is_no_excuse_where_the_whole_suite_moved() {
+        let mut contrasts = suite();
+        for (index, contrast) in contrasts.iter_mut().enumerate() {
+            contrast.difference += 0.03 + 0.01 * index as f64;
+        }
+        let noise = Noise::of(&contrasts, 0.01, Some(DRIFT));
+        assert!(noise.drift.deviation > 0.01, "{:?}", noise.drift);
+        assert_eq!(noise.beside_the_common(0.1, 0.03, 0.01).drift, Drift::NONE);
+        assert_eq!(noise.beside_the_common(-0.1, 0.03, 0.01), noise);
+        assert_eq!(noise.beside_the_common(0.1, 0.2, 0.01), noise);
     }
 
     #[test]
@@ -269,7 +289,7 @@ mod tests {
             candidate: &[1050.0; 4],
         })
         .unwrap();
-        let estimate = Noise::of(&[contrast], 0.01).estimate(&contrast);
+        let estimate = Noise::of(&[contrast], 0.01, None).estimate(&contrast);
         assert_eq!(estimate.baseline_deviation, FEW_LAUNCHES_DEVIATION);
         assert_eq!(estimate.candidate_deviation, FEW_LAUNCHES_DEVIATION);
     }

@@ -93,8 +93,8 @@ impl Plan {
             planned.deviation,
         ];
         let variances = deviations.map(|deviation| deviation.powi(2));
-        let error =
-            planned.noise.inflation * (variances.iter().sum::<f64>() / self.launches as f64).sqrt();
+        let of_launches = variances.iter().sum::<f64>() / self.launches as f64;
+        let error = (of_launches + planned.noise.drift.deviation.powi(2)).sqrt();
         let spread = |variance| Spread {
             launches: self.launches,
             variance,
@@ -131,7 +131,9 @@ fn probability_above(mean: f64, deviation: f64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::simulation::normal;
     use crate::statistics::contrast::Launches;
+    use crate::statistics::drift::Drift;
     use crate::statistics::prior::Prior;
     use fastrand::Rng;
 
@@ -146,7 +148,8 @@ mod tests {
                 variance: deviation.powi(2),
                 fitted: true,
             },
-            inflation: 1.0,
+            drift: Drift::NONE,
+            common: None,
         }
     }
 
@@ -182,12 +185,6 @@ mod tests {
             estimate.difference >= POINT && estimate.p_above(SURE) < ALPHA_PER_TEST
         });
         hits.count() as f64 / f64::from(TRIALS)
-    }
-
-    /// Box and Muller.
-    fn normal(rng: &mut Rng) -> f64 {
-        let radius = (-2.0 * (1.0 - rng.f64()).ln()).sqrt();
-        radius * (2.0 * std::f64::consts::PI * rng.f64()).cos()
     }
 
     /// 4000 trials are off by 0.6 percentage points, a few times that at the worst.

@@ -432,6 +432,9 @@ pub enum UndecidedReason {
     NotGated,
     /// The slots are what they were, and the time looks longer.
     TimeLooksLonger,
+    /// With nothing but the time of so few benchmarks, nobody can tell a change from the drift of the
+    /// machine between the two runs.
+    DriftUnknown,
     /// All benchmarks took longer, and without slots nobody can tell the machine from a change.
     MachineOrGlobalChange,
 }

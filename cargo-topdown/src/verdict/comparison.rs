@@ -179,13 +179,16 @@ pub struct Suite {
     /// Whether wall-clock time gates benchmarks that have slots: only in a suite that is large
     /// enough to tell the machine's share of it.
     pub wall_beside_slots_is_gated: bool,
+    /// Whether time gates benchmarks that have nothing else: only where the drift of the machine between
+    /// two sessions can be told from a change.
+    pub time_alone_is_gated: bool,
     /// By how much the machine as a whole ran slower or faster.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_shift: Option<MachineShift>,
-    /// The median difference of slots, if half of the suite or more moved the same way by 1 % or
-    /// more: a change of the compiler, its flags, a common dependency or the machine.
+    /// What the slots of all benchmarks have in common, if half of the suite or more moved the same way
+    /// by 1 % or more: a change of the compiler, its flags, a common dependency or the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub global_slots_difference: Option<f64>,
+    pub global_slots_difference: Option<CommonPart>,
     /// What happened to the time per slot of the suite; absent if fewer than three benchmarks have
     /// slots.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -243,8 +246,37 @@ pub struct MetricNoise {
     pub prior_degrees_of_freedom: f64,
     /// Whether it was learned from the suite; else it was assumed, since the suite is small.
     pub prior_fitted: bool,
-    /// λ: by how much the suite differs between the runs more than its launches predict.
-    pub inflation: f64,
+    /// What differs between the two sessions and not between launches; absent where there is no such
+    /// thing, or too few benchmarks to tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drift: Option<DriftBetween>,
+    /// What the benchmarks have in common; absent of fewer than ten.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub common: Option<CommonPart>,
+}
+
+/// How far benchmarks drift between two sessions; see `docs/gate.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct DriftBetween {
+    /// The standard deviation over benchmarks, a fraction of the total.
+    pub deviation: f64,
+    /// How well that is known.
+    pub degrees_of_freedom: f64,
+}
+
+/// What the benchmarks of a suite have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct CommonPart {
+    /// The median of their differences.
+    pub difference: f64,
+    /// The lower end of its 95 % interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// The centre of the densest 40 % of them.
+    pub densest: f64,
 }
 
 /// What a reader should know before believing a comparison.

@@ -167,15 +167,14 @@ impl<'a> Judge<'a> {
     ) -> Option<Tested> {
         let contrast = self.test.contrast(measured, metric)?;
         let exact = measured.is_exact(metric);
-        let estimate = match first.and_then(|first| first.effect(metric)) {
-            _ if exact => Estimate::exact(contrast.difference),
-            Some(first) => {
-                let noise = self.test.noise(metric)?;
-                noise.estimate_again(&contrast, first.standard_error)
-            }
-            None => self.test.noise(metric)?.estimate(&contrast),
-        };
         let margins = measured.margins(metric);
+        let estimate = match exact {
+            true => Estimate::exact(contrast.difference),
+            false => self
+                .test
+                .noise_beside(metric, contrast.difference, margins)?
+                .estimate(&contrast),
+        };
         let gated = self.test.is_gated(measured, metric)
             && !(metric == Metric::Wall && is_candidate_alone_again(measured, first));
         let resolution = if metric.is_category() {
@@ -265,6 +264,7 @@ impl<'a> Judge<'a> {
             slower: difference >= margins.sure && p_slower < ONE_SIDED_ERROR,
             p_improved,
             improved: enough_launches
+                && self.test.tells_drift(measured)
                 && difference <= -margins.point
                 && p_improved < self.test.alpha_per_test,
             p_not_faster,
@@ -326,6 +326,8 @@ impl<'a> Judge<'a> {
             UndecidedReason::MachineOrGlobalChange
         } else if least_launches == 1 {
             UndecidedReason::OneLaunch
+        } else if !self.test.tells_drift(measured) {
+            UndecidedReason::DriftUnknown
         } else if !total.effect.gated && looks_worse(total) {
             UndecidedReason::NotGated
         } else {
@@ -336,15 +338,16 @@ impl<'a> Judge<'a> {
             reason,
             launches_needed: match reason {
                 // More launches say more about this machine, not about the other one.
-                UndecidedReason::MachineOrGlobalChange | UndecidedReason::NotGated => None,
+                UndecidedReason::MachineOrGlobalChange
+                | UndecidedReason::DriftUnknown
+                | UndecidedReason::NotGated => None,
                 _ => self.launches_needed(total, deviation, least_launches),
             },
             launch_deviation: deviation,
         }
     }
 
-    /// The typical standard deviation between launches, with inflation and without the floor for
-    /// few launches.
+    /// The typical standard deviation between launches, without the floor for few of them.
     fn launch_deviation(&self, measured: &Measured<'_>, metric: Metric) -> f64 {
         let (Some(noise), Some(contrast)) = (
             self.test.noise(metric),
@@ -353,7 +356,7 @@ impl<'a> Judge<'a> {
             return 0.0;
         };
         let variances = [contrast.baseline, contrast.candidate].map(|s| noise.prior.moderate(s));
-        noise.inflation * ((variances[0] + variances[1]) / 2.0).sqrt()
+        ((variances[0] + variances[1]) / 2.0).sqrt()
     }
 
     /// The least R with R ≥ 2·((t + 0.84)·s / (max(D, point) − sure))², where t is that of R

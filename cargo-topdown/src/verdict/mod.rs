@@ -40,6 +40,7 @@ use crate::policy::Policy;
 use crate::selection::{self, Asked};
 use crate::summary::Summary;
 use judge::Judge;
+pub use suite::Sessions;
 use suite::{Measured, SuiteTest};
 
 /// A run and the name or path by which the user asked for it.
@@ -57,7 +58,16 @@ pub fn compare(
     candidate: LabelledRun<'_>,
     policy: &Policy,
 ) -> Comparison {
-    look(baseline, candidate, policy, 1)
+    look(baseline, candidate, policy, 1, Sessions::Apart)
+}
+
+/// As [`compare`], of runs whose launches were made in turn.
+pub fn compare_in_turn(
+    baseline: LabelledRun<'_>,
+    candidate: LabelledRun<'_>,
+    policy: &Policy,
+) -> Comparison {
+    look(baseline, candidate, policy, 1, Sessions::InTurn)
 }
 
 /// As [`compare`], for those who can run the [suspects](BenchmarkVerdict::suspect) again: with half of the error
@@ -66,8 +76,9 @@ pub fn first_look(
     baseline: LabelledRun<'_>,
     candidate: LabelledRun<'_>,
     policy: &Policy,
+    sessions: Sessions,
 ) -> Comparison {
-    look(baseline, candidate, policy, 2)
+    look(baseline, candidate, policy, 2, sessions)
 }
 
 /// The benchmarks that further launches may decide, which modelled ones do not. Where those are the candidate's alone, what
@@ -132,6 +143,7 @@ fn look(
     candidate: LabelledRun<'_>,
     policy: &Policy,
     looks: u32,
+    sessions: Sessions,
 ) -> Comparison {
     let (base, new) = (baseline.run, candidate.run);
     let differences = comparability::forbidding(base, new, policy.compare_across_builds);
@@ -148,7 +160,7 @@ fn look(
             }
         })
         .collect();
-    let test = SuiteTest::of(measured.iter().flatten(), policy, looks);
+    let test = SuiteTest::of(measured.iter().flatten(), policy, looks, sessions);
     let judge = Judge::new(&test, policy, base, new);
     let benchmarks: Vec<BenchmarkVerdict> = pairs
         .both

@@ -7,8 +7,8 @@ use serde::Serialize;
 
 use super::benchmark_verdict::{BenchmarkVerdict, Class};
 use super::comparison::{COMPARISON_SCHEMA_VERSION, Comparison, RunSummary};
-use super::suite::{Measured, SuiteTest};
-use super::{LabelledRun, Metric, compare, summary};
+use super::suite::{Measured, Sessions, SuiteTest};
+use super::{LabelledRun, Metric, compare_in_turn, summary};
 use crate::policy::Policy;
 use crate::statistics::power::{POWER, Plan, Planned};
 
@@ -90,7 +90,7 @@ pub fn noise_of(run: LabelledRun<'_>, policy: &Policy, launches: u32) -> NoiseRe
         .iter()
         .map(|benchmark| Measured::of(benchmark, benchmark, policy, &[]).ok())
         .collect();
-    let test = SuiteTest::of(measured.iter().flatten(), policy, 1);
+    let test = SuiteTest::of(measured.iter().flatten(), policy, 1, Sessions::InTurn);
     let plan = Plan::new(launches as usize, test.alpha_per_test);
     let benchmarks = run
         .run
@@ -162,7 +162,7 @@ fn levels(measured: &Measured<'_>, test: &SuiteTest, plan: Option<&Plan>) -> Vec
 fn control(run: LabelledRun<'_>, policy: &Policy) -> Option<Comparison> {
     let [a, b] = halves(run.run)?;
     let side = |label, run| LabelledRun { label, run };
-    Some(compare(
+    Some(compare_in_turn(
         side("one half of the launches", &a),
         side("the other half", &b),
         policy,

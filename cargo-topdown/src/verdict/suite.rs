@@ -7,10 +7,13 @@ use criterion_topdown::run_file::{Benchmark, LaunchValue};
 
 use super::benchmark_verdict::{Coarse, Rule};
 use super::comparability;
-use super::comparison::{Difference, MachineShift, MetricNoise, ShiftBasis, Suite, TimePerSlot};
+use super::comparison::{
+    CommonPart, Difference, DriftBetween, MachineShift, MetricNoise, ShiftBasis, Suite, TimePerSlot,
+};
 use super::metric::Metric;
 use crate::policy::{Margins, Policy, Rules};
 use crate::statistics::contrast::{Contrast, Launches};
+use crate::statistics::drift::{CommonDifference, Drift, Expected};
 use crate::statistics::launch::slots_agree;
 use crate::statistics::noise::Noise;
 use crate::statistics::prior::Prior;
@@ -26,12 +29,34 @@ const LEAST_SHIFT: f64 = 0.01;
 /// Time per slot is compared over at least this many benchmarks with slots. With fewer, wall-clock
 /// time is shown beside the slots and does not gate.
 const LEAST_BENCHMARKS_WITH_SLOTS: usize = 20;
-/// Time alone is compared over at least this many benchmarks.
-const LEAST_BENCHMARKS_OF_TIME: usize = 10;
 /// With fewer benchmarks than this a median is that of the benchmark in question.
 const LEAST_BENCHMARKS_FOR_A_MEDIAN: usize = 3;
-/// The median of fewer benchmarks is no statement about a suite.
-const LEAST_BENCHMARKS_FOR_GLOBAL_CHANGE: usize = 10;
+/// Fewer benchmarks with nothing but time cannot tell how the machine drifted between two sessions.
+const LEAST_BENCHMARKS_OF_TIME: usize = 3;
+/// Time that doubles did not drift, however few benchmarks there are.
+const LARGEST_DRIFT_OF_TIME: f64 = 1.0;
+/// Slots drift by 3 % at the most: what differs by more changed.
+const SLOTS_DRIFT: Expected = Expected {
+    least_benchmarks: 10,
+    most_deviation: 0.03,
+    least_degrees_of_freedom: 20.0,
+    centred: false,
+    caution: 0.35,
+};
+/// Time per slot has no such limit.
+const TIME_DRIFT: Expected = Expected {
+    most_deviation: f64::INFINITY,
+    caution: 0.0,
+    ..SLOTS_DRIFT
+};
+/// Of time alone nothing is known but what the suite shows: the fewer benchmarks, the less.
+const DRIFT_OF_TIME_ALONE: Expected = Expected {
+    least_benchmarks: LEAST_BENCHMARKS_OF_TIME,
+    most_deviation: f64::INFINITY,
+    least_degrees_of_freedom: 0.0,
+    centred: true,
+    caution: 0.55,
+};
 /// Standard deviations between launches that are assumed where the suite is too small to tell.
 const ASSUMED_DEVIATION: f64 = 0.01;
 const ASSUMED_WALL_DEVIATION: f64 = 0.02;
@@ -247,6 +272,15 @@ fn contrast(
     })
 }
 
+/// When the launches of the two sides were made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sessions {
+    /// In two sessions, between which machines drift.
+    Apart,
+    /// In turn: what drifts, drifts on both sides.
+    InTurn,
+}
+
 /// How the suite is tested.
 pub struct SuiteTest {
     alpha: f64,
@@ -254,9 +288,10 @@ pub struct SuiteTest {
     pub alpha_per_test: f64,
     tests: usize,
     shift: Option<MachineShift>,
-    global_slots_difference: Option<f64>,
+    global_slots_difference: Option<CommonPart>,
     wall_beside_slots_is_gated: bool,
     pub time_per_slot: Option<TimePerSlot>,
+    time_alone_is_gated: bool,
     noise: [Option<(Noise, usize)>; Metric::ALL.len()],
 }
 
@@ -266,15 +301,19 @@ impl SuiteTest {
         suite: impl Iterator<Item = &'a Measured<'a>> + Clone,
         policy: &Policy,
         looks: u32,
+        sessions: Sessions,
     ) -> SuiteTest {
+        let apart = sessions == Sessions::Apart;
         let counted = |m: &&Measured<'_>| m.has_slots() && !m.is_modelled();
         let with_counted_slots = suite.clone().filter(counted).count();
+        let of_time = suite.clone().filter(|m| !m.has_slots()).count();
         let mut test = SuiteTest {
             alpha: policy.alpha,
             looks,
             alpha_per_test: policy.alpha,
             tests: 0,
-            shift: machine_shift(suite.clone()),
+            shift: machine_shift(suite.clone()).filter(|_| apart),
+            time_alone_is_gated: !apart || of_time >= LEAST_BENCHMARKS_OF_TIME,
             global_slots_difference: global_slots_difference(suite.clone()),
             wall_beside_slots_is_gated: with_counted_slots >= LEAST_BENCHMARKS_WITH_SLOTS,
             time_per_slot: time_per_slot(suite.clone()),
@@ -298,7 +337,9 @@ impl SuiteTest {
                 Metric::Wall => ASSUMED_WALL_DEVIATION,
                 _ => ASSUMED_DEVIATION,
             };
-            test.noise[metric as usize] = Some((Noise::of(&contrasts, assumed), contrasts.len()));
+            let drift = apart.then(|| test.expected_drift(metric));
+            let noise = Noise::of(&contrasts, assumed, drift);
+            test.noise[metric as usize] = Some((noise, contrasts.len()));
         }
         test.alpha_per_test = test.alpha / f64::from(looks) / test.tests.max(1) as f64;
         test
@@ -314,8 +355,22 @@ impl SuiteTest {
                 variance: found.prior_deviation.powi(2),
                 fitted: found.prior_fitted,
             };
-            let inflation = found.inflation;
-            noise[found.metric as usize] = Some((Noise { prior, inflation }, found.benchmarks));
+            let drift = found.drift.map_or(Drift::NONE, |drift| Drift {
+                deviation: drift.deviation,
+                degrees_of_freedom: drift.degrees_of_freedom,
+            });
+            let common = found.common.map(|common| CommonDifference {
+                median: common.difference,
+                low: common.low,
+                high: common.high,
+                densest: common.densest,
+            });
+            let found_noise = Noise {
+                prior,
+                drift,
+                common,
+            };
+            noise[found.metric as usize] = Some((found_noise, found.benchmarks));
         }
         SuiteTest {
             alpha: first.alpha,
@@ -326,8 +381,27 @@ impl SuiteTest {
             global_slots_difference: first.global_slots_difference,
             wall_beside_slots_is_gated: first.wall_beside_slots_is_gated,
             time_per_slot: first.time_per_slot,
+            time_alone_is_gated: first.time_alone_is_gated,
             noise,
         }
+    }
+
+    fn expected_drift(&self, metric: Metric) -> Expected {
+        let of_time_alone = self.shift.is_some_and(|s| s.basis == ShiftBasis::Time);
+        match metric {
+            Metric::Wall if of_time_alone => DRIFT_OF_TIME_ALONE,
+            Metric::Wall => TIME_DRIFT,
+            _ => SLOTS_DRIFT,
+        }
+    }
+
+    /// Whether the drift of the machine can be told from a change of this benchmark.
+    pub fn tells_drift(&self, measured: &Measured<'_>) -> bool {
+        measured.has_slots()
+            || self.time_alone_is_gated
+            || measured
+                .raw(Metric::Wall)
+                .is_some_and(|wall| wall.difference >= LARGEST_DRIFT_OF_TIME)
     }
 
     /// Whether `metric` can fail this benchmark.
@@ -335,7 +409,9 @@ impl SuiteTest {
         let wanted = |metric| measured.rules.gates(metric);
         match metric {
             // Where time is all there is, it stands for the slots.
-            Metric::Wall if !measured.has_slots() => wanted(Metric::Wall) || wanted(Metric::Slots),
+            Metric::Wall if !measured.has_slots() => {
+                self.tells_drift(measured) && (wanted(Metric::Wall) || wanted(Metric::Slots))
+            }
             // A model is asked where the clock is too noisy to gate.
             Metric::Wall => {
                 wanted(Metric::Wall) && self.wall_beside_slots_is_gated && !measured.is_modelled()
@@ -389,6 +465,16 @@ impl SuiteTest {
         self.noise[metric as usize].as_ref().map(|(noise, _)| noise)
     }
 
+    /// The noise by which a benchmark's `difference` is judged. What all of them have in common is the
+    /// machine's as far as time is concerned, and a change of the code in slots.
+    pub fn noise_beside(&self, metric: Metric, difference: f64, margins: Margins) -> Option<Noise> {
+        let noise = self.noise(metric)?;
+        Some(match metric {
+            Metric::Wall => *noise,
+            _ => noise.beside_the_common(difference, margins.point, margins.sure),
+        })
+    }
+
     /// For the report.
     pub fn findings(&self) -> Suite {
         Suite {
@@ -397,6 +483,7 @@ impl SuiteTest {
             looks: self.looks,
             alpha_per_test: self.alpha_per_test,
             wall_beside_slots_is_gated: self.wall_beside_slots_is_gated,
+            time_alone_is_gated: self.time_alone_is_gated,
             machine_shift: self.shift,
             global_slots_difference: self.global_slots_difference,
             time_per_slot: self.time_per_slot,
@@ -410,7 +497,11 @@ impl SuiteTest {
                         prior_deviation: noise.prior.variance.sqrt(),
                         prior_degrees_of_freedom: noise.prior.degrees_of_freedom,
                         prior_fitted: noise.prior.fitted,
-                        inflation: noise.inflation,
+                        drift: (noise.drift != Drift::NONE).then_some(DriftBetween {
+                            deviation: noise.drift.deviation,
+                            degrees_of_freedom: noise.drift.degrees_of_freedom,
+                        }),
+                        common: noise.common.map(CommonPart::from),
                     })
                 })
                 .collect(),
@@ -468,12 +559,24 @@ fn machine_shift<'a>(
     })
 }
 
-fn global_slots_difference<'a>(suite: impl Iterator<Item = &'a Measured<'a>>) -> Option<f64> {
-    let differences: Vec<f64> = suite
+fn global_slots_difference<'a>(
+    suite: impl Iterator<Item = &'a Measured<'a>>,
+) -> Option<CommonPart> {
+    let differences = suite
         .filter_map(|m| Some(m.raw(Metric::Slots)?.difference))
         .collect();
-    if differences.len() < LEAST_BENCHMARKS_FOR_GLOBAL_CHANGE {
-        return None;
+    CommonDifference::of(differences)
+        .map(CommonPart::from)
+        .filter(|common| common.difference.abs() >= LEAST_SHIFT)
+}
+
+impl From<CommonDifference> for CommonPart {
+    fn from(common: CommonDifference) -> CommonPart {
+        CommonPart {
+            difference: common.median,
+            low: common.low,
+            high: common.high,
+            densest: common.densest,
+        }
     }
-    median(differences).filter(|difference| difference.abs() >= LEAST_SHIFT)
 }

@@ -25,7 +25,7 @@ use crate::runner::collect::Collected;
 use crate::runner::{again, interrupt, modelled};
 use crate::selection::{self, NameFilter};
 use crate::settings::WorkspaceSettings;
-use crate::verdict::{self, LabelledRun};
+use crate::verdict::{self, LabelledRun, Sessions};
 
 /// The candidate, built.
 pub struct Candidate<'a> {
@@ -117,6 +117,7 @@ pub fn run(args: &BenchArgs, candidate: &Candidate<'_>, reference: &str) -> Resu
             base.labelled(&tree.label),
             new.labelled("the work tree"),
             &policy,
+            Sessions::InTurn,
         );
         let suspects = verdict::suspects(&first, false);
         if suspects.is_empty() {
@@ -130,7 +131,7 @@ pub fn run(args: &BenchArgs, candidate: &Candidate<'_>, reference: &str) -> Resu
             verdict::second_look(first, &base.run, &new.run, &policy)
         }
     } else {
-        verdict::compare(
+        verdict::compare_in_turn(
             base.labelled(&tree.label),
             new.labelled("the work tree"),
             &policy,

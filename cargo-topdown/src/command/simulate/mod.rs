@@ -1,5 +1,7 @@
 //! `cargo topdown simulate`: how often the gate errs, on suites of which the truth is known.
 
+mod scenarios;
+
 use std::io::Write;
 
 use crate::cli::SimulateArgs;
@@ -7,7 +9,7 @@ use crate::error::{Error, Exit};
 use crate::report::style;
 use crate::simulation::history::{Course, HistoryExperiment};
 use crate::simulation::machine::{MACHINES, SHARED_MACHINE};
-use crate::simulation::{Design, Experiment, Planted};
+use crate::simulation::{Design, Experiment, Kind, Planted};
 use crate::verdict::Metric;
 
 /// Launches of baseline and candidate.
@@ -65,8 +67,9 @@ pub fn run(args: &SimulateArgs) -> Result<Exit, Error> {
         benchmarks,
         machine: SHARED_MACHINE,
         design: DESIGNS[0],
-        planted: None,
-        modelled: false,
+        planted: &[],
+        wild: None,
+        kind: Kind::Counted,
     };
     writeln!(
         out,
@@ -119,11 +122,11 @@ pub fn run(args: &SimulateArgs) -> Result<Exit, Error> {
                     seed: seed.wrapping_add(1),
                     suites: planted_suites,
                     design,
-                    planted: Some(Planted {
+                    planted: &[Planted::every(
+                        PLANTED_EVERY,
                         metric,
-                        size: f64::from(percent) / 100.0,
-                        every: PLANTED_EVERY,
-                    }),
+                        f64::from(percent) / 100.0,
+                    )],
                     ..unchanged
                 }
                 .run();
@@ -138,6 +141,7 @@ pub fn run(args: &SimulateArgs) -> Result<Exit, Error> {
             writeln!(out)?;
         }
     }
+    scenarios::write(&mut out, seed, suites)?;
     Ok(Exit::Success)
 }
 

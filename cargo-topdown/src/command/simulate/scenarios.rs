@@ -1,0 +1,181 @@
+//! The tables of the scenarios.
+
+use std::io::{self, Write};
+
+use super::{DESIGNS, Design};
+use crate::simulation::machine::{MACHINES, SHARED_MACHINE};
+use crate::simulation::scenarios::{
+    BROAD, DOUBLED_TIME, DRIFTS_OF_TIME, ONE_SLOWER_IN_TIME, SCENARIO_MACHINES, SIZES_OF_DRIFT,
+    SIZES_OF_TIME, WILD, WILD_CHANGES, unchanged, with_wild,
+};
+use crate::simulation::{Experiment, Kind, Tally};
+
+/// 10/5 and 10/10.
+const USUAL_DESIGNS: [Design; 2] = [DESIGNS[2], DESIGNS[3]];
+/// Standard deviations over benchmarks of what differs between two sessions.
+const DRIFTS_PERCENT: [u32; 4] = [0, 1, 2, 3];
+
+/// Prints all tables.
+pub fn write(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
+    drift(out, seed, suites)?;
+    broad(out, seed, suites)?;
+    wild(out, seed, suites)?;
+    time_alone(out, seed, suites)?;
+    modelled(out, seed, suites)
+}
+
+fn heading(out: &mut impl Write, title: &str, columns: &[String]) -> io::Result<()> {
+    write!(out, "\n{title}\n\n{:<36}", "")?;
+    for column in columns {
+        write!(out, "{column:>18}")?;
+    }
+    writeln!(out)
+}
+
+fn row(out: &mut impl Write, name: &str, cells: impl Iterator<Item = String>) -> io::Result<()> {
+    write!(out, "{name:<36}")?;
+    for cell in cells {
+        write!(out, "{cell:>18}")?;
+        out.flush()?;
+    }
+    writeln!(out)
+}
+
+fn drift(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
+    let columns: Vec<String> = SCENARIO_MACHINES
+        .iter()
+        .flat_map(|machine| {
+            USUAL_DESIGNS.map(|design| format!("{} {}", machine.name, super::shown(design)))
+        })
+        .collect();
+    let title = format!(
+        "Nothing changed, and each benchmark drifts between the sessions: failing of {suites} suites"
+    );
+    heading(out, &title, &columns)?;
+    for benchmarks in SIZES_OF_DRIFT {
+        for percent in DRIFTS_PERCENT {
+            let name = format!("{benchmarks} benchmarks, drift {percent} %");
+            let cells = SCENARIO_MACHINES.iter().flat_map(|machine| {
+                USUAL_DESIGNS.map(|design| {
+                    let experiment = Experiment {
+                        seed,
+                        suites,
+                        design,
+                        ..unchanged(*machine, benchmarks, f64::from(percent) / 100.0)
+                    };
+                    experiment.run().suites_failing.to_string()
+                })
+            });
+            row(out, &name, cells)?;
+        }
+    }
+    Ok(())
+}
+
+/// Failing suites, what was found, and suites with a false alarm beside it.
+fn found(tally: &Tally) -> String {
+    let found = format!("{}, {:.0} %", tally.suites_failing, tally.power() * 100.0);
+    match tally.suites_with_false_alarm {
+        0 => found,
+        suites => format!("{found} ({suites})"),
+    }
+}
+
+fn broad(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
+    let suites = suites.div_ceil(5);
+    let title = format!(
+        "Much changed at once, 10/10: failing of {suites} suites, found of what got slower (suites \
+         with a false alarm)"
+    );
+    let columns = SCENARIO_MACHINES.map(|machine| machine.name.to_owned());
+    heading(out, &title, &columns)?;
+    for broad in BROAD {
+        let cells = SCENARIO_MACHINES
+            .iter()
+            .map(|machine| found(&broad.on(*machine, seed.wrapping_add(1), suites).run()));
+        row(out, broad.name, cells)?;
+    }
+    Ok(())
+}
+
+fn wild(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
+    let suites = suites.div_ceil(5);
+    let title = format!(
+        "One launch of every benchmark is wild, 10/10, 30 benchmarks: failing of {suites} suites, \
+         found"
+    );
+    heading(out, &title, &WILD.map(|(name, _)| name.to_owned()))?;
+    for machine in [SHARED_MACHINE, MACHINES[2]] {
+        for (name, planted) in WILD_CHANGES {
+            let cells = WILD.iter().map(|(_, wild)| {
+                let seed = seed.wrapping_add(2);
+                let tally = with_wild(*wild, planted, machine, seed, suites).run();
+                match planted {
+                    [] => tally.suites_failing.to_string(),
+                    _ => found(&tally),
+                }
+            });
+            row(out, &format!("{}, {name}", machine.name), cells)?;
+        }
+    }
+    Ok(())
+}
+
+fn time_alone(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
+    let columns: Vec<String> = DRIFTS_OF_TIME
+        .iter()
+        .flat_map(|drift| {
+            let [own, shift] = [drift.deviation, drift.shift].map(|part| part * 100.0);
+            [format!("{own:.0} %, {shift:+.0} %"), "found".to_owned()]
+        })
+        .collect();
+    let title = format!(
+        "Time alone, shared, 10/10, drift of each benchmark and of the machine: failing of {suites} \
+         unchanged suites, and +30 % of one benchmark found"
+    );
+    heading(out, &title, &columns)?;
+    for benchmarks in SIZES_OF_TIME {
+        let cells = DRIFTS_OF_TIME.iter().flat_map(|drift| {
+            let unchanged = drift.of(benchmarks, &[], seed, suites).run();
+            let changed = drift.of(
+                benchmarks,
+                &ONE_SLOWER_IN_TIME,
+                seed.wrapping_add(1),
+                suites,
+            );
+            [
+                unchanged.suites_failing.to_string(),
+                format!("{:.0} %", changed.run().power() * 100.0),
+            ]
+        });
+        row(out, &format!("{benchmarks} benchmarks"), cells)?;
+    }
+    Ok(())
+}
+
+fn modelled(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
+    let title = format!(
+        "Time beside modelled slots, 30 benchmarks, 10/10: failing of {suites} suites, and found of \
+         one in ten that takes 2.2 times as long"
+    );
+    heading(
+        out,
+        &title,
+        &MACHINES.map(|machine| machine.name.to_owned()),
+    )?;
+    for (name, planted) in [("nothing changed", &[][..]), ("changed", &DOUBLED_TIME)] {
+        let cells = MACHINES.iter().map(|machine| {
+            let tally = Experiment {
+                kind: Kind::Modelled,
+                ..with_wild(None, planted, *machine, seed, suites)
+            }
+            .run();
+            match planted {
+                [] => tally.suites_failing.to_string(),
+                _ => found(&tally),
+            }
+        });
+        row(out, name, cells)?;
+    }
+    Ok(())
+}
