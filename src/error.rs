@@ -50,6 +50,28 @@ pub enum OpenError {
         name: String,
     },
 
+    /// Threads were asked for that do not exist.
+    #[error("unknown threads `{name}`; the choices are auto, own and all")]
+    UnknownThreads {
+        /// What was asked for.
+        name: String,
+    },
+
+    /// Threads came and went while the counters of all of them were opened.
+    #[error(
+        "the threads of this process did not stay the same while counters were opened for them"
+    )]
+    ThreadsChange,
+
+    /// The threads of this process cannot be listed.
+    #[error("could not list the threads of this process in {directory}: {error}")]
+    Threads {
+        /// Where the kernel lists them.
+        directory: String,
+        /// Why it could not be read.
+        error: io::Error,
+    },
+
     /// A metric group was asked for that this CPU does not have.
     #[error("{cpu} has no metric group `{name}`; the groups are {known}")]
     UnknownGroup {
@@ -344,6 +366,9 @@ impl OpenError {
             UnknownSource { .. }
             | Model { .. }
             | UnknownCounters { .. }
+            | UnknownThreads { .. }
+            | ThreadsChange
+            | Threads { .. }
             | UnknownGroup { .. }
             | Specification { .. }
             | OperatingSystem { .. }

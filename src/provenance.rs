@@ -102,7 +102,7 @@ impl Provenance {
             source: SourceKind::Time,
             formula: "time/1".to_owned(),
             slots_per_cycle: None,
-            reason: "the work is not in the slots of the measured thread".to_owned(),
+            reason: format!("{}; the work is not on the measured thread", self.reason),
             empty_window: self.empty_window.map(|window| EmptyWindow {
                 slots: None,
                 ..window

@@ -12,7 +12,7 @@ use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::cli::{CountersChoice, MeasuringArgs, ModelCore, SourceChoice};
+use crate::cli::{CountersChoice, MeasuringArgs, ModelCore, SourceChoice, ThreadsChoice};
 use crate::pattern::Pattern;
 
 /// The key of cargo's metadata tables that is ours.
@@ -43,6 +43,8 @@ pub struct Settings {
     pub model_core: ModelCore,
     /// Which hardware counters.
     pub counters: CountersChoice,
+    /// Whose slots the hardware counts.
+    pub threads: ThreadsChoice,
 }
 
 impl Default for Settings {
@@ -58,6 +60,7 @@ impl Default for Settings {
             model_budget: Duration::from_secs(2),
             model_core: ModelCore::Nearest,
             counters: CountersChoice::Auto,
+            threads: ThreadsChoice::Auto,
         }
     }
 }
@@ -76,6 +79,7 @@ struct Table {
     counters: Option<CountersChoice>,
     #[serde(default)]
     leave_out: Vec<String>,
+    threads: Option<ThreadsChoice>,
     /// Read by [`crate::baseline_store`]; here so that it is a known key.
     #[serde(rename = "baselines")]
     _baselines: Option<IgnoredAny>,
@@ -262,6 +266,11 @@ impl Settings {
                 .or(package.counters)
                 .or(workspace.counters)
                 .unwrap_or(default.counters),
+            threads: flags
+                .threads
+                .or(package.threads)
+                .or(workspace.threads)
+                .unwrap_or(default.threads),
         })
     }
 }
@@ -305,7 +314,7 @@ mod tests {
         let package = table(json!({ "launches": 3, "sample-size": 30 })).unwrap();
         let workspace = table(json!({
             "launches": 4, "sample-size": 40, "warm-up-time": 0.5, "source": "time",
-            "counters": "exact", "model-budget": 10, "model-core": "zen-5"
+            "counters": "exact", "threads": "all", "model-budget": 10, "model-core": "zen-5"
         }))
         .unwrap();
         let settings = Settings::resolve(&flags, &package, &workspace).unwrap();
@@ -320,6 +329,7 @@ mod tests {
                 model_budget: Duration::from_secs(10),
                 model_core: ModelCore::Zen5,
                 counters: CountersChoice::Exact,
+                threads: ThreadsChoice::All,
             }
         );
     }
@@ -367,6 +377,7 @@ mod tests {
         );
         assert!(table(json!({ "source": "magic" })).is_err());
         assert!(table(json!({ "counters": "magic" })).is_err());
+        assert!(table(json!({ "threads": "every" })).is_err());
         assert!(table(json!({ "model-core": "z80" })).is_err());
         assert!(table(json!("launches")).is_err());
     }

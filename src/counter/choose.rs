@@ -78,6 +78,7 @@ pub fn choose(choice: Choice) -> Result<Box<dyn Source>, OpenError> {
             // What the user asked for in so many words is not passed over.
             Err(
                 error @ (OpenError::UnknownCounters { .. }
+                | OpenError::UnknownThreads { .. }
                 | OpenError::UnknownGroup { .. }
                 | OpenError::Specification { .. }),
             ) => {

@@ -23,6 +23,7 @@ pub mod model;
 mod processor_time;
 pub mod scripted;
 pub mod survey;
+mod threads;
 pub mod time;
 mod wanted;
 
@@ -30,7 +31,7 @@ use std::time::Instant;
 
 pub use choose::{Choice, SOURCE_VARIABLE, choose};
 pub use counters::{COUNTERS_VARIABLE, Counters};
-pub use processor_time::ProcessorTime;
+pub use threads::{THREADS_VARIABLE, Threads};
 pub use wanted::{GROUP_VARIABLE, Wanted};
 
 use crate::code::CodeSlots;
@@ -63,8 +64,6 @@ pub struct Reading {
     pub counts: [u64; MAX_COUNTERS],
     /// Doubts that arose while reading.
     pub flags: crate::sample::Flags,
-    /// The processor time before the window, if it is watched.
-    pub processor_time: Option<ProcessorTime>,
 }
 
 impl Reading {
@@ -80,7 +79,6 @@ impl Reading {
             ratios: 0,
             counts: [0; MAX_COUNTERS],
             flags: crate::sample::Flags::NONE,
-            processor_time: None,
         }
     }
 }
@@ -131,14 +129,17 @@ pub fn table_behind(provenance: &Provenance) -> Result<&'static CpuTable, OpenEr
 
 /// The median cost of a window of `source` that holds nothing.
 fn empty_window_of(source: &dyn Source) -> EmptyWindow {
+    empty_window_by(|| {
+        source.sample_boundary();
+        let start = source.start();
+        source.end(&start)
+    })
+}
+
+/// The same of whatever makes windows.
+fn empty_window_by(window: impl Fn() -> Sample) -> EmptyWindow {
     const WINDOWS: usize = 101;
-    let samples: Vec<Sample> = (0..WINDOWS)
-        .map(|_| {
-            source.sample_boundary();
-            let start = source.start();
-            source.end(&start)
-        })
-        .collect();
+    let samples: Vec<Sample> = (0..WINDOWS).map(|_| window()).collect();
     EmptyWindow {
         slots: median(samples.iter().filter_map(|sample| sample.slots).collect()),
         wall_ns: median(samples.iter().map(|sample| sample.wall_ns).collect()).unwrap_or(0),

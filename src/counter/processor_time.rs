@@ -13,7 +13,7 @@ const LEAST_DISTANCE: Duration = Duration::from_millis(1);
 
 /// What the kernel has booked so far.
 #[derive(Clone, Copy, Debug)]
-pub struct ProcessorTime {
+struct ProcessorTime {
     thread_ns: u64,
     process_ns: u64,
     blocked: u64,
@@ -23,23 +23,24 @@ pub struct ProcessorTime {
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     watched_at: Cell<Option<Instant>>,
+    /// As it was before the window that is open, if that is watched.
+    before: Cell<Option<ProcessorTime>>,
 }
 
 impl Watch {
-    /// To be called before a window opens; `None` for one that is not watched.
-    pub fn before_window(&self) -> Option<ProcessorTime> {
+    /// To be called before a window opens.
+    pub fn before_window(&self) {
         let now = Instant::now();
         let is_due = |at: Instant| now.duration_since(at) >= LEAST_DISTANCE;
-        if !self.watched_at.get().is_none_or(is_due) {
-            return None;
+        if self.watched_at.get().is_none_or(is_due) {
+            self.watched_at.set(Some(now));
+            self.before.set(read());
         }
-        self.watched_at.set(Some(now));
-        read()
     }
 
-    /// To be called when the window has closed.
-    pub fn after_window(&self, before: Option<ProcessorTime>, wall_ns: u64) -> Option<Activity> {
-        let (before, after) = (before?, read()?);
+    /// To be called when the window has closed; `None` for one that is not watched.
+    pub fn after_window(&self, wall_ns: u64) -> Option<Activity> {
+        let (before, after) = (self.before.take()?, read()?);
         self.watched_at.set(Some(Instant::now()));
         let own_ns = after.thread_ns.saturating_sub(before.thread_ns);
         let process_ns = after.process_ns.saturating_sub(before.process_ns);
@@ -53,11 +54,17 @@ impl Watch {
     }
 }
 
+/// How often a thread of this process was switched out so far, modulo 2^32; 0 where nobody knows.
+#[cfg(target_os = "linux")]
+pub(super) fn switches_of_process() -> u32 {
+    linux::usage(libc::RUSAGE_SELF).map_or(0, |usage| (usage.ru_nvcsw + usage.ru_nivcsw) as u32)
+}
+
 #[cfg(target_os = "linux")]
 fn read() -> Option<ProcessorTime> {
     // In the same order at both ends, so that the distances of the clocks cancel out.
     Some(ProcessorTime {
-        blocked: linux::voluntary_switches()?,
+        blocked: linux::usage(libc::RUSAGE_THREAD)?.ru_nvcsw as u64,
         thread_ns: linux::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)?,
         process_ns: linux::clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID)?,
     })
@@ -84,15 +91,15 @@ mod linux {
         (result == 0).then_some(nanoseconds)
     }
 
-    pub fn voluntary_switches() -> Option<u64> {
+    pub fn usage(of: libc::c_int) -> Option<libc::rusage> {
         let mut usage = MaybeUninit::<libc::rusage>::zeroed();
         // SAFETY: the pointer is valid for writes of a rusage, whose fields are numbers, so that
         // the zeroed one is a value even where the call fails.
         let (result, usage) = unsafe {
-            let result = libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
+            let result = libc::getrusage(of, usage.as_mut_ptr());
             (result, usage.assume_init())
         };
-        (result == 0).then_some(usage.ru_nvcsw as u64)
+        (result == 0).then_some(usage)
     }
 }
 
@@ -114,11 +121,11 @@ mod tests {
 
     fn activity_of(window: impl FnOnce()) -> Activity {
         let watch = Watch::default();
-        let before = watch.before_window();
+        watch.before_window();
         let begun_at = Instant::now();
         window();
         let wall_ns = begun_at.elapsed().as_nanos() as u64;
-        watch.after_window(before, wall_ns).unwrap()
+        watch.after_window(wall_ns).unwrap()
     }
 
     #[test]
@@ -149,7 +156,10 @@ mod tests {
     #[test]
     fn windows_that_follow_closely_are_not_watched() {
         let watch = Watch::default();
-        let watched = |_: &u32| watch.before_window().is_some();
+        let watched = |_: &u32| {
+            watch.before_window();
+            watch.after_window(1).is_some()
+        };
         let watched = (0..100).filter(watched).count();
         assert!(watched < 50, "{watched} of 100 empty windows");
     }

@@ -43,11 +43,8 @@ impl Source for Time {
     }
 
     fn start(&self) -> Reading {
-        let processor_time = self.watch.before_window();
-        Reading {
-            processor_time,
-            ..Reading::of_clock()
-        }
+        self.watch.before_window();
+        Reading::of_clock()
     }
 
     fn end(&self, start: &Reading) -> Sample {
@@ -55,7 +52,7 @@ impl Source for Time {
         Sample {
             windows: 1,
             wall_ns,
-            activity: self.watch.after_window(start.processor_time, wall_ns),
+            activity: self.watch.after_window(wall_ns),
             ..Sample::EMPTY
         }
     }

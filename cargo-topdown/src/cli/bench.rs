@@ -175,6 +175,11 @@ pub struct MeasuringArgs {
     )]
     pub leave_out: Option<Vec<String>>,
 
+    /// Whose slots the hardware counts: those of the measuring thread, or of all threads of the process.
+    /// `auto` counts all in benchmarks in which others work [default: auto]
+    #[arg(long, value_name = "WHOSE", env = "CARGO_TOPDOWN_THREADS")]
+    pub threads: Option<ThreadsChoice>,
+
     /// Stop at the first bench target that fails, and keep nothing
     #[arg(long, conflicts_with = "no_fail_fast")]
     pub fail_fast: bool,
@@ -265,6 +270,30 @@ impl CountersChoice {
             CountersChoice::Metrics => "metrics",
             CountersChoice::Tma => "tma",
             CountersChoice::Exact => "exact",
+        }
+    }
+}
+
+/// Whose slots the hardware shall count.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ThreadsChoice {
+    /// Those of the measuring thread, and of all threads in benchmarks in which others work.
+    #[default]
+    Auto,
+    /// Those of the measuring thread: what others do is no work of the benchmark.
+    Own,
+    /// Those of all threads of the process.
+    All,
+}
+
+impl ThreadsChoice {
+    /// The word that the library reads from the environment.
+    pub fn name(self) -> &'static str {
+        match self {
+            ThreadsChoice::Auto => "auto",
+            ThreadsChoice::Own => "own",
+            ThreadsChoice::All => "all",
         }
     }
 }

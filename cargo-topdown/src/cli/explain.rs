@@ -5,7 +5,9 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use criterion_topdown::cpu::Category;
 
-use super::{CargoBenchArgs, CountersChoice, MeasuringArgs, OutputArgs, SourceChoice};
+use super::{
+    CargoBenchArgs, CountersChoice, MeasuringArgs, OutputArgs, SourceChoice, ThreadsChoice,
+};
 
 /// `cargo topdown explain`.
 #[derive(Debug, Args)]
@@ -67,6 +69,11 @@ pub struct SingleLaunchArgs {
     /// Which hardware counters the categories come from, where a CPU has two kinds [default: auto]
     #[arg(long, value_name = "KIND", env = "CARGO_TOPDOWN_COUNTERS")]
     pub counters: Option<CountersChoice>,
+
+    /// Whose slots the hardware counts: those of the measuring thread, or of all threads of the process
+    /// [default: auto]
+    #[arg(long, value_name = "WHOSE", env = "CARGO_TOPDOWN_THREADS")]
+    pub threads: Option<ThreadsChoice>,
 }
 
 impl SingleLaunchArgs {
@@ -79,6 +86,7 @@ impl SingleLaunchArgs {
             measurement_time: self.measurement_time,
             source: self.source,
             counters: self.counters,
+            threads: self.threads,
             ..MeasuringArgs::default()
         }
     }

@@ -10,6 +10,7 @@ use thiserror::Error;
 
 use super::launch::Measured;
 use crate::bench_targets::BenchTarget;
+use crate::cli::ThreadsChoice;
 use crate::functions::functions_of;
 use crate::statistics::launch::{Taken, launch_value, residual_fraction};
 
@@ -132,6 +133,10 @@ impl Collector {
     /// Keeps the benchmarks of one launch (from 0) of `target`.
     pub fn add(&mut self, target: &BenchTarget, launch: u32, benchmarks: Vec<Measured>) {
         self.launches.extend(benchmarks.into_iter().map(|measured| {
+            let measured = Measured {
+                own_thread_alone: target.settings.threads == ThreadsChoice::Own,
+                ..measured
+            };
             let id = BenchmarkId {
                 package: target.package.clone(),
                 target: target.name.clone(),
@@ -198,6 +203,7 @@ impl Collected {
                 missing: names_of_launches(&missing),
             });
         }
+        let (launches, elsewhere) = self.counted_alike(&id, launches);
         let Some((_, first)) = launches.first() else {
             return Ok(());
         };
@@ -212,11 +218,6 @@ impl Collected {
                 });
             }
         }
-        // For the whole run where any launch saw it.
-        let elsewhere = launches
-            .iter()
-            .filter_map(|(_, measured)| measured.elsewhere())
-            .max_by(|a, b| a.fraction().total_cmp(&b.fraction()));
         let provenance = match elsewhere {
             Some(elsewhere) => provenance.with_work(elsewhere),
             None => provenance,
@@ -297,15 +298,67 @@ impl Collected {
     }
 }
 
+impl Collected {
+    /// The launches whose slots are of the same threads, and where the work is if any of them saw that
+    /// it is not in these slots.
+    ///
+    /// Each launch decides in its warm-up whose slots it counts, so all do the same unless others work
+    /// for about the least part that matters. Those that counted one thread are lost where most counted
+    /// all; else it is the other way round, and the slots of one thread are known not to be the work.
+    fn counted_alike(
+        &mut self,
+        id: &BenchmarkId,
+        launches: Vec<(u32, Measured)>,
+    ) -> (Vec<(u32, Measured)>, Option<Elsewhere>) {
+        let (all, own): (Vec<_>, Vec<_>) = launches
+            .into_iter()
+            .partition(|(_, measured)| measured.provenance.threads == CountedThreads::All);
+        let all_are_more = all.len() >= own.len();
+        let (alike, others) = match all_are_more {
+            true => (all, own),
+            false => (own, all),
+        };
+        self.lost_launches
+            .extend(others.iter().map(|(launch, _)| LostLaunch {
+                id: id.clone(),
+                launch: launch + 1,
+            }));
+        let seen = alike.iter().map(|(_, measured)| measured.elsewhere());
+        let uncounted = others.iter().filter(|_| !all_are_more);
+        let uncounted = uncounted.map(|(_, measured)| measured.others());
+        // For the whole run where any launch saw it.
+        let elsewhere = seen
+            .chain(uncounted)
+            .flatten()
+            .max_by(|a, b| a.fraction().total_cmp(&b.fraction()));
+        (alike, elsewhere)
+    }
+}
+
 impl Measured {
+    fn activity(&self) -> Activity {
+        let watched = self.samples.iter().filter_map(|s| s.sample.activity);
+        watched.fold(Activity::default(), |all, one| all.plus(&one))
+    }
+
     /// Where the work is, if the slots of this launch are not about it.
     fn elsewhere(&self) -> Option<Elsewhere> {
-        let watched = self.samples.iter().filter_map(|s| s.sample.activity);
-        let activity = watched.fold(Activity::default(), |all, one| all.plus(&one));
+        let activity = self.activity();
         match self.provenance.threads {
-            CountedThreads::Own => activity.elsewhere_of_own_slots(),
             CountedThreads::All => activity.elsewhere_of_all_slots(),
+            CountedThreads::Own if self.own_thread_alone => Activity {
+                others_ns: 0,
+                ..activity
+            }
+            .elsewhere_of_own_slots(),
+            CountedThreads::Own => activity.elsewhere_of_own_slots(),
         }
+    }
+
+    /// That other threads work, if they do.
+    fn others(&self) -> Option<Elsewhere> {
+        let fraction = self.activity().fraction_of_others()?;
+        Some(Elsewhere::OtherThreads { fraction })
     }
 }
 
@@ -403,6 +456,7 @@ mod tests {
             },
         };
         Measured {
+            own_thread_alone: false,
             name: "b".to_owned(),
             provenance: benchmark("b", Planted::default()).provenance,
             throughput: None,
@@ -451,6 +505,41 @@ mod tests {
         }
         // What was measured is kept.
         assert_eq!(handed_on.samples[0].2[0].sample.slots, Some(1000));
+    }
+
+    fn counting_all(others_ns: u64) -> Measured {
+        let mut all = watched(others_ns);
+        all.provenance.threads = CountedThreads::All;
+        all.provenance.formula = "exact/1".to_owned();
+        all
+    }
+
+    #[test]
+    fn launches_that_counted_other_threads_than_most_are_lost() {
+        let launches = vec![counting_all(200), watched(99), counting_all(200)];
+        let mostly_all = collected(launches);
+        let benchmark = &mostly_all.benchmarks[0];
+        assert_eq!(benchmark.provenance.threads, CountedThreads::All);
+        assert_eq!(benchmark.provenance.elsewhere, None);
+        assert_eq!(benchmark.launches.len(), 2);
+        let lost = LostLaunch {
+            id: id("b"),
+            launch: 2,
+        };
+        assert_eq!(mostly_all.lost_launches, [lost]);
+        let mostly_own = collected(vec![watched(99), counting_all(2000), watched(99)]);
+        let benchmark = &mostly_own.benchmarks[0];
+        assert!(benchmark.provenance.elsewhere.is_some());
+        assert!(benchmark.launches.iter().all(|l| l.slots.is_none()));
+    }
+
+    #[test]
+    fn a_user_can_say_that_other_threads_are_in_the_background() {
+        let mut background = watched(30_000);
+        background.own_thread_alone = true;
+        let benchmark = &collected(vec![background]).benchmarks[0];
+        assert_eq!(benchmark.provenance.elsewhere, None);
+        assert_eq!(benchmark.launches[0].slots, Some(1000.0));
     }
 
     #[test]

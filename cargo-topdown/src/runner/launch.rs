@@ -32,6 +32,8 @@ const SOURCE_VARIABLE: &str = "CARGO_TOPDOWN_SOURCE";
 /// The environment variable in which the library looks for the kind of counters.
 const COUNTERS_VARIABLE: &str = "CARGO_TOPDOWN_COUNTERS";
 
+/// The environment variable in which the library looks for whose slots to count.
+const THREADS_VARIABLE: &str = "CARGO_TOPDOWN_THREADS";
 /// The environment variable in which the library looks for the metric group to count.
 const GROUP_VARIABLE: &str = "CARGO_TOPDOWN_GROUP";
 /// The environment variable in which the library looks for the budget of the model.
@@ -55,6 +57,8 @@ pub struct Measured {
     pub samples: Vec<IterationSample>,
     /// Which functions their slots went to, where the bench knows.
     pub functions: Option<SampleFunctions>,
+    /// Whether the user says that what other threads do is no work of the benchmark.
+    pub own_thread_alone: bool,
 }
 
 /// The benchmarks of one launch.
@@ -259,6 +263,7 @@ impl Launcher {
             .env(SAMPLES_VARIABLE, samples)
             .env(SOURCE_VARIABLE, settings.source.name())
             .env(COUNTERS_VARIABLE, settings.counters.name())
+            .env(THREADS_VARIABLE, settings.threads.name())
             .env(GROUP_VARIABLE, self.group.unwrap_or_default())
             .env(MODEL_BUDGET_VARIABLE, seconds(settings.model_budget))
             .env(MODEL_CORE_VARIABLE, settings.model_core.name())
@@ -429,6 +434,7 @@ fn measured(
         provenance: joined.provenance,
         samples: joined.samples,
         functions: joined.code.map(|code| attribute(&code, symbols)),
+        own_thread_alone: false,
     }))
 }
 

@@ -67,6 +67,7 @@ mod tests {
             },
         };
         Measured {
+            own_thread_alone: false,
             name: "b".to_owned(),
             throughput: None,
             functions: None,

@@ -243,6 +243,16 @@ impl ExactGroup {
         self.reads_in_user_code
     }
 
+    /// Leaves the PMU to others.
+    pub fn suspend(&self) -> std::io::Result<()> {
+        self.leader.disable()
+    }
+
+    /// Counts again.
+    pub fn resume(&self) -> std::io::Result<()> {
+        self.leader.enable()
+    }
+
     pub fn start(&self) -> Reading {
         let reading = self.reading();
         if !reading.flags.intersects(Flags::NOT_COUNTING) {

@@ -227,6 +227,17 @@ impl MetricsGroup {
         self.policy.sample_begins();
     }
 
+    /// Leaves the PMU to others.
+    pub fn suspend(&self) -> std::io::Result<()> {
+        self.leader.disable()
+    }
+
+    /// Counts again.
+    pub fn resume(&self) -> std::io::Result<()> {
+        self.leader.enable()?;
+        self.leader.reset()
+    }
+
     pub fn start(&self) -> Reading {
         if !self.shape.clears && self.policy.window_begins() {
             self.reset();

@@ -8,15 +8,19 @@
 //! into slots, and `reset` decides when they start anew. `page` reads counters without system
 //! calls, and `doubts` raises the flags.
 //!
+//! All threads of the process are counted by groups that new threads inherit (`inherited_group`,
+//! `all_threads`) where others work for a benchmark; `whose` decides that and switches over.
 //! [`TreeCounters`] (`process_tree`) counts a whole command, with all processes that it starts, by
 //! the same events and formulas.
 //!
 //! `unsafe` is in `syscalls` and `page` alone.
 
+mod all_threads;
 mod cores;
 mod doubts;
 mod exact_group;
 mod given_table;
+mod inherited_group;
 mod metrics_group;
 mod metrics_shape;
 mod opener;
@@ -29,6 +33,7 @@ mod self_check;
 mod survey;
 mod syscalls;
 mod system;
+mod whose;
 
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
@@ -40,7 +45,7 @@ pub use survey::{survey, survey_in};
 pub use system::SystemPaths;
 
 use crate::counter::survey::TopdownEvents;
-use crate::counter::{Counters, Reading, Source, Wanted, empty_window_of};
+use crate::counter::{Counters, Reading, Source, Threads, Wanted, empty_window_of};
 use crate::cpu::{CoreType, CpuTable, Level1Counting};
 use crate::error::OpenError;
 use crate::provenance::{Provenance, SourceKind};
@@ -52,8 +57,10 @@ use opener::Opener;
 use read_group::ReadGroup;
 use syscalls::Counted;
 use system::{CorePmu, CpuIdentity, core_pmu};
+use whose::Whose;
 
-/// The counters of the thread that opened them; work on other threads is not counted.
+/// The counters of the thread that opened them, and of all other threads of its process in benchmarks
+/// in which others work: see [`Threads`].
 ///
 /// Counts user mode only, so it needs no more than `kernel.perf_event_paranoid` 2. Counts of a
 /// sample whose flags are [`UNUSABLE`](crate::sample::Flags::UNUSABLE) may be placeholders of 0.
@@ -73,7 +80,9 @@ struct Opened {
     wanted: Wanted,
     pmu: CorePmu,
     engine: Engine,
+    /// That of the thread's own group.
     provenance: Provenance,
+    whose: Whose,
 }
 
 thread_local! {
@@ -101,10 +110,15 @@ impl Hardware {
     /// # Errors
     /// Why the counters cannot be used on this machine, by this user, or at this moment.
     pub fn open() -> Result<Hardware, OpenError> {
-        Hardware::open_in(&SystemPaths::default())
+        let paths = SystemPaths::default();
+        Hardware::open_counting(
+            &paths,
+            Wanted::from_environment()?,
+            Threads::from_environment()?,
+        )
     }
 
-    /// As [`open`](Hardware::open), with the kernel's file systems at other places.
+    /// The counters of the calling thread alone, with the kernel's file systems at other places.
     ///
     /// # Errors
     /// As [`open`](Hardware::open).
@@ -125,7 +139,21 @@ impl Hardware {
     /// # Errors
     /// As [`open`](Hardware::open).
     pub fn open_wanted(paths: &SystemPaths, wanted: Wanted) -> Result<Hardware, OpenError> {
-        let is_the_same = |opened: &Rc<Opened>| opened.paths == *paths && opened.wanted == wanted;
+        Hardware::open_counting(paths, wanted, Threads::Own)
+    }
+
+    /// As [`open_wanted`](Hardware::open_wanted), of these `threads`.
+    ///
+    /// # Errors
+    /// As [`open`](Hardware::open).
+    pub fn open_counting(
+        paths: &SystemPaths,
+        wanted: Wanted,
+        threads: Threads,
+    ) -> Result<Hardware, OpenError> {
+        let is_the_same = |opened: &Rc<Opened>| {
+            opened.paths == *paths && opened.wanted == wanted && opened.whose.wanted() == threads
+        };
         let shared = OPENED.with_borrow(Weak::upgrade);
         if let Some(opened) = shared.filter(is_the_same) {
             return Ok(Hardware { opened });
@@ -138,6 +166,10 @@ impl Hardware {
         let mut opened = hardware.opened;
         if let Some(opened) = Rc::get_mut(&mut opened) {
             opened.provenance.empty_window = Some(empty_window);
+            opened.whose = Whose::new(threads);
+        }
+        if threads == Threads::All {
+            opened.count_all()?;
         }
         OPENED.set(Rc::downgrade(&opened));
         Ok(Hardware { opened })
@@ -185,6 +217,8 @@ impl Opened {
                 elsewhere: None,
             },
             pmu,
+            // Until its own windows have been measured.
+            whose: Whose::new(Threads::Own),
         })
     }
 }
@@ -348,30 +382,71 @@ fn kind_of_cores(pmu: &str) -> &'static str {
     }
 }
 
-impl Source for Hardware {
-    fn provenance(&self) -> &Provenance {
-        &self.opened.provenance
-    }
-
+impl Engine {
     fn sample_boundary(&self) {
-        if let Engine::Rdpmc(group) = &self.opened.engine {
+        if let Engine::Rdpmc(group) = self {
             group.sample_boundary();
         }
     }
 
+    #[inline]
     fn start(&self) -> Reading {
-        match &self.opened.engine {
+        match self {
             Engine::Rdpmc(group) => group.start(),
             Engine::Read(group) => group.start(),
             Engine::Exact(group) => group.start(),
         }
     }
 
+    #[inline]
     fn end(&self, start: &Reading) -> Sample {
-        match &self.opened.engine {
+        match self {
             Engine::Rdpmc(group) => group.end(start),
             Engine::Read(group) => group.end(start),
             Engine::Exact(group) => group.end(start),
         }
+    }
+
+    fn suspend(&self) -> std::io::Result<()> {
+        match self {
+            Engine::Rdpmc(group) => group.suspend(),
+            Engine::Read(group) => group.suspend(),
+            Engine::Exact(group) => group.suspend(),
+        }
+    }
+
+    fn resume(&self) -> std::io::Result<()> {
+        match self {
+            Engine::Rdpmc(group) => group.resume(),
+            Engine::Read(group) => group.resume(),
+            Engine::Exact(group) => group.resume(),
+        }
+    }
+}
+
+impl Source for Hardware {
+    fn provenance(&self) -> &Provenance {
+        self.opened.counting_provenance()
+    }
+
+    fn sample_boundary(&self) {
+        self.opened.engine.sample_boundary();
+        self.opened.decide_whose();
+    }
+
+    fn sample_kept(&self) {
+        self.opened.sample_kept();
+    }
+
+    fn benchmark_boundary(&self) {
+        self.opened.benchmark_boundary();
+    }
+
+    fn start(&self) -> Reading {
+        self.opened.start()
+    }
+
+    fn end(&self, start: &Reading) -> Sample {
+        self.opened.end(start)
     }
 }

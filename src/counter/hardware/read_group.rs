@@ -65,6 +65,16 @@ impl ReadGroup {
         self.shape
     }
 
+    /// Leaves the PMU to others.
+    pub fn suspend(&self) -> std::io::Result<()> {
+        self.leader.disable()
+    }
+
+    /// Counts again.
+    pub fn resume(&self) -> std::io::Result<()> {
+        self.leader.enable()
+    }
+
     pub fn start(&self) -> Reading {
         let mut reading = self.reading(Reading::of_clock());
         if reading.flags.intersects(Flags::NOT_COUNTING) {

@@ -30,6 +30,9 @@ pub(crate) struct EventCode {
 pub(crate) enum Counted {
     /// The calling thread's.
     ThisThread,
+    /// That of the thread with this id, 0 being the calling one, and of all threads that descend from
+    /// it from now on.
+    ThreadAndDescendants(libc::pid_t),
     /// That of the process with this id from its next `exec` on, and of all threads and processes
     /// that it starts afterwards.
     Tree(libc::pid_t),
@@ -45,13 +48,14 @@ impl Event {
     /// Opens the leader of a group, disabled.
     ///
     /// That of a thread is pinned: the group is either on the PMU or refused, it never shares the
-    /// counters by turns. That of a process tree is not: a process whose pinned copy of the group
-    /// loses the PMU would be missing without a sign, while turns show in the times.
+    /// counters by turns. One that is inherited is not: a thread or process whose pinned copy of the
+    /// group loses the PMU would be missing without a sign, while turns show in the times.
     pub fn open_leader(code: EventCode, counted: Counted) -> io::Result<Event> {
         let mut attributes = attributes(code, counted);
         attributes.set_disabled(1);
         match counted {
             Counted::ThisThread => attributes.set_pinned(1),
+            Counted::ThreadAndDescendants(_) => {}
             Counted::Tree(_) => attributes.set_enable_on_exec(1),
         }
         Event::open(attributes, counted, None)
@@ -73,6 +77,7 @@ impl Event {
         let group = leader.map_or(NO_GROUP, |leader| leader.descriptor.as_raw_fd());
         let process = match counted {
             Counted::ThisThread => THIS_THREAD,
+            Counted::ThreadAndDescendants(thread) => thread,
             Counted::Tree(process) => process,
         };
         loop {
@@ -98,6 +103,11 @@ impl Event {
                 set_config1(&mut attributes, USER_ACCESS);
                 continue;
             }
+            // Kernels before 5.13 let processes inherit, too, or nobody.
+            if error.raw_os_error() == Some(libc::EINVAL) && attributes.inherit_thread() == 1 {
+                attributes.set_inherit_thread(0);
+                continue;
+            }
             // A host that lends its PMU to guests wants to be told that the guests' time is not
             // meant.
             if error.raw_os_error() == Some(libc::EOPNOTSUPP) && attributes.exclude_guest() == 0 {
@@ -112,6 +122,12 @@ impl Event {
     pub fn enable(&self) -> io::Result<()> {
         // SAFETY: the descriptor is open, and the request takes a number, not a pointer.
         done(unsafe { sys::ioctls::ENABLE(self.descriptor.as_raw_fd(), 0) })
+    }
+
+    /// Stops the group, such that others can have its counters. They keep their counts.
+    pub fn disable(&self) -> io::Result<()> {
+        // SAFETY: as in `enable`.
+        done(unsafe { sys::ioctls::DISABLE(self.descriptor.as_raw_fd(), 0) })
     }
 
     /// Sets this event's count to 0; of a TopDown event that is on the PMU also the slots and
@@ -163,6 +179,10 @@ fn attributes(code: EventCode, counted: Counted) -> perf_event_attr {
         }
         Counted::ThisThread => {}
         // Every member of a group must have it.
+        Counted::ThreadAndDescendants(_) => {
+            attributes.set_inherit(1);
+            attributes.set_inherit_thread(1);
+        }
         Counted::Tree(_) => attributes.set_inherit(1),
     }
     if code.metrics_clear {

@@ -1,0 +1,195 @@
+//! Whose slots the windows have: those of the measuring thread, or of all threads.
+//!
+//! Only one group of a thread can have the slots counter, so the thread's own is off the PMU while all
+//! threads are counted. What is decided is decided in the warm-up: all samples of a benchmark that are
+//! kept have the slots of the same threads.
+
+use std::cell::{Cell, OnceCell, RefCell};
+
+use super::all_threads::AllThreads;
+use super::inherited_group::Shape;
+use super::metrics_shape::SLOTS;
+use super::opener::Opener;
+use super::syscalls::Counted;
+use super::system::CpuIdentity;
+use super::{Engine, Opened, open_exact};
+use crate::activity::Activity;
+use crate::counter::processor_time::Watch;
+use crate::counter::{Counters, Reading, Threads, Wanted, empty_window_by};
+use crate::error::OpenError;
+use crate::provenance::{CountedThreads, Provenance};
+use crate::sample::Sample;
+
+/// What is known about the benchmark that is running.
+#[derive(Debug)]
+pub(super) struct Whose {
+    wanted: Threads,
+    watch: Watch,
+    /// What the threads did in its windows so far.
+    activity: Cell<Activity>,
+    has_sample: Cell<bool>,
+    /// While all threads are counted.
+    all: RefCell<Option<AllThreads>>,
+    /// Once all threads were.
+    provenance_of_all: OnceCell<Provenance>,
+    /// Once they should have been and could not.
+    provenance_of_own: OnceCell<Provenance>,
+}
+
+impl Whose {
+    pub fn new(wanted: Threads) -> Whose {
+        Whose {
+            wanted,
+            watch: Watch::default(),
+            activity: Cell::default(),
+            has_sample: Cell::default(),
+            all: RefCell::default(),
+            provenance_of_all: OnceCell::new(),
+            provenance_of_own: OnceCell::new(),
+        }
+    }
+
+    pub fn wanted(&self) -> Threads {
+        self.wanted
+    }
+}
+
+impl Opened {
+    pub(super) fn counting_provenance(&self) -> &Provenance {
+        let whose = &self.whose;
+        let of_all = whose.all.borrow().is_some();
+        match of_all {
+            true => whose.provenance_of_all.get(),
+            false => whose.provenance_of_own.get(),
+        }
+        .unwrap_or(&self.provenance)
+    }
+
+    pub(super) fn start(&self) -> Reading {
+        self.whose.watch.before_window();
+        match &*self.whose.all.borrow() {
+            None => self.engine.start(),
+            Some(all) => all.start(),
+        }
+    }
+
+    pub(super) fn end(&self, start: &Reading) -> Sample {
+        let mut sample = match &*self.whose.all.borrow() {
+            None => self.engine.end(start),
+            Some(all) => all.end(start),
+        };
+        sample.activity = self.whose.watch.after_window(sample.wall_ns);
+        if let Some(activity) = sample.activity {
+            let activities = &self.whose.activity;
+            activities.set(activities.get().plus(&activity));
+        }
+        sample
+    }
+
+    /// To be called outside of every window: counts all threads from now on if others have worked in
+    /// the warm-up.
+    pub(super) fn decide_whose(&self) {
+        let whose = &self.whose;
+        let is_open = whose.wanted == Threads::Auto
+            && !whose.has_sample.get()
+            && whose.all.borrow().is_none()
+            && whose.provenance_of_own.get().is_none();
+        if !is_open || whose.activity.get().fraction_of_others().is_none() {
+            return;
+        }
+        if let Err(error) = self.count_all() {
+            let _ = whose.provenance_of_own.set(Provenance {
+                reason: format!(
+                    "{}; all threads could not be counted: {error}",
+                    self.provenance.reason
+                ),
+                ..self.provenance.clone()
+            });
+        }
+    }
+
+    pub(super) fn sample_kept(&self) {
+        self.whose.has_sample.set(true);
+    }
+
+    pub(super) fn benchmark_boundary(&self) {
+        self.whose.has_sample.set(false);
+        self.whose.activity.take();
+        if self.whose.wanted == Threads::Auto && self.whose.all.take().is_some() {
+            // A group that stays off the PMU is flagged in every window.
+            let _ = self.engine.resume();
+        }
+    }
+
+    /// Counts all threads in place of the own one.
+    pub(super) fn count_all(&self) -> Result<(), OpenError> {
+        let opener = self.opener();
+        self.engine
+            .suspend()
+            .map_err(opener.control(SLOTS.0, "disable"))?;
+        let opened = self.open_all(&opener);
+        if opened.is_err() {
+            let _ = self.engine.resume();
+        }
+        *self.whose.all.borrow_mut() = Some(opened?);
+        Ok(())
+    }
+
+    fn open_all(&self, opener: &Opener<'_>) -> Result<AllThreads, OpenError> {
+        let plain = self.plain_counters(opener);
+        let (shape, formula, slots_per_cycle) = match &plain {
+            Some(group) => (
+                Shape::like(&group.engine),
+                &group.formula,
+                group.slots_per_cycle,
+            ),
+            None => (
+                Shape::like(&self.engine),
+                &self.provenance.formula,
+                self.provenance.slots_per_cycle,
+            ),
+        };
+        let (formula, slots_per_cycle) = (formula.clone(), slots_per_cycle);
+        // Its counters are needed.
+        drop(plain);
+        let all = AllThreads::open(opener, shape)?;
+        let empty_window = empty_window_by(|| {
+            let start = all.start();
+            all.end(&start)
+        });
+        let provenance = Provenance {
+            formula,
+            slots_per_cycle,
+            reason: format!(
+                "{} of PMU `{}`, of all threads of the process, read with system calls",
+                shape.name(),
+                self.pmu.name
+            ),
+            empty_window: Some(empty_window),
+            threads: CountedThreads::All,
+            ..self.provenance.clone()
+        };
+        // What is there already differs in the cost of an empty window alone.
+        let _ = self.whose.provenance_of_all.set(provenance);
+        Ok(all)
+    }
+
+    /// Plain counters, where nobody asked for PERF_METRICS: what the kernel makes of ratios at every
+    /// switch of a thread that waits would add up. `None` where they do not fit, or are used already.
+    fn plain_counters(&self, opener: &Opener<'_>) -> Option<super::Group> {
+        let is_free = self.wanted == Wanted::Categories(Counters::Auto);
+        let has_metrics = matches!(self.engine, Engine::Rdpmc(_) | Engine::Read(_));
+        (is_free && has_metrics)
+            .then(|| open_exact(opener, &CpuIdentity::read(&self.paths), &self.pmu).ok())
+            .flatten()
+    }
+
+    fn opener(&self) -> Opener<'_> {
+        Opener {
+            paths: &self.paths,
+            pmu: &self.pmu.name,
+            pmu_type: self.pmu.type_number,
+            counted: Counted::ThisThread,
+        }
+    }
+}
