@@ -21,7 +21,8 @@ use crate::report::noise_table;
 use crate::report::run_origin::{runs_text, write_run_origin};
 use crate::report::run_table::write_run_table;
 use crate::report::style;
-use crate::verdict::{self, LabelledRun};
+use crate::terminal::tell;
+use crate::verdict::{self, LabelledRun, named, wild_launches};
 
 /// Runs the subcommand.
 pub fn run(command: BaselineCommand) -> Result<Exit, Error> {
@@ -261,13 +262,26 @@ fn save(args: &BaselineSaveArgs) -> Result<Exit, Error> {
         // Says what to do where there is none.
         None => store.newest_path()?,
     };
+    let run = run_file::read_run(&from)?;
     if !args.partial {
-        let run = run_file::read_run(&from)?;
         store.check_replaces_whole(&args.name, &run.key(), &run.selection)?;
     }
     let stored = store.save(&args.name, &from)?;
+    warn_of_wild_launches(&run);
     report_saved(&mut style::stdout(args.output.color), &stored)?;
     Ok(Exit::Success)
+}
+
+/// Names the launches that comparisons will leave out.
+pub fn warn_of_wild_launches(run: &Run) {
+    let wild = wild_launches(run);
+    if !wild.is_empty() {
+        tell!(
+            "warning: comparisons leave out what is not like the other launches: {}; what disturbed \
+             it may have disturbed more, so run again before you keep this as a baseline",
+            named(&wild)
+        );
+    }
 }
 
 /// Says where a baseline went; `bench --save` says it too.

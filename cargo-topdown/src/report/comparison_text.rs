@@ -289,6 +289,44 @@ mod tests {
     }
 
     #[test]
+    fn all_are_slower_and_a_launch_of_the_baseline_went_wrong() {
+        let side = |seed, slower: f64| -> Vec<Benchmark> {
+            (0..12)
+                .map(|n| {
+                    let planted = Planted {
+                        seed,
+                        categories: [0.0, 0.0, 0.0, slower * f64::from(n) / 11.0],
+                        ..Planted::default()
+                    };
+                    benchmark(&format!("b{n:02}"), planted)
+                })
+                .collect()
+        };
+        let mut baseline = side(1, 0.0);
+        let wild = &mut baseline[11].launches[4];
+        let ten_times = |slots: f64| slots * 10.0;
+        wild.slots = wild.slots.map(ten_times);
+        wild.wall_ns *= 10.0;
+        insta::assert_snapshot!(text(baseline, scenario::run(side(2, 0.1)), 100));
+    }
+
+    #[test]
+    fn two_benchmarks_of_time_alone_are_advice() {
+        let side = |seed, factor| -> Vec<Benchmark> {
+            let benchmark = |name| {
+                let planted = Planted {
+                    seed,
+                    time_per_slot: factor,
+                    ..Planted::default()
+                };
+                timed(name, planted)
+            };
+            ["parse", "sort"].map(benchmark).to_vec()
+        };
+        insta::assert_snapshot!(text(side(1, 1.0), scenario::run(side(2, 1.12)), 100));
+    }
+
+    #[test]
     fn a_suite_of_which_little_is_decided_has_not_simply_passed() {
         let suite = |seed, noisy: usize| -> Vec<Benchmark> {
             (0..16)

@@ -272,6 +272,17 @@ mod tests {
     }
 
     #[test]
+    fn one_wild_launch_hides_nothing_and_fails_nothing() {
+        for (name, wild) in WILD {
+            for (change, planted) in WILD_CHANGES {
+                let tally = with_wild(wild, planted, SHARED_MACHINE, 20261122, 4).run();
+                assert_eq!(tally.found, tally.planted, "{name}, {change}: {tally:?}");
+                assert_eq!(tally.false_alarms, 0, "{name}, {change}: {tally:?}");
+            }
+        }
+    }
+
+    #[test]
     fn time_alone_fails_at_most_one_unchanged_suite_in_twenty() {
         for drift in DRIFTS_OF_TIME {
             let (mut suites, mut failing) = (0, 0);

@@ -17,6 +17,7 @@ mod polygamma;
 pub mod power;
 pub mod prior;
 pub mod student;
+pub mod wild;
 
 /// The median; of an even number of values the mean of the middle two. `None` of no values.
 pub fn median(mut values: Vec<f64>) -> Option<f64> {

@@ -128,17 +128,15 @@ fn details(measured: &Measured<'_>, category: &Tested) -> Vec<CauseDetail> {
     let (Some(parts), Some(slots)) = (category.metric.level2(), measured.raw(Metric::Slots)) else {
         return Vec::new();
     };
-    let mean_of = |launches: &[LaunchValue]| -> Option<f64> {
+    let mean_of = |launches: &[&LaunchValue]| -> Option<f64> {
         let values: Option<Vec<f64>> = launches
             .iter()
             .map(|launch| launch.level2.as_ref().map(parts.of))
             .collect();
         Some(mean(&values?))
     };
-    let (Some(baseline), Some(candidate)) = (
-        mean_of(&measured.baseline.launches),
-        mean_of(&measured.candidate.launches),
-    ) else {
+    let [Some(baseline), Some(candidate)] = measured.kept(Metric::Slots).map(|l| mean_of(&l))
+    else {
         return Vec::new();
     };
     let difference = (candidate - baseline) / slots.baseline_mean;

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::Metric;
 use super::benchmark_verdict::{BenchmarkVerdict, Class};
+use super::left_out::{WildLaunch, named};
 use crate::selection::LeftOutBy;
 
 /// The version of the JSON form.
@@ -280,7 +281,7 @@ pub struct CommonPart {
 }
 
 /// What a reader should know before believing a comparison.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", tag = "warning")]
 pub enum Warning {
@@ -310,6 +311,16 @@ pub enum Warning {
     FewLaunches {
         /// The least launches of any benchmark and side.
         launches: u32,
+    },
+    /// Launches of the baseline that are not of the same kind as the others of their benchmark.
+    LaunchesOfBaselineLeftOut {
+        /// Which.
+        launches: Vec<WildLaunch>,
+    },
+    /// The same of the candidate.
+    LaunchesOfCandidateLeftOut {
+        /// Which.
+        launches: Vec<WildLaunch>,
     },
     /// Benchmarks whose slots are not about their work on one side or both.
     JudgedByTime {
@@ -363,6 +374,16 @@ impl fmt::Display for Warning {
                     differences.join("; ")
                 )
             }
+            Warning::LaunchesOfBaselineLeftOut { launches } => write!(
+                f,
+                "the baseline is judged without what went wrong in it: {}; take it again",
+                named(launches)
+            ),
+            Warning::LaunchesOfCandidateLeftOut { launches } => write!(
+                f,
+                "the candidate is judged without what went wrong in it: {}",
+                named(launches)
+            ),
             Warning::JudgedByTime { benchmarks } => {
                 const MOST_NAMES: usize = 5;
                 let shown = benchmarks.iter().take(MOST_NAMES);

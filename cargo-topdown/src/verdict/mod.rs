@@ -13,6 +13,7 @@ pub mod comparison;
 mod disagreement;
 mod functions;
 mod judge;
+mod left_out;
 mod metric;
 mod noise;
 #[cfg(test)]
@@ -32,6 +33,7 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{BenchmarkId, Run};
 pub use disagreement::Disagreement;
 pub use functions::FunctionChange;
+pub use left_out::{named, wild_launches};
 pub use metric::Metric;
 pub use noise::{BenchmarkNoise, MetricNoiseLevel, NoiseReport, noise_of};
 
@@ -173,6 +175,7 @@ fn look(
         .collect();
     let mut warnings = comparability::worrying(base, new, policy.compare_across_builds);
     warnings.extend(few_launches(&benchmarks));
+    warnings.extend(launches_left_out(base, new));
     warnings.extend(judged_by_time(&benchmarks));
     warnings.extend(mostly_waiting(&pairs));
     warnings.extend(not_in_baseline(base, &pairs));
@@ -278,6 +281,16 @@ fn few_launches(benchmarks: &[BenchmarkVerdict]) -> Option<Warning> {
         .map(|b| b.baseline_launches.used.min(b.candidate_launches.used))
         .min()?;
     (launches < FEW).then_some(Warning::FewLaunches { launches })
+}
+
+fn launches_left_out(baseline: &Run, candidate: &Run) -> impl Iterator<Item = Warning> {
+    let of_baseline = Some(wild_launches(baseline))
+        .filter(|launches| !launches.is_empty())
+        .map(|launches| Warning::LaunchesOfBaselineLeftOut { launches });
+    let of_candidate = Some(wild_launches(candidate))
+        .filter(|launches| !launches.is_empty())
+        .map(|launches| Warning::LaunchesOfCandidateLeftOut { launches });
+    of_baseline.into_iter().chain(of_candidate)
 }
 
 fn judged_by_time(benchmarks: &[BenchmarkVerdict]) -> Option<Warning> {

@@ -10,6 +10,7 @@ use super::comparability;
 use super::comparison::{
     CommonPart, Difference, DriftBetween, MachineShift, MetricNoise, ShiftBasis, Suite, TimePerSlot,
 };
+use super::left_out::LeftOut;
 use super::metric::Metric;
 use crate::policy::{Margins, Policy, Rules};
 use crate::statistics::contrast::{Contrast, Launches};
@@ -74,6 +75,8 @@ pub struct Measured<'a> {
     pub rule: Rule,
     /// Where its work is, if time alone judges it.
     pub elsewhere: Option<Elsewhere>,
+    /// The launches of both sides that are left out.
+    left_out: [LeftOut; 2],
     /// What the policy says about this benchmark.
     rules: Rules,
 }
@@ -112,6 +115,8 @@ impl<'a> Measured<'a> {
             true => Rule::Exact,
             false => Rule::Statistics,
         };
+        let left_out = [baseline, candidate].map(LeftOut::of);
+        let sides = [(baseline, &left_out[0]), (candidate, &left_out[1])];
         let contrasts = Metric::ALL.map(|metric| {
             // Times of different CPUs are different things, also beside modelled slots.
             let is_comparable = match metric {
@@ -119,7 +124,7 @@ impl<'a> Measured<'a> {
                 _ => elsewhere.is_none(),
             };
             is_comparable
-                .then(|| contrast(metric, baseline, candidate, rule))
+                .then(|| contrast(metric, sides, rule))
                 .flatten()
         });
         let measured = Measured {
@@ -130,6 +135,7 @@ impl<'a> Measured<'a> {
             coarse: None,
             rule,
             elsewhere,
+            left_out,
             rules: policy.rules_of(&baseline.id),
         };
         // A program of no slots or no time is one that was not measured.
@@ -205,6 +211,15 @@ impl<'a> Measured<'a> {
         }
     }
 
+    /// The launches of both sides by which `metric` is judged.
+    pub fn kept(&self, metric: Metric) -> [Vec<&LaunchValue>; 2] {
+        let [baseline, candidate] = &self.left_out;
+        [
+            baseline.kept(self.baseline, metric).collect(),
+            candidate.kept(self.candidate, metric).collect(),
+        ]
+    }
+
     /// The contrast as it was measured.
     pub fn raw(&self, metric: Metric) -> Option<Contrast> {
         self.contrasts[metric as usize]
@@ -248,8 +263,7 @@ pub fn is_exact(benchmark: &Benchmark) -> bool {
 
 fn contrast(
     metric: Metric,
-    baseline: &Benchmark,
-    candidate: &Benchmark,
+    [baseline, candidate]: [(&Benchmark, &LeftOut); 2],
     rule: Rule,
 ) -> Option<Contrast> {
     // The mean of equal numbers need not be that number, to the last bit.
@@ -257,9 +271,10 @@ fn contrast(
         Rule::Exact if metric != Metric::Wall => 1,
         _ => usize::MAX,
     };
-    let values = |benchmark: &Benchmark, metric: Metric| -> Option<Vec<f64>> {
-        let launches = benchmark.launches.iter().take(launches);
-        launches.map(|launch| metric.of(launch)).collect()
+    let values = |(benchmark, left_out): (&Benchmark, &LeftOut), of: Metric| {
+        let launches = left_out.kept(benchmark, metric).take(launches);
+        let values: Option<Vec<f64>> = launches.map(|launch| of.of(launch)).collect();
+        values
     };
     let total = match metric {
         Metric::Wall => Metric::Wall,
@@ -429,12 +444,11 @@ impl SuiteTest {
         let Some(shift) = self.shift_of(measured) else {
             return measured.raw(metric);
         };
-        let wall = |launches: &[LaunchValue]| -> Vec<f64> {
-            launches.iter().map(|launch| launch.wall_ns).collect()
-        };
-        let baseline = wall(&measured.baseline.launches);
-        let candidate: Vec<f64> = wall(&measured.candidate.launches)
-            .into_iter()
+        let [baseline, candidate] = measured.kept(metric);
+        let baseline: Vec<f64> = baseline.iter().map(|launch| launch.wall_ns).collect();
+        let candidate: Vec<f64> = candidate
+            .iter()
+            .map(|launch| launch.wall_ns)
             .map(|wall_ns| wall_ns / (1.0 + shift))
             .collect();
         Contrast::of(Launches {

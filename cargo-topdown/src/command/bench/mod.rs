@@ -163,6 +163,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     }
     // Below the table, which can be long.
     report_problems(&outcome);
+    baseline::warn_of_wild_launches(&run);
     if let Some(stored) = saved {
         baseline::report_saved(&mut out, &stored)?;
     }
