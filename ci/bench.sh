@@ -16,10 +16,22 @@ fi
 # Last, since they may end in `--` and arguments for criterion.
 mapfile -t arguments < <(grep -v '^[[:space:]]*$' <<<"$INPUT_BENCH_ARGS")
 
+# What the job has beside: files that steer its later steps, tokens, and the credentials of the store.
+# Builds and benches run the code of whoever opened the pull request.
+scrubbed=()
+while IFS= read -r name; do
+    case $name in
+        GITHUB_ENV | GITHUB_PATH | GITHUB_OUTPUT | GITHUB_STATE | GITHUB_STEP_SUMMARY | CARGO_TOPDOWN_STORE | \
+            ACTIONS_* | AWS_* | AZURE_* | GOOGLE_* | GCP_* | GCLOUD_* | CLOUDSDK_* | *TOKEN* | *SECRET* | *PASSWORD* | *CREDENTIAL*)
+            scrubbed+=(-u "$name")
+            ;;
+    esac
+done < <(compgen -e)
+
 code=0
 # Standard error goes to the log as it comes, and to a file.
 {
-    cargo topdown bench "${against[@]}" "${arguments[@]}" 2>&1 >&3 |
+    env "${scrubbed[@]}" cargo topdown bench "${against[@]}" "${arguments[@]}" 2>&1 >&3 |
         tee "$REPORT/bench.stderr" >&2
 } 3>&1 || code=$?
 if [ "$code" = 0 ] && [ -z "$INPUT_AGAINST" ]; then

@@ -13,6 +13,7 @@ use crate::command::explain::ExplainError;
 use crate::import::ImportError;
 use crate::merge::MergeError;
 use crate::policy::{AcceptedError, PolicyError};
+use crate::report::foreign_comment::ForeignComparisonError;
 use crate::report::request::ReportError;
 use crate::shared_store::SharedStoreError;
 
@@ -146,6 +147,9 @@ pub enum Error {
     /// A report that could not be written to its file.
     #[error(transparent)]
     Report(#[from] ReportError),
+    /// A comparison of a pull request that is none.
+    #[error(transparent)]
+    ForeignComparison(#[from] ForeignComparisonError),
     /// A report that could not be printed.
     #[error("could not print the report: {0}")]
     Output(#[from] io::Error),
@@ -169,6 +173,7 @@ impl Error {
             Error::Store(error) => error.exit(),
             Error::SharedStore(error) => error.exit(),
             Error::RunFile(_)
+            | Error::ForeignComparison(_)
             | Error::Merge(_)
             | Error::SameRun { .. }
             | Error::NoSuchHistory { .. }

@@ -90,6 +90,33 @@ fn examples_use_this_repository_under_a_name_that_nobody_can_take() {
 }
 
 #[test]
+fn issue_14_7_actions_of_others_are_pinned_by_commit() {
+    let root = Path::new(REPOSITORY);
+    let actions = ["action.yml", "comment/action.yml"].map(|path| root.join(path));
+    let mut pinned = 0;
+    for path in actions
+        .into_iter()
+        .chain(workflows().into_iter().map(|(path, _)| path))
+    {
+        for line in fs::read_to_string(&path).unwrap().lines() {
+            let Some((_, action)) = line.split_once("uses: ") else {
+                continue;
+            };
+            let (name, commit) = action.split_once('@').unwrap();
+            if name.starts_with(PLACEHOLDER) {
+                continue;
+            }
+            let (commit, version) = commit.split_once(" # v").unwrap_or((commit, ""));
+            let is_commit = commit.len() == 40 && commit.bytes().all(|b| b.is_ascii_hexdigit());
+            let at = path.display();
+            assert!(is_commit && !version.is_empty(), "{at}: {action}");
+            pinned += 1;
+        }
+    }
+    assert!(pinned >= 10, "{pinned}");
+}
+
+#[test]
 fn shellcheck_finds_nothing_in_the_steps() {
     if Command::new("shellcheck")
         .arg("--version")

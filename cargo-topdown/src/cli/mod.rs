@@ -12,6 +12,7 @@ mod merge;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
+use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::baseline_store::BaselineName;
@@ -71,6 +72,9 @@ pub enum Command {
     Init(InitArgs),
     /// Print the completions of a shell
     Completions(CompletionsArgs),
+    /// Print the comment on a pull request, of a comparison.json that it may have written itself
+    #[command(hide = true)]
+    Comment(CommentArgs),
     /// Write manual pages
     #[command(hide = true)]
     Man(ManArgs),
@@ -83,11 +87,11 @@ pub enum Command {
 #[derive(Debug, Args)]
 pub struct SimulateArgs {
     /// Suites per machine and number of launches
-    #[arg(long, default_value_t = 100)]
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=100_000))]
     pub suites: u64,
 
     /// Benchmarks per suite
-    #[arg(long, default_value_t = 200)]
+    #[arg(long, default_value_t = 200, value_parser = RangedU64ValueParser::<usize>::new().range(1..=10_000))]
     pub benchmarks: usize,
 
     /// Where all random numbers come from
@@ -101,6 +105,14 @@ pub struct SimulateArgs {
     /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+/// `cargo topdown comment`.
+#[derive(Debug, Args)]
+pub struct CommentArgs {
+    /// What `compare --report json=PATH` wrote
+    #[arg(value_name = "PATH")]
+    pub comparison: PathBuf,
 }
 
 /// `cargo topdown completions`.

@@ -4,6 +4,7 @@ mod accept;
 pub mod baseline;
 pub mod bench;
 mod check;
+mod comment;
 mod compare;
 mod doctor;
 pub mod exec;
@@ -38,6 +39,7 @@ pub fn run(command: Command) -> Result<Exit, Error> {
         Command::Simulate(args) => simulate::run(&args),
         Command::History(args) => history::run(&args),
         Command::Report(args) => report::run(&args),
+        Command::Comment(args) => comment::run(&args),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),
         Command::Init(args) => init::run(&args),

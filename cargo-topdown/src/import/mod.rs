@@ -13,8 +13,8 @@ mod topdown_tool;
 mod toplev;
 mod windows_perf;
 
-use std::fs;
-use std::io;
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use criterion_topdown::machine::Machine;
@@ -73,6 +73,19 @@ fn place(path: &Path, line: Option<usize>) -> String {
     }
 }
 
+/// The longest output that is read, in bytes. Of a tool that counts whole commands it has a line for each
+/// event and execution.
+const LONGEST_BYTES: u64 = 64 << 20;
+
+/// What is at `path`, which may be a pipe, up to one byte more than is allowed.
+fn read_limited(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?
+        .take(LONGEST_BYTES + 1)
+        .read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
 /// What the user knows and files do not say.
 pub struct Told<'a> {
     /// The format of all files; found out where not said.
@@ -109,10 +122,13 @@ pub fn read(paths: &[PathBuf], told: &Told<'_>) -> Result<Imported, ImportError>
             line,
             problem,
         };
-        let bytes = fs::read(path).map_err(|error| ImportError::Unreadable {
+        let bytes = read_limited(path).map_err(|error| ImportError::Unreadable {
             path: path.clone(),
             error,
         })?;
+        if bytes.len() as u64 > LONGEST_BYTES {
+            return Err(content((None, Problem::TooLong)));
+        }
         let text = String::from_utf8(bytes).map_err(|_| content((None, Problem::NotText)))?;
         let format = match told.format {
             Some(format) => format,

@@ -10,6 +10,9 @@ pub enum Problem {
     /// Bytes that are no UTF-8.
     #[error("no text, but bytes")]
     NotText,
+    /// Longer than any output of these tools.
+    #[error("longer than 64 MiB, which no output of these tools is")]
+    TooLong,
     /// None of the formats.
     #[error(
         "no known format; known are the outputs of `perf stat -j` and `-x,`, `toplev -x,`, \

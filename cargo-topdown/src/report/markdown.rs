@@ -3,7 +3,7 @@
 //! What regressed comes first and never folded; the rest is folded. Both have a limit of size, so
 //! the text is built piece by piece and what does not fit is counted. Everything that comes from
 //! benchmarks or machines is escaped so that it stays text: no HTML, link, image, mention or table
-//! cell of its own. `ci/comment.sh` relies on that: it posts nothing that has any.
+//! cell of its own. What is posted for a pull request is made by `foreign_comment`.
 
 use super::event_table::{COLUMNS, LEGEND};
 use super::number::points;
@@ -18,9 +18,9 @@ use crate::verdict::{
 /// GitHub takes 1 MiB for a step, and the step may have written something else.
 const SUMMARY_BYTES: usize = 1_000_000;
 /// GitHub takes 65,536 characters; `ci/comment.sh` adds a marker and a link.
-const COMMENT_BYTES: usize = 60_000;
+pub(super) const COMMENT_BYTES: usize = 60_000;
 /// Kept for what closes the text.
-const RESERVED_BYTES: usize = 1_000;
+pub(super) const RESERVED_BYTES: usize = 1_000;
 /// Longer names are cut in the middle.
 const LONGEST_NAME: usize = 200;
 
@@ -139,7 +139,12 @@ fn sentences(comparison: &Comparison, class: Class, text: &mut Bounded) {
 }
 
 /// Writes `content` folded under `summary`, if there `is_any`.
-fn folded(summary: &str, is_any: bool, text: &mut Bounded, content: impl FnOnce(&mut Bounded)) {
+pub(super) fn folded(
+    summary: &str,
+    is_any: bool,
+    text: &mut Bounded,
+    content: impl FnOnce(&mut Bounded),
+) {
     const CLOSE: &str = "\n</details>\n\n";
     if !is_any || !text.open(&format!("<details><summary>{summary}</summary>\n\n"), CLOSE) {
         return;
@@ -264,7 +269,7 @@ fn inline(text: &str) -> String {
 
 /// A name from outside, as code: mentions do not work there. Not a code span, in which nothing can
 /// be escaped.
-fn code(text: &str) -> String {
+pub(super) fn code(text: &str) -> String {
     let length = text.chars().count();
     let text = if length > LONGEST_NAME {
         let half = LONGEST_NAME / 2;
@@ -308,20 +313,20 @@ fn escaped(text: &str) -> String {
 }
 
 /// Text that never grows beyond a limit: a piece is there as a whole or not at all.
-struct Bounded {
+pub(super) struct Bounded {
     text: String,
     limit: usize,
 }
 
 impl Bounded {
-    fn new(limit: usize) -> Bounded {
+    pub(super) fn new(limit: usize) -> Bounded {
         Bounded {
             text: String::new(),
             limit,
         }
     }
 
-    fn push(&mut self, piece: &str) -> bool {
+    pub(super) fn push(&mut self, piece: &str) -> bool {
         let fits = self.text.len() + piece.len() <= self.limit;
         if fits {
             self.text.push_str(piece);
@@ -330,7 +335,7 @@ impl Bounded {
     }
 
     /// As many pieces as fit, and how many do not.
-    fn items(&mut self, pieces: impl ExactSizeIterator<Item = String>) {
+    pub(super) fn items(&mut self, pieces: impl ExactSizeIterator<Item = String>) {
         // What says so has its place in any case.
         const MORE: usize = 100;
         let all = pieces.len();
@@ -360,7 +365,7 @@ impl Bounded {
         self.push(close);
     }
 
-    fn finish(self) -> String {
+    pub(super) fn finish(self) -> String {
         self.text
     }
 }

@@ -13,6 +13,7 @@ pub mod event_table;
 #[cfg(test)]
 pub mod examples;
 pub mod explanation;
+pub mod foreign_comment;
 mod function_rows;
 pub mod function_table;
 pub mod html;

@@ -5,7 +5,7 @@
 use criterion_topdown::activity::Elsewhere;
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Metric;
 use super::comparison::Difference;
@@ -15,7 +15,7 @@ use crate::event_rates::EventRates;
 use crate::summary::Summary;
 
 /// A verdict's class, in the order in which reports tell them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Class {

@@ -7,7 +7,7 @@
 use std::fmt;
 
 use criterion_topdown::run_file::BenchmarkId;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::Metric;
 use super::benchmark_verdict::{BenchmarkVerdict, Class};
@@ -73,7 +73,7 @@ impl Comparison {
 }
 
 /// What a comparison comes to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Outcome {

@@ -1,11 +1,40 @@
 //! The comment on a pull request: when there is one, and what never becomes one.
 
 use std::fs;
+use std::process::Command;
 
 use crate::composite::Job;
+use crate::runs::{self, Kind, PLAIN};
+
+/// The `comparison.json` of a run with `PLAIN`.
+fn comparison(candidate: Kind) -> String {
+    let root = tempfile::tempdir().unwrap();
+    let path = |name: &str| root.path().join(name).display().to_string();
+    runs::write(PLAIN, path("base").as_ref());
+    runs::write(candidate, path("candidate").as_ref());
+    let report = format!("json={}", path("comparison.json"));
+    let output = Command::new(env!("CARGO_BIN_EXE_cargo-topdown"))
+        .args(["topdown", "compare", "--report", &report, "--"])
+        .args([path("base"), path("candidate")])
+        .output()
+        .unwrap();
+    fs::read_to_string(path("comparison.json"))
+        .unwrap_or_else(|_| panic!("{}", String::from_utf8_lossy(&output.stderr)))
+}
+
+fn news() -> String {
+    comparison(Kind {
+        slower: 0.1,
+        ..PLAIN
+    })
+}
+
+fn quiet() -> String {
+    comparison(PLAIN)
+}
 
 /// A job that comments, with a `gh` that answers from files and records what it is asked to write.
-fn job(comment: &str) -> Job {
+fn job(comparison: &str) -> Job {
     let mut job = Job::new();
     for (name, value) in [
         ("github.event_name", "workflow_run"),
@@ -22,6 +51,8 @@ fn job(comment: &str) -> Job {
         ),
         ("github.event.workflow_run.head_branch", "patch`id`"),
         ("github.event.workflow_run.head_sha", "aaaa"),
+        ("github.event.workflow_run.conclusion", "failure"),
+        ("github.event.workflow_run.pull_requests[0].number", ""),
     ] {
         job.context.insert(name.to_owned(), value.to_owned());
     }
@@ -46,20 +77,39 @@ esac
     .unwrap();
     fs::write(job.path("comments"), "[]").unwrap();
     fs::create_dir(job.path("temp/topdown-comment")).unwrap();
-    fs::write(job.path("temp/topdown-comment/comment.md"), comment).unwrap();
+    fs::write(job.path("temp/topdown-comment/comparison.json"), comparison).unwrap();
+    // What the pull request's job says in words is never read.
+    fs::write(
+        job.path("temp/topdown-comment/comment.md"),
+        "<!-- cargo-topdown: news -->\n@everyone",
+    )
+    .unwrap();
+    job.program(
+        "cargo",
+        &format!(
+            r#"#!/bin/bash
+if [ "$1" = install ]; then
+    while [ "$1" != --root ]; do shift; done
+    mkdir -p "$2/bin" && cp "{}" "$2/bin/cargo-topdown"
+    exit
+fi
+exec "{}" "$@"
+"#,
+            env!("CARGO_BIN_EXE_cargo-topdown"),
+            env!("CARGO")
+        ),
+    );
     job
 }
 
 fn has_tools() -> bool {
-    let found = std::process::Command::new("jq").arg("--version").output();
+    let found = Command::new("jq").arg("--version").output();
     if found.is_err() {
         eprintln!("skipped: jq is not installed");
     }
     found.is_ok()
 }
 
-const NEWS: &str = "<!-- cargo-topdown: news -->\n## TopDown: regressed\n\n**<code>a@b</code>**\n";
-const QUIET: &str = "<!-- cargo-topdown: quiet -->\n## TopDown: passed\n";
 /// By somebody who wants to be taken for the workflow, and by the workflow.
 const COMMENTS: &str = r#"[
     {"id": 1, "user": {"type": "User"}, "body": "<!-- cargo-topdown: topdown-report -->\nmine"},
@@ -72,7 +122,7 @@ fn news_is_posted_to_the_pull_request_of_the_commit() {
     if !has_tools() {
         return;
     }
-    let mut job = job(NEWS);
+    let mut job = job(&news());
     assert_eq!(job.execute("comment", &[]), 0, "{}", job.log);
     assert!(
         job.text("gh-calls")
@@ -82,10 +132,24 @@ fn news_is_posted_to_the_pull_request_of_the_commit() {
     );
     assert!(job.text("gh-calls").contains("-f head=fork$(id):patch`id`"));
     let body: serde_json::Value = serde_json::from_str(&job.text("gh-body")).unwrap();
-    assert_eq!(
-        body["body"],
-        "<!-- cargo-topdown: topdown-report -->\n## TopDown: regressed\n\n**<code>a@b</code>**\n\n\
-         [Reports and raw data](https://github.com/owner/name/actions/runs/100)"
+    let body = body["body"].as_str().unwrap();
+    assert!(
+        body.starts_with(
+            "<!-- cargo-topdown: topdown-report -->\n## TopDown: failed\n\n\
+             **1 regressed, 2 unchanged**\n"
+        ),
+        "{body}"
+    );
+    assert!(
+        body.contains("| <code>suite&#58;:kernels&#58;:sort</code> | regressed | +10.0 |")
+            || body.contains("| <code>suite::kernels::sort</code> | regressed | +10.0 |"),
+        "{body}"
+    );
+    assert!(
+        body.ends_with(
+            "\n\n[Reports and raw data](https://github.com/owner/name/actions/runs/100)"
+        ),
+        "{body}"
     );
     assert_eq!(job.used[0].1["run-id"], "100");
 }
@@ -95,8 +159,8 @@ fn there_is_one_comment_and_it_is_kept_up_to_date() {
     if !has_tools() {
         return;
     }
-    for text in [NEWS, QUIET] {
-        let mut job = job(text);
+    for text in [news(), quiet()] {
+        let mut job = job(&text);
         fs::write(job.path("comments"), COMMENTS).unwrap();
         assert_eq!(job.execute("comment", &[]), 0, "{}", job.log);
         let calls = job.text("gh-calls");
@@ -113,44 +177,64 @@ fn where_nothing_changed_nothing_is_said() {
     if !has_tools() {
         return;
     }
-    let mut job = job(QUIET);
+    let mut job = job(&quiet());
     assert_eq!(job.execute("comment", &[]), 0, "{}", job.log);
     assert!(!job.path("gh-body").exists());
     assert!(!job.log.contains("::warning"), "{}", job.log);
 }
 
 #[test]
-fn what_the_program_does_not_write_is_not_posted() {
+fn issue_14_6_nothing_that_the_pull_request_wrote_is_posted() {
     if !has_tools() {
         return;
     }
-    for added in [
-        "[x](y)",
-        "<img src=x>",
-        "<a href='x'>y</a>",
-        "https://example.com",
-        "www.example.com",
-        "WWW.example.com",
-        "@everyone",
-        "&#64;everyone",
-        "&#x0040;everyone",
-        "&commat;everyone",
-        "<code onclick=x>",
-        "</code>@everyone<code>",
-        "<!-- x -->",
-        "![x]",
-    ] {
-        let mut job = job(&format!("{NEWS}{added}\n"));
-        assert_eq!(job.execute("comment", &[]), 0, "{}", job.log);
-        assert!(!job.path("gh-body").exists(), "{added}");
-        assert!(job.log.contains("::warning"), "{added}");
+    let prose = "@everyone see #1 https://example.com <img src=x> `code` www.example.com";
+    let of_a_stranger = news()
+        .replace("\"sort\"", &format!("\"{prose}\""))
+        .replace("\"2026-11-20T10:00:00Z\"", &format!("\"{prose}\""));
+    let mut job = job(&of_a_stranger);
+    assert_eq!(job.execute("comment", &[]), 0, "{}", job.log);
+    let body: serde_json::Value = serde_json::from_str(&job.text("gh-body")).unwrap();
+    let body = body["body"].as_str().unwrap();
+    assert!(body.contains("| regressed | +10.0 |"), "{body}");
+    assert_eq!(body.matches("everyone").count(), 1, "{body}");
+    assert_eq!(body.matches("://").count(), 1, "the run's: {body}");
+    for forbidden in ["@", " #1", "<img", "`", "www."] {
+        assert!(!body.contains(forbidden), "{forbidden} in {body}");
     }
-    let long = format!("{NEWS}{}", "x".repeat(65_536));
-    for text in ["", "hello\n", &long] {
+}
+
+#[test]
+fn issue_14_6_what_is_no_comparison_is_not_posted() {
+    if !has_tools() {
+        return;
+    }
+    for text in ["", "@everyone", "{}", "[]", "{\"schema_version\": 1}"] {
         let mut job = job(text);
         assert_eq!(job.execute("comment", &[]), 0, "{}", job.log);
-        assert!(!job.path("gh-body").exists());
+        assert!(!job.path("gh-body").exists(), "{text}");
+        assert!(job.log.contains("::warning"), "{text}");
     }
+    let mut linked = job("");
+    let comparison = linked.path("temp/topdown-comment/comparison.json");
+    fs::remove_file(&comparison).unwrap();
+    std::os::unix::fs::symlink("/etc/passwd", &comparison).unwrap();
+    assert_eq!(linked.execute("comment", &[]), 0, "{}", linked.log);
+    assert!(!linked.path("gh-body").exists());
+}
+
+#[test]
+fn issue_14_6_the_number_of_the_pull_request_is_the_events() {
+    if !has_tools() {
+        return;
+    }
+    let mut job = job(&news());
+    let number = "github.event.workflow_run.pull_requests[0].number";
+    job.context.insert(number.to_owned(), "12".to_owned());
+    assert_eq!(job.execute("comment", &[]), 0, "{}", job.log);
+    let calls = job.text("gh-calls");
+    assert!(calls.contains("issues/12/comments"), "{calls}");
+    assert!(!calls.contains("/pulls"), "{calls}");
 }
 
 #[test]
@@ -158,7 +242,7 @@ fn a_pull_request_that_moved_on_or_a_run_without_reports_is_a_warning() {
     if !has_tools() {
         return;
     }
-    let mut moved = job(NEWS);
+    let mut moved = job(&news());
     fs::write(
         moved.path("pulls"),
         r#"[{"number": 6, "head": {"sha": "bbbb"}}]"#,
@@ -171,13 +255,12 @@ fn a_pull_request_that_moved_on_or_a_run_without_reports_is_a_warning() {
         moved.log
     );
 
-    let mut without = job(NEWS);
-    fs::remove_file(without.path("temp/topdown-comment/comment.md")).unwrap();
+    let mut without = job(&news());
+    fs::remove_file(without.path("temp/topdown-comment/comparison.json")).unwrap();
     assert_eq!(without.execute("comment", &[]), 0, "{}", without.log);
+    let body = without.text("gh-body");
     assert!(
-        without.log.contains("the reports have no comment.md"),
-        "{}",
-        without.log
+        body.contains("The run ended before there was anything to compare: failure."),
+        "{body}"
     );
-    assert!(!without.path("gh-body").exists());
 }

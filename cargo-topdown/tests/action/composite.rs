@@ -234,6 +234,7 @@ impl Job {
             .env("GITHUB_ACTION_PATH", action_path)
             .env("GITHUB_OUTPUT", self.path("github_output"))
             .env("GITHUB_PATH", self.path("github_path"))
+            .env("GITHUB_ENV", self.path("github_env"))
             .env("GITHUB_STEP_SUMMARY", self.path("github_step_summary"))
             .env("GITHUB_REPOSITORY", "owner/name")
             .env("GITHUB_WORKSPACE", &workspace)

@@ -38,6 +38,7 @@ fn job(event: &str, reference: &str, candidate: Kind) -> Job {
     runs::write(candidate, &job.path("prepared"));
     let prepared = job.path("prepared").display().to_string();
     let record = job.path("bench-arguments").display().to_string();
+    let environment = job.path("bench-environment").display().to_string();
     let tool = job.path("fake-cargo-topdown").display().to_string();
     let program = env!("CARGO_BIN_EXE_cargo-topdown");
     job.program(
@@ -61,6 +62,7 @@ exec "{}" "$@"
 case $2 in
     bench)
         printf '%s\n' "${{@:3}}" >"{record}"
+        env >"{environment}"
         if [ -n "${{BENCH_FAILS:-}}" ]; then
             echo 'error: could not compile `suite` <b>@user</b> https://example.com [x](y)' >&2
             exit "$BENCH_FAILS"
@@ -103,13 +105,14 @@ fn report(job: &Job, name: &str) -> String {
         .unwrap_or_default()
 }
 
-fn used(job: &Job) -> Vec<&str> {
-    job.used.iter().map(|(action, _)| action.as_str()).collect()
+fn used(job: &Job) -> Vec<String> {
+    let name = |action: &'_ str| action.split_once('@').unwrap().0.to_owned();
+    job.used.iter().map(|(action, _)| name(action)).collect()
 }
 
-const RESTORE: &str = "actions/cache/restore@v6";
-const UPLOAD: &str = "actions/upload-artifact@v7";
-const CACHE: &str = "actions/cache/save@v6";
+const RESTORE: &str = "actions/cache/restore";
+const UPLOAD: &str = "actions/upload-artifact";
+const CACHE: &str = "actions/cache/save";
 
 #[test]
 fn a_regression_ends_with_100_after_everything_is_kept() {
@@ -415,11 +418,16 @@ fn one_job_can_measure_both_sides() {
     assert_eq!(job.outputs["outcome"], "regressed");
 }
 
-/// A version is built once; the next job of the runner finds it.
-#[test]
-fn the_program_is_installed_once() {
-    let mut job = with_baseline(pull_request(PLAIN), PLAIN);
-    assert_eq!(job.execute(".", &[]), 0, "{}", job.log);
+/// The SHA-256 of what `cargo install` installs in these tests.
+fn sha256_of_tool(job: &Job) -> String {
+    use sha2::{Digest, Sha256};
+    let bytes = std::fs::read(job.path("fake-cargo-topdown")).unwrap();
+    let digest = Sha256::digest(&bytes);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// From now on there is no toolchain that could build the program.
+fn without_compiler(job: &Job) {
     job.program(
         "cargo",
         &format!(
@@ -428,7 +436,93 @@ fn the_program_is_installed_once() {
         ),
     );
     std::fs::remove_dir_all(job.path("workspace/target")).unwrap();
+}
+
+/// With its digest a version is built once; the next job of the runner finds it.
+#[test]
+fn the_program_is_installed_once_where_its_digest_is_known() {
+    let mut job = with_baseline(pull_request(PLAIN), PLAIN);
+    let sha256 = sha256_of_tool(&job);
+    let inputs = [("tool-sha256", &*sha256)];
+    assert_eq!(job.execute(".", &inputs), 0, "{}", job.log);
+    without_compiler(&job);
+    assert_eq!(job.execute(".", &inputs), 0, "{}", job.log);
+}
+
+#[test]
+fn issue_14_7_a_program_that_another_job_left_in_the_tool_cache_is_not_trusted() {
+    let mut job = with_baseline(pull_request(PLAIN), PLAIN);
+    let sha256 = sha256_of_tool(&job);
+    let inputs = [("tool-sha256", &*sha256)];
+    assert_eq!(job.execute(".", &inputs), 0, "{}", job.log);
+    // As a benchmark of another pull request would leave it.
+    let cached = job.path(&format!("tools/cargo-topdown/{sha256}/cargo-topdown"));
+    std::fs::write(
+        &cached,
+        "#!/bin/bash\necho owned >\"$RUNNER_TEMP/../owned\"\n",
+    )
+    .unwrap();
+    std::fs::remove_dir_all(job.path("workspace/target")).unwrap();
+    assert_eq!(job.execute(".", &inputs), 0, "{}", job.log);
+    assert!(!job.path("owned").exists());
+    assert!(
+        job.log.contains("was changed; it is built again"),
+        "{}",
+        job.log
+    );
+    // What was built is put in its place, and is used again.
+    without_compiler(&job);
+    assert_eq!(job.execute(".", &inputs), 0, "{}", job.log);
+    // Without a digest nothing in the cache is used.
+    std::fs::remove_dir_all(job.path("workspace/target")).unwrap();
+    assert_eq!(job.execute(".", &[]), 9, "{}", job.log);
+
+    let mut other = pull_request(PLAIN);
+    let wrong = "0".repeat(64);
+    assert_eq!(
+        other.execute(".", &[("tool-sha256", &wrong)]),
+        101,
+        "{}",
+        other.log
+    );
+    assert!(
+        other
+            .log
+            .contains(&format!("its SHA-256 is {}", sha256_of_tool(&other))),
+        "{}",
+        other.log
+    );
+    assert_eq!(
+        other.execute(".", &[("tool-sha256", "abc")]),
+        2,
+        "{}",
+        other.log
+    );
+}
+
+#[test]
+fn issue_14_7_benches_do_not_get_what_steers_the_job() {
+    let mut job = with_baseline(pull_request(PLAIN), PLAIN);
+    for name in [
+        "ACTIONS_RUNTIME_TOKEN",
+        "GITHUB_TOKEN",
+        "AWS_SECRET_ACCESS_KEY",
+    ] {
+        job.variables.insert(name.to_owned(), "secret".to_owned());
+    }
     assert_eq!(job.execute(".", &[]), 0, "{}", job.log);
+    let seen = job.text("bench-environment");
+    assert!(seen.contains("PATH="), "{seen}");
+    for name in [
+        "GITHUB_ENV",
+        "GITHUB_PATH",
+        "GITHUB_OUTPUT",
+        "TOKEN",
+        "AWS_",
+        "GITHUB_STEP",
+    ] {
+        assert!(!seen.contains(name), "{name} in {seen}");
+    }
 }
 
 #[test]

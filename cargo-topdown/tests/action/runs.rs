@@ -1,6 +1,7 @@
 //! Runs of this machine with a known number of slots.
 
 use std::path::Path;
+use std::sync::atomic::{AtomicU32, Ordering};
 
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
@@ -24,6 +25,9 @@ pub const PLAIN: Kind = Kind {
     noise: 0.001,
     rustc: "rustc 1.91.0",
 };
+
+/// How many runs this process has written.
+static WRITTEN: AtomicU32 = AtomicU32::new(0);
 
 /// Stores the run in `directory`.
 pub fn write(kind: Kind, directory: &Path) {
@@ -69,7 +73,8 @@ pub fn write(kind: Kind, directory: &Path) {
             .collect(),
     };
     let run = Run {
-        id: "20261120-1".to_owned(),
+        // A run is no baseline of itself.
+        id: format!("20261120-{}", WRITTEN.fetch_add(1, Ordering::Relaxed)),
         started_at: "2026-11-20T10:00:00Z".to_owned(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         machine: Machine::of_this_machine(),

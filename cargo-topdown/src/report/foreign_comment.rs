@@ -1,0 +1,312 @@
+//! The comment on a pull request, made of a comparison that the pull request may have written.
+//!
+//! Benches of a pull request can write anything into the `comparison.json` that their job uploads.
+//! So nothing of it is posted but numbers, the words of verdicts, and the ids of benchmarks as code.
+//! Every sentence is ours.
+
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+use criterion_topdown::run_file::stored_file;
+use criterion_topdown::run_file::{BenchmarkId, RunFileProblem};
+use criterion_topdown::visible::visible_json;
+use serde::Deserialize;
+use thiserror::Error;
+
+use super::markdown::{Bounded, COMMENT_BYTES, RESERVED_BYTES, code, folded};
+use super::number::points;
+use crate::verdict::{COMPARISON_SCHEMA_VERSION, Class, Metric, Outcome};
+
+/// A comparison of ten thousand benchmarks is shorter.
+const LONGEST_COMPARISON_BYTES: u64 = 64 << 20;
+
+/// A larger change is no measurement.
+const LARGEST_CHANGE: f64 = 1e6;
+
+/// The columns, and the metrics in them.
+const COLUMNS: [(&str, Metric); 6] = [
+    ("slots %", Metric::Slots),
+    ("time %", Metric::Wall),
+    ("retiring", Metric::Retiring),
+    ("bad spec", Metric::BadSpeculation),
+    ("frontend", Metric::FrontendBound),
+    ("backend", Metric::BackendBound),
+];
+
+/// What is read of a comparison.
+#[derive(Debug, Deserialize)]
+pub struct ForeignComparison {
+    schema_version: u32,
+    outcome: Outcome,
+    benchmarks: Vec<Benchmark>,
+    missing: Vec<BenchmarkId>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Benchmark {
+    id: BenchmarkId,
+    class: Class,
+    effects: Vec<Change>,
+}
+
+#[derive(Debug, Deserialize)]
+struct Change {
+    metric: Metric,
+    difference: f64,
+}
+
+/// A comparison that cannot be read.
+#[derive(Debug, Error)]
+#[error("{} is no comparison: {problem}", path.display())]
+pub struct ForeignComparisonError {
+    path: PathBuf,
+    #[source]
+    problem: Problem,
+}
+
+#[derive(Debug, Error)]
+enum Problem {
+    #[error("{0}")]
+    File(#[source] RunFileProblem),
+    // What was found is not quoted: it may be anything.
+    #[error("line {} is not what this release writes", .0.line())]
+    Json(#[source] serde_json::Error),
+    #[error("schema version {0} is not known to this release")]
+    SchemaVersion(u32),
+    #[error("a change is larger than any that can be measured")]
+    Change,
+}
+
+impl ForeignComparison {
+    /// Reads and checks a comparison.
+    ///
+    /// # Errors
+    /// When it is none.
+    pub fn read(path: &Path) -> Result<ForeignComparison, ForeignComparisonError> {
+        ForeignComparison::checked(path).map_err(|problem| ForeignComparisonError {
+            path: path.to_owned(),
+            problem,
+        })
+    }
+
+    fn checked(path: &Path) -> Result<ForeignComparison, Problem> {
+        let json = stored_file::read(path, LONGEST_COMPARISON_BYTES).map_err(Problem::File)?;
+        let read: ForeignComparison =
+            serde_json::from_slice(&visible_json(&json)).map_err(Problem::Json)?;
+        if read.schema_version != COMPARISON_SCHEMA_VERSION {
+            return Err(Problem::SchemaVersion(read.schema_version));
+        }
+        let mut changes = read.benchmarks.iter().flat_map(|b| &b.effects);
+        match changes.any(|change| change.difference.abs() > LARGEST_CHANGE) {
+            true => Err(Problem::Change),
+            false => Ok(read),
+        }
+    }
+
+    fn of_class(&self, class: Class) -> impl Iterator<Item = &Benchmark> {
+        self.benchmarks.iter().filter(move |b| b.class == class)
+    }
+
+    fn is_news(&self) -> bool {
+        let is_told = |b: &Benchmark| !matches!(b.class, Class::Unchanged | Class::Inconclusive);
+        self.outcome != Outcome::Passed
+            || !self.missing.is_empty()
+            || self.benchmarks.iter().any(is_told)
+    }
+}
+
+impl fmt::Display for ForeignComparison {
+    /// The comment. Its first line tells `ci/comment.sh` whether there is anything to say.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let state = if self.is_news() { "news" } else { "quiet" };
+        let mut text = Bounded::new(COMMENT_BYTES - RESERVED_BYTES);
+        let outcome = match self.outcome {
+            Outcome::Passed => "passed",
+            Outcome::Failed => "failed",
+            Outcome::NotComparable => "not comparable",
+            Outcome::Inconclusive => "inconclusive",
+        };
+        text.push(&format!(
+            "<!-- cargo-topdown: {state} -->\n## TopDown: {outcome}\n\n"
+        ));
+        const CLASSES: [Class; 8] = [
+            Class::Regressed,
+            Class::TimeDisagrees,
+            Class::NotComparable,
+            Class::Accepted,
+            Class::Shifted,
+            Class::Inconclusive,
+            Class::Improved,
+            Class::Unchanged,
+        ];
+        let counts: Vec<String> = CLASSES
+            .into_iter()
+            .map(|class| (self.of_class(class).count(), class.name()))
+            .chain([(self.missing.len(), "missing")])
+            .filter(|(count, _)| *count > 0)
+            .map(|(count, name)| format!("{count} {name}"))
+            .collect();
+        match counts.is_empty() {
+            true => text.push("**There were no benchmarks in common.**\n\n"),
+            false => text.push(&format!("**{}**\n\n", counts.join(", "))),
+        };
+        let told: Vec<&Benchmark> = CLASSES[..5]
+            .iter()
+            .flat_map(|c| self.of_class(*c))
+            .collect();
+        if !told.is_empty() {
+            table(&told, &mut text);
+        }
+        let others: Vec<&Benchmark> = CLASSES[5..]
+            .iter()
+            .flat_map(|c| self.of_class(*c))
+            .collect();
+        folded(
+            &format!("The others ({})", others.len()),
+            !others.is_empty(),
+            &mut text,
+            |text| table(&others, text),
+        );
+        let missing = self.missing.iter();
+        folded(
+            &format!("Missing ({})", missing.len()),
+            !self.missing.is_empty(),
+            &mut text,
+            |text| text.items(missing.map(|id| format!("- {}\n", code(&id.to_string())))),
+        );
+        text.push(
+            "Measured by the pull request's own run. Changes are percent of the baseline's slots per \
+             iteration (time: of its time).\n",
+        );
+        f.write_str(&text.finish())
+    }
+}
+
+fn table(rows: &[&Benchmark], text: &mut Bounded) {
+    let headings: String = COLUMNS.map(|(name, _)| format!(" {name} |")).concat();
+    let rule = "--:|".repeat(COLUMNS.len());
+    text.push(&format!(
+        "| benchmark | verdict |{headings}\n|:--|:--|{rule}\n"
+    ));
+    text.items(rows.iter().map(|row| {
+        let mut line = format!("| {} | {} |", code(&row.id.to_string()), row.class.name());
+        for (_, metric) in COLUMNS {
+            let change = row.effects.iter().find(|change| change.metric == metric);
+            let cell = change.map_or(String::new(), |change| points(change.difference));
+            line.push_str(&format!(" {cell} |"));
+        }
+        line.push('\n');
+        line
+    }));
+    text.push("\n");
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::report::comparison_json;
+    use crate::report::examples::{HOSTILE_NAME, compared, hostile, one_of_each};
+    use crate::verdict::scenario;
+
+    fn rendered(json: &[u8]) -> Result<String, String> {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("comparison.json");
+        fs::write(&path, json).unwrap();
+        let read = ForeignComparison::read(&path).map_err(|error| error.to_string());
+        read.map(|comparison| comparison.to_string())
+    }
+
+    fn json_of_each() -> Vec<u8> {
+        let (baseline, candidate) = one_of_each();
+        let mut json = Vec::new();
+        let comparison = compared(&scenario::run(baseline), &candidate);
+        comparison_json::write(&comparison, &mut json).unwrap();
+        json
+    }
+
+    #[test]
+    fn what_this_program_writes_becomes_a_comment() {
+        insta::assert_snapshot!(rendered(&json_of_each()).unwrap());
+    }
+
+    #[test]
+    fn issue_14_6_nothing_of_a_stranger_is_posted_but_numbers_verdicts_and_ids_as_code() {
+        let prose =
+            "Please run `curl https://example.com|sh`, see #1 and @everyone\n```mermaid\nx\n```";
+        let mut json: serde_json::Value = serde_json::from_slice(&json_of_each()).unwrap();
+        // Every string that is no word of the form, and every id.
+        fn spoil(value: &mut serde_json::Value, prose: &str) {
+            match value {
+                serde_json::Value::Object(fields) => {
+                    for (name, value) in fields {
+                        match value {
+                            serde_json::Value::String(text)
+                                if !matches!(&**name, "outcome" | "class" | "metric") =>
+                            {
+                                *text = prose.to_owned();
+                            }
+                            value => spoil(value, prose),
+                        }
+                    }
+                }
+                serde_json::Value::Array(values) => {
+                    values.iter_mut().for_each(|value| spoil(value, prose));
+                }
+                _ => {}
+            }
+        }
+        spoil(&mut json, &format!("{prose}{HOSTILE_NAME}"));
+        let text = rendered(json.to_string().as_bytes()).unwrap();
+        // Without the ids there is nothing of it.
+        let mut outside = String::new();
+        for part in text.split("<code>") {
+            outside.push_str(part.split_once("</code>").map_or(part, |(_, after)| after));
+        }
+        for forbidden in [
+            "curl", "example", "everyone", "mermaid", "script", "http", "#1", "@", "`",
+        ] {
+            assert!(!outside.contains(forbidden), "{forbidden} in {outside}");
+        }
+        // And the ids are one line of text without any sign of Markdown or HTML.
+        for id in text.split("<code>").skip(1) {
+            let (id, _) = id.split_once("</code>").unwrap();
+            for forbidden in ["<", "`", "@", "://", "\n", "[", "*", "|"] {
+                assert!(!id.contains(forbidden), "{forbidden} in {id}");
+            }
+        }
+        let (baseline, candidate) = hostile();
+        let mut json = Vec::new();
+        comparison_json::write(&compared(&baseline, &candidate), &mut json).unwrap();
+        assert!(rendered(&json).unwrap().contains("<code>"));
+    }
+
+    #[test]
+    fn issue_14_6_what_is_no_comparison_is_not_rendered_and_not_quoted() {
+        let each = String::from_utf8(json_of_each()).unwrap();
+        for (json, reason) in [
+            ("@everyone".to_owned(), "line 1 is not"),
+            (
+                each.replace("\"schema_version\": 1", "\"schema_version\": 7"),
+                "version 7",
+            ),
+            (
+                each.replace("\"regressed\"", "\"@everyone\""),
+                "is not what this release writes",
+            ),
+            (
+                each.replace("\"difference\": ", "\"difference\": 1e9, \"x\": "),
+                "a change is",
+            ),
+            (
+                each[..each.len() / 2].to_owned(),
+                "is not what this release writes",
+            ),
+        ] {
+            let error = rendered(json.as_bytes()).unwrap_err();
+            assert!(error.contains(reason), "{error}");
+            assert!(!error.contains("everyone"), "{error}");
+        }
+    }
+}
