@@ -19,6 +19,7 @@ mod documentation;
 mod error;
 mod event_rates;
 mod explained;
+mod function_name;
 mod functions;
 mod import;
 mod merge;

@@ -56,12 +56,26 @@ impl InlinedFunctions {
             let file = frame.location.and_then(|location| location.file);
             let is_standard = file.is_some_and(|f| STANDARD_LIBRARY.iter().any(|s| f.contains(s)));
             if !is_standard {
-                let name = frame.function?;
-                found = Some(name.raw_name().ok()?.into_owned());
+                let name = frame.function?.raw_name().ok()?.into_owned();
+                found = Some(match (is_mangled(&name), file) {
+                    (false, Some(file)) => format!("{name} ({})", shortened(file)),
+                    _ => name,
+                });
             }
         }
         None
     }
+}
+
+/// Whether a name says in which module it is. Line tables alone have the last part of a path.
+fn is_mangled(name: &str) -> bool {
+    name.starts_with("_R") || name.starts_with("_ZN")
+}
+
+/// The end of a path: what stands before it differs between machines and work trees.
+fn shortened(file: &str) -> &str {
+    let mut slashes = file.rmatch_indices('/').map(|(index, _)| index);
+    slashes.nth(1).map_or(file, |index| &file[index + 1..])
 }
 
 #[cfg(test)]
@@ -118,6 +132,10 @@ mod tests {
         let name = found("1").unwrap();
         let demangled = format!("{:#}", rustc_demangle::demangle(&name));
         assert_eq!(demangled, "program::kernel::divide");
+        // Line tables name the function without its path, and the file that it is in.
+        let name = found("line-tables-only").unwrap();
+        let directory = directory.path().file_name().unwrap().to_str().unwrap();
+        assert_eq!(name, format!("divide ({directory}/program.rs)"));
         assert_eq!(found("0"), None);
     }
 

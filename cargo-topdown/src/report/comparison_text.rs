@@ -256,6 +256,28 @@ mod tests {
         insta::assert_snapshot!(text(suite(1, 1.0), candidate, 80));
     }
 
+    #[test]
+    fn what_was_inlined_and_what_has_no_name_is_said_as_people_do() {
+        let side = |backend_bound: u64, seed| {
+            let planted = Planted {
+                seed,
+                categories: [0.0, 0.0, 0.0, backend_bound as f64 / 1000.0],
+                ..Planted::default()
+            };
+            let functions = [
+                (
+                    Some("criterion::bencher::Bencher<M>::iter"),
+                    None,
+                    [300, 100, 150, 250 + backend_bound / 2],
+                ),
+                (None, Some("libc.so.6"), [98, 0, 0, 98 + backend_bound / 2]),
+            ];
+            with_functions(modelled("b", planted), &functions)
+        };
+        let candidate = scenario::run(vec![side(100, 2)]);
+        insta::assert_snapshot!(text(vec![side(0, 1)], candidate, 100));
+    }
+
     /// As on a published crate: slots −1.8 % exactly, time +758 %.
     #[test]
     fn modelled_slots_and_time_that_disagree() {

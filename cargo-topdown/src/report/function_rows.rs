@@ -3,6 +3,40 @@
 use criterion_topdown::code::CodeCounts;
 use criterion_topdown::run_file::{Functions, OtherFunctions};
 
+use crate::function_name::FunctionKind;
+
+/// What criterion's loop is called: the routine is inlined into it.
+const CLOSURE: &str = "the benchmark's closure (inlined)";
+
+/// What a name needs that was not found.
+pub const NAMES_OF_INLINED: &str = "CARGO_PROFILE_BENCH_DEBUG=line-tables-only";
+const NAMES_OF_ALL: &str = "CARGO_PROFILE_BENCH_STRIP=none";
+
+/// What to build with for better names of these functions, if that helps: a name and a module of each.
+pub fn advice_for_names<'a>(
+    functions: impl Iterator<Item = (&'a Option<String>, &'a Option<String>)>,
+) -> Option<String> {
+    let of_the_bench: Vec<&Option<String>> = functions
+        .filter(|(_, module)| module.is_none())
+        .map(|(name, _)| name)
+        .collect();
+    let named = || of_the_bench.iter().copied().flatten();
+    if of_the_bench.is_empty() {
+        None
+    } else if named().next().is_none() {
+        Some(format!(
+            "the bench has no names of functions, since its profile strips them; build with {NAMES_OF_ALL}, \
+             and with {NAMES_OF_INLINED} for those that are inlined"
+        ))
+    } else if named().any(|name| FunctionKind::of(name) == FunctionKind::Loop) {
+        Some(format!(
+            "{CLOSURE} has no names of its parts; build with {NAMES_OF_INLINED} for them"
+        ))
+    } else {
+        None
+    }
+}
+
 /// A function in a table.
 pub struct FunctionRow {
     /// Its name, or what is known in place of one.
@@ -41,12 +75,16 @@ pub fn rows_of(functions: &Functions) -> Vec<FunctionRow> {
 /// The name of a function, and where it is if that is not the bench executable.
 pub fn label_of(name: &Option<String>, module: &Option<String>) -> String {
     match (name, module) {
-        (Some(name), None) => name.clone(),
+        (Some(name), None) => match FunctionKind::of(name) {
+            FunctionKind::Loop => CLOSURE.to_owned(),
+            FunctionKind::Window => format!("{name} (the window's own)"),
+            FunctionKind::Measured => name.clone(),
+        },
         (Some(name), Some(module)) => format!("{name} ({module})"),
         // The kernel's own names say enough.
         (None, Some(module)) if module.starts_with('[') => module.clone(),
-        (None, Some(module)) => format!("no symbol ({module})"),
-        (None, None) => "no symbol".to_owned(),
+        (None, Some(module)) => format!("unnamed code of {module}"),
+        (None, None) => "unnamed code of the bench".to_owned(),
     }
 }
 
@@ -75,14 +113,41 @@ mod tests {
     }
 
     #[test]
+    fn the_loop_of_criterion_is_the_closure_and_windows_are_told_apart() {
+        let label = |name: &str| label_of(&Some(name.to_owned()), &None);
+        assert_eq!(label("criterion::bencher::Bencher<M>::iter"), CLOSURE);
+        assert_eq!(
+            label("topdown_tracer::end"),
+            "topdown_tracer::end (the window's own)"
+        );
+    }
+
+    #[test]
+    fn better_names_are_asked_for_where_a_build_has_them() {
+        let advice = |functions: &[(Option<&str>, Option<&str>)]| {
+            let owned: Vec<(Option<String>, Option<String>)> = functions
+                .iter()
+                .map(|(name, module)| (name.map(str::to_owned), module.map(str::to_owned)))
+                .collect();
+            advice_for_names(owned.iter().map(|(name, module)| (name, module)))
+        };
+        let in_loop = (Some("criterion::bencher::Bencher<M>::iter"), None);
+        assert!(advice(&[in_loop]).unwrap().contains(NAMES_OF_INLINED));
+        let stripped = advice(&[(None, None), (Some("malloc"), Some("libc.so.6"))]).unwrap();
+        assert!(stripped.contains("its profile strips them") && stripped.contains(NAMES_OF_ALL));
+        assert_eq!(advice(&[(Some("suite::parse"), None), (None, None)]), None);
+        assert_eq!(advice(&[(None, Some("libc.so.6"))]), None);
+    }
+
+    #[test]
     fn what_has_no_name_is_called_by_its_module() {
         let benchmark = with_some_functions("parse");
         let rows = rows_of(&benchmark.functions.unwrap());
         let labels: Vec<&str> = rows[2..].iter().map(|row| &*row.label).collect();
         let expected = [
-            "no symbol (libc.so.6)",
+            "unnamed code of libc.so.6",
             "malloc (libc.so.6)",
-            "no symbol",
+            "unnamed code of the bench",
             "[vdso]",
             "12 others",
         ];

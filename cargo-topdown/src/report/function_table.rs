@@ -6,7 +6,7 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, Run};
 
 use super::bar::{CATEGORIES, bar};
-use super::function_rows::{FunctionRow, rows_of};
+use super::function_rows::{FunctionRow, advice_for_names, rows_of};
 use super::number::{percent, slots};
 use super::style::{DIM, HEADING, Look};
 use super::text::{right_aligned, shortened, width_of, wrapped};
@@ -26,8 +26,7 @@ const ONE_LINE: usize = 100;
 
 const LEGEND: &str = "slots and instr(uctions) per iteration, of the function itself without those that it \
     calls; share: of the benchmark's slots; ret, bad, fe, be: retiring, bad speculation, frontend bound \
-    and backend bound in percent of the function's slots; others: the smallest, 1 % of the slots together; inlined \
-    functions have rows of their own where the bench has debug information (CARGO_PROFILE_BENCH_DEBUG=1)";
+    and backend bound in percent of the function's slots; others: the smallest, 1 % of the slots together";
 
 /// Writes the tables of those benchmarks whose functions are known, with ANSI colours.
 ///
@@ -59,6 +58,7 @@ pub fn write_function_table(out: &mut impl Write, run: &Run, look: Look) -> io::
         true => LEGEND.to_owned(),
         false => "no benchmark of this run has functions; the source `model` knows them".to_owned(),
     });
+    notes.extend(advice_for_run(run));
     if any {
         writeln!(out)?;
     }
@@ -66,6 +66,14 @@ pub fn write_function_table(out: &mut impl Write, run: &Run, look: Look) -> io::
         writeln!(out, "{DIM}{line}{DIM:#}")?;
     }
     Ok(())
+}
+
+/// What to build with for better names, if that helps some benchmark.
+pub fn advice_for_run(run: &Run) -> Option<String> {
+    let functions = run.benchmarks.iter().filter_map(|b| b.functions.as_ref());
+    functions
+        .map(|functions| functions.largest.iter().map(|f| (&f.name, &f.module)))
+        .find_map(advice_for_names)
 }
 
 fn write_headings(out: &mut impl Write, look: Look) -> io::Result<()> {

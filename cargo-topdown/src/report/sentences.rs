@@ -2,14 +2,15 @@
 
 use criterion_topdown::provenance::SourceKind;
 
-use super::function_rows::label_of;
+use super::function_rows::{advice_for_names, label_of};
 use super::number::{launches, percent_change, points};
 use super::text::shortened;
 use crate::selection::LeftOutBy;
 use crate::verdict::comparability::{MODEL_VERSION, MODELLED_CORE};
 use crate::verdict::{
     BenchmarkVerdict, Cause, CauseKind, Class, CodeChange, Comparison, Counts, Disagreement,
-    Effect, Metric, MetricNoise, Outcome, Rule, RunSummary, ShiftBasis, Undecided, UndecidedReason,
+    Effect, FunctionChange, Metric, MetricNoise, Outcome, Rule, RunSummary, ShiftBasis, Undecided,
+    UndecidedReason,
 };
 
 /// A part of a difference that would be shown as 0.0 is left out.
@@ -236,6 +237,7 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
             ),
         });
     }
+    notes.extend(names_note(comparison));
     let drifting = |noise: &&MetricNoise| {
         matches!(noise.metric, Metric::Slots | Metric::Wall)
             && noise
@@ -251,6 +253,16 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
         ));
     }
     notes
+}
+
+/// What to build with, once, if a sentence below has to do without a name that a build can have.
+fn names_note(comparison: &Comparison) -> Option<String> {
+    let told = comparison.benchmarks.iter().filter(|b| b.cause.is_some());
+    let advice = |benchmark: &BenchmarkVerdict| {
+        advice_for_names(told_functions(benchmark).map(|change| (&change.name, &change.module)))
+    };
+    told.filter(|b| b.class != Class::TimeDisagrees)
+        .find_map(advice)
 }
 
 /// What is to be known about the benchmarks that only the baseline has.
@@ -513,13 +525,19 @@ fn parts(cause: &Cause) -> String {
         .join(", ")
 }
 
-/// `; in parse::number +9.1, malloc (libc.so.6) +0.6`, of the same whole as the categories.
-fn in_functions(benchmark: &BenchmarkVerdict) -> String {
-    let changes: Vec<String> = benchmark
+/// The functions that a sentence names.
+fn told_functions(benchmark: &BenchmarkVerdict) -> impl Iterator<Item = &FunctionChange> {
+    let changed = |change: &&FunctionChange| change.difference.abs() >= LEAST_FUNCTION;
+    benchmark
         .functions
         .iter()
-        .filter(|change| change.difference.abs() >= LEAST_FUNCTION)
+        .filter(changed)
         .take(MOST_FUNCTIONS)
+}
+
+/// `; in parse::number +9.1, malloc (libc.so.6) +0.6`, of the same whole as the categories.
+fn in_functions(benchmark: &BenchmarkVerdict) -> String {
+    let changes: Vec<String> = told_functions(benchmark)
         .map(|change| {
             let label = label_of(&change.name, &change.module);
             let label = shortened(&label, LONGEST_FUNCTION, true);

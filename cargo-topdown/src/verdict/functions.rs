@@ -3,6 +3,8 @@
 use criterion_topdown::run_file::{Benchmark, Function, Functions};
 use serde::Serialize;
 
+use crate::function_name::FunctionKind;
+
 /// So many functions of a benchmark are kept in a comparison.
 const MOST_FUNCTIONS: usize = 10;
 
@@ -26,6 +28,12 @@ pub struct FunctionChange {
     pub difference: f64,
 }
 
+/// What begins and ends windows is no part of the benchmark, and to be blamed for nothing.
+fn is_measured(function: &&Function) -> bool {
+    let kind = function.name.as_deref().map(FunctionKind::of);
+    function.module.is_some() || kind != Some(FunctionKind::Window)
+}
+
 /// The functions that changed most, or that are largest where nothing changed; empty where a side
 /// does not know its functions.
 ///
@@ -39,10 +47,11 @@ pub fn of(baseline: &Benchmark, candidate: &Benchmark) -> Vec<FunctionChange> {
     if total <= 0.0 {
         return Vec::new();
     }
-    let of_before = before.largest.iter();
+    let of_before = before.largest.iter().filter(is_measured);
     let new = after
         .largest
         .iter()
+        .filter(is_measured)
         .filter(|function| find(before, function).is_none());
     let mut changes: Vec<FunctionChange> = of_before
         .chain(new)
@@ -102,6 +111,17 @@ fn per_iteration(side: &Functions, slots: u64) -> f64 {
 mod tests {
     use super::*;
     use crate::verdict::scenario::{Planted, modelled, with_functions};
+
+    #[test]
+    fn functions_of_the_window_are_not_blamed() {
+        let window =
+            "<criterion_topdown::topdown::TopDown as criterion::measurement::Measurement>::end";
+        let of = |slots| side(&[("parse", 100), (window, slots)]);
+        let changes = super::of(&of(100), &of(300));
+        let names: Vec<_> = changes.iter().map(|c| c.name.as_deref()).collect();
+        assert_eq!(names, [Some("parse")]);
+        assert_eq!(changes[0].difference, 0.0);
+    }
 
     /// Functions of the executable with this many backend bound slots per iteration; the others have
     /// six more.

@@ -21,7 +21,7 @@ use crate::cli::{BenchArgs, LaunchArgs};
 use crate::command::baseline;
 use crate::error::{Error, Exit};
 use crate::report::event_table::write_event_table;
-use crate::report::function_table::write_function_table;
+use crate::report::function_table::{advice_for_run, write_function_table};
 use crate::report::run_table::write_run_table;
 use crate::report::style::{self, Look};
 use crate::runner::launch::{LaunchError, Launcher};
@@ -164,6 +164,12 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     // Below the table, which can be long.
     report_problems(&outcome);
     baseline::warn_of_wild_launches(&run);
+    if !args.functions
+        && !args.launch.cargo.quiet
+        && let Some(advice) = advice_for_run(&run)
+    {
+        anstream::eprintln!("note: {advice}");
+    }
     if let Some(stored) = saved {
         baseline::report_saved(&mut out, &stored)?;
     }
