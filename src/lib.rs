@@ -29,9 +29,10 @@
 //! # Features
 //!
 //! * `criterion` (default): the measurement for criterion 0.8.
-//! * `counters` (default): the sources of counts. Without both, only the file formats remain.
+//! * `counters` (default): the sources of counts.
 //! * `model` (default): the source `model`, on x86-64 Linux. Without it benches compile without an
 //!   instruction decoder.
+//! * `run_file`: the files of runs and baselines, for programs that read them. Benches do without.
 //! * `html_reports`, `plotters`, `rayon`, `async_tokio` …: criterion's own, passed on.
 //!
 //! [criterion]: https://docs.rs/criterion
@@ -51,8 +52,10 @@ pub mod event;
 mod formatter;
 pub mod machine;
 pub mod provenance;
+pub mod record;
 #[cfg(feature = "criterion")]
 mod recorder;
+#[cfg(feature = "run_file")]
 pub mod run_file;
 pub mod sample;
 #[cfg(feature = "criterion")]

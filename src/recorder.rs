@@ -12,7 +12,7 @@ use std::path::{Path, PathBuf};
 use crate::code::CodeSlots;
 use crate::formatter::split_line;
 use crate::provenance::{Provenance, SourceKind};
-use crate::run_file::{Record, SAMPLES_VARIABLE};
+use crate::record::{Record, SAMPLES_VARIABLE};
 use crate::sample::Sample;
 
 /// Room for the samples of one benchmark, so that keeping one seldom allocates: ten times

@@ -19,6 +19,7 @@ pub(super) struct CodeColumns {
 }
 
 impl CodeColumns {
+    #[cfg(test)]
     pub(super) fn from_code(code: &CodeSlots) -> CodeColumns {
         CodeColumns {
             modules: code.modules.clone(),

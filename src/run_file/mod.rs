@@ -21,16 +21,15 @@ pub mod stored_file;
 mod version;
 mod wire;
 
+pub use crate::record::{Record, SAMPLES_VARIABLE, SCHEMA_VERSION};
 pub use error::{RunFileError, RunFileProblem};
 pub use functions::{Function, Functions, OtherFunctions};
-pub use record::{Record, SAMPLES_VARIABLE};
 pub use samples_file::{IterationSample, LaunchSamples};
 pub use selection::{Filter, LeftOut, Selection, TargetId};
 pub use store::{
     RUN_FILE_NAME, copy_run, parse_run, read_bytes, read_run, read_samples, remove_run,
     run_file_of, samples_file_of, write_run, write_run_without_samples,
 };
-pub use version::SCHEMA_VERSION;
 pub use wire::samples_file_name;
 
 use serde::{Deserialize, Serialize};

@@ -1,5 +1,4 @@
-//! What a bench process hands to `cargo topdown`: one line per benchmark, beside criterion's own
-//! protocol, which carries a single number per sample.
+//! Records of bench processes, read.
 
 use serde::{Deserialize, Serialize};
 
@@ -7,24 +6,8 @@ use super::code_columns::CodeColumns;
 use super::error::RunFileProblem;
 use super::sample_columns::SampleColumns;
 use super::version::{KnownVersion, parse};
-use crate::code::CodeSlots;
 use crate::provenance::Provenance;
-use crate::sample::Sample;
-
-/// The environment variable in which `cargo topdown` names the file that a bench process appends
-/// its records to.
-pub const SAMPLES_VARIABLE: &str = "CARGO_TOPDOWN_SAMPLES";
-
-/// The samples of one benchmark in one launch.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Record {
-    /// What the numbers are.
-    pub provenance: Provenance,
-    /// In the order in which criterion asked for their scalars.
-    pub samples: Vec<Sample>,
-    /// Where in the code their slots went, where that is known.
-    pub code: Option<CodeSlots>,
-}
+use crate::record::Record;
 
 /// The samples of one benchmark in one launch, as the bench process writes them.
 #[derive(Serialize, Deserialize)]
@@ -43,20 +26,6 @@ pub(super) struct Wire {
 }
 
 impl Record {
-    /// The record as one line of JSON, newline included.
-    pub fn to_line(&self) -> String {
-        let wire = Wire {
-            schema_version: KnownVersion,
-            provenance: self.provenance.clone(),
-            samples: SampleColumns::from_samples(&self.samples),
-            code: self.code.as_ref().map(CodeColumns::from_code),
-        };
-        let mut line = serde_json::to_string(&wire)
-            .expect("names are strings and no map key can fail to serialise");
-        line.push('\n');
-        line
-    }
-
     /// Reads one line that [`to_line`](Record::to_line) wrote.
     ///
     /// # Errors
@@ -78,5 +47,139 @@ impl Record {
             samples,
             code,
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::activity::Activity;
+    use crate::code::{CodeBlock, CodeCounts, CodeSlots};
+    use crate::event::{Event, Events};
+    use crate::provenance::SourceKind;
+    use crate::sample::{Flags, GroupCounts, Level1, Level2, Sample};
+
+    /// What the derived code writes of it, which is what the derived code reads.
+    fn derived(record: &Record) -> serde_json::Value {
+        let wire = Wire {
+            schema_version: KnownVersion,
+            provenance: record.provenance.clone(),
+            samples: SampleColumns::from_samples(&record.samples),
+            code: record.code.as_ref().map(CodeColumns::from_code),
+        };
+        serde_json::to_value(&wire).unwrap()
+    }
+
+    fn provenance() -> Provenance {
+        Provenance {
+            formula: "a \"formula\"/1".to_owned(),
+            reason: "line\nof\ttext \\ é \u{1}".to_owned(),
+            source: SourceKind::Model,
+            core_type: None,
+            slots_per_cycle: Some(6),
+            empty_window: None,
+            threads: Default::default(),
+            elsewhere: None,
+        }
+    }
+
+    fn counted() -> Sample {
+        Sample {
+            windows: 2,
+            wall_ns: 1 << 40,
+            slots: Some(1000),
+            level1: Some(Level1 {
+                retiring_slots: 0.1 + 0.2,
+                bad_speculation_slots: -1e-9,
+                frontend_bound_slots: 1e15,
+                backend_bound_slots: 1e17 / 3.0,
+                smt_contention_slots: Some(5e-324),
+            }),
+            level2: Some(Level2 {
+                heavy_operations_slots: 1.0,
+                branch_mispredict_slots: 0.0,
+                fetch_latency_slots: -0.0,
+                memory_bound_slots: 2.5,
+            }),
+            instructions: Some(u64::MAX),
+            cycles: Some(0),
+            events: Events::NONE
+                .with(Event::Branches, 7)
+                .with(Event::L2Misses, 0),
+            group_counts: GroupCounts::new(&[1, 2, 3]),
+            activity: Some(Activity {
+                windows: 1,
+                wall_ns: 2,
+                own_ns: 3,
+                others_ns: 4,
+                blocked: 5,
+            }),
+            resolution_slots: 0.5,
+            flags: Flags::SWITCHED,
+        }
+    }
+
+    #[test]
+    fn what_is_written_by_hand_is_what_the_derived_code_writes() {
+        let full = counted();
+        let lists: [&[Sample]; 6] = [
+            &[],
+            &[full],
+            &[full, full],
+            &[Sample::EMPTY],
+            // What one of the two lacks is left out for both.
+            &[full, Sample::EMPTY],
+            &[
+                full,
+                Sample {
+                    level2: None,
+                    events: Events::NONE.with(Event::Branches, 1),
+                    group_counts: GroupCounts::new(&[4]),
+                    activity: None,
+                    ..full
+                },
+            ],
+        ];
+        let code = CodeSlots {
+            modules: vec!["/a \"b\"/c".to_owned(), String::new()],
+            blocks: vec![CodeBlock {
+                module: 1,
+                offset: u64::MAX,
+                bytes: 3,
+            }],
+            samples: vec![
+                vec![
+                    (0, CodeCounts::from([1, 2, 3, 4, 5, 6, 7, 8, 9])),
+                    (0, CodeCounts::default()),
+                ],
+                vec![],
+            ],
+        };
+        for samples in lists {
+            for code in [None, Some(CodeSlots::default()), Some(code.clone())] {
+                let record = Record {
+                    provenance: provenance(),
+                    samples: samples.to_vec(),
+                    code,
+                };
+                let line = record.to_line();
+                assert!(line.ends_with("}\n") && line.lines().count() == 1, "{line}");
+                let written: serde_json::Value = serde_json::from_str(&line).unwrap();
+                assert_eq!(written, derived(&record));
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_no_number_is_refused_by_who_reads_it() {
+        let record = Record {
+            provenance: provenance(),
+            samples: vec![Sample {
+                resolution_slots: f64::NAN,
+                ..counted()
+            }],
+            code: None,
+        };
+        assert!(Record::from_line(&record.to_line()).is_err());
     }
 }

@@ -4,10 +4,8 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 use super::error::RunFileProblem;
+use crate::record::SCHEMA_VERSION;
 use crate::visible::visible_json;
-
-/// The version of the file formats that this library writes.
-pub const SCHEMA_VERSION: u32 = 3;
 
 /// The oldest version that it reads. Each version has optional fields that the one before has not.
 const OLDEST_VERSION: u32 = 1;

@@ -6,7 +6,7 @@
 use topdown_tracer::fix_system_values;
 
 use crate::counter::Choice;
-use crate::run_file::SAMPLES_VARIABLE;
+use crate::record::SAMPLES_VARIABLE;
 
 /// Called by the loader, as every function of this section.
 #[used]

@@ -1,0 +1,271 @@
+//! What a bench process hands to `cargo topdown`: one line per benchmark, beside criterion's own
+//! protocol, which carries a single number per sample.
+//!
+//! The line is JSON, and `run_file` reads it. It is written here by hand: whatever this module
+//! takes to compile, a user pays for with every bench.
+
+use std::fmt::{Display, Write};
+
+use crate::activity::Activity;
+use crate::code::CodeSlots;
+use crate::event::Event;
+use crate::provenance::Provenance;
+use crate::sample::{Level1, Level2, Sample};
+
+/// The version of the file formats that this library writes.
+pub const SCHEMA_VERSION: u32 = 3;
+
+/// The environment variable in which `cargo topdown` names the file that a bench process appends
+/// its records to.
+pub const SAMPLES_VARIABLE: &str = "CARGO_TOPDOWN_SAMPLES";
+
+/// The samples of one benchmark in one launch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Record {
+    /// What the numbers are.
+    pub provenance: Provenance,
+    /// In the order in which criterion asked for their scalars.
+    pub samples: Vec<Sample>,
+    /// Where in the code their slots went, where that is known.
+    pub code: Option<CodeSlots>,
+}
+
+impl Record {
+    /// The record as one line of JSON, newline included.
+    pub fn to_line(&self) -> String {
+        let mut json = Json(String::new());
+        json.object(|json| {
+            json.field("schema_version", &SCHEMA_VERSION);
+            let provenance = serde_json::to_string(&self.provenance);
+            json.field(
+                "provenance",
+                &provenance.expect("it has names and numbers alone"),
+            );
+            json.name("samples");
+            json.object(|json| samples(json, &self.samples));
+            if let Some(of) = &self.code {
+                json.name("code");
+                json.object(|json| code(json, of));
+            }
+        });
+        json.0.push('\n');
+        json.0
+    }
+}
+
+/// The name of a quantity, and how a row has it.
+type Column<T, N> = (&'static str, fn(&T) -> N);
+
+/// One column for each quantity. What is missing in any sample is left out for all of them: half a
+/// column could not be compared.
+fn samples(json: &mut Json, samples: &[Sample]) {
+    let all = |json: &mut Json, name: &str, of: fn(&Sample) -> u64| {
+        json.name(name);
+        json.array(samples, |json, sample| json.value(&of(sample)));
+    };
+    let known = |json: &mut Json, name: &str, of: &dyn Fn(&Sample) -> Option<u64>| {
+        if !samples.is_empty() && samples.iter().all(|sample| of(sample).is_some()) {
+            json.name(name);
+            json.array(samples, |json, sample| json.value(&of(sample).unwrap_or(0)));
+        }
+    };
+    all(json, "windows", |sample| sample.windows);
+    all(json, "wall_ns", |sample| sample.wall_ns);
+    known(json, "slots", &|sample| sample.slots);
+    if let Some(levels) = known_of_all(samples, |sample| sample.level1) {
+        json.name("level1");
+        json.object(|json| level1(json, &levels));
+    }
+    if let Some(levels) = known_of_all(samples, |sample| sample.level2) {
+        json.name("level2");
+        json.object(|json| level2(json, &levels));
+    }
+    known(json, "instructions", &|sample| sample.instructions);
+    known(json, "cycles", &|sample| sample.cycles);
+    let is_known = |event| {
+        samples
+            .iter()
+            .all(|sample| sample.events.get(event).is_some())
+    };
+    if !samples.is_empty() && Event::ALL.into_iter().any(is_known) {
+        json.name("events");
+        json.object(|json| {
+            for event in Event::ALL {
+                known(json, event.name(), &|sample| sample.events.get(event));
+            }
+        });
+    }
+    if let Some(groups) = known_of_all(samples, |sample| sample.group_counts) {
+        // All samples are of one group.
+        let events = groups.iter().map(|group| group.as_slice().len()).max();
+        let events: Vec<usize> = (0..events.unwrap_or(0)).collect();
+        json.name("group_counts");
+        json.array(&events, |json, event| {
+            json.array(&groups, |json, group| {
+                json.value(group.as_slice().get(*event).unwrap_or(&0));
+            });
+        });
+    }
+    let is_watched = |activity: Activity| activity.windows > 0;
+    if samples
+        .iter()
+        .any(|sample| sample.activity.is_some_and(is_watched))
+    {
+        json.name("activity");
+        json.object(|json| activity(json, samples));
+    }
+    json.name("resolution_slots");
+    json.array(samples, |json, sample| json.number(sample.resolution_slots));
+    all(json, "flags", |sample| sample.flags.bits().into());
+}
+
+fn known_of_all<T>(samples: &[Sample], of: fn(&Sample) -> Option<T>) -> Option<Vec<T>> {
+    if samples.is_empty() {
+        return None;
+    }
+    samples.iter().map(of).collect()
+}
+
+fn level1(json: &mut Json, levels: &[Level1]) {
+    let columns: [Column<Level1, f64>; 4] = [
+        ("retiring_slots", |level| level.retiring_slots),
+        ("bad_speculation_slots", |level| level.bad_speculation_slots),
+        ("frontend_bound_slots", |level| level.frontend_bound_slots),
+        ("backend_bound_slots", |level| level.backend_bound_slots),
+    ];
+    json.numbers(&columns, levels);
+    if levels
+        .iter()
+        .all(|level| level.smt_contention_slots.is_some())
+    {
+        let column: Column<Level1, f64> = ("smt_contention_slots", |level| {
+            level.smt_contention_slots.unwrap_or(0.0)
+        });
+        json.numbers(&[column], levels);
+    }
+}
+
+fn level2(json: &mut Json, levels: &[Level2]) {
+    let columns: [Column<Level2, f64>; 4] = [
+        ("heavy_operations_slots", |level| {
+            level.heavy_operations_slots
+        }),
+        ("branch_mispredict_slots", |level| {
+            level.branch_mispredict_slots
+        }),
+        ("fetch_latency_slots", |level| level.fetch_latency_slots),
+        ("memory_bound_slots", |level| level.memory_bound_slots),
+    ];
+    json.numbers(&columns, levels);
+}
+
+/// What was not watched in a sample is 0.
+fn activity(json: &mut Json, samples: &[Sample]) {
+    let columns: [Column<Activity, u64>; 5] = [
+        ("windows", |activity| activity.windows),
+        ("wall_ns", |activity| activity.wall_ns),
+        ("own_ns", |activity| activity.own_ns),
+        ("others_ns", |activity| activity.others_ns),
+        ("blocked", |activity| activity.blocked),
+    ];
+    for (name, column) in columns {
+        json.name(name);
+        json.array(samples, |json, sample| {
+            json.value(&sample.activity.as_ref().map_or(0, column));
+        });
+    }
+}
+
+fn code(json: &mut Json, code: &CodeSlots) {
+    json.name("modules");
+    json.array(&code.modules, |json, module| json.string(module));
+    json.name("blocks");
+    json.array(&code.blocks, |json, block| {
+        json.counts(&[block.module.into(), block.offset, block.bytes.into()]);
+    });
+    json.name("samples");
+    json.array(&code.samples, |json, blocks| {
+        json.array(blocks, |json, (block, counts)| {
+            json.nested('[', ']', |json| {
+                json.value(block);
+                json.counts(&<[u64; 9]>::from(*counts));
+            });
+        });
+    });
+}
+
+/// JSON that is being written.
+struct Json(String);
+
+impl Json {
+    /// A comma, where something of the same object or array is before.
+    fn separate(&mut self) {
+        if !matches!(self.0.as_bytes().last(), None | Some(b'{' | b'[' | b':')) {
+            self.0.push(',');
+        }
+    }
+
+    /// What is JSON already, as numbers are.
+    fn value(&mut self, value: &dyn Display) {
+        self.separate();
+        write!(self.0, "{value}").expect("a string takes whatever is written to it");
+    }
+
+    /// As the shortest digits that are read back as the same number.
+    fn number(&mut self, number: f64) {
+        if number.is_finite() {
+            self.value(&format_args!("{number:?}"));
+        } else {
+            self.value(&"null");
+        }
+    }
+
+    fn string(&mut self, string: &str) {
+        self.separate();
+        self.0.push('"');
+        for char in string.chars() {
+            match char {
+                '"' | '\\' => self.0.extend(['\\', char]),
+                '\0'..='\x1f' => self.0.push_str(&format!("\\u{:04x}", u32::from(char))),
+                _ => self.0.push(char),
+            }
+        }
+        self.0.push('"');
+    }
+
+    fn name(&mut self, name: &str) {
+        self.string(name);
+        self.0.push(':');
+    }
+
+    fn field(&mut self, name: &str, value: &dyn Display) {
+        self.name(name);
+        self.value(value);
+    }
+
+    fn nested(&mut self, open: char, close: char, content: impl FnOnce(&mut Json)) {
+        self.separate();
+        self.0.push(open);
+        content(self);
+        self.0.push(close);
+    }
+
+    fn object(&mut self, fields: impl FnOnce(&mut Json)) {
+        self.nested('{', '}', fields);
+    }
+
+    fn array<T>(&mut self, items: &[T], item: impl Fn(&mut Json, &T)) {
+        self.nested('[', ']', |json| items.iter().for_each(|of| item(json, of)));
+    }
+
+    fn counts(&mut self, counts: &[u64]) {
+        self.array(counts, |json, count| json.value(count));
+    }
+
+    fn numbers<T>(&mut self, columns: &[Column<T, f64>], rows: &[T]) {
+        for (name, column) in columns {
+            self.name(name);
+            self.array(rows, |json, row| json.number(column(row)));
+        }
+    }
+}
