@@ -8,9 +8,9 @@ use super::text::shortened;
 use crate::selection::LeftOutBy;
 use crate::verdict::comparability::{MODEL_VERSION, MODELLED_CORE};
 use crate::verdict::{
-    BenchmarkVerdict, Cause, CauseKind, Class, CodeChange, Comparison, Counts, Disagreement,
-    Effect, FunctionChange, Metric, MetricNoise, Outcome, Rule, RunSummary, ShiftBasis, Undecided,
-    UndecidedReason,
+    BenchmarkVerdict, Cause, CauseKind, Class, CodeChange, CommonPart, Comparison, Counts,
+    Disagreement, Effect, FunctionChange, Metric, MetricNoise, Outcome, Rule, RunSummary,
+    ShiftBasis, Undecided, UndecidedReason,
 };
 
 /// A part of a difference that would be shown as 0.0 is left out.
@@ -238,17 +238,24 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
         });
     }
     notes.extend(names_note(comparison));
+    // What differs in a suite that moved as a whole is no drift.
+    let moved = |common: &CommonPart| common.low > 0.0 || common.high < 0.0;
+    let moved = suite.global_slots_difference.as_ref().is_some_and(moved);
     let drifting = |noise: &&MetricNoise| {
         matches!(noise.metric, Metric::Slots | Metric::Wall)
+            && !moved
             && noise
                 .drift
                 .is_some_and(|drift| drift.deviation >= LEAST_TOLD_DRIFT)
     };
     for noise in suite.noise.iter().filter(drifting) {
         notes.push(format!(
-            "{} drifts by {:.1} % between the two runs, beyond what launches of one run differ by; \
-             intervals include that, and more launches do not shrink it",
-            noise.metric.name(),
+            "between the two runs {} of a benchmark drifts by {:.1} %, beyond what launches of one \
+             run differ by; intervals include that, and more launches do not shrink it",
+            match noise.metric {
+                Metric::Wall => "the time",
+                _ => "the number of slots",
+            },
             noise.drift.map_or(0.0, |drift| drift.deviation) * 100.0,
         ));
     }
@@ -561,6 +568,15 @@ fn undecided_sentence(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> St
         format!("{change}{}: ", interval(effect))
     });
     let deviation = format!("launch sd {:.1} %", undecided.launch_deviation * 100.0);
+    // One in two are decided by the first number, about three in four by the second.
+    let needs = match (undecided.launches_needed, undecided.launches_enough) {
+        (Some(half), Some(most)) if half < most => {
+            format!("needs {half} to {most} launches a side")
+        }
+        (Some(_), Some(most)) => format!("needs {most} launches a side"),
+        (Some(half), None) => format!("needs {half} launches a side or more"),
+        (None, _) => String::new(),
+    };
     match (undecided.reason, undecided.launches_needed) {
         (UndecidedReason::MachineOrGlobalChange, _) => {
             format!("{change}no slower than the whole suite: the machine or a global change")
@@ -575,10 +591,10 @@ fn undecided_sentence(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> St
             let slots = benchmark
                 .main_effect()
                 .map_or(String::new(), |slots| percent_change(slots.difference));
-            let advice = launches.map_or_else(
-                || format!("too noisy to gate ({deviation})"),
-                |launches| format!("needs about {launches} launches a side ({deviation})"),
-            );
+            let advice = match launches {
+                None => format!("too noisy to gate ({deviation})"),
+                Some(_) => format!("{needs} ({deviation})"),
+            };
             format!("{time} at {slots} slots: the time looks longer; {advice}")
         }
         (UndecidedReason::DriftUnknown, _) => format!(
@@ -589,12 +605,17 @@ fn undecided_sentence(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> St
             let metric = benchmark.main_effect().map_or("it", |e| e.metric.name());
             format!("{change}it grew, and the policy lets {metric} fail nothing here")
         }
-        (UndecidedReason::OneLaunch, Some(launches)) => {
-            format!("{change}one launch decides nothing; needs about {launches} launches a side")
+        (UndecidedReason::Margin, _) => format!(
+            "{change}lies at the margin; no number of launches is likely to tell on which side"
+        ),
+        (UndecidedReason::Drift, _) => format!(
+            "{change}the runs drift too far apart for any number of launches; `cargo topdown bench \
+             --against` has no drift"
+        ),
+        (UndecidedReason::OneLaunch, Some(_)) => {
+            format!("{change}one launch decides nothing; {needs}")
         }
-        (_, Some(launches)) => {
-            format!("{change}needs about {launches} launches a side ({deviation})")
-        }
+        (_, Some(_)) => format!("{change}{needs} ({deviation})"),
         (_, None) => format!("{change}too noisy to gate ({deviation})"),
     }
 }

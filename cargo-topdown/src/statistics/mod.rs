@@ -13,6 +13,7 @@ pub mod contrast;
 pub mod drift;
 pub mod launch;
 pub mod noise;
+pub mod outlook;
 mod polygamma;
 pub mod power;
 pub mod prior;

@@ -119,7 +119,7 @@ impl Plan {
 }
 
 /// The probability that a normal quantity with this mean and standard deviation is above 0.
-fn probability_above(mean: f64, deviation: f64) -> f64 {
+pub(super) fn probability_above(mean: f64, deviation: f64) -> f64 {
     match Normal::new(0.0, deviation) {
         Ok(normal) => normal.cdf(mean),
         // Without noise there is no doubt.

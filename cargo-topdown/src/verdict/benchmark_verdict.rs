@@ -412,9 +412,12 @@ pub struct CauseDetail {
 pub struct Undecided {
     /// The reason.
     pub reason: UndecidedReason,
-    /// Launches per side that would probably decide; `None` if more than 50.
+    /// Launches per side that decide one in two of such benchmarks; `None` if more than 50.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub launches_needed: Option<u32>,
+    /// Launches per side that decide about three in four; `None` if more than 50.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub launches_enough: Option<u32>,
     /// The standard deviation between launches, a fraction of the total.
     pub launch_deviation: f64,
 }
@@ -428,6 +431,11 @@ pub enum UndecidedReason {
     OneLaunch,
     /// The launches differ too much for their number.
     Noise,
+    /// The difference is about as large as the margin, and no number of launches is likely to tell on
+    /// which side of it.
+    Margin,
+    /// The two runs drift too far apart for any number of launches.
+    Drift,
     /// The total looks worse, and the policy does not let it fail the benchmark.
     NotGated,
     /// The slots are what they were, and the time looks longer.

@@ -16,14 +16,15 @@ use super::metric::Metric;
 use super::suite::{Measured, SuiteTest};
 use crate::policy::Policy;
 use crate::statistics::noise::Estimate;
+use crate::statistics::outlook::{Obstacle, Outlook};
 use crate::statistics::student::{Quantiles, upper_quantile};
 
 /// The error of a one-sided statement about one benchmark alone.
 pub const ONE_SIDED_ERROR: f64 = 0.05;
-/// More launches than this are not worth running.
-const MOST_LAUNCHES: u32 = 50;
-/// The quantile of the normal distribution for a power of 80 %.
-const POWER_QUANTILE: f64 = 0.84;
+/// The probabilities of a decision for which launches are advised. The second is kept in 72 of 100:
+/// what has been decided is not among those that ask.
+const HALF: f64 = 0.5;
+const MOST: f64 = 0.8;
 
 /// Judges benchmarks of one suite.
 pub struct Judge<'a> {
@@ -31,6 +32,7 @@ pub struct Judge<'a> {
     policy: &'a Policy,
     planned_launches: [u32; 2],
     two_sided: Quantiles,
+    one_sided: Quantiles,
     per_test: Quantiles,
 }
 
@@ -48,6 +50,7 @@ impl<'a> Judge<'a> {
             policy,
             planned_launches: [baseline, candidate].map(|run| run.launch_settings.launches),
             two_sided: Quantiles::of_tail(ONE_SIDED_ERROR / 2.0),
+            one_sided: Quantiles::of_tail(ONE_SIDED_ERROR),
             per_test: Quantiles::of_tail(test.alpha_per_test),
         }
     }
@@ -309,9 +312,11 @@ impl<'a> Judge<'a> {
         least_launches: usize,
     ) -> Undecided {
         let deviation = self.launch_deviation(measured, Metric::Wall);
+        let advice = self.advice(wall, deviation, least_launches).ok();
         Undecided {
             reason: UndecidedReason::TimeLooksLonger,
-            launches_needed: self.launches_needed(wall, deviation, least_launches),
+            launches_needed: advice.map(|(half, _)| half),
+            launches_enough: advice.and_then(|(_, most)| most),
             launch_deviation: deviation,
         }
     }
@@ -334,15 +339,25 @@ impl<'a> Judge<'a> {
             UndecidedReason::Noise
         };
         let deviation = self.launch_deviation(measured, total.metric);
+        let advice = match reason {
+            UndecidedReason::OneLaunch | UndecidedReason::Noise => {
+                Some(self.advice(total, deviation, least_launches))
+            }
+            // More launches say more about this machine, not about the other one.
+            _ => None,
+        };
+        let (half, most) = match advice {
+            Some(Ok((half, most))) => (Some(half), most),
+            _ => (None, None),
+        };
         Undecided {
-            reason,
-            launches_needed: match reason {
-                // More launches say more about this machine, not about the other one.
-                UndecidedReason::MachineOrGlobalChange
-                | UndecidedReason::DriftUnknown
-                | UndecidedReason::NotGated => None,
-                _ => self.launches_needed(total, deviation, least_launches),
+            reason: match (reason, advice) {
+                (UndecidedReason::Noise, Some(Err(Obstacle::Margin))) => UndecidedReason::Margin,
+                (UndecidedReason::Noise, Some(Err(Obstacle::Drift))) => UndecidedReason::Drift,
+                _ => reason,
             },
+            launches_needed: half,
+            launches_enough: most,
             launch_deviation: deviation,
         }
     }
@@ -359,28 +374,31 @@ impl<'a> Judge<'a> {
         ((variances[0] + variances[1]) / 2.0).sqrt()
     }
 
-    /// The least R with R ≥ 2·((t + 0.84)·s / (max(D, point) − sure))², where t is that of R
-    /// launches a side: the t of the launches at hand would tell who ran two that nothing helps.
-    fn launches_needed(
+    /// Launches that decide one in two of such benchmarks, and about three in four, or why none do.
+    fn advice(
         &self,
-        total: &Tested,
+        tested: &Tested,
         deviation: f64,
         least_launches: usize,
-    ) -> Option<u32> {
-        let Effect {
-            sure_margin,
-            point_margin,
-            ..
-        } = total.effect;
-        let distance = total.estimate.difference.max(point_margin) - sure_margin;
-        let prior = self.test.noise(total.metric)?.prior.degrees_of_freedom;
-        let more = u32::try_from(least_launches).ok()? + 1;
-        (more.max(5)..=MOST_LAUNCHES).find(|&launches| {
-            let degrees_of_freedom = 2.0 * (prior + f64::from(launches) - 1.0);
-            let t = self.per_test.at(degrees_of_freedom);
-            let needed = 2.0 * ((t + POWER_QUANTILE) * deviation / distance).powi(2);
-            f64::from(launches) >= needed
-        })
+    ) -> Result<(u32, Option<u32>), Obstacle> {
+        let Some(noise) = self.test.noise(tested.metric) else {
+            return Err(Obstacle::Noise);
+        };
+        let outlook = Outlook {
+            estimate: tested.estimate,
+            launch_deviation: deviation,
+            drift_deviation: noise.drift.deviation,
+            prior_degrees_of_freedom: noise.prior.degrees_of_freedom,
+            sure_margin: tested.effect.sure_margin,
+            point_margin: tested.effect.point_margin,
+            per_test: &self.per_test,
+            one_sided: &self.one_sided,
+        };
+        let launches = u32::try_from(least_launches).unwrap_or(u32::MAX - 1);
+        match outlook.launches(HALF, launches) {
+            Some(half) => Ok((half, outlook.launches(MOST, launches))),
+            None => Err(outlook.obstacle()),
+        }
     }
 }
 

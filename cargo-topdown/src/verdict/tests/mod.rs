@@ -288,7 +288,10 @@ fn noise_is_inconclusive_and_says_how_many_launches_it_takes() {
             ..Planted::default()
         })
     };
-    let comparison = judged(&noisy(1, 0.02), &noisy(2, 0.02));
+    // In turn: a drift would not shrink with more launches.
+    let label = |run| LabelledRun { label: "run", run };
+    let (base, new) = (noisy(1, 0.02), noisy(2, 0.02));
+    let comparison = compare_in_turn(label(&base), label(&new), &Policy::default());
     let needed = comparison
         .benchmarks
         .iter()
