@@ -2,7 +2,7 @@
 
 mod published_schema;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
 use published_schema::check;
@@ -46,24 +46,33 @@ impl Workspace {
     /// Saves a run of every factor as `main`, one a day; all numbers are times the factor.
     fn save(&self, machine: &Machine, factors: &[f64]) {
         for (day, factor) in (1..).zip(factors) {
-            let mut run = Run {
-                id: format!("run-{day}"),
-                started_at: format!("2026-11-{day:02}T10:00:00Z"),
-                machine: machine.clone(),
-                ..read_run(Path::new(GOLDEN)).unwrap()
-            };
-            for benchmark in &mut run.benchmarks {
-                for launch in &mut benchmark.launches {
-                    scale(launch, *factor);
-                }
-            }
-            let none: [&LaunchSamples; 0] = [];
-            let path = self.0.path().join(format!("runs/{day}"));
-            write_run(&path, &run, none).unwrap();
-            let (code, _, error) =
-                self.answer(&["baseline", "save", "main", path.to_str().unwrap()]);
-            assert_eq!(code, 0, "{error}");
+            self.save_day(machine, day, *factor);
         }
+    }
+
+    fn save_day(&self, machine: &Machine, day: usize, factor: f64) {
+        let path = self.write(machine, day, factor);
+        let (code, _, error) = self.answer(&["baseline", "save", "main", path.to_str().unwrap()]);
+        assert_eq!(code, 0, "{error}");
+    }
+
+    /// Writes the run of a day, and returns where.
+    fn write(&self, machine: &Machine, day: usize, factor: f64) -> PathBuf {
+        let mut run = Run {
+            id: format!("run-{day}"),
+            started_at: format!("2026-11-{day:02}T10:00:00Z"),
+            machine: machine.clone(),
+            ..read_run(Path::new(GOLDEN)).unwrap()
+        };
+        for benchmark in &mut run.benchmarks {
+            for launch in &mut benchmark.launches {
+                scale(launch, factor);
+            }
+        }
+        let none: [&LaunchSamples; 0] = [];
+        let path = self.0.path().join(format!("runs/{day}"));
+        write_run(&path, &run, none).unwrap();
+        path
     }
 }
 
@@ -206,4 +215,40 @@ fn pages_of_a_baseline_and_of_a_comparison_with_it_draw_its_history() {
     workspace.answer(&["report", "./runs/20", "--html", path.to_str().unwrap()]);
     let page = std::fs::read_to_string(&path).unwrap();
     assert!(!page.contains("<figure class=\"history\">"));
+}
+
+#[test]
+fn half_a_percent_at_each_of_ten_merges_is_told_by_compare() {
+    let workspace = Workspace::new();
+    // The text names it, wherever this runs.
+    let machine = read_run(Path::new(GOLDEN)).unwrap().machine;
+    let creeping: Vec<f64> = (0..=10).map(|merge| 1.005_f64.powi(merge)).collect();
+    let mut told = Vec::new();
+    for day in 1..creeping.len() {
+        workspace.save_day(&machine, day, creeping[day - 1]);
+        workspace.write(&machine, day + 1, creeping[day]);
+        let next = format!("./runs/{}", day + 1);
+        let (code, text, error) = workspace.answer(&["compare", "main", &next]);
+        assert_eq!(code, 0, "{error}");
+        let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
+        told.push(words.contains("became slower over time"));
+        if day + 1 == creeping.len() {
+            insta::assert_snapshot!(text);
+            let fails = ["compare", "main", &next, "--fail-on", "slower-over-time"];
+            assert_eq!(workspace.answer(&fails).0, 100);
+        }
+    }
+    assert_eq!(told[..4], [false; 4], "too few runs");
+    assert_eq!(told.last(), Some(&true), "{told:?}");
+}
+
+#[test]
+fn an_unchanged_history_is_not_told() {
+    let workspace = Workspace::new();
+    let machine = Machine::of_this_machine();
+    workspace.save(&machine, &step(0.0));
+    workspace.write(&machine, 21, 1.001);
+    let (code, text, error) = workspace.answer(&["compare", "main", "./runs/21"]);
+    assert_eq!(code, 0, "{error}");
+    assert!(!text.contains("over time"), "{text}");
 }

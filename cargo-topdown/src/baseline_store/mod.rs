@@ -83,10 +83,22 @@ impl StoredBaseline {
 /// # Errors
 /// When they cannot be listed.
 pub fn read_runs(directory: &Path) -> Result<(Vec<Run>, Vec<RunFileError>), StoreError> {
+    read_newest_runs(directory, usize::MAX)
+}
+
+/// The same of the newest runs alone, `most` of them.
+///
+/// # Errors
+/// When they cannot be listed.
+pub fn read_newest_runs(
+    directory: &Path,
+    most: usize,
+) -> Result<(Vec<Run>, Vec<RunFileError>), StoreError> {
     let mut runs = Vec::new();
     let mut unreadable = Vec::new();
-    for path in runs_of(directory)? {
-        match history::read(&path) {
+    let paths = runs_of(directory)?;
+    for path in &paths[paths.len().saturating_sub(most)..] {
+        match history::read(path) {
             Ok((_, run)) => runs.push(run),
             Err(error) => unreadable.push(error),
         }

@@ -20,7 +20,7 @@ use crate::report::request::Compared;
 use crate::report::style::{self, Look};
 use crate::report::{comparison_json, comparison_text};
 use crate::verdict::trend::Trend;
-use crate::verdict::{self, BenchmarkVerdict, Comparison, Warning};
+use crate::verdict::{self, BenchmarkVerdict, Comparison, LabelledRun, Warning};
 
 /// Lines of a report that goes to no terminal: logs of CI scroll sideways.
 const WIDTH_ELSEWHERE: usize = 120;
@@ -61,6 +61,15 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
         verdict::compare(baseline.labelled(), candidate.labelled(), &policy)
     };
     comparison.warnings.extend(expired);
+    if let Some(history) = history::continued(&args.base, &path, &candidate.run) {
+        let earlier = history.earlier.as_ref().map(|run| {
+            let label = "an earlier run";
+            let compared =
+                verdict::compare(LabelledRun { label, run }, candidate.labelled(), &policy);
+            (run, compared)
+        });
+        comparison = verdict::with_history(comparison, &history.trend, earlier, &policy);
+    }
     let history = args
         .comparison
         .shows_history()

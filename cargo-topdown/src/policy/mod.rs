@@ -70,6 +70,8 @@ pub struct FailOn {
     pub time_disagrees: bool,
     /// Nothing could be decided about a benchmark.
     pub inconclusive: bool,
+    /// The history of the baseline shows that a benchmark became slower in small steps.
+    pub slower_over_time: bool,
 }
 
 /// Rules that differ for some benchmarks.
@@ -220,6 +222,7 @@ impl FailOn {
             shifted: classes.contains(&FailOnClass::Shifted),
             time_disagrees: classes.contains(&FailOnClass::TimeDisagrees),
             inconclusive: classes.contains(&FailOnClass::Inconclusive),
+            slower_over_time: classes.contains(&FailOnClass::SlowerOverTime),
         }
     }
 }

@@ -21,6 +21,8 @@ pub enum FailOnClass {
     TimeDisagrees,
     /// Nothing could be decided.
     Inconclusive,
+    /// The history of the baseline shows that it became slower in small steps.
+    SlowerOverTime,
 }
 
 /// The margins of one metric, of all categories, or of modelled slots.

@@ -4,7 +4,7 @@
 
 use std::io::{self, Write};
 
-use super::sentences::{headline, sentence, worst_first};
+use super::sentences::{headline, sentence, slower_over_time, worst_first};
 use crate::verdict::{BenchmarkVerdict, Comparison, Outcome};
 
 /// What GitHub keeps of each kind.
@@ -36,6 +36,13 @@ pub fn write(comparison: &Comparison, mut out: impl Write) -> io::Result<()> {
     for benchmark in failing.iter().take(MOST) {
         let title = format!("{}: {}", benchmark.class.name(), benchmark.id);
         command(&mut out, "error", &title, &sentence(benchmark))?;
+    }
+    if let Some(slower) = slower_over_time(comparison) {
+        let kind = match comparison.slower_over_time_fails {
+            true => "error",
+            false => "warning",
+        };
+        command(&mut out, kind, &title("slower over time"), &slower)?;
     }
     if comparison.missing_fails && !comparison.missing.is_empty() {
         let names: Vec<String> = comparison.missing.iter().map(ToString::to_string).collect();

@@ -10,6 +10,7 @@ use std::io::{self, Write};
 
 use criterion_topdown::run_file::BenchmarkId;
 
+use super::number::percent_change;
 use super::sentences::{headline, left_out_by, sentence};
 use crate::verdict::{BenchmarkVerdict, Class, Comparison};
 
@@ -49,6 +50,18 @@ pub fn write(comparison: &Comparison, out: &mut impl Write) -> io::Result<()> {
     };
     for id in &comparison.missing {
         cases.push(one_sided(id, missing, "missing: it should have run"));
+    }
+    if comparison.slower_over_time_fails {
+        for slower in &comparison.slower_over_time {
+            let message = format!(
+                "slower over time: {} since run {}",
+                percent_change(slower.difference),
+                slower.since.id
+            );
+            let mut case = one_sided(&slower.id, "failure", &message);
+            case.name.push_str(" (over time)");
+            cases.push(case);
+        }
     }
     for not_run in &comparison.not_run {
         let message = format!("not run: {}", left_out_by(not_run.by));

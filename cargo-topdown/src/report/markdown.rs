@@ -33,7 +33,7 @@ pub fn summary(comparison: &Comparison, events: bool) -> String {
 pub fn comment(comparison: &Comparison) -> String {
     let counts = &comparison.counts;
     let is_news = comparison.outcome != Outcome::Passed
-        || counts.shifted + counts.improved + counts.missing > 0;
+        || counts.shifted + counts.improved + counts.missing + counts.slower_over_time > 0;
     let state = if is_news { "news" } else { "quiet" };
     format!(
         "<!-- cargo-topdown: {state} -->\n{}",

@@ -168,6 +168,7 @@ pub fn counted(counts: &Counts) -> Vec<String> {
         (counts.new, "new"),
         (counts.missing, "missing"),
         (counts.not_run, "not run"),
+        (counts.slower_over_time, "slower over time"),
     ]
     .into_iter()
     .filter(|(count, _)| *count > 0)
@@ -189,6 +190,7 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
         ));
     }
     notes.extend(one_sided_notes(comparison));
+    notes.extend(slower_over_time(comparison));
     let again: Vec<&BenchmarkVerdict> = comparison
         .benchmarks
         .iter()
@@ -270,6 +272,40 @@ fn names_note(comparison: &Comparison) -> Option<String> {
     };
     told.filter(|b| b.class != Class::TimeDisagrees)
         .find_map(advice)
+}
+
+/// What became slower in steps that each comparison let pass.
+pub fn slower_over_time(comparison: &Comparison) -> Option<String> {
+    const MOST_NAMES: usize = 5;
+    let all = &comparison.slower_over_time;
+    let named: Vec<String> = all
+        .iter()
+        .take(MOST_NAMES)
+        .map(|slower| {
+            let since = match &slower.since.git_commit {
+                Some(commit) => format!("commit {}", commit.chars().take(10).collect::<String>()),
+                None => format!("run {}", slower.since.id),
+            };
+            let day: String = slower.since.started_at.chars().take(10).collect();
+            format!(
+                "{} {} since {since} of {day}",
+                slower.id.name,
+                percent_change(slower.difference)
+            )
+        })
+        .collect();
+    let more = match all.len().saturating_sub(MOST_NAMES) {
+        0 => String::new(),
+        more => format!("; and {more} more"),
+    };
+    (!all.is_empty()).then(|| {
+        format!(
+            "{} became slower over time, in steps that each comparison let pass: {}{more}; \
+             `cargo topdown history` shows where",
+            benchmarks(all.len()),
+            named.join("; ")
+        )
+    })
 }
 
 /// What is to be known about the benchmarks that only the baseline has.

@@ -1,5 +1,6 @@
 //! How often the search for change points errs: histories of which it is known what changed.
 
+use criterion_topdown::run_file::Run;
 use fastrand::Rng;
 
 use super::each_suite;
@@ -124,9 +125,13 @@ impl HistoryExperiment {
     }
 
     fn history(&self, number: u64) -> Option<Trend> {
+        trend("simulated", &self.runs_of(number), Vec::new(), ALPHA)
+    }
+
+    fn runs_of(&self, number: u64) -> Vec<Run> {
         let mut rng = Rng::with_seed(self.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
         let mut suite = Suite::draw(self.machine, self.benchmarks, &mut rng);
-        let runs: Vec<_> = (0..self.runs)
+        (0..self.runs)
             .map(|run| {
                 suite.begin_session(&mut rng);
                 let size = self.course.size_at(run, self.runs);
@@ -140,8 +145,7 @@ impl HistoryExperiment {
                 };
                 suite.run(&plan, |_| true, &mut rng)
             })
-            .collect();
-        trend("simulated", &runs, Vec::new(), ALPHA)
+            .collect()
     }
 }
 
@@ -164,7 +168,10 @@ impl HistoryTally {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::Policy;
     use crate::simulation::machine::{MACHINES, SHARED_MACHINE};
+    use crate::verdict::trend::{NEWEST_RUNS, SlowerOverTime};
+    use crate::verdict::{LabelledRun, compare, with_history};
 
     /// Small enough for every test run; docs/history.md has the figures of large ones.
     fn experiment() -> HistoryExperiment {
@@ -208,6 +215,59 @@ mod tests {
             assert_eq!(tally.planted, 20);
             assert!(tally.found >= 19, "{course:?}: {tally:?}");
             assert_eq!(tally.false_alarms, 0, "{course:?}");
+        }
+    }
+
+    /// What a comparison with the history tells after each run.
+    fn told(experiment: HistoryExperiment, number: u64) -> Vec<Vec<SlowerOverTime>> {
+        let runs = experiment.runs_of(number);
+        let policy = Policy::default();
+        let side = |run| LabelledRun { label: "run", run };
+        let judged = |a, b| compare(side(a), side(b), &policy);
+        (1..runs.len())
+            .map(|newest| {
+                let trend = trend("simulated", &runs[..=newest], Vec::new(), ALPHA).unwrap();
+                let earlier = &runs[newest.saturating_sub(NEWEST_RUNS)];
+                let candidate = &runs[newest];
+                let comparison = judged(&runs[newest - 1], candidate);
+                let earlier = Some((earlier, judged(earlier, candidate)));
+                with_history(comparison, &trend, earlier, &policy).slower_over_time
+            })
+            .collect()
+    }
+
+    #[test]
+    fn no_comparison_with_an_unchanged_history_tells_anything_on_any_machine() {
+        for machine in MACHINES {
+            let experiment = HistoryExperiment {
+                machine,
+                runs: 16,
+                ..experiment()
+            };
+            for number in 0..experiment.suites {
+                let told = told(experiment, number);
+                assert!(told.iter().all(Vec::is_empty), "{}: {told:?}", machine.name);
+            }
+        }
+    }
+
+    #[test]
+    fn half_a_percent_at_each_of_ten_merges_is_told() {
+        // Two of twenty benchmarks in each of five suites.
+        for (machine, least) in [(MACHINES[0], 7), (SHARED_MACHINE, 4)] {
+            let experiment = HistoryExperiment {
+                machine,
+                runs: 11,
+                launches: 10,
+                course: Course::Steps(10, 0.005),
+                suites: 5,
+                every: 10,
+                ..experiment()
+            };
+            let ends = (0..experiment.suites).map(|number| told(experiment, number).pop());
+            let told: usize = ends.map(|end| end.unwrap().len()).sum();
+            eprintln!("{}: {told} of 10", machine.name);
+            assert!(told >= least, "{}: {told} of 10", machine.name);
         }
     }
 

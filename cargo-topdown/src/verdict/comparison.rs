@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use super::Metric;
 use super::benchmark_verdict::{BenchmarkVerdict, Class};
 use super::left_out::{WildLaunch, named};
+use super::trend::SlowerOverTime;
 use crate::selection::LeftOutBy;
 
 /// The version of the JSON form.
@@ -33,6 +34,8 @@ pub struct Comparison {
     pub failing: Vec<Class>,
     /// Whether a benchmark that is missing in the candidate fails it too.
     pub missing_fails: bool,
+    /// Whether one that became slower over time does.
+    pub slower_over_time_fails: bool,
     /// How many benchmarks have which verdict.
     pub counts: Counts,
     /// The run that the candidate was compared with.
@@ -53,6 +56,9 @@ pub struct Comparison {
     pub missing: Vec<BenchmarkId>,
     /// Benchmarks of the baseline that the candidate was not asked for.
     pub not_run: Vec<NotRun>,
+    /// Benchmarks that became slower since an earlier run of the baseline's history, in steps that
+    /// each comparison let pass. Empty where there is no history, or a short one.
+    pub slower_over_time: Vec<SlowerOverTime>,
 }
 
 /// A benchmark that a run was not asked for.
@@ -116,6 +122,8 @@ pub struct Counts {
     pub missing: usize,
     /// In the baseline only, since the candidate was not asked for them.
     pub not_run: usize,
+    /// Slower than some runs ago, by the history of the baseline.
+    pub slower_over_time: usize,
 }
 
 /// Which run, in short.

@@ -140,6 +140,38 @@ pub fn second_look(
     }
 }
 
+/// Adds what `history` says, of which the candidate is the newest run, and what the comparison with a
+/// run of some time ago: where benchmarks became slower in steps that each comparison let pass.
+pub fn with_history(
+    comparison: Comparison,
+    history: &trend::Trend,
+    earlier: Option<(&Run, Comparison)>,
+    policy: &Policy,
+) -> Comparison {
+    let mut slower_over_time = history.slower_over_time();
+    if let Some((run, earlier)) = earlier {
+        trend::add_slower_than(&mut slower_over_time, run, &earlier);
+    }
+    let is_news = |id: &BenchmarkId| {
+        let mut benchmarks = comparison.benchmarks.iter();
+        benchmarks.any(|b| b.id == *id && b.class != Class::Regressed)
+    };
+    slower_over_time.retain(|slower| is_news(&slower.id));
+    let counts = Counts {
+        slower_over_time: slower_over_time.len(),
+        ..comparison.counts
+    };
+    let (differences, benchmarks) = (&comparison.differences, &comparison.benchmarks);
+    let outcome = outcome(differences, &counts, benchmarks, policy);
+    Comparison {
+        outcome,
+        exit_code: exit_of(outcome) as u8,
+        counts,
+        slower_over_time,
+        ..comparison
+    }
+}
+
 fn look(
     baseline: LabelledRun<'_>,
     candidate: LabelledRun<'_>,
@@ -192,6 +224,7 @@ fn look(
         exit_code: exit_of(outcome) as u8,
         failing: failing(policy),
         missing_fails: !policy.allow_missing,
+        slower_over_time_fails: policy.fail_on.slower_over_time,
         counts,
         baseline: summary(baseline),
         candidate: summary(candidate),
@@ -202,6 +235,7 @@ fn look(
         new: pairs.new,
         missing: pairs.missing,
         not_run: pairs.not_run,
+        slower_over_time: Vec::new(),
     }
 }
 
@@ -352,6 +386,7 @@ fn outcome(
         || benchmarks.iter().any(BenchmarkVerdict::fails_by_time)
         || policy.fail_on.time_disagrees && counts.time_disagrees > 0
         || policy.fail_on.shifted && counts.shifted > 0
+        || policy.fail_on.slower_over_time && counts.slower_over_time > 0
     {
         Outcome::Failed
     } else if compared == 0 {

@@ -126,6 +126,7 @@ fn time_alone_is_not_launched_again_without_its_baseline() {
     fixture
         .bench(&[&clock[..], &["--save", "main"]].concat())
         .succeeds();
+    fixture.bench(&clock).succeeds();
     let outcome = compare(&fixture, &["main", "--relaunch"], &[]).succeeds();
     assert!(
         outcome.stderr.contains("launches both in turn"),

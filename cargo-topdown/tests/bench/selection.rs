@@ -112,6 +112,7 @@ fn a_target_that_fails_can_be_left_out() {
 fn what_should_have_run_and_did_not_is_missing() {
     let fixture = Fixture::new();
     bench(&fixture, &["--save=main"]).succeeds();
+    bench(&fixture, &[]).succeeds();
     // As if the code had no benchmark `chase` any more.
     let path = fixture.newest().join("run.json");
     let mut run: serde_json::Value =

@@ -122,7 +122,8 @@ fn global_changes(benchmarks: &[BenchmarkTrend], runs: usize) -> Vec<GlobalChang
     found
 }
 
-fn run_of(run: &Run) -> TrendRun {
+/// Which run, in short.
+pub fn run_of(run: &Run) -> TrendRun {
     TrendRun {
         id: run.id.clone(),
         started_at: run.started_at.clone(),

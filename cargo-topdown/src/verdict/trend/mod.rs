@@ -9,14 +9,16 @@
 
 mod judge;
 mod series;
+mod since;
 
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::BenchmarkId;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use super::{Difference, Metric};
 
 pub use judge::{LEAST_RUNS, trend};
+pub use since::{NEWEST_RUNS, SlowerOverTime, add_slower_than};
 
 /// The version of the JSON form.
 pub const TREND_SCHEMA_VERSION: u32 = 1;
@@ -59,7 +61,7 @@ pub struct GlobalChange {
 }
 
 /// Which run, in short.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct TrendRun {
     /// Its id.

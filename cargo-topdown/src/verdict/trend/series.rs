@@ -125,12 +125,13 @@ impl<'a> History<'a> {
     }
 
     fn least_change(&self, metric: usize) -> f64 {
-        match self.metrics[metric] {
-            Metric::Wall => LEAST_TIME_CHANGE,
-            Metric::Slots => LEAST_SLOTS_CHANGE,
+        let metric = self.metrics[metric];
+        let resolution = match metric.is_category() {
             // Either level can be off by it.
-            _ => LEAST_SLOTS_CHANGE + 2.0 * self.resolutions.iter().copied().fold(0.0, f64::max),
-        }
+            true => 2.0 * self.resolutions.iter().copied().fold(0.0, f64::max),
+            false => 0.0,
+        };
+        least_change_of(metric) + resolution
     }
 
     /// The change points of all metrics, those of several metrics in the same place as one: a place
@@ -214,6 +215,14 @@ impl<'a> History<'a> {
                 }
             })
             .collect()
+    }
+}
+
+/// A smaller difference between two levels of `metric` is no change.
+pub fn least_change_of(metric: Metric) -> f64 {
+    match metric {
+        Metric::Wall => LEAST_TIME_CHANGE,
+        _ => LEAST_SLOTS_CHANGE,
     }
 }
 
