@@ -236,19 +236,28 @@ mod tests {
             .collect()
     }
 
+    /// As the gate, which judges by the earlier run: 5 % is allowed.
     #[test]
-    fn no_comparison_with_an_unchanged_history_tells_anything_on_any_machine() {
+    fn comparisons_with_unchanged_histories_tell_next_to_nothing() {
+        let (mut comparisons, mut telling) = (0, 0);
         for machine in MACHINES {
             let experiment = HistoryExperiment {
                 machine,
                 runs: 16,
+                launches: 10,
                 ..experiment()
             };
             for number in 0..experiment.suites {
                 let told = told(experiment, number);
-                assert!(told.iter().all(Vec::is_empty), "{}: {told:?}", machine.name);
+                comparisons += told.len();
+                telling += told.iter().filter(|told| !told.is_empty()).count();
             }
         }
+        assert!(
+            100 * telling <= 3 * comparisons,
+            "{telling} of {comparisons}"
+        );
+        eprintln!("{telling} of {comparisons}");
     }
 
     #[test]
