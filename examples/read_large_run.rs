@@ -59,6 +59,7 @@ fn large_run() -> Run {
             cycles: Some(slots / 6.0),
             events: Events::NONE,
             resolution_fraction: 0.00390625,
+            window_fraction: None,
         }
     };
     let benchmark = |index: u32| Benchmark {

@@ -45,6 +45,7 @@ pub mod code;
 pub mod counter;
 #[cfg(feature = "counters")]
 pub mod cpu;
+pub mod doubling;
 #[cfg(feature = "counters")]
 pub mod error;
 pub mod event;

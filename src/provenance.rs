@@ -83,7 +83,8 @@ pub struct Provenance {
     pub slots_per_cycle: Option<u32>,
     /// Why this source was chosen, one sentence for people.
     pub reason: String,
-    /// What an empty window costs, measured at open. Not subtracted from samples.
+    /// What an empty window costs, measured at open. Not subtracted from samples; launch values are
+    /// without it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub empty_window: Option<EmptyWindow>,
     /// Whose slots are counted; absent for those of the measuring thread alone.

@@ -46,6 +46,11 @@ impl Recorder {
         self.samples.borrow_mut().push(*sample);
     }
 
+    /// How many samples have been kept of the benchmark that is running.
+    pub(crate) fn kept(&self) -> usize {
+        self.samples.borrow().len()
+    }
+
     /// What the benchmark that was sealed last has, which is not always what the source measures.
     pub(crate) fn measured(&self) -> SourceKind {
         self.measured.get()

@@ -1,15 +1,17 @@
 //! The criterion `Measurement`.
 
+use std::cell::Cell;
 use std::marker::PhantomData;
 
 use criterion::measurement::{Measurement, ValueFormatter};
 
 use crate::counter::{Choice, Reading, Source, choose};
+use crate::doubling;
 use crate::error::OpenError;
 use crate::formatter::SlotsFormatter;
 use crate::provenance::{Provenance, SourceKind};
 use crate::recorder::Recorder;
-use crate::sample::Sample;
+use crate::sample::{Flags, Sample};
 
 /// Measures where the issue slots of a benchmark went.
 ///
@@ -22,6 +24,10 @@ use crate::sample::Sample;
 pub struct TopDown {
     source: Box<dyn Source>,
     recorder: Recorder,
+    /// Whether the samples [double](crate::doubling).
+    is_doubling: bool,
+    /// The benchmark that is running needs no further sample.
+    has_enough: Cell<bool>,
     /// Neither `Send` nor `Sync`, whatever the source is.
     bound_to_thread: PhantomData<*const ()>,
 }
@@ -71,6 +77,8 @@ impl TopDown {
         TopDown {
             recorder: Recorder::from_environment(source.provenance().source),
             source,
+            is_doubling: doubling::is_wanted(),
+            has_enough: Cell::new(false),
             bound_to_thread: PhantomData,
         }
     }
@@ -106,6 +114,31 @@ impl TopDown {
         let sample = self.source.end(&start);
         drop(result);
         sample
+    }
+
+    fn keep(&self, sample: &Sample) {
+        self.recorder.keep(sample);
+        self.source.sample_kept();
+        self.source.sample_boundary();
+    }
+
+    /// Keeps a sample, and says what criterion is told of it.
+    fn keep_doubling(&self, sample: &Sample) -> f64 {
+        let index = self.recorder.kept();
+        let mut sample = *sample;
+        if !self.has_enough.get() {
+            self.keep(&sample);
+            self.has_enough.set(!self.source.wants_more_after(&sample));
+        } else {
+            // How many more criterion takes is up to the clock, so what the model of an `iter_custom`
+            // makes of them must not count.
+            if self.provenance().source == SourceKind::Model && sample.slots.is_some() {
+                sample.flags |= Flags::NOT_COUNTING;
+            }
+            self.keep(&sample);
+        }
+        let is_enough = self.has_enough.get() && index + 1 >= doubling::LEAST_SAMPLES;
+        doubling::scalar(index, is_enough)
     }
 }
 
@@ -149,10 +182,13 @@ impl Measurement for TopDown {
     /// The recording hook: criterion calls this exactly once for every sample that it keeps and
     /// never in warm-up.
     fn to_f64(&self, sample: &Sample) -> f64 {
-        self.recorder.keep(sample);
-        self.source.sample_kept();
-        self.source.sample_boundary();
-        sample.scalar()
+        match self.is_doubling {
+            true => self.keep_doubling(sample),
+            false => {
+                self.keep(sample);
+                sample.scalar()
+            }
+        }
     }
 
     /// Called by criterion once per benchmark when its samples are complete, and once more for a
@@ -161,6 +197,7 @@ impl Measurement for TopDown {
         let code = self.source.take_code();
         self.recorder.seal(self.provenance(), code);
         self.source.benchmark_boundary();
+        self.has_enough.set(false);
         SlotsFormatter::of(self.recorder.measured())
     }
 }

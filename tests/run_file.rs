@@ -157,6 +157,7 @@ fn full_value(launch: u32, factor: f64) -> LaunchValue {
         cycles: Some(1000.0 / 6.0 * factor),
         events: Events::NONE,
         resolution_fraction: 0.00390625,
+        window_fraction: None,
     }
 }
 
@@ -200,6 +201,9 @@ fn golden_run_v3() -> Run {
         }],
         only_benchmarks: Some(vec![run.benchmarks[0].id.clone()]),
     };
+    for launch in &mut run.benchmarks[0].launches {
+        launch.window_fraction = Some(0.21);
+    }
     let function = |name: Option<&str>, module: Option<&str>, counts| Function {
         name: name.map(str::to_owned),
         module: module.map(str::to_owned),

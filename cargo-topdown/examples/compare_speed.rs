@@ -155,5 +155,6 @@ fn launch(launch: u32, random: &mut fastrand::Rng) -> LaunchValue {
         cycles: Some(about(1666.0)),
         events: Events::NONE,
         resolution_fraction: 1.0 / 255.0,
+        window_fraction: None,
     }
 }

@@ -8,6 +8,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use cargo_metadata::{Metadata, PackageId};
+use criterion_topdown::doubling;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
@@ -45,6 +46,33 @@ pub struct Settings {
     pub counters: CountersChoice,
     /// Whose slots the hardware counts.
     pub threads: ThreadsChoice,
+    /// What decides how many iterations samples have.
+    #[serde(default)]
+    pub sampling: Sampling,
+}
+
+/// What decides how many iterations samples have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Sampling {
+    /// criterion's plan for the sample size and times of these settings.
+    #[default]
+    Planned,
+    /// The same, but what a group sets comes first.
+    Author,
+    /// They have 1, 2, 4, 8, …: see [`criterion_topdown::doubling`].
+    Doubling,
+}
+
+impl Sampling {
+    /// What the library reads from [`criterion_topdown::doubling::SAMPLING_VARIABLE`].
+    pub fn name(self) -> &'static str {
+        match self {
+            Sampling::Planned => "planned",
+            Sampling::Author => doubling::AUTHOR,
+            Sampling::Doubling => doubling::DOUBLING,
+        }
+    }
 }
 
 impl Default for Settings {
@@ -61,6 +89,7 @@ impl Default for Settings {
             model_core: ModelCore::Nearest,
             counters: CountersChoice::Auto,
             threads: ThreadsChoice::Auto,
+            sampling: Sampling::Planned,
         }
     }
 }
@@ -80,6 +109,7 @@ struct Table {
     #[serde(default)]
     leave_out: Vec<String>,
     threads: Option<ThreadsChoice>,
+    author_settings: Option<bool>,
     /// Read by [`crate::baseline_store`]; here so that it is a known key.
     #[serde(rename = "baselines")]
     _baselines: Option<IgnoredAny>,
@@ -271,6 +301,12 @@ impl Settings {
                 .or(package.threads)
                 .or(workspace.threads)
                 .unwrap_or(default.threads),
+            sampling: match flags.author_settings
+                || package.author_settings.or(workspace.author_settings) == Some(true)
+            {
+                true => Sampling::Author,
+                false => Sampling::Planned,
+            },
         })
     }
 }
@@ -314,6 +350,7 @@ mod tests {
         let package = table(json!({ "launches": 3, "sample-size": 30 })).unwrap();
         let workspace = table(json!({
             "launches": 4, "sample-size": 40, "warm-up-time": 0.5, "source": "time",
+            "author-settings": true,
             "counters": "exact", "threads": "all", "model-budget": 10, "model-core": "zen-5"
         }))
         .unwrap();
@@ -330,6 +367,7 @@ mod tests {
                 model_core: ModelCore::Zen5,
                 counters: CountersChoice::Exact,
                 threads: ThreadsChoice::All,
+                sampling: Sampling::Author,
             }
         );
     }

@@ -30,6 +30,8 @@ pub struct Summary {
     pub samples_used: u64,
     /// The coarsest launch's resolution, as a fraction of its slots.
     pub resolution_fraction: f64,
+    /// What windows themselves cost in the launch where that is most, as a fraction of its slots.
+    pub window_fraction: f64,
 }
 
 /// A mean over launches and how far they are apart.
@@ -88,6 +90,10 @@ impl Summary {
             resolution_fraction: launches
                 .iter()
                 .fold(0.0, |coarsest, v| v.resolution_fraction.max(coarsest)),
+            window_fraction: launches
+                .iter()
+                .filter_map(|v| v.window_fraction)
+                .fold(0.0, f64::max),
         })
     }
 }

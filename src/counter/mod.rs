@@ -98,6 +98,12 @@ pub trait Source {
     /// Called outside every window: the windows since the last boundary are a sample that is kept.
     fn sample_kept(&self) {}
 
+    /// Called after [`sample_kept`](Source::sample_kept) where samples [double](crate::doubling):
+    /// whether the next one, of twice as many iterations, is to be measured too.
+    fn wants_more_after(&self, _sample: &Sample) -> bool {
+        false
+    }
+
     /// Called when all samples of a benchmark have been taken: where in the code their slots went,
     /// where the source knows that of every sample that was kept.
     fn take_code(&self) -> Option<CodeSlots> {

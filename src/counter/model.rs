@@ -5,11 +5,10 @@
 //! itself, so the time that a modelled window takes means nothing: whoever wants both measures time
 //! in launches of its own.
 //!
-//! Which windows are traced does not depend on the clock: all of them, the warm-up's first, until the
-//! benchmark has used up its budget of instructions. Of the samples that were traced the first only
-//! warm the model up: [`crate::steady`] says how many count. A benchmark whose first window alone is so
-//! long that the budget would not do for [`LEAST_WINDOWS`] is not modelled; its samples have time
-//! alone, and its provenance says so.
+//! Which windows are traced does not depend on the clock: all of them, until a sample is long enough or
+//! the benchmark has used up its budget of instructions ([`crate::steady`]). A benchmark whose first
+//! window alone is so long that the budget would not do for [`LEAST_ITERATIONS`] is not modelled; its
+//! samples have time alone, and its provenance says so.
 
 mod before_main;
 mod code;
@@ -29,6 +28,7 @@ use crate::event::{Event, Events};
 use crate::machine::Machine;
 use crate::provenance::SourceKind;
 use crate::sample::{Flags, Level1, Level2, Sample};
+use crate::steady::Modelled;
 
 /// The environment variable with the budget of a benchmark in seconds; [`DEFAULT_BUDGET_SECONDS`]
 /// where it is not set.
@@ -45,8 +45,12 @@ pub const DEFAULT_BUDGET_SECONDS: f64 = 2.0;
 /// the clock. The model executes 4 to 33 million instructions per second.
 const INSTRUCTIONS_PER_SECOND: f64 = 15e6;
 
-/// A benchmark is modelled if its budget has room for as many windows: a warm-up and two samples.
-pub const LEAST_WINDOWS: u64 = 3;
+/// Twice the time that criterion takes samples that double for at the least.
+const CRITERIONS_LEAST_NS: u64 = 200_000_000;
+
+/// A benchmark is modelled if its budget has room for as many: a sample of one to warm up, and one of
+/// two.
+pub const LEAST_ITERATIONS: u64 = 3;
 
 /// The modelled core of the thread that opened it.
 pub struct Model {
@@ -66,6 +70,9 @@ pub struct Model {
 struct Benchmark {
     instructions: u64,
     fate: Fate,
+    modelled: Modelled,
+    /// No further window is traced.
+    has_enough: bool,
     /// A window of the sample that is being taken was not traced to its end.
     has_gap: bool,
 }
@@ -167,7 +174,20 @@ impl Model {
     }
 
     fn largest_window(&self) -> u64 {
-        self.budget_instructions / LEAST_WINDOWS
+        self.budget_instructions / LEAST_ITERATIONS
+    }
+
+    /// How many instructions of the window that begins are modelled.
+    fn room_for(&self, benchmark: &Benchmark) -> u64 {
+        let left = self
+            .budget_instructions
+            .saturating_sub(benchmark.instructions);
+        match benchmark.fate {
+            Fate::Timed(_) => 0,
+            _ if benchmark.has_enough => 0,
+            Fate::Open => self.largest_window(),
+            Fate::Modelled => left,
+        }
     }
 
     /// Why a benchmark is not modelled, for the rest of the process.
@@ -302,6 +322,21 @@ impl Source for Model {
         self.with_account(|code, model| code.keep_sample(model, is_usable));
     }
 
+    fn wants_more_after(&self, sample: &Sample) -> bool {
+        let mut benchmark = self.benchmark.get();
+        let wants_more = benchmark
+            .modelled
+            .wants_more_after(sample, self.budget_instructions);
+        if !wants_more && !benchmark.has_enough {
+            // criterion goes on for 100 ms. How many samples that are would be up to the clock, and what they
+            // leave in the allocator would decide where the next benchmark's data lies.
+            topdown_tracer::pass_time(CRITERIONS_LEAST_NS);
+        }
+        benchmark.has_enough = !wants_more;
+        self.benchmark.set(benchmark);
+        wants_more
+    }
+
     fn take_code(&self) -> Option<CodeSlots> {
         self.with_account(|code, model| code.take(model)).flatten()
     }
@@ -313,15 +348,12 @@ impl Source for Model {
     #[inline(never)]
     fn start(&self) -> Reading {
         self.abandon_open_window();
-        let benchmark = self.benchmark.get();
-        let left = self
-            .budget_instructions
-            .saturating_sub(benchmark.instructions);
-        let wanted = !matches!(benchmark.fate, Fate::Timed(_)) && left > 0;
+        let room = self.room_for(&self.benchmark.get());
+        let wanted = room > 0;
         if wanted {
             self.tracer.with_consumer(|consumer| {
                 let counts = consumer.model.counts();
-                consumer.window_end = counts.events.instructions + self.largest_window();
+                consumer.window_end = counts.events.instructions + room;
                 self.before.set(counts);
             });
         }
@@ -336,12 +368,17 @@ impl Source for Model {
     #[inline(never)]
     fn end(&self, start: &Reading) -> Sample {
         let end = self.tracer.is_attached().then(|| self.tracer.detach());
+        let was_traced = end.is_some();
         let wall_ns = Instant::now().duration_since(start.at).as_nanos() as u64;
         let mut benchmark = self.benchmark.get();
         let counts = self.tracer.with_consumer(|consumer| {
             consumer.model.drain();
             consumer.model.counts() - self.before.get()
         });
+        // criterion plans by its clock, and a group can set it a limit: neither shall see the model.
+        if was_traced {
+            topdown_tracer::hide_time(wall_ns);
+        }
         let sample = match (benchmark.fate, counts) {
             (Fate::Timed(_), _) => Sample::EMPTY,
             (_, Some(counts)) if matches!(end, Some(Ok(End::Detach))) => {

@@ -41,6 +41,10 @@ pub(super) struct LaunchColumns {
     events: Option<EventColumns<f64>>,
     /// No category is further from the truth than this fraction of `slots`.
     resolution_fraction: Vec<f64>,
+    /// What beginning and ending windows cost, as a fraction of the slots with it. It is taken out of
+    /// `slots` and their categories, but for what is above a half.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    window_fraction: Option<Vec<f64>>,
 }
 
 /// Sums of scaled categories differ from the slots by rounding alone.
@@ -83,6 +87,7 @@ impl LaunchColumns {
             cycles: optional_column(values, |v| v.cycles),
             events: EventColumns::of(values, |v| v.events),
             resolution_fraction: values.iter().map(|v| v.resolution_fraction).collect(),
+            window_fraction: optional_column(values, |v| v.window_fraction),
         }
     }
 
@@ -123,6 +128,9 @@ impl LaunchColumns {
             level2.check(rows)?;
         }
         rows.unsigned("resolution_fraction", &self.resolution_fraction)?;
+        if let Some(fractions) = &self.window_fraction {
+            rows.unsigned("window_fraction", fractions)?;
+        }
         let values: Vec<LaunchValue> = (0..rows.count).map(|index| self.row(index)).collect();
         values.iter().try_for_each(check_split)?;
         Ok(values)
@@ -146,6 +154,7 @@ impl LaunchColumns {
                 .map(|events| events.row(index))
                 .unwrap_or_default(),
             resolution_fraction: self.resolution_fraction[index],
+            window_fraction: quantity(&self.window_fraction),
         }
     }
 }

@@ -213,4 +213,7 @@ pub struct LaunchValue {
     pub events: Events<f64>,
     /// No category is further off than this fraction of the slots (0 for exact counts).
     pub resolution_fraction: f64,
+    /// What beginning and ending windows cost, as a fraction of the slots with it; taken out of them, but
+    /// for what is above a half.
+    pub window_fraction: Option<f64>,
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use criterion::measurement::Measurement;
 use criterion::{PlotConfiguration, SamplingMode, Throughput};
 
-use super::Bencher;
+use super::{Bencher, author};
 
 /// As criterion's `BenchmarkId`.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -73,18 +73,34 @@ macro_rules! forward {
     )* };
 }
 
+/// The same, but for launches in which [`cargo topdown` decides](super::author).
+macro_rules! forward_in_plain_criterion {
+    ($($name:ident($argument:ident: $type:ty);)*) => { $(
+        #[doc = concat!("As criterion's `", stringify!($name), "`. `cargo topdown` decides in its place.")]
+        pub fn $name(&mut self, $argument: $type) -> &mut Self {
+            if author::decides() {
+                self.0.$name($argument);
+            }
+            self
+        }
+    )* };
+}
+
 impl<M: Measurement> BenchmarkGroup<'_, M> {
-    forward! {
+    forward_in_plain_criterion! {
         sample_size(samples: usize);
         warm_up_time(duration: Duration);
         measurement_time(duration: Duration);
+        sampling_mode(mode: SamplingMode);
+    }
+
+    forward! {
         nresamples(resamples: usize);
         noise_threshold(fraction: f64);
         confidence_level(level: f64);
         significance_level(level: f64);
         plot_config(config: PlotConfiguration);
         throughput(throughput: Throughput);
-        sampling_mode(mode: SamplingMode);
     }
 
     /// As criterion's `bench_function`.

@@ -10,6 +10,7 @@
 //! `iter_custom` returns a `Duration` the time alone is known; one that is to have slots returns a
 //! [`Sample`](crate::sample::Sample) from [`TopDown::measure`].
 
+mod author;
 mod bencher;
 mod group;
 
@@ -77,7 +78,27 @@ macro_rules! forward {
     )* };
 }
 
+/// The same, but for launches in which [`cargo topdown` decides](author).
+macro_rules! forward_in_plain_criterion {
+    ($($name:ident($argument:ident: $type:ty);)*) => { $(
+        #[doc = concat!("As criterion's `", stringify!($name), "`. `cargo topdown` decides in its place.")]
+        #[must_use]
+        pub fn $name(self, $argument: $type) -> Self {
+            match author::decides() {
+                true => Criterion(self.0.$name($argument)),
+                false => self,
+            }
+        }
+    )* };
+}
+
 impl<M: Measurement> Criterion<M> {
+    forward_in_plain_criterion! {
+        sample_size(samples: usize);
+        warm_up_time(duration: Duration);
+        measurement_time(duration: Duration);
+    }
+
     /// As criterion's `with_measurement`.
     #[must_use]
     pub fn with_measurement<M2: Measurement>(self, measurement: M2) -> Criterion<M2> {
@@ -98,9 +119,6 @@ impl<M: Measurement> Criterion<M> {
 
     forward! {
         plotting_backend(backend: PlottingBackend);
-        sample_size(samples: usize);
-        warm_up_time(duration: Duration);
-        measurement_time(duration: Duration);
         nresamples(resamples: usize);
         noise_threshold(fraction: f64);
         confidence_level(level: f64);

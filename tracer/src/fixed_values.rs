@@ -33,11 +33,13 @@ type ClockGetTime = unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -
 
 static RANDOM_NUMBERS: AtomicU64 = AtomicU64::new(0);
 static LOOKS: AtomicU64 = AtomicU64::new(0);
+/// How long the monotonic clock has stood still.
+static HIDDEN_NS: AtomicU64 = AtomicU64::new(0);
 /// The kernel's own function for the other clocks, where the loader knows it.
 static CLOCK_OF_THE_KERNEL: OnceLock<Option<ClockGetTime>> = OnceLock::new();
 
 /// From now on `getrandom` gives the same numbers in every process, and `clock_gettime` the same dates;
-/// the clocks that measure durations go on as ever. For the rest of the process: programs whose random
+/// the clocks that measure durations go on as ever, but for what is [hidden](hide_time). For the rest of the process: programs whose random
 /// numbers must be random are none to do this in. To be called while there is one thread.
 ///
 /// # Errors
@@ -59,6 +61,18 @@ pub fn fix_system_values() -> io::Result<()> {
         libc::clock_gettime as *const () as u64,
         clock as *const () as u64,
     )
+}
+
+/// Takes so many nanoseconds out of the monotonic clock, for those that measure with it: what was traced
+/// then took no time. Nothing happens where system values are not fixed.
+pub fn hide_time(ns: u64) {
+    HIDDEN_NS.fetch_add(ns, Ordering::Relaxed);
+}
+
+/// Lets the monotonic clock go on by so many nanoseconds at once, where system values are fixed.
+pub fn pass_time(ns: u64) {
+    // Adds up modulo 2^64, as `earlier` takes it.
+    HIDDEN_NS.fetch_sub(ns, Ordering::Relaxed);
 }
 
 /// Makes the function at `address` a jump to `replacement`.
@@ -127,12 +141,18 @@ unsafe extern "C" fn clock(clock: libc::clockid_t, time: *mut libc::timespec) ->
         clock,
         libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI
     ) {
-        return match CLOCK_OF_THE_KERNEL.get() {
+        let result = match CLOCK_OF_THE_KERNEL.get() {
             // SAFETY: the kernel's function has the contract of the one that was called.
             Some(Some(clock_of_the_kernel)) => unsafe { clock_of_the_kernel(clock, time) },
             // SAFETY: the system call has the contract of the function.
             _ => unsafe { libc::syscall(libc::SYS_clock_gettime, clock, time) as libc::c_int },
         };
+        if result == 0 && clock == libc::CLOCK_MONOTONIC {
+            let hidden_ns = HIDDEN_NS.load(Ordering::Relaxed);
+            // SAFETY: the caller lends room for one at `time`, and the kernel has written it.
+            unsafe { time.write(earlier(time.read(), hidden_ns)) };
+        }
+        return result;
     }
     let ns = LOOKS.fetch_add(1, Ordering::Relaxed) * STEP_NS;
     let shown = libc::timespec {
@@ -142,6 +162,16 @@ unsafe extern "C" fn clock(clock: libc::clockid_t, time: *mut libc::timespec) ->
     // SAFETY: the caller lends room for one at `time`.
     unsafe { time.write(shown) };
     0
+}
+
+/// `time` less so many nanoseconds, modulo 2^64; zero at the least.
+fn earlier(time: libc::timespec, ns: u64) -> libc::timespec {
+    let now = time.tv_sec as u64 * SECOND_NS + time.tv_nsec as u64;
+    let shown = (now.wrapping_sub(ns) as i64).max(0) as u64;
+    libc::timespec {
+        tv_sec: (shown / SECOND_NS) as i64,
+        tv_nsec: (shown % SECOND_NS) as i64,
+    }
 }
 
 /// `clock_gettime` of the vDSO, which the C library calls too. A static program has no loader that
@@ -181,6 +211,23 @@ mod tests {
         fits[JUMP_BYTES - 1] = 0xc3;
         assert!(is_longer_than_the_jump(&fits, 0x1000));
         assert!(!is_longer_than_the_jump(&long[..4], 0x1000));
+    }
+
+    #[test]
+    fn what_is_hidden_is_taken_out_of_the_time() {
+        let shown = |seconds, ns, hidden_ns| {
+            let time = libc::timespec {
+                tv_sec: seconds,
+                tv_nsec: ns,
+            };
+            let earlier = earlier(time, hidden_ns);
+            (earlier.tv_sec, earlier.tv_nsec)
+        };
+        assert_eq!(shown(7, 5, 0), (7, 5));
+        assert_eq!(shown(7, 5, 6), (6, 999_999_999));
+        assert_eq!(shown(7, 5, 3_000_000_005), (4, 0));
+        assert_eq!(shown(0, 5, 6), (0, 0));
+        assert_eq!(shown(7, 5, 6_u64.wrapping_neg()), (7, 11));
     }
 
     #[test]

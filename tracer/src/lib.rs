@@ -117,7 +117,7 @@ pub use block::{
 pub use consumer::{Consumer, End};
 pub use error::{AttachError, OpenError, TraceError};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-pub use fixed_values::fix_system_values;
+pub use fixed_values::{fix_system_values, hide_time, pass_time};
 pub use mapping::Mapping;
 pub use tracer::{Config, Tracer};
 

@@ -180,6 +180,11 @@ pub struct MeasuringArgs {
     #[arg(long, value_name = "WHOSE", env = "CARGO_TOPDOWN_THREADS")]
     pub threads: Option<ThreadsChoice>,
 
+    /// Keep the sample sizes, times and sampling modes that groups set, as plain `cargo bench` does;
+    /// modelled launches have no use for them
+    #[arg(long, env = "CARGO_TOPDOWN_AUTHOR_SETTINGS")]
+    pub author_settings: bool,
+
     /// Stop at the first bench target that fails, and keep nothing
     #[arg(long, conflicts_with = "no_fail_fast")]
     pub fail_fast: bool,

@@ -74,6 +74,10 @@ pub struct SingleLaunchArgs {
     /// [default: auto]
     #[arg(long, value_name = "WHOSE", env = "CARGO_TOPDOWN_THREADS")]
     pub threads: Option<ThreadsChoice>,
+
+    /// Keep the sample sizes, times and sampling modes that groups set
+    #[arg(long, env = "CARGO_TOPDOWN_AUTHOR_SETTINGS")]
+    pub author_settings: bool,
 }
 
 impl SingleLaunchArgs {
@@ -87,6 +91,7 @@ impl SingleLaunchArgs {
             source: self.source,
             counters: self.counters,
             threads: self.threads,
+            author_settings: self.author_settings,
             ..MeasuringArgs::default()
         }
     }

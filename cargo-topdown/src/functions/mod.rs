@@ -202,8 +202,8 @@ mod tests {
         let (samples, functions) = launch();
         let launches = [(&*samples, Some(&functions)), (&*samples, Some(&functions))];
         let functions = functions_of(&launches, Taken::OnTheMachine).unwrap();
-        let value =
-            crate::statistics::launch::launch_value(0, &samples, Taken::OnTheMachine).unwrap();
+        let value = crate::statistics::launch::launch_value(0, &samples, Taken::OnTheMachine, None)
+            .unwrap();
         // The middle half: 101 to 104.
         assert_eq!(functions.iterations, 8);
         let slots = functions.total().slots();

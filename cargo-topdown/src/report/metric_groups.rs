@@ -258,6 +258,7 @@ mod tests {
                 samples_dropped: 0,
                 samples_used: 20,
                 resolution_fraction: 0.0,
+                window_fraction: 0.0,
             },
             shares: Some(shares),
             category,

@@ -5,10 +5,14 @@ use criterion_topdown::run_file::Benchmark;
 
 use super::number::{percent, slots, time_ns};
 use super::style::Look;
+use crate::statistics::launch::MOST_TAKEN_OUT;
 use crate::summary::{Shares, Summary};
 
 /// A category's resolution beyond which a mark is set: the gate's margin for being sure.
 const COARSE_FRACTION: f64 = 0.01;
+
+/// From which part of the slots on the cost of windows is worth a note.
+const WINDOWS_THAT_SHOW: f64 = 0.01;
 
 /// Said of a benchmark whose slots are not about its work.
 pub const WAITS: &str =
@@ -122,6 +126,17 @@ fn notes(summary: &Summary, plus_minus: &str, provenance: &Provenance) -> Vec<St
     }
     if summary.mostly_waits() {
         notes.push(WAITS.to_owned());
+    }
+    let window_percent = percent(summary.window_fraction);
+    if summary.window_fraction > MOST_TAKEN_OUT {
+        notes.push(format!(
+            "its windows cost {window_percent} % of what was measured, so slots decide nothing: use larger \
+             batches"
+        ));
+    } else if summary.window_fraction > WINDOWS_THAT_SHOW {
+        notes.push(format!(
+            "its windows cost {window_percent} % of what was measured; taken out"
+        ));
     }
     if summary.resolution_fraction > COARSE_FRACTION {
         notes.push(format!(

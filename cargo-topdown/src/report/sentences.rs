@@ -641,6 +641,10 @@ fn undecided_sentence(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> St
             let metric = benchmark.main_effect().map_or("it", |e| e.metric.name());
             format!("{change}it grew, and the policy lets {metric} fail nothing here")
         }
+        (UndecidedReason::MostlyWindows, _) => format!(
+            "{change}more than half of its slots are the cost of its windows; give `iter_batched` larger \
+             batches"
+        ),
         (UndecidedReason::Margin, _) => format!(
             "{change}lies at the margin; no number of launches is likely to tell on which side"
         ),

@@ -224,8 +224,11 @@ impl Collected {
         };
         let taken = Taken::by(provenance.source);
         let value = |launch: u32, measured: &Measured| match elsewhere {
-            Some(_) => launch_value(launch, &time_alone(&measured.samples), taken),
-            None => launch_value(launch, &measured.samples, taken),
+            Some(_) => launch_value(launch, &time_alone(&measured.samples), taken, None),
+            None => {
+                let window = measured.provenance.empty_window.as_ref();
+                launch_value(launch, &measured.samples, taken, window)
+            }
         };
         let values: Vec<_> = launches
             .iter()

@@ -9,13 +9,20 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
 use criterion_topdown::code::CodeSlots;
+use criterion_topdown::doubling;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{IterationSample, Record, RunFileProblem};
 use criterion_topdown::sample::Sample;
 use thiserror::Error;
 
+use crate::settings::Sampling;
+
 /// How criterion's wall-clock measurement formats 1: the sign that its scalars are nanoseconds.
 const ONE_NANOSECOND: &str = " ns";
+
+/// Of samples on the machine that double so many are kept, the longest: the one before them has a 64th
+/// of the last one's iterations.
+const LONGEST_SAMPLES: usize = 6;
 
 /// Why criterion's samples and ours are not the same.
 #[derive(Debug, Error)]
@@ -77,6 +84,19 @@ pub enum JoinError {
         /// How many samples there are.
         samples: usize,
     },
+    /// Samples that should double do not.
+    #[error(
+        "criterion reports samples of {iterations:?} iterations of `{benchmark}`, which are not the last of \
+         {recorded} that double"
+    )]
+    Doubling {
+        /// The benchmark.
+        benchmark: String,
+        /// The iterations that criterion reports.
+        iterations: Vec<f64>,
+        /// Samples in the record.
+        recorded: usize,
+    },
 }
 
 /// What criterion says about a benchmark that is complete.
@@ -89,6 +109,8 @@ pub struct Reported<'a> {
     pub scalars: &'a [f64],
     /// What its measurement's formatter makes of the value 1.
     pub one: &'a str,
+    /// How many iterations its samples have.
+    pub sampling: Sampling,
 }
 
 /// The samples file of one launch, read as far as the bench has written it.
@@ -154,6 +176,17 @@ pub fn join(reported: &Reported, lines: &str) -> Result<Option<Joined>, JoinErro
         })?;
     let (provenance, samples, code) = match <[Record; 1]>::try_from(records) {
         Ok([record]) => {
+            if reported.sampling == Sampling::Doubling {
+                let mut samples = doubled(reported, record.samples)?;
+                if record.provenance.source != SourceKind::Model {
+                    samples.drain(..samples.len().saturating_sub(LONGEST_SAMPLES));
+                }
+                return Ok(Some(Joined {
+                    provenance: record.provenance,
+                    samples,
+                    code: record.code,
+                }));
+            }
             check_scalars(reported, &record.samples)?;
             (record.provenance, record.samples, record.code)
         }
@@ -195,6 +228,26 @@ fn check_scalars(reported: &Reported, samples: &[Sample]) -> Result<(), JoinErro
         }
     }
     Ok(())
+}
+
+/// The samples of a launch in which they double. criterion reports the last two alone, with scalars
+/// that only say that they were enough.
+fn doubled(reported: &Reported, samples: Vec<Sample>) -> Result<Vec<IterationSample>, JoinError> {
+    let count = samples.len();
+    let last_two = [count.wrapping_sub(2), count.wrapping_sub(1)]
+        .map(|index| doubling::iterations(index) as f64);
+    if count < 2 || reported.iterations != last_two {
+        return Err(JoinError::Doubling {
+            benchmark: reported.name.to_owned(),
+            iterations: reported.iterations.to_vec(),
+            recorded: count,
+        });
+    }
+    let iterations = (0..).map(doubling::iterations);
+    Ok(iterations
+        .zip(samples)
+        .map(|(iterations, sample)| IterationSample { iterations, sample })
+        .collect())
 }
 
 /// The samples of a benchmark that does not use our measurement.
@@ -262,6 +315,7 @@ mod tests {
         iterations: &[1.0, 2.0],
         scalars: &[100.0, 200.0],
         one: "1.0000 ns",
+        sampling: Sampling::Planned,
     };
 
     fn line(slots: &[u64]) -> String {
@@ -363,6 +417,25 @@ mod tests {
             };
             let message = refusal(&reported, &line(&[100, 200]));
             assert!(message.contains("iteration counts"), "{message}");
+        }
+    }
+
+    #[test]
+    fn samples_that_double_are_known_by_the_last_two() {
+        let reported = Reported {
+            iterations: &[4.0, 8.0],
+            scalars: &[4.0, 8.0],
+            sampling: Sampling::Doubling,
+            ..REPORTED
+        };
+        let joined = join(&reported, &line(&[100, 200, 400, 800]))
+            .unwrap()
+            .unwrap();
+        let iterations = joined.samples.iter().map(|sample| sample.iterations);
+        assert_eq!(iterations.collect::<Vec<_>>(), [1, 2, 4, 8]);
+        for slots in [&[100, 200, 400][..], &[100], &[]] {
+            let message = refusal(&reported, &line(slots));
+            assert!(message.contains("not the last of"), "{message}");
         }
     }
 

@@ -9,6 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::Duration;
 
+use criterion_topdown::doubling;
 use criterion_topdown::provenance::Provenance;
 use criterion_topdown::run_file::{IterationSample, SAMPLES_VARIABLE, Throughput};
 use regex::Regex;
@@ -17,11 +18,13 @@ use thiserror::Error;
 use super::excerpt::excerpt_of_file;
 use super::fixed_stack;
 use super::interrupt;
-use super::join::{JoinError, Reported, SamplesFile, join};
+use super::join::{JoinError, Reported, SamplesFile, is_ours, join};
 use super::peer::{self, Peer};
-use super::protocol::{Connection, Event, PORT_VARIABLE, ProtocolError, RawId};
+use super::protocol::{Connection, Event, PORT_VARIABLE, Plan, ProtocolError};
 use crate::bench_targets::BenchTarget;
+use crate::cli::SourceChoice;
 use crate::functions::{SampleFunctions, Symbols, attribute};
+use crate::settings::{Sampling, Settings};
 
 /// The environment variable that names criterion's output directory. Under a runner criterion
 /// writes next to nothing, and what it does write must not mix with the user's own results.
@@ -106,6 +109,12 @@ pub enum LaunchError {
     /// Two benchmarks with one name, which nothing could tell apart.
     #[error("it has more than one benchmark `{0}`; give one of them another name")]
     DuplicateName(String),
+    /// A group of criterion's own has settings that the launch is not to have.
+    #[error("`{0}` is measured for as long as its group wants, and not as the settings say")]
+    OtherPlan(String),
+    /// Samples that double are too few of it.
+    #[error("`{0}` has criterion's own measurement, which cannot tell of samples that double")]
+    CannotDouble(String),
     /// The user stopped the run.
     #[error("interrupted")]
     Interrupted,
@@ -149,7 +158,13 @@ impl Launcher {
         };
         let benchmarks = self.talk(target, filter, |bench, samples| {
             let mut symbols = Symbols::of(&target.executable);
-            converse(bench, samples, &mut symbols, &mut on_benchmark)
+            converse(
+                bench,
+                &target.settings,
+                samples,
+                &mut symbols,
+                &mut on_benchmark,
+            )
         })?;
         Ok(match benchmarks {
             Some(benchmarks) => Launched::Benchmarks(benchmarks),
@@ -251,9 +266,7 @@ impl Launcher {
         };
         command
             .arg("--bench")
-            .args(["--sample-size", &settings.sample_size.to_string()])
-            .args(["--warm-up-time", &seconds(settings.warm_up_time)])
-            .args(["--measurement-time", &seconds(settings.measurement_time)])
+            .args(sampling_arguments(settings))
             .args(&self.arguments)
             .args(filter)
             .current_dir(&target.package_root)
@@ -267,6 +280,7 @@ impl Launcher {
             .env(GROUP_VARIABLE, self.group.unwrap_or_default())
             .env(MODEL_BUDGET_VARIABLE, seconds(settings.model_budget))
             .env(MODEL_CORE_VARIABLE, settings.model_core.name())
+            .env(doubling::SAMPLING_VARIABLE, settings.sampling.name())
             .env(CRITERION_HOME_VARIABLE, self.scratch.join("criterion"))
             .stdin(Stdio::null())
             .stdout(stdout)
@@ -281,6 +295,24 @@ impl Launcher {
             )
         })
     }
+}
+
+/// How much criterion is to measure.
+fn sampling_arguments(settings: &Settings) -> Vec<String> {
+    let time_limit = [
+        "--measurement-time".to_owned(),
+        seconds(settings.measurement_time),
+    ];
+    let own = match settings.sampling {
+        Sampling::Doubling => vec!["--quick".to_owned()],
+        Sampling::Planned | Sampling::Author => vec![
+            "--sample-size".to_owned(),
+            settings.sample_size.to_string(),
+            "--warm-up-time".to_owned(),
+            seconds(settings.warm_up_time),
+        ],
+    };
+    own.into_iter().chain(time_limit).collect()
 }
 
 /// A regular expression that matches these ids and no other.
@@ -362,25 +394,47 @@ fn is_hang_up(error: &LaunchError) -> bool {
 /// Talks to the bench until it hangs up.
 fn converse(
     mut bench: Connection<TcpStream>,
+    settings: &Settings,
     samples: &mut SamplesFile,
     symbols: &mut Symbols,
     on_benchmark: &mut impl FnMut(&str),
 ) -> Result<Benchmarks, LaunchError> {
     let mut benchmarks = Benchmarks::default();
     let mut names = HashSet::new();
+    let mut is_as_wanted = true;
     while let Some(event) = bench.receive()? {
         match event {
             Event::BeginningBenchmark { id } => on_benchmark(&id.name()),
+            Event::MeasurementStart(plan) => is_as_wanted = is_wanted(&plan, settings),
             Event::MeasurementComplete { id, iters, times } => {
                 // The answer comes after the bench's recorder has written the samples.
                 let one = bench.format_value(1.0)?;
                 let lines = samples.new_lines().map_err(JoinError::Io)?;
-                if !names.insert(id.name()) {
-                    return Err(LaunchError::DuplicateName(id.name()));
+                let name = id.name();
+                if !names.insert(name.clone()) {
+                    return Err(LaunchError::DuplicateName(name));
                 }
-                match measured(&id, &iters, &times, &one, &lines, symbols)? {
-                    Some(measured) => benchmarks.measured.push(measured),
-                    None => benchmarks.other_measurements.push((id.name(), one)),
+                let reported = Reported {
+                    name: &name,
+                    iterations: &iters,
+                    scalars: &times,
+                    one: &one,
+                    sampling: settings.sampling,
+                };
+                match measured(&reported, id.throughput(), &lines, symbols)? {
+                    Some(measured) => {
+                        let is_ours = is_ours(&measured.provenance);
+                        if is_ours && !is_as_wanted {
+                            return Err(LaunchError::OtherPlan(name));
+                        }
+                        // On the model its time is not what is asked for.
+                        let doubles = settings.sampling == Sampling::Doubling;
+                        if !is_ours && doubles && !is_modelled(settings) {
+                            return Err(LaunchError::CannotDouble(name));
+                        }
+                        benchmarks.measured.push(measured);
+                    }
+                    None => benchmarks.other_measurements.push((name, one)),
                 }
                 bench.proceed()?;
             }
@@ -394,6 +448,24 @@ fn converse(
         }
     }
     Ok(benchmarks)
+}
+
+/// Whether criterion is going to do what the settings ask for. A benchmark whose group asks for
+/// another time may be as long as any other, if it takes one iteration for each sample.
+fn is_wanted(plan: &Plan, settings: &Settings) -> bool {
+    /// criterion rounds iterations up, to twice the time at most.
+    const ROUNDED_UP: f64 = 2.5;
+    let limit_ns = settings.measurement_time.as_nanos() as f64 * ROUNDED_UP;
+    settings.sampling != Sampling::Planned
+        || plan.sample_count == u64::from(settings.sample_size)
+            && (plan.iter_count == plan.sample_count || plan.estimate_ns <= limit_ns)
+}
+
+fn is_modelled(settings: &Settings) -> bool {
+    matches!(
+        settings.source,
+        SourceChoice::Model | SourceChoice::ModelOrTime
+    )
 }
 
 /// The ids of the benchmarks that the bench skips, until it hangs up.
@@ -411,26 +483,17 @@ fn skipped(mut bench: Connection<TcpStream>) -> Result<Vec<String>, LaunchError>
 
 /// `None` where the benchmark's measurement is neither ours nor the wall clock.
 fn measured(
-    id: &RawId,
-    iterations: &[f64],
-    scalars: &[f64],
-    one: &str,
+    reported: &Reported,
+    throughput: Option<Throughput>,
     lines: &str,
     symbols: &mut Symbols,
 ) -> Result<Option<Measured>, JoinError> {
-    let name = id.name();
-    let reported = Reported {
-        name: &name,
-        iterations,
-        scalars,
-        one,
-    };
-    let Some(joined) = join(&reported, lines)? else {
+    let Some(joined) = join(reported, lines)? else {
         return Ok(None);
     };
     Ok(Some(Measured {
-        throughput: id.throughput(),
-        name,
+        throughput,
+        name: reported.name.to_owned(),
         provenance: joined.provenance,
         samples: joined.samples,
         functions: joined.code.map(|code| attribute(&code, symbols)),
@@ -441,8 +504,35 @@ fn measured(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Settings;
     use criterion_topdown::visible::visible;
+
+    #[test]
+    fn a_plan_of_the_group_is_not_the_one_that_is_wanted() {
+        let wanted = |sample_count, iter_count, seconds: f64| {
+            let plan = Plan {
+                sample_count,
+                iter_count,
+                estimate_ns: seconds * 1e9,
+            };
+            is_wanted(&plan, &Settings::default())
+        };
+        assert!(wanted(20, 2100, 0.25));
+        assert!(wanted(20, 210, 0.5));
+        // Long, and flat sampling at its least.
+        assert!(wanted(20, 20, 60.0));
+        assert!(!wanted(100, 5050, 0.25));
+        assert!(!wanted(20, 21_000, 5.0));
+        let author = Settings {
+            sampling: Sampling::Author,
+            ..Settings::default()
+        };
+        let plan = Plan {
+            sample_count: 100,
+            iter_count: 1,
+            estimate_ns: 5e9,
+        };
+        assert!(is_wanted(&plan, &author));
+    }
 
     #[test]
     fn a_program_that_cannot_be_started_is_named() {

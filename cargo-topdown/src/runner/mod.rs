@@ -30,6 +30,7 @@ use self::launch::{Benchmarks, LaunchError, Launched, Launcher};
 use self::progress::Progress;
 use crate::bench_targets::BenchTarget;
 use crate::cli::CountersChoice;
+use crate::settings::Sampling;
 
 /// A bench target that failed, and all that is known about it.
 #[derive(Debug, Error)]
@@ -149,12 +150,22 @@ impl<'a> Side<'a> {
         }
         progress.begin(target, launch);
         let begun_at = Instant::now();
-        let launched = self
-            .launcher
-            .launch(target, |name| progress.benchmark(name));
-        if self.launcher.shows_output {
-            progress.print(&self.launcher.output());
-        }
+        let launched = loop {
+            let target = &self.targets[index];
+            let launched = self
+                .launcher
+                .launch(target, |name| progress.benchmark(name));
+            if self.launcher.shows_output {
+                progress.print(&self.launcher.output());
+            }
+            match launched {
+                Err(LaunchError::OtherPlan(_)) => self.sample(index, Sampling::Doubling),
+                // Some of its benchmarks cannot be had as they are wanted, so all are as they are.
+                Err(LaunchError::CannotDouble(_)) => self.sample(index, Sampling::Author),
+                launched => break launched,
+            }
+        };
+        let target = &self.targets[index];
         let state = &mut self.states[index];
         let error = match launched {
             Ok(Launched::Benchmarks(Benchmarks {
@@ -207,6 +218,12 @@ impl<'a> Side<'a> {
             output: self.launcher.output_excerpt(),
         });
         Ok(true)
+    }
+
+    /// From now on samples of target number `index` are taken like this. Its first launch is the one
+    /// that shows the need; what it has of earlier launches stays.
+    fn sample(&mut self, index: usize, sampling: Sampling) {
+        self.targets[index].settings.sampling = sampling;
     }
 
     /// From now on plain counters count target number `index`, and it has not been launched yet.

@@ -1,8 +1,8 @@
 //! Launches on a modelled core, and the time that belongs to them.
 //!
 //! A traced window takes some hundred times as long as the code itself, so the time is measured in
-//! launches of its own and put beside the modelled slots afterwards. Modelled launches are asked for
-//! the fewest iterations that criterion knows: one per sample. What is modelled then does not
+//! launches of its own and put beside the modelled slots afterwards. In modelled launches the samples
+//! double ([`criterion_topdown::doubling`]), whatever a group sets. What is modelled then does not
 //! depend on the clock, and two launches that execute the same instructions at the same addresses
 //! agree bit for bit. While they do, further launches would say nothing new.
 //!
@@ -22,18 +22,15 @@ use super::collect::{BenchmarkError, Collected};
 use super::join::is_ours;
 use crate::bench_targets::BenchTarget;
 use crate::cli::SourceChoice;
-use crate::settings::Settings;
+use crate::settings::{Sampling, Settings};
 use crate::statistics::launch::slots_agree;
 
 /// How many launches have to agree.
 pub const LAUNCHES_THAT_AGREE: u32 = 2;
 
-/// As many as it takes for predictors and caches to learn what they learn of most benchmarks; the last
-/// quarter of them counts.
-const SAMPLES: u32 = 40;
-
-/// So short that criterion plans one iteration for every sample, whatever the benchmark.
-const NO_TIME: Duration = Duration::from_micros(1);
+/// When criterion ends a modelled benchmark however much of it is wanted: ten times the budget, and
+/// this at least. Benchmarks with a measurement of their own may run as long.
+const LEAST_TIME_LIMIT: Duration = Duration::from_secs(20);
 
 /// The targets that are to be modelled: those that ask for it, and those of `auto` that found no
 /// counters. In both cases, those in which `timed` has a benchmark of our measurement whose slots
@@ -66,9 +63,8 @@ pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
 pub fn on_the_model(targets: &[BenchTarget], launches: u32) -> Vec<BenchTarget> {
     with_settings(targets, |settings| Settings {
         launches: launches.min(settings.launches),
-        sample_size: SAMPLES,
-        warm_up_time: NO_TIME,
-        measurement_time: NO_TIME,
+        sampling: Sampling::Doubling,
+        measurement_time: LEAST_TIME_LIMIT.max(settings.model_budget.saturating_mul(10)),
         ..settings
     })
 }
@@ -199,6 +195,11 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
         .collect();
     let timed = &mut timed.collected;
     for benchmark in &mut timed.benchmarks {
+        // criterion's own measurement has the same to say on the model as on the clock.
+        if !is_ours(&benchmark.provenance) {
+            by_id.remove(&benchmark.id);
+            continue;
+        }
         let why_second = match asked_for(&benchmark.id) {
             true => String::new(),
             false => format!("{}; ", benchmark.provenance.reason),

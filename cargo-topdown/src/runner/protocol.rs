@@ -47,7 +47,7 @@ pub enum Event {
     /// Its warm-up begins.
     Warmup {},
     /// Its measurement begins.
-    MeasurementStart {},
+    MeasurementStart(Plan),
     /// Its measurement is over. The bench waits for requests until [`Request::Continue`].
     MeasurementComplete {
         id: RawId,
@@ -58,6 +58,17 @@ pub enum Event {
     },
     /// The answer to [`Request::FormatValue`].
     FormattedValue { value: String },
+}
+
+/// How criterion is going to measure a benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+pub struct Plan {
+    /// How many samples.
+    pub sample_count: u64,
+    /// How long that will take.
+    pub estimate_ns: f64,
+    /// Iterations of all samples.
+    pub iter_count: u64,
 }
 
 /// What a runner can ask of a bench that waits.

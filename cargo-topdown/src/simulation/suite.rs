@@ -351,7 +351,7 @@ impl Process<'_> {
                 )
             })
             .collect();
-        launch_value(launch, &samples, Taken::OnTheMachine)
+        launch_value(launch, &samples, Taken::OnTheMachine, None)
     }
 
     fn sample(

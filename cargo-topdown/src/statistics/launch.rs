@@ -6,10 +6,13 @@
 //! over the same samples, keeps them adding up to the total. A median per category would lose that.
 
 use criterion_topdown::event::{Event, Events};
-use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::provenance::{EmptyWindow, SourceKind};
 use criterion_topdown::run_file::{IterationSample, LaunchValue};
 use criterion_topdown::sample::{Flags, Level1, Level2, Sample};
 use criterion_topdown::steady;
+
+/// Of the slots of a window not more is taken out.
+pub const MOST_TAKEN_OUT: f64 = 0.5;
 
 /// With fewer usable samples a launch that was measured says nothing.
 pub const LEAST_SAMPLES: usize = 4;
@@ -55,9 +58,18 @@ impl Taken {
 /// source has slots, none. All quantities are per iteration. The middle half is chosen by slots
 /// (by time where there are no slots); that of the wall-clock time is always chosen by time.
 ///
+/// What the windows themselves cost is taken out of the slots, by `empty_window`: half of them at most,
+/// since a window that holds something costs less than one that holds nothing where both overlap. Where it
+/// is that much, [`LaunchValue::window_fraction`] tells.
+///
 /// Dropped are the unusable samples; on the model, those that the budget had no room for although they
 /// belong to a warm-up.
-pub fn launch_value(launch: u32, samples: &[IterationSample], taken: Taken) -> Option<LaunchValue> {
+pub fn launch_value(
+    launch: u32,
+    samples: &[IterationSample],
+    taken: Taken,
+    empty_window: Option<&EmptyWindow>,
+) -> Option<LaunchValue> {
     let has_slots = samples.iter().any(|s| s.sample.slots.is_some());
     let usable: Vec<&IterationSample> =
         samples.iter().filter(|s| is_usable(s, has_slots)).collect();
@@ -69,7 +81,9 @@ pub fn launch_value(launch: u32, samples: &[IterationSample], taken: Taken) -> O
         // More samples were asked for than the budget of most benchmarks has room for.
         Taken::OnTheModel => steady::ENOUGH_SAMPLES.saturating_sub(usable.len()),
     };
-    value_of(launch, taken.that_count(&usable), dropped, has_slots)
+    let window_slots = empty_window.and_then(|window| window.slots).unwrap_or(0);
+    let usable = taken.that_count(&usable);
+    value_of(launch, usable, dropped, has_slots, window_slots)
 }
 
 /// The value of a launch that is one sample, because the launch itself is what was measured: a
@@ -77,7 +91,7 @@ pub fn launch_value(launch: u32, samples: &[IterationSample], taken: Taken) -> O
 pub fn value_of_whole_launch(launch: u32, whole: &IterationSample) -> Option<LaunchValue> {
     let has_slots = whole.sample.slots.is_some();
     match is_usable(whole, has_slots) {
-        true => value_of(launch, &[whole], 0, has_slots),
+        true => value_of(launch, &[whole], 0, has_slots, 0),
         false => None,
     }
 }
@@ -87,6 +101,7 @@ fn value_of(
     usable: &[&IterationSample],
     dropped: usize,
     has_slots: bool,
+    window_slots: u64,
 ) -> Option<LaunchValue> {
     let by_time = Kept::middle_half(usable, |sample| Some(sample.wall_ns));
     let kept = if has_slots {
@@ -94,7 +109,10 @@ fn value_of(
     } else {
         by_time.clone()
     };
-    let slots = kept.per_iteration(|sample| sample.slots);
+    let window_fraction = kept.window_fraction(window_slots);
+    let slots = kept
+        .per_iteration(|sample| sample.slots)
+        .map(|slots| slots * (1.0 - window_fraction.min(MOST_TAKEN_OUT)));
     let resolution_fraction = kept.resolution_fraction();
     let level1 = slots.and_then(|slots| {
         // What no counter can have counted is no split, and no run file may hold it.
@@ -114,6 +132,7 @@ fn value_of(
         cycles: kept.per_iteration(|sample| sample.cycles),
         events: kept.events(),
         resolution_fraction,
+        window_fraction: (window_fraction > 0.0).then_some(window_fraction),
     })
 }
 
@@ -272,6 +291,15 @@ impl<'a> Kept<'a> {
         Event::ALL.into_iter().filter_map(counted).collect()
     }
 
+    /// What windows of so many slots without anything in them are, as a fraction of the slots.
+    fn window_fraction(&self, window_slots: u64) -> f64 {
+        let windows: u64 = self.samples.iter().map(|sample| sample.windows).sum();
+        match self.sum(|sample| sample.slots) {
+            Some(slots) if slots > 0.0 => windows as f64 * window_slots as f64 / slots,
+            _ => 0.0,
+        }
+    }
+
     fn resolution_fraction(&self) -> f64 {
         let resolution: f64 = self.samples.iter().map(|s| s.resolution_slots).sum();
         match self.sum(|sample| sample.slots) {
@@ -317,12 +345,12 @@ mod tests {
     #[test]
     fn a_quarter_of_spikes_at_each_end_changes_nothing() {
         let mut samples: Vec<_> = (0..8).map(|_| sample(10, 400)).collect();
-        let clean = launch_value(0, &samples, Taken::OnTheMachine).unwrap();
+        let clean = launch_value(0, &samples, Taken::OnTheMachine, None).unwrap();
         samples[0] = sample(10, 4_000_000);
         samples[5] = sample(10, 4_000_000);
         samples[3] = sample(10, 40);
         assert_eq!(
-            launch_value(0, &samples, Taken::OnTheMachine).unwrap(),
+            launch_value(0, &samples, Taken::OnTheMachine, None).unwrap(),
             clean
         );
         assert_eq!(clean.slots, Some(400.0));
@@ -330,19 +358,18 @@ mod tests {
     }
 
     #[test]
-    fn on_the_model_the_last_quarter_counts() {
-        let mut samples: Vec<_> = (0..40).map(|n| sample(1, 1000 - 10 * n)).collect();
-        samples[38].sample.flags = Flags::NOT_COUNTING;
-        samples[39].sample.flags = Flags::NOT_COUNTING;
-        let value = launch_value(0, &samples, Taken::OnTheModel).unwrap();
-        // 9 of 38: from 29 to 37, and of these the middle half.
-        assert_eq!((value.samples_used, value.samples_dropped), (9, 0));
-        let short = launch_value(0, &samples[..6], Taken::OnTheModel).unwrap();
-        assert_eq!((short.samples_used, short.samples_dropped), (2, 4));
-        assert_eq!(value.slots, Some(670.0));
-        let kept = kept_for_slots(&samples, Taken::OnTheModel).unwrap();
-        assert_eq!(kept, [31, 32, 33, 34, 35]);
-        assert_eq!(launch_value(0, &samples[..1], Taken::OnTheModel), None);
+    fn on_the_model_the_last_usable_sample_counts() {
+        let mut samples: Vec<_> = (0..6).map(|n| sample(1 << n, 1000 - 10 * n)).collect();
+        samples[5].sample.flags = Flags::NOT_COUNTING;
+        let value = |count| launch_value(0, &samples[..count], Taken::OnTheModel, None);
+        let of_five = value(6).unwrap();
+        assert_eq!((of_five.samples_used, of_five.samples_dropped), (1, 0));
+        assert_eq!(of_five.slots, Some(960.0));
+        assert_eq!(kept_for_slots(&samples, Taken::OnTheModel).unwrap(), [4]);
+        // A short warm-up, and none.
+        let of_two = value(2).unwrap();
+        assert_eq!((of_two.samples_used, of_two.samples_dropped), (1, 2));
+        assert_eq!(value(1), None);
         assert_eq!(kept_for_slots(&samples[..1], Taken::OnTheModel), None);
     }
 
@@ -355,7 +382,7 @@ mod tests {
             sample(1, 100),
             sample(1, 300),
         ];
-        let value = launch_value(7, &samples, Taken::OnTheMachine).unwrap();
+        let value = launch_value(7, &samples, Taken::OnTheMachine, None).unwrap();
         assert_eq!(value.slots, Some((3 * 200 + 100) as f64 / 4.0));
         assert_eq!(value.launch, 7);
         assert_eq!(
@@ -368,7 +395,7 @@ mod tests {
     #[test]
     fn categories_add_up_to_the_slots_and_level_2_keeps_its_part() {
         let samples: Vec<_> = (1..=9).map(|n| sample(n, 390 + 3 * n)).collect();
-        let value = launch_value(0, &samples, Taken::OnTheMachine).unwrap();
+        let value = launch_value(0, &samples, Taken::OnTheMachine, None).unwrap();
         let slots = value.slots.unwrap();
         let level1 = value.level1.unwrap();
         assert!((level1.total_slots() - slots).abs() < 1e-9 * slots);
@@ -412,7 +439,7 @@ mod tests {
                 sample
             })
             .collect();
-        let level1 = launch_value(0, &samples, Taken::OnTheMachine)
+        let level1 = launch_value(0, &samples, Taken::OnTheMachine, None)
             .unwrap()
             .level1
             .unwrap();
@@ -427,11 +454,11 @@ mod tests {
         samples[1].iterations = 0;
         samples[2].sample.slots = Some(0);
         samples[3].sample.flags = Flags::SWITCHED;
-        let value = launch_value(0, &samples, Taken::OnTheMachine).unwrap();
+        let value = launch_value(0, &samples, Taken::OnTheMachine, None).unwrap();
         assert_eq!((value.samples_used, value.samples_dropped), (5, 3));
         samples[4].sample.flags = Flags::NOT_COUNTING;
         samples[5].sample.flags = Flags::BAD_RATIOS;
-        assert_eq!(launch_value(0, &samples, Taken::OnTheMachine), None);
+        assert_eq!(launch_value(0, &samples, Taken::OnTheMachine, None), None);
     }
 
     #[test]
@@ -444,7 +471,8 @@ mod tests {
                 ..Sample::EMPTY
             },
         };
-        let value = launch_value(0, &[10, 30, 20, 1000].map(timed), Taken::OnTheMachine).unwrap();
+        let value =
+            launch_value(0, &[10, 30, 20, 1000].map(timed), Taken::OnTheMachine, None).unwrap();
         assert_eq!(value.wall_ns, 12.5);
         assert_eq!((value.slots, value.level1), (None, None));
         assert_eq!(value.resolution_fraction, 0.0);
@@ -483,7 +511,33 @@ mod tests {
                 ..Sample::EMPTY
             },
         };
-        let value = launch_value(0, &[huge; 4], Taken::OnTheMachine).unwrap();
+        let value = launch_value(0, &[huge; 4], Taken::OnTheMachine, None).unwrap();
         assert_eq!(value.slots, Some(u64::MAX as f64));
+    }
+
+    #[test]
+    fn what_windows_cost_is_taken_out_and_never_more_than_half() {
+        let value = |windows: u64, window_slots: u64| {
+            let samples: Vec<IterationSample> = (0..8)
+                .map(|_| {
+                    let mut sample = sample(100, 10);
+                    sample.sample.windows = windows;
+                    sample
+                })
+                .collect();
+            let empty = EmptyWindow {
+                slots: Some(window_slots),
+                wall_ns: 0,
+            };
+            launch_value(0, &samples, Taken::OnTheMachine, Some(&empty)).unwrap()
+        };
+        let of_one = value(1, 100);
+        assert_eq!(of_one.slots, Some(9.0));
+        assert_eq!(of_one.level1.unwrap().total_slots(), 9.0);
+        assert_eq!(of_one.window_fraction, Some(0.1));
+        let of_each = value(100, 8);
+        assert_eq!(of_each.slots, Some(5.0));
+        assert_eq!(of_each.window_fraction, Some(0.8));
+        assert_eq!(value(1, 0).window_fraction, None);
     }
 }

@@ -145,7 +145,7 @@ pub enum Rule {
     /// By tests on launches that differ.
     Statistics,
     /// By the difference alone: the launches of the model agree bit for bit on each side. The
-    /// margins are the model's, and nothing is ever inconclusive.
+    /// margins are the model's, and nothing is inconclusive but for its windows' cost.
     Exact,
 }
 
@@ -181,6 +181,9 @@ pub struct Evidence {
     pub unchanged: bool,
     /// Whether it took longer only as the whole suite did, with nothing but time to tell.
     pub suite_wide_slowdown: bool,
+    /// Whether more than half of a side's slots are what beginning and ending windows costs: slots then
+    /// decide nothing.
+    pub mostly_windows: bool,
     /// Whether it surely took longer by the margin of time, at slots and a machine that do not
     /// explain it, and time does not gate it.
     pub time_disagrees: bool,
@@ -196,8 +199,8 @@ impl Evidence {
             Class::Regressed
         } else if self.time_disagrees {
             Class::TimeDisagrees
-        } else if (self.suite_wide_slowdown || self.took_longer)
-            && (self.improved || self.unchanged)
+        } else if self.mostly_windows
+            || (self.suite_wide_slowdown || self.took_longer) && (self.improved || self.unchanged)
         {
             Class::Inconclusive
         } else if self.improved {
@@ -445,6 +448,8 @@ pub enum UndecidedReason {
     DriftUnknown,
     /// All benchmarks took longer, and without slots nobody can tell the machine from a change.
     MachineOrGlobalChange,
+    /// More than half of a side's slots are what its windows themselves cost.
+    MostlyWindows,
 }
 
 /// Categories that are too coarse to be tested.

@@ -15,6 +15,7 @@ use super::functions;
 use super::metric::Metric;
 use super::suite::{Measured, SuiteTest};
 use crate::policy::Policy;
+use crate::statistics::launch::MOST_TAKEN_OUT;
 use crate::statistics::noise::Estimate;
 use crate::statistics::outlook::{Obstacle, Outlook};
 use crate::statistics::student::{Quantiles, upper_quantile};
@@ -179,6 +180,7 @@ impl<'a> Judge<'a> {
                 .estimate(&contrast),
         };
         let gated = self.test.is_gated(measured, metric)
+            && !(metric != Metric::Wall && is_mostly_windows(measured))
             && !(metric == Metric::Wall && is_candidate_alone_again(measured, first));
         let resolution = if metric.is_category() {
             measured.resolution
@@ -274,6 +276,7 @@ impl<'a> Judge<'a> {
             p_not_slower,
             unchanged: measured.rule == Rule::Exact
                 || p_not_faster < ONE_SIDED_ERROR && p_not_slower < ONE_SIDED_ERROR,
+            mostly_windows: is_mostly_windows(measured),
             suite_wide_slowdown: self.suite_wide_slowdown(measured),
             time_disagrees: false,
             took_longer: enough_launches && took_longer(tested),
@@ -327,7 +330,9 @@ impl<'a> Judge<'a> {
         total: &Tested,
         least_launches: usize,
     ) -> Undecided {
-        let reason = if self.suite_wide_slowdown(measured) {
+        let reason = if is_mostly_windows(measured) {
+            UndecidedReason::MostlyWindows
+        } else if self.suite_wide_slowdown(measured) {
             UndecidedReason::MachineOrGlobalChange
         } else if least_launches == 1 {
             UndecidedReason::OneLaunch
@@ -426,6 +431,17 @@ fn mark_what_looks_worse(tested: &mut [Tested], main: Metric) {
         t.effect.looks_worse =
             t.effect.gated && looks_worse(t) && (!t.metric.is_category() || slower);
     }
+}
+
+/// Whether what was measured of a side is mostly the cost of measuring it.
+fn is_mostly_windows(measured: &Measured<'_>) -> bool {
+    [measured.baseline, measured.candidate]
+        .into_iter()
+        .any(|side| {
+            side.launches
+                .iter()
+                .any(|l| l.window_fraction > Some(MOST_TAKEN_OUT))
+        })
 }
 
 fn looks_worse(t: &Tested) -> bool {

@@ -78,6 +78,7 @@ pub fn benchmark(name: &str, planted: Planted) -> Benchmark {
                 cycles: Some(slots / 6.0),
                 events: Events::NONE,
                 resolution_fraction: 1.0 / 255.0,
+                window_fraction: None,
             }
         })
         .collect();

@@ -1,5 +1,9 @@
 //! The gate on the model: a real change of a benchmark's data, modelled slots, the cause.
 
+use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::run_file::{Benchmark, IterationSample, read_samples};
+use criterion_topdown::sample::Flags;
+
 use crate::fixture::Fixture;
 
 const ORDERED: [&str; 6] = [
@@ -37,4 +41,122 @@ fn a_slower_collection_fails_with_the_memory_as_the_cause() {
     let memory = details.iter().find(|part| part["name"] == "memory bound");
     let memory = memory.unwrap()["difference"].as_f64().unwrap();
     assert!(memory > 0.5 * difference, "{cause:#}");
+}
+
+const NANOSECONDS: [&str; 4] = ["--bench", "nanoseconds", "--features", "nanoseconds"];
+
+/// The samples of each launch of each benchmark, of which there have to be so many: first of the modelled
+/// launches, then of the timed ones.
+fn samples_of(filter: &str, benchmarks: usize) -> Vec<[Vec<Vec<IterationSample>>; 2]> {
+    let fixture = Fixture::new();
+    let words = [&NANOSECONDS[..], &["--source", "model", filter]].concat();
+    fixture.bench(&words).succeeds();
+    let run = fixture.newest_run();
+    assert_eq!(run.benchmarks.len(), benchmarks);
+    let all = read_samples(&fixture.newest()).unwrap();
+    let of_benchmark = |benchmark: &Benchmark| {
+        assert_eq!(
+            benchmark.provenance.source,
+            SourceKind::Model,
+            "{benchmark:?}"
+        );
+        let [first, second] = &benchmark.launches[..] else {
+            panic!("{benchmark:?}");
+        };
+        assert_eq!((first.slots, first.level1), (second.slots, second.level1));
+        let samples = all.iter().filter(|(id, _, _)| *id == benchmark.id);
+        let (modelled, timed): (Vec<_>, Vec<_>) = samples
+            .map(|(_, _, samples)| samples.clone())
+            .partition(|samples| samples[0].sample.slots.is_some());
+        assert_eq!((modelled.len(), timed.len()), (2, 2));
+        [modelled, timed]
+    };
+    run.benchmarks.iter().map(of_benchmark).collect()
+}
+
+fn double(samples: &[IterationSample]) -> bool {
+    let mut pairs = samples.windows(2);
+    pairs.all(|pair| pair[1].iterations == 2 * pair[0].iterations)
+}
+
+/// What `cargo topdown` wants, and not what the groups ask for, decides how many iterations there are: on
+/// the clock ten samples; on the model samples that double, and both launches the same bits.
+#[test]
+fn settings_of_groups_decide_nothing() {
+    for [modelled, timed] in samples_of("own/", 3) {
+        for samples in modelled {
+            assert!(
+                samples[0].iterations == 1 && double(&samples),
+                "{samples:?}"
+            );
+            let is_usable = |s: &&IterationSample| s.sample.flags == Flags::NONE;
+            let counted = samples.iter().rfind(is_usable).unwrap();
+            assert!(counted.iterations >= 1000, "{counted:?}");
+        }
+        for samples in timed {
+            assert_eq!(samples.len(), 10);
+        }
+    }
+}
+
+/// criterion itself does not let it decide: samples double then on the clock, too.
+#[test]
+fn settings_of_criterions_own_groups_decide_nothing() {
+    for [modelled, timed] in samples_of("criterion's", 1) {
+        for samples in modelled {
+            assert!(
+                samples[0].iterations == 1 && double(&samples),
+                "{samples:?}"
+            );
+        }
+        for samples in timed {
+            assert!(samples.len() == 6 && double(&samples), "{samples:?}");
+        }
+    }
+}
+
+#[test]
+fn settings_of_groups_hold_where_that_is_wanted() {
+    let fixture = Fixture::new();
+    let more = ["--source", "time", "--author-settings", "same bytes"];
+    fixture
+        .bench(&[&NANOSECONDS[..], &more].concat())
+        .succeeds();
+    let samples = read_samples(&fixture.newest()).unwrap();
+    let counts: Vec<usize> = samples
+        .iter()
+        .map(|(_, _, samples)| samples.len())
+        .collect();
+    assert_eq!(counts, [30; 4]);
+}
+
+/// The change of constant_time_eq that was once "improved": one byte after the other takes longer, though
+/// its first iteration does not.
+#[test]
+fn a_slower_benchmark_of_nanoseconds_is_slower() {
+    let fixture = Fixture::new();
+    let bench = |barrier, more: &[&str]| {
+        let words = [&NANOSECONDS[..], &["--source", "model", "own/"], more].concat();
+        fixture
+            .bench_with(&words, &[("FIXTURE_BARRIER", barrier)])
+            .succeeds();
+    };
+    bench("outside", &["--save", "main"]);
+    bench("inside", &[]);
+    let compared = fixture.plain(&["topdown", "compare", "main", "--json"], &[]);
+    assert_eq!(compared.code, Some(100), "{}", compared.stdout);
+    let json: serde_json::Value = serde_json::from_str(&compared.stdout).unwrap();
+    let verdicts = json["benchmarks"].as_array().unwrap();
+    assert_eq!(verdicts.len(), 3);
+    for verdict in verdicts {
+        if verdict["id"]["name"] == "own/one by one" {
+            assert_eq!(verdict["class"], "inconclusive", "{verdict:#}");
+            assert_eq!(verdict["undecided"]["reason"], "mostly_windows");
+            continue;
+        }
+        assert_eq!(verdict["class"], "regressed", "{verdict:#}");
+        assert_eq!(verdict["evidence"]["rule"], "exact");
+        let slots = &verdict["effects"][0];
+        assert!(slots["difference"].as_f64().unwrap() > 0.5, "{slots:#}");
+    }
 }

@@ -40,7 +40,7 @@ pub fn print_head(core: &CoreParameters) {
         core.name, core.version
     );
     println!(
-        "{:<14} {:>9} {:>10} {:>10} {:>6} {:>5} {:>5} {:>5} {:>5} {:>5} {:>6} {:>6} {:>7}",
+        "{:<15} {:>9} {:>10} {:>10} {:>6} {:>5} {:>5} {:>5} {:>5} {:>5} {:>6} {:>6} {:>7}",
         "kernel",
         "instr",
         "native cyc",
@@ -62,9 +62,9 @@ pub fn print_row(row: &Row) {
     let events = row.modelled.counts.events;
     let percent = |part: u64| 100.0 * part as f64 / slots.total().max(1) as f64;
     println!(
-        "{:<14} {:>9} {:>10.0} {:>10.0} {:>6.2} {:>5.1} {:>5.1} {:>5.1} {:>5.1} {:>5.1} {:>6.2} {:>6.1} {:>7.3}  {}{}",
+        "{:<15} {:>9} {:>10.0} {:>10.0} {:>6.2} {:>5.1} {:>5.1} {:>5.1} {:>5.1} {:>5.1} {:>6.2} {:>6.1} {:>7.3}  {}{}",
         row.name,
-        events.instructions / row.modelled.windows as u64,
+        events.instructions / row.modelled.iterations,
         row.native_cycles(),
         row.modelled.cycles(),
         row.ratio(),
@@ -87,7 +87,7 @@ pub fn print_row(row: &Row) {
 
 pub fn print_summary(rows: &[Row]) {
     let counted = || rows.iter().filter(|row| row.counts());
-    for group in [Group::Tuned, Group::HeldOut, Group::Fresh] {
+    for group in [Group::Tuned, Group::HeldOut, Group::Fresh, Group::Loop] {
         let errors = counted().filter(|row| row.group == group).map(Row::error);
         print_errors(title(group), errors.collect());
     }
@@ -114,12 +114,13 @@ fn print_errors(of: &str, mut errors: Vec<f64>) {
     errors.sort_by(f64::total_cmp);
     let (below, above) = (errors[(errors.len() - 1) / 2], errors[errors.len() / 2]);
     println!(
-        "{of}: {} kernels, |error| mean {:.1} %, median {:.1} %, worst {:.1} %, {} within 20 %",
+        "{of}: {} kernels, |error| mean {:.1} %, median {:.1} %, worst {:.1} %, {} within 20 %, {} within 10 %",
         errors.len(),
         100.0 * errors.iter().sum::<f64>() / errors.len() as f64,
         50.0 * (below + above),
         100.0 * worst,
         errors.iter().filter(|&&error| error <= 0.2).count(),
+        errors.iter().filter(|&&error| error <= 0.1).count(),
     );
 }
 
@@ -128,5 +129,6 @@ fn title(group: Group) -> &'static str {
         Group::Tuned => "calibrated on",
         Group::HeldOut => "held out",
         Group::Fresh => "held out, fresh",
+        Group::Loop => "loops",
     }
 }

@@ -1,72 +1,74 @@
 //! Which runs of a kernel count: the policy of `cargo topdown bench`.
 //!
-//! There, each run is a window. Windows are traced until there were 41 or the budget is used up; of
-//! all but the first, the last quarter counts, two at least. Those before it warm caches and
-//! predictors.
+//! There, samples have 1, 2, 4, 8, … iterations, one window each, until one is long enough or the next
+//! does not fit into the budget. The last counts; those before it warm caches and predictors.
 
 use topdown_core_model::{Counts, Model};
 use topdown_tracer::{TraceError, Tracer};
 
 use crate::native;
 
-/// criterion's warm-up, and the samples that `cargo topdown` asks it for.
-const WINDOWS: usize = 1 + 40;
 /// 2 seconds of 15 million instructions.
 const BUDGET_INSTRUCTIONS: u64 = 30_000_000;
-const STEADY_PART: usize = 4;
-const LEAST_STEADY: usize = 2;
+/// A sample is long enough from here on, if it is the sixth.
+const LONG_INSTRUCTIONS: u64 = 1_000_000;
+const WANTED_SAMPLES: u32 = 6;
 
-/// What the windows that count have cost.
+/// What the window that counts has cost.
 pub struct Modelled {
     pub counts: Counts,
-    pub windows: usize,
+    pub iterations: u64,
     pub instructions_per_second: f64,
 }
 
 impl Modelled {
-    /// Cycles of one window.
+    /// Cycles of one iteration.
     pub fn cycles(&self) -> f64 {
-        self.counts.cycles as f64 / self.windows as f64
+        self.counts.cycles as f64 / self.iterations as f64
     }
 }
 
-/// Runs a kernel on the model: as the policy says, or `runs` times, of which the last counts.
+/// Runs a kernel on the model: as the policy says, or `runs` times one by one, of which the last counts.
 pub fn modelled(
     tracer: &mut Tracer<Model>,
     run: &mut dyn FnMut(),
     runs: Option<usize>,
 ) -> Result<Modelled, TraceError> {
-    let mut ends = vec![tracer.consumer_mut().counts()];
     let start = native::thread_seconds();
-    let begun = |ends: &[Counts]| ends.len() - 1;
-    let wanted = |ends: &[Counts]| match runs {
-        Some(runs) => begun(ends) < runs.max(1),
-        None => {
-            begun(ends) < 1 + LEAST_STEADY
-                || begun(ends) < WINDOWS
-                    && ends[begun(ends)].events.instructions < BUDGET_INSTRUCTIONS
-        }
-    };
-    while wanted(&ends) {
-        let ((), end) = tracer.trace(&mut *run);
+    let mut sample = |iterations: u64| -> Result<(Counts, u64), TraceError> {
+        let before = tracer.consumer_mut().counts();
+        let ((), end) = tracer.trace(|| (0..iterations).for_each(|_| run()));
         end?;
         tracer.consumer_mut().drain();
-        ends.push(tracer.consumer_mut().counts());
-    }
-    assert!(!tracer.consumer_mut().is_full(), "the capacity suffices");
-    let seconds = native::thread_seconds() - start;
-    let windows = match runs {
-        Some(_) => 1,
-        None => (begun(&ends).saturating_sub(1) / STEADY_PART).max(LEAST_STEADY),
+        assert!(!tracer.consumer_mut().is_full(), "the capacity suffices");
+        let after = tracer.consumer_mut().counts();
+        if std::env::var_os("WINDOWS").is_some() {
+            eprintln!("{iterations}: {}", (after - before).cycles);
+        }
+        Ok((after - before, after.events.instructions))
     };
-    if std::env::var_os("WINDOWS").is_some() {
-        let cycles = ends.windows(2).map(|pair| pair[1].cycles - pair[0].cycles);
-        eprintln!("{:?}", cycles.collect::<Vec<_>>());
+    let mut iterations = 1;
+    let (mut counts, mut modelled) = sample(iterations)?;
+    let mut samples = 1;
+    while match runs {
+        Some(runs) => samples < runs as u32,
+        None => {
+            let is_enough =
+                counts.events.instructions >= LONG_INSTRUCTIONS && samples >= WANTED_SAMPLES;
+            !is_enough && modelled + 2 * counts.events.instructions <= BUDGET_INSTRUCTIONS
+                || samples == 1
+        }
+    } {
+        if runs.is_none() {
+            iterations *= 2;
+        }
+        (counts, modelled) = sample(iterations)?;
+        samples += 1;
     }
-    let last = ends[begun(&ends)];
+    let seconds = native::thread_seconds() - start;
     Ok(Modelled {
-        counts: last - ends[begun(&ends) - windows],
-        windows,
-        instructions_per_second: last.events.instructions as f64 / seconds,
+        counts,
+        iterations,
+        instructions_per_second: modelled as f64 / seconds,
     })
 }

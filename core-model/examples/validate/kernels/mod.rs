@@ -3,6 +3,7 @@
 mod algorithms;
 mod application;
 mod fresh;
+mod loops;
 mod microscopic;
 
 /// What is known of a kernel while a core is calibrated.
@@ -14,6 +15,8 @@ pub enum Group {
     HeldOut,
     /// Written before version 4 and not run on the model before that was done.
     Fresh,
+    /// A loop of a few instructions, for benchmarks of nanoseconds.
+    Loop,
 }
 
 /// A program to run again and again.
@@ -46,6 +49,7 @@ pub fn all() -> Vec<Kernel> {
     kernels.extend(application::kernels());
     kernels.extend(algorithms::kernels());
     kernels.extend(fresh::kernels());
+    kernels.extend(loops::kernels());
     kernels
 }
 
