@@ -34,13 +34,13 @@ impl Watch {
         let is_due = |at: Instant| now.duration_since(at) >= LEAST_DISTANCE;
         if self.watched_at.get().is_none_or(is_due) {
             self.watched_at.set(Some(now));
-            self.before.set(read());
+            self.before.set(read_before());
         }
     }
 
     /// To be called when the window has closed; `None` for one that is not watched.
     pub fn after_window(&self, wall_ns: u64) -> Option<Activity> {
-        let (before, after) = (self.before.take()?, read()?);
+        let (before, after) = (self.before.take()?, read_after()?);
         self.watched_at.set(Some(Instant::now()));
         let own_ns = after.thread_ns.saturating_sub(before.thread_ns);
         let process_ns = after.process_ns.saturating_sub(before.process_ns);
@@ -60,9 +60,11 @@ pub(super) fn switches_of_process() -> u32 {
     linux::usage(libc::RUSAGE_SELF).map_or(0, |usage| (usage.ru_nvcsw + usage.ru_nivcsw) as u32)
 }
 
+/// The thread's clock comes before that of the process here, and after it in [`read_after`]. What the
+/// thread does in between then makes the others' time smaller, never larger: a process of one thread
+/// has none, however often it is interrupted.
 #[cfg(target_os = "linux")]
-fn read() -> Option<ProcessorTime> {
-    // In the same order at both ends, so that the distances of the clocks cancel out.
+fn read_before() -> Option<ProcessorTime> {
     Some(ProcessorTime {
         blocked: linux::usage(libc::RUSAGE_THREAD)?.ru_nvcsw as u64,
         thread_ns: linux::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)?,
@@ -70,8 +72,22 @@ fn read() -> Option<ProcessorTime> {
     })
 }
 
+#[cfg(target_os = "linux")]
+fn read_after() -> Option<ProcessorTime> {
+    Some(ProcessorTime {
+        process_ns: linux::clock_ns(libc::CLOCK_PROCESS_CPUTIME_ID)?,
+        thread_ns: linux::clock_ns(libc::CLOCK_THREAD_CPUTIME_ID)?,
+        blocked: linux::usage(libc::RUSAGE_THREAD)?.ru_nvcsw as u64,
+    })
+}
+
 #[cfg(not(target_os = "linux"))]
-fn read() -> Option<ProcessorTime> {
+fn read_before() -> Option<ProcessorTime> {
+    None
+}
+
+#[cfg(not(target_os = "linux"))]
+fn read_after() -> Option<ProcessorTime> {
     None
 }
 
