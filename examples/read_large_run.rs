@@ -80,6 +80,7 @@ fn large_run() -> Run {
         },
         throughput: None,
         functions: None,
+        fingerprint: None,
         launches: (0..LAUNCHES).map(|launch| value(index, launch)).collect(),
     };
     Run {

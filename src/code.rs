@@ -133,6 +133,13 @@ pub struct CodeSlots {
     /// For each sample what its blocks cost: the index of the block, and its counts. The slots of a
     /// sample are the sum over its blocks.
     pub samples: Vec<Vec<(u32, CodeCounts)>>,
+    /// What the first sample executed: the index of a block, and how many instructions of it. Empty
+    /// where that is not known, as where other threads work too.
+    pub first_sample: Vec<(u32, u64)>,
+    /// A hash of the data addresses of the first sample, in the places that the model gives them.
+    pub first_sample_data: u64,
+    /// The way of the execution.
+    pub trail: Trail,
 }
 
 /// A straight run of instructions.
@@ -145,6 +152,29 @@ pub struct CodeBlock {
     pub offset: u64,
     /// How long it is.
     pub bytes: u32,
+    /// A hash of its instructions, without the distances to other code and to static data.
+    pub content: u64,
+}
+
+/// The way that the execution of a benchmark took, from its warm-up on, as hashes: all that was traced.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Trail {
+    /// Which benchmark of the process, from 0.
+    pub number: u32,
+    /// How many blocks were executed.
+    pub blocks: u64,
+    /// The hash of all their contents, in the order of execution.
+    pub hash: u64,
+    /// How many blocks there are from one hash to the next: a power of two.
+    pub every_blocks: u64,
+    /// As `hash`, of all blocks so far.
+    pub hashes: Vec<u64>,
+    /// The number of the first block of `stretch`.
+    pub stretch_from: u64,
+    /// Blocks in the order of execution, by index, where they were asked for.
+    pub stretch: Vec<u32>,
 }
 
 #[cfg(test)]

@@ -4,14 +4,15 @@ use std::fs;
 use std::path::Path;
 
 use criterion_topdown::activity::{Activity, Elsewhere};
-use criterion_topdown::code::{CodeBlock, CodeCounts, CodeSlots};
+use criterion_topdown::code::{CodeBlock, CodeCounts, CodeSlots, Trail};
 use criterion_topdown::event::{Event, Events};
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{CountedThreads, EmptyWindow, Provenance, SourceKind};
 use criterion_topdown::run_file::{
-    Benchmark, BenchmarkId, Build, Filter, Function, Functions, IterationSample, LaunchSamples,
-    LaunchSettings, LaunchValue, LeftOut, OtherFunctions, Record, Run, Selection, Shard, TargetId,
-    Throughput, copy_run, read_run, read_samples, remove_run, write_run, write_run_without_samples,
+    Benchmark, BenchmarkId, Build, Filter, Fingerprint, Function, FunctionFingerprint, Functions,
+    Hash, IterationSample, LaunchSamples, LaunchSettings, LaunchValue, LeftOut, OtherFunctions,
+    Record, Run, Selection, Shard, TargetId, Throughput, copy_run, read_run, read_samples,
+    remove_run, write_run, write_run_without_samples,
 };
 use criterion_topdown::sample::{Flags, GroupCounts, Level1, Level2, Sample};
 
@@ -99,12 +100,14 @@ fn golden_run() -> Run {
                 }),
                 launches: vec![full_value(0, 1.0), full_value(1, 1.0 / 3.0)],
                 functions: None,
+                fingerprint: None,
             },
             Benchmark {
                 id: id("parser", "contended", "lock \"quoted\" größe"),
                 provenance: hardware,
                 throughput: None,
                 functions: None,
+                fingerprint: None,
                 launches: vec![LaunchValue {
                     level1: Some(Level1 {
                         backend_bound_slots: 487.5,
@@ -121,6 +124,7 @@ fn golden_run() -> Run {
                 provenance: time,
                 throughput: None,
                 functions: None,
+                fingerprint: None,
                 launches: vec![LaunchValue {
                     launch: 0,
                     samples_used: 19,
@@ -209,6 +213,22 @@ fn golden_run_v3() -> Run {
         module: module.map(str::to_owned),
         counts,
     };
+    run.benchmarks[0].fingerprint = Some(Fingerprint {
+        code: Hash(0xc0de),
+        data: Hash(u64::MAX),
+        functions: vec![
+            FunctionFingerprint {
+                name: None,
+                module: Some("libc.so.6".to_owned()),
+                code: Hash(1),
+            },
+            FunctionFingerprint {
+                name: Some("suite::walk".to_owned()),
+                module: None,
+                code: Hash(2),
+            },
+        ],
+    });
     run.benchmarks[0].functions = Some(Functions {
         iterations: 8,
         largest: vec![
@@ -251,6 +271,7 @@ fn golden_code() -> CodeSlots {
         module,
         offset,
         bytes,
+        content: offset << 40 | 7,
     };
     CodeSlots {
         modules: vec!["/a user/bench".to_owned(), "[vdso]".to_owned()],
@@ -259,6 +280,17 @@ fn golden_code() -> CodeSlots {
             vec![(0, code_counts(3))],
             vec![(0, code_counts(2)), (1, code_counts(1))],
         ],
+        first_sample: vec![(0, 210)],
+        first_sample_data: 0xffff_0000_ffff_0000,
+        trail: Trail {
+            number: 1,
+            blocks: 5,
+            hash: u64::MAX,
+            every_blocks: 2,
+            hashes: vec![3, u64::MAX],
+            stretch_from: 4,
+            stretch: vec![1],
+        },
     }
 }
 

@@ -107,6 +107,7 @@ fn run(benchmarks: usize, seed: u64) -> Run {
                 },
                 throughput: None,
                 functions: None,
+                fingerprint: None,
                 launches,
             }
         })

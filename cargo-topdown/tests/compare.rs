@@ -61,6 +61,7 @@ fn run(seed: u32, backend_slots: impl Fn(usize) -> f64) -> Run {
                 },
                 throughput: None,
                 functions: None,
+                fingerprint: None,
                 launches,
             }
         })

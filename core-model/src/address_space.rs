@@ -42,7 +42,7 @@ struct Area {
 }
 
 /// The places of all memory that the program has touched.
-pub(crate) struct AddressSpace {
+pub struct AddressSpace {
     /// Without it every address stays as it is.
     mapping_at: Option<MappingAt>,
     /// In the order of their addresses; they do not overlap.
@@ -53,7 +53,13 @@ pub(crate) struct AddressSpace {
 }
 
 impl AddressSpace {
-    /// Reserves all memory that it will need.
+    /// Nothing was touched yet. `mapping_at` knows where mappings begin and end, and is asked for
+    /// addresses that were never seen. Reserves all memory that it will need.
+    pub fn of_mappings(mapping_at: impl Fn(u64) -> Option<Mapping> + 'static) -> Self {
+        AddressSpace::new(Some(Box::new(mapping_at)))
+    }
+
+    /// The same; without `mapping_at` every address stays as it is.
     pub(crate) fn new(mapping_at: Option<MappingAt>) -> Self {
         AddressSpace {
             mapping_at,
@@ -65,7 +71,7 @@ impl AddressSpace {
 
     /// Where `address` lies in the model.
     #[inline]
-    pub(crate) fn place(&mut self, address: u64) -> u64 {
+    pub fn place(&mut self, address: u64) -> u64 {
         let page = address / PAGE_BYTES;
         let (known, moved_by) = self.recent[page as usize % RECENT];
         if known == page {
@@ -74,6 +80,13 @@ impl AddressSpace {
         let moved_by = self.look_up(address);
         self.recent[page as usize % RECENT] = (page, moved_by);
         address.wrapping_add(moved_by)
+    }
+
+    /// Forgets all places: nothing was touched yet.
+    pub fn clear(&mut self) {
+        self.areas.clear();
+        self.places = 0;
+        self.recent.fill((u64::MAX, 0));
     }
 
     /// How far the memory at `address` was moved; it is, from now on.
@@ -186,6 +199,17 @@ mod tests {
         };
         assert_eq!(places(0, 0), places(77, 0));
         assert_eq!(places(0, 0), places(3, 5 * STACK_ALIGNMENT));
+    }
+
+    #[test]
+    fn what_was_forgotten_is_placed_anew() {
+        let mut space = shifted(0);
+        let first = space.place(HEAP);
+        space.place(CODE);
+        space.clear();
+        let code = space.place(CODE);
+        assert_eq!(code - first % (1 << 36), first - first % (1 << 36));
+        assert_ne!(space.place(HEAP), first);
     }
 
     #[test]

@@ -33,6 +33,7 @@ mod parameters;
 mod pipeline;
 mod slots;
 
+pub use address_space::AddressSpace;
 pub use calendar::Ports;
 pub use instruction::{Class, Timing};
 pub use ledger::BlockCounts;

@@ -12,7 +12,10 @@
 
 mod before_main;
 mod code;
+mod content;
+mod executed;
 mod modules;
+mod trail;
 
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
@@ -21,6 +24,7 @@ use topdown_core_model::{Capacity, CoreParameters, Counts, cores};
 use topdown_tracer::{Block, Config, Consumer, End, Mapping, TraceError, Tracer};
 
 use self::code::CodeAccount;
+use self::executed::Executed;
 use super::{Provenance, Reading, Source, empty_window_of};
 use crate::code::CodeSlots;
 use crate::error::OpenError;
@@ -51,6 +55,8 @@ const CRITERIONS_LEAST_NS: u64 = 200_000_000;
 /// A benchmark is modelled if its budget has room for as many: a sample of one to warm up, and one of
 /// two.
 pub const LEAST_ITERATIONS: u64 = 3;
+
+pub use self::trail::STRETCHES_VARIABLE;
 
 /// The modelled core of the thread that opened it.
 pub struct Model {
@@ -90,16 +96,19 @@ enum Fate {
 /// The model, and how much of a window it still takes.
 struct Budgeted {
     model: topdown_core_model::Model,
+    executed: Executed,
     window_end: u64,
 }
 
 impl Consumer for Budgeted {
     fn translated(&mut self, block: &Block<'_>) {
         self.model.translated(block);
+        self.executed.translated(block);
     }
 
     fn block(&mut self, block: &Block<'_>, addresses: &[u64]) {
         self.model.block(block, addresses);
+        self.executed.block(block, addresses);
     }
 
     fn keep_tracing(&self) -> bool {
@@ -120,8 +129,10 @@ impl Model {
 
     fn of_core(core: &'static CoreParameters, seconds: f64) -> Result<Model, OpenError> {
         let capacity = Capacity::default();
+        let stretches = std::env::var(STRETCHES_VARIABLE).unwrap_or_default();
         let budgeted = Budgeted {
             model: topdown_core_model::Model::with_mappings(core, capacity, Mapping::at),
+            executed: Executed::new(capacity.blocks, &stretches),
             window_end: u64::MAX,
         };
         let tracer =
@@ -157,10 +168,10 @@ impl Model {
     /// `None` inside a window, where the model is the tracer's.
     fn with_account<R>(
         &self,
-        work: impl FnOnce(&mut CodeAccount, &topdown_core_model::Model) -> R,
+        work: impl FnOnce(&mut CodeAccount, &mut Budgeted) -> R,
     ) -> Option<R> {
         self.tracer
-            .with_consumer(|consumer| work(&mut self.code.borrow_mut(), &consumer.model))
+            .with_consumer(|consumer| work(&mut self.code.borrow_mut(), consumer))
     }
 
     /// Ends a window that has no end: its code panicked, or another window lies inside it. Nothing of
@@ -314,12 +325,20 @@ impl Source for Model {
             has_gap: false,
             ..self.benchmark.get()
         });
-        self.with_account(|code, model| code.begin_sample(model));
+        self.with_account(|code, consumer| {
+            code.begin_sample(&consumer.model);
+            if code.has_no_sample() {
+                consumer.executed.begin_data();
+            }
+        });
     }
 
     fn sample_kept(&self) {
         let is_usable = !self.benchmark.get().has_gap;
-        self.with_account(|code, model| code.keep_sample(model, is_usable));
+        self.with_account(|code, consumer| {
+            code.keep_sample(&consumer.model, is_usable);
+            consumer.executed.end_data();
+        });
     }
 
     fn wants_more_after(&self, sample: &Sample) -> bool {
@@ -338,11 +357,21 @@ impl Source for Model {
     }
 
     fn take_code(&self) -> Option<CodeSlots> {
-        self.with_account(|code, model| code.take(model)).flatten()
+        let works_alone = !self.tracer.has_started_threads() && modules::threads() == Some(1);
+        let mut code = self
+            .with_account(|code, consumer| code.take(&consumer.model, &mut consumer.executed))
+            .flatten()?;
+        if !works_alone {
+            // What other threads executed nobody knows.
+            code.first_sample.clear();
+        }
+        Some(code)
     }
 
     fn benchmark_boundary(&self) {
         self.benchmark.take();
+        self.tracer
+            .with_consumer(|consumer| consumer.executed.begin_benchmark());
     }
 
     #[inline(never)]

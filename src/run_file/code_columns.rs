@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::columns::Rows;
 use super::error::RunFileProblem;
-use crate::code::{CodeBlock, CodeCounts, CodeSlots};
+use crate::code::{CodeBlock, CodeCounts, CodeSlots, Trail};
 
 /// [`CodeSlots`], with rows of numbers for what there is most of.
 #[derive(Debug, Serialize, Deserialize)]
@@ -13,9 +13,13 @@ use crate::code::{CodeBlock, CodeCounts, CodeSlots};
 pub(super) struct CodeColumns {
     /// The files that the code is of.
     modules: Vec<String>,
-    /// The module, the offset and the length of each block.
-    blocks: Vec<(u32, u64, u32)>,
+    /// The module, the offset, the length and the content of each block.
+    blocks: Vec<(u32, u64, u32, u64)>,
     samples: Vec<Vec<(u32, CodeCounts)>>,
+    /// The block, and how many instructions of it were executed.
+    first_sample: Vec<(u32, u64)>,
+    first_sample_data: u64,
+    trail: Trail,
 }
 
 impl CodeColumns {
@@ -26,9 +30,12 @@ impl CodeColumns {
             blocks: code
                 .blocks
                 .iter()
-                .map(|block| (block.module, block.offset, block.bytes))
+                .map(|block| (block.module, block.offset, block.bytes, block.content))
                 .collect(),
             samples: code.samples.clone(),
+            first_sample: code.first_sample.clone(),
+            first_sample_data: code.first_sample_data,
+            trail: code.trail.clone(),
         }
     }
 
@@ -46,7 +53,7 @@ impl CodeColumns {
             let problem = format!("refers to {what} {index} of {count}");
             Err(RunFileProblem::field(field, problem))
         };
-        for (module, _, _) in &self.blocks {
+        for (module, _, _, _) in &self.blocks {
             below("blocks", *module, self.modules.len(), "module")?;
         }
         for (block, counts) in self.samples.iter().flatten() {
@@ -58,18 +65,33 @@ impl CodeColumns {
             };
             row.counts("samples", &counts)?;
         }
+        let blocks = self.blocks.len();
+        for (block, _) in &self.first_sample {
+            below("first_sample", *block, blocks, "block")?;
+        }
+        for block in &self.trail.stretch {
+            below("trail.stretch", *block, blocks, "block")?;
+        }
+        if !self.trail.every_blocks.is_power_of_two() {
+            let problem = "is no power of two".to_owned();
+            return Err(RunFileProblem::field("trail.every_blocks", problem));
+        }
         Ok(CodeSlots {
             modules: self.modules,
             blocks: self
                 .blocks
                 .into_iter()
-                .map(|(module, offset, bytes)| CodeBlock {
+                .map(|(module, offset, bytes, content)| CodeBlock {
                     module,
                     offset,
                     bytes,
+                    content,
                 })
                 .collect(),
             samples: self.samples,
+            first_sample: self.first_sample,
+            first_sample_data: self.first_sample_data,
+            trail: self.trail,
         })
     }
 }

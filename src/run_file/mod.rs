@@ -8,6 +8,7 @@
 mod code_columns;
 mod columns;
 mod error;
+mod fingerprint;
 mod functions;
 mod launch_columns;
 mod record;
@@ -23,6 +24,7 @@ mod wire;
 
 pub use crate::record::{Record, SAMPLES_VARIABLE, SCHEMA_VERSION};
 pub use error::{RunFileError, RunFileProblem};
+pub use fingerprint::{Fingerprint, FunctionFingerprint, Hash};
 pub use functions::{Function, Functions, OtherFunctions};
 pub use samples_file::{IterationSample, LaunchSamples};
 pub use selection::{Filter, LeftOut, Selection, TargetId};
@@ -172,6 +174,8 @@ pub struct Benchmark {
     pub launches: Vec<LaunchValue>,
     /// Which functions the slots went to, where the source knows.
     pub functions: Option<Functions>,
+    /// What an iteration executed, where that was traced and is the same in every launch.
+    pub fingerprint: Option<Fingerprint>,
 }
 
 /// What one iteration processes.

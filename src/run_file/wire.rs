@@ -11,7 +11,8 @@ use super::error::RunFileProblem;
 use super::launch_columns::LaunchColumns;
 use super::version::{KnownVersion, parse};
 use super::{
-    Benchmark, BenchmarkId, Build, Functions, LaunchSettings, Run, Selection, Shard, Throughput,
+    Benchmark, BenchmarkId, Build, Fingerprint, Functions, LaunchSettings, Run, Selection, Shard,
+    Throughput,
 };
 use crate::machine::Machine;
 use crate::provenance::Provenance;
@@ -80,6 +81,9 @@ struct BenchmarkWire {
     /// The functions that its slots went to, where the source knows them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     functions: Option<Functions>,
+    /// What an iteration executed, where that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    fingerprint: Option<Fingerprint>,
 }
 
 impl RunWire {
@@ -118,6 +122,7 @@ impl RunWire {
                     throughput: benchmark.throughput.clone(),
                     launches: LaunchColumns::from_values(&benchmark.launches),
                     functions: benchmark.functions.clone(),
+                    fingerprint: benchmark.fingerprint.clone(),
                 })
                 .collect(),
         })
@@ -142,6 +147,7 @@ impl RunWire {
                 provenance: benchmark.provenance,
                 throughput: benchmark.throughput,
                 functions: benchmark.functions,
+                fingerprint: benchmark.fingerprint,
             });
         }
         let mut seen = HashSet::with_capacity(benchmarks.len());

@@ -36,6 +36,10 @@ impl<C: Consumer> Engine<C> {
         match self.never {}
     }
 
+    pub(crate) fn has_started_threads(&self) -> bool {
+        match self.never {}
+    }
+
     pub(crate) fn consumer(&self) -> *mut C {
         let _ = &self.consumer;
         match self.never {}

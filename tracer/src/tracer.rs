@@ -88,6 +88,11 @@ impl<C: Consumer> Tracer<C> {
         self.engine.is_attached()
     }
 
+    /// Whether traced code has started a thread, whose work is in no trace.
+    pub fn has_started_threads(&self) -> bool {
+        self.engine.has_started_threads()
+    }
+
     /// The consumer.
     ///
     /// # Panics

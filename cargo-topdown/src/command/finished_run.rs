@@ -68,6 +68,7 @@ impl WholeLaunches {
                 provenance: self.provenance,
                 throughput: None,
                 functions: None,
+                fingerprint: None,
                 launches,
             }],
         };

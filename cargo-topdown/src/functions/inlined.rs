@@ -44,6 +44,12 @@ impl InlinedFunctions {
         most.0
     }
 
+    /// The file and the line at an address of the file.
+    pub fn line_of(&self, address: u64) -> Option<String> {
+        let location = self.loader.find_location(address).ok()??;
+        Some(format!("{}:{}", location.file?, location.line?))
+    }
+
     /// The innermost function at `address` that is not the standard library's, if it is inlined.
     fn innermost(&self, address: u64) -> Option<String> {
         let mut frames = self.loader.find_frames(address).ok()?;

@@ -4,6 +4,7 @@
 //! [`inlined`] know the names there, [`attribute`] puts both together for the samples of one launch, and
 //! [`functions_of`] sums them up over the samples that the launch values are made of.
 
+mod fingerprint;
 mod inlined;
 mod symbols;
 
@@ -12,6 +13,7 @@ use std::collections::HashMap;
 use criterion_topdown::code::{CodeCounts, CodeSlots};
 use criterion_topdown::run_file::{Function, Functions, IterationSample, OtherFunctions};
 
+pub use fingerprint::fingerprint_of;
 pub use symbols::Symbols;
 
 use crate::statistics::launch::{Taken, kept_for_slots};
@@ -260,6 +262,7 @@ mod tests {
             module,
             offset,
             bytes: 1,
+            content: 0,
         };
         let code = CodeSlots {
             modules: ["/nowhere/bench", "/nowhere/libx.so.1", "[vdso]", ""]
@@ -276,6 +279,7 @@ mod tests {
                 vec![(0, counts(8)), (1, counts(16)), (2, counts(4))],
                 vec![(3, counts(4)), (4, counts(8))],
             ],
+            ..CodeSlots::default()
         };
         let mut symbols = Symbols::of(Path::new("/nowhere/bench"));
         let functions = attribute(&code, &mut symbols);

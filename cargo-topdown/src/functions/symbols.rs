@@ -59,6 +59,25 @@ impl Symbols {
         Some(visible(&name).into_owned())
     }
 
+    /// What people call a position of the file `module`: its function with file and line, or where
+    /// nothing is known, the position.
+    pub fn place_name(&mut self, module: &str, offset: u64) -> String {
+        let function = self.name_of(module, offset, 1);
+        let known = self.modules.get(module).and_then(Option::as_ref);
+        let line = known.and_then(|known| {
+            let address = known.table.address_of(offset)?;
+            known.inlined.as_ref()?.line_of(address)
+        });
+        let file_name = module.rsplit('/').next().unwrap_or(module);
+        let position = format!("{file_name}+{offset:#x}");
+        match (function, line) {
+            (Some(function), Some(line)) => format!("`{function}` ({line}, {position})"),
+            (Some(function), None) => format!("`{function}` ({position})"),
+            (None, Some(line)) => format!("{line} ({position})"),
+            (None, None) => position,
+        }
+    }
+
     /// What people call `module`; nothing for the bench executable itself.
     pub fn label_of(&self, module: &str) -> Option<String> {
         if module.is_empty() {

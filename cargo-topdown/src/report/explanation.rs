@@ -285,6 +285,7 @@ fn rules(
         Rule::Exact => exact_rules(evidence, total, margin),
         Rule::Statistics => statistical_rules(evidence, total, margin),
     };
+    let rules: Vec<RuleText> = same_code(verdict).into_iter().chain(rules).collect();
     let first = rules.iter().position(|(_, applies, _)| *applies);
     for (index, (class, _, text)) in rules.iter().enumerate() {
         let mark = if Some(index) == first { "→" } else { " " };
@@ -294,6 +295,17 @@ fn rules(
 }
 
 type RuleText = (Class, bool, String);
+
+/// The rule before all others, where the fingerprints of both sides are known.
+fn same_code(verdict: &BenchmarkVerdict) -> Option<RuleText> {
+    verdict.executed.as_ref()?;
+    let is_same = verdict.is_same_by_proof();
+    let text = format!(
+        "an iteration executed the same instructions on data in the same places ({})",
+        yes(is_same)
+    );
+    Some((Class::Unchanged, is_same, text))
+}
 
 fn exact_rules(evidence: &Evidence, total: &Effect, margin: &str) -> Vec<RuleText> {
     vec![

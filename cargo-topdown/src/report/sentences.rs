@@ -217,6 +217,7 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
             benchmarks(all)
         )),
     }
+    notes.extend(same_code_note(comparison));
     if let Some(shift) = suite.machine_shift.filter(|shift| shift.removed) {
         let direction = if shift.difference > 0.0 {
             "slower"
@@ -456,7 +457,7 @@ fn sentence_without_elsewhere(benchmark: &BenchmarkVerdict) -> String {
                 let change = percent_change(wall.difference);
                 format!("; time grew by far more ({change}) than the slots show")
             });
-            what + &time + &reason
+            what + &code_sentence(benchmark) + &time + &reason
         }
         (None, Some(undecided)) => undecided_sentence(undecided, benchmark),
         (None, None) => String::new(),
@@ -528,6 +529,9 @@ fn disagreement_sentence(disagreement: &Disagreement, benchmark: &BenchmarkVerdi
         (SourceKind::Model, CodeChange::Same) => {
             "; the same code ran, so look at the machine or the memory layout"
         }
+        (SourceKind::Model, CodeChange::OtherData) => {
+            "; the same code ran on data in other places, so look at the memory layout"
+        }
         (SourceKind::Model, CodeChange::Differs) => {
             "; the code changed, in a way that the model does not see: believe the time"
         }
@@ -536,7 +540,8 @@ fn disagreement_sentence(disagreement: &Disagreement, benchmark: &BenchmarkVerdi
         }
         _ => "; look at clock, steal, kernel or blocking, not at the pipeline",
     });
-    let can_fail = benchmark.source == SourceKind::Model && disagreement.code != CodeChange::Same;
+    let can_fail = benchmark.source == SourceKind::Model
+        && matches!(disagreement.code, CodeChange::Differs | CodeChange::Unknown);
     if can_fail && disagreement.time_difference < disagreement.least_failing {
         let limit = disagreement.least_failing * 100.0;
         text.push_str(&format!(" (fails from +{limit:.0} % on)"));
@@ -591,6 +596,71 @@ fn in_functions(benchmark: &BenchmarkVerdict) -> String {
         true => String::new(),
         false => format!("; in {}", changes.join(", ")),
     }
+}
+
+/// Whether the code changed, where that is known for certain.
+fn code_sentence(benchmark: &BenchmarkVerdict) -> String {
+    let Some(executed) = &benchmark.executed else {
+        return String::new();
+    };
+    match executed.change {
+        CodeChange::Same | CodeChange::Unknown => String::new(),
+        CodeChange::OtherData => "; the same instructions ran, on data in other places".to_owned(),
+        CodeChange::Differs => {
+            let named = executed
+                .functions
+                .iter()
+                .take(MOST_FUNCTIONS)
+                .map(|function| {
+                    let label = label_of(&function.name, &function.module);
+                    shortened(&label, LONGEST_FUNCTION, true)
+                });
+            let named: Vec<String> = named.collect();
+            let all = executed.functions.len() + executed.more_functions;
+            let more = match all - named.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            format!("; code differs in {}{more}", named.join(", "))
+        }
+    }
+}
+
+/// What is to be known about benchmarks that executed what they did before.
+fn same_code_note(comparison: &Comparison) -> Option<String> {
+    let same: Vec<&BenchmarkVerdict> = comparison
+        .benchmarks
+        .iter()
+        .filter(|b| b.is_same_by_proof())
+        .collect();
+    let told = |effect: &&Effect| effect.difference.abs() >= effect.point_margin;
+    let mut differing: Vec<(&BenchmarkVerdict, &Effect)> = same
+        .iter()
+        .filter_map(|b| Some((*b, b.main_effect().filter(told)?)))
+        .collect();
+    differing.sort_by(|(a, x), (b, y)| {
+        let size = |effect: &Effect| effect.difference.abs();
+        size(y).total_cmp(&size(x)).then(a.id.cmp(&b.id))
+    });
+    let largest: Vec<String> = differing
+        .iter()
+        .take(MOST_FUNCTIONS)
+        .map(|(b, effect)| format!("`{}` {}", b.id, percent_change(effect.difference)))
+        .collect();
+    (!same.is_empty()).then(|| {
+        let differences = match largest.is_empty() {
+            true => String::new(),
+            false => format!(
+                "; what differs all the same is the machine or where the code lies in memory, and \
+                 fails nothing: {}",
+                largest.join(", ")
+            ),
+        };
+        format!(
+            "unchanged by proof: {} executed the same machine code on the same data{differences}",
+            benchmarks(same.len())
+        )
+    })
 }
 
 fn undecided_sentence(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> String {

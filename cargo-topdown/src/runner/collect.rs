@@ -4,11 +4,14 @@ use std::collections::HashMap;
 
 use criterion_topdown::activity::{Activity, Elsewhere};
 use criterion_topdown::provenance::{CountedThreads, Provenance};
-use criterion_topdown::run_file::{Benchmark, BenchmarkId, IterationSample, LaunchSamples};
+use criterion_topdown::run_file::{
+    Benchmark, BenchmarkId, Fingerprint, IterationSample, LaunchSamples,
+};
 use criterion_topdown::sample::{Flags, Sample};
 use thiserror::Error;
 
 use super::launch::Measured;
+use super::parting::LaunchTrail;
 use crate::bench_targets::BenchTarget;
 use crate::cli::ThreadsChoice;
 use crate::functions::functions_of;
@@ -121,6 +124,8 @@ pub struct Collected {
     pub lost_launches: Vec<LostLaunch>,
     /// Benchmarks whose categories miss more than 1 % of their slots.
     pub residuals: Vec<Residual>,
+    /// The ways of the launches on the model, launch by launch.
+    pub trails: Vec<(BenchmarkId, LaunchTrail)>,
 }
 
 /// Gathers launches as they come.
@@ -203,7 +208,7 @@ impl Collected {
                 missing: names_of_launches(&missing),
             });
         }
-        let (launches, elsewhere) = self.counted_alike(&id, launches);
+        let (mut launches, elsewhere) = self.counted_alike(&id, launches);
         let Some((_, first)) = launches.first() else {
             return Ok(());
         };
@@ -289,10 +294,18 @@ impl Collected {
                 Some(_) => None,
                 None => functions_of(&with_functions, taken),
             },
+            fingerprint: match elsewhere {
+                Some(_) => None,
+                None => common_fingerprint(&launches),
+            },
             provenance,
             throughput,
             launches: values.into_iter().filter_map(|(_, value)| value).collect(),
         });
+        for (_, measured) in &mut launches {
+            let trail = measured.trail.take();
+            self.trails.extend(trail.map(|trail| (id.clone(), trail)));
+        }
         let samples = launches
             .into_iter()
             .map(|(launch, measured)| (id.clone(), launch, measured.samples));
@@ -381,6 +394,15 @@ fn time_alone(samples: &[IterationSample]) -> Vec<IterationSample> {
         .collect()
 }
 
+/// What all launches executed alike. Where they differ, no single one says what the benchmark does.
+fn common_fingerprint(launches: &[(u32, Measured)]) -> Option<Fingerprint> {
+    let ((_, first), others) = launches.split_first()?;
+    let fingerprint = first.fingerprint.as_ref()?;
+    let mut others = others.iter();
+    let all_alike = others.all(|(_, other)| other.fingerprint.as_ref() == Some(fingerprint));
+    all_alike.then(|| fingerprint.clone())
+}
+
 impl std::fmt::Display for Residual {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let Residual {
@@ -464,6 +486,8 @@ mod tests {
             provenance: benchmark("b", Planted::default()).provenance,
             throughput: None,
             functions: None,
+            fingerprint: None,
+            trail: None,
             samples: vec![sample; 4],
         }
     }

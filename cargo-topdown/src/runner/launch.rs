@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use criterion_topdown::doubling;
 use criterion_topdown::provenance::Provenance;
-use criterion_topdown::run_file::{IterationSample, SAMPLES_VARIABLE, Throughput};
+use criterion_topdown::run_file::{Fingerprint, IterationSample, SAMPLES_VARIABLE, Throughput};
 use regex::Regex;
 use thiserror::Error;
 
@@ -19,11 +19,12 @@ use super::excerpt::excerpt_of_file;
 use super::fixed_stack;
 use super::interrupt;
 use super::join::{JoinError, Reported, SamplesFile, is_ours, join};
+use super::parting::LaunchTrail;
 use super::peer::{self, Peer};
 use super::protocol::{Connection, Event, PORT_VARIABLE, Plan, ProtocolError};
 use crate::bench_targets::BenchTarget;
 use crate::cli::SourceChoice;
-use crate::functions::{SampleFunctions, Symbols, attribute};
+use crate::functions::{SampleFunctions, Symbols, attribute, fingerprint_of};
 use crate::settings::{Sampling, Settings};
 
 /// The environment variable that names criterion's output directory. Under a runner criterion
@@ -62,6 +63,10 @@ pub struct Measured {
     pub functions: Option<SampleFunctions>,
     /// Whether the user says that what other threads do is no work of the benchmark.
     pub own_thread_alone: bool,
+    /// What the first of them executed, where the bench knows.
+    pub fingerprint: Option<Fingerprint>,
+    /// The way that the execution took, where the bench knows.
+    pub trail: Option<LaunchTrail>,
 }
 
 /// The benchmarks of one launch.
@@ -491,12 +496,15 @@ fn measured(
     let Some(joined) = join(reported, lines)? else {
         return Ok(None);
     };
+    let code = joined.code.as_ref();
     Ok(Some(Measured {
         throughput,
         name: reported.name.to_owned(),
         provenance: joined.provenance,
         samples: joined.samples,
-        functions: joined.code.map(|code| attribute(&code, symbols)),
+        functions: code.map(|code| attribute(code, symbols)),
+        fingerprint: code.and_then(|code| fingerprint_of(code, symbols)),
+        trail: code.map(LaunchTrail::of),
         own_thread_alone: false,
     }))
 }

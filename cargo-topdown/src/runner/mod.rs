@@ -13,6 +13,7 @@ pub mod join;
 pub mod launch;
 pub mod left_out;
 pub mod modelled;
+pub mod parting;
 mod peer;
 pub mod progress;
 pub mod protocol;

@@ -113,23 +113,20 @@ pub fn fixed_addresses() -> Option<&'static [&'static str]> {
     works.then_some(SETARCH)
 }
 
-/// The bench targets of which a benchmark was modelled differently in different launches.
-pub fn disagreeing(modelled: &Outcome, targets: &[BenchTarget]) -> Vec<BenchTarget> {
+/// The benchmarks that were modelled differently in different launches.
+pub fn disagreeing(modelled: &Outcome) -> Vec<BenchmarkId> {
     let disagrees = |benchmark: &Benchmark| {
         benchmark.provenance.source == SourceKind::Model && !slots_agree(&benchmark.launches)
     };
-    let ids: Vec<&BenchmarkId> = modelled
-        .collected
-        .benchmarks
-        .iter()
-        .filter(|b| disagrees(b))
-        .map(|b| &b.id)
-        .collect();
-    targets
-        .iter()
-        .filter(|t| ids.iter().any(|id| t.has(id)))
-        .cloned()
-        .collect()
+    let benchmarks = modelled.collected.benchmarks.iter();
+    let disagreeing = benchmarks.filter(|b| disagrees(b));
+    disagreeing.map(|b| b.id.clone()).collect()
+}
+
+/// The targets that have one of these benchmarks.
+pub fn targets_of(ids: &[BenchmarkId], targets: &[BenchTarget]) -> Vec<BenchTarget> {
+    let has_one = |target: &&BenchTarget| ids.iter().any(|id| target.has(id));
+    targets.iter().filter(has_one).cloned().collect()
 }
 
 /// How long each benchmark was traced and modelled, over all launches that `modelled` knows; the
@@ -216,6 +213,7 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
             continue;
         }
         benchmark.functions = model.functions;
+        benchmark.fingerprint = model.fingerprint;
         // What agrees holds for every launch; what differs, or was said once, counts as often as it
         // was said.
         if model.launches.len() < LAUNCHES_THAT_AGREE as usize || !slots_agree(&model.launches) {

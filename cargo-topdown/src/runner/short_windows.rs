@@ -71,6 +71,8 @@ mod tests {
             name: "b".to_owned(),
             throughput: None,
             functions: None,
+            fingerprint: None,
+            trail: None,
             provenance: Provenance {
                 source: SourceKind::Hardware,
                 formula: formula.to_owned(),

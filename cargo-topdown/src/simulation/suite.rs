@@ -427,6 +427,7 @@ fn benchmark(index: usize, source: SourceKind, launches: Vec<LaunchValue>) -> Be
         },
         throughput: None,
         functions: None,
+        fingerprint: None,
         launches,
     }
 }

@@ -8,6 +8,7 @@ use criterion_topdown::run_file::{Benchmark, BenchmarkId};
 use serde::{Deserialize, Serialize};
 
 use super::Metric;
+use super::code_change::{CodeChange, ExecutedChange};
 use super::comparison::Difference;
 use super::disagreement::Disagreement;
 use super::functions::FunctionChange;
@@ -97,6 +98,9 @@ pub struct BenchmarkVerdict {
     /// Why the user expects the change, if it is accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted: Option<String>,
+    /// Whether an iteration executed what it did before; absent where a side does not know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub executed: Option<ExecutedChange>,
     /// How time and slots disagree, if they do. Beside modelled slots a regression of the slots may
     /// have one too, where time grew by far more.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -123,6 +127,13 @@ impl BenchmarkVerdict {
     /// The effect on one metric.
     pub fn effect(&self, metric: Metric) -> Option<&Effect> {
         self.effects.iter().find(|effect| effect.metric == metric)
+    }
+
+    /// Whether an iteration executed the same instructions on data in the same places: it is unchanged
+    /// then, whatever was measured.
+    pub fn is_same_by_proof(&self) -> bool {
+        let executed = self.executed.as_ref();
+        executed.is_some_and(|executed| executed.change == CodeChange::Same)
     }
 
     /// Whether it fails a comparison because its time disagrees with its slots.

@@ -2,8 +2,10 @@
 //!
 //! The one place that answers this; whatever a run knows about its code is to be asked here.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use criterion_topdown::code::CodeCounts;
-use criterion_topdown::run_file::{Benchmark, Functions};
+use criterion_topdown::run_file::{Benchmark, Fingerprint, Functions, Hash};
 use serde::Serialize;
 
 /// What is known about the code that ran on the two sides of a comparison.
@@ -11,16 +13,96 @@ use serde::Serialize;
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum CodeChange {
-    /// Every function executed what it did before, and cost what it did.
+    /// The same instructions were executed, on data in the same places or at the same cost.
     Same,
-    /// Some function did not.
+    /// The same instructions were executed, on data in other places.
+    OtherData,
+    /// Some function did not execute what it did before.
     Differs,
-    /// A side does not know its functions.
+    /// A side does not know.
     Unknown,
 }
 
-/// Compares the code of two sides, by what the model counted in each function.
+/// What the fingerprints of two sides say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct ExecutedChange {
+    /// Whether they are the same.
+    pub change: CodeChange,
+    /// The functions that did not execute what they did before: those of the bench executable first, at
+    /// most ten.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<FunctionName>,
+    /// How many more there are.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more_functions: usize,
+}
+
+/// A function, by the name that its symbol has.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+pub struct FunctionName {
+    /// The library that it is in; absent for the bench executable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub module: Option<String>,
+    /// Its name; absent where no symbol names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+/// So many functions are named.
+const MOST_FUNCTIONS: usize = 10;
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+/// Compares what an iteration executed on the two sides; `None` where one of them does not know.
+pub fn executed(baseline: &Benchmark, candidate: &Benchmark) -> Option<ExecutedChange> {
+    let before = baseline.fingerprint.as_ref()?;
+    let after = candidate.fingerprint.as_ref()?;
+    let change = match (before.code == after.code, before.data == after.data) {
+        (true, true) => CodeChange::Same,
+        (true, false) => CodeChange::OtherData,
+        (false, _) => CodeChange::Differs,
+    };
+    let mut functions = match change {
+        CodeChange::Differs => differing_functions(before, after),
+        _ => Vec::new(),
+    };
+    let more_functions = functions.len().saturating_sub(MOST_FUNCTIONS);
+    functions.truncate(MOST_FUNCTIONS);
+    Some(ExecutedChange {
+        change,
+        functions,
+        more_functions,
+    })
+}
+
+fn differing_functions(before: &Fingerprint, after: &Fingerprint) -> Vec<FunctionName> {
+    let by_name = |side: &Fingerprint| -> BTreeMap<FunctionName, Hash> {
+        let functions = side.functions.iter();
+        let functions = functions.map(|function| {
+            let name = FunctionName {
+                module: function.module.clone(),
+                name: function.name.clone(),
+            };
+            (name, function.code)
+        });
+        functions.collect()
+    };
+    let (before, after) = (by_name(before), by_name(after));
+    let names: BTreeSet<&FunctionName> = before.keys().chain(after.keys()).collect();
+    let differs = |name: &&FunctionName| before.get(name) != after.get(name);
+    names.into_iter().filter(differs).cloned().collect()
+}
+
+/// Compares the code of two sides: by their fingerprints, else by what the model counted in each
+/// function.
 pub fn of(baseline: &Benchmark, candidate: &Benchmark) -> CodeChange {
+    if let Some(executed) = executed(baseline, candidate) {
+        return executed.change;
+    }
     match (&baseline.functions, &candidate.functions) {
         (Some(before), Some(after)) if same_functions(before, after) => CodeChange::Same,
         (Some(_), Some(_)) => CodeChange::Differs,
@@ -51,7 +133,31 @@ fn same_functions(before: &Functions, after: &Functions) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::scenario::{Planted, modelled, with_a_grown_function, with_functions};
+    use crate::verdict::scenario::{
+        Planted, modelled, with_a_grown_function, with_fingerprint, with_functions,
+    };
+
+    #[test]
+    fn fingerprints_say_whether_code_or_data_differ_and_name_the_functions() {
+        let side = |data, functions: &[(&str, u64)]| {
+            with_fingerprint(modelled("m", Planted::default()), data, functions)
+        };
+        let before = side(1, &[("same", 1), ("changed", 2), ("gone", 3)]);
+        assert_eq!(of(&before, &before), CodeChange::Same);
+        let moved = side(2, &[("same", 1), ("changed", 2), ("gone", 3)]);
+        assert_eq!(of(&before, &moved), CodeChange::OtherData);
+        let after = side(1, &[("same", 1), ("changed", 22), ("new", 4)]);
+        let change = executed(&before, &after).unwrap();
+        assert_eq!(change.change, CodeChange::Differs);
+        let names = change.functions.iter().map(|f| f.name.as_deref().unwrap());
+        assert_eq!(names.collect::<Vec<_>>(), ["changed", "gone", "new"]);
+        let many: Vec<String> = (0..15).map(|n| format!("f{n:02}")).collect();
+        let many: Vec<(&str, u64)> = many.iter().map(|name| (&**name, 5)).collect();
+        let change = executed(&before, &side(1, &many)).unwrap();
+        assert_eq!((change.functions.len(), change.more_functions), (10, 8));
+        let unknown = modelled("m", Planted::default());
+        assert_eq!(executed(&before, &unknown), None);
+    }
 
     #[test]
     fn the_same_counts_in_the_same_functions_are_the_same_code() {

@@ -81,6 +81,6 @@ pub fn of(
             && measured.candidate.provenance.source == SourceKind::Model
             && machine.is_some()
             && time_difference >= least_failing
-            && code != CodeChange::Same,
+            && matches!(code, CodeChange::Differs | CodeChange::Unknown),
     })
 }

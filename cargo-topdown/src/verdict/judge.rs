@@ -8,6 +8,7 @@ use super::benchmark_verdict::{
     Undecided, UndecidedReason,
 };
 use super::cause;
+use super::code_change;
 use super::comparability;
 use super::comparison::Difference;
 use super::disagreement;
@@ -103,9 +104,15 @@ impl<'a> Judge<'a> {
             ..self.evidence(measured, &tested, total, least_launches)
         };
         verdict.evidence = Some(evidence);
-        verdict.class = evidence.class();
-        verdict.suspect =
-            verdict.class != Class::Regressed && tested.iter().any(|t| t.effect.looks_worse);
+        verdict.executed = code_change::executed(measured.baseline, measured.candidate);
+        let is_same = verdict.is_same_by_proof();
+        verdict.class = match is_same {
+            true => Class::Unchanged,
+            false => evidence.class(),
+        };
+        verdict.suspect = verdict.class != Class::Regressed
+            && !is_same
+            && tested.iter().any(|t| t.effect.looks_worse);
         if matches!(verdict.class, Class::Regressed | Class::TimeDisagrees)
             && let Some(reason) = self.accepted(measured, &tested)
         {
@@ -153,6 +160,7 @@ impl<'a> Judge<'a> {
             shares: Vec::new(),
             events: None,
             accepted: None,
+            executed: None,
             disagreement: None,
             cause: None,
             undecided: None,

@@ -5,8 +5,8 @@ use criterion_topdown::event::Events;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
-    Benchmark, BenchmarkId, Build, Function, Functions, LaunchSettings, LaunchValue,
-    OtherFunctions, Run, Selection,
+    Benchmark, BenchmarkId, Build, Fingerprint, Function, FunctionFingerprint, Functions, Hash,
+    LaunchSettings, LaunchValue, OtherFunctions, Run, Selection,
 };
 use criterion_topdown::sample::{Level1, Level2};
 
@@ -135,7 +135,26 @@ pub fn with_launches(name: &str, source: SourceKind, launches: Vec<LaunchValue>)
         },
         throughput: None,
         functions: None,
+        fingerprint: None,
         launches,
+    }
+}
+
+/// A benchmark that executed these functions, each with a hash of its code.
+pub fn with_fingerprint(benchmark: Benchmark, data: u64, functions: &[(&str, u64)]) -> Benchmark {
+    let code = functions.iter().map(|(_, code)| code).sum();
+    let functions = functions.iter().map(|(name, code)| FunctionFingerprint {
+        name: Some((*name).to_owned()),
+        module: None,
+        code: Hash(*code),
+    });
+    Benchmark {
+        fingerprint: Some(Fingerprint {
+            code: Hash(code),
+            data: Hash(data),
+            functions: functions.collect(),
+        }),
+        ..benchmark
     }
 }
 

@@ -49,6 +49,7 @@ pub fn write(kind: Kind, directory: &Path) {
         },
         throughput: None,
         functions: None,
+        fingerprint: None,
         launches: (0..10)
             .map(|launch| {
                 // Evenly spread around the mean.

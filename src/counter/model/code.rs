@@ -9,8 +9,9 @@ use std::ops::Range;
 
 use topdown_core_model::{BlockCounts, Model};
 
+use super::executed::Executed;
 use super::modules::ModuleMap;
-use crate::code::{CodeBlock, CodeCounts, CodeSlots};
+use crate::code::{CodeBlock, CodeCounts, CodeSlots, Trail};
 use crate::steady::steady_samples;
 
 /// How many blocks of samples a benchmark has room for: the 10 that count of 40 samples, with 23
@@ -30,6 +31,8 @@ pub(super) struct CodeAccount {
     ends: Vec<usize>,
     /// Which samples are usable.
     usable: Vec<usize>,
+    /// What the first sample executed: the number of a block, and how many instructions of it.
+    first: Vec<(u32, u64)>,
     /// There was no room for a sample.
     is_full: bool,
 }
@@ -42,8 +45,14 @@ impl CodeAccount {
             costs: Vec::with_capacity(MOST_COSTS),
             ends: Vec::with_capacity(MOST_SAMPLES),
             usable: Vec::with_capacity(MOST_SAMPLES),
+            first: Vec::with_capacity(blocks),
             is_full: false,
         }
+    }
+
+    /// Whether the benchmark has kept no sample yet.
+    pub(super) fn has_no_sample(&self) -> bool {
+        self.ends.is_empty()
     }
 
     /// A sample begins; what was executed since the last one was none.
@@ -74,6 +83,11 @@ impl CodeAccount {
             return;
         }
         if is_usable {
+            if self.ends.is_empty() {
+                let executed = self.costs.iter();
+                self.first
+                    .extend(executed.map(|(number, counts)| (*number, counts.instructions)));
+            }
             self.usable.push(self.ends.len());
         }
         self.ends.push(self.costs.len());
@@ -97,8 +111,10 @@ impl CodeAccount {
     }
 
     /// The kept samples of the benchmark that ends here, if there was room for all.
-    pub(super) fn take(&mut self, model: &Model) -> Option<CodeSlots> {
-        let code = (!self.is_full && !self.ends.is_empty()).then(|| self.code_slots(model));
+    pub(super) fn take(&mut self, model: &Model, executed: &mut Executed) -> Option<CodeSlots> {
+        let is_whole = !self.is_full && !self.ends.is_empty();
+        let code = is_whole.then(|| self.code_slots(model, executed));
+        self.first.clear();
         self.costs.clear();
         self.ends.clear();
         self.usable.clear();
@@ -106,33 +122,62 @@ impl CodeAccount {
         code
     }
 
-    fn code_slots(&self, model: &Model) -> CodeSlots {
+    fn code_slots(&self, model: &Model, executed: &mut Executed) -> CodeSlots {
+        let mut blocks = BlockTable {
+            ranges: model.blocks().map(|(_, range, _)| range).collect(),
+            index_of: Vec::new(),
+            map: ModuleMap::of_this_process(),
+            blocks: Vec::new(),
+        };
+        blocks.index_of.resize(blocks.ranges.len(), None);
         let mut code = CodeSlots::default();
-        let mut map = ModuleMap::of_this_process();
-        let mut index_of: Vec<Option<u32>> = Vec::new();
-        let ranges: Vec<Range<u64>> = model.blocks().map(|(_, range, _)| range).collect();
-        index_of.resize(ranges.len(), None);
         let mut begin = 0;
         for &end in &self.ends {
-            let costs = self.costs[begin..end].iter().map(|&(number, counts)| {
-                let index = *index_of[number as usize].get_or_insert_with(|| {
-                    let range = &ranges[number as usize];
-                    let (module, offset) = map.place_of(range.start);
-                    code.blocks.push(CodeBlock {
-                        module,
-                        offset,
-                        // A block has at most 48 instructions.
-                        bytes: (range.end - range.start) as u32,
-                    });
-                    code.blocks.len() as u32 - 1
-                });
-                (index, counts)
-            });
+            let costs = self.costs[begin..end].iter();
+            let costs = costs.map(|&(number, counts)| (blocks.index(number, executed), counts));
             code.samples.push(costs.collect());
             begin = end;
         }
-        code.modules = map.into_names();
+        let first = self.first.iter();
+        let first = first.map(|&(number, count)| (blocks.index(number, executed), count));
+        code.first_sample = first.collect();
+        code.first_sample_data = executed.data();
+        let trail = executed.take_trail();
+        let stretch = trail.stretch.iter();
+        let stretch = stretch.map(|&number| blocks.index(number, executed));
+        code.trail = Trail {
+            stretch: stretch.collect(),
+            ..trail
+        };
+        code.modules = blocks.map.into_names();
+        code.blocks = blocks.blocks;
         code
+    }
+}
+
+/// The blocks of a record, by the numbers that they have in the process.
+struct BlockTable {
+    ranges: Vec<Range<u64>>,
+    index_of: Vec<Option<u32>>,
+    map: ModuleMap,
+    blocks: Vec<CodeBlock>,
+}
+
+impl BlockTable {
+    /// The index of a block in the record, which has it from now on.
+    fn index(&mut self, number: u32, executed: &Executed) -> u32 {
+        *self.index_of[number as usize].get_or_insert_with(|| {
+            let range = &self.ranges[number as usize];
+            let (module, offset) = self.map.place_of(range.start);
+            self.blocks.push(CodeBlock {
+                module,
+                offset,
+                // A block has at most 48 instructions.
+                bytes: (range.end - range.start) as u32,
+                content: executed.content(number),
+            });
+            self.blocks.len() as u32 - 1
+        })
     }
 }
 

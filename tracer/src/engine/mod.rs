@@ -256,6 +256,11 @@ impl<C: Consumer> Engine<C> {
         matches!(status, Status::Running | Status::Ended(_))
     }
 
+    pub(crate) fn has_started_threads(&self) -> bool {
+        // SAFETY: as in `prepare`; the field is read, nothing more.
+        unsafe { (*self.state.as_ptr()).code_is_shared }
+    }
+
     pub(crate) fn consumer(&self) -> *mut C {
         // SAFETY: computes an address inside the state, which lives as long as the engine.
         unsafe { &raw mut (*self.state.as_ptr()).consumer }

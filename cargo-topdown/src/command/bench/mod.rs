@@ -27,7 +27,7 @@ use crate::report::style::{self, Look};
 use crate::runner::launch::{LaunchError, Launcher};
 use crate::runner::progress::{Progress, Style};
 use crate::runner::record::LaunchRecord;
-use crate::runner::{self, OtherMeasurement, Outcome, interrupt, left_out, modelled};
+use crate::runner::{self, OtherMeasurement, Outcome, interrupt, left_out, modelled, parting};
 use crate::selection::{self, NameFilter};
 use crate::settings::{Settings, WorkspaceSettings};
 use crate::terminal::tell;
@@ -351,11 +351,20 @@ fn with_model(
     }
     let few = modelled::on_the_model(&wanted, modelled::LAUNCHES_THAT_AGREE);
     let mut outcome = launch_all(args, &few, &launcher)?;
-    let disagreeing = modelled::disagreeing(&outcome, &wanted);
+    let disagreeing = modelled::disagreeing(&outcome);
     if !disagreeing.is_empty() {
-        let all = modelled::on_the_model(&disagreeing, u32::MAX);
+        let targets = modelled::targets_of(&disagreeing, &wanted);
+        let asked = parting::asked(&targets, &disagreeing, &outcome.collected);
+        let all = modelled::on_the_model(&asked, u32::MAX);
         let more = launch_all(args, &all, &launcher)?;
-        outcome.replace(&disagreeing, more);
+        if !args.cargo.quiet {
+            let partings =
+                parting::partings(&targets, &disagreeing, &outcome.collected, &more.collected);
+            for (id, parting) in partings {
+                anstream::eprintln!("note: modelled launches of `{id}` differ: {parting}");
+            }
+        }
+        outcome.replace(&targets, more);
     }
     if !args.cargo.quiet {
         for (id, took) in modelled::times(&outcome.collected) {

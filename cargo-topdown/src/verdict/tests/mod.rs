@@ -5,6 +5,7 @@ mod disagreement;
 mod elsewhere;
 mod exact;
 mod recorded;
+mod same_code;
 
 use super::scenario::{self, Planted, benchmark, modelled, timed};
 use super::*;

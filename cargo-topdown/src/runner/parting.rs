@@ -1,0 +1,279 @@
+//! Where two launches of a benchmark on the model begin to execute different instructions.
+//!
+//! Each launch leaves hashes of its [`Trail`]. Where those of two differ, further launches are asked for
+//! the blocks of that stretch, and two of these are compared block by block.
+
+use std::fmt;
+use std::ops::Range;
+
+use criterion_topdown::code::{CodeBlock, CodeSlots, Trail};
+use criterion_topdown::run_file::BenchmarkId;
+
+use super::collect::Collected;
+use crate::bench_targets::BenchTarget;
+use crate::functions::Symbols;
+
+/// The environment variable in which the library looks for the stretches that are wanted:
+/// `NUMBER:FIRST:END`, separated by commas.
+const STRETCHES_VARIABLE: &str = "CARGO_TOPDOWN_STRETCHES";
+
+/// The way of a benchmark in one launch.
+#[derive(Clone, Debug, Default)]
+pub struct LaunchTrail {
+    trail: Trail,
+    modules: Vec<String>,
+    /// The blocks of the stretch that was asked for, in the order of execution.
+    stretch: Vec<CodeBlock>,
+}
+
+impl LaunchTrail {
+    /// What a bench process has recorded.
+    pub fn of(code: &CodeSlots) -> LaunchTrail {
+        let blocks = code.trail.stretch.iter();
+        LaunchTrail {
+            modules: code.modules.clone(),
+            stretch: blocks.map(|&index| code.blocks[index as usize]).collect(),
+            trail: code.trail.clone(),
+        }
+    }
+
+    fn module_of(&self, block: &CodeBlock) -> &str {
+        &self.modules[block.module as usize]
+    }
+}
+
+/// What is known about how two launches differ.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Parting {
+    /// They execute the same instructions.
+    OnlyData,
+    /// They part here.
+    At {
+        /// After so many blocks.
+        after_blocks: u64,
+        /// Behind this place.
+        behind: String,
+        /// And go on at these.
+        at: [String; 2],
+    },
+    /// They part, and further launches did not show where.
+    Somewhere,
+}
+
+impl fmt::Display for Parting {
+    /// Behind "launches of … differ: ".
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Parting::OnlyData => {
+                f.write_str("they execute the same instructions, on data at different addresses")
+            }
+            Parting::At {
+                after_blocks,
+                behind,
+                at: [one, other],
+            } => write!(
+                f,
+                "they part after {after_blocks} blocks of instructions, behind {behind}; one goes on at \
+                 {one}, another at {other}"
+            ),
+            Parting::Somewhere => f.write_str("they execute different instructions"),
+        }
+    }
+}
+
+/// The stretch of blocks in which two trails differ first; `None` if they are the same.
+fn first_difference(a: &Trail, b: &Trail) -> Option<Range<u64>> {
+    if (a.hash, a.blocks) == (b.hash, b.blocks) {
+        return None;
+    }
+    let every = a.every_blocks.max(b.every_blocks);
+    let hash = |trail: &Trail, number: u64| {
+        let index = (number + 1) * (every / trail.every_blocks) - 1;
+        trail.hashes.get(usize::try_from(index).ok()?).copied()
+    };
+    let number = (0..)
+        .find(|&number| hash(a, number).is_none() || hash(a, number) != hash(b, number))
+        .unwrap_or_default();
+    Some(number * every..(number + 1) * every)
+}
+
+/// The targets, told to keep the stretches in which the launches of these benchmarks differ first.
+pub fn asked(
+    targets: &[BenchTarget],
+    differing: &[BenchmarkId],
+    seen: &Collected,
+) -> Vec<BenchTarget> {
+    let asked = |target: &BenchTarget| {
+        let of_target = differing.iter().filter(|id| target.has(id));
+        let stretches: Vec<String> = of_target
+            .filter_map(|id| {
+                let [one, other] = two(seen, id)?;
+                let stretch = first_difference(&one.trail, &other.trail)?;
+                let Trail { number, .. } = one.trail;
+                Some(format!("{number}:{}:{}", stretch.start, stretch.end))
+            })
+            .collect();
+        let mut target = target.clone();
+        target
+            .environment
+            .insert(STRETCHES_VARIABLE.to_owned(), stretches.join(",").into());
+        target
+    };
+    targets.iter().map(asked).collect()
+}
+
+/// How the launches of these benchmarks differ, by the first launches and those that were asked.
+pub fn partings<'a>(
+    targets: &[BenchTarget],
+    differing: &'a [BenchmarkId],
+    seen: &Collected,
+    asked: &Collected,
+) -> Vec<(&'a BenchmarkId, Parting)> {
+    let parting = |id: &'a BenchmarkId| {
+        let target = targets.iter().find(|target| target.has(id))?;
+        let [one, other] = two(seen, id)?;
+        if first_difference(&one.trail, &other.trail).is_none() {
+            return Some((id, Parting::OnlyData));
+        }
+        let mut symbols = Symbols::of(&target.executable);
+        let trails: Vec<&LaunchTrail> = trails_of(asked, id).collect();
+        let pairs = trails.iter().enumerate();
+        let parted = pairs
+            .flat_map(|(index, one)| trails[index + 1..].iter().map(move |other| (one, other)))
+            .find_map(|(one, other)| parted_at(one, other, &mut symbols));
+        Some((id, parted.unwrap_or(Parting::Somewhere)))
+    };
+    differing.iter().filter_map(parting).collect()
+}
+
+fn trails_of<'a>(seen: &'a Collected, id: &BenchmarkId) -> impl Iterator<Item = &'a LaunchTrail> {
+    let of_benchmark = seen.trails.iter().filter(move |(of, _)| of == id);
+    of_benchmark.map(|(_, trail)| trail)
+}
+
+/// Two trails of a benchmark that differ, or if there are none, two.
+fn two<'a>(seen: &'a Collected, id: &BenchmarkId) -> Option<[&'a LaunchTrail; 2]> {
+    let first = trails_of(seen, id).next()?;
+    let mut others = trails_of(seen, id).skip(1);
+    let second = others.next()?;
+    let differs = |other: &&LaunchTrail| first_difference(&first.trail, &other.trail).is_some();
+    let other = std::iter::once(second).chain(others).find(differs);
+    Some([first, other.unwrap_or(second)])
+}
+
+fn parted_at(one: &LaunchTrail, other: &LaunchTrail, symbols: &mut Symbols) -> Option<Parting> {
+    let place = |trail: &LaunchTrail, index: usize| {
+        let block = trail.stretch.get(index)?;
+        Some((trail.module_of(block).to_owned(), *block))
+    };
+    let same = |index: usize| match (place(one, index), place(other, index)) {
+        (Some((a, at)), Some((b, bt))) => (a, at.offset, at.bytes) == (b, bt.offset, bt.bytes),
+        _ => false,
+    };
+    let most = one.stretch.len().max(other.stretch.len());
+    let parted = (0..most).find(|&index| !same(index))?;
+    // What both executed last is in the stretch, or they have parted before.
+    let (module, last) = place(one, parted.checked_sub(1)?)?;
+    let mut name = |place: Option<(String, CodeBlock)>| match place {
+        Some((module, block)) => symbols.place_name(&module, block.offset),
+        None => "the end".to_owned(),
+    };
+    let at = [place(one, parted), place(other, parted)].map(&mut name);
+    let end = CodeBlock {
+        offset: last.offset + u64::from(last.bytes).saturating_sub(1),
+        ..last
+    };
+    Some(Parting::At {
+        after_blocks: one.trail.stretch_from + parted as u64,
+        behind: name(Some((module, end))),
+        at,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::Path;
+
+    /// A trail of these blocks, with a hash for every `every_blocks` of them.
+    fn trail(blocks: &[u64], every_blocks: u64) -> Trail {
+        let hashes: Vec<u64> = blocks
+            .iter()
+            .scan(0_u64, |hash, block| {
+                *hash = hash.wrapping_mul(31).wrapping_add(*block);
+                Some(*hash)
+            })
+            .collect();
+        let kept = (1..).zip(&hashes);
+        let kept = kept.filter(|(count, _)| count % every_blocks == 0);
+        Trail {
+            blocks: blocks.len() as u64,
+            hash: hashes.last().copied().unwrap_or_default(),
+            every_blocks,
+            hashes: kept.map(|(_, hash)| *hash).collect(),
+            ..Trail::default()
+        }
+    }
+
+    #[test]
+    fn the_first_stretch_that_differs_is_found_whatever_the_distances_are() {
+        let blocks: Vec<u64> = (1..=40).collect();
+        let mut other = blocks.clone();
+        other[17] = 99;
+        for (a, b, expected) in [
+            (1, 1, 17..18),
+            (4, 4, 16..20),
+            (8, 2, 16..24),
+            (1, 8, 16..24),
+        ] {
+            let found = first_difference(&trail(&blocks, a), &trail(&other, b));
+            assert_eq!(found, Some(expected), "{a} {b}");
+            assert_eq!(
+                first_difference(&trail(&blocks, a), &trail(&blocks, b)),
+                None
+            );
+        }
+        // In the rest behind the last hash, and where one ends before the other.
+        other = blocks.clone();
+        other[38] = 99;
+        let last = first_difference(&trail(&blocks, 16), &trail(&other, 16));
+        assert_eq!(last, Some(32..48));
+        let short = first_difference(&trail(&blocks, 4), &trail(&blocks[..30], 4));
+        assert_eq!(short, Some(28..32));
+    }
+
+    #[test]
+    fn two_stretches_part_behind_the_last_block_that_both_have() {
+        let launch = |offsets: &[u64]| LaunchTrail {
+            trail: Trail {
+                stretch_from: 4096,
+                ..Trail::default()
+            },
+            modules: vec!["/nowhere/lib.so".to_owned()],
+            stretch: offsets
+                .iter()
+                .map(|&offset| CodeBlock {
+                    module: 0,
+                    offset,
+                    bytes: 8,
+                    content: offset,
+                })
+                .collect(),
+        };
+        let mut symbols = Symbols::of(Path::new("/nowhere/bench"));
+        let mut part = |a: &[u64], b: &[u64]| parted_at(&launch(a), &launch(b), &mut symbols);
+        let parting = part(&[0x10, 0x20, 0x30], &[0x10, 0x20, 0x50]).unwrap();
+        assert_eq!(
+            parting.to_string(),
+            "they part after 4098 blocks of instructions, behind lib.so+0x27; one goes on at \
+             lib.so+0x30, another at lib.so+0x50"
+        );
+        assert_eq!(part(&[0x10, 0x20], &[0x10, 0x20]), None);
+        assert_eq!(part(&[0x10], &[0x20]), None);
+        let ended = part(&[0x10, 0x20], &[0x10]).unwrap().to_string();
+        assert!(
+            ended.ends_with("at lib.so+0x20, another at the end"),
+            "{ended}"
+        );
+    }
+}

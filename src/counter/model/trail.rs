@@ -1,0 +1,163 @@
+//! The way that the execution of a benchmark takes, so short that it can be kept: where do two launches
+//! part?
+//!
+//! A hash of all blocks executed so far is kept after every so many blocks. Two launches have parted
+//! before the first of these hashes in which they differ. Further launches are then told to keep the
+//! blocks of that stretch, one by one.
+
+use std::ops::Range;
+
+use super::content::mix;
+use crate::code::Trail;
+
+/// How many hashes a benchmark has room for. When they are as many, every second is dropped.
+const MOST_HASHES: usize = 1024;
+
+/// How many blocks of a stretch are kept. A budget of 30 million instructions has stretches of some ten
+/// thousand.
+const MOST_BLOCKS: usize = 64 * 1024;
+
+/// The environment variable that says which stretches are to be kept: `NUMBER:FIRST:END`, separated
+/// by commas. The benchmarks of a process are numbered from 0; the blocks of a benchmark are, too.
+pub const STRETCHES_VARIABLE: &str = "CARGO_TOPDOWN_STRETCHES";
+
+/// The trail of the benchmark that is running.
+pub(super) struct TrailKeeper {
+    wanted: Vec<(u32, Range<u64>)>,
+    number: u32,
+    hash: u64,
+    blocks: u64,
+    /// A power of two.
+    every_blocks: u64,
+    hashes: Vec<u64>,
+    stretch: Range<u64>,
+    /// Numbers of blocks.
+    kept: Vec<u32>,
+}
+
+impl TrailKeeper {
+    /// Reserves all memory that it will need. `wanted` is [`STRETCHES_VARIABLE`].
+    pub(super) fn new(wanted: &str) -> TrailKeeper {
+        let wanted: Vec<_> = wanted.split(',').filter_map(stretch).collect();
+        let room = if wanted.is_empty() { 0 } else { MOST_BLOCKS };
+        let mut keeper = TrailKeeper {
+            wanted,
+            number: 0,
+            hash: 0,
+            blocks: 0,
+            every_blocks: 1,
+            hashes: Vec::with_capacity(MOST_HASHES),
+            stretch: 0..0,
+            kept: Vec::with_capacity(room),
+        };
+        keeper.begin();
+        keeper
+    }
+
+    /// The benchmark begins anew.
+    pub(super) fn begin(&mut self) {
+        self.hash = 0;
+        self.blocks = 0;
+        self.every_blocks = 1;
+        self.hashes.clear();
+        self.kept.clear();
+        let wanted = self
+            .wanted
+            .iter()
+            .find(|(number, _)| *number == self.number);
+        self.stretch = wanted.map_or(0..0, |(_, stretch)| stretch.clone());
+    }
+
+    /// A block was executed.
+    #[inline]
+    pub(super) fn step(&mut self, id: u32, content: u64) {
+        if self.stretch.contains(&self.blocks) && self.kept.len() < self.kept.capacity() {
+            self.kept.push(id);
+        }
+        self.hash = mix(self.hash, content);
+        self.blocks += 1;
+        if self.blocks & (self.every_blocks - 1) == 0 {
+            self.keep_hash();
+        }
+    }
+
+    fn keep_hash(&mut self) {
+        self.hashes.push(self.hash);
+        if self.hashes.len() == MOST_HASHES {
+            let mut is_second = true;
+            self.hashes.retain(|_| {
+                is_second = !is_second;
+                is_second
+            });
+            self.every_blocks *= 2;
+        }
+    }
+
+    /// The trail of the benchmark, which ends; another begins. Its stretch has numbers of blocks.
+    pub(super) fn take(&mut self) -> Trail {
+        let trail = Trail {
+            number: self.number,
+            blocks: self.blocks,
+            hash: self.hash,
+            every_blocks: self.every_blocks,
+            hashes: self.hashes.clone(),
+            stretch_from: self.stretch.start,
+            stretch: self.kept.clone(),
+        };
+        self.number += 1;
+        self.begin();
+        trail
+    }
+}
+
+fn stretch(text: &str) -> Option<(u32, Range<u64>)> {
+    let mut numbers = text.split(':');
+    let mut next = || numbers.next()?.parse::<u64>().ok();
+    let (number, from, end) = (next()?, next()?, next()?);
+    Some((u32::try_from(number).ok()?, from..end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn trail(keeper: &mut TrailKeeper, blocks: impl Iterator<Item = u32>) -> Trail {
+        for block in blocks {
+            keeper.step(block, u64::from(block));
+        }
+        keeper.take()
+    }
+
+    #[test]
+    fn hashes_stand_at_multiples_and_say_where_trails_part() {
+        let mut keeper = TrailKeeper::new("");
+        let one = trail(&mut keeper, 0..100_000);
+        assert_eq!(one.every_blocks, 128);
+        assert_eq!(one.hashes.len(), 100_000 / 128);
+        let other = trail(
+            &mut keeper,
+            (0..100_000).map(|n| if n == 5000 { 7 } else { n }),
+        );
+        assert_eq!((one.number, other.number), (0, 1));
+        let first = one
+            .hashes
+            .iter()
+            .zip(&other.hashes)
+            .position(|(a, b)| a != b);
+        assert_eq!(first, Some(5000 / 128));
+        // A short one has as many as a long one after the same blocks.
+        let short = trail(&mut keeper, 0..1000);
+        assert_eq!(short.every_blocks, 1);
+        assert_eq!(short.hashes[127], one.hashes[0]);
+    }
+
+    #[test]
+    fn the_stretch_that_is_asked_for_is_kept() {
+        let mut keeper = TrailKeeper::new("1:4:7,nonsense,3:0:2");
+        let of = |keeper: &mut TrailKeeper| trail(keeper, 10..20).stretch;
+        assert_eq!(of(&mut keeper), [0; 0]);
+        assert_eq!(of(&mut keeper), [14, 15, 16]);
+        assert_eq!(of(&mut keeper), [0; 0]);
+        assert_eq!(of(&mut keeper), [10, 11]);
+    }
+}

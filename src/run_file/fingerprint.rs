@@ -1,0 +1,96 @@
+//! What an iteration of a benchmark executed, as hashes.
+
+use std::fmt;
+
+use serde::{Deserialize, Serialize};
+
+/// What the first sample of a benchmark executed, all but one iteration of the warm-up before it. Two
+/// builds whose fingerprints are equal execute the same instructions equally often, on data in the same
+/// places.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Fingerprint {
+    /// The instructions, those of libraries too, and how often each was executed; without the
+    /// distances to other code and to static data, which the linker decides.
+    pub code: Hash,
+    /// The data addresses in the order of execution, in the places that the model gives them; without
+    /// those that stand in instructions.
+    pub data: Hash,
+    /// The same as `code`, function by function, in the order of their names. Functions with the same
+    /// name are one.
+    pub functions: Vec<FunctionFingerprint>,
+}
+
+/// What was executed of one function.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct FunctionFingerprint {
+    /// Its name; absent where no symbol names it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The library that it is in; absent for the bench executable.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub module: Option<String>,
+    /// Its instructions, and how often each was executed.
+    pub code: Hash,
+}
+
+/// 64 bits; 16 hexadecimal digits in files.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(with = "String"))]
+#[serde(try_from = "String", into = "String")]
+pub struct Hash(pub u64);
+
+impl fmt::Display for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:016x}", self.0)
+    }
+}
+
+impl fmt::Debug for Hash {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl From<Hash> for String {
+    fn from(hash: Hash) -> String {
+        hash.to_string()
+    }
+}
+
+impl TryFrom<String> for Hash {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Hash, String> {
+        let is_hash = text.len() == 16 && text.bytes().all(|b| b.is_ascii_hexdigit());
+        match u64::from_str_radix(&text, 16) {
+            Ok(hash) if is_hash => Ok(Hash(hash)),
+            _ => Err(format!("{text:?} is no hash of 16 hexadecimal digits")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_hash_is_sixteen_digits_and_nothing_else() {
+        let json = serde_json::to_string(&Hash(0xab)).unwrap();
+        assert_eq!(json, "\"00000000000000ab\"");
+        assert_eq!(serde_json::from_str::<Hash>(&json).unwrap(), Hash(0xab));
+        for wrong in [
+            "\"ab\"",
+            "\"+0000000000000ab\"",
+            "\"\"",
+            "7",
+            "\"00000000000000ag\"",
+        ] {
+            assert!(serde_json::from_str::<Hash>(wrong).is_err(), "{wrong}");
+        }
+    }
+}
