@@ -7,7 +7,7 @@
 use std::fmt::{Display, Write};
 
 use crate::activity::Activity;
-use crate::code::CodeSlots;
+use crate::code::{CodeSlots, Trail};
 use crate::event::Event;
 use crate::provenance::Provenance;
 use crate::sample::{Level1, Level2, Sample};
@@ -181,7 +181,12 @@ fn code(json: &mut Json, code: &CodeSlots) {
     json.array(&code.modules, |json, module| json.string(module));
     json.name("blocks");
     json.array(&code.blocks, |json, block| {
-        json.counts(&[block.module.into(), block.offset, block.bytes.into()]);
+        json.counts(&[
+            block.module.into(),
+            block.offset,
+            block.bytes.into(),
+            block.content,
+        ]);
     });
     json.name("samples");
     json.array(&code.samples, |json, blocks| {
@@ -192,6 +197,25 @@ fn code(json: &mut Json, code: &CodeSlots) {
             });
         });
     });
+    json.name("first_sample");
+    json.array(&code.first_sample, |json, (block, instructions)| {
+        json.counts(&[u64::from(*block), *instructions]);
+    });
+    json.field("first_sample_data", &code.first_sample_data);
+    json.name("trail");
+    json.object(|json| trail(json, &code.trail));
+}
+
+fn trail(json: &mut Json, trail: &Trail) {
+    json.field("number", &trail.number);
+    json.field("blocks", &trail.blocks);
+    json.field("hash", &trail.hash);
+    json.field("every_blocks", &trail.every_blocks);
+    json.name("hashes");
+    json.counts(&trail.hashes);
+    json.field("stretch_from", &trail.stretch_from);
+    json.name("stretch");
+    json.array(&trail.stretch, |json, block| json.value(block));
 }
 
 /// JSON that is being written.

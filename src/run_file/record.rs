@@ -54,7 +54,7 @@ impl Record {
 mod tests {
     use super::*;
     use crate::activity::Activity;
-    use crate::code::{CodeBlock, CodeCounts, CodeSlots};
+    use crate::code::{CodeBlock, CodeCounts, CodeSlots, Trail};
     use crate::event::{Event, Events};
     use crate::provenance::SourceKind;
     use crate::sample::{Flags, GroupCounts, Level1, Level2, Sample};
@@ -146,6 +146,7 @@ mod tests {
                 module: 1,
                 offset: u64::MAX,
                 bytes: 3,
+                content: u64::MAX,
             }],
             samples: vec![
                 vec![
@@ -154,6 +155,15 @@ mod tests {
                 ],
                 vec![],
             ],
+            first_sample: vec![(0, 3), (0, u64::MAX)],
+            first_sample_data: 9,
+            trail: Trail {
+                number: 1,
+                hashes: vec![1, 2],
+                every_blocks: 4,
+                stretch: vec![0],
+                ..Trail::default()
+            },
         };
         for samples in lists {
             for code in [None, Some(CodeSlots::default()), Some(code.clone())] {
