@@ -136,7 +136,8 @@ pub struct CodeSlots {
     /// What the first sample executed: the index of a block, and how many instructions of it. Empty
     /// where that is not known, as where other threads work too.
     pub first_sample: Vec<(u32, u64)>,
-    /// A hash of the data addresses of the first sample, in the places that the model gives them.
+    /// A hash of the blocks and the data addresses of the first sample in the order of execution, in
+    /// the places that the model gives them.
     pub first_sample_data: u64,
     /// The way of the execution.
     pub trail: Trail,

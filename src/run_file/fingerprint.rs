@@ -5,7 +5,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// What the first sample of a benchmark executed, all but one iteration of the warm-up before it. Two
-/// builds whose fingerprints are equal execute the same instructions equally often, on data in the same
+/// builds whose fingerprints are equal execute the same instructions in the same order, on data in the same
 /// places.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -14,8 +14,8 @@ pub struct Fingerprint {
     /// The instructions, those of libraries too, and how often each was executed; without the
     /// distances to other code and to static data, which the linker decides.
     pub code: Hash,
-    /// The data addresses in the order of execution, in the places that the model gives them; without
-    /// those that stand in instructions.
+    /// The instructions in the order of execution and their data addresses, in the places that the
+    /// model gives them; without those that stand in instructions.
     pub data: Hash,
     /// The same as `code`, function by function, in the order of their names. Functions with the same
     /// name are one.

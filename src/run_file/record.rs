@@ -159,10 +159,12 @@ mod tests {
             first_sample_data: 9,
             trail: Trail {
                 number: 1,
-                hashes: vec![1, 2],
+                blocks: 9,
+                hash: u64::MAX,
                 every_blocks: 4,
+                hashes: vec![1, 2],
+                stretch_from: 5,
                 stretch: vec![0],
-                ..Trail::default()
             },
         };
         for samples in lists {

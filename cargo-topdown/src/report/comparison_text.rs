@@ -162,7 +162,8 @@ mod tests {
     use crate::policy::Policy;
     use crate::report::examples::one_of_each;
     use crate::verdict::scenario::{
-        self, Planted, benchmark, modelled, timed, with_a_grown_function, with_functions,
+        self, Planted, benchmark, modelled, timed, with_a_grown_function, with_fingerprint,
+        with_functions,
     };
     use crate::verdict::{LabelledRun, compare};
     use criterion_topdown::run_file::{Benchmark, Run};
@@ -214,6 +215,34 @@ mod tests {
     fn a_regression_names_the_functions_that_it_is_in() {
         let [before, after] = with_a_grown_function("parse");
         insta::assert_snapshot!(text(vec![before], scenario::run(vec![after]), 100));
+    }
+
+    #[test]
+    fn the_same_code_is_unchanged_by_proof_and_functions_that_differ_are_named() {
+        let side = |seed, is_candidate: bool| -> Vec<Benchmark> {
+            let of = |index: u64| {
+                let (time, backend_bound, data, code) = match (is_candidate, index) {
+                    (true, 0) => (3.0, 0.0, 7, 5),
+                    (true, 1) => (1.0, 0.1, 7, 6),
+                    (true, 2) => (1.0, 0.1, 8, 5),
+                    (true, 3) => (1.0, 0.1, 7, 5),
+                    _ => (1.0, 0.0, 7, 5),
+                };
+                let planted = Planted {
+                    seed,
+                    time_per_slot: time,
+                    categories: [0.0, 0.0, 0.0, backend_bound],
+                    ..Planted::default()
+                };
+                let cost = 350 + (1000.0 * backend_bound) as u64;
+                let functions = [(Some("kernel"), None, [400, 100, 150, cost])];
+                let benchmark = with_functions(modelled(&format!("m{index}"), planted), &functions);
+                with_fingerprint(benchmark, data, &[("kernel", code), ("memcpy", 3)])
+            };
+            (0..12).map(of).collect()
+        };
+        let candidate = scenario::run(side(2, true));
+        insta::assert_snapshot!(text(side(1, false), candidate, 100));
     }
 
     #[test]

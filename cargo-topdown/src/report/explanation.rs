@@ -301,7 +301,8 @@ fn same_code(verdict: &BenchmarkVerdict) -> Option<RuleText> {
     verdict.executed.as_ref()?;
     let is_same = verdict.is_same_by_proof();
     let text = format!(
-        "an iteration executed the same instructions on data in the same places ({})",
+        "the same instructions on data in the same places, in the same slots; time is neither hit nor \
+         to fail ({})",
         yes(is_same)
     );
     Some((Class::Unchanged, is_same, text))

@@ -530,7 +530,7 @@ fn disagreement_sentence(disagreement: &Disagreement, benchmark: &BenchmarkVerdi
             "; the same code ran, so look at the machine or the memory layout"
         }
         (SourceKind::Model, CodeChange::OtherData) => {
-            "; the same code ran on data in other places, so look at the memory layout"
+            "; the same code ran, in another order or on data in other places"
         }
         (SourceKind::Model, CodeChange::Differs) => {
             "; the code changed, in a way that the model does not see: believe the time"
@@ -604,8 +604,11 @@ fn code_sentence(benchmark: &BenchmarkVerdict) -> String {
         return String::new();
     };
     match executed.change {
-        CodeChange::Same | CodeChange::Unknown => String::new(),
-        CodeChange::OtherData => "; the same instructions ran, on data in other places".to_owned(),
+        CodeChange::Unknown => String::new(),
+        CodeChange::Same => "; the same instructions ran on the same data".to_owned(),
+        CodeChange::OtherData => {
+            "; the same instructions ran, in another order or on data in other places".to_owned()
+        }
         CodeChange::Differs => {
             let named = executed
                 .functions
@@ -633,16 +636,19 @@ fn same_code_note(comparison: &Comparison) -> Option<String> {
         .iter()
         .filter(|b| b.is_same_by_proof())
         .collect();
-    let told = |effect: &&Effect| effect.difference.abs() >= effect.point_margin;
-    let mut differing: Vec<(&BenchmarkVerdict, &Effect)> = same
+    let took_longer = |b: &BenchmarkVerdict| {
+        b.disagreement.is_some() || b.evidence.is_some_and(|evidence| evidence.took_longer)
+    };
+    let mut longer: Vec<(&BenchmarkVerdict, &Effect)> = same
         .iter()
-        .filter_map(|b| Some((*b, b.main_effect().filter(told)?)))
+        .filter(|b| took_longer(b))
+        .filter_map(|b| Some((*b, b.effect(Metric::Wall)?)))
         .collect();
-    differing.sort_by(|(a, x), (b, y)| {
-        let size = |effect: &Effect| effect.difference.abs();
-        size(y).total_cmp(&size(x)).then(a.id.cmp(&b.id))
+    longer.sort_by(|(a, x), (b, y)| {
+        let order = y.difference.total_cmp(&x.difference);
+        order.then(a.id.cmp(&b.id))
     });
-    let largest: Vec<String> = differing
+    let largest: Vec<String> = longer
         .iter()
         .take(MOST_FUNCTIONS)
         .map(|(b, effect)| format!("`{}` {}", b.id, percent_change(effect.difference)))
@@ -651,8 +657,8 @@ fn same_code_note(comparison: &Comparison) -> Option<String> {
         let differences = match largest.is_empty() {
             true => String::new(),
             false => format!(
-                "; what differs all the same is the machine or where the code lies in memory, and \
-                 fails nothing: {}",
+                "; time grew by the machine, by where code lies in memory or by the values that it \
+                 works on, and fails nothing: {}",
                 largest.join(", ")
             ),
         };

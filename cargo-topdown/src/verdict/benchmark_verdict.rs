@@ -8,7 +8,7 @@ use criterion_topdown::run_file::{Benchmark, BenchmarkId};
 use serde::{Deserialize, Serialize};
 
 use super::Metric;
-use super::code_change::{CodeChange, ExecutedChange};
+use super::code_change::ExecutedChange;
 use super::comparison::Difference;
 use super::disagreement::Disagreement;
 use super::functions::FunctionChange;
@@ -129,11 +129,10 @@ impl BenchmarkVerdict {
         self.effects.iter().find(|effect| effect.metric == metric)
     }
 
-    /// Whether an iteration executed the same instructions on data in the same places: it is unchanged
-    /// then, whatever was measured.
+    /// Whether it is unchanged because the same machine code did the same, whatever the time says.
     pub fn is_same_by_proof(&self) -> bool {
         let executed = self.executed.as_ref();
-        executed.is_some_and(|executed| executed.change == CodeChange::Same)
+        self.class == Class::Unchanged && executed.is_some_and(ExecutedChange::is_proof)
     }
 
     /// Whether it fails a comparison because its time disagrees with its slots.

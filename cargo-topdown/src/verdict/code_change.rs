@@ -8,6 +8,9 @@ use criterion_topdown::code::CodeCounts;
 use criterion_topdown::run_file::{Benchmark, Fingerprint, Functions, Hash};
 use serde::Serialize;
 
+use super::suite::is_exact;
+use crate::statistics::launch::slots_agree;
+
 /// What is known about the code that ran on the two sides of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
@@ -15,7 +18,8 @@ use serde::Serialize;
 pub enum CodeChange {
     /// The same instructions were executed, on data in the same places or at the same cost.
     Same,
-    /// The same instructions were executed, on data in other places.
+    /// The same instructions were executed equally often, in another order or on data in other
+    /// places.
     OtherData,
     /// Some function did not execute what it did before.
     Differs,
@@ -29,6 +33,8 @@ pub enum CodeChange {
 pub struct ExecutedChange {
     /// Whether they are the same.
     pub change: CodeChange,
+    /// Whether the modelled slots and all their parts are the same too, bit for bit.
+    pub same_slots: bool,
     /// The functions that did not execute what they did before: those of the bench executable first, at
     /// most ten.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -74,9 +80,24 @@ pub fn executed(baseline: &Benchmark, candidate: &Benchmark) -> Option<ExecutedC
     functions.truncate(MOST_FUNCTIONS);
     Some(ExecutedChange {
         change,
+        same_slots: same_slots(baseline, candidate),
         functions,
         more_functions,
     })
+}
+
+impl ExecutedChange {
+    /// Whether the sides cannot differ in what the benchmark itself does. Fingerprints are of one
+    /// iteration: slots that differ say that they missed something.
+    pub fn is_proof(&self) -> bool {
+        self.change == CodeChange::Same && self.same_slots
+    }
+}
+
+fn same_slots(baseline: &Benchmark, candidate: &Benchmark) -> bool {
+    is_exact(baseline)
+        && is_exact(candidate)
+        && slots_agree(&[baseline.launches[0], candidate.launches[0]])
 }
 
 fn differing_functions(before: &Fingerprint, after: &Fingerprint) -> Vec<FunctionName> {
@@ -97,12 +118,18 @@ fn differing_functions(before: &Fingerprint, after: &Fingerprint) -> Vec<Functio
     names.into_iter().filter(differs).cloned().collect()
 }
 
-/// Compares the code of two sides: by their fingerprints, else by what the model counted in each
-/// function.
+/// Compares the code of two sides: by their fingerprints, and by what the model counted in each
+/// function over all iterations. It differs if one of them says so.
 pub fn of(baseline: &Benchmark, candidate: &Benchmark) -> CodeChange {
-    if let Some(executed) = executed(baseline, candidate) {
-        return executed.change;
+    let executed = executed(baseline, candidate).map(|executed| executed.change);
+    match (executed, by_functions(baseline, candidate)) {
+        (Some(CodeChange::Differs), _) => CodeChange::Differs,
+        (Some(change), CodeChange::Same) => change,
+        (_, by_functions) => by_functions,
     }
+}
+
+fn by_functions(baseline: &Benchmark, candidate: &Benchmark) -> CodeChange {
     match (&baseline.functions, &candidate.functions) {
         (Some(before), Some(after)) if same_functions(before, after) => CodeChange::Same,
         (Some(_), Some(_)) => CodeChange::Differs,
@@ -134,7 +161,7 @@ fn same_functions(before: &Functions, after: &Functions) -> bool {
 mod tests {
     use super::*;
     use crate::verdict::scenario::{
-        Planted, modelled, with_a_grown_function, with_fingerprint, with_functions,
+        Planted, benchmark, modelled, with_a_grown_function, with_fingerprint, with_functions,
     };
 
     #[test]
@@ -143,9 +170,11 @@ mod tests {
             with_fingerprint(modelled("m", Planted::default()), data, functions)
         };
         let before = side(1, &[("same", 1), ("changed", 2), ("gone", 3)]);
-        assert_eq!(of(&before, &before), CodeChange::Same);
+        assert!(executed(&before, &before).unwrap().is_proof());
         let moved = side(2, &[("same", 1), ("changed", 2), ("gone", 3)]);
-        assert_eq!(of(&before, &moved), CodeChange::OtherData);
+        let change = executed(&before, &moved).unwrap();
+        assert_eq!(change.change, CodeChange::OtherData);
+        assert!(change.same_slots && !change.is_proof());
         let after = side(1, &[("same", 1), ("changed", 22), ("new", 4)]);
         let change = executed(&before, &after).unwrap();
         assert_eq!(change.change, CodeChange::Differs);
@@ -157,6 +186,28 @@ mod tests {
         assert_eq!((change.functions.len(), change.more_functions), (10, 8));
         let unknown = modelled("m", Planted::default());
         assert_eq!(executed(&before, &unknown), None);
+    }
+
+    #[test]
+    fn the_same_fingerprint_proves_nothing_where_slots_or_functions_differ() {
+        let side = |backend_bound, cost| {
+            let planted = Planted {
+                categories: [0.0, 0.0, 0.0, backend_bound],
+                ..Planted::default()
+            };
+            let benchmark = with_fingerprint(modelled("m", planted), 1, &[("f", 1)]);
+            with_functions(benchmark, &[(Some("f"), None, [400, 100, 150, cost])])
+        };
+        let before = side(0.0, 350);
+        assert_eq!(of(&before, &before), CodeChange::Same);
+        let slower = side(0.001, 351);
+        let change = executed(&before, &slower).unwrap();
+        assert_eq!(change.change, CodeChange::Same);
+        assert!(!change.same_slots && !change.is_proof());
+        assert_eq!(of(&before, &slower), CodeChange::Differs);
+        // Counted slots have noise and prove nothing.
+        let counted = with_fingerprint(benchmark("m", Planted::default()), 1, &[("f", 1)]);
+        assert!(!executed(&counted, &counted).unwrap().is_proof());
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::benchmark_verdict::{
     Undecided, UndecidedReason,
 };
 use super::cause;
-use super::code_change;
+use super::code_change::{self, ExecutedChange};
 use super::comparability;
 use super::comparison::Difference;
 use super::disagreement;
@@ -105,13 +105,14 @@ impl<'a> Judge<'a> {
         };
         verdict.evidence = Some(evidence);
         verdict.executed = code_change::executed(measured.baseline, measured.candidate);
-        let is_same = verdict.is_same_by_proof();
-        verdict.class = match is_same {
-            true => Class::Unchanged,
-            false => evidence.class(),
+        verdict.class = match evidence.class() {
+            class if self.is_the_machines(class, &evidence, verdict.executed.as_ref()) => {
+                Class::Unchanged
+            }
+            class => class,
         };
         verdict.suspect = verdict.class != Class::Regressed
-            && !is_same
+            && !verdict.is_same_by_proof()
             && tested.iter().any(|t| t.effect.looks_worse);
         if matches!(verdict.class, Class::Regressed | Class::TimeDisagrees)
             && let Some(reason) = self.accepted(measured, &tested)
@@ -289,6 +290,23 @@ impl<'a> Judge<'a> {
             time_disagrees: false,
             took_longer: enough_launches && took_longer(tested),
         }
+    }
+
+    /// Whether what time alone says is no news of the benchmark, since the same machine code did the
+    /// same. What the policy wants to fail stays what it is: time that it gates, and time that
+    /// disagrees.
+    fn is_the_machines(
+        &self,
+        class: Class,
+        evidence: &Evidence,
+        executed: Option<&ExecutedChange>,
+    ) -> bool {
+        let is_open = match class {
+            Class::TimeDisagrees => !self.policy.fail_on.time_disagrees,
+            Class::Inconclusive => evidence.took_longer,
+            _ => false,
+        };
+        is_open && !evidence.mostly_windows && executed.is_some_and(ExecutedChange::is_proof)
     }
 
     /// Why the change is expected: every metric that is hit was accepted, and grew no more than

@@ -3,7 +3,7 @@
 use topdown_core_model::AddressSpace;
 use topdown_tracer::{Block, Mapping};
 
-use super::content::{content_of, data_of};
+use super::content::{content_of, data_of, mix};
 use super::trail::TrailKeeper;
 use crate::code::Trail;
 
@@ -37,10 +37,13 @@ impl Executed {
     }
 
     pub(super) fn block(&mut self, block: &Block<'_>, recorded: &[u64]) {
-        self.trail.step(block.id.0, self.content(block.id.0));
+        let content = self.content(block.id.0);
+        self.trail.step(block.id.0, content);
         if self.takes_data {
             let places = &mut self.places;
-            self.data = data_of(self.data, block, recorded, |address| places.place(address));
+            // How often each block runs does not tell a branch that alternates from one that turns once.
+            let hash = mix(self.data, content);
+            self.data = data_of(hash, block, recorded, |address| places.place(address));
         }
     }
 
@@ -59,7 +62,7 @@ impl Executed {
         self.trail.begin();
     }
 
-    /// From now on the data addresses are those of a benchmark's first sample.
+    /// From now on blocks and data addresses are those of a benchmark's first sample.
     pub(super) fn begin_data(&mut self) {
         self.places.clear();
         self.data = 0;
@@ -70,7 +73,7 @@ impl Executed {
         self.takes_data = false;
     }
 
-    /// A hash of the data addresses between the two.
+    /// A hash of the blocks and the data addresses between the two, in the order of execution.
     pub(super) fn data(&self) -> u64 {
         self.data
     }
