@@ -157,6 +157,10 @@ fn a_slower_benchmark_of_nanoseconds_is_slower() {
         assert_eq!(verdict["class"], "regressed", "{verdict:#}");
         assert_eq!(verdict["evidence"]["rule"], "exact");
         let slots = &verdict["effects"][0];
-        assert!(slots["difference"].as_f64().unwrap() > 0.5, "{slots:#}");
+        // 20 turns of at least five slots in place of eight instructions, beside whatever the window
+        // leaves, which depends on where the linker puts its code.
+        let slots_of = |side: &str| slots[side].as_f64().unwrap();
+        let more_slots = slots_of("candidate") - slots_of("baseline");
+        assert!(more_slots > 80.0, "{slots:#}");
     }
 }
