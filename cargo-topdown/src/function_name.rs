@@ -1,7 +1,7 @@
 //! What the name of a function says about it.
 //!
 //! A routine is inlined into the loop that calls it, so without debug information its slots stand under
-//! the names of criterion's loop. And what begins and ends a window is no part of the benchmark.
+//! the names of criterion's loop. What begins and ends a window is not part of the benchmark.
 
 /// What a function of a benchmark is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

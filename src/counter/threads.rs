@@ -13,7 +13,7 @@ pub enum Threads {
     /// Those of the measuring thread, and of all threads in benchmarks in which others work.
     #[default]
     Auto,
-    /// Those of the measuring thread. What other threads do is no work of the benchmark.
+    /// Those of the measuring thread. What other threads do does not count as work of the benchmark.
     Own,
     /// Those of all threads of the process.
     All,

@@ -299,7 +299,7 @@ impl BaselineStore {
 
     /// Refuses `selection`, of a run with the key `machine_key`, as the next baseline `name` if the one
     /// that there is has benchmarks which were not asked for: nothing would guard them any more.
-    /// Benchmarks that are gone from the suite are no reason.
+    /// Benchmarks that are gone from the suite do not prevent it.
     ///
     /// # Errors
     /// When it is refused. A baseline that cannot be read guards nothing.

@@ -286,7 +286,7 @@ pub enum ThreadsChoice {
     /// Those of the measuring thread, and of all threads in benchmarks in which others work.
     #[default]
     Auto,
-    /// Those of the measuring thread: what others do is no work of the benchmark.
+    /// Those of the measuring thread: what other threads do does not count.
     Own,
     /// Those of all threads of the process.
     All,

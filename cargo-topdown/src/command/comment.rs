@@ -10,7 +10,7 @@ use crate::report::style;
 /// Runs the subcommand.
 ///
 /// # Errors
-/// When there is no comparison.
+/// When the file is missing or holds no valid comparison.
 pub fn run(args: &CommentArgs) -> Result<Exit, Error> {
     let comparison = ForeignComparison::read(&args.comparison)?;
     write!(style::stdout(ColorChoice::Never), "{comparison}")?;

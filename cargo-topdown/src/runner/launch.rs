@@ -61,7 +61,7 @@ pub struct Measured {
     pub samples: Vec<IterationSample>,
     /// Which functions their slots went to, where the bench knows.
     pub functions: Option<SampleFunctions>,
-    /// Whether the user says that what other threads do is no work of the benchmark.
+    /// Whether the user says that what other threads do does not count.
     pub own_thread_alone: bool,
     /// What the first of them executed, where the bench knows.
     pub fingerprint: Option<Fingerprint>,

@@ -28,7 +28,7 @@ pub struct FunctionChange {
     pub difference: f64,
 }
 
-/// What begins and ends windows is no part of the benchmark, and to be blamed for nothing.
+/// The functions that begin and end windows are not part of the benchmark and are never blamed.
 fn is_measured(function: &&Function) -> bool {
     let kind = function.name.as_deref().map(FunctionKind::of);
     function.module.is_some() || kind != Some(FunctionKind::Window)
