@@ -73,7 +73,7 @@ impl CodeColumns {
             below("trail.stretch", *block, blocks, "block")?;
         }
         if !self.trail.every_blocks.is_power_of_two() {
-            let problem = "is no power of two".to_owned();
+            let problem = "is not a power of two".to_owned();
             return Err(RunFileProblem::field("trail.every_blocks", problem));
         }
         Ok(CodeSlots {
