@@ -91,7 +91,7 @@ impl NameFilter {
     /// As criterion applies it.
     ///
     /// # Errors
-    /// When the filter is no regular expression.
+    /// When the filter is not a regular expression.
     pub fn of(filter: Option<&Filter>) -> Result<NameFilter, regex::Error> {
         Ok(match filter {
             None => NameFilter::All,
@@ -242,7 +242,7 @@ mod tests {
         let asked = Asked::of(&part);
         assert_eq!(asked.left_out(&id("p", "t", "longest/a")), None);
         assert_eq!(asked.left_out(&id("p", "t", "x/b")), None);
-        // The package and the target are no part of it.
+        // It does not include the package and the target.
         let other = id("long", "b", "x/a");
         assert_eq!(asked.left_out(&other), Some(LeftOutBy::Filter));
 

@@ -161,7 +161,7 @@ impl<'a> Side<'a> {
             }
             match launched {
                 Err(LaunchError::OtherPlan(_)) => self.sample(index, Sampling::Doubling),
-                // Some of its benchmarks cannot be had as they are wanted, so all are as they are.
+                // Some benchmarks cannot follow our plan, so the whole target keeps its own.
                 Err(LaunchError::CannotDouble(_)) => self.sample(index, Sampling::Author),
                 launched => break launched,
             }

@@ -81,7 +81,7 @@ pub fn on_the_clock(targets: &[BenchTarget]) -> Vec<BenchTarget> {
 }
 
 /// Criterion's own measurement has the same to say on the model as on the clock. And the model sees
-/// the measuring thread alone, which is no use where others work or nobody does.
+/// the measuring thread alone, which helps neither where others work nor where nobody does.
 fn can_have_slots(timed: &Provenance) -> bool {
     is_ours(timed) && timed.elsewhere.is_none()
 }

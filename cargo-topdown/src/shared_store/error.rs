@@ -146,7 +146,7 @@ pub enum BackendError {
         #[source]
         error: io::Error,
     },
-    /// A file of a run is no file, or too long to be one.
+    /// A file of a run is not a regular file, or is too long.
     #[error("{path}: {problem}")]
     File {
         /// Which one, in the store.

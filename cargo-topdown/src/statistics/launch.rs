@@ -115,7 +115,7 @@ fn value_of(
         .map(|slots| slots * (1.0 - window_fraction.min(MOST_TAKEN_OUT)));
     let resolution_fraction = kept.resolution_fraction();
     let level1 = slots.and_then(|slots| {
-        // What no counter can have counted is no split, and no run file may hold it.
+        // Counts that no counter can have produced are dropped: run files refuse such a split.
         let is_possible = |level1: &Level1| level1.is_possible(slots, resolution_fraction);
         let split = kept.level1(slots);
         split.filter(|(level1, _)| is_possible(level1))

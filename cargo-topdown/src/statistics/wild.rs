@@ -11,7 +11,7 @@ use super::median;
 const LEAST_DISTANCE: f64 = 0.2;
 /// … and than so many robust standard deviations.
 const LEAST_DEVIATIONS: f64 = 6.0;
-/// More than one in so many are no accident but a mode of the benchmark.
+/// More than one in so many is not an accident but a mode of the benchmark.
 const MOST_ONE_IN: usize = 5;
 /// Makes a median absolute deviation a standard deviation, for normal values.
 const MAD_TO_DEVIATION: f64 = 1.4826;
