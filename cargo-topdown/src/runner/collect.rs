@@ -2,20 +2,20 @@
 
 use std::collections::HashMap;
 
-use criterion_topdown::activity::{Activity, Elsewhere};
+use criterion_topdown::activity::Elsewhere;
 use criterion_topdown::provenance::{CountedThreads, Provenance};
-use criterion_topdown::run_file::{
-    Benchmark, BenchmarkId, Fingerprint, IterationSample, LaunchSamples,
-};
-use criterion_topdown::sample::{Flags, Sample};
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, Fingerprint, LaunchSamples};
+use criterion_topdown::sample::Flags;
 use thiserror::Error;
 
-use super::launch::Measured;
+use super::conversation::Measured;
 use super::parting::LaunchTrail;
+use super::residual::{Residual, residual};
+use super::whose_work::time_alone;
 use crate::bench_targets::BenchTarget;
 use crate::cli::ThreadsChoice;
 use crate::functions::functions_of;
-use crate::statistics::launch::{Taken, launch_value, residual_fraction};
+use crate::statistics::launch::{Taken, launch_value};
 
 /// Why a benchmark is not part of the run, although it ran.
 #[derive(Debug, Error, PartialEq)]
@@ -80,35 +80,6 @@ pub struct LostLaunch {
     pub id: BenchmarkId,
     /// Which launch, from 1.
     pub launch: u32,
-}
-
-/// Categories that miss more of the slots than this are reported.
-const LARGEST_RESIDUAL: f64 = 0.01;
-
-/// A benchmark with launches whose categories did not add up to the slots before they were scaled
-/// to them.
-#[derive(Debug, PartialEq)]
-pub struct Residual {
-    /// The benchmark.
-    pub id: BenchmarkId,
-    /// In how many launches.
-    pub launches: usize,
-    /// Of how many.
-    pub of_launches: usize,
-    /// What is wrong with them.
-    pub fault: SplitFault,
-}
-
-/// What is wrong with categories.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum SplitFault {
-    /// They missed the slots by up to this fraction, and were scaled to them.
-    Scaled {
-        /// The largest.
-        largest_fraction: f64,
-    },
-    /// One was so far below zero that no counter can have counted it; no split is kept.
-    Impossible,
 }
 
 /// What all launches gave.
@@ -256,34 +227,8 @@ impl Collected {
                 });
             }
         }
-        let residuals: Vec<f64> = launches
-            .iter()
-            .filter(|_| elsewhere.is_none())
-            .filter_map(|(_, measured)| residual_fraction(&measured.samples))
-            .filter(|residual| *residual > LARGEST_RESIDUAL)
-            .collect();
-        let impossible = values
-            .iter()
-            .zip(&launches)
-            .filter(|((_, value), (_, measured))| {
-                let was_split = measured.samples.iter().all(|s| s.sample.level1.is_some());
-                was_split && value.is_some_and(|v| v.slots.is_some() && v.level1.is_none())
-            })
-            .count();
-        let fault = match impossible {
-            0 => SplitFault::Scaled {
-                largest_fraction: residuals.iter().copied().fold(0.0, f64::max),
-            },
-            _ => SplitFault::Impossible,
-        };
-        if impossible + residuals.len() > 0 {
-            self.residuals.push(Residual {
-                id: id.clone(),
-                launches: impossible.max(residuals.len()),
-                of_launches: launches.len(),
-                fault,
-            });
-        }
+        let fault = residual(&id, &launches, &values, elsewhere.is_some());
+        self.residuals.extend(fault);
         let with_functions: Vec<_> = launches
             .iter()
             .map(|(_, measured)| (&*measured.samples, measured.functions.as_ref()))
@@ -351,49 +296,6 @@ impl Collected {
     }
 }
 
-impl Measured {
-    fn activity(&self) -> Activity {
-        let watched = self.samples.iter().filter_map(|s| s.sample.activity);
-        watched.fold(Activity::default(), |all, one| all.plus(&one))
-    }
-
-    /// Where the work is, if the slots of this launch are not about it.
-    fn elsewhere(&self) -> Option<Elsewhere> {
-        let activity = self.activity();
-        match self.provenance.threads {
-            CountedThreads::All => activity.elsewhere_of_all_slots(),
-            CountedThreads::Own if self.own_thread_alone => Activity {
-                others_ns: 0,
-                ..activity
-            }
-            .elsewhere_of_own_slots(),
-            CountedThreads::Own => activity.elsewhere_of_own_slots(),
-        }
-    }
-
-    /// That other threads work, if they do.
-    fn others(&self) -> Option<Elsewhere> {
-        let fraction = self.activity().fraction_of_others()?;
-        Some(Elsewhere::OtherThreads { fraction })
-    }
-}
-
-/// The samples without their slots, and without the doubts about these.
-fn time_alone(samples: &[IterationSample]) -> Vec<IterationSample> {
-    samples
-        .iter()
-        .map(|IterationSample { iterations, sample }| IterationSample {
-            iterations: *iterations,
-            sample: Sample {
-                windows: sample.windows,
-                wall_ns: sample.wall_ns,
-                activity: sample.activity,
-                ..Sample::EMPTY
-            },
-        })
-        .collect()
-}
-
 /// What all launches executed alike. Where they differ, no single one says what the benchmark does.
 fn common_fingerprint(launches: &[(u32, Measured)]) -> Option<Fingerprint> {
     let ((_, first), others) = launches.split_first()?;
@@ -401,31 +303,6 @@ fn common_fingerprint(launches: &[(u32, Measured)]) -> Option<Fingerprint> {
     let mut others = others.iter();
     let all_alike = others.all(|(_, other)| other.fingerprint.as_ref() == Some(fingerprint));
     all_alike.then(|| fingerprint.clone())
-}
-
-impl std::fmt::Display for Residual {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let Residual {
-            id,
-            launches,
-            of_launches,
-            fault,
-        } = self;
-        match fault {
-            SplitFault::Scaled { largest_fraction } => write!(
-                f,
-                "the categories of `{id}` miss its slots by up to {:.1} % in {launches} of \
-                 {of_launches} launches, and were scaled to them: its split is no better than that",
-                largest_fraction * 100.0
-            ),
-            SplitFault::Impossible => write!(
-                f,
-                "a category of `{id}` is far below zero in {launches} of {of_launches} launches, \
-                 which no counter can have counted: its slots are kept without their split; \
-                 `cargo topdown doctor` says which counters these are"
-            ),
-        }
-    }
 }
 
 /// Whether two launches measured the same thing. The cost of an empty window is measured anew at
@@ -458,9 +335,12 @@ fn names_of_launches(launches: &[u32]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::runner::residual::SplitFault;
     use crate::verdict::scenario::{Planted, benchmark, id};
+    use criterion_topdown::activity::Activity;
     use criterion_topdown::provenance::SourceKind;
-    use criterion_topdown::sample::Level1;
+    use criterion_topdown::run_file::IterationSample;
+    use criterion_topdown::sample::{Level1, Sample};
 
     fn measured(attributed: f64) -> Measured {
         with_level1(Level1 {

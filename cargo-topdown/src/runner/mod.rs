@@ -5,7 +5,10 @@
 //! the whole run.
 
 pub mod again;
+mod bench_command;
+mod bench_process;
 pub mod collect;
+pub mod conversation;
 mod excerpt;
 mod fixed_stack;
 pub mod interrupt;
@@ -18,7 +21,9 @@ mod peer;
 pub mod progress;
 pub mod protocol;
 pub mod record;
+pub mod residual;
 mod short_windows;
+mod whose_work;
 
 use std::time::Instant;
 
@@ -27,7 +32,8 @@ use criterion_topdown::run_file::BenchmarkId;
 use thiserror::Error;
 
 use self::collect::{Collected, Collector};
-use self::launch::{Benchmarks, LaunchError, Launched, Launcher};
+use self::conversation::Benchmarks;
+use self::launch::{LaunchError, Launched, Launcher};
 use self::progress::Progress;
 use crate::bench_targets::BenchTarget;
 use crate::cli::CountersChoice;

@@ -1,0 +1,192 @@
+//! What a bench says in one launch, from its hello until it hangs up.
+
+use std::collections::HashSet;
+use std::net::TcpStream;
+
+use criterion_topdown::provenance::Provenance;
+use criterion_topdown::run_file::{Fingerprint, IterationSample, Throughput};
+
+use super::join::{JoinError, Reported, SamplesFile, is_ours, join};
+use super::launch::LaunchError;
+use super::parting::LaunchTrail;
+use super::protocol::{Connection, Event, Plan};
+use crate::cli::SourceChoice;
+use crate::functions::{SampleFunctions, Symbols, attribute, fingerprint_of};
+use crate::settings::{Sampling, Settings};
+
+/// One benchmark of one launch.
+#[derive(Debug)]
+pub struct Measured {
+    /// criterion's full id.
+    pub name: String,
+    /// What one iteration processes.
+    pub throughput: Option<Throughput>,
+    /// What the numbers are.
+    pub provenance: Provenance,
+    /// In the order in which they were taken.
+    pub samples: Vec<IterationSample>,
+    /// Which functions their slots went to, where the bench knows.
+    pub functions: Option<SampleFunctions>,
+    /// Whether the user says that what other threads do does not count.
+    pub own_thread_alone: bool,
+    /// What the first of them executed, where the bench knows.
+    pub fingerprint: Option<Fingerprint>,
+    /// The way that the execution took, where the bench knows.
+    pub trail: Option<LaunchTrail>,
+}
+
+/// The benchmarks of one launch.
+#[derive(Debug, Default)]
+pub struct Benchmarks {
+    /// Those that can be kept.
+    pub measured: Vec<Measured>,
+    /// Those that measure something of their own: their names, and what the formatter of each makes of
+    /// the value 1.
+    pub other_measurements: Vec<(String, String)>,
+}
+
+/// Talks to the bench until it hangs up.
+pub fn converse(
+    mut bench: Connection<TcpStream>,
+    settings: &Settings,
+    samples: &mut SamplesFile,
+    symbols: &mut Symbols,
+    on_benchmark: &mut impl FnMut(&str),
+) -> Result<Benchmarks, LaunchError> {
+    let mut benchmarks = Benchmarks::default();
+    let mut names = HashSet::new();
+    let mut is_as_wanted = true;
+    while let Some(event) = bench.receive()? {
+        match event {
+            Event::BeginningBenchmark { id } => on_benchmark(&id.name()),
+            Event::MeasurementStart(plan) => is_as_wanted = is_wanted(&plan, settings),
+            Event::MeasurementComplete { id, iters, times } => {
+                // The answer comes after the bench's recorder has written the samples.
+                let one = bench.format_value(1.0)?;
+                let lines = samples.new_lines().map_err(JoinError::Io)?;
+                let name = id.name();
+                if !names.insert(name.clone()) {
+                    return Err(LaunchError::DuplicateName(name));
+                }
+                let reported = Reported {
+                    name: &name,
+                    iterations: &iters,
+                    scalars: &times,
+                    one: &one,
+                    sampling: settings.sampling,
+                };
+                match measured(&reported, id.throughput(), &lines, symbols)? {
+                    Some(measured) => {
+                        let is_ours = is_ours(&measured.provenance);
+                        if is_ours && !is_as_wanted {
+                            return Err(LaunchError::OtherPlan(name));
+                        }
+                        // On the model its time is not what is asked for.
+                        let doubles = settings.sampling == Sampling::Doubling;
+                        if !is_ours && doubles && !is_modelled(settings) {
+                            return Err(LaunchError::CannotDouble(name));
+                        }
+                        benchmarks.measured.push(measured);
+                    }
+                    None => benchmarks.other_measurements.push((name, one)),
+                }
+                bench.proceed()?;
+            }
+            Event::FinishedBenchmarkGroup {} => {
+                // A benchmark that panicked leaves samples that no completion will claim.
+                bench.format_value(1.0)?;
+                samples.new_lines().map_err(JoinError::Io)?;
+                bench.proceed()?;
+            }
+            _ => {}
+        }
+    }
+    Ok(benchmarks)
+}
+
+/// Whether criterion is going to do what the settings ask for. A benchmark whose group asks for
+/// another time may be as long as any other, if it takes one iteration for each sample.
+fn is_wanted(plan: &Plan, settings: &Settings) -> bool {
+    /// criterion rounds iterations up, to twice the time at most.
+    const ROUNDED_UP: f64 = 2.5;
+    let limit_ns = settings.measurement_time.as_nanos() as f64 * ROUNDED_UP;
+    settings.sampling != Sampling::Planned
+        || plan.sample_count == u64::from(settings.sample_size)
+            && (plan.iter_count == plan.sample_count || plan.estimate_ns <= limit_ns)
+}
+
+fn is_modelled(settings: &Settings) -> bool {
+    matches!(
+        settings.source,
+        SourceChoice::Model | SourceChoice::ModelOrTime
+    )
+}
+
+/// The ids of the benchmarks that the bench skips, until it hangs up.
+pub fn skipped(mut bench: Connection<TcpStream>) -> Result<Vec<String>, LaunchError> {
+    let mut names = Vec::new();
+    while let Some(event) = bench.receive()? {
+        match event {
+            Event::SkippingBenchmark { id } => names.push(id.name()),
+            Event::FinishedBenchmarkGroup {} => bench.proceed()?,
+            _ => {}
+        }
+    }
+    Ok(names)
+}
+
+/// `None` where the benchmark's measurement is neither ours nor the wall clock.
+fn measured(
+    reported: &Reported,
+    throughput: Option<Throughput>,
+    lines: &str,
+    symbols: &mut Symbols,
+) -> Result<Option<Measured>, JoinError> {
+    let Some(joined) = join(reported, lines)? else {
+        return Ok(None);
+    };
+    let code = joined.code.as_ref();
+    Ok(Some(Measured {
+        throughput,
+        name: reported.name.to_owned(),
+        provenance: joined.provenance,
+        samples: joined.samples,
+        functions: code.map(|code| attribute(code, symbols)),
+        fingerprint: code.and_then(|code| fingerprint_of(code, symbols)),
+        trail: code.map(LaunchTrail::of),
+        own_thread_alone: false,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_plan_of_the_group_is_not_the_one_that_is_wanted() {
+        let wanted = |sample_count, iter_count, seconds: f64| {
+            let plan = Plan {
+                sample_count,
+                iter_count,
+                estimate_ns: seconds * 1e9,
+            };
+            is_wanted(&plan, &Settings::default())
+        };
+        assert!(wanted(20, 2100, 0.25));
+        assert!(wanted(20, 210, 0.5));
+        // Long, and flat sampling at its least.
+        assert!(wanted(20, 20, 60.0));
+        assert!(!wanted(100, 5050, 0.25));
+        assert!(!wanted(20, 21_000, 5.0));
+        let author = Settings {
+            sampling: Sampling::Author,
+            ..Settings::default()
+        };
+        let plan = Plan {
+            sample_count: 100,
+            iter_count: 1,
+            estimate_ns: 5e9,
+        };
+        assert!(is_wanted(&plan, &author));
+    }
+}

@@ -1,0 +1,96 @@
+//! Categories that do not add up to their slots.
+
+use criterion_topdown::run_file::{BenchmarkId, LaunchValue};
+
+use super::conversation::Measured;
+use crate::statistics::launch::residual_fraction;
+
+/// Categories that miss more of the slots than this are reported.
+const LARGEST_RESIDUAL: f64 = 0.01;
+
+/// A benchmark with launches whose categories did not add up to the slots before they were scaled
+/// to them.
+#[derive(Debug, PartialEq)]
+pub struct Residual {
+    /// The benchmark.
+    pub id: BenchmarkId,
+    /// In how many launches.
+    pub launches: usize,
+    /// Of how many.
+    pub of_launches: usize,
+    /// What is wrong with them.
+    pub fault: SplitFault,
+}
+
+/// What is wrong with categories.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum SplitFault {
+    /// They missed the slots by up to this fraction, and were scaled to them.
+    Scaled {
+        /// The largest.
+        largest_fraction: f64,
+    },
+    /// One was so far below zero that no counter can have counted it; no split is kept.
+    Impossible,
+}
+
+/// What is wrong with the categories of a benchmark, if anything is. `values` are those of its
+/// `launches`; with `time_alone` they have no slots to add up to.
+pub fn residual(
+    id: &BenchmarkId,
+    launches: &[(u32, Measured)],
+    values: &[(u32, Option<LaunchValue>)],
+    time_alone: bool,
+) -> Option<Residual> {
+    let residuals: Vec<f64> = launches
+        .iter()
+        .filter(|_| !time_alone)
+        .filter_map(|(_, measured)| residual_fraction(&measured.samples))
+        .filter(|residual| *residual > LARGEST_RESIDUAL)
+        .collect();
+    let impossible = values
+        .iter()
+        .zip(launches)
+        .filter(|((_, value), (_, measured))| {
+            let was_split = measured.samples.iter().all(|s| s.sample.level1.is_some());
+            was_split && value.is_some_and(|v| v.slots.is_some() && v.level1.is_none())
+        })
+        .count();
+    let fault = match impossible {
+        0 => SplitFault::Scaled {
+            largest_fraction: residuals.iter().copied().fold(0.0, f64::max),
+        },
+        _ => SplitFault::Impossible,
+    };
+    (impossible + residuals.len() > 0).then(|| Residual {
+        id: id.clone(),
+        launches: impossible.max(residuals.len()),
+        of_launches: launches.len(),
+        fault,
+    })
+}
+
+impl std::fmt::Display for Residual {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Residual {
+            id,
+            launches,
+            of_launches,
+            fault,
+        } = self;
+        match fault {
+            SplitFault::Scaled { largest_fraction } => write!(
+                f,
+                "the categories of `{id}` miss its slots by up to {:.1} % in {launches} of \
+                 {of_launches} launches, and were scaled to them: its split is no better than that",
+                largest_fraction * 100.0
+            ),
+            SplitFault::Impossible => write!(
+                f,
+                "a category of `{id}` is far below zero in {launches} of {of_launches} launches, \
+                 which no counter can have counted: its slots are kept without their split; \
+                 `cargo topdown doctor` says which counters these are"
+            ),
+        }
+    }
+}
