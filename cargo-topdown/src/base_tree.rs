@@ -12,8 +12,6 @@ use std::process::Command;
 
 use thiserror::Error;
 
-use crate::error::Exit;
-
 /// The word that means the commit at which the current branch left the default branch.
 const MERGE_BASE: &str = "merge-base";
 
@@ -86,18 +84,6 @@ pub enum BaseTreeError {
         /// Why.
         error: io::Error,
     },
-}
-
-impl BaseTreeError {
-    /// The exit code of this error: without a base there is nothing to compare with.
-    pub fn exit(&self) -> Exit {
-        match self {
-            BaseTreeError::Unknown { .. } | BaseTreeError::NoDefaultBranch => Exit::NoComparison,
-            BaseTreeError::Git { .. } | BaseTreeError::Busy { .. } | BaseTreeError::Io { .. } => {
-                Exit::BenchFailed
-            }
-        }
-    }
 }
 
 impl BaseTree {

@@ -1,7 +1,6 @@
-//! How the program ends: its exit codes, and the errors that lead to each.
+//! The errors that end a command before its work is done.
 
 use std::io;
-use std::process::ExitCode;
 
 use criterion_topdown::run_file::RunFileError;
 use thiserror::Error;
@@ -16,31 +15,6 @@ use crate::policy::{AcceptedError, PolicyError};
 use crate::report::foreign_comment::ForeignComparisonError;
 use crate::report::request::ReportError;
 use crate::shared_store::SharedStoreError;
-
-/// The exit codes. They are part of the interface: the README lists them, and CI relies on them.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Exit {
-    /// Nothing regressed, or the command was not a comparison.
-    Success = 0,
-    /// The command line or the settings make no sense.
-    Usage = 2,
-    /// A benchmark regressed.
-    Regressed = 100,
-    /// Building or running a bench failed, or there was no benchmark to run.
-    BenchFailed = 101,
-    /// There was nothing valid to compare: no such baseline, another machine, another source.
-    NoComparison = 102,
-    /// The comparison decided nothing, and the policy says that this fails.
-    Inconclusive = 103,
-    /// Ctrl-C, as shells have it: 128 and the signal's number.
-    Interrupted = 130,
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(exit as u8)
-    }
-}
 
 /// Everything that ends a command before its work is done.
 #[derive(Debug, Error)]
@@ -159,34 +133,5 @@ fn which_text(like: &[String]) -> String {
     match like {
         [] => "no benchmark of both runs; `compare` without --explain lists them".to_owned(),
         like => format!("not one benchmark; there are\n  {}", like.join("\n  ")),
-    }
-}
-
-impl Error {
-    /// The exit code of this error.
-    pub fn exit(&self) -> Exit {
-        match self {
-            Error::BaselineName(_) | Error::Source(_) => Exit::Usage,
-            Error::Bench(error) => error.exit(),
-            Error::Explain(error) => error.exit(),
-            Error::Exec(error) => error.exit(),
-            Error::Store(error) => error.exit(),
-            Error::SharedStore(error) => error.exit(),
-            Error::RunFile(_)
-            | Error::ForeignComparison(_)
-            | Error::Merge(_)
-            | Error::SameRun { .. }
-            | Error::NoSuchHistory { .. }
-            | Error::ShortHistory { .. } => Exit::NoComparison,
-            Error::Import(_) | Error::ImportNotStored(_) => Exit::BenchFailed,
-            Error::Output(_) | Error::Report(_) => Exit::BenchFailed,
-            Error::Metadata(_)
-            | Error::Adoption(_)
-            | Error::Policy(_)
-            | Error::NoBudgets
-            | Error::NothingToAccept { .. }
-            | Error::Accepted(_)
-            | Error::NoSuchBenchmark { .. } => Exit::Usage,
-        }
     }
 }

@@ -18,6 +18,7 @@ mod disturbances;
 mod documentation;
 mod error;
 mod event_rates;
+mod exit;
 mod explained;
 mod function_name;
 mod functions;
@@ -48,14 +49,14 @@ fn main() -> ExitCode {
     let cli = cli::Cli::parse_from(cli::arguments());
     match command::run(cli.command) {
         Ok(exit) => exit.into(),
-        // The reader of our output has seen enough, as in `… | head`. That is no error to speak of,
-        // but no success either, since a gate was perhaps cut short.
+        // The reader of our output has seen enough, as in `… | head`. Not a failure, but not
+        // a success either: a gate may have been cut short.
         Err(error::Error::Output(error)) if error.kind() == ErrorKind::BrokenPipe => {
-            error::Exit::BenchFailed.into()
+            exit::Exit::BenchFailed.into()
         }
         Err(error) => {
             terminal::tell!("error: {error}");
-            error.exit().into()
+            exit::Exit::from(&error).into()
         }
     }
 }

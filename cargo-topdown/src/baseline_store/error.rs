@@ -7,7 +7,6 @@ use criterion_topdown::run_file::{RunFileError, RunFileProblem};
 use thiserror::Error;
 
 use super::name::{BaselineName, BaselineNameError};
-use crate::error::Exit;
 
 /// What can go wrong with the store.
 #[derive(Debug, Error)]
@@ -162,29 +161,4 @@ fn others_text(names: &[BaselineName], directory: &Path) -> String {
     }
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     format!("; there are {}", names.join(", "))
-}
-
-impl StoreError {
-    /// The exit code of this error.
-    pub fn exit(&self) -> Exit {
-        match self {
-            StoreError::Workspace(_)
-            | StoreError::Setting { .. }
-            | StoreError::NeitherFileNorName { .. }
-            | StoreError::PartOfSuite { .. } => Exit::Usage,
-            StoreError::NoOnlyOne { names, .. } if !names.is_empty() => Exit::Usage,
-            StoreError::NoSuchBaseline { .. }
-            | StoreError::NoOnlyOne { .. }
-            | StoreError::OtherMachines { .. }
-            | StoreError::NoSuchMachine { .. }
-            | StoreError::NoNewestRun { .. }
-            | StoreError::Unreadable(_)
-            | StoreError::HistoryUnreadable(_)
-            | StoreError::List { .. } => Exit::NoComparison,
-            StoreError::Link { .. }
-            | StoreError::NotSaved(_)
-            | StoreError::NotKept(_)
-            | StoreError::NotRemoved(_) => Exit::BenchFailed,
-        }
-    }
 }

@@ -83,7 +83,6 @@ mod tests {
 
     use super::*;
     use crate::baseline_store::tests::RUN;
-    use crate::error::Exit;
 
     #[test]
     fn the_workspace_says_where_baselines_are() {
@@ -109,7 +108,6 @@ mod tests {
         assert_eq!(flag.directory, Path::new("/srv/runs"));
         let error = open("[workspace.metadata.topdown]\nbaselines = 7", None).unwrap_err();
         assert!(matches!(error, StoreError::Setting { .. }), "{error}");
-        assert_eq!(error.exit(), Exit::Usage);
         fs::write(&manifest, "not a manifest").unwrap();
         let args = StoreArgs {
             baselines: None,

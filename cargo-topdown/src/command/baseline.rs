@@ -15,7 +15,8 @@ use crate::cli::{
     BaselineCommand, BaselineListArgs, BaselineRemoveArgs, BaselineSaveArgs, BaselineShowArgs,
     PolicyArgs,
 };
-use crate::error::{Error, Exit};
+use crate::error::Error;
+use crate::exit::Exit;
 use crate::policy::Policy;
 use crate::report::noise_table;
 use crate::report::run_origin::{runs_text, write_run_origin};

@@ -6,10 +6,11 @@ use criterion_topdown::run_file;
 
 use crate::baseline_store::{self, BaselineStore};
 use crate::cli::CheckArgs;
-use crate::error::{Error, Exit};
+use crate::error::Error;
+use crate::exit::Exit;
 use crate::policy::Policy;
 use crate::report::{budget_text, style};
-use crate::verdict::{LabelledRun, check_budgets, exit_of};
+use crate::verdict::{LabelledRun, check_budgets};
 
 /// Runs the subcommand; its exit code is the gate.
 pub fn run(args: &CheckArgs) -> Result<Exit, Error> {
@@ -33,5 +34,5 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Error> {
         budget_text::write(&check, &mut text)?;
     }
     style::stdout(args.output.color).write_all(&text)?;
-    Ok(exit_of(check.outcome))
+    Ok(check.outcome.into())
 }

@@ -3,7 +3,8 @@
 use std::io::Write;
 
 use crate::cli::{ColorChoice, CommentArgs};
-use crate::error::{Error, Exit};
+use crate::error::Error;
+use crate::exit::Exit;
 use crate::report::foreign_comment::ForeignComparison;
 use crate::report::style;
 

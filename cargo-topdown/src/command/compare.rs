@@ -11,7 +11,8 @@ use super::history;
 use super::relaunch::{self, Relaunch, Side};
 use crate::baseline_store::{self, BaselineStore};
 use crate::cli::{ColorChoice, CompareArgs, ComparisonArgs};
-use crate::error::{Error, Exit};
+use crate::error::Error;
+use crate::exit::Exit;
 use crate::merge::check_whole;
 use crate::policy::{Accepted, Found, Policy};
 use crate::report::event_table::write_event_changes;
@@ -90,7 +91,7 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
     if args.relaunch.is_none() && !relaunched {
         relaunch::hint(&baseline, &candidate, &comparison);
     }
-    Ok(verdict::exit_of(comparison.outcome))
+    Ok(comparison.outcome.into())
 }
 
 /// The workspace with its baselines and settings. Run files can be compared without one.

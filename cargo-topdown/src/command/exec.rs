@@ -15,7 +15,8 @@ use super::finished_run::{Destination, WholeLaunches};
 use crate::build_identity::build_identity;
 use crate::cli::{CargoBenchArgs, CountersChoice, ExecArgs, ExecWhenToldArgs, SourceChoice};
 use crate::counted_command::{self, CommandError, CountedCommand};
-use crate::error::{Error, Exit};
+use crate::error::Error;
+use crate::exit::Exit;
 use crate::runner::interrupt;
 use crate::terminal::tell;
 
@@ -53,20 +54,6 @@ pub enum ExecError {
     /// The run could not be stored.
     #[error("could not store the run; the one before is unchanged: {0}")]
     NotStored(RunFileError),
-}
-
-impl ExecError {
-    /// The exit code of this error.
-    pub fn exit(&self) -> Exit {
-        match self {
-            ExecError::Model => Exit::Usage,
-            ExecError::Interrupted => Exit::Interrupted,
-            ExecError::Launch { .. }
-            | ExecError::Counters(_)
-            | ExecError::Interrupt(_)
-            | ExecError::NotStored(_) => Exit::BenchFailed,
-        }
-    }
 }
 
 /// Runs the command as often as asked for, stores the run, and prints its table.

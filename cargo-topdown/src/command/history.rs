@@ -8,7 +8,8 @@ use jiff::Timestamp;
 
 use crate::baseline_store::{self, BaselineStore, history};
 use crate::cli::HistoryArgs;
-use crate::error::{Error, Exit};
+use crate::error::Error;
+use crate::exit::Exit;
 use crate::pattern::Pattern;
 use crate::report::style::{self, Look};
 use crate::report::trend_text;

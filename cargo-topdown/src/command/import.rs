@@ -6,7 +6,8 @@ use jiff::Timestamp;
 
 use super::finished_run::{Destination, WholeLaunches};
 use crate::cli::ImportArgs;
-use crate::error::{Error, Exit};
+use crate::error::Error;
+use crate::exit::Exit;
 use crate::import::{self, Told};
 
 /// What an imported run says in the place of a package and of a cargo profile.

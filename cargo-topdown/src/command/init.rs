@@ -8,7 +8,8 @@ use cargo_metadata::MetadataCommand;
 
 use crate::adoption::{self, Library, Plan};
 use crate::cli::InitArgs;
-use crate::error::{Error, Exit};
+use crate::error::Error;
+use crate::exit::Exit;
 use crate::terminal::Lines;
 
 pub fn run(args: &InitArgs) -> Result<Exit, Error> {

@@ -5,7 +5,8 @@ use std::io::{self, Write};
 use clap::CommandFactory;
 
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
-use crate::error::{Error, Exit};
+use crate::error::Error;
+use crate::exit::Exit;
 
 /// The program's file name, which shells complete and `man` looks for: cargo's own word before it
 /// is completed by cargo's completions.

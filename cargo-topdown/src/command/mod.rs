@@ -22,7 +22,8 @@ mod share;
 mod simulate;
 
 use crate::cli::Command;
-use crate::error::{Error, Exit};
+use crate::error::Error;
+use crate::exit::Exit;
 
 /// Runs a subcommand to its exit code.
 pub fn run(command: Command) -> Result<Exit, Error> {

@@ -7,7 +7,8 @@ use criterion_topdown::machine::Machine;
 
 use crate::baseline_store::{BaselineStore, workspace};
 use crate::cli::{BaselineGcArgs, BaselinePullArgs, BaselinePushArgs, SharedStoreArgs};
-use crate::error::{Error, Exit};
+use crate::error::Error;
+use crate::exit::Exit;
 use crate::report::style;
 use crate::shared_store::transfer::{Collection, Machines, Pulled, SharedStore};
 use crate::shared_store::{Address, SharedStoreError};

@@ -8,7 +8,6 @@ use thiserror::Error;
 
 use super::Place;
 use crate::baseline_store::{BaselineName, StoreError};
-use crate::error::Exit;
 
 /// Why runs were not sent, fetched or removed.
 #[derive(Debug, Error)]
@@ -111,26 +110,6 @@ fn named(name: &Option<BaselineName>) -> String {
     match name {
         Some(name) => format!(" as `{name}`; `cargo topdown baseline list` shows what there is"),
         None => "; to make one: `cargo topdown bench --save NAME`".to_owned(),
-    }
-}
-
-impl SharedStoreError {
-    /// The exit code of this error.
-    pub fn exit(&self) -> Exit {
-        match self {
-            SharedStoreError::NotSet
-            | SharedStoreError::Setting { .. }
-            | SharedStoreError::Address { .. }
-            | SharedStoreError::NotBuilt { .. } => Exit::Usage,
-            SharedStoreError::Read { .. }
-            | SharedStoreError::Corrupt { .. }
-            | SharedStoreError::NoSuchBaseline { .. }
-            | SharedStoreError::NothingHere { .. } => Exit::NoComparison,
-            SharedStoreError::Write { .. }
-            | SharedStoreError::File(_)
-            | SharedStoreError::Scratch(_) => Exit::BenchFailed,
-            SharedStoreError::Local(error) => error.exit(),
-        }
     }
 }
 

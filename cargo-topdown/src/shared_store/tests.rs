@@ -14,7 +14,6 @@ use super::transfer::{Collection, Machines, Pulled, SharedStore};
 use super::*;
 use crate::baseline_store::tests::{RUN, RUN_KEY, store_in};
 use crate::baseline_store::{BaselineStore, history};
-use crate::error::Exit;
 
 /// One machine of the fleet: a workspace of its own.
 struct Machine {
@@ -303,7 +302,6 @@ fn what_is_not_there_is_named() {
                     .ends_with(&format!("has no baseline `main` of {of}")),
                 "{error}"
             );
-            assert_eq!(error.exit(), Exit::NoComparison);
         }
     }
 }
@@ -334,7 +332,6 @@ fn a_store_that_cannot_be_reached_is_an_error_with_the_reason() {
             "{error}"
         );
         assert!(error.to_string().contains(reason), "{error}");
-        assert_eq!(error.exit(), Exit::BenchFailed);
         let error = machine
             .store(&address)
             .pull(&machine.local, &[], Machines::Every)
@@ -343,7 +340,6 @@ fn a_store_that_cannot_be_reached_is_an_error_with_the_reason() {
             error.to_string().contains("could not read the store"),
             "{error}"
         );
-        assert_eq!(error.exit(), Exit::NoComparison);
     }
 }
 

@@ -8,7 +8,7 @@ use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchValue, Run};
 use serde::Serialize;
 
 use super::comparison::{Outcome, RunSummary};
-use super::{LabelledRun, Metric, exit_of, suite, summary};
+use super::{LabelledRun, Metric, suite, summary};
 use crate::policy::{Budget, BudgetBound, BudgetQuantity, Policy};
 use crate::statistics::contrast::Spread;
 use crate::statistics::noise::Estimate;
@@ -98,7 +98,7 @@ pub fn check_budgets(run: LabelledRun<'_>, policy: &Policy) -> BudgetCheck {
     BudgetCheck {
         schema_version: super::COMPARISON_SCHEMA_VERSION,
         outcome,
-        exit_code: exit_of(outcome) as u8,
+        exit_code: outcome.exit_code(),
         run: summary(run),
         results,
         unmatched,

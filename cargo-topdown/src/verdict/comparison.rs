@@ -93,6 +93,18 @@ pub enum Outcome {
     Inconclusive,
 }
 
+impl Outcome {
+    /// The exit code of the program that ends with this outcome; files of comparisons have it too.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Outcome::Passed => 0,
+            Outcome::Failed => 100,
+            Outcome::NotComparable => 102,
+            Outcome::Inconclusive => 103,
+        }
+    }
+}
+
 /// How many benchmarks have which verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]

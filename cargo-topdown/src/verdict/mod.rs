@@ -37,7 +37,6 @@ pub use left_out::{named, wild_launches};
 pub use metric::Metric;
 pub use noise::{BenchmarkNoise, MetricNoiseLevel, NoiseReport, noise_of};
 
-use crate::error::Exit;
 use crate::policy::Policy;
 use crate::selection::{self, Asked};
 use crate::summary::Summary;
@@ -134,7 +133,7 @@ pub fn second_look(
     let outcome = outcome(&first.differences, &counts, &first.benchmarks, policy);
     Comparison {
         outcome,
-        exit_code: exit_of(outcome) as u8,
+        exit_code: outcome.exit_code(),
         counts,
         ..first
     }
@@ -165,7 +164,7 @@ pub fn with_history(
     let outcome = outcome(differences, &counts, benchmarks, policy);
     Comparison {
         outcome,
-        exit_code: exit_of(outcome) as u8,
+        exit_code: outcome.exit_code(),
         counts,
         slower_over_time,
         ..comparison
@@ -221,7 +220,7 @@ fn look(
     Comparison {
         schema_version: COMPARISON_SCHEMA_VERSION,
         outcome,
-        exit_code: exit_of(outcome) as u8,
+        exit_code: outcome.exit_code(),
         failing: failing(policy),
         missing_fails: !policy.allow_missing,
         slower_over_time_fails: policy.fail_on.slower_over_time,
@@ -250,16 +249,6 @@ fn failing(policy: &Policy) -> Vec<Class> {
     .into_iter()
     .filter_map(|(class, fails)| fails.then_some(class))
     .collect()
-}
-
-/// The exit code of an outcome.
-pub fn exit_of(outcome: Outcome) -> Exit {
-    match outcome {
-        Outcome::Passed => Exit::Success,
-        Outcome::Failed => Exit::Regressed,
-        Outcome::NotComparable => Exit::NoComparison,
-        Outcome::Inconclusive => Exit::Inconclusive,
-    }
 }
 
 /// The benchmarks of two runs, each list in the order of ids: sums over benchmarks run in this

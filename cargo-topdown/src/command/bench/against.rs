@@ -19,7 +19,8 @@ use crate::bench_targets::{BenchTarget, Cargo};
 use crate::cli::{BenchArgs, CargoBenchArgs};
 use crate::command::compare::{self, Sides};
 use crate::command::history;
-use crate::error::{Error, Exit};
+use crate::error::Error;
+use crate::exit::Exit;
 use crate::policy::Policy;
 use crate::runner::collect::Collected;
 use crate::runner::{again, interrupt, modelled};
@@ -149,7 +150,7 @@ pub fn run(args: &BenchArgs, candidate: &Candidate<'_>, reference: &str) -> Resu
         history: history.as_ref(),
     };
     compare::report(&args.comparison, args.output.color, &comparison, sides)?;
-    Ok(verdict::exit_of(comparison.outcome))
+    Ok(comparison.outcome.into())
 }
 
 /// Builds the base with the candidate's flags, at the candidate's place within the workspace: its

@@ -7,7 +7,6 @@ use thiserror::Error;
 
 use crate::base_tree::BaseTreeError;
 use crate::bench_targets::BuildError;
-use crate::error::Exit;
 use crate::runner::launch::LaunchError;
 use crate::settings::SettingsError;
 use crate::shard::ShardNumber;
@@ -104,30 +103,4 @@ pub enum BenchError {
     /// The user stopped the run.
     #[error("interrupted; nothing was stored")]
     Interrupted,
-}
-
-impl BenchError {
-    /// The exit code of this error.
-    pub fn exit(&self) -> Exit {
-        match self {
-            BenchError::Settings(_)
-            | BenchError::CriterionArgument { .. }
-            | BenchError::Filter { .. } => Exit::Usage,
-            BenchError::BaseTree(error) => error.exit(),
-            BenchError::Build(_)
-            | BenchError::BaseBuild { .. }
-            | BenchError::NoBenchTargets
-            | BenchError::NoCriterion
-            | BenchError::NoBenchmarks
-            | BenchError::AllLeftOut
-            | BenchError::NothingMatched { .. }
-            | BenchError::EmptyShard { .. }
-            | BenchError::BenchesFailed { .. }
-            | BenchError::Launch(_)
-            | BenchError::Interrupt(_)
-            | BenchError::Scratch(_)
-            | BenchError::NotStored(_) => Exit::BenchFailed,
-            BenchError::Interrupted => Exit::Interrupted,
-        }
-    }
 }

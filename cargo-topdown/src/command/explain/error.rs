@@ -4,8 +4,6 @@ use criterion_topdown::error::OpenError;
 use criterion_topdown::run_file::BenchmarkId;
 use thiserror::Error;
 
-use crate::error::Exit;
-
 /// Why nothing is explained.
 #[derive(Debug, Error)]
 pub enum ExplainError {
@@ -44,16 +42,4 @@ pub enum ExplainError {
 fn lines_of(ids: &[BenchmarkId]) -> String {
     let lines: Vec<String> = ids.iter().map(BenchmarkId::to_string).collect();
     lines.join("\n  ")
-}
-
-impl ExplainError {
-    /// The exit code of this error.
-    pub fn exit(&self) -> Exit {
-        match self {
-            ExplainError::NotOne { .. } => Exit::Usage,
-            ExplainError::NoSlots { .. }
-            | ExplainError::NoCategories(_)
-            | ExplainError::NoTable(_) => Exit::NoComparison,
-        }
-    }
 }

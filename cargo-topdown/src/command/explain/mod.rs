@@ -13,7 +13,8 @@ use criterion_topdown::run_file::{Benchmark, BenchmarkId, IterationSample};
 use super::bench::{self, BenchError};
 use crate::bench_targets::{BenchTarget, Cargo, cargo_program};
 use crate::cli::{ExplainArgs, SourceChoice};
-use crate::error::{Error, Exit};
+use crate::error::Error;
+use crate::exit::Exit;
 use crate::explained::{
     Explained, GroupError, MeasuredGroup, dominant_category, groups_for, modelled_values_of,
     stalled_cycles, stalling_category, values_of,

@@ -5,7 +5,8 @@ mod scenarios;
 use std::io::Write;
 
 use crate::cli::SimulateArgs;
-use crate::error::{Error, Exit};
+use crate::error::Error;
+use crate::exit::Exit;
 use crate::report::style;
 use crate::simulation::history::{Course, HistoryExperiment};
 use crate::simulation::machine::{MACHINES, SHARED_MACHINE};

@@ -1,0 +1,172 @@
+//! How the program ends: the only place that maps an error or an outcome to an exit code.
+
+use std::process::ExitCode;
+
+use crate::base_tree::BaseTreeError;
+use crate::baseline_store::StoreError;
+use crate::command::bench::BenchError;
+use crate::command::exec::ExecError;
+use crate::command::explain::ExplainError;
+use crate::error::Error;
+use crate::shared_store::SharedStoreError;
+use crate::verdict::Outcome;
+
+/// The exit codes. They are part of the interface: the README lists them, and CI relies on them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    /// Nothing regressed, or the command was not a comparison.
+    Success = 0,
+    /// The command line or the settings make no sense.
+    Usage = 2,
+    /// A benchmark regressed.
+    Regressed = 100,
+    /// Building or running a bench failed, or there was no benchmark to run.
+    BenchFailed = 101,
+    /// There was nothing valid to compare: no such baseline, another machine, another source.
+    NoComparison = 102,
+    /// The comparison decided nothing, and the policy says that this fails.
+    Inconclusive = 103,
+    /// Ctrl-C, as shells have it: 128 and the signal's number.
+    Interrupted = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> ExitCode {
+        ExitCode::from(exit as u8)
+    }
+}
+
+impl From<Outcome> for Exit {
+    fn from(outcome: Outcome) -> Exit {
+        match outcome {
+            Outcome::Passed => Exit::Success,
+            Outcome::Failed => Exit::Regressed,
+            Outcome::NotComparable => Exit::NoComparison,
+            Outcome::Inconclusive => Exit::Inconclusive,
+        }
+    }
+}
+
+impl From<&Error> for Exit {
+    fn from(error: &Error) -> Exit {
+        match error {
+            Error::BaselineName(_) | Error::Source(_) => Exit::Usage,
+            Error::Bench(error) => of_bench(error),
+            Error::Explain(error) => of_explain(error),
+            Error::Exec(error) => of_exec(error),
+            Error::Store(error) => of_store(error),
+            Error::SharedStore(error) => of_shared_store(error),
+            Error::RunFile(_)
+            | Error::ForeignComparison(_)
+            | Error::Merge(_)
+            | Error::SameRun { .. }
+            | Error::NoSuchHistory { .. }
+            | Error::ShortHistory { .. } => Exit::NoComparison,
+            Error::Import(_) | Error::ImportNotStored(_) | Error::Output(_) | Error::Report(_) => {
+                Exit::BenchFailed
+            }
+            Error::Metadata(_)
+            | Error::Adoption(_)
+            | Error::Policy(_)
+            | Error::NoBudgets
+            | Error::NothingToAccept { .. }
+            | Error::Accepted(_)
+            | Error::NoSuchBenchmark { .. } => Exit::Usage,
+        }
+    }
+}
+
+fn of_bench(error: &BenchError) -> Exit {
+    match error {
+        BenchError::Settings(_)
+        | BenchError::CriterionArgument { .. }
+        | BenchError::Filter { .. } => Exit::Usage,
+        BenchError::BaseTree(error) => of_base_tree(error),
+        BenchError::Build(_)
+        | BenchError::BaseBuild { .. }
+        | BenchError::NoBenchTargets
+        | BenchError::NoCriterion
+        | BenchError::NoBenchmarks
+        | BenchError::AllLeftOut
+        | BenchError::NothingMatched { .. }
+        | BenchError::EmptyShard { .. }
+        | BenchError::BenchesFailed { .. }
+        | BenchError::Launch(_)
+        | BenchError::Interrupt(_)
+        | BenchError::Scratch(_)
+        | BenchError::NotStored(_) => Exit::BenchFailed,
+        BenchError::Interrupted => Exit::Interrupted,
+    }
+}
+
+/// Without a base there is nothing to compare with.
+fn of_base_tree(error: &BaseTreeError) -> Exit {
+    match error {
+        BaseTreeError::Unknown { .. } | BaseTreeError::NoDefaultBranch => Exit::NoComparison,
+        BaseTreeError::Git { .. } | BaseTreeError::Busy { .. } | BaseTreeError::Io { .. } => {
+            Exit::BenchFailed
+        }
+    }
+}
+
+fn of_explain(error: &ExplainError) -> Exit {
+    match error {
+        ExplainError::NotOne { .. } => Exit::Usage,
+        ExplainError::NoSlots { .. } | ExplainError::NoCategories(_) | ExplainError::NoTable(_) => {
+            Exit::NoComparison
+        }
+    }
+}
+
+fn of_exec(error: &ExecError) -> Exit {
+    match error {
+        ExecError::Model => Exit::Usage,
+        ExecError::Interrupted => Exit::Interrupted,
+        ExecError::Launch { .. }
+        | ExecError::Counters(_)
+        | ExecError::Interrupt(_)
+        | ExecError::NotStored(_) => Exit::BenchFailed,
+    }
+}
+
+fn of_store(error: &StoreError) -> Exit {
+    match error {
+        StoreError::Workspace(_)
+        | StoreError::Setting { .. }
+        | StoreError::NeitherFileNorName { .. }
+        | StoreError::PartOfSuite { .. } => Exit::Usage,
+        StoreError::NoOnlyOne { names, .. } if !names.is_empty() => Exit::Usage,
+        StoreError::NoSuchBaseline { .. }
+        | StoreError::NoOnlyOne { .. }
+        | StoreError::OtherMachines { .. }
+        | StoreError::NoSuchMachine { .. }
+        | StoreError::NoNewestRun { .. }
+        | StoreError::Unreadable(_)
+        | StoreError::HistoryUnreadable(_)
+        | StoreError::List { .. } => Exit::NoComparison,
+        StoreError::Link { .. }
+        | StoreError::NotSaved(_)
+        | StoreError::NotKept(_)
+        | StoreError::NotRemoved(_) => Exit::BenchFailed,
+    }
+}
+
+fn of_shared_store(error: &SharedStoreError) -> Exit {
+    match error {
+        SharedStoreError::NotSet
+        | SharedStoreError::Setting { .. }
+        | SharedStoreError::Address { .. }
+        | SharedStoreError::NotBuilt { .. } => Exit::Usage,
+        SharedStoreError::Read { .. }
+        | SharedStoreError::Corrupt { .. }
+        | SharedStoreError::NoSuchBaseline { .. }
+        | SharedStoreError::NothingHere { .. } => Exit::NoComparison,
+        SharedStoreError::Write { .. }
+        | SharedStoreError::File(_)
+        | SharedStoreError::Scratch(_) => Exit::BenchFailed,
+        SharedStoreError::Local(error) => of_store(error),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,375 @@
+//! Which error ends with which exit code: the codes are part of the interface, and CI relies on them.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use criterion_topdown::error::OpenError;
+use criterion_topdown::run_file::{BenchmarkId, RunFileError, RunFileProblem};
+
+use super::*;
+use crate::adoption::AdoptionError;
+use crate::bench_targets::BuildError;
+use crate::counted_command::CommandError;
+use crate::merge::MergeError;
+use crate::policy::{Accepted, PolicyError};
+use crate::report::request::ReportError;
+use crate::runner::launch::LaunchError;
+use crate::settings::SettingsError;
+use crate::shared_store::BackendError;
+use crate::verdict::scenario::run;
+
+fn io_error() -> io::Error {
+    io::Error::other("no")
+}
+
+fn file_error() -> RunFileError {
+    RunFileError {
+        path: "run.json".into(),
+        problem: RunFileProblem::Io(io_error()),
+    }
+}
+
+fn name() -> crate::baseline_store::BaselineName {
+    "main".parse().unwrap()
+}
+
+fn id() -> BenchmarkId {
+    BenchmarkId {
+        package: "p".to_owned(),
+        target: "t".to_owned(),
+        name: "n".to_owned(),
+    }
+}
+
+fn ctrlc_error() -> ctrlc::Error {
+    ctrlc::Error::MultipleHandlers
+}
+
+fn metadata_error() -> cargo_metadata::Error {
+    cargo_metadata::Error::NoJson
+}
+
+fn open_error() -> OpenError {
+    OpenError::UnknownSource {
+        name: "sun".to_owned(),
+    }
+}
+
+fn check(code: u8, errors: impl IntoIterator<Item = impl Into<Error>>) {
+    for error in errors {
+        let error = error.into();
+        assert_eq!(Exit::from(&error) as u8, code, "{error}");
+    }
+}
+
+#[test]
+fn outcomes_have_the_codes_that_files_name() {
+    for outcome in [
+        Outcome::Passed,
+        Outcome::Failed,
+        Outcome::NotComparable,
+        Outcome::Inconclusive,
+    ] {
+        assert_eq!(Exit::from(outcome) as u8, outcome.exit_code());
+    }
+}
+
+#[test]
+fn what_makes_no_sense_is_2() {
+    let manifest = PathBuf::from("Cargo.toml");
+    let filter = "(".to_owned();
+    check(
+        2,
+        [
+            Error::BaselineName(
+                "..".parse::<crate::baseline_store::BaselineName>()
+                    .unwrap_err(),
+            ),
+            Error::Source(open_error()),
+            Error::Metadata(metadata_error()),
+            Error::NoBudgets,
+            Error::NothingToAccept {
+                id: "a".to_owned(),
+                class: "unchanged",
+            },
+            Error::NoSuchBenchmark {
+                wanted: "a".to_owned(),
+                like: Vec::new(),
+            },
+            Error::Policy(PolicyError {
+                table: "workspace.metadata.topdown.policy",
+                manifest: "Cargo.toml".to_owned(),
+                what: "no".to_owned(),
+            }),
+            Error::Adoption(AdoptionError::NotFound {
+                package: "a".to_owned(),
+                path: manifest.clone(),
+            }),
+        ],
+    );
+    check(
+        2,
+        [
+            BenchError::Settings(SettingsError::Table {
+                table: "workspace.metadata.topdown",
+                manifest: "Cargo.toml".to_owned(),
+                what: "no".to_owned(),
+            }),
+            BenchError::CriterionArgument {
+                flag: "--profile-time".to_owned(),
+                instead: "no",
+            },
+            BenchError::Filter {
+                error: Box::new(regex::Regex::new(&filter).unwrap_err()),
+                filter,
+            },
+        ],
+    );
+    check(
+        2,
+        [
+            StoreError::Workspace(Box::new(metadata_error())),
+            StoreError::Setting {
+                manifest: manifest.clone(),
+                found: "3".to_owned(),
+            },
+            StoreError::NeitherFileNorName {
+                argument: "..".to_owned(),
+                reason: ".."
+                    .parse::<crate::baseline_store::BaselineName>()
+                    .unwrap_err(),
+            },
+            StoreError::PartOfSuite {
+                name: name(),
+                lost: 1,
+                benchmarks: 2,
+            },
+            StoreError::NoOnlyOne {
+                names: vec![name()],
+                directory: PathBuf::new(),
+            },
+        ],
+    );
+    check(
+        2,
+        [
+            SharedStoreError::NotSet,
+            SharedStoreError::Setting {
+                manifest,
+                found: "3".to_owned(),
+            },
+            SharedStoreError::Address {
+                address: "x://".to_owned(),
+                reason: "no".to_owned(),
+            },
+            SharedStoreError::NotBuilt {
+                address: "s3://a".to_owned(),
+            },
+        ],
+    );
+    check(2, [ExecError::Model]);
+    check(
+        2,
+        [ExplainError::NotOne {
+            wanted: "a".to_owned(),
+            ids: vec![id()],
+        }],
+    );
+    let directory = tempfile::tempdir().unwrap();
+    std::fs::write(directory.path().join("accepted.json"), "{").unwrap();
+    let accepted =
+        Accepted::read(&directory.path().join("run.json"), &run(Vec::new())).unwrap_err();
+    check(2, [accepted]);
+}
+
+#[test]
+fn what_could_not_be_built_or_run_or_written_is_101() {
+    check(
+        101,
+        [
+            Error::ImportNotStored(file_error()),
+            Error::Output(io_error()),
+            Error::Report(ReportError::of(Path::new("a"), io_error())),
+        ],
+    );
+    check(
+        101,
+        [
+            BenchError::Build(BuildError::Failed),
+            BenchError::BaseBuild {
+                base: "main".to_owned(),
+                error: BuildError::Failed,
+            },
+            BenchError::NoBenchTargets,
+            BenchError::NoCriterion,
+            BenchError::NoBenchmarks,
+            BenchError::AllLeftOut,
+            BenchError::NothingMatched {
+                filter: "a".to_owned(),
+            },
+            BenchError::EmptyShard {
+                shard: "2/2".parse().unwrap(),
+                benchmarks: 1,
+            },
+            BenchError::BenchesFailed { failed: 1 },
+            BenchError::Launch(LaunchError::NotConnected),
+            BenchError::Interrupt(ctrlc_error()),
+            BenchError::Scratch(io_error()),
+            BenchError::NotStored(file_error()),
+            BenchError::BaseTree(BaseTreeError::Git {
+                command: "worktree".to_owned(),
+                message: "no".to_owned(),
+            }),
+            BenchError::BaseTree(BaseTreeError::Busy {
+                path: PathBuf::new(),
+            }),
+            BenchError::BaseTree(BaseTreeError::Io {
+                path: PathBuf::new(),
+                error: io_error(),
+            }),
+        ],
+    );
+    check(
+        101,
+        [
+            ExecError::Launch {
+                launch: 1,
+                launches: 1,
+                error: CommandError::Io {
+                    action: "wait",
+                    error: io_error(),
+                },
+            },
+            ExecError::Counters(open_error()),
+            ExecError::Interrupt(ctrlc_error()),
+            ExecError::NotStored(file_error()),
+        ],
+    );
+    check(
+        101,
+        [
+            StoreError::Link {
+                path: PathBuf::new(),
+            },
+            StoreError::NotSaved(file_error()),
+            StoreError::NotKept(file_error()),
+            StoreError::NotRemoved(file_error()),
+        ],
+    );
+    check(
+        101,
+        [
+            SharedStoreError::Write {
+                store: "a".to_owned(),
+                error: BackendError::Contended {
+                    branch: "b".to_owned(),
+                    attempts: 3,
+                },
+            },
+            SharedStoreError::File(file_error()),
+            SharedStoreError::Scratch(io_error()),
+            SharedStoreError::Local(StoreError::NotSaved(file_error())),
+        ],
+    );
+}
+
+#[test]
+fn what_leaves_nothing_to_compare_is_102() {
+    check(
+        102,
+        [
+            Error::RunFile(file_error()),
+            Error::SameRun {
+                baseline: "a".to_owned(),
+                candidate: "b".to_owned(),
+                id: "1".to_owned(),
+            },
+            Error::NoSuchHistory {
+                wanted: "a".to_owned(),
+            },
+            Error::ShortHistory { runs: 1, least: 2 },
+            Error::Merge(MergeError::Different {
+                first: "a".to_owned(),
+                other: "b".to_owned(),
+                differences: Vec::new(),
+            }),
+        ],
+    );
+    check(
+        102,
+        [
+            BenchError::BaseTree(BaseTreeError::Unknown {
+                reference: "a".to_owned(),
+            }),
+            BenchError::BaseTree(BaseTreeError::NoDefaultBranch),
+        ],
+    );
+    check(
+        102,
+        [
+            ExplainError::NoSlots {
+                id: id(),
+                reason: "no".to_owned(),
+            },
+            ExplainError::NoCategories(id()),
+            ExplainError::NoTable(open_error()),
+        ],
+    );
+    check(
+        102,
+        [
+            StoreError::NoSuchBaseline {
+                name: name(),
+                names: Vec::new(),
+                directory: PathBuf::new(),
+            },
+            StoreError::NoOnlyOne {
+                names: Vec::new(),
+                directory: PathBuf::new(),
+            },
+            StoreError::OtherMachines {
+                name: name(),
+                of: "this machine".to_owned(),
+                keys: Vec::new(),
+            },
+            StoreError::NoSuchMachine {
+                name: name(),
+                key: "k".to_owned(),
+                keys: Vec::new(),
+            },
+            StoreError::NoNewestRun {
+                directory: PathBuf::new(),
+            },
+            StoreError::Unreadable(file_error()),
+            StoreError::HistoryUnreadable(file_error()),
+            StoreError::List {
+                directory: PathBuf::new(),
+                error: io_error(),
+            },
+        ],
+    );
+    check(
+        102,
+        [
+            SharedStoreError::NoSuchBaseline {
+                store: "a".to_owned(),
+                name: name(),
+                of: "this machine".to_owned(),
+            },
+            SharedStoreError::NothingHere { name: None },
+            SharedStoreError::Read {
+                store: "a".to_owned(),
+                error: BackendError::Contended {
+                    branch: "b".to_owned(),
+                    attempts: 3,
+                },
+            },
+        ],
+    );
+}
+
+#[test]
+fn an_interrupt_is_130() {
+    check(130, [BenchError::Interrupted]);
+    check(130, [ExecError::Interrupted]);
+}
