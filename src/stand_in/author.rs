@@ -5,14 +5,53 @@
 //! author asked for.
 
 use std::sync::LazyLock;
+use std::time::Duration;
+
+use criterion::measurement::Measurement;
 
 use crate::doubling::{AUTHOR, SAMPLING_VARIABLE};
 use crate::recorder::Recorder;
 
-/// Whether what a group sets holds.
+/// Whether what the author sets holds.
 pub(super) fn decides() -> bool {
-    static DECIDES: LazyLock<bool> = LazyLock::new(|| {
-        !Recorder::is_wanted() || std::env::var(SAMPLING_VARIABLE).as_deref() == Ok(AUTHOR)
+    !Recorder::is_wanted() || comes_first()
+}
+
+/// Whether it holds against the flags of a launch, too. In a plain `cargo bench` flags come from a
+/// person, who comes first.
+fn comes_first() -> bool {
+    static COMES_FIRST: LazyLock<bool> = LazyLock::new(|| {
+        Recorder::is_wanted() && std::env::var(SAMPLING_VARIABLE).as_deref() == Ok(AUTHOR)
     });
-    *DECIDES
+    *COMES_FIRST
+}
+
+/// What the author sets for all benchmarks of a `Criterion`, which criterion's flags override.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Plan {
+    pub(super) sample_size: Option<usize>,
+    pub(super) warm_up_time: Option<Duration>,
+    pub(super) measurement_time: Option<Duration>,
+}
+
+impl Plan {
+    /// Sets it again, after criterion has read its flags, where it comes first.
+    pub(super) fn restore<M: Measurement>(
+        self,
+        mut criterion: criterion::Criterion<M>,
+    ) -> criterion::Criterion<M> {
+        if !comes_first() {
+            return criterion;
+        }
+        if let Some(samples) = self.sample_size {
+            criterion = criterion.sample_size(samples);
+        }
+        if let Some(duration) = self.warm_up_time {
+            criterion = criterion.warm_up_time(duration);
+        }
+        if let Some(duration) = self.measurement_time {
+            criterion = criterion.measurement_time(duration);
+        }
+        criterion
+    }
 }

@@ -45,11 +45,17 @@ pub mod measurement {
 ///
 /// A type of its own and not an alias, because `Default` of the original always means wall-clock
 /// time. Whatever is not defined here is the original's, by way of `Deref`.
-pub struct Criterion<M: Measurement = TopDown>(criterion::Criterion<M>);
+pub struct Criterion<M: Measurement = TopDown> {
+    original: criterion::Criterion<M>,
+    plan: author::Plan,
+}
 
 impl Default for Criterion {
     fn default() -> Criterion {
-        Criterion(criterion::Criterion::default().with_measurement(TopDown::new()))
+        Criterion {
+            original: criterion::Criterion::default().with_measurement(TopDown::new()),
+            plan: author::Plan::default(),
+        }
     }
 }
 
@@ -57,13 +63,13 @@ impl<M: Measurement> Deref for Criterion<M> {
     type Target = criterion::Criterion<M>;
 
     fn deref(&self) -> &Self::Target {
-        &self.0
+        &self.original
     }
 }
 
 impl<M: Measurement> DerefMut for Criterion<M> {
     fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut self.0
+        &mut self.original
     }
 }
 
@@ -73,7 +79,10 @@ macro_rules! forward {
         #[doc = concat!("As criterion's `", stringify!($name), "`.")]
         #[must_use]
         pub fn $name(self $(, $argument: $type)*) -> Self {
-            Criterion(self.0.$name($($argument),*))
+            Criterion {
+                original: self.original.$name($($argument),*),
+                ..self
+            }
         }
     )* };
 }
@@ -83,11 +92,12 @@ macro_rules! forward_in_plain_criterion {
     ($($name:ident($argument:ident: $type:ty);)*) => { $(
         #[doc = concat!("As criterion's `", stringify!($name), "`. `cargo topdown` decides in its place.")]
         #[must_use]
-        pub fn $name(self, $argument: $type) -> Self {
-            match author::decides() {
-                true => Criterion(self.0.$name($argument)),
-                false => self,
+        pub fn $name(mut self, $argument: $type) -> Self {
+            if author::decides() {
+                self.original = self.original.$name($argument);
+                self.plan.$name = Some($argument);
             }
+            self
         }
     )* };
 }
@@ -102,19 +112,28 @@ impl<M: Measurement> Criterion<M> {
     /// As criterion's `with_measurement`.
     #[must_use]
     pub fn with_measurement<M2: Measurement>(self, measurement: M2) -> Criterion<M2> {
-        Criterion(self.0.with_measurement(measurement))
+        Criterion {
+            original: self.original.with_measurement(measurement),
+            plan: self.plan,
+        }
     }
 
     /// As criterion's `with_profiler`.
     #[must_use]
     pub fn with_profiler<P: Profiler + 'static>(self, profiler: P) -> Self {
-        Criterion(self.0.with_profiler(profiler))
+        Criterion {
+            original: self.original.with_profiler(profiler),
+            ..self
+        }
     }
 
     /// As criterion's `with_filter`.
     #[must_use]
     pub fn with_filter<S: Into<String>>(self, filter: S) -> Self {
-        Criterion(self.0.with_filter(filter))
+        Criterion {
+            original: self.original.with_filter(filter),
+            ..self
+        }
     }
 
     forward! {
@@ -131,14 +150,23 @@ impl<M: Measurement> Criterion<M> {
         with_output_color(enabled: bool);
         output_directory(path: &Path);
         profile_time(duration: Option<Duration>);
-        configure_from_args();
+    }
+
+    /// As criterion's `configure_from_args`. With `cargo topdown bench --author-settings` what was set
+    /// before goes on to hold.
+    #[must_use]
+    pub fn configure_from_args(self) -> Self {
+        Criterion {
+            original: self.plan.restore(self.original.configure_from_args()),
+            ..self
+        }
     }
 }
 
 impl<M: Measurement + 'static> Criterion<M> {
     /// As criterion's `benchmark_group`.
     pub fn benchmark_group<S: Into<String>>(&mut self, group_name: S) -> BenchmarkGroup<'_, M> {
-        BenchmarkGroup(self.0.benchmark_group(group_name))
+        BenchmarkGroup(self.original.benchmark_group(group_name))
     }
 
     /// As criterion's `bench_function`.
@@ -146,7 +174,7 @@ impl<M: Measurement + 'static> Criterion<M> {
     where
         F: FnMut(&mut Bencher<'_, M>),
     {
-        self.0.bench_function(id, |b| f(&mut Bencher::of(b)));
+        self.original.bench_function(id, |b| f(&mut Bencher::of(b)));
         self
     }
 
@@ -160,7 +188,7 @@ impl<M: Measurement + 'static> Criterion<M> {
     where
         F: FnMut(&mut Bencher<'_, M>, &I),
     {
-        self.0
+        self.original
             .bench_with_input(id.0, input, |b, input| f(&mut Bencher::of(b), input));
         self
     }

@@ -2,17 +2,19 @@
 //!
 //! A program that seeds a hasher with them executes other instructions in every launch. Here the C
 //! library's functions that fetch them are replaced, in this process and in its memory alone, by ones
-//! whose answers depend on nothing but how many were asked for before.
+//! whose answers depend on nothing but how many were asked for before. Of what does not go through the C
+//! library the engine sees what is traced: system calls, and the instructions `rdrand` and `rdseed`.
 //!
 //! The first bytes of each function become a jump. They are written through `/proc/self/mem`, which
 //! reaches code that is mapped without the right to write; the file on disk and other processes keep
 //! theirs.
 
+use std::arch::asm;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl};
 
@@ -31,6 +33,8 @@ const SECOND_NS: u64 = 1_000_000_000;
 
 type ClockGetTime = unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> libc::c_int;
 
+/// Whether random numbers are those of the sequence.
+static IS_FIXED: AtomicBool = AtomicBool::new(false);
 static RANDOM_NUMBERS: AtomicU64 = AtomicU64::new(0);
 static LOOKS: AtomicU64 = AtomicU64::new(0);
 /// How long the monotonic clock has stood still.
@@ -55,12 +59,24 @@ pub fn fix_system_values() -> io::Result<()> {
         libc::getrandom as *const () as u64,
         random_numbers as *const () as u64,
     )?;
+    // By its number it is called too: getrandom 0.2 does, and with it rand 0.8.
+    replace(
+        &memory,
+        libc::syscall as *const () as u64,
+        system_call as *const () as u64,
+    )?;
+    IS_FIXED.store(true, Ordering::Relaxed);
     CLOCK_OF_THE_KERNEL.get_or_init(clock_of_the_kernel);
     replace(
         &memory,
         libc::clock_gettime as *const () as u64,
         clock as *const () as u64,
     )
+}
+
+/// Whether random numbers repeat in this process.
+pub(crate) fn are_fixed() -> bool {
+    IS_FIXED.load(Ordering::Relaxed)
 }
 
 /// Takes so many nanoseconds out of the monotonic clock, for those that measure with it: what was traced
@@ -125,6 +141,73 @@ unsafe extern "C" fn random_numbers(
         left -= part;
     }
     bytes as libc::ssize_t
+}
+
+/// What the system call `getrandom` returns, with numbers of the sequence in the place of the kernel's.
+///
+/// # Safety
+/// As for the system call, whose arguments these are.
+pub(crate) unsafe fn getrandom(buffer: u64, bytes: u64, flags: u64) -> u64 {
+    let arguments = [buffer, bytes, flags, 0, 0, 0];
+    // SAFETY: promised by the caller. The kernel says how much of the buffer can be written.
+    let written = unsafe { kernel(libc::SYS_getrandom as u64, arguments) };
+    if !is_error(written) {
+        let buffer = std::ptr::with_exposed_provenance_mut(buffer as usize);
+        // SAFETY: the kernel has written as many bytes there.
+        unsafe { random_numbers(buffer, written as usize, 0) };
+    }
+    written
+}
+
+/// In the place of `syscall`. Only what it takes for random numbers differs.
+unsafe extern "C" fn system_call(
+    number: u64,
+    first: u64,
+    second: u64,
+    third: u64,
+    fourth: u64,
+    fifth: u64,
+    sixth: u64,
+) -> u64 {
+    let arguments = [first, second, third, fourth, fifth, sixth];
+    // SAFETY: the caller of `syscall` promises what the kernel asks for.
+    let result = unsafe {
+        if number == libc::SYS_getrandom as u64 {
+            getrandom(first, second, third)
+        } else {
+            kernel(number, arguments)
+        }
+    };
+    if !is_error(result) {
+        return result;
+    }
+    // SAFETY: it is this thread's own.
+    unsafe { *libc::__errno_location() = result.wrapping_neg() as i32 };
+    u64::MAX
+}
+
+/// How the kernel returns an error: as its number, negated.
+fn is_error(result: u64) -> bool {
+    result > -4096_i64 as u64
+}
+
+/// # Safety
+/// As for the system call with this number.
+unsafe fn kernel(number: u64, arguments: [u64; 6]) -> u64 {
+    let result;
+    let [first, second, third, fourth, fifth, sixth] = arguments;
+    // SAFETY: promised by the caller; the kernel overwrites rax, rcx and r11.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") number => result,
+            in("rdi") first, in("rsi") second, in("rdx") third,
+            in("r10") fourth, in("r8") fifth, in("r9") sixth,
+            lateout("rcx") _, lateout("r11") _,
+            options(nostack)
+        );
+    }
+    result
 }
 
 /// The number `n` of the sequence: SplitMix64, whose numbers are all different.

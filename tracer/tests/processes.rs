@@ -243,6 +243,41 @@ fn a_thread_that_uses_restartable_sequences_is_not_traced() {
     assert!(refused);
 }
 
+/// Random numbers without the C library: by the system call, and those of the processor where it has
+/// them.
+fn of_instructions() -> ([u8; 16], [u64; 4]) {
+    let mut bytes = [0_u8; 16];
+    let written: u64;
+    // SAFETY: the buffer has as many bytes.
+    unsafe {
+        asm!(
+            "syscall",
+            inlateout("rax") libc::SYS_getrandom => written,
+            in("rdi") &mut bytes, in("rsi") bytes.len(), in("rdx") 0,
+            lateout("rcx") _, lateout("r11") _,
+        );
+    }
+    assert_eq!(written, 16);
+    let mut numbers = [0_u64; 4];
+    if std::is_x86_feature_detected!("rdrand") && std::is_x86_feature_detected!("rdseed") {
+        let [wide, high, narrow, seed] = &mut numbers;
+        let succeeded: u8;
+        // SAFETY: the processor has the instructions.
+        unsafe {
+            asm!(
+                "rdrand {wide}", "setc {succeeded}", "rdrand {high}", "rdrand {narrow:e}",
+                "2:", "rdseed {seed}", "jnc 2b",
+                wide = out(reg) *wide, high = out("r15") *high, narrow = out(reg) *narrow,
+                seed = out(reg) *seed, succeeded = out(reg_byte) succeeded,
+            );
+        }
+        assert_eq!(succeeded, 1);
+        assert!(*narrow <= u64::from(u32::MAX));
+        assert!(*wide != *high && *high != *seed);
+    }
+    (bytes, numbers)
+}
+
 /// What a forked child sees of random numbers and of the date, after `prepare`.
 fn seen_by_a_child(prepare: fn()) -> String {
     let (mut read, write) = std::io::pipe().unwrap();
@@ -256,9 +291,16 @@ fn seen_by_a_child(prepare: fn()) -> String {
         let before = std::time::Instant::now();
         std::thread::sleep(std::time::Duration::from_millis(2));
         let goes_on = before.elapsed() >= std::time::Duration::from_millis(2);
-        let traced = traced(|| (std::time::SystemTime::now(), squares(10)));
+        let mut by_number = [0_u8; 16];
+        // SAFETY: as above.
+        let same_count = unsafe { libc::syscall(libc::SYS_getrandom, &mut by_number, 16, 0) };
+        let traced = traced(|| (std::time::SystemTime::now(), squares(10), of_instructions()));
         let mut write = write;
-        write!(write, "{count} {bytes:?} {date:?} {goes_on} {traced:?}").is_ok()
+        write!(
+            write,
+            "{count} {bytes:?} {date:?} {goes_on} {same_count} {by_number:?} {traced:?}"
+        )
+        .is_ok()
     });
     let mut seen = String::new();
     std::io::Read::read_to_string(&mut read, &mut seen).unwrap();
@@ -277,4 +319,20 @@ fn fixed_values_repeat_from_process_to_process_and_durations_go_on() {
     assert_eq!(first, fixed());
     let as_ever = || seen_by_a_child(|| {});
     assert_ne!(as_ever(), as_ever());
+}
+
+#[test]
+fn system_calls_by_number_go_on_to_fail_as_ever() {
+    let child = fork(|| {
+        topdown_tracer::fix_system_values().unwrap();
+        // SAFETY: no such descriptor, and no such memory, which the kernel sees.
+        let failed = |number, first| unsafe { libc::syscall(number, first, 8, 0) } == -1;
+        let errno = || std::io::Error::last_os_error().raw_os_error();
+        let bad_descriptor = failed(libc::SYS_close, -1) && errno() == Some(libc::EBADF);
+        let bad_memory = failed(libc::SYS_getrandom, 8) && errno() == Some(libc::EFAULT);
+        // SAFETY: asks for the process.
+        let process = unsafe { libc::syscall(libc::SYS_getpid) };
+        bad_descriptor && bad_memory && process == i64::from(std::process::id())
+    });
+    assert_eq!(wait(child), 0);
 }

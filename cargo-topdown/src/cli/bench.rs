@@ -180,8 +180,8 @@ pub struct MeasuringArgs {
     #[arg(long, value_name = "WHOSE", env = "CARGO_TOPDOWN_THREADS")]
     pub threads: Option<ThreadsChoice>,
 
-    /// Keep the sample sizes, times and sampling modes that groups set, as plain `cargo bench` does;
-    /// modelled launches have no use for them
+    /// Keep the sample sizes, times and sampling modes that the benches set, as plain `cargo bench` does;
+    /// of criterion's own `Criterion`, those of groups alone. Modelled launches have no use for them
     #[arg(long, env = "CARGO_TOPDOWN_AUTHOR_SETTINGS")]
     pub author_settings: bool,
 

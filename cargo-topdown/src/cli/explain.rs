@@ -70,12 +70,23 @@ pub struct SingleLaunchArgs {
     #[arg(long, value_name = "KIND", env = "CARGO_TOPDOWN_COUNTERS")]
     pub counters: Option<CountersChoice>,
 
+    /// Do not launch what matches PATTERN, with `*` and `?`: a benchmark by its name or
+    /// `package::target::name`, a bench target by `package::target`
+    #[arg(
+        long,
+        value_name = "PATTERN",
+        env = "CARGO_TOPDOWN_LEAVE_OUT",
+        value_delimiter = ','
+    )]
+    pub leave_out: Option<Vec<String>>,
+
     /// Whose slots the hardware counts: those of the measuring thread, or of all threads of the process
     /// [default: auto]
     #[arg(long, value_name = "WHOSE", env = "CARGO_TOPDOWN_THREADS")]
     pub threads: Option<ThreadsChoice>,
 
-    /// Keep the sample sizes, times and sampling modes that groups set
+    /// Keep the sample sizes, times and sampling modes that the benches set; of criterion's own
+    /// `Criterion`, those of groups alone
     #[arg(long, env = "CARGO_TOPDOWN_AUTHOR_SETTINGS")]
     pub author_settings: bool,
 }
@@ -90,6 +101,7 @@ impl SingleLaunchArgs {
             measurement_time: self.measurement_time,
             source: self.source,
             counters: self.counters,
+            leave_out: self.leave_out.clone(),
             threads: self.threads,
             author_settings: self.author_settings,
             ..MeasuringArgs::default()

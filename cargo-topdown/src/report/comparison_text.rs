@@ -268,6 +268,26 @@ mod tests {
     }
 
     #[test]
+    fn a_suite_of_which_some_are_the_same_has_not_moved_as_a_whole() {
+        let suite = |seed, backend| -> Vec<Benchmark> {
+            (0..17)
+                .map(|n| {
+                    let planted = Planted {
+                        seed,
+                        launches: 2,
+                        categories: [0.0, 0.0, 0.0, if n < 10 { backend } else { 0.0 }],
+                        ..Planted::default()
+                    };
+                    modelled(&format!("benchmark {n:02}"), planted)
+                })
+                .collect()
+        };
+        let text = text(suite(1, 0.0), scenario::run(suite(2, 0.6)), 100);
+        assert!(text.contains("10 regressed, 7 unchanged"), "{text}");
+        assert!(!text.contains("the whole suite moved"), "{text}");
+    }
+
+    #[test]
     fn a_small_suite_of_which_one_took_longer_at_flat_slots() {
         let suite = |seed, last: f64| -> Vec<Benchmark> {
             (0..6)

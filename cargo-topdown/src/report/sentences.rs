@@ -180,7 +180,9 @@ pub fn counted(counts: &Counts) -> Vec<String> {
 pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
     let suite = &comparison.suite;
     let mut notes = Vec::new();
-    if let Some(common) = suite.global_slots_difference {
+    let moved = |common: &CommonPart| common.low > 0.0 || common.high < 0.0;
+    let moved = suite.global_slots_difference.filter(moved);
+    if let Some(common) = moved {
         notes.push(format!(
             "the whole suite moved by {} slots (median; 95 % interval {} to {}): a global change such \
              as the compiler, its flags or a common dependency",
@@ -242,11 +244,9 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
     }
     notes.extend(names_note(comparison));
     // In a suite that moved as a whole the differences are not drift.
-    let moved = |common: &CommonPart| common.low > 0.0 || common.high < 0.0;
-    let moved = suite.global_slots_difference.as_ref().is_some_and(moved);
     let drifting = |noise: &&MetricNoise| {
         matches!(noise.metric, Metric::Slots | Metric::Wall)
-            && !moved
+            && moved.is_none()
             && noise
                 .drift
                 .is_some_and(|drift| drift.deviation >= LEAST_TOLD_DRIFT)

@@ -100,3 +100,22 @@ fn a_bench_that_chooses_its_source_itself_counts_no_group() {
         "{text}"
     );
 }
+
+#[test]
+fn what_settings_leave_out_is_not_launched() {
+    // Of two that match, one is left out.
+    let outcome = explain(&["sums", "--bench=kernels", "--leave-out=*forward/10"], &[]);
+    let outcome = outcome.succeeds();
+    let note = "note: `suite::kernels::sums/forward/10` is left out, as the settings say";
+    assert!(outcome.stderr.contains(note), "{}", outcome.stderr);
+    let text = &outcome.stdout;
+    assert!(
+        text.starts_with("suite::kernels::sums/forward/20:"),
+        "{text}"
+    );
+    let left_out = [("CARGO_TOPDOWN_LEAVE_OUT", "suite::kernels")];
+    let words = ["sums", "--bench=kernels", "--bench=mixed"];
+    explain(&words, &left_out)
+        .fails_with(101, "note: `suite::kernels` is left out")
+        .fails_with(101, "no benchmark matches `sums`");
+}

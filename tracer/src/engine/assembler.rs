@@ -134,6 +134,30 @@ impl<'a> Assembler<'a> {
         self.near(&[rex(true, register, 0, 0), 0x8b], register, target, 0);
     }
 
+    /// `imul register, [target]`, RIP-relative.
+    pub(crate) fn multiply_near(&mut self, register: General, target: u64) {
+        self.near(
+            &[rex(true, register, 0, 0), 0x0f, 0xaf],
+            register,
+            target,
+            0,
+        );
+    }
+
+    /// `bswap register`.
+    pub(crate) fn swap_bytes(&mut self, register: General) {
+        self.bytes(&[rex(true, 0, 0, register), 0x0f, 0xc8 | register & 7]);
+    }
+
+    /// `mov register32, register32`.
+    pub(crate) fn zero_upper_half(&mut self, register: General) {
+        self.bytes(&[
+            rex(false, register, 0, register),
+            0x89,
+            0xc0 | (register & 7) << 3 | register & 7,
+        ]);
+    }
+
     /// `mov dword [target], value`, RIP-relative.
     pub(crate) fn store_near_immediate32(&mut self, target: u64, value: u32) {
         self.near(&[0xc7], 0, target, 4);

@@ -62,7 +62,14 @@ pub(crate) struct Context {
     pub vector_mask_high: u32,
     /// The floating-point mode that compiled code expects.
     pub default_mxcsr: u32,
+    /// Where random numbers that repeat have come to: a linear congruential generator.
+    pub random_state: u64,
+    /// What each is multiplied with: [`RANDOM_MULTIPLIER`].
+    pub random_multiplier: u64,
 }
+
+/// Knuth's for 64 bits (MMIX).
+pub(crate) const RANDOM_MULTIPLIER: u64 = 6_364_136_223_846_793_005;
 
 /// The mode at the start of every process: all exceptions masked, round to nearest.
 pub(crate) const DEFAULT_MXCSR: u32 = 0x1f80;

@@ -12,11 +12,11 @@
 
 use std::mem::offset_of;
 
-use iced_x86::Register;
+use iced_x86::{Mnemonic, Register};
 
 use super::assembler::{Assembler, General, Memory, RAX, RCX, RDX, RSP, Relative32};
 use super::context::{Context, Request};
-use super::exit::{DirectExit, SystemCallExit};
+use super::exit::{DirectExit, SYSCALL, SystemCallExit};
 use super::indirect;
 use super::plan::{Ending, IndirectTarget, Plan, PlannedInstruction};
 use super::trampolines::{Trampolines, register_slot};
@@ -45,6 +45,8 @@ pub(crate) struct Surroundings<'a> {
     pub context: u64,
     pub trampolines: &'a Trampolines,
     pub indirect_table: u64,
+    /// Whether `rdrand` and `rdseed` give the same numbers in every process.
+    pub random_numbers_repeat: bool,
     /// The code of blocks that are translated already.
     pub linked: &'a dyn Fn(u64) -> Option<u64>,
 }
@@ -180,6 +182,13 @@ impl Emitter<'_, '_> {
     // ---- the instruction itself ----
 
     fn instruction(&mut self, instruction: &PlannedInstruction) {
+        if let (true, Some(destination)) = (
+            self.surroundings.random_numbers_repeat,
+            random_destination(&instruction.decoded),
+        ) {
+            self.random_number(instruction, destination);
+            return;
+        }
         if !instruction.decoded.is_ip_rel_memory_operand() {
             self.code.bytes(instruction.bytes());
             return;
@@ -200,6 +209,25 @@ impl Emitter<'_, '_> {
             }
         }
         self.code.bytes(&bytes[..length]);
+    }
+
+    /// A number that repeats in the place of one of `rdrand` or `rdseed`. What is computed before the
+    /// instruction may change the flags, since the instruction sets all of them.
+    fn random_number(&mut self, instruction: &PlannedInstruction, destination: Register) {
+        let state = self.field(offset_of!(Context, random_state));
+        let register = encoded(destination);
+        self.code.load_near(register, state);
+        self.code
+            .multiply_near(register, self.field(offset_of!(Context, random_multiplier)));
+        self.code.lea(register, Memory::at(register, 1));
+        self.code.store_near(state, register);
+        self.code.bytes(instruction.bytes());
+        self.code.load_near(register, state);
+        // The upper bits are the random ones.
+        self.code.swap_bytes(register);
+        if destination.is_gpr32() {
+            self.code.zero_upper_half(register);
+        }
     }
 
     // ---- the end of the block ----
@@ -334,7 +362,6 @@ impl Emitter<'_, '_> {
     fn system_call(&mut self) {
         // rcx is free: the kernel puts the address behind the instruction into it.
         let next_ip = self.plan.next_ip;
-        let syscall = [0x0f, 0x05];
         let record = self.code.position() + 10 + 5;
         self.set_exit(record as u32);
         self.code
@@ -343,12 +370,12 @@ impl Emitter<'_, '_> {
         self.code.bytes(&[0; SystemCallExit::BYTES]);
 
         let perform = self.code.here();
-        self.code.bytes(&syscall);
+        self.code.bytes(&SYSCALL);
         self.code.load_immediate(RCX, next_ip);
         self.exit(next_ip);
 
         let split = self.code.here();
-        self.code.bytes(&syscall);
+        self.code.bytes(&SYSCALL);
         self.code.copy(RCX, RAX);
         let child = self.code.jump_if_rcx_is_zero();
         self.code.load_immediate(RCX, next_ip);
@@ -359,7 +386,7 @@ impl Emitter<'_, '_> {
         self.code.bytes(&[0xff, 0xe1]); // jmp rcx
 
         let unlinked = self.code.here();
-        self.code.bytes(&syscall);
+        self.code.bytes(&SYSCALL);
         self.code.load_immediate(RCX, next_ip);
         self.exit_unlinked();
 
@@ -437,6 +464,15 @@ impl Emitter<'_, '_> {
         self.code
             .load_near(register, register_slot(self.surroundings.context, register));
     }
+}
+
+/// Where an instruction puts a random number, if it makes one of 32 or 64 bits.
+fn random_destination(decoded: &iced_x86::Instruction) -> Option<Register> {
+    let is_random = matches!(decoded.mnemonic(), Mnemonic::Rdrand | Mnemonic::Rdseed);
+    let destination = decoded.op0_register();
+    let is_whole = destination.is_gpr64() || destination.is_gpr32();
+    (is_random && is_whole && general_number(destination) != Some(usize::from(RSP)))
+        .then_some(destination)
 }
 
 /// A jump that is taken when the buffer is full, and where to come back to.

@@ -28,6 +28,9 @@ impl DirectExit {
     }
 }
 
+/// The instruction `syscall`.
+pub(super) const SYSCALL: [u8; 2] = [0x0f, 0x05];
+
 /// A system call's ways to go on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SystemCallExit {
@@ -42,6 +45,12 @@ pub(crate) struct SystemCallExit {
 
 impl SystemCallExit {
     pub(super) const BYTES: usize = 28;
+
+    /// Goes on as if it were done. rcx and r11, which the kernel overwrites, keep what they have, or get
+    /// what the kernel would put there.
+    pub(crate) fn performed(self) -> u64 {
+        self.perform + SYSCALL.len() as u64
+    }
 
     pub(super) fn write(self, code: &mut Assembler<'_>, position: usize) {
         code.set32(position, self.block.0 as i32);

@@ -29,7 +29,7 @@ use std::ptr::NonNull;
 
 pub(crate) use self::maps::mapping_at;
 
-use self::context::{Context, DEFAULT_MXCSR, Request};
+use self::context::{Context, DEFAULT_MXCSR, RANDOM_MULTIPLIER, Request};
 use self::emit::BLOCK_TAG;
 use self::machine::RestartableSequence;
 use self::memory::{Mapping, Protection};
@@ -40,6 +40,7 @@ use crate::CONSUMER_STACK_BYTES;
 use crate::block::BlockId;
 use crate::consumer::{Consumer, End};
 use crate::error::{AttachError, OpenError, TraceError};
+use crate::fixed_values;
 use crate::tracer::Config;
 
 /// The engine's own part of its stack.
@@ -155,6 +156,8 @@ impl<C: Consumer> Engine<C> {
                 vector_mask_low: vector.mask as u32,
                 vector_mask_high: (vector.mask >> 32) as u32,
                 default_mxcsr: DEFAULT_MXCSR,
+                random_state: RANDOM_MULTIPLIER,
+                random_multiplier: RANDOM_MULTIPLIER,
             });
         }
         // SAFETY: a box is never null, nor is the start of a mapping.
@@ -454,6 +457,14 @@ impl<C: Consumer> State<C> {
                 self.faults_suspended = true;
                 context.next = exit.unlinked;
             }
+            Policy::GivesRandomNumbers if fixed_values::are_fixed() => {
+                let [buffer, bytes, flags, _] = arguments;
+                // SAFETY: the program is about to make this very call.
+                let written = unsafe { fixed_values::getrandom(buffer, bytes, flags) };
+                context.registers[RAX] = written;
+                context.next = exit.performed();
+            }
+            Policy::GivesRandomNumbers => context.next = exit.perform,
             Policy::Refuse => {
                 let ip = self.end_of(exit.block);
                 self.leave(context, Err(TraceError::SystemCall { number, ip }));

@@ -18,6 +18,8 @@ pub(crate) enum Policy {
     Changes { start: u64, end: u64 },
     /// It asks for or sets the handler of a fault, in front of which the engine stands.
     SetsFaultHandler,
+    /// It gives random numbers, which may have to repeat.
+    GivesRandomNumbers,
     /// It would move the ground under the translation.
     Refuse,
 }
@@ -52,6 +54,7 @@ pub(crate) fn policy(number: u64, arguments: [u64; 4]) -> Policy {
         libc::SYS_mmap if first != 0 => range(first, second),
         libc::SYS_shmat | libc::SYS_remap_file_pages => EVERYTHING,
         libc::SYS_rt_sigaction if fault::is_fault(first) => Policy::SetsFaultHandler,
+        libc::SYS_getrandom => Policy::GivesRandomNumbers,
         // A jump to a saved state, whose address would not be translated.
         libc::SYS_rt_sigreturn => Policy::Refuse,
         libc::SYS_arch_prctl if first != ARCH_GET_FS && first != ARCH_GET_GS => Policy::Refuse,

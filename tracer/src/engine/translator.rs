@@ -15,6 +15,7 @@ use super::trampolines::Trampolines;
 use crate::block::{BlockId, Instruction, MAX_BLOCK_INSTRUCTIONS};
 use crate::describe::{Describer, ThreadFacts};
 use crate::error::{OpenError, TraceError};
+use crate::fixed_values;
 
 /// The context has its own pages, away from the code: stores next to code that executes are slow.
 const CODE_OFFSET: usize = 64 * 1024;
@@ -170,6 +171,7 @@ impl Translator {
                 context,
                 trampolines: &self.trampolines,
                 indirect_table: self.indirect.first(),
+                random_numbers_repeat: fixed_values::are_fixed(),
                 linked: &|target| blocks.find(target).map(|id| blocks.record(id).entry),
             },
         );

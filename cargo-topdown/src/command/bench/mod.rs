@@ -10,7 +10,7 @@ use std::path::Path;
 
 use criterion_topdown::machine::Machine;
 use criterion_topdown::run_file::stored_file::random_word;
-use criterion_topdown::run_file::{Benchmark, LaunchSettings, Run, Selection, write_run};
+use criterion_topdown::run_file::{Benchmark, Filter, LaunchSettings, Run, Selection, write_run};
 use jiff::Timestamp;
 use tempfile::TempDir;
 
@@ -206,7 +206,7 @@ pub fn measure_all(
 }
 
 /// `targets` without what settings leave out, which is told by name.
-fn without_left_out(
+pub fn without_left_out(
     settings: &WorkspaceSettings,
     targets: Vec<BenchTarget>,
     names: &NameFilter,
@@ -284,8 +284,13 @@ fn launcher(args: &LaunchArgs, cargo: &Path, scratch: &Path) -> Launcher {
 
 /// Refuses a filter that criterion would panic at, after the build.
 fn checked_filter(args: &LaunchArgs) -> Result<NameFilter, BenchError> {
-    NameFilter::of(selection::filter_of(args).as_ref()).map_err(|error| BenchError::Filter {
-        filter: args.filter().unwrap_or_default().to_owned(),
+    names_of(selection::filter_of(args).as_ref())
+}
+
+/// What `filter` lets through.
+pub fn names_of(filter: Option<&Filter>) -> Result<NameFilter, BenchError> {
+    NameFilter::of(filter).map_err(|error| BenchError::Filter {
+        filter: filter.map_or(String::new(), |filter| filter.expression.clone()),
         error: Box::new(error),
     })
 }

@@ -8,7 +8,7 @@ use std::io::Write;
 use criterion_topdown::cpu::MetricGroup;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{Benchmark, BenchmarkId, IterationSample};
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, Filter, IterationSample};
 
 use super::bench::{self, BenchError};
 use crate::bench_targets::{BenchTarget, Cargo, cargo_program};
@@ -55,6 +55,10 @@ pub fn run(args: &ExplainArgs) -> Result<Exit, Error> {
     if targets.is_empty() {
         return Err(BenchError::NoBenchTargets.into());
     }
+    let names = bench::names_of(Some(&Filter {
+        expression: args.benchmark.clone(),
+        exact: args.exact,
+    }))?;
     if args.cargo.no_run {
         return Ok(Exit::Success);
     }
@@ -76,6 +80,7 @@ pub fn run(args: &ExplainArgs) -> Result<Exit, Error> {
             group: None,
         },
     };
+    let targets = bench::without_left_out(&settings, targets, &names, &session.launcher)?;
     let explained = session.explain(&targets)?;
     let mut out = style::stdout(args.output.color);
     if args.json {
@@ -241,6 +246,8 @@ impl Session<'_> {
                 source: SourceChoice::Hardware,
                 ..target.settings
             },
+            // The filter names one of them.
+            benchmarks: None,
             ..target.clone()
         }];
         let outcome = self.launch(&targets, &launcher)?;
