@@ -265,10 +265,10 @@ fn of_instructions() -> ([u8; 16], [u64; 4]) {
         // SAFETY: the processor has the instructions.
         unsafe {
             asm!(
-                "rdrand {wide}", "setc {succeeded}", "rdrand {high}", "rdrand {narrow:e}",
+                "rdrand {wide}", "setc {succeeded}", "rdrand r15", "rdrand {narrow:e}",
                 "2:", "rdseed {seed}", "jnc 2b",
-                wide = out(reg) *wide, high = out("r15") *high, narrow = out(reg) *narrow,
-                seed = out(reg) *seed, succeeded = out(reg_byte) succeeded,
+                wide = out(reg) *wide, narrow = out(reg) *narrow, seed = out(reg) *seed,
+                succeeded = out(reg_byte) succeeded, out("r15") *high,
             );
         }
         assert_eq!(succeeded, 1);
@@ -325,8 +325,10 @@ fn fixed_values_repeat_from_process_to_process_and_durations_go_on() {
 fn system_calls_by_number_go_on_to_fail_as_ever() {
     let child = fork(|| {
         topdown_tracer::fix_system_values().unwrap();
-        // SAFETY: no such descriptor, and no such memory, which the kernel sees.
-        let failed = |number, first| unsafe { libc::syscall(number, first, 8, 0) } == -1;
+        let failed = |number: i64, first: i64| {
+            // SAFETY: there is no such descriptor, and no such memory, which the kernel sees.
+            unsafe { libc::syscall(number, first, 8, 0) == -1 }
+        };
         let errno = || std::io::Error::last_os_error().raw_os_error();
         let bad_descriptor = failed(libc::SYS_close, -1) && errno() == Some(libc::EBADF);
         let bad_memory = failed(libc::SYS_getrandom, 8) && errno() == Some(libc::EFAULT);

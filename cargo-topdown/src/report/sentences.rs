@@ -211,13 +211,13 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
         ));
     }
     let exact = |b: &&BenchmarkVerdict| b.evidence.is_some_and(|e| e.rule == Rule::Exact);
-    match comparison.benchmarks.iter().filter(exact).count() {
-        0 => {}
-        all => notes.push(format!(
+    let decided_exactly = comparison.benchmarks.iter().filter(exact).count();
+    if decided_exactly > 0 {
+        notes.push(format!(
             "decided exactly: {}, whose modelled launches agree bit for bit; wall-clock time is \
              shown, and fails only what took far longer than the slots say",
-            benchmarks(all)
-        )),
+            benchmarks(decided_exactly)
+        ));
     }
     notes.extend(same_code_note(comparison));
     if let Some(shift) = suite.machine_shift.filter(|shift| shift.removed) {
@@ -243,10 +243,13 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
         });
     }
     notes.extend(names_note(comparison));
-    // In a suite that moved as a whole the differences are not drift.
+    // In a suite that moved as a whole the differences are not drift; and where all is exact, no
+    // interval is shown.
+    let has_intervals = decided_exactly < comparison.benchmarks.len();
     let drifting = |noise: &&MetricNoise| {
         matches!(noise.metric, Metric::Slots | Metric::Wall)
             && moved.is_none()
+            && has_intervals
             && noise
                 .drift
                 .is_some_and(|drift| drift.deviation >= LEAST_TOLD_DRIFT)

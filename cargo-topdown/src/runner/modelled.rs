@@ -10,7 +10,7 @@
 //! comes second (`auto`, on a machine without usable counters), the target keeps its time and is told
 //! why.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
@@ -129,11 +129,15 @@ pub fn targets_of(ids: &[BenchmarkId], targets: &[BenchTarget]) -> Vec<BenchTarg
     targets.iter().filter(has_one).cloned().collect()
 }
 
-/// How long each benchmark was traced and modelled, over all launches that `modelled` knows; the
+/// How long each benchmark that was modelled was traced, over all launches that `modelled` knows; the
 /// warm-ups come on top.
 pub fn times(modelled: &Collected) -> Vec<(&BenchmarkId, Duration)> {
     let mut times: Vec<(&BenchmarkId, Duration)> = Vec::new();
-    for (id, _, samples) in &modelled.samples {
+    let is_timed = |b: &&Benchmark| b.provenance.source == SourceKind::Time;
+    let timed = modelled.benchmarks.iter().filter(is_timed);
+    let timed: HashSet<&BenchmarkId> = timed.map(|benchmark| &benchmark.id).collect();
+    let samples = modelled.samples.iter();
+    for (id, _, samples) in samples.filter(|(id, _, _)| !timed.contains(id)) {
         let ns = samples.iter().map(|s| s.sample.wall_ns).sum();
         let took = Duration::from_nanos(ns);
         match times.iter_mut().find(|(known, _)| *known == id) {
@@ -460,7 +464,9 @@ mod tests {
                 (id("a"), 0, vec![sample(1), sample(2)]),
                 (id("b"), 0, vec![sample(5)]),
                 (id("a"), 1, vec![sample(4)]),
+                (id("too long"), 0, vec![sample(900)]),
             ],
+            benchmarks: vec![with_launches("too long", SourceKind::Time, Vec::new())],
             ..Collected::default()
         };
         let expected = [

@@ -1,0 +1,177 @@
+#!/usr/bin/env bash
+# What `cargo topdown` makes of the benches of published crates: the same code twice, and with changes
+# planted from benches/projects/.
+#
+#     benches/projects.sh [--plain] [--work DIRECTORY] [CRATE...]
+#
+# Each crate is unpacked as it was published, `cargo topdown init --apply` adopts it, and its suite
+# runs twice unchanged and once with each change. A patch begins with what it does and with a regular
+# expression of the benchmarks that it makes slower. What matches must be found slower, unless the
+# change is below the margin of 2 %, and what does not match must not. `--plain` times the crate's own
+# `cargo bench` too, which can take an hour. Builds are outside of all times.
+#
+# Needs jq, patch, and crates.io. Leaves logs, tables and JSON of each crate in the directory. Fails
+# where unchanged code fails, a change is not found, or a crate does not get so far.
+set -euo pipefail
+root=$(cd "$(dirname "$0")/.." && pwd)
+
+# Name, version, seconds of the model for each benchmark, then arguments of `cargo bench` and
+# `cargo topdown bench`.
+crates='
+constant_time_eq 0.4.2 0.5 --bench bench_classic
+hashbrown 0.17.1 0.5
+base64 0.23.1 0.5
+comfy-table 8.0.1 2
+prost 0.14.6 0.5
+tracing 0.1.44 0.5
+bincode-next 3.1.2 0.5
+deadpool 0.13.1 0.5
+orx-concurrent-vec 4.1.0 0.5
+sharded-slab 0.1.7 0.5
+httparse 1.10.1 0.5
+fancy-regex 0.20.2 0.5
+'
+margin=0.02
+
+plain=
+work=
+while [[ ${1-} == --* ]]; do
+    case $1 in
+        --plain) plain=1 ;;
+        --work) work=$2 && shift ;;
+        *) echo "unknown option $1" >&2 && exit 2 ;;
+    esac
+    shift
+done
+work=${work:-$(mktemp -d)}
+mkdir -p "$work"
+[ -n "${TOPDOWN-}" ] || cargo build --quiet --release --manifest-path "$root/Cargo.toml" --package cargo-topdown
+topdown=("${TOPDOWN:-$root/target/release/cargo-topdown}" topdown)
+# One for all, so that what they share is compiled once.
+export CARGO_TARGET_DIR=$work/target
+
+# Copies the published source of crate $1, version $2, to $3.
+unpack() {
+    local package=$work/unpack
+    rm -rf "$package" "$3"
+    mkdir -p "$package/src"
+    touch "$package/src/lib.rs"
+    printf '[package]\nname = "unpack"\nversion = "0.0.0"\nedition = "2021"\n[dependencies.%s]\nversion = "=%s"\n' \
+        "$1" "$2" >"$package/Cargo.toml"
+    local manifest
+    manifest=$(cargo metadata --quiet --format-version 1 --manifest-path "$package/Cargo.toml" |
+        jq -r --arg name "$1" '.packages[] | select(.name == $name and .source != null).manifest_path')
+    cp -r "$(dirname "$manifest")" "$3"
+    chmod -R u+w "$3"
+    # That of the package may pin what the library needs newer.
+    rm -f "$3/Cargo.lock"
+}
+
+# Runs a command with its output in the file $1, and says how many seconds it took.
+seconds() {
+    local log=$1 begun=$EPOCHREALTIME
+    shift
+    "$@" >"$log" 2>&1 || return
+    echo "$begun $EPOCHREALTIME" | awk '{ printf "%.0f", $2 - $1 }'
+}
+
+# Whether a benchmark fails, its change, and that of its time.
+words='
+    .failing as $failing
+    | def fails: (.class as $class | $failing | index($class) != null) or .disagreement.fails == true;
+    def effect($metric): [.effects[] | select(.metric == $metric)][0].difference;
+    def change: effect("slots") // effect("wall");'
+# Benchmarks, those that something is decided about, exactly, by proof, and those that fail.
+said="$words"'
+    [(.benchmarks | length), .counts.decided,
+     ([.benchmarks[] | select(.evidence.rule == "exact")] | length),
+     ([.benchmarks[] | select(.class == "unchanged" and .executed.change == "same" and .executed.same_slots)] | length),
+     ([.benchmarks[] | select(fails)] | length)]
+    | @tsv'
+# Of those that a change makes slower: all, above the margin, found, those of them that took longer, and
+# with the wrong sign; and of the others those that fail.
+found="$words"'
+    [.benchmarks[] | select(.id.name | test($slower))] as $meant
+    | [($meant | length),
+       ([$meant[] | select(change >= $margin)] | length),
+       ([$meant[] | select(fails)] | length),
+       ([$meant[] | select(fails and effect("wall") > 0)] | length),
+       ([$meant[] | select(.class == "improved")] | length),
+       ([.benchmarks[] | select(fails and (.id.name | test($slower) | not))] | length)]
+    | @tsv'
+
+failed=0
+fail() {
+    echo "FAILED: $1" >&2
+    failed=1
+}
+
+# Measures crate $1, version $2, with a budget of $3 and the arguments $4 and on.
+project() {
+    local name=$1 version=$2
+    local measuring=(--launches 2 --model-budget "$3")
+    shift 3
+    local out=$work/$name copy=$work/$name/copy
+    mkdir -p "$out"
+    unpack "$name" "$version" "$copy"
+
+    local plain_seconds=-
+    if [ -n "$plain" ]; then
+        (cd "$copy" && cargo bench --quiet --no-run "$@") >"$out/plain-build.log" 2>&1 || return
+        plain_seconds=$(cd "$copy" && seconds "$out/plain.log" cargo bench "$@") || return
+        rm "$copy/Cargo.lock"
+    fi
+
+    cd "$copy"
+    "${topdown[@]}" init --apply --library "$root" >"$out/init.log" 2>&1 || return
+    "${topdown[@]}" bench --no-run "$@" >"$out/build.log" 2>&1 || return
+    local took
+    took=$(seconds "$out/base.log" "${topdown[@]}" bench "$@" "${measuring[@]}" --save base) || return
+    "${topdown[@]}" bench "$@" "${measuring[@]}" >"$out/same.log" 2>&1 || return
+    "${topdown[@]}" compare base >"$out/same.txt" 2>&1 || true
+    "${topdown[@]}" compare base --json >"$out/same.json" 2>>"$out/same.log" || true
+    local benchmarks decided exact proof fails
+    read -r benchmarks decided exact proof fails < <(jq -r "$said" "$out/same.json")
+    echo "| $name $version | ${measuring[*]: -1} s | $benchmarks | $decided | $exact | $proof | $fails | $took s | $plain_seconds s |" |
+        tee -a "$work/unchanged.md"
+    [ "$fails" = 0 ] || fail "$name: $fails benchmarks fail unchanged: $out/same.txt"
+
+    local patch
+    for patch in "$root/benches/projects/$name".*.patch; do
+        local change=${patch##*/"$name".}
+        change=${change%.patch}
+        patch --quiet -p1 <"$patch" >"$out/$change.log" 2>&1 || return
+        "${topdown[@]}" bench "$@" "${measuring[@]}" >>"$out/$change.log" 2>&1 || return
+        patch --quiet -p1 -R <"$patch"
+        "${topdown[@]}" compare base >"$out/$change.txt" 2>&1 || true
+        "${topdown[@]}" compare base --json >"$out/$change.json" 2>>"$out/$change.log" || true
+        local meant above hit longer improved others
+        read -r meant above hit longer improved others < <(jq -r --arg slower "$(sed -n 's/^slower: //p' "$patch")" \
+            --argjson margin "$margin" "$found" "$out/$change.json")
+        echo "| $name | $(head -1 "$patch") | $meant | $above | $hit | $longer | $improved | $others |" |
+            tee -a "$work/planted.md"
+        [ "$improved" = 0 ] || fail "$name, $change: $improved got faster: $out/$change.txt"
+        [ "$others" = 0 ] || fail "$name, $change: $others fail that it does not touch: $out/$change.txt"
+        [ "$hit" -ge "$above" ] || fail "$name, $change: $hit of $above found: $out/$change.txt"
+    done
+}
+
+echo "Two launches a run, on $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1)," \
+    "$(nproc) CPUs, commit $(git -C "$root" rev-parse --short HEAD), logs in $work"
+: >"$work/unchanged.md"
+: >"$work/planted.md"
+while read -r name version budget arguments; do
+    [ -n "$name" ] || continue
+    [ $# -eq 0 ] || [[ " $* " == *" $name "* ]] || continue
+    # shellcheck disable=SC2086 # arguments are words
+    (failed=0 && project "$name" "$version" "$budget" $arguments && exit $failed) </dev/null || fail "$name: see $work/$name"
+done <<<"$crates"
+echo
+echo '| crate | model budget | benchmarks | decided | exactly | by proof | failed | one run | plain `cargo bench` |'
+echo '|---|---|---|---|---|---|---|---|---|'
+cat "$work/unchanged.md"
+echo
+echo '| crate | planted change | meant to be slower | above the margin | found | took longer too | found faster | others that failed |'
+echo '|---|---|---|---|---|---|---|---|'
+cat "$work/planted.md"
+exit $failed
