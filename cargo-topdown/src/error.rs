@@ -5,13 +5,14 @@ use std::io;
 use criterion_topdown::run_file::RunFileError;
 use thiserror::Error;
 
+use crate::accepted_file::AcceptedError;
 use crate::baseline_store::{BaselineNameError, StoreError};
 use crate::command::bench::BenchError;
 use crate::command::exec::ExecError;
 use crate::command::explain::ExplainError;
 use crate::import::ImportError;
 use crate::merge::MergeError;
-use crate::policy::{AcceptedError, PolicyError};
+use crate::policy_table::PolicyError;
 use crate::report::foreign_comment::ForeignComparisonError;
 use crate::report::request::ReportError;
 use crate::shared_store::SharedStoreError;

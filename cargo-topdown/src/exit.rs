@@ -9,7 +9,7 @@ use crate::command::exec::ExecError;
 use crate::command::explain::ExplainError;
 use crate::error::Error;
 use crate::shared_store::SharedStoreError;
-use crate::verdict::Outcome;
+use topdown_gate::verdict::Outcome;
 
 /// The exit codes. They are part of the interface: the README lists them, and CI relies on them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

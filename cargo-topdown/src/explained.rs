@@ -12,8 +12,8 @@ use criterion_topdown::run_file::{BenchmarkId, IterationSample};
 use criterion_topdown::sample::{Flags, GroupCounts, Sample};
 use thiserror::Error;
 
-use crate::statistics::launch::LEAST_SAMPLES;
-use crate::summary::{Shares, Summary};
+use topdown_gate::statistics::launch::LEAST_SAMPLES;
+use topdown_gate::summary::{Shares, Summary};
 
 /// Retiring is explained only from this share of all slots on: below it there is more to be won
 /// elsewhere. The threshold of Intel's metrics (`tma_retiring`, TMA_Metrics-full.csv 5.2).

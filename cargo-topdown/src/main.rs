@@ -1,10 +1,11 @@
 //! `cargo topdown`: runs criterion benches, compares TopDown slots with a baseline, and fails CI.
 //!
 //! The way of the data: `command::bench` builds the bench targets and lets [`runner`] launch
-//! them; their samples become a run file. `command::compare` reads two of them, [`verdict`]
-//! judges with [`statistics`], and [`report`] prints without computing anything.
+//! them; their samples become a run file. `command::compare` reads two of them, [`topdown_gate`]
+//! judges, and [`report`] prints without computing anything.
 #![forbid(unsafe_code)]
 
+mod accepted_file;
 mod adoption;
 mod base_tree;
 mod baseline_store;
@@ -17,15 +18,12 @@ mod disturbances;
 #[cfg(test)]
 mod documentation;
 mod error;
-mod event_rates;
 mod exit;
 mod explained;
-mod function_name;
 mod functions;
 mod import;
 mod merge;
-mod pattern;
-mod policy;
+mod policy_table;
 mod report;
 mod runner;
 #[cfg(test)]
@@ -34,11 +32,7 @@ mod selection;
 mod settings;
 mod shard;
 mod shared_store;
-mod simulation;
-mod statistics;
-mod summary;
 mod terminal;
-mod verdict;
 
 use std::io::ErrorKind;
 use std::process::ExitCode;

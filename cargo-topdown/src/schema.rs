@@ -17,18 +17,19 @@ use serde_json::Value;
 pub use published_schema::check;
 use published_schema::directory;
 
+use crate::accepted_file::{ACCEPTED_SCHEMA_VERSION, AcceptedFile};
 use crate::command::baseline::{BASELINES_SCHEMA_VERSION, BaselineList};
-use crate::pattern::Pattern;
-use crate::policy::{ACCEPTED_SCHEMA_VERSION, AcceptedFile};
-use crate::policy::{Budget, Policy};
 use crate::report::diagnosis_json::{DOCTOR_SCHEMA_VERSION, DoctorReport};
 use crate::report::examples;
 use crate::report::metric_groups_json::{EXPLAIN_SCHEMA_VERSION, ExplainReport};
-use crate::verdict::scenario::{self, Planted, benchmark, modelled, timed};
-use crate::verdict::trend::{TREND_SCHEMA_VERSION, Trend};
-use crate::verdict::{
-    BudgetCheck, COMPARISON_SCHEMA_VERSION, Comparison, LabelledRun, Metric, NoiseReport,
-    check_budgets, noise_of,
+use topdown_gate::metric::Metric;
+use topdown_gate::pattern::Pattern;
+use topdown_gate::policy::{Budget, Policy};
+use topdown_gate::scenario::{self, Planted, benchmark, modelled, timed};
+use topdown_gate::verdict::trend::{TREND_SCHEMA_VERSION, Trend};
+use topdown_gate::verdict::{
+    BudgetCheck, COMPARISON_SCHEMA_VERSION, Comparison, LabelledRun, NoiseReport, check_budgets,
+    noise_of,
 };
 
 /// Something that programs can read.

@@ -14,7 +14,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::cli::{CountersChoice, MeasuringArgs, ModelCore, SourceChoice, ThreadsChoice};
-use crate::pattern::Pattern;
+use topdown_gate::pattern::Pattern;
 
 /// The key of cargo's metadata tables that is ours.
 const TABLE: &str = "topdown";
@@ -116,7 +116,7 @@ struct Table {
     /// Read by [`crate::shared_store`]; here so that it is a known key.
     #[serde(rename = "store")]
     _store: Option<IgnoredAny>,
-    /// Read by [`crate::policy`]; here so that it is a known key.
+    /// Read by [`crate::policy_table`]; here so that it is a known key.
     #[serde(rename = "policy")]
     _policy: Option<IgnoredAny>,
 }

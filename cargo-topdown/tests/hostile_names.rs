@@ -86,31 +86,21 @@ fn issue_14_8_no_name_does_anything_to_a_terminal_or_to_github() {
 #[test]
 fn issue_14_11_input_without_an_end_is_refused() {
     let (root, _) = workspace();
-    for (arguments, code, reason) in [
-        (&["import", "/dev/zero"][..], 101, "longer than 64 MiB"),
-        (&["simulate", "--suites", "99999999999"], 2, "--suites"),
-        (
-            &["simulate", "--benchmarks", "99999999999"],
-            2,
-            "--benchmarks",
-        ),
-    ] {
-        let command = topdown(&root, arguments);
-        // Whatever has no limit ends this way.
-        let limited = "ulimit -v 4000000 -t 20; exec \"$0\" \"$@\"";
-        let program = command.get_program().to_owned();
-        let words: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
-        let output = Command::new("bash")
-            .args(["-c", limited])
-            .arg(program)
-            .args(words)
-            .current_dir(root.path())
-            .output()
-            .unwrap();
-        let error = String::from_utf8_lossy(&output.stderr);
-        assert_eq!(output.status.code(), Some(code), "{arguments:?}: {error}");
-        assert!(error.contains(reason), "{error}");
-    }
+    let command = topdown(&root, &["import", "/dev/zero"]);
+    // Whatever has no limit ends this way.
+    let limited = "ulimit -v 4000000 -t 20; exec \"$0\" \"$@\"";
+    let program = command.get_program().to_owned();
+    let words: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();
+    let output = Command::new("bash")
+        .args(["-c", limited])
+        .arg(program)
+        .args(words)
+        .current_dir(root.path())
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(101), "{error}");
+    assert!(error.contains("longer than 64 MiB"), "{error}");
 }
 
 #[cfg(target_os = "linux")]

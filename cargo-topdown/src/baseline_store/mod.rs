@@ -26,7 +26,7 @@ use history::RunName;
 use jiff::Timestamp;
 use tempfile::TempDir;
 
-use crate::selection::Asked;
+use topdown_gate::selection::Asked;
 
 pub use error::StoreError;
 pub use name::{BaselineName, BaselineNameError, is_machine_key};

@@ -1,12 +1,12 @@
 //! The command line of what judges: `compare`, `check`, and the policy that both follow.
 
 use clap::Args;
-use clap::builder::BoolishValueParser;
+use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 
 use super::{OutputArgs, StoreArgs};
-use crate::policy::{FailOnClass, MarginSetting, checked_alpha};
 use crate::report::request::ReportRequest;
-use crate::verdict::Metric;
+use topdown_gate::metric::Metric;
+use topdown_gate::policy::{FailOnClass, MarginSetting, Overrides, checked_alpha};
 
 /// `cargo topdown compare`.
 #[derive(Debug, Args)]
@@ -85,7 +85,8 @@ pub struct PolicyArgs {
         long,
         value_name = "VERDICTS",
         value_delimiter = ',',
-        env = "CARGO_TOPDOWN_FAIL_ON"
+        env = "CARGO_TOPDOWN_FAIL_ON",
+        value_parser = fail_on_class()
     )]
     pub fail_on: Option<Vec<FailOnClass>>,
 
@@ -128,6 +129,28 @@ pub struct PolicyArgs {
         value_parser = BoolishValueParser::new()
     )]
     pub across_builds: bool,
+}
+
+impl PolicyArgs {
+    /// What the flags say, for [`Policy`](topdown_gate::policy::Policy).
+    pub fn overrides(&self) -> Overrides {
+        Overrides {
+            alpha: self.alpha,
+            fail_on: self.fail_on.clone(),
+            gate: self.gate.clone(),
+            margins: self.margins.clone(),
+            allow_missing: self.allow_missing,
+            across_builds: self.across_builds,
+        }
+    }
+}
+
+fn fail_on_class() -> impl TypedValueParser<Value = FailOnClass> {
+    let value = |class: FailOnClass| PossibleValue::new(class.name()).help(class.meaning());
+    PossibleValuesParser::new(FailOnClass::ALL.map(value)).try_map(|word| {
+        let mut classes = FailOnClass::ALL.into_iter();
+        classes.find(|class| class.name() == word).ok_or("unknown")
+    })
 }
 
 fn alpha(text: &str) -> Result<f64, String> {

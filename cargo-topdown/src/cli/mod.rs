@@ -12,7 +12,6 @@ mod merge;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::builder::RangedU64ValueParser;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use crate::baseline_store::BaselineName;
@@ -66,8 +65,6 @@ pub enum Command {
     Merge(MergeArgs),
     /// Say what this machine can measure, and what stands in the way
     Doctor(Box<DoctorArgs>),
-    /// Simulate suites of which the truth is known, and say how often the gate errs
-    Simulate(SimulateArgs),
     /// Say what this workspace has to change so that its benches measure TopDown, or change it
     Init(InitArgs),
     /// Print the completions of a shell
@@ -81,30 +78,6 @@ pub enum Command {
     /// Wait for a byte on standard input, then become a command: how `exec` starts one
     #[command(hide = true)]
     ExecWhenTold(ExecWhenToldArgs),
-}
-
-/// `cargo topdown simulate`.
-#[derive(Debug, Args)]
-pub struct SimulateArgs {
-    /// Suites per machine and number of launches
-    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=100_000))]
-    pub suites: u64,
-
-    /// Benchmarks per suite
-    #[arg(long, default_value_t = 200, value_parser = RangedU64ValueParser::<usize>::new().range(1..=10_000))]
-    pub benchmarks: usize,
-
-    /// Where all random numbers come from
-    #[arg(long, default_value_t = 1)]
-    pub seed: u64,
-
-    /// Simulate histories of 30 runs, and say how often `history` errs
-    #[arg(long)]
-    pub history: bool,
-
-    /// How to print
-    #[command(flatten)]
-    pub output: OutputArgs,
 }
 
 /// `cargo topdown comment`.

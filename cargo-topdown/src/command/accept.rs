@@ -6,19 +6,22 @@ use criterion_topdown::run_file;
 
 use super::compare::wanted_verdict;
 use super::relaunch::{self, Relaunch, Side};
+use crate::accepted_file::{self, Found};
 use crate::baseline_store::{self, BaselineStore};
 use crate::cli::BaselineAcceptArgs;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::policy::{Accepted, AcceptedChange, Found, Policy};
+use crate::policy_table;
 use crate::report::style;
-use crate::verdict::{Class, Metric};
+use topdown_gate::metric::Metric;
+use topdown_gate::policy::{Accepted, AcceptedChange};
+use topdown_gate::verdict::Class;
 
 /// Runs the subcommand.
 pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
     let metadata = baseline_store::workspace(&args.store)?;
     let store = BaselineStore::of_workspace(&metadata, args.store.baselines.as_deref())?;
-    let policy = Policy::resolve(Some(&metadata), &args.policy)?;
+    let policy = policy_table::resolve(Some(&metadata), &args.policy.overrides())?;
     let path = store.resolve(&args.base)?;
     let baseline = run_file::read_run(&path)?;
     let candidate_path = match &args.run {
@@ -40,7 +43,7 @@ pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
             class: verdict.class.name(),
         });
     }
-    let mut accepted = match Accepted::read(&path, &baseline)? {
+    let mut accepted = match accepted_file::read(&path, &baseline)? {
         Found::Holding(accepted) => accepted,
         Found::Expired(_) => Accepted::default(),
     };
@@ -52,7 +55,7 @@ pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
         differences: hits.map(|hit| (hit.metric, hit.difference)).collect(),
     };
     accepted.insert(verdict.id.to_string(), change);
-    let file = accepted.write(&path, &baseline)?;
+    let file = accepted_file::write(&accepted, &path, &baseline)?;
     writeln!(
         style::stdout(args.output.color),
         "accepted the change of `{}` until the baseline is renewed, in {}",

@@ -13,17 +13,17 @@ use crate::baseline_store::{
 };
 use crate::cli::{
     BaselineCommand, BaselineListArgs, BaselineRemoveArgs, BaselineSaveArgs, BaselineShowArgs,
-    PolicyArgs,
 };
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::policy::Policy;
+use crate::policy_table;
 use crate::report::noise_table;
 use crate::report::run_origin::{runs_text, write_run_origin};
 use crate::report::run_table::write_run_table;
 use crate::report::style;
 use crate::terminal::tell;
-use crate::verdict::{self, LabelledRun, named, wild_launches};
+use topdown_gate::policy::Overrides;
+use topdown_gate::verdict::{self, LabelledRun, named, wild_launches};
 
 /// Runs the subcommand.
 pub fn run(command: BaselineCommand) -> Result<Exit, Error> {
@@ -248,7 +248,7 @@ fn write_noise(
 ) -> Result<(), Error> {
     // A run file can be read outside of any workspace.
     let metadata = baseline_store::workspace(&args.store).ok();
-    let policy = Policy::resolve(metadata.as_ref(), &PolicyArgs::default())?;
+    let policy = policy_table::resolve(metadata.as_ref(), &Overrides::default())?;
     let label = &args.name;
     let launches = run.launch_settings.launches;
     let report = verdict::noise_of(LabelledRun { label, run }, &policy, launches);

@@ -8,15 +8,15 @@ use crate::baseline_store::{self, BaselineStore};
 use crate::cli::CheckArgs;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::policy::Policy;
+use crate::policy_table;
 use crate::report::{budget_text, style};
-use crate::verdict::{LabelledRun, check_budgets};
+use topdown_gate::verdict::{LabelledRun, check_budgets};
 
 /// Runs the subcommand; its exit code is the gate.
 pub fn run(args: &CheckArgs) -> Result<Exit, Error> {
     let metadata = baseline_store::workspace(&args.store)?;
     let store = BaselineStore::of_workspace(&metadata, args.store.baselines.as_deref())?;
-    let policy = Policy::resolve(Some(&metadata), &args.policy)?;
+    let policy = policy_table::resolve(Some(&metadata), &args.policy.overrides())?;
     if policy.budgets.is_empty() {
         return Err(Error::NoBudgets);
     }

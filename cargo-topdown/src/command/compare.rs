@@ -9,19 +9,20 @@ use criterion_topdown::run_file::{self, BenchmarkId, Run};
 
 use super::history;
 use super::relaunch::{self, Relaunch, Side};
+use crate::accepted_file::{self, Found};
 use crate::baseline_store::{self, BaselineStore};
 use crate::cli::{ColorChoice, CompareArgs, ComparisonArgs};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::merge::check_whole;
-use crate::policy::{Accepted, Found, Policy};
+use crate::policy_table;
 use crate::report::event_table::write_event_changes;
 use crate::report::explanation::{self, Explanation};
 use crate::report::request::Compared;
 use crate::report::style::{self, Look};
 use crate::report::{comparison_json, comparison_text};
-use crate::verdict::trend::Trend;
-use crate::verdict::{self, BenchmarkVerdict, Comparison, LabelledRun, Warning};
+use topdown_gate::verdict::trend::Trend;
+use topdown_gate::verdict::{self, BenchmarkVerdict, Comparison, LabelledRun, Warning};
 
 /// Lines of a report that goes to no terminal: logs of CI scroll sideways.
 const WIDTH_ELSEWHERE: usize = 120;
@@ -29,7 +30,7 @@ const WIDTH_ELSEWHERE: usize = 120;
 /// Runs the subcommand; its exit code is the gate.
 pub fn run(args: CompareArgs) -> Result<Exit, Error> {
     let workspace = Workspace::of(&args)?;
-    let mut policy = Policy::resolve(workspace.metadata.as_ref(), &args.policy)?;
+    let mut policy = policy_table::resolve(workspace.metadata.as_ref(), &args.policy.overrides())?;
     let candidate_path = workspace.candidate_path(&args)?;
     let path = workspace.base_path(&args.base, &candidate_path)?;
     let (baseline, candidate) = both(
@@ -46,7 +47,7 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
             id: candidate.id,
         });
     }
-    let expired = match Accepted::read(&path, &baseline)? {
+    let expired = match accepted_file::read(&path, &baseline)? {
         Found::Holding(accepted) => {
             policy.accepted = accepted;
             None

@@ -17,7 +17,7 @@ use crate::cli::{OutputArgs, StoredRunArgs};
 use crate::error::Error;
 use crate::report::run_table::write_run_table;
 use crate::report::style::{self, Look};
-use crate::statistics::launch::value_of_whole_launch;
+use topdown_gate::statistics::launch::value_of_whole_launch;
 
 /// A benchmark of which every launch is one sample of one iteration.
 pub struct WholeLaunches {

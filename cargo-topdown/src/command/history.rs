@@ -10,11 +10,11 @@ use crate::baseline_store::{self, BaselineStore, history};
 use crate::cli::HistoryArgs;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::pattern::Pattern;
 use crate::report::style::{self, Look};
 use crate::report::trend_text;
 use crate::terminal::tell;
-use crate::verdict::trend::{LEAST_RUNS, NEWEST_RUNS, Trend, trend};
+use topdown_gate::pattern::Pattern;
+use topdown_gate::verdict::trend::{LEAST_RUNS, NEWEST_RUNS, Trend, trend};
 
 /// The probability of any change point in a suite that never changed, as the gate has it by default.
 const ALPHA: f64 = 0.05;

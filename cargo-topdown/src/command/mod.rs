@@ -19,7 +19,6 @@ mod noise;
 mod relaunch;
 mod report;
 mod share;
-mod simulate;
 
 use crate::cli::Command;
 use crate::error::Error;
@@ -37,7 +36,6 @@ pub fn run(command: Command) -> Result<Exit, Error> {
         Command::Import(args) => import::run(&args),
         Command::Baseline(command) => baseline::run(command),
         Command::Merge(args) => merge::run(&args),
-        Command::Simulate(args) => simulate::run(&args),
         Command::History(args) => history::run(&args),
         Command::Report(args) => report::run(&args),
         Command::Comment(args) => comment::run(&args),

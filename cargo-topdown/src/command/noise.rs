@@ -12,19 +12,19 @@ use crate::bench_targets::{BenchTarget, Cargo, cargo_program};
 use crate::cli::DoctorArgs;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::policy::Policy;
+use crate::policy_table;
 use crate::report::noise_table;
 use crate::report::style::{self, Look};
 use crate::runner::interrupt;
 use crate::settings::{Settings, WorkspaceSettings};
-use crate::verdict::{LabelledRun, noise_of};
+use topdown_gate::verdict::{LabelledRun, noise_of};
 
 /// Runs the suite, or takes the run that was named. Nothing is stored.
 pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
     let (policy, run, launches) = match &args.run {
         Some(name) => {
             let metadata = baseline_store::workspace(&args.store).ok();
-            let policy = Policy::resolve(metadata.as_ref(), &args.policy)?;
+            let policy = policy_table::resolve(metadata.as_ref(), &args.policy.overrides())?;
             let path = baseline_store::resolve_run(&args.store, name)?;
             let run = run_file::read_run(&path)?;
             let launches = run.launch_settings.launches;
@@ -39,7 +39,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
                 color: args.output.color,
             };
             let metadata = cargo.metadata().map_err(BenchError::Build)?;
-            let policy = Policy::resolve(Some(&metadata), &args.policy)?;
+            let policy = policy_table::resolve(Some(&metadata), &args.policy.overrides())?;
             let (run, launches) = measure(args, &cargo, &metadata)?;
             (policy, run, launches)
         }

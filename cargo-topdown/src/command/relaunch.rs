@@ -12,13 +12,14 @@ use super::bench::pairs::Pairs;
 use super::bench::{BenchError, scratch_directory};
 use crate::bench_targets::{BenchTarget, cargo_program};
 use crate::error::Error;
-use crate::policy::Policy;
 use crate::runner::collect::Collected;
 use crate::runner::launch::Launcher;
 use crate::runner::record::{CannotLaunchAgain, LaunchRecord};
 use crate::runner::{again, interrupt, modelled};
 use crate::terminal::tell;
-use crate::verdict::{self, Comparison, LabelledRun, Metric, Sessions};
+use topdown_gate::metric::Metric;
+use topdown_gate::policy::Policy;
+use topdown_gate::verdict::{self, Comparison, LabelledRun, Sessions};
 
 /// Where the further launches of a run are, in its directory.
 const FURTHER: &str = "further";

@@ -7,16 +7,17 @@ use criterion_topdown::error::OpenError;
 use criterion_topdown::run_file::{BenchmarkId, RunFileError, RunFileProblem};
 
 use super::*;
+use crate::accepted_file;
 use crate::adoption::AdoptionError;
 use crate::bench_targets::BuildError;
 use crate::counted_command::CommandError;
 use crate::merge::MergeError;
-use crate::policy::{Accepted, PolicyError};
+use crate::policy_table::PolicyError;
 use crate::report::request::ReportError;
 use crate::runner::launch::LaunchError;
 use crate::settings::SettingsError;
 use crate::shared_store::BackendError;
-use crate::verdict::scenario::run;
+use topdown_gate::scenario::run;
 
 fn io_error() -> io::Error {
     io::Error::other("no")
@@ -178,7 +179,7 @@ fn what_makes_no_sense_is_2() {
     let directory = tempfile::tempdir().unwrap();
     std::fs::write(directory.path().join("accepted.json"), "{").unwrap();
     let accepted =
-        Accepted::read(&directory.path().join("run.json"), &run(Vec::new())).unwrap_err();
+        accepted_file::read(&directory.path().join("run.json"), &run(Vec::new())).unwrap_err();
     check(2, [accepted]);
 }
 

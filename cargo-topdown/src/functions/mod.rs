@@ -16,7 +16,7 @@ use criterion_topdown::run_file::{Function, Functions, IterationSample, OtherFun
 pub use fingerprint::fingerprint_of;
 pub use symbols::Symbols;
 
-use crate::statistics::launch::{Taken, kept_for_slots};
+use topdown_gate::statistics::launch::{Taken, kept_for_slots};
 
 /// A function has a row of its own until the rows have this much of the slots, in percent…
 const PERCENT_OF_SLOTS: u128 = 99;
@@ -204,8 +204,9 @@ mod tests {
         let (samples, functions) = launch();
         let launches = [(&*samples, Some(&functions)), (&*samples, Some(&functions))];
         let functions = functions_of(&launches, Taken::OnTheMachine).unwrap();
-        let value = crate::statistics::launch::launch_value(0, &samples, Taken::OnTheMachine, None)
-            .unwrap();
+        let value =
+            topdown_gate::statistics::launch::launch_value(0, &samples, Taken::OnTheMachine, None)
+                .unwrap();
         // The middle half: 101 to 104.
         assert_eq!(functions.iterations, 8);
         let slots = functions.total().slots();

@@ -3,7 +3,7 @@
 use criterion_topdown::run_file::{BenchmarkId, Shard};
 use thiserror::Error;
 
-use crate::verdict::comparison::Difference;
+use topdown_gate::verdict::comparison::Difference;
 
 /// Something that a merged run has and one machine's run has not.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -1,7 +1,7 @@
 //! Parts that make a run, and parts that do not.
 
 use super::*;
-use crate::verdict::scenario::{self, Planted};
+use topdown_gate::scenario::{self, Planted};
 
 fn part(number: u32, of: u32, names: &[&str]) -> Part {
     let benchmark = |name: &&str| scenario::benchmark(name, Planted::default());

@@ -5,7 +5,7 @@
 use std::io::{self, Write};
 
 use super::sentences::{headline, sentence, slower_over_time, worst_first};
-use crate::verdict::{BenchmarkVerdict, Comparison, Outcome};
+use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Outcome};
 
 /// What GitHub keeps of each kind.
 const MOST: usize = 10;
@@ -81,7 +81,7 @@ fn data(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::report::examples::{compared, hostile, one_of_each};
-    use crate::verdict::scenario::{self, Planted, benchmark};
+    use topdown_gate::scenario::{self, Planted, benchmark};
 
     fn text(comparison: &Comparison) -> String {
         let mut out = Vec::new();

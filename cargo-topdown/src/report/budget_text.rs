@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 
 use super::{number, style};
-use crate::policy::{Budget, BudgetBound, BudgetQuantity};
-use crate::verdict::{BudgetCheck, BudgetResult, BudgetStatus, Metric, Outcome};
+use topdown_gate::metric::Metric;
+use topdown_gate::policy::{Budget, BudgetBound, BudgetQuantity};
+use topdown_gate::verdict::{BudgetCheck, BudgetResult, BudgetStatus, Outcome};
 
 /// Writes the verdict, then every result, the worst first.
 ///
@@ -82,10 +83,10 @@ fn quantity(quantity: BudgetQuantity, value: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::pattern::Pattern;
-    use crate::policy::Policy;
-    use crate::verdict::scenario::{self, Planted, benchmark};
-    use crate::verdict::{LabelledRun, check_budgets};
+    use topdown_gate::pattern::Pattern;
+    use topdown_gate::policy::Policy;
+    use topdown_gate::scenario::{self, Planted, benchmark};
+    use topdown_gate::verdict::{LabelledRun, check_budgets};
 
     #[test]
     fn one_of_each_status() {

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::verdict::Comparison;
+use topdown_gate::verdict::Comparison;
 
 /// Writes `comparison` as one JSON object and a line end.
 ///

@@ -8,7 +8,8 @@ use super::comparison_text::style;
 use super::number::points;
 use super::sentences::worst_first;
 use super::text::Hanging;
-use crate::verdict::{BenchmarkVerdict, Class, Comparison, Effect, Metric, Share};
+use topdown_gate::metric::Metric;
+use topdown_gate::verdict::{BenchmarkVerdict, Class, Comparison, Effect, Share};
 
 const LEAST_NAME_WIDTH: usize = 24;
 const MOST_NAME_WIDTH: usize = 60;

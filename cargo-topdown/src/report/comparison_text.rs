@@ -9,7 +9,7 @@ use anstyle::{AnsiColor, Style};
 use super::comparison_table;
 use super::sentences::{self, Headline, REMEDY, run_in_short, sentence};
 use super::text::Hanging;
-use crate::verdict::{Class, Comparison};
+use topdown_gate::verdict::{Class, Comparison};
 
 /// Of the classes that fail nothing, so many benchmarks get a sentence of their own.
 const MOST_SENTENCES: usize = 10;
@@ -159,14 +159,14 @@ impl Text<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::Policy;
     use crate::report::examples::one_of_each;
-    use crate::verdict::scenario::{
+    use criterion_topdown::run_file::{Benchmark, Run};
+    use topdown_gate::policy::Policy;
+    use topdown_gate::scenario::{
         self, Planted, benchmark, modelled, timed, with_a_grown_function, with_fingerprint,
         with_functions,
     };
-    use crate::verdict::{LabelledRun, compare};
-    use criterion_topdown::run_file::{Benchmark, Run};
+    use topdown_gate::verdict::{LabelledRun, compare};
 
     fn text(baseline: Vec<Benchmark>, candidate: Run, width: usize) -> String {
         let baseline = scenario::run(baseline);

@@ -9,9 +9,9 @@ use super::number::slots;
 use super::sentences::worst_first;
 use super::style::{DIM, Look};
 use super::text::{right_aligned, shortened, width_of, wrapped};
-use crate::event_rates::EventRates;
-use crate::summary::Summary;
-use crate::verdict::Comparison;
+use topdown_gate::event_rates::EventRates;
+use topdown_gate::summary::Summary;
+use topdown_gate::verdict::Comparison;
 
 /// A column and what it shows.
 pub(super) struct Column {
@@ -212,8 +212,8 @@ impl Quantity {
 mod tests {
     use super::*;
     use crate::report::examples::compared;
-    use crate::verdict::scenario::{self, Planted, benchmark, timed};
     use criterion_topdown::event::Events;
+    use topdown_gate::scenario::{self, Planted, benchmark, timed};
 
     fn run() -> Run {
         let counts = Events::NONE

@@ -2,10 +2,10 @@
 
 use criterion_topdown::run_file::{Benchmark, Run};
 
-use crate::policy::Policy;
-use crate::verdict::scenario::{self, Planted, benchmark, timed, with_functions};
-use crate::verdict::trend::{Trend, trend};
-use crate::verdict::{Comparison, LabelledRun, compare};
+use topdown_gate::policy::Policy;
+use topdown_gate::scenario::{self, Planted, benchmark, timed, with_functions};
+use topdown_gate::verdict::trend::{Trend, trend};
+use topdown_gate::verdict::{Comparison, LabelledRun, compare};
 
 /// `candidate` judged by `baseline`, called `main`.
 pub fn compared(baseline: &Run, candidate: &Run) -> Comparison {

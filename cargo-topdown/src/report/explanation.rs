@@ -10,7 +10,8 @@ use super::number::{percent_change, points};
 use super::sentences::sentence;
 use super::style;
 use super::text::Hanging;
-use crate::verdict::{BenchmarkVerdict, Class, Effect, Evidence, Metric, MetricNoise, Rule, Suite};
+use topdown_gate::metric::Metric;
+use topdown_gate::verdict::{BenchmarkVerdict, Class, Effect, Evidence, MetricNoise, Rule, Suite};
 
 /// What is explained.
 pub struct Explanation<'a> {
@@ -431,9 +432,9 @@ fn probability(p: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::Policy;
-    use crate::verdict::scenario::{self, Planted, benchmark, modelled, timed};
-    use crate::verdict::{LabelledRun, compare};
+    use topdown_gate::policy::Policy;
+    use topdown_gate::scenario::{self, Planted, benchmark, modelled, timed};
+    use topdown_gate::verdict::{LabelledRun, compare};
 
     fn text(baseline: Vec<Benchmark>, candidate: Vec<Benchmark>, width: usize) -> String {
         let (baseline, candidate) = (scenario::run(baseline), scenario::run(candidate));

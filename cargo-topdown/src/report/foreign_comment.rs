@@ -15,7 +15,8 @@ use thiserror::Error;
 
 use super::markdown::{Bounded, COMMENT_BYTES, RESERVED_BYTES, code, folded};
 use super::number::points;
-use crate::verdict::{COMPARISON_SCHEMA_VERSION, Class, Metric, Outcome};
+use topdown_gate::metric::Metric;
+use topdown_gate::verdict::{COMPARISON_SCHEMA_VERSION, Class, Outcome};
 
 /// A comparison of ten thousand benchmarks is shorter.
 const LONGEST_COMPARISON_BYTES: u64 = 64 << 20;
@@ -208,7 +209,7 @@ mod tests {
     use super::*;
     use crate::report::comparison_json;
     use crate::report::examples::{HOSTILE_NAME, compared, hostile, one_of_each};
-    use crate::verdict::scenario;
+    use topdown_gate::scenario;
 
     fn rendered(json: &[u8]) -> Result<String, String> {
         let root = tempfile::tempdir().unwrap();

@@ -3,7 +3,7 @@
 use criterion_topdown::code::CodeCounts;
 use criterion_topdown::run_file::{Functions, OtherFunctions};
 
-use crate::function_name::FunctionKind;
+use topdown_gate::function_name::FunctionKind;
 
 /// What criterion's loop is called: the routine is inlined into it.
 const CLOSURE: &str = "the benchmark's closure (inlined)";
@@ -98,7 +98,7 @@ fn label_of_others(others: &OtherFunctions) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::scenario::with_some_functions;
+    use topdown_gate::scenario::with_some_functions;
 
     #[test]
     fn shares_are_of_the_benchmark_and_categories_of_the_function() {

@@ -10,7 +10,7 @@ use super::function_rows::{FunctionRow, advice_for_names, rows_of};
 use super::number::{percent, slots};
 use super::style::{DIM, HEADING, Look};
 use super::text::{right_aligned, shortened, width_of, wrapped};
-use crate::summary::Summary;
+use topdown_gate::summary::Summary;
 
 const INDENT: usize = 2;
 const SHARE_WIDTH: usize = 7;
@@ -143,7 +143,7 @@ fn share_text(row: &FunctionRow) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::scenario::{self, Planted, modelled, timed, with_some_functions};
+    use topdown_gate::scenario::{self, Planted, modelled, timed, with_some_functions};
 
     fn run() -> Run {
         scenario::run(vec![

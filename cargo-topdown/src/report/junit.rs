@@ -12,7 +12,7 @@ use criterion_topdown::run_file::BenchmarkId;
 
 use super::number::percent_change;
 use super::sentences::{headline, left_out_by, sentence};
-use crate::verdict::{BenchmarkVerdict, Class, Comparison};
+use topdown_gate::verdict::{BenchmarkVerdict, Class, Comparison};
 
 /// Writes the file.
 ///
@@ -167,7 +167,7 @@ fn escaped(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::report::examples::{compared, hostile, one_of_each};
-    use crate::verdict::scenario::{self, Planted, benchmark};
+    use topdown_gate::scenario::{self, Planted, benchmark};
 
     fn text(comparison: &Comparison) -> String {
         let mut out = Vec::new();

@@ -10,9 +10,10 @@ use super::number::points;
 use super::sentences::{
     Headline, REMEDY, counted, headline, members, run_in_short, sentence, suite_notes, worst_first,
 };
-use crate::event_rates::EventRates;
-use crate::verdict::{
-    BenchmarkVerdict, Class, Comparison, Effect, EventSides, Interval, Metric, Outcome,
+use topdown_gate::event_rates::EventRates;
+use topdown_gate::metric::Metric;
+use topdown_gate::verdict::{
+    BenchmarkVerdict, Class, Comparison, Effect, EventSides, Interval, Outcome,
 };
 
 /// GitHub takes 1 MiB for a step, and the step may have written something else.
@@ -374,8 +375,8 @@ impl Bounded {
 mod tests {
     use super::*;
     use crate::report::examples::{HOSTILE_NAME, compared, hostile, one_of_each};
-    use crate::verdict::scenario::{self, Planted, benchmark};
     use criterion_topdown::event::{Event, Events};
+    use topdown_gate::scenario::{self, Planted, benchmark};
 
     #[test]
     fn one_of_each_verdict() {

@@ -12,7 +12,7 @@ use super::number::percent;
 use super::style::{DIM, HEADING, Look, WARNING};
 use super::text::{padded, right_aligned, width_of, wrapped};
 use crate::explained::{Explained, MeasuredGroup};
-use crate::summary::Shares;
+use topdown_gate::summary::Shares;
 
 /// How the parts of each category are called; the first is measured, the second is the rest.
 const PARTS: [[&str; 2]; 4] = [
@@ -183,12 +183,12 @@ fn paragraph(out: &mut impl Write, text: &str, indent: usize, look: Look) -> io:
 mod tests {
     use super::*;
     use crate::explained::GroupError;
-    use crate::summary::{Spread, Summary};
     use criterion_topdown::cpu::{Category, Counts, MetricGroup, TABLES};
     use criterion_topdown::event::Events;
     use criterion_topdown::machine::Machine;
     use criterion_topdown::provenance::Provenance;
     use criterion_topdown::run_file::BenchmarkId;
+    use topdown_gate::summary::{Spread, Summary};
 
     /// Zen 4 and its groups with the counts of their examples; the second could not be counted.
     fn explained(category: Category) -> Explained {

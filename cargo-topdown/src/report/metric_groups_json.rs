@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::advice::advice;
 use crate::explained::{Explained, MeasuredGroup};
-use crate::summary::Shares;
+use topdown_gate::summary::Shares;
 
 /// The version of this form.
 pub const EXPLAIN_SCHEMA_VERSION: u32 = 1;

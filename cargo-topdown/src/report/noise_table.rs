@@ -5,8 +5,9 @@ use std::io::{self, Write};
 use super::number::launches;
 use super::style::{BAD, DIM, GOOD, HEADING, Look};
 use super::text::{padded, right_aligned, shortened, width_of, wrapped};
-use crate::verdict::{
-    BenchmarkNoise, BenchmarkVerdict, Comparison, Metric, MetricNoiseLevel, NoiseReport,
+use topdown_gate::metric::Metric;
+use topdown_gate::verdict::{
+    BenchmarkNoise, BenchmarkVerdict, Comparison, MetricNoiseLevel, NoiseReport,
 };
 
 const GAP: usize = 2;
@@ -179,10 +180,10 @@ fn heading_of(metric: Metric) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::policy::Policy;
-    use crate::verdict::scenario::{self, Planted, benchmark, timed};
-    use crate::verdict::{LabelledRun, noise_of};
     use criterion_topdown::run_file::Benchmark;
+    use topdown_gate::policy::Policy;
+    use topdown_gate::scenario::{self, Planted, benchmark, timed};
+    use topdown_gate::verdict::{LabelledRun, noise_of};
 
     fn text(benchmarks: Vec<Benchmark>, width: usize) -> String {
         let run = scenario::run(benchmarks);

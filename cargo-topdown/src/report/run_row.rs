@@ -5,8 +5,8 @@ use criterion_topdown::run_file::Benchmark;
 
 use super::number::{percent, slots, time_ns};
 use super::style::Look;
-use crate::statistics::launch::MOST_TAKEN_OUT;
-use crate::summary::{Shares, Summary};
+use topdown_gate::statistics::launch::MOST_TAKEN_OUT;
+use topdown_gate::summary::{Shares, Summary};
 
 /// A category's resolution beyond which a mark is set: the gate's margin for being sure.
 const COARSE_FRACTION: f64 = 0.01;

@@ -5,12 +5,13 @@ use criterion_topdown::provenance::SourceKind;
 use super::function_rows::{advice_for_names, label_of};
 use super::number::{launches, percent_change, points};
 use super::text::shortened;
-use crate::selection::LeftOutBy;
-use crate::verdict::comparability::{MODEL_VERSION, MODELLED_CORE};
-use crate::verdict::{
+use topdown_gate::metric::Metric;
+use topdown_gate::selection::LeftOutBy;
+use topdown_gate::verdict::comparability::{MODEL_VERSION, MODELLED_CORE};
+use topdown_gate::verdict::{
     BenchmarkVerdict, Cause, CauseKind, Class, CodeChange, CommonPart, Comparison, Counts,
-    Disagreement, Effect, FunctionChange, Metric, MetricNoise, Outcome, Rule, RunSummary,
-    ShiftBasis, Undecided, UndecidedReason,
+    Disagreement, Effect, FunctionChange, MetricNoise, Outcome, Rule, RunSummary, ShiftBasis,
+    Undecided, UndecidedReason,
 };
 
 /// A part of a difference that would be shown as 0.0 is left out.

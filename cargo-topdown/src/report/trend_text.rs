@@ -7,8 +7,8 @@ use anstyle::{AnsiColor, Style};
 use super::number::{percent_change, points, slots, time_ns};
 use super::style::{DIM, HEADING, Look, WARNING};
 use super::text::{Hanging, padded, right_aligned, shortened, width_of};
-use crate::verdict::Metric;
-use crate::verdict::trend::{
+use topdown_gate::metric::Metric;
+use topdown_gate::verdict::trend::{
     BenchmarkTrend, ChangeKind, LEAST_RUNS, LeftOut, Trend, TrendChange, TrendRun,
 };
 

@@ -15,7 +15,7 @@ use super::whose_work::time_alone;
 use crate::bench_targets::BenchTarget;
 use crate::cli::ThreadsChoice;
 use crate::functions::functions_of;
-use crate::statistics::launch::{Taken, launch_value};
+use topdown_gate::statistics::launch::{Taken, launch_value};
 
 /// Why a benchmark is not part of the run, although it ran.
 #[derive(Debug, Error, PartialEq)]
@@ -336,11 +336,11 @@ fn names_of_launches(launches: &[u32]) -> String {
 mod tests {
     use super::*;
     use crate::runner::residual::SplitFault;
-    use crate::verdict::scenario::{Planted, benchmark, id};
     use criterion_topdown::activity::Activity;
     use criterion_topdown::provenance::SourceKind;
     use criterion_topdown::run_file::IterationSample;
     use criterion_topdown::sample::{Level1, Sample};
+    use topdown_gate::scenario::{Planted, benchmark, id};
 
     fn measured(attributed: f64) -> Measured {
         with_level1(Level1 {

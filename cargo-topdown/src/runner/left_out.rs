@@ -6,9 +6,9 @@
 
 use super::launch::{LaunchError, Launcher};
 use crate::bench_targets::BenchTarget;
-use crate::pattern::Pattern;
-use crate::selection::NameFilter;
 use criterion_topdown::run_file::BenchmarkId;
+use topdown_gate::pattern::Pattern;
+use topdown_gate::selection::NameFilter;
 
 /// A suite without what settings leave out.
 #[derive(Debug)]

@@ -23,7 +23,7 @@ use super::join::is_ours;
 use crate::bench_targets::BenchTarget;
 use crate::cli::SourceChoice;
 use crate::settings::{Sampling, Settings};
-use crate::statistics::launch::slots_agree;
+use topdown_gate::statistics::launch::slots_agree;
 
 /// How many launches have to agree.
 pub const LAUNCHES_THAT_AGREE: u32 = 2;
@@ -250,11 +250,11 @@ mod tests {
     use super::*;
     use crate::runner::TargetFailure;
     use crate::runner::launch::LaunchError;
-    use crate::verdict::scenario::with_launches;
     use criterion_topdown::activity::Elsewhere;
     use criterion_topdown::provenance::EmptyWindow;
     use criterion_topdown::run_file::IterationSample;
     use criterion_topdown::sample::Sample;
+    use topdown_gate::scenario::with_launches;
 
     fn launch(launch: u32, wall_ns: f64, slots: Option<f64>) -> LaunchValue {
         LaunchValue {

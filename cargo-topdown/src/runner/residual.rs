@@ -3,7 +3,7 @@
 use criterion_topdown::run_file::{BenchmarkId, LaunchValue};
 
 use super::conversation::Measured;
-use crate::statistics::launch::residual_fraction;
+use topdown_gate::statistics::launch::residual_fraction;
 
 /// Categories that miss more of the slots than this are reported.
 const LARGEST_RESIDUAL: f64 = 0.01;

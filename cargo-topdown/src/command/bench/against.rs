@@ -21,12 +21,13 @@ use crate::command::compare::{self, Sides};
 use crate::command::history;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::policy::Policy;
+use crate::policy_table;
 use crate::runner::collect::Collected;
 use crate::runner::{again, interrupt, modelled};
-use crate::selection::{self, NameFilter};
+use crate::selection;
 use crate::settings::WorkspaceSettings;
-use crate::verdict::{self, LabelledRun, Sessions};
+use topdown_gate::selection::NameFilter;
+use topdown_gate::verdict::{self, LabelledRun, Sessions};
 
 /// The candidate, built.
 pub struct Candidate<'a> {
@@ -46,7 +47,7 @@ pub fn run(args: &BenchArgs, candidate: &Candidate<'_>, reference: &str) -> Resu
     let workspace_root = candidate.metadata.workspace_root.as_std_path();
     let target_directory = candidate.metadata.target_directory.as_std_path();
     // Before the build, which can take long.
-    let policy = Policy::resolve(Some(candidate.metadata), &args.policy)?;
+    let policy = policy_table::resolve(Some(candidate.metadata), &args.policy.overrides())?;
     let tree = BaseTree::prepare(reference, workspace_root, target_directory)
         .map_err(BenchError::BaseTree)?;
     let (base_targets, base_selection) = build_base(args, candidate, &tree)?;

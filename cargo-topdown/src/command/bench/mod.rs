@@ -29,9 +29,10 @@ use crate::runner::launch::{LaunchError, Launcher};
 use crate::runner::progress::{Progress, Style};
 use crate::runner::record::LaunchRecord;
 use crate::runner::{self, OtherMeasurement, Outcome, interrupt, left_out, modelled, parting};
-use crate::selection::{self, NameFilter};
+use crate::selection;
 use crate::settings::{Settings, WorkspaceSettings};
 use crate::terminal::tell;
+use topdown_gate::selection::NameFilter;
 
 pub use error::BenchError;
 

@@ -11,9 +11,9 @@ use super::BenchError;
 use crate::bench_targets::BenchTarget;
 use crate::cli::LaunchArgs;
 use crate::runner::launch::{LaunchError, Launcher};
-use crate::selection::NameFilter;
 use crate::settings::Settings;
 use crate::shard::{self, ShardNumber};
+use topdown_gate::selection::NameFilter;
 
 /// Hexadecimal digits of a suite's name: 64 bits.
 const NAME_DIGITS: usize = 16;

@@ -25,8 +25,8 @@ use crate::runner::launch::{LaunchError, Launcher};
 use crate::runner::progress::{Progress, Style};
 use crate::runner::{self, Outcome, TargetFailure, interrupt, modelled};
 use crate::settings::{Settings, WorkspaceSettings};
-use crate::summary::Summary;
 use crate::terminal::tell;
+use topdown_gate::summary::Summary;
 
 pub use error::ExplainError;
 

@@ -1,7 +1,8 @@
 //! Where the marks of small charts stand.
 
 use crate::report::number;
-use crate::verdict::{Interval, Metric};
+use topdown_gate::metric::Metric;
+use topdown_gate::verdict::Interval;
 
 /// The launches of one or two runs as dots on rails with a common scale.
 pub struct LaunchChart {

@@ -11,7 +11,8 @@ use super::{LegendEntry, legend};
 use crate::report::number::launches;
 use crate::report::request::Compared;
 use crate::report::sentences::{Headline, REMEDY, headline, suite_notes, worst_first};
-use crate::verdict::{Class, Comparison, Metric, RunSummary};
+use topdown_gate::metric::Metric;
+use topdown_gate::verdict::{Class, Comparison, RunSummary};
 
 /// Writes the page. The launches of the runs that were compared become dots, those of the history
 /// levels.
@@ -197,8 +198,8 @@ mod tests {
     use super::super::browser;
     use super::*;
     use crate::report::examples::{compared, history, hostile, one_of_each};
-    use crate::verdict::scenario::{self, Planted, benchmark, timed, with_a_grown_function};
-    use crate::verdict::trend::Trend;
+    use topdown_gate::scenario::{self, Planted, benchmark, timed, with_a_grown_function};
+    use topdown_gate::verdict::trend::Trend;
 
     fn page(baseline: &Run, candidate: &Run) -> String {
         page_with(baseline, candidate, None)

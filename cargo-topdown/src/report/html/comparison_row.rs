@@ -8,9 +8,10 @@ use super::{Bar, style_of};
 use crate::report::function_rows::label_of;
 use crate::report::number::{launches, percent_change, points, slots};
 use crate::report::sentences::sentence;
-use crate::summary::Summary;
-use crate::verdict::trend::Trend;
-use crate::verdict::{BenchmarkVerdict, Class, Effect, FunctionChange, LaunchCount, Metric};
+use topdown_gate::metric::Metric;
+use topdown_gate::summary::Summary;
+use topdown_gate::verdict::trend::Trend;
+use topdown_gate::verdict::{BenchmarkVerdict, Class, Effect, FunctionChange, LaunchCount};
 
 /// So many benchmarks, the worst first, have a section of their own: one is about 8 KB, and with a
 /// history of 30 runs 15 KB.

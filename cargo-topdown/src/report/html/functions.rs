@@ -5,7 +5,7 @@ use criterion_topdown::run_file::Functions;
 use super::Bar;
 use crate::report::function_rows::rows_of;
 use crate::report::number::{percent, slots};
-use crate::verdict::Metric;
+use topdown_gate::metric::Metric;
 
 /// A function in the table.
 pub struct FunctionItem {
@@ -47,7 +47,7 @@ pub fn items_of(functions: &Functions) -> Vec<FunctionItem> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verdict::scenario::with_some_functions;
+    use topdown_gate::scenario::with_some_functions;
 
     #[test]
     fn the_largest_function_fills_the_room_and_bars_are_told_in_words() {

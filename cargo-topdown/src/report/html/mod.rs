@@ -16,7 +16,7 @@ mod run;
 pub use comparison::write_comparison;
 pub use run::write_run;
 
-use crate::verdict::Metric;
+use topdown_gate::metric::Metric;
 
 /// A category in the legend.
 struct LegendEntry {

@@ -11,11 +11,11 @@ use super::history::HistoryChart;
 use super::{Bar, LegendEntry, legend, style_of};
 use crate::report::number::{launches, percent, slots};
 use crate::report::run_row::{WAITS, whose_work};
-use crate::summary::Summary;
-use crate::verdict::Metric;
-use crate::verdict::trend::Trend;
+use topdown_gate::metric::Metric;
+use topdown_gate::summary::Summary;
+use topdown_gate::verdict::trend::Trend;
 
-/// The categories in the order of [`crate::summary::Shares`], with the measured part of each and
+/// The categories in the order of [`topdown_gate::summary::Shares`], with the measured part of each and
 /// what remains of it.
 const CATEGORIES: [(Metric, &str, &str); 4] = [
     (Metric::Retiring, "heavy operations", "light operations"),
@@ -261,7 +261,7 @@ mod tests {
     use super::super::browser;
     use super::*;
     use crate::report::examples::{HOSTILE_NAME, one_of_each};
-    use crate::verdict::scenario::{self, Planted, benchmark, timed, with_some_functions};
+    use topdown_gate::scenario::{self, Planted, benchmark, timed, with_some_functions};
 
     fn page(run: &Run) -> String {
         let mut out = Vec::new();

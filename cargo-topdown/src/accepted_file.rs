@@ -1,0 +1,250 @@
+//! Changes that the user expects: a file beside the baseline that they are relative to.
+//!
+//! `accepted.json` names the run that it belongs to. When the baseline is taken again the file no
+//! longer holds, so an acceptance cannot outlive its reason.
+
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use criterion_topdown::run_file::stored_file::{self, LONGEST_RUN_FILE_BYTES};
+use criterion_topdown::run_file::{Run, RunFileProblem};
+use criterion_topdown::visible::visible_json;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+
+use topdown_gate::policy::{Accepted, AcceptedChange};
+
+/// The file, in the directory of the baseline's run.
+const FILE: &str = "accepted.json";
+/// The version of the format.
+pub const ACCEPTED_SCHEMA_VERSION: u32 = 1;
+
+#[derive(Serialize, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+/// Changes that the user expects, beside the baseline that they are relative to.
+pub struct AcceptedFile {
+    /// The version of the format.
+    #[cfg_attr(test, schemars(extend("const" = ACCEPTED_SCHEMA_VERSION)))]
+    schema_version: u32,
+    /// The run that the changes are relative to.
+    baseline: String,
+    /// By `package::target::name`.
+    accepted: BTreeMap<String, AcceptedChange>,
+}
+
+#[derive(Deserialize)]
+struct Version {
+    schema_version: u32,
+}
+
+fn parse<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Problem> {
+    let deserializer = &mut serde_json::Deserializer::from_slice(json);
+    serde_path_to_error::deserialize(deserializer).map_err(|error| Problem::Json {
+        // Metrics are no strings: their part of the path is `?`.
+        field: error.path().to_string().trim_end_matches(".?").to_owned(),
+        error: error.into_inner(),
+    })
+}
+
+/// Accepted changes as they were found.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Found {
+    /// They hold; none if there is no file.
+    Holding(Accepted),
+    /// They were of a run that the baseline no longer is: so many.
+    Expired(usize),
+}
+
+/// Accepted changes that cannot be read or written.
+#[derive(Debug, Error)]
+#[error("{}: {problem}", path.display())]
+pub struct AcceptedError {
+    path: PathBuf,
+    problem: Problem,
+}
+
+#[derive(Debug, Error)]
+enum Problem {
+    #[error("{0}")]
+    Io(#[source] io::Error),
+    #[error("{0}")]
+    File(#[source] RunFileProblem),
+    #[error("not a file of accepted changes: field `{field}`: {error}")]
+    Json {
+        field: String,
+        #[source]
+        error: serde_json::Error,
+    },
+    #[error(
+        "schema version {0} is not known to this release, which reads version {ACCEPTED_SCHEMA_VERSION}; \
+         update cargo-topdown"
+    )]
+    SchemaVersion(u32),
+    #[error("`{0}` is accepted with a difference of {1}, which is no number above zero")]
+    Difference(String, f64),
+}
+
+/// Reads the accepted changes beside `baseline`, the run at `path` (its file or directory).
+///
+/// # Errors
+/// When there is a file that cannot be read or makes no sense.
+pub fn read(path: &Path, baseline: &Run) -> Result<Found, AcceptedError> {
+    let path = file_beside(path);
+    let error = |problem| AcceptedError {
+        path: path.clone(),
+        problem,
+    };
+    let json = match stored_file::read(&path, LONGEST_RUN_FILE_BYTES) {
+        Ok(json) => json,
+        Err(problem) if problem.is_missing() => {
+            return Ok(Found::Holding(Accepted::default()));
+        }
+        Err(problem) => return Err(error(Problem::File(problem))),
+    };
+    let json = visible_json(&json);
+    // Another version is refused as such, and not by the first field that differs.
+    let Version { schema_version } = parse(&json).map_err(error)?;
+    if schema_version != ACCEPTED_SCHEMA_VERSION {
+        return Err(error(Problem::SchemaVersion(schema_version)));
+    }
+    let wire: AcceptedFile = parse(&json).map_err(error)?;
+    for (id, change) in &wire.accepted {
+        let bad = |difference: &&f64| !(difference.is_finite() && **difference > 0.0);
+        if let Some(difference) = change.differences.values().find(bad) {
+            return Err(error(Problem::Difference(id.clone(), *difference)));
+        }
+    }
+    Ok(if wire.baseline == baseline.id {
+        Found::Holding(wire.accepted.into())
+    } else {
+        Found::Expired(wire.accepted.len())
+    })
+}
+
+/// Writes `accepted` beside `baseline`, the run at `path`; returns the file.
+///
+/// # Errors
+/// When it cannot be written. What was accepted before then still is.
+pub fn write(accepted: &Accepted, path: &Path, baseline: &Run) -> Result<PathBuf, AcceptedError> {
+    let path = file_beside(path);
+    let wire = AcceptedFile {
+        schema_version: ACCEPTED_SCHEMA_VERSION,
+        baseline: baseline.id.clone(),
+        accepted: accepted.changes().clone(),
+    };
+    let write = || {
+        let directory = path.parent().unwrap_or(Path::new("."));
+        let mut file = tempfile::NamedTempFile::new_in(directory)?;
+        serde_json::to_writer_pretty(&mut file, &wire)?;
+        file.write_all(b"\n")?;
+        file.as_file().sync_all()?;
+        file.persist(&path).map_err(|e| e.error)?;
+        Ok(())
+    };
+    match write() {
+        Ok(()) => Ok(path),
+        Err(e) => Err(AcceptedError {
+            problem: Problem::Io(e),
+            path,
+        }),
+    }
+}
+
+fn file_beside(run: &Path) -> PathBuf {
+    if run.is_dir() {
+        run.join(FILE)
+    } else {
+        run.with_file_name(FILE)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use topdown_gate::metric::Metric;
+    use topdown_gate::scenario;
+
+    fn one() -> Accepted {
+        let mut accepted = Accepted::default();
+        let change = AcceptedChange {
+            reason: "checks every input now".to_owned(),
+            differences: BTreeMap::from([(Metric::Slots, 0.083)]),
+        };
+        accepted.insert("suite::bench::a".to_owned(), change);
+        accepted
+    }
+
+    #[test]
+    fn what_is_written_holds_until_the_baseline_is_renewed() {
+        let directory = tempfile::tempdir().unwrap();
+        let baseline = scenario::run(vec![]);
+        let read = |run: &Run| read(directory.path(), run).unwrap();
+        assert_eq!(read(&baseline), Found::Holding(Accepted::default()));
+        write(&one(), directory.path(), &baseline).unwrap();
+        assert_eq!(read(&baseline), Found::Holding(one()));
+        let renewed = Run {
+            id: "another".to_owned(),
+            ..baseline
+        };
+        assert_eq!(read(&renewed), Found::Expired(1));
+    }
+
+    #[test]
+    fn a_file_that_makes_no_sense_is_refused_by_its_name() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join(FILE);
+        let change = |difference: &str| {
+            format!(
+                r#"{{"schema_version": 1, "baseline": "x", "accepted":
+                {{"a": {{"reason": "r", "differences": {{"slots": {difference}}}}}}}}}"#
+            )
+        };
+        for (json, words) in [
+            ("{".to_owned(), "not a file of accepted changes"),
+            (String::new(), "not a file of accepted changes"),
+            ("[]".to_owned(), "not a file of accepted changes"),
+            (
+                r#"{"baseline": "x", "accepted": {}}"#.to_owned(),
+                "missing field `schema_version`",
+            ),
+            (
+                r#"{"schema_version": 9, "other": "x"}"#.to_owned(),
+                "schema version 9",
+            ),
+            (
+                r#"{"schema_version": 1, "baseline": "x"}"#.to_owned(),
+                "missing field `accepted`",
+            ),
+            (
+                r#"{"schema_version": 1, "baseline": "x", "accepted": {}, "colour": 1}"#.to_owned(),
+                "field `colour`: unknown field",
+            ),
+            (
+                r#"{"schema_version": 1, "baseline": "x", "accepted": {"a": {"reason": "r"}}}"#
+                    .to_owned(),
+                "field `accepted.a`: missing field `differences`",
+            ),
+            (change("0"), "no number above zero"),
+            (change("-0.1"), "no number above zero"),
+            (change("NaN"), "field `accepted`: expected value"),
+            (change("null"), "field `accepted.a.differences`: "),
+            (change("1e999"), "number out of range"),
+            (change("\"much\""), "field `accepted.a.differences`: "),
+            (
+                change("1").replace("slots", "cycles"),
+                "unknown variant `cycles`",
+            ),
+        ] {
+            fs::write(&path, json).unwrap();
+            let error = read(&path, &scenario::run(vec![])).unwrap_err();
+            let error = error.to_string();
+            assert!(error.contains(words) && error.contains(FILE), "{error}");
+        }
+        let nowhere = directory.path().join("no/such/run.json");
+        assert!(write(&one(), &nowhere, &scenario::run(vec![])).is_err());
+    }
+}

@@ -1,0 +1,247 @@
+//! The policy in `Cargo.toml`: `[workspace.metadata.topdown.policy]`, and the same of a package
+//! for the benchmarks of that package.
+
+use std::collections::BTreeMap;
+
+use cargo_metadata::Metadata;
+use serde::Deserialize;
+use thiserror::Error;
+
+use topdown_gate::pattern::Pattern;
+use topdown_gate::policy::{
+    Budget, Exception, FailOn, FailOnClass, MarginSetting, Margins, Overrides, Policy,
+    checked_alpha, percent,
+};
+
+/// A policy that makes no sense.
+#[derive(Debug, Error, PartialEq)]
+#[error("in `[{table}]` of {manifest}: {what}")]
+pub struct PolicyError {
+    /// The table's name in the manifest.
+    pub table: &'static str,
+    /// The path of the manifest.
+    pub manifest: String,
+    /// What is wrong with it.
+    pub what: String,
+}
+
+const WORKSPACE: &str = "workspace.metadata.topdown.policy";
+const PACKAGE: &str = "package.metadata.topdown.policy";
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "kebab-case", deny_unknown_fields)]
+struct Table {
+    alpha: Option<f64>,
+    fail_on: Option<Vec<FailOnClass>>,
+    across_builds: Option<bool>,
+    allow_missing: Option<bool>,
+    relaunch: Option<bool>,
+    #[serde(flatten)]
+    rules: RulesTable,
+    #[serde(default)]
+    benchmarks: Vec<ExceptionTable>,
+    #[serde(default)]
+    budgets: Vec<BTreeMap<String, String>>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+struct RulesTable {
+    gate: Option<Vec<String>>,
+    #[serde(default)]
+    margins: BTreeMap<String, MarginsValue>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct ExceptionTable {
+    matching: String,
+    #[serde(flatten)]
+    rules: RulesTable,
+}
+
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum MarginsValue {
+    Point(String),
+    Both { sure: String, point: String },
+}
+
+/// The default policy, changed by the manifests of the workspace and its packages, changed by a
+/// command line.
+///
+/// # Errors
+/// When a key or value makes no sense.
+pub fn resolve(workspace: Option<&Metadata>, overrides: &Overrides) -> Result<Policy, PolicyError> {
+    let mut policy = Policy::default();
+    if let Some(metadata) = workspace {
+        apply(metadata, &mut policy)?;
+    }
+    Ok(policy.overridden_by(overrides))
+}
+
+fn apply(metadata: &Metadata, policy: &mut Policy) -> Result<(), PolicyError> {
+    let root = metadata.workspace_root.join("Cargo.toml");
+    let error = |what| PolicyError {
+        table: WORKSPACE,
+        manifest: root.to_string(),
+        what,
+    };
+    let table = read(&metadata.workspace_metadata).map_err(error)?;
+    if let Some(alpha) = table.alpha {
+        policy.alpha = checked_alpha(alpha).map_err(error)?;
+    }
+    if let Some(classes) = &table.fail_on {
+        policy.fail_on = FailOn::of(classes);
+    }
+    policy.compare_across_builds = table.across_builds.unwrap_or(false);
+    policy.allow_missing = table.allow_missing.unwrap_or(false);
+    policy.relaunch = table.relaunch.unwrap_or(false);
+    add(policy, table, Pattern::new).map_err(error)?;
+    for package in metadata.workspace_packages() {
+        let error = |what| PolicyError {
+            table: PACKAGE,
+            manifest: package.manifest_path.to_string(),
+            what,
+        };
+        let table = read(&package.metadata).map_err(error)?;
+        if table.alpha.is_some()
+            || table.fail_on.is_some()
+            || table.across_builds.is_some()
+            || table.allow_missing.is_some()
+            || table.relaunch.is_some()
+        {
+            return Err(error(format!(
+                "`alpha`, `fail-on`, `allow-missing`, `across-builds` and `relaunch` are of a \
+                 whole suite; they belong into `[{WORKSPACE}]`"
+            )));
+        }
+        let within = |pattern: &str| Pattern::within(Some(&package.name), pattern);
+        add(policy, table, within).map_err(error)?;
+    }
+    Ok(())
+}
+
+fn read(metadata: &serde_json::Value) -> Result<Table, String> {
+    match &metadata["topdown"]["policy"] {
+        serde_json::Value::Null => Ok(Table::default()),
+        table => Table::deserialize(table).map_err(|error| error.to_string()),
+    }
+}
+
+fn add(policy: &mut Policy, table: Table, pattern: impl Fn(&str) -> Pattern) -> Result<(), String> {
+    let for_all = exception(&table.rules)?;
+    if for_all != Exception::default() {
+        policy.except(pattern("*"), for_all);
+    }
+    for benchmarks in &table.benchmarks {
+        policy.except(pattern(&benchmarks.matching), exception(&benchmarks.rules)?);
+    }
+    for budgets in &table.budgets {
+        let Some(matching) = budgets.get("matching") else {
+            return Err("a budget needs `matching`, the benchmarks that it is for".to_owned());
+        };
+        for (metric, text) in budgets.iter().filter(|(key, _)| *key != "matching") {
+            let budget = Budget::parse(metric.parse()?, text)?;
+            policy.budgets.push((pattern(matching), budget));
+        }
+    }
+    Ok(())
+}
+
+fn exception(table: &RulesTable) -> Result<Exception, String> {
+    let gated = table
+        .gate
+        .as_ref()
+        .map(|metrics| metrics.iter().map(|metric| metric.parse()).collect())
+        .transpose()?;
+    // `categories` first, so that a single category prevails over it.
+    let mut margins: Vec<(&String, &MarginsValue)> = table.margins.iter().collect();
+    margins.sort_by_key(|(metric, _)| *metric != "categories");
+    let margins = margins
+        .into_iter()
+        .map(|(metric, value)| {
+            let margins = match value {
+                MarginsValue::Point(point) => Margins::of_point(percent(point)?),
+                MarginsValue::Both { sure, point } => Margins {
+                    sure: percent(sure)?,
+                    point: percent(point)?,
+                },
+            };
+            MarginSetting::new(metric, margins)
+        })
+        .collect::<Result<_, String>>()?;
+    Ok(Exception { margins, gated })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+    use topdown_gate::metric::Metric;
+    use topdown_gate::scenario::id;
+
+    fn policy(table: serde_json::Value) -> Result<Policy, String> {
+        let mut policy = Policy::default();
+        let table = read(&json!({ "topdown": { "policy": table } }))?;
+        add(&mut policy, table, Pattern::new)?;
+        Ok(policy)
+    }
+
+    #[test]
+    fn margins_and_gates_are_per_metric_and_per_benchmark() {
+        let policy = policy(json!({
+            "gate": ["slots", "backend_bound"],
+            "margins": {
+                "categories": "4 %",
+                "backend_bound": "2 %",
+                "slots": { "sure": "0.5 %", "point": "2 %" },
+                "model": "1.5 %",
+            },
+            "benchmarks": [
+                { "matching": "noisy/*", "margins": { "slots": "12 %", "model": "6 %" }, "gate": ["slots"] },
+            ],
+        }))
+        .unwrap();
+        let rules = policy.rules_of(&id("parse"));
+        let point = |metric| rules.margins(metric).point;
+        assert_eq!(point(Metric::Slots), 0.02);
+        assert_eq!(rules.margins(Metric::Slots).sure, 0.005);
+        assert_eq!(point(Metric::BackendBound), 0.02);
+        assert_eq!(point(Metric::Retiring), 0.04);
+        assert_eq!(point(Metric::Wall), 0.05);
+        assert_eq!(rules.model_margins(), Margins::of_point(0.015));
+        assert!(rules.gates(Metric::BackendBound) && !rules.gates(Metric::Wall));
+        let noisy = policy.rules_of(&id("noisy/a"));
+        assert_eq!(noisy.margins(Metric::Slots).point, 0.12);
+        assert_eq!(noisy.model_margins().point, 0.06);
+        assert!(!noisy.gates(Metric::BackendBound));
+    }
+
+    #[test]
+    fn what_makes_no_sense_is_named() {
+        for (table, words) in [
+            (json!({ "aplha": 0.05 }), "aplha"),
+            (json!({ "fail-on": ["slow"] }), "slow"),
+            (
+                json!({ "benchmarks": [{ "matching": "*", "margin": {} }] }),
+                "margin",
+            ),
+            (json!({ "gate": ["cycles"] }), "`cycles` is no metric"),
+            (json!({ "margins": { "slots": "3" } }), "no percentage"),
+            (
+                json!({ "margins": { "slots": { "sure": "5 %", "point": "3 %" } } }),
+                "not the smaller",
+            ),
+            (json!({ "budgets": [{ "retiring": ">= 4 %" }] }), "matching"),
+            (
+                json!({ "budgets": [{ "matching": "*", "retiring": "4" }] }),
+                "is no budget",
+            ),
+        ] {
+            let error = policy(table).unwrap_err();
+            assert!(error.contains(words), "{error}");
+        }
+        assert!(checked_alpha(0.0).is_err() && checked_alpha(f64::NAN).is_err());
+    }
+}

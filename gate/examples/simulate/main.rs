@@ -1,0 +1,254 @@
+//! How often the gate errs, on suites of which the truth is known.
+//!
+//!     cargo run --release -p topdown-gate --example simulate -- --help
+
+mod scenarios;
+mod simulation;
+
+use std::io::{self, Write};
+
+use clap::Parser;
+use clap::builder::RangedU64ValueParser;
+
+use crate::simulation::history::{Course, HistoryExperiment};
+use crate::simulation::machine::{MACHINES, SHARED_MACHINE};
+use crate::simulation::{Design, Experiment, Kind, Planted};
+use topdown_gate::metric::Metric;
+
+/// Launches of baseline and candidate.
+const DESIGNS: [Design; 6] = [
+    design(1, 1),
+    design(5, 5),
+    design(10, 5),
+    design(10, 10),
+    again(design(10, 5), 10, 20),
+    again(design(10, 5), 20, 20),
+];
+/// Those for which planted changes are looked for.
+const PLANTED_DESIGNS: [Design; 4] = [DESIGNS[2], DESIGNS[3], DESIGNS[4], DESIGNS[5]];
+const PLANTED_METRICS: [Metric; 5] = [
+    Metric::Retiring,
+    Metric::BadSpeculation,
+    Metric::FrontendBound,
+    Metric::BackendBound,
+    Metric::Wall,
+];
+const PLANTED_PERCENT: [u32; 5] = [2, 3, 5, 7, 10];
+/// One benchmark in so many has the planted change.
+const PLANTED_EVERY: usize = 10;
+
+const fn design(baseline: u32, candidate: u32) -> Design {
+    Design {
+        baseline,
+        candidate,
+        second_look: None,
+    }
+}
+
+const fn again(design: Design, baseline: u32, candidate: u32) -> Design {
+    Design {
+        second_look: Some((baseline, candidate)),
+        ..design
+    }
+}
+
+/// Simulates suites of which the truth is known, and says how often the gate errs.
+#[derive(Debug, Parser)]
+struct Args {
+    /// Suites per machine and number of launches
+    #[arg(long, default_value_t = 100, value_parser = clap::value_parser!(u64).range(1..=100_000))]
+    suites: u64,
+
+    /// Benchmarks per suite
+    #[arg(long, default_value_t = 200, value_parser = RangedU64ValueParser::<usize>::new().range(1..=10_000))]
+    benchmarks: usize,
+
+    /// Where all random numbers come from
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+
+    /// Simulate histories of 30 runs, and say how often `history` errs
+    #[arg(long)]
+    history: bool,
+}
+
+fn main() -> io::Result<()> {
+    let args = Args::parse();
+    let mut out = io::stdout().lock();
+    match args.history {
+        true => simulate_histories(&mut out, &args),
+        false => simulate_comparisons(&mut out, &args),
+    }
+}
+
+fn simulate_comparisons(out: &mut impl Write, args: &Args) -> io::Result<()> {
+    let Args {
+        seed,
+        suites,
+        benchmarks,
+        ..
+    } = *args;
+    let unchanged = Experiment {
+        seed,
+        suites,
+        benchmarks,
+        machine: SHARED_MACHINE,
+        design: DESIGNS[0],
+        planted: &[],
+        wild: None,
+        kind: Kind::Counted,
+    };
+    writeln!(
+        out,
+        "seed {seed}; suites of {benchmarks} benchmarks, 6 metrics each\n\n\
+         Nothing changed: failing suites of {suites} (inconclusive benchmarks)\n"
+    )?;
+    write!(out, "{:<14}", "launches")?;
+    for machine in MACHINES {
+        write!(out, "{:>16}", machine.name)?;
+    }
+    writeln!(out)?;
+    for design in DESIGNS {
+        write!(out, "{:<14}", shown(design))?;
+        for machine in MACHINES {
+            let tally = Experiment {
+                machine,
+                design,
+                ..unchanged
+            }
+            .run();
+            let cell = format!(
+                "{} ({:.1} %)",
+                tally.suites_with_false_alarm,
+                tally.inconclusive_fraction() * 100.0
+            );
+            write!(out, "{cell:>16}")?;
+            out.flush()?;
+        }
+        writeln!(out)?;
+    }
+    // A tenth of the benchmarks of each suite are planted, so fewer suites give enough of them.
+    let planted_suites = suites.div_ceil(5);
+    writeln!(
+        out,
+        "\nOne benchmark in {PLANTED_EVERY} changed, {} machine: found of {} (cause named rightly)\n",
+        SHARED_MACHINE.name,
+        planted_suites * benchmarks.div_ceil(PLANTED_EVERY) as u64
+    )?;
+    write!(out, "{:<14}{:<8}", "launches", "change")?;
+    for metric in PLANTED_METRICS {
+        write!(out, "{:>18}", metric.name())?;
+    }
+    writeln!(out)?;
+    for design in PLANTED_DESIGNS {
+        for percent in PLANTED_PERCENT {
+            write!(out, "{:<14}{:<8}", shown(design), format!("+{percent} %"))?;
+            for metric in PLANTED_METRICS {
+                let tally = Experiment {
+                    // Other suites than above: their noise must not repeat.
+                    seed: seed.wrapping_add(1),
+                    suites: planted_suites,
+                    design,
+                    planted: &[Planted::every(
+                        PLANTED_EVERY,
+                        metric,
+                        f64::from(percent) / 100.0,
+                    )],
+                    ..unchanged
+                }
+                .run();
+                let explained = match tally.found {
+                    0 => "-".to_owned(),
+                    _ => format!("{:.1} %", tally.explained_fraction() * 100.0),
+                };
+                let cell = format!("{:.1} % ({explained})", tally.power() * 100.0);
+                write!(out, "{cell:>18}")?;
+                out.flush()?;
+            }
+            writeln!(out)?;
+        }
+    }
+    scenarios::write(out, seed, suites)
+}
+
+/// Runs per history, and launches per run.
+const HISTORY_RUNS: usize = 30;
+const HISTORY_LAUNCHES: u32 = 10;
+/// What happens to one benchmark in ten, and how it is called.
+const COURSES: [(&str, Course); 5] = [
+    ("one step of 2 %", Course::Step(0.02)),
+    ("one step of 3 %", Course::Step(0.03)),
+    ("one step of 5 %", Course::Step(0.05)),
+    ("5 steps of 1 %", Course::Steps(5, 0.01)),
+    ("10 steps of 1 %", Course::Steps(10, 0.01)),
+];
+
+fn simulate_histories(out: &mut impl Write, args: &Args) -> io::Result<()> {
+    let Args {
+        seed,
+        suites,
+        benchmarks,
+        ..
+    } = *args;
+    let unchanged = HistoryExperiment {
+        seed,
+        suites,
+        benchmarks,
+        machine: SHARED_MACHINE,
+        runs: HISTORY_RUNS,
+        launches: HISTORY_LAUNCHES,
+        course: Course::Unchanged,
+        every: PLANTED_EVERY,
+    };
+    writeln!(
+        out,
+        "seed {seed}; suites of {benchmarks} benchmarks, {HISTORY_RUNS} runs of \
+         {HISTORY_LAUNCHES} launches\n"
+    )?;
+    write!(out, "{:<44}", "")?;
+    for machine in MACHINES {
+        write!(out, "{:>10}", machine.name)?;
+    }
+    write!(
+        out,
+        "\n{:<44}",
+        format!("nothing changed: alarmed of {suites} suites")
+    )?;
+    for machine in MACHINES {
+        let tally = HistoryExperiment {
+            machine,
+            ..unchanged
+        }
+        .run();
+        write!(out, "{:>10}", tally.suites_with_false_alarm)?;
+        out.flush()?;
+    }
+    writeln!(out)?;
+    for (name, course) in COURSES {
+        write!(out, "{:<44}", format!("{name}, found"))?;
+        for machine in MACHINES {
+            let tally = HistoryExperiment {
+                // Other suites than above, and fewer: a tenth of each is planted.
+                seed: seed.wrapping_add(1),
+                suites: suites.div_ceil(5),
+                machine,
+                course,
+                ..unchanged
+            }
+            .run();
+            write!(out, "{:>10}", format!("{:.1} %", tally.power() * 100.0))?;
+            out.flush()?;
+        }
+        writeln!(out)?;
+    }
+    Ok(())
+}
+
+/// `10/5`, and for suspects that are run again `10/5→20/20`.
+fn shown(design: Design) -> String {
+    let first = format!("{}/{}", design.baseline, design.candidate);
+    match design.second_look {
+        None => first,
+        Some((baseline, candidate)) => format!("{first}→{baseline}/{candidate}"),
+    }
+}

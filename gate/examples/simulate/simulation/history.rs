@@ -1,0 +1,293 @@
+//! How often the search for change points errs: histories of which it is known what changed.
+
+use criterion_topdown::run_file::Run;
+use fastrand::Rng;
+
+use super::each_suite;
+use super::machine::Machine;
+use super::suite::{Kind, Plan, Planted, Session, Suite};
+use topdown_gate::metric::Metric;
+use topdown_gate::verdict::trend::{BenchmarkTrend, ChangeKind, Trend, trend};
+
+/// The probability of any change point in an unchanged suite, as the gate has it by default.
+const ALPHA: f64 = 0.05;
+/// A step is found where a change point is at most so many runs from it.
+const NEAR_RUNS: usize = 2;
+
+/// What happens to a benchmark in the course of a history.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Course {
+    /// Nothing.
+    Unchanged,
+    /// One step of this fraction of the slots, in the middle.
+    Step(f64),
+    /// So many steps of this fraction each, evenly spread.
+    Steps(usize, f64),
+}
+
+impl Course {
+    /// What is added to the slots at this run of so many.
+    fn size_at(self, run: usize, runs: usize) -> f64 {
+        match self {
+            Course::Unchanged => 0.0,
+            Course::Step(size) => {
+                if run >= runs / 2 {
+                    size
+                } else {
+                    0.0
+                }
+            }
+            Course::Steps(steps, size) => size * (run * (steps + 1) / runs) as f64,
+        }
+    }
+
+    /// Whether the change points of `benchmark` tell it: a step in its place, or at least half of
+    /// the slowdown of many.
+    fn is_told_by(self, benchmark: &BenchmarkTrend, runs: usize) -> bool {
+        let mut slower = benchmark
+            .changes
+            .iter()
+            .filter(|change| change.kind == ChangeKind::Slower);
+        match self {
+            Course::Unchanged => false,
+            Course::Step(_) => slower.any(|change| change.run.abs_diff(runs / 2) <= NEAR_RUNS),
+            Course::Steps(steps, size) => {
+                let told: f64 = slower.map(|change| change.difference).sum();
+                told >= steps as f64 * size / 2.0
+            }
+        }
+    }
+}
+
+/// What is simulated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct HistoryExperiment {
+    /// Every random number follows from this and the number of the suite.
+    pub seed: u64,
+    /// Suites, each with a history.
+    pub suites: u64,
+    /// Benchmarks per suite.
+    pub benchmarks: usize,
+    /// The machine; each run is a session of its own.
+    pub machine: Machine,
+    /// Runs per history.
+    pub runs: usize,
+    /// Launches per run.
+    pub launches: u32,
+    /// What happens to the benchmarks that change, in their backend-bound slots.
+    pub course: Course,
+    /// Every how many-th benchmark changes, if any does.
+    pub every: usize,
+}
+
+/// What was found.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct HistoryTally {
+    /// Histories of a suite.
+    pub suites: usize,
+    /// Those with a change point in a benchmark that did not change.
+    pub suites_with_false_alarm: usize,
+    /// Benchmarks that did not change.
+    pub unchanged: usize,
+    /// Those with a change point.
+    pub false_alarms: usize,
+    /// Benchmarks that changed.
+    pub planted: usize,
+    /// Those of which the change points tell what happened.
+    pub found: usize,
+}
+
+impl HistoryExperiment {
+    /// Draws and judges all histories. The result does not depend on the number of threads.
+    pub fn run(&self) -> HistoryTally {
+        each_suite(self.suites, |number| self.tally(number), HistoryTally::add)
+    }
+
+    fn tally(&self, number: u64) -> HistoryTally {
+        let mut tally = HistoryTally {
+            suites: 1,
+            ..HistoryTally::default()
+        };
+        let Some(trend) = self.history(number) else {
+            return tally;
+        };
+        for (index, benchmark) in trend.benchmarks.iter().enumerate() {
+            if self.course != Course::Unchanged && index % self.every == 0 {
+                tally.planted += 1;
+                tally.found += usize::from(self.course.is_told_by(benchmark, self.runs));
+            } else {
+                tally.unchanged += 1;
+                tally.false_alarms += usize::from(!benchmark.changes.is_empty());
+            }
+        }
+        tally.suites_with_false_alarm = usize::from(tally.false_alarms > 0);
+        tally
+    }
+
+    fn history(&self, number: u64) -> Option<Trend> {
+        trend("simulated", &self.runs_of(number), Vec::new(), ALPHA)
+    }
+
+    fn runs_of(&self, number: u64) -> Vec<Run> {
+        let mut rng = Rng::with_seed(self.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let mut suite = Suite::draw(self.machine, self.benchmarks, &mut rng);
+        (0..self.runs)
+            .map(|run| {
+                suite.begin_session(&mut rng);
+                let size = self.course.size_at(run, self.runs);
+                let planted = [Planted::every(self.every, Metric::BackendBound, size)];
+                let plan = Plan {
+                    session: Session::Candidate,
+                    launches: self.launches,
+                    planted: &planted,
+                    wild: None,
+                    kind: Kind::Counted,
+                };
+                suite.run(&plan, |_| true, &mut rng)
+            })
+            .collect()
+    }
+}
+
+impl HistoryTally {
+    fn add(&mut self, other: &HistoryTally) {
+        self.suites += other.suites;
+        self.suites_with_false_alarm += other.suites_with_false_alarm;
+        self.unchanged += other.unchanged;
+        self.false_alarms += other.false_alarms;
+        self.planted += other.planted;
+        self.found += other.found;
+    }
+
+    /// Found among planted; NaN if nothing was planted.
+    pub fn power(&self) -> f64 {
+        self.found as f64 / self.planted as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::machine::{MACHINES, SHARED_MACHINE};
+    use topdown_gate::policy::Policy;
+    use topdown_gate::verdict::trend::{NEWEST_RUNS, SlowerOverTime};
+    use topdown_gate::verdict::{LabelledRun, compare, with_history};
+
+    /// Small enough for every test run; docs/history.md has the figures of large ones.
+    fn experiment() -> HistoryExperiment {
+        HistoryExperiment {
+            seed: 4711,
+            suites: 2,
+            benchmarks: 20,
+            machine: SHARED_MACHINE,
+            runs: 30,
+            launches: 5,
+            course: Course::Unchanged,
+            every: 2,
+        }
+    }
+
+    #[test]
+    fn unchanged_histories_have_no_change_points_on_any_machine() {
+        for machine in MACHINES {
+            let tally = HistoryExperiment {
+                machine,
+                ..experiment()
+            }
+            .run();
+            assert_eq!(
+                (tally.unchanged, tally.false_alarms),
+                (40, 0),
+                "{}",
+                machine.name
+            );
+        }
+    }
+
+    #[test]
+    fn a_step_of_five_percent_and_ten_of_one_are_found() {
+        for course in [Course::Step(0.05), Course::Steps(10, 0.01)] {
+            let tally = HistoryExperiment {
+                course,
+                ..experiment()
+            }
+            .run();
+            assert_eq!(tally.planted, 20);
+            assert!(tally.found >= 19, "{course:?}: {tally:?}");
+            assert_eq!(tally.false_alarms, 0, "{course:?}");
+        }
+    }
+
+    /// What a comparison with the history tells after each run.
+    fn told(experiment: HistoryExperiment, number: u64) -> Vec<Vec<SlowerOverTime>> {
+        let runs = experiment.runs_of(number);
+        let policy = Policy::default();
+        let side = |run| LabelledRun { label: "run", run };
+        let judged = |a, b| compare(side(a), side(b), &policy);
+        (1..runs.len())
+            .map(|newest| {
+                let trend = trend("simulated", &runs[..=newest], Vec::new(), ALPHA).unwrap();
+                let earlier = &runs[newest.saturating_sub(NEWEST_RUNS)];
+                let candidate = &runs[newest];
+                let comparison = judged(&runs[newest - 1], candidate);
+                let earlier = Some((earlier, judged(earlier, candidate)));
+                with_history(comparison, &trend, earlier, &policy).slower_over_time
+            })
+            .collect()
+    }
+
+    /// As the gate, which judges by the earlier run: 5 % is allowed.
+    #[test]
+    fn comparisons_with_unchanged_histories_tell_next_to_nothing() {
+        let (mut comparisons, mut telling) = (0, 0);
+        for machine in MACHINES {
+            let experiment = HistoryExperiment {
+                machine,
+                runs: 16,
+                launches: 10,
+                ..experiment()
+            };
+            for number in 0..experiment.suites {
+                let told = told(experiment, number);
+                comparisons += told.len();
+                telling += told.iter().filter(|told| !told.is_empty()).count();
+            }
+        }
+        assert!(
+            100 * telling <= 3 * comparisons,
+            "{telling} of {comparisons}"
+        );
+        eprintln!("{telling} of {comparisons}");
+    }
+
+    #[test]
+    fn half_a_percent_at_each_of_ten_merges_is_told() {
+        // Two of twenty benchmarks in each of five suites.
+        for (machine, least) in [(MACHINES[0], 7), (SHARED_MACHINE, 4)] {
+            let experiment = HistoryExperiment {
+                machine,
+                runs: 11,
+                launches: 10,
+                course: Course::Steps(10, 0.005),
+                suites: 5,
+                every: 10,
+                ..experiment()
+            };
+            let ends = (0..experiment.suites).map(|number| told(experiment, number).pop());
+            let told: usize = ends.map(|end| end.unwrap().len()).sum();
+            eprintln!("{}: {told} of 10", machine.name);
+            assert!(told >= least, "{}: {told} of 10", machine.name);
+        }
+    }
+
+    #[test]
+    fn five_runs_change_nothing_however_far_apart() {
+        let tally = HistoryExperiment {
+            runs: 5,
+            course: Course::Step(0.5),
+            ..experiment()
+        }
+        .run();
+        assert_eq!((tally.planted, tally.found), (20, 0));
+    }
+}

@@ -1,0 +1,397 @@
+//! How often the gate errs: suites of which it is known what changed.
+//!
+//! Nobody can tell from real runs whether a gate was right. Here the truth is known, the noise is
+//! that of [`machine`], and the judge is the one that judges real runs.
+
+pub mod history;
+pub mod machine;
+pub mod scenarios;
+mod suite;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
+
+use fastrand::Rng;
+
+use machine::Machine;
+pub use suite::{Kind, Planted, Session, Which, WildLaunch};
+use suite::{Plan, Suite};
+use topdown_gate::metric::Metric;
+use topdown_gate::policy::Policy;
+use topdown_gate::verdict::{
+    CauseKind, Class, Comparison, LabelledRun, Sessions, compare, first_look, second_look,
+};
+
+/// How a suite is run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Design {
+    /// Launches of the baseline.
+    pub baseline: u32,
+    /// Launches of the candidate.
+    pub candidate: u32,
+    /// Launches of both sides, those before included, of suspects that are run again.
+    pub second_look: Option<(u32, u32)>,
+}
+
+/// What is simulated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Experiment<'a> {
+    /// Every random number follows from this and the number of the suite.
+    pub seed: u64,
+    /// Suites.
+    pub suites: u64,
+    /// Benchmarks per suite.
+    pub benchmarks: usize,
+    /// The machine.
+    pub machine: Machine,
+    /// Launches.
+    pub design: Design,
+    /// What changed. Of two that change a benchmark, the first does.
+    pub planted: &'a [Planted],
+    /// A launch of each benchmark that went wrong.
+    pub wild: Option<WildLaunch>,
+    /// Where the numbers come from.
+    pub kind: Kind,
+}
+
+/// What the gate said.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Suites judged.
+    pub suites: usize,
+    /// Suites that any benchmark fails.
+    pub suites_failing: usize,
+    /// Suites that an unchanged benchmark fails.
+    pub suites_with_false_alarm: usize,
+    /// Benchmarks that did not get slower.
+    pub unchanged: usize,
+    /// Those that fail their suite.
+    pub false_alarms: usize,
+    /// Those about which nothing was decided.
+    pub inconclusive: usize,
+    /// Benchmarks that got slower.
+    pub planted: usize,
+    /// Those that fail their suite.
+    pub found: usize,
+    /// Those that do for the right cause.
+    pub explained: usize,
+    /// Those called unchanged.
+    pub called_unchanged: usize,
+}
+
+/// Adds up what `tally` says about the suites from 0 to `suites`, on as many threads as there are
+/// CPUs. `add` must not depend on the order.
+fn each_suite<T: Default + Send>(
+    suites: u64,
+    tally: impl Fn(u64) -> T + Sync,
+    add: impl Fn(&mut T, &T) + Sync,
+) -> T {
+    let next = AtomicU64::new(0);
+    let total = Mutex::new(T::default());
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for _ in 0..threads {
+            scope.spawn(|| {
+                loop {
+                    let suite = next.fetch_add(1, Ordering::Relaxed);
+                    if suite >= suites {
+                        return;
+                    }
+                    let tally = tally(suite);
+                    add(
+                        &mut total.lock().unwrap_or_else(PoisonError::into_inner),
+                        &tally,
+                    );
+                }
+            });
+        }
+    });
+    total.into_inner().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Experiment<'_> {
+    /// Runs and judges all suites. The result does not depend on the number of threads.
+    pub fn run(&self) -> Tally {
+        each_suite(self.suites, |number| self.tally(number), Tally::add)
+    }
+
+    fn tally(&self, number: u64) -> Tally {
+        let mut rng = Rng::with_seed(self.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+        let suite = Suite::draw(self.machine, self.benchmarks, &mut rng);
+        let comparison = self.judge(&suite, &mut rng);
+        self.tally_of(&suite, &comparison)
+    }
+
+    fn judge(&self, suite: &Suite, rng: &mut Rng) -> Comparison {
+        let mut run = |session, launches, wanted: &dyn Fn(usize) -> bool| {
+            let planted = match session {
+                Session::Baseline => &[],
+                Session::Candidate => self.planted,
+            };
+            let plan = Plan {
+                session,
+                launches,
+                planted,
+                wild: self.wild,
+                kind: self.kind,
+            };
+            suite.run(&plan, wanted, rng)
+        };
+        let Design {
+            baseline: base_launches,
+            candidate: new_launches,
+            second_look: again,
+        } = self.design;
+        let mut baseline = run(Session::Baseline, base_launches, &|_| true);
+        let mut candidate = run(Session::Candidate, new_launches, &|_| true);
+        let policy = Policy::default();
+        let label = |label, run| LabelledRun { label, run };
+        let sides = [label("baseline", &baseline), label("candidate", &candidate)];
+        let Some((base_total, new_total)) = again else {
+            return compare(sides[0], sides[1], &policy);
+        };
+        let first = first_look(sides[0], sides[1], &policy, Sessions::Apart);
+        let suspect: Vec<bool> = first.benchmarks.iter().map(|b| b.suspect).collect();
+        let more = [
+            run(Session::Baseline, base_total - base_launches, &|i| {
+                suspect[i]
+            }),
+            run(Session::Candidate, new_total - new_launches, &|i| {
+                suspect[i]
+            }),
+        ];
+        for (run, more) in [&mut baseline, &mut candidate].into_iter().zip(more) {
+            for (benchmark, more) in run.benchmarks.iter_mut().zip(more.benchmarks) {
+                benchmark.launches.extend(more.launches);
+            }
+        }
+        second_look(first, &baseline, &candidate, &policy)
+    }
+
+    fn tally_of(&self, suite: &Suite, comparison: &Comparison) -> Tally {
+        let mut tally = Tally {
+            suites: 1,
+            ..Tally::default()
+        };
+        for (index, benchmark) in comparison.benchmarks.iter().enumerate() {
+            let fails = comparison.fails(benchmark);
+            tally.suites_failing |= usize::from(fails);
+            match suite.change(index, self.planted) {
+                Some((metric, size)) if size > 0.0 => {
+                    let kind = benchmark.cause.as_ref().map(|cause| cause.kind);
+                    let right = match kind {
+                        Some(CauseKind::Category { category }) => category == metric,
+                        Some(CauseKind::TimePerSlot { .. }) => metric == Metric::Wall,
+                        _ => false,
+                    };
+                    tally.planted += 1;
+                    tally.found += usize::from(fails);
+                    tally.explained += usize::from(fails && right);
+                    tally.called_unchanged += usize::from(benchmark.class == Class::Unchanged);
+                }
+                // One that got faster must not fail either.
+                _ => {
+                    tally.unchanged += 1;
+                    tally.false_alarms += usize::from(fails);
+                    tally.inconclusive += usize::from(benchmark.class == Class::Inconclusive);
+                }
+            }
+        }
+        tally.suites_with_false_alarm = usize::from(tally.false_alarms > 0);
+        tally
+    }
+}
+
+impl Tally {
+    fn add(&mut self, other: &Tally) {
+        self.suites += other.suites;
+        self.suites_failing += other.suites_failing;
+        self.suites_with_false_alarm += other.suites_with_false_alarm;
+        self.unchanged += other.unchanged;
+        self.false_alarms += other.false_alarms;
+        self.inconclusive += other.inconclusive;
+        self.planted += other.planted;
+        self.found += other.found;
+        self.explained += other.explained;
+        self.called_unchanged += other.called_unchanged;
+    }
+
+    /// Found among planted; NaN if nothing was planted.
+    pub fn power(&self) -> f64 {
+        self.found as f64 / self.planted as f64
+    }
+
+    /// Explained rightly among found; NaN if nothing was found.
+    pub fn explained_fraction(&self) -> f64 {
+        self.explained as f64 / self.found as f64
+    }
+
+    /// Inconclusive among the unchanged.
+    pub fn inconclusive_fraction(&self) -> f64 {
+        self.inconclusive as f64 / self.unchanged as f64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::machine::{MACHINES, SHARED_MACHINE};
+    use super::*;
+
+    const UNCHANGED: Experiment<'_> = Experiment {
+        seed: 20,
+        suites: 4,
+        benchmarks: 60,
+        machine: SHARED_MACHINE,
+        design: Design {
+            baseline: 10,
+            candidate: 10,
+            second_look: None,
+        },
+        planted: &[],
+        wild: None,
+        kind: Kind::Counted,
+    };
+
+    // `cargo topdown simulate` measures these rates on suites of 200 benchmarks. Here they are
+    // guarded with fixed seeds, so that a change of the procedure that breaks them is noticed.
+
+    #[test]
+    fn unchanged_suites_pass_on_every_machine() {
+        for machine in MACHINES {
+            let tally = Experiment {
+                machine,
+                ..UNCHANGED
+            }
+            .run();
+            assert_eq!(tally.unchanged, 240);
+            assert_eq!(tally.false_alarms, 0, "{}", machine.name);
+        }
+    }
+
+    #[test]
+    fn planted_changes_are_found_and_explained() {
+        for (planted, least) in [
+            (&[Planted::every(10, Metric::Retiring, 0.06)], 0.9),
+            (&[Planted::every(10, Metric::BadSpeculation, 0.06)], 0.9),
+            (&[Planted::every(10, Metric::FrontendBound, 0.06)], 0.9),
+            (&[Planted::every(10, Metric::BackendBound, 0.06)], 0.7),
+        ] {
+            let tally = Experiment {
+                planted,
+                ..UNCHANGED
+            }
+            .run();
+            assert_eq!(tally.planted, 24);
+            assert!(tally.power() >= least, "{planted:?}: {tally:?}");
+            assert!(tally.explained_fraction() >= 0.98, "{tally:?}");
+            assert_eq!(tally.false_alarms, 0);
+        }
+    }
+
+    #[test]
+    fn a_second_look_finds_more() {
+        let planted = &[Planted::every(3, Metric::BackendBound, 0.05)];
+        let tally = |second_look| {
+            Experiment {
+                design: Design {
+                    baseline: 10,
+                    candidate: 5,
+                    second_look,
+                },
+                planted,
+                ..UNCHANGED
+            }
+            .run()
+        };
+        let (once, twice) = (tally(None), tally(Some((20, 20))));
+        assert!(twice.found > once.found, "{once:?} {twice:?}");
+        assert_eq!(twice.false_alarms, 0);
+    }
+
+    /// As `compare --relaunch` takes it against a stored baseline.
+    #[test]
+    fn a_second_look_at_the_candidate_alone_raises_no_alarm() {
+        for machine in MACHINES {
+            let tally = Experiment {
+                machine,
+                design: Design {
+                    baseline: 10,
+                    candidate: 10,
+                    second_look: Some((10, 20)),
+                },
+                ..UNCHANGED
+            }
+            .run();
+            assert_eq!(tally.false_alarms, 0, "{}", machine.name);
+        }
+    }
+
+    #[test]
+    fn one_launch_fails_nothing_however_much_changed() {
+        let tally = Experiment {
+            design: Design {
+                baseline: 1,
+                candidate: 1,
+                second_look: None,
+            },
+            planted: &[Planted::every(3, Metric::BackendBound, 2.0)],
+            ..UNCHANGED
+        }
+        .run();
+        assert_eq!((tally.found, tally.false_alarms), (0, 0));
+    }
+
+    #[test]
+    fn the_seed_decides_everything_and_the_number_of_threads_nothing() {
+        let judge = |seed| {
+            let mut rng = Rng::with_seed(seed);
+            let suite = Suite::draw(SHARED_MACHINE, 60, &mut rng);
+            UNCHANGED.judge(&suite, &mut rng)
+        };
+        assert_eq!(judge(5), judge(5));
+        assert_ne!(judge(5), judge(6));
+        let one_by_one = (0..UNCHANGED.suites).fold(Tally::default(), |mut total, suite| {
+            total.add(&UNCHANGED.tally(suite));
+            total
+        });
+        assert_eq!(UNCHANGED.run(), one_by_one);
+    }
+
+    /// Of 24 changes 11 were called unchanged when slots alone decided that.
+    #[test]
+    fn what_takes_longer_at_flat_slots_is_rarely_called_unchanged() {
+        let tally = Experiment {
+            planted: &[Planted::every(10, Metric::Wall, 0.08)],
+            ..UNCHANGED
+        }
+        .run();
+        assert_eq!((tally.planted, tally.false_alarms), (24, 0));
+        assert!(tally.called_unchanged <= 4, "{tally:?}");
+    }
+
+    #[test]
+    fn modelled_slots_fail_by_time_only_if_it_takes_far_longer() {
+        let modelled = Experiment {
+            kind: Kind::Modelled,
+            ..UNCHANGED
+        };
+        for machine in MACHINES {
+            for benchmarks in [5, 12, 60] {
+                let tally = Experiment {
+                    machine,
+                    benchmarks,
+                    ..modelled
+                }
+                .run();
+                assert_eq!(tally.false_alarms, 0, "{}, {benchmarks}", machine.name);
+            }
+        }
+        let tally = Experiment {
+            planted: &[Planted::every(10, Metric::Wall, 1.2)],
+            ..modelled
+        }
+        .run();
+        assert_eq!((tally.found, tally.explained), (24, 24));
+        assert_eq!((tally.called_unchanged, tally.false_alarms), (0, 0));
+    }
+}

@@ -1,0 +1,313 @@
+//! What a gate may err in although it holds its rates elsewhere: much changed at once, sessions that
+//! drift, a launch that went wrong, a small suite with nothing but the clock.
+
+use super::machine::{Machine, QUIET_MACHINE, SHARED_MACHINE};
+use super::{Design, Experiment, Kind, Planted, Session, Which, WildLaunch};
+use topdown_gate::metric::Metric;
+
+/// `machine` with this standard deviation over benchmarks of what differs between two sessions.
+pub const fn drifting(machine: Machine, deviation: f64) -> Machine {
+    Machine {
+        session_deviation: deviation,
+        ..machine
+    }
+}
+
+const TEN: Design = Design {
+    baseline: 10,
+    candidate: 10,
+    second_look: None,
+};
+
+/// Much changed at once.
+#[derive(Clone, Copy, Debug)]
+pub struct Broad {
+    pub name: &'static str,
+    pub benchmarks: usize,
+    pub planted: &'static [Planted],
+    /// See [`drifting`].
+    pub drift: f64,
+}
+
+impl Broad {
+    pub fn on(self, machine: Machine, seed: u64, suites: u64) -> Experiment<'static> {
+        Experiment {
+            seed,
+            suites,
+            benchmarks: self.benchmarks,
+            machine: drifting(machine, self.drift),
+            design: TEN,
+            planted: self.planted,
+            wild: None,
+            kind: Kind::Counted,
+        }
+    }
+}
+
+const fn changed(of: usize, count: usize, sizes: [f64; 2]) -> Planted {
+    Planted {
+        metric: Metric::BackendBound,
+        sizes,
+        which: Which {
+            of,
+            first: 0,
+            count,
+        },
+    }
+}
+
+const ONE_BESIDE_IMPROVEMENTS: [Planted; 2] = [
+    Planted::every(12, Metric::BackendBound, 0.20),
+    changed(12, 8, [-0.05, -0.30]),
+];
+const THREE_IN_FIVE: [Planted; 1] = [changed(5, 3, [0.05, 0.30])];
+const ALL_BY_10: [Planted; 1] = [changed(1, 1, [0.0, 0.10])];
+const ONE_IN_TEN: [Planted; 1] = [Planted::every(10, Metric::BackendBound, 0.05)];
+
+const fn broad(name: &'static str, benchmarks: usize, planted: &'static [Planted]) -> Broad {
+    Broad {
+        name,
+        benchmarks,
+        planted,
+        drift: 0.0,
+    }
+}
+
+/// The kinds of suites in which much changed, and one with little for comparison.
+pub const BROAD: [Broad; 10] = [
+    broad(
+        "12, 7 slower by 5-30 %",
+        12,
+        &[changed(12, 7, [0.05, 0.30])],
+    ),
+    broad(
+        "12, 7 faster by 5-30 %, one +20 %",
+        12,
+        &ONE_BESIDE_IMPROVEMENTS,
+    ),
+    broad(
+        "12, all slower by 5-30 %",
+        12,
+        &[changed(1, 1, [0.05, 0.30])],
+    ),
+    broad("12, all slower by 0-10 %", 12, &ALL_BY_10),
+    broad("200, 3 in 5 slower by 5-30 %", 200, &THREE_IN_FIVE),
+    Broad {
+        drift: 0.01,
+        ..broad("200, the same, drift 1 %", 200, &THREE_IN_FIVE)
+    },
+    broad(
+        "200, all slower by 0-40 %",
+        200,
+        &[changed(1, 1, [0.0, 0.40])],
+    ),
+    broad("200, all slower by 0-10 %", 200, &ALL_BY_10),
+    broad("200, 1 in 10 slower by 5 %", 200, &ONE_IN_TEN),
+    Broad {
+        drift: 0.01,
+        ..broad("200, the same, drift 1 %", 200, &ONE_IN_TEN)
+    },
+];
+
+/// A wild launch in every benchmark.
+pub const WILD: [(&str, Option<WildLaunch>); 5] = [
+    ("none wild", None),
+    ("base 2 x", wild(Session::Baseline, 2.0)),
+    ("base 10 x", wild(Session::Baseline, 10.0)),
+    ("candidate 2 x", wild(Session::Candidate, 2.0)),
+    ("candidate 10 x", wild(Session::Candidate, 10.0)),
+];
+/// What changed beside it.
+pub const WILD_CHANGES: [(&str, &[Planted]); 3] = [
+    ("nothing changed", &[]),
+    (
+        "one in ten +20 %",
+        &[Planted::every(10, Metric::BackendBound, 0.2)],
+    ),
+    (
+        "one in ten +100 %",
+        &[Planted::every(10, Metric::BackendBound, 1.0)],
+    ),
+];
+
+const fn wild(session: Session, factor: f64) -> Option<WildLaunch> {
+    Some(WildLaunch { session, factor })
+}
+
+/// The wild launch `wild` and the change `planted` in a suite of thirty.
+pub fn with_wild(
+    wild: Option<WildLaunch>,
+    planted: &'static [Planted],
+    machine: Machine,
+    seed: u64,
+    suites: u64,
+) -> Experiment<'static> {
+    Experiment {
+        wild,
+        ..broad("", 30, planted).on(machine, seed, suites)
+    }
+}
+
+/// How times drift between two sessions.
+#[derive(Clone, Copy, Debug)]
+pub struct DriftOfTime {
+    /// The standard deviation of each benchmark.
+    pub deviation: f64,
+    /// That of the machine as a whole.
+    pub shift: f64,
+}
+
+/// From none to that of a machine that others load.
+pub const DRIFTS_OF_TIME: [DriftOfTime; 3] = [
+    DriftOfTime {
+        deviation: 0.0,
+        shift: 0.0,
+    },
+    DriftOfTime {
+        deviation: 0.04,
+        shift: 0.12,
+    },
+    DriftOfTime {
+        deviation: 0.12,
+        shift: -0.12,
+    },
+];
+/// Suites of one benchmark up to large ones.
+pub const SIZES_OF_TIME: [usize; 13] = [1, 2, 3, 5, 7, 8, 9, 10, 12, 16, 30, 100, 200];
+/// One benchmark of the suite takes 30 % longer.
+pub const ONE_SLOWER_IN_TIME: [Planted; 1] = [Planted {
+    metric: Metric::Wall,
+    sizes: [0.3; 2],
+    which: Which {
+        of: usize::MAX,
+        first: 0,
+        count: 1,
+    },
+}];
+
+/// One benchmark in ten takes 2.2 times as long.
+pub const DOUBLED_TIME: [Planted; 1] = [Planted::every(10, Metric::Wall, 1.2)];
+
+impl DriftOfTime {
+    /// Suites with nothing but the clock.
+    pub fn of(
+        self,
+        benchmarks: usize,
+        planted: &'static [Planted],
+        seed: u64,
+        suites: u64,
+    ) -> Experiment<'static> {
+        let machine = Machine {
+            session_time_shift: self.shift,
+            ..drifting(SHARED_MACHINE, self.deviation)
+        };
+        Experiment {
+            kind: Kind::TimeAlone,
+            machine,
+            ..broad("", benchmarks, planted).on(machine, seed, suites)
+        }
+    }
+}
+
+/// Suites of these sizes in which nothing but the sessions differ.
+pub const SIZES_OF_DRIFT: [usize; 3] = [12, 30, 200];
+
+/// An unchanged suite that drifts.
+pub fn unchanged(machine: Machine, benchmarks: usize, drift: f64) -> Experiment<'static> {
+    Broad {
+        drift,
+        ..broad("", benchmarks, &[])
+    }
+    .on(machine, 1, 1)
+}
+
+/// The machines on which these are simulated.
+pub const SCENARIO_MACHINES: [Machine; 2] = [QUIET_MACHINE, SHARED_MACHINE];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Large suites take long in a debug build; `cargo topdown simulate` has them.
+    fn small() -> impl Iterator<Item = Broad> {
+        BROAD.into_iter().map(|broad| Broad {
+            benchmarks: broad.benchmarks.min(60),
+            ..broad
+        })
+    }
+
+    #[test]
+    fn a_suite_in_which_much_changed_fails_and_names_what_did() {
+        // Of all slower by 0 to 10 %, seven in ten are slower by 3 %.
+        let least = [0.9, 1.0, 0.95, 0.55, 0.7, 0.5, 0.85, 0.6, 0.9, 0.1];
+        for (broad, least) in small().zip(least) {
+            let suites = 480 / broad.benchmarks as u64 / 2;
+            let tally = broad.on(QUIET_MACHINE, 20261122, suites).run();
+            assert!(tally.power() >= least, "{}: {tally:?}", broad.name);
+            assert!(
+                broad.drift > 0.0 || 10 * tally.suites_failing >= 9 * tally.suites,
+                "{}: {tally:?}",
+                broad.name
+            );
+            assert_eq!(tally.false_alarms, 0, "{}: {tally:?}", broad.name);
+        }
+    }
+
+    #[test]
+    fn unchanged_suites_that_drift_pass() {
+        for (benchmarks, suites) in [(12, 20), (60, 4)] {
+            for drift in [0.01, 0.03] {
+                let tally = Experiment {
+                    seed: 20261122,
+                    suites,
+                    ..unchanged(QUIET_MACHINE, benchmarks, drift)
+                }
+                .run();
+                assert!(
+                    tally.suites_failing <= 1,
+                    "{benchmarks}, {drift}: {tally:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn one_wild_launch_hides_nothing_and_fails_nothing() {
+        for (name, wild) in WILD {
+            for (change, planted) in WILD_CHANGES {
+                let tally = with_wild(wild, planted, SHARED_MACHINE, 20261122, 4).run();
+                assert_eq!(tally.found, tally.planted, "{name}, {change}: {tally:?}");
+                assert_eq!(tally.false_alarms, 0, "{name}, {change}: {tally:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn time_alone_fails_at_most_one_unchanged_suite_in_twenty() {
+        for drift in DRIFTS_OF_TIME {
+            let (mut suites, mut failing) = (0, 0);
+            for benchmarks in SIZES_OF_TIME.into_iter().filter(|&size| size <= 30) {
+                let number = 60 / benchmarks.max(6) as u64;
+                let tally = drift.of(benchmarks, &[], 20261122, number).run();
+                suites += tally.suites;
+                failing += tally.suites_failing;
+            }
+            assert!(20 * failing <= suites, "{drift:?}: {failing} of {suites}");
+        }
+    }
+
+    #[test]
+    fn time_alone_finds_more_the_more_benchmarks_tell_the_drift() {
+        let found = |benchmarks| {
+            let drift = DRIFTS_OF_TIME[0];
+            let suites = 20;
+            drift
+                .of(benchmarks, &ONE_SLOWER_IN_TIME, 20261122, suites)
+                .run()
+                .found
+        };
+        let (two, eight, sixteen) = (found(2), found(8), found(16));
+        assert_eq!(two, 0);
+        assert!(eight >= 10 && sixteen >= 18, "{eight}, {sixteen}");
+    }
+}

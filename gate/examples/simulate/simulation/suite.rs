@@ -1,0 +1,479 @@
+//! Suites of made-up benchmarks, run on made-up machines down to the single sample.
+//!
+//! Everything that the real way of the data does to numbers happens here too: samples of linearly
+//! growing length, counts that are integers, categories in steps of 1/255, launch values by
+//! [`launch_value`].
+
+use criterion_topdown::machine::Machine as MachineIdentity;
+use criterion_topdown::provenance::{Provenance, SourceKind};
+use criterion_topdown::run_file::{
+    Benchmark, BenchmarkId, Build, IterationSample, LaunchSettings, LaunchValue, Run, Selection,
+};
+use criterion_topdown::sample::{Level1, Sample};
+use fastrand::Rng;
+use topdown_gate::scenario::normal;
+
+use super::machine::Machine;
+use topdown_gate::metric::Metric;
+use topdown_gate::statistics::launch::{Taken, launch_value};
+
+/// Samples per launch, as `cargo topdown bench` takes by default.
+const SAMPLES: u64 = 20;
+/// Fewest slots of a sample: some ten microseconds.
+const LEAST_SAMPLE_SLOTS: f64 = 100_000.0;
+/// Steps of the 8-bit ratios.
+const STEPS: f64 = 255.0;
+/// How noisy each category is for its size. What retires hardly varies; branch predictor and
+/// frontend are the core's own and feel the layout of a launch; caches and memory are shared with
+/// everything that runs.
+const CATEGORY_NOISE: [f64; 4] = [0.05, 0.5, 0.5, 1.0];
+/// What the shares of a drawn benchmark make of [`CATEGORY_NOISE`]: the median, and the standard
+/// deviation of the logarithm. A test draws them.
+const TYPICAL_NOISE: f64 = 0.296;
+const NOISE_SPREAD: f64 = 0.40;
+
+/// A change of some benchmarks.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Planted {
+    /// A category, or wall-clock time alone.
+    pub metric: Metric,
+    /// Fractions of the baseline's slots, or of its time: the least and the largest. Each benchmark
+    /// has its own of those between.
+    pub sizes: [f64; 2],
+    /// Which benchmarks.
+    pub which: Which,
+}
+
+impl Planted {
+    /// A change of `size` in every `every`-th benchmark.
+    pub const fn every(every: usize, metric: Metric, size: f64) -> Planted {
+        Planted {
+            metric,
+            sizes: [size; 2],
+            which: Which {
+                of: every,
+                first: 0,
+                count: 1,
+            },
+        }
+    }
+}
+
+/// `count` of every `of` benchmarks, from the one with number `first` on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Which {
+    pub of: usize,
+    pub first: usize,
+    pub count: usize,
+}
+
+impl Which {
+    fn has(self, index: usize) -> bool {
+        (self.first..self.first + self.count).contains(&(index % self.of))
+    }
+}
+
+/// A launch that is not of the same kind as the others: something else happened.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct WildLaunch {
+    /// In which run, of every benchmark.
+    pub session: Session,
+    /// How many times as slow.
+    pub factor: f64,
+}
+
+/// The category that a metric is, in the order of the arrays here.
+fn category_index(metric: Metric) -> Option<usize> {
+    match metric {
+        Metric::Retiring => Some(0),
+        Metric::BadSpeculation => Some(1),
+        Metric::FrontendBound => Some(2),
+        Metric::BackendBound => Some(3),
+        _ => None,
+    }
+}
+
+/// A made-up benchmark.
+struct Workload {
+    slots: f64,
+    shares: [f64; 4],
+    slots_deviation: f64,
+    time_deviation: f64,
+    mode_distance: f64,
+    ns_per_slot: f64,
+    /// What the candidate's session adds.
+    session: ([f64; 4], f64),
+    /// Where its change lies between the least and the largest.
+    size: f64,
+}
+
+/// How a suite is run.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan<'a> {
+    pub session: Session,
+    pub launches: u32,
+    pub planted: &'a [Planted],
+    pub wild: Option<WildLaunch>,
+    pub kind: Kind,
+}
+
+/// Where the numbers come from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Kind {
+    /// Counters.
+    Counted,
+    /// A model, whose slots have no noise; the time keeps its own.
+    Modelled,
+    /// Nothing but the clock.
+    TimeAlone,
+}
+
+/// Made-up benchmarks on a machine.
+pub struct Suite {
+    machine: Machine,
+    workloads: Vec<Workload>,
+}
+
+/// Which of the two runs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Session {
+    /// The run that is compared with.
+    Baseline,
+    /// The run that is judged.
+    Candidate,
+}
+
+impl Suite {
+    /// `size` benchmarks drawn by `rng`.
+    pub fn draw(machine: Machine, size: usize, rng: &mut Rng) -> Suite {
+        // Sizes of changes are drawn apart: what is planted must not change the suite.
+        let mut sizes = Rng::with_seed(!rng.get_seed());
+        let workloads = (0..size)
+            .map(|_| Workload {
+                size: sizes.f64(),
+                ..Workload::draw(&machine, rng)
+            })
+            .collect();
+        Suite { machine, workloads }
+    }
+
+    /// From here on the candidate's session is another one.
+    pub fn begin_session(&mut self, rng: &mut Rng) {
+        for workload in &mut self.workloads {
+            workload.session = session(&self.machine, rng);
+        }
+    }
+
+    /// By how much, and in what, `planted` changes the benchmark with this number.
+    pub fn change(&self, index: usize, planted: &[Planted]) -> Option<(Metric, f64)> {
+        let planted = planted.iter().find(|planted| planted.which.has(index))?;
+        let [least, largest] = planted.sizes;
+        let size = least + (largest - least) * self.workloads[index].size;
+        Some((planted.metric, size))
+    }
+
+    /// `launches` launches of every benchmark that `wanted` tells by its number; the others have
+    /// none.
+    pub fn run(&self, plan: &Plan<'_>, wanted: impl Fn(usize) -> bool, rng: &mut Rng) -> Run {
+        let Plan {
+            session, launches, ..
+        } = *plan;
+        let benchmarks = self
+            .workloads
+            .iter()
+            .enumerate()
+            .map(|(index, workload)| {
+                let mut process = Process {
+                    machine: &self.machine,
+                    workload,
+                    session,
+                    planted: self.change(index, plan.planted),
+                    wild: plan.wild.filter(|wild| wild.session == session),
+                    state: [0.0; 5],
+                };
+                let launches = if wanted(index) { launches } else { 0 };
+                let launches: Vec<LaunchValue> = (0..launches)
+                    .filter_map(|launch| process.launch(launch, rng))
+                    .collect();
+                match plan.kind {
+                    Kind::Counted => benchmark(index, SourceKind::Hardware, launches),
+                    Kind::Modelled => {
+                        let launches = workload.modelled(launches, process.planted);
+                        benchmark(index, SourceKind::Model, launches)
+                    }
+                    Kind::TimeAlone => benchmark(index, SourceKind::Time, timed(launches)),
+                }
+            })
+            .collect();
+        run(benchmarks, launches)
+    }
+}
+
+/// What a session adds to a benchmark: to each category, and to the time per slot.
+fn session(machine: &Machine, rng: &mut Rng) -> ([f64; 4], f64) {
+    (
+        [0.0, 0.3, 0.3, 1.0].map(|weight| weight * machine.session_deviation * normal(rng)),
+        (1.0 + machine.session_time_shift) * (1.0 + machine.session_deviation * normal(rng)),
+    )
+}
+
+impl Workload {
+    /// The launches as if their slots were modelled: those of the workload, with what is planted in
+    /// them and without noise. The time stays as it was measured.
+    fn modelled(
+        &self,
+        mut launches: Vec<LaunchValue>,
+        planted: Option<(Metric, f64)>,
+    ) -> Vec<LaunchValue> {
+        let mut categories = self.shares;
+        if let Some((metric, size)) = planted
+            && let Some(category) = category_index(metric)
+        {
+            categories[category] += size;
+        }
+        let [ret, bad, fe, be] = categories.map(|fraction| self.slots * fraction);
+        for launch in &mut launches {
+            launch.slots = Some(ret + bad + fe + be);
+            launch.resolution_fraction = 0.0;
+            launch.level1 = Some(Level1 {
+                retiring_slots: ret,
+                bad_speculation_slots: bad,
+                frontend_bound_slots: fe,
+                backend_bound_slots: be,
+                smt_contention_slots: None,
+            });
+        }
+        launches
+    }
+
+    fn draw(machine: &Machine, rng: &mut Rng) -> Workload {
+        let retiring = 0.2 + 0.5 * rng.f64();
+        // Exponential weights: some benchmarks are bound by one thing, some by several.
+        let weights = [0.5, 1.0, 2.0].map(|typical| 0.05 - typical * (1.0 - rng.f64()).ln());
+        let rest: f64 = weights.iter().sum();
+        let [bad, fe, be] = weights.map(|weight| (1.0 - retiring) * weight / rest);
+        let shares = [retiring, bad, fe, be];
+        let deviation =
+            |median: f64, spread: f64, rng: &mut Rng| median * (spread * normal(rng)).exp();
+        let typical = machine.slots_deviation / TYPICAL_NOISE;
+        // The shares make a part of the spread; the rest is drawn.
+        let rest_of_spread = (machine.deviation_spread.powi(2) - NOISE_SPREAD.powi(2)).sqrt();
+        Workload {
+            slots: 10_f64.powf(3.0 + 4.0 * rng.f64()),
+            shares,
+            slots_deviation: deviation(typical, rest_of_spread, rng) * noise_of(shares),
+            time_deviation: deviation(machine.time_deviation, machine.deviation_spread, rng),
+            mode_distance: if machine.bimodal {
+                0.02 + 0.06 * rng.f64()
+            } else {
+                0.0
+            },
+            ns_per_slot: 1.0 / 24.0,
+            session: session(machine, rng),
+            size: 0.0,
+        }
+    }
+
+    /// How much of the launch noise is in each category; the squares add up to 1.
+    fn noise_weights(&self) -> [f64; 4] {
+        let whole = noise_of(self.shares);
+        std::array::from_fn(|c| CATEGORY_NOISE[c] * self.shares[c] / whole)
+    }
+}
+
+/// How noisy a benchmark with these shares is, by [`CATEGORY_NOISE`].
+fn noise_of(shares: [f64; 4]) -> f64 {
+    let noise = shares.iter().zip(CATEGORY_NOISE);
+    let variance: f64 = noise.map(|(share, noise)| (share * noise).powi(2)).sum();
+    variance.sqrt()
+}
+
+/// The launches of a benchmark, one after the other.
+struct Process<'a> {
+    machine: &'a Machine,
+    workload: &'a Workload,
+    session: Session,
+    planted: Option<(Metric, f64)>,
+    wild: Option<WildLaunch>,
+    /// The noise of the launch before: of each category, and of the time.
+    state: [f64; 5],
+}
+
+impl Process<'_> {
+    fn launch(&mut self, launch: u32, rng: &mut Rng) -> Option<LaunchValue> {
+        let Workload {
+            slots,
+            slots_deviation,
+            time_deviation,
+            mode_distance,
+            ..
+        } = *self.workload;
+        let rho = self.machine.autocorrelation;
+        for value in &mut self.state {
+            *value = rho * *value + (1.0 - rho * rho).sqrt() * normal(rng);
+        }
+        let weights = self.workload.noise_weights();
+        // Fractions of the mean slots.
+        let mut categories: [f64; 4] = std::array::from_fn(|c| {
+            self.workload.shares[c] + slots_deviation * weights[c] * self.state[c]
+        });
+        let mut ns_per_slot =
+            self.workload.ns_per_slot * (1.0 + time_deviation * self.state[4]).max(0.1);
+        if rng.u32(..self.machine.disturbed_one_in) == 0 {
+            categories[3] += 3.0 * slots_deviation;
+            ns_per_slot *= 1.0 + 3.0 * time_deviation;
+        }
+        if rng.bool() {
+            categories[3] += mode_distance;
+        }
+        if self.session == Session::Candidate {
+            for (category, drift) in categories.iter_mut().zip(self.workload.session.0) {
+                *category += drift;
+            }
+            ns_per_slot *= self.workload.session.1;
+        }
+        if let Some((metric, size)) = self.planted {
+            match category_index(metric) {
+                Some(index) => categories[index] += size,
+                None => ns_per_slot *= 1.0 + size,
+            }
+        }
+        if let Some(wild) = self.wild.filter(|_| launch == 0) {
+            categories = categories.map(|category| category * wild.factor);
+        }
+        let unit = (LEAST_SAMPLE_SLOTS / slots).ceil().max(1.0) as u64;
+        let samples: Vec<IterationSample> = (1..=SAMPLES)
+            .map(|n| {
+                self.sample(
+                    n * unit,
+                    categories.map(|fraction| slots * fraction.max(0.0)),
+                    ns_per_slot,
+                    rng,
+                )
+            })
+            .collect();
+        launch_value(launch, &samples, Taken::OnTheMachine, None)
+    }
+
+    fn sample(
+        &self,
+        iterations: u64,
+        mut categories: [f64; 4],
+        ns_per_slot: f64,
+        rng: &mut Rng,
+    ) -> IterationSample {
+        let noise = self.machine.sample_deviation;
+        categories[3] *= (1.0 + noise * normal(rng)).max(0.0);
+        // One sample in thirty is hit by something else altogether.
+        if rng.u32(..30) == 0 {
+            categories[3] += categories.iter().sum::<f64>() * (0.1 + rng.f64());
+        }
+        let slots_per_iteration: f64 = categories.iter().sum();
+        let slots = (slots_per_iteration * iterations as f64).round();
+        let [ret, bad, fe, be] = categories
+            .map(|category| (category / slots_per_iteration * STEPS).round() / STEPS * slots);
+        IterationSample {
+            iterations,
+            sample: Sample {
+                windows: 1,
+                wall_ns: (slots * ns_per_slot * (1.0 + noise * normal(rng)).max(0.1)) as u64,
+                slots: Some(slots as u64),
+                level1: Some(Level1 {
+                    retiring_slots: ret,
+                    bad_speculation_slots: bad,
+                    frontend_bound_slots: fe,
+                    backend_bound_slots: be,
+                    smt_contention_slots: None,
+                }),
+                resolution_slots: slots / STEPS,
+                ..Sample::EMPTY
+            },
+        }
+    }
+}
+
+/// The same launches on a machine that has nothing but a clock.
+fn timed(launches: Vec<LaunchValue>) -> Vec<LaunchValue> {
+    let timed = |launch: LaunchValue| LaunchValue {
+        launch: launch.launch,
+        samples_used: launch.samples_used,
+        wall_ns: launch.wall_ns,
+        ..LaunchValue::default()
+    };
+    launches.into_iter().map(timed).collect()
+}
+
+fn benchmark(index: usize, source: SourceKind, launches: Vec<LaunchValue>) -> Benchmark {
+    Benchmark {
+        id: BenchmarkId {
+            package: "simulated".to_owned(),
+            target: "suite".to_owned(),
+            name: format!("{index:05}"),
+        },
+        provenance: Provenance {
+            source,
+            formula: "simulated/1".to_owned(),
+            core_type: None,
+            slots_per_cycle: (source != SourceKind::Time).then_some(6),
+            reason: "simulated".to_owned(),
+            empty_window: None,
+            threads: Default::default(),
+            elsewhere: None,
+        },
+        throughput: None,
+        functions: None,
+        fingerprint: None,
+        launches,
+    }
+}
+
+fn run(benchmarks: Vec<Benchmark>, launches: u32) -> Run {
+    Run {
+        id: "simulated".to_owned(),
+        started_at: "1970-01-01T00:00:00Z".to_owned(),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        machine: MachineIdentity::default(),
+        build: Build::default(),
+        launch_settings: LaunchSettings {
+            launches,
+            sample_size: 20,
+            warm_up_ms: 0,
+            measurement_ms: 0,
+        },
+        shard: None,
+        selection: Selection::default(),
+        benchmarks,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::machine::SHARED_MACHINE;
+    use super::*;
+
+    #[test]
+    fn benchmarks_are_as_noisy_as_their_machine_and_their_shares_say() {
+        let mut rng = Rng::with_seed(1);
+        let suite = Suite::draw(SHARED_MACHINE, 20_000, &mut rng);
+        let median = |of: fn(&Workload) -> f64| {
+            topdown_gate::statistics::median(suite.workloads.iter().map(of).collect()).unwrap()
+        };
+        let noise = median(|workload| noise_of(workload.shares));
+        assert!((noise / TYPICAL_NOISE - 1.0).abs() < 0.02, "{noise}");
+        let slots = median(|workload| workload.slots_deviation);
+        assert!(
+            (slots / SHARED_MACHINE.slots_deviation - 1.0).abs() < 0.05,
+            "{slots}"
+        );
+        let logarithms: Vec<f64> = suite
+            .workloads
+            .iter()
+            .map(|workload| workload.slots_deviation.ln())
+            .collect();
+        let spread = topdown_gate::statistics::variance(&logarithms).sqrt();
+        assert!(
+            (spread / SHARED_MACHINE.deviation_spread - 1.0).abs() < 0.05,
+            "{spread}"
+        );
+    }
+}

@@ -1,0 +1,111 @@
+//! What was counted beside slots, as people compare it: per iteration, and per thousand instructions.
+
+use std::collections::BTreeMap;
+
+use criterion_topdown::event::Event;
+#[cfg(feature = "schema")]
+use criterion_topdown::run_file::schema::event_names;
+use serde::Serialize;
+
+use crate::summary::Summary;
+
+/// The events of one benchmark, means over its launches. What was not counted is absent.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EventRates {
+    /// Retired instructions per iteration.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<f64>,
+    /// Instructions per cycle.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions_per_cycle: Option<f64>,
+    /// The fraction (0 to 1) of the executed instructions whose form the model knows; of no source but
+    /// the model.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage_fraction: Option<f64>,
+    /// What else was counted, by its name in run files.
+    #[cfg_attr(feature = "schema", schemars(extend("propertyNames" = event_names())))]
+    pub events: BTreeMap<Event, EventRate>,
+}
+
+/// How often an event occurs.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EventRate {
+    /// Per iteration; bytes, where they are what is counted.
+    pub per_iteration: f64,
+    /// Per thousand retired instructions; absent where those were not counted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub per_thousand_instructions: Option<f64>,
+}
+
+impl EventRates {
+    /// `None` where nothing was counted beside slots.
+    pub fn of(summary: &Summary) -> Option<EventRates> {
+        let instructions = summary.instructions;
+        if instructions.is_none() && summary.events.is_empty() {
+            return None;
+        }
+        let thousands = instructions
+            .filter(|count| *count > 0.0)
+            .map(|count| count / 1000.0);
+        let rate = |count| EventRate {
+            per_iteration: count,
+            per_thousand_instructions: thousands.map(|thousands| count / thousands),
+        };
+        let events = summary.events.iter();
+        Some(EventRates {
+            instructions,
+            instructions_per_cycle: summary.instructions_per_cycle,
+            coverage_fraction: summary.coverage_fraction(),
+            events: events.map(|(event, count)| (event, rate(count))).collect(),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Planted, benchmark, timed};
+    use criterion_topdown::event::Events;
+    use criterion_topdown::run_file::Benchmark;
+
+    fn rates(benchmark: &Benchmark) -> Option<EventRates> {
+        EventRates::of(&Summary::of(benchmark).unwrap())
+    }
+
+    #[test]
+    fn events_are_told_per_iteration_and_per_thousand_instructions() {
+        let mut modelled = benchmark("a", Planted::default());
+        for launch in &mut modelled.launches {
+            launch.instructions = Some(500.0);
+            launch.events = Events::NONE
+                .with(Event::L2Misses, 4.0)
+                .with(Event::UnknownInstructions, 5.0);
+        }
+        let rates = rates(&modelled).unwrap();
+        assert_eq!(rates.instructions, Some(500.0));
+        assert_eq!(rates.coverage_fraction, Some(0.99));
+        let misses = rates.events[&Event::L2Misses];
+        assert_eq!(misses.per_iteration, 4.0);
+        assert_eq!(misses.per_thousand_instructions, Some(8.0));
+        assert!(!rates.events.contains_key(&Event::L3Misses));
+    }
+
+    #[test]
+    fn without_instructions_there_is_no_rate_by_them() {
+        let mut counted = timed("a", Planted::default());
+        for launch in &mut counted.launches {
+            launch.events = Events::NONE.with(Event::Branches, 7.0);
+        }
+        let rates = rates(&counted).unwrap();
+        assert_eq!(rates.events[&Event::Branches].per_iteration, 7.0);
+        let per_thousand = rates.events[&Event::Branches].per_thousand_instructions;
+        assert_eq!((per_thousand, rates.coverage_fraction), (None, None));
+    }
+
+    #[test]
+    fn the_clock_counts_nothing() {
+        assert_eq!(rates(&timed("a", Planted::default())), None);
+    }
+}

@@ -1,0 +1,47 @@
+//! Changes that the user expects.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::metric::Metric;
+
+/// The accepted changes of one baseline, by the full id of the benchmark.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Accepted {
+    changes: BTreeMap<String, AcceptedChange>,
+}
+
+/// An expected change of one benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct AcceptedChange {
+    /// Why it is expected.
+    pub reason: String,
+    /// The differences that were seen, as fractions of the baseline's total.
+    pub differences: BTreeMap<Metric, f64>,
+}
+
+impl Accepted {
+    /// What is accepted of `id`.
+    pub fn of(&self, id: &str) -> Option<&AcceptedChange> {
+        self.changes.get(id)
+    }
+
+    /// Accepts a change, instead of what was accepted of the benchmark before.
+    pub fn insert(&mut self, id: String, change: AcceptedChange) {
+        self.changes.insert(id, change);
+    }
+
+    /// All of them.
+    pub fn changes(&self) -> &BTreeMap<String, AcceptedChange> {
+        &self.changes
+    }
+}
+
+impl From<BTreeMap<String, AcceptedChange>> for Accepted {
+    fn from(changes: BTreeMap<String, AcceptedChange>) -> Accepted {
+        Accepted { changes }
+    }
+}

@@ -1,0 +1,299 @@
+//! The words of a policy, as flags and manifests spell them.
+
+use std::str::FromStr;
+
+use serde::{Deserialize, Serialize};
+
+use super::Margins;
+use crate::metric::Metric;
+
+/// A class that can fail a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FailOnClass {
+    /// Always fails; may be listed.
+    Regressed,
+    /// A category grew and the total did not.
+    Shifted,
+    /// The time surely grew and the slots do not explain it; fails anyway beside modelled slots, where
+    /// the time is far longer and other code ran.
+    TimeDisagrees,
+    /// Nothing could be decided.
+    Inconclusive,
+    /// The history of the baseline shows that it became slower in small steps.
+    SlowerOverTime,
+}
+
+impl FailOnClass {
+    /// Every class, in the order of help texts.
+    pub const ALL: [FailOnClass; 5] = [
+        FailOnClass::Regressed,
+        FailOnClass::Shifted,
+        FailOnClass::TimeDisagrees,
+        FailOnClass::Inconclusive,
+        FailOnClass::SlowerOverTime,
+    ];
+
+    /// The word that flags and manifests use.
+    pub fn name(self) -> &'static str {
+        match self {
+            FailOnClass::Regressed => "regressed",
+            FailOnClass::Shifted => "shifted",
+            FailOnClass::TimeDisagrees => "time-disagrees",
+            FailOnClass::Inconclusive => "inconclusive",
+            FailOnClass::SlowerOverTime => "slower-over-time",
+        }
+    }
+
+    /// What it means, for help texts.
+    pub fn meaning(self) -> &'static str {
+        match self {
+            FailOnClass::Regressed => "Always fails; may be listed",
+            FailOnClass::Shifted => "A category grew and the total did not",
+            FailOnClass::TimeDisagrees => {
+                "The time surely grew and the slots do not explain it; fails anyway beside modelled \
+                 slots, where the time is far longer and other code ran"
+            }
+            FailOnClass::Inconclusive => "Nothing could be decided",
+            FailOnClass::SlowerOverTime => {
+                "The history of the baseline shows that it became slower in small steps"
+            }
+        }
+    }
+}
+
+/// The margins of one metric, of all categories, or of modelled slots.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MarginSetting {
+    /// What they are of.
+    pub of: MarginsOf,
+    /// The margins.
+    pub margins: Margins,
+}
+
+/// What margins are of.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MarginsOf {
+    /// One metric, where launches are tested.
+    Metric(Metric),
+    /// Every category, where launches are tested.
+    Categories,
+    /// Slots and every category, where a model is compared exactly.
+    Model,
+}
+
+impl MarginsOf {
+    /// Whether nothing is left of `other` once this is set.
+    fn covers(self, other: MarginsOf) -> bool {
+        self == other
+            || self == MarginsOf::Categories
+                && matches!(other, MarginsOf::Metric(metric) if metric.is_category())
+    }
+}
+
+impl FromStr for MarginsOf {
+    type Err = String;
+
+    fn from_str(word: &str) -> Result<MarginsOf, String> {
+        match word {
+            "categories" => Ok(MarginsOf::Categories),
+            "model" => Ok(MarginsOf::Model),
+            word => word
+                .parse()
+                .map(MarginsOf::Metric)
+                .map_err(|error: String| {
+                    format!("{error}; margins also have categories and model")
+                }),
+        }
+    }
+}
+
+impl MarginSetting {
+    /// The margins of what `word` means: a metric, `categories`, or `model`.
+    pub fn new(word: &str, margins: Margins) -> Result<MarginSetting, String> {
+        let of = word.parse()?;
+        let Margins { sure, point } = margins;
+        if !(sure >= 0.0 && point > 0.0 && point >= sure && point.is_finite()) {
+            return Err(format!(
+                "the margins of {word} are {} % sure and {} % measured; they must not be \
+                 negative, and the measured one not the smaller",
+                sure * 100.0,
+                point * 100.0
+            ));
+        }
+        Ok(MarginSetting { of, margins })
+    }
+
+    /// Whether nothing is left of `other` once this one holds.
+    pub fn covers(&self, other: &MarginSetting) -> bool {
+        self.of.covers(other.of)
+    }
+}
+
+impl FromStr for MarginSetting {
+    type Err = String;
+
+    /// `backend-bound=2%`.
+    fn from_str(text: &str) -> Result<MarginSetting, String> {
+        let (metric, margin) = text
+            .split_once('=')
+            .ok_or_else(|| format!("`{text}` is not METRIC=PERCENT, such as backend-bound=2%"))?;
+        MarginSetting::new(metric.trim(), Margins::of_point(percent(margin)?))
+    }
+}
+
+/// The fraction that `2 %` is.
+pub fn percent(text: &str) -> Result<f64, String> {
+    text.trim()
+        .strip_suffix('%')
+        .and_then(|number| number.trim().parse::<f64>().ok())
+        .filter(|number| number.is_finite())
+        .map(|number| number / 100.0)
+        .ok_or_else(|| format!("`{text}` is no percentage, such as 2 %"))
+}
+
+/// `alpha`, if it is a probability that a test can have.
+pub fn checked_alpha(alpha: f64) -> Result<f64, String> {
+    if alpha > 0.0 && alpha < 0.5 {
+        Ok(alpha)
+    } else {
+        Err(format!(
+            "alpha is {alpha}; it must be above 0 and below 0.5"
+        ))
+    }
+}
+
+/// A limit that holds without any baseline.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Budget {
+    /// What is limited.
+    pub quantity: BudgetQuantity,
+    /// On which side.
+    pub bound: BudgetBound,
+    /// The limit, in the quantity's unit.
+    pub limit: f64,
+}
+
+/// What a budget limits.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum BudgetQuantity {
+    /// Slots per iteration: all of them, or those of a category.
+    Slots(Metric),
+    /// The fraction of the slots that a category has.
+    Share(Metric),
+    /// Nanoseconds per iteration.
+    WallNs,
+}
+
+/// On which side of the limit a benchmark must stay.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum BudgetBound {
+    /// Not below the limit.
+    AtLeast,
+    /// Not above the limit.
+    AtMost,
+}
+
+impl Budget {
+    /// The budget that `text` sets for `metric`: `>= 40 %` of the slots, `<= 1200 slots` per
+    /// iteration, `<= 3.5 us` per iteration.
+    pub fn parse(metric: Metric, text: &str) -> Result<Budget, String> {
+        let refused = || {
+            let unit = match metric {
+                Metric::Wall => "`<= 3.5 us` (ns, us, ms or s per iteration)",
+                Metric::Slots => "`<= 5000 slots` (per iteration)",
+                _ => "`>= 40 %` (of the slots) or `<= 1200 slots` (per iteration)",
+            };
+            format!("`{text}` is no budget for {}; write {unit}", metric.name())
+        };
+        let text = text.trim();
+        let (bound, rest) = match (text.strip_prefix(">="), text.strip_prefix("<=")) {
+            (Some(rest), _) => (BudgetBound::AtLeast, rest.trim()),
+            (_, Some(rest)) => (BudgetBound::AtMost, rest.trim()),
+            _ => return Err(refused()),
+        };
+        let number_end = rest
+            .find(|c: char| !(c.is_ascii_digit() || c == '.'))
+            .ok_or_else(refused)?;
+        let (number, unit) = rest.split_at(number_end);
+        let number: f64 = number.parse().map_err(|_| refused())?;
+        let (quantity, scale) = match (metric, unit.trim()) {
+            (Metric::Wall, "ns") => (BudgetQuantity::WallNs, 1.0),
+            (Metric::Wall, "us" | "µs") => (BudgetQuantity::WallNs, 1e3),
+            (Metric::Wall, "ms") => (BudgetQuantity::WallNs, 1e6),
+            (Metric::Wall, "s") => (BudgetQuantity::WallNs, 1e9),
+            (metric, "slots") if metric != Metric::Wall => (BudgetQuantity::Slots(metric), 1.0),
+            (metric, "%") if metric.is_category() => (BudgetQuantity::Share(metric), 0.01),
+            _ => return Err(refused()),
+        };
+        Ok(Budget {
+            quantity,
+            bound,
+            limit: number * scale,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_single_margin_is_the_measured_one() {
+        let setting: MarginSetting = "backend-bound=2.5 %".parse().unwrap();
+        assert!((setting.margins.point - 0.025).abs() < 1e-12);
+        assert!((setting.margins.sure - 0.025 / 3.0).abs() < 1e-12);
+        assert_eq!(setting.of, MarginsOf::Metric(Metric::BackendBound));
+        let all: MarginSetting = "categories=6%".parse().unwrap();
+        assert!(all.covers(&setting) && !setting.covers(&all));
+        assert!(!all.covers(&"slots=6%".parse().unwrap()));
+        let model: MarginSetting = "model=1%".parse().unwrap();
+        assert!(model.covers(&model) && !all.covers(&model) && !model.covers(&setting));
+    }
+
+    #[test]
+    fn margins_that_make_no_sense_are_refused_with_an_example() {
+        for (text, words) in [
+            ("backend-bound", "METRIC=PERCENT"),
+            ("backend=2%", "`backend` is no metric"),
+            ("slots=0.02", "no percentage"),
+            ("slots=-2%", "must not be negative"),
+            ("slots=inf%", "no percentage"),
+        ] {
+            let error = text.parse::<MarginSetting>().unwrap_err();
+            assert!(error.contains(words), "{text}: {error}");
+        }
+    }
+
+    #[test]
+    fn budgets_have_a_side_a_number_and_a_unit() {
+        let budget = |metric, text| Budget::parse(metric, text).unwrap();
+        assert_eq!(
+            budget(Metric::Retiring, ">= 40 %"),
+            Budget {
+                quantity: BudgetQuantity::Share(Metric::Retiring),
+                bound: BudgetBound::AtLeast,
+                limit: 0.4,
+            }
+        );
+        let slots = budget(Metric::BackendBound, "<=1200slots");
+        assert_eq!(slots.quantity, BudgetQuantity::Slots(Metric::BackendBound));
+        assert_eq!(slots.limit, 1200.0);
+        assert_eq!(budget(Metric::Wall, "<= 3.5 us").limit, 3500.0);
+        for (metric, text) in [
+            (Metric::Retiring, "40 %"),
+            (Metric::Retiring, ">= 40"),
+            (Metric::Retiring, ">= %"),
+            (Metric::Slots, "<= 40 %"),
+            (Metric::Wall, "<= 40 slots"),
+            (Metric::Wall, "<= 1.2.3 ns"),
+        ] {
+            assert!(Budget::parse(metric, text).is_err(), "{text}");
+        }
+    }
+}

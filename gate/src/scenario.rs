@@ -1,0 +1,313 @@
+//! Runs for tests, of this crate and of what uses it: benchmarks with known means and a known spread between launches.
+
+use criterion_topdown::code::CodeCounts;
+use criterion_topdown::event::Events;
+use criterion_topdown::machine::Machine;
+use criterion_topdown::provenance::{Provenance, SourceKind};
+use criterion_topdown::run_file::{
+    Benchmark, BenchmarkId, Build, Fingerprint, Function, FunctionFingerprint, Functions, Hash,
+    LaunchSettings, LaunchValue, OtherFunctions, Run, Selection,
+};
+use criterion_topdown::sample::{Level1, Level2};
+
+/// Mean slots per iteration of the four categories in every scenario.
+pub const SPLIT: [f64; 4] = [400.0, 100.0, 150.0, 350.0];
+
+/// What one benchmark of a run is.
+#[derive(Clone, Copy)]
+pub struct Planted {
+    /// Added to each category's slots, as fractions of all slots.
+    pub categories: [f64; 4],
+    /// Factor on the time per slot.
+    pub time_per_slot: f64,
+    /// Standard deviation between launches, a fraction of the slots.
+    pub deviation: f64,
+    /// Launches.
+    pub launches: u32,
+    /// Chooses the noise.
+    pub seed: u64,
+}
+
+impl Default for Planted {
+    fn default() -> Planted {
+        Planted {
+            categories: [0.0; 4],
+            time_per_slot: 1.0,
+            deviation: 0.004,
+            launches: 10,
+            seed: 1,
+        }
+    }
+}
+
+/// A benchmark of the hardware source, with level 2.
+pub fn benchmark(name: &str, planted: Planted) -> Benchmark {
+    let total: f64 = SPLIT.iter().sum();
+    let mut noise = Noise(planted.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ hash(name));
+    let launches = (0..planted.launches)
+        .map(|launch| {
+            let [ret, bad, fe, be]: [f64; 4] = std::array::from_fn(|c| {
+                // Retiring is nearly free of noise on real machines.
+                let weight = [0.1, 0.5, 0.5, 1.0][c];
+                SPLIT[c]
+                    + total * (planted.categories[c] + weight * planted.deviation * noise.next())
+            });
+            let slots = ret + bad + fe + be;
+            LaunchValue {
+                launch,
+                samples_used: 20,
+                samples_dropped: 0,
+                wall_ns: slots / 24.0
+                    * planted.time_per_slot
+                    * (1.0 + planted.deviation * noise.next()),
+                slots: Some(slots),
+                level1: Some(Level1 {
+                    retiring_slots: ret,
+                    bad_speculation_slots: bad,
+                    frontend_bound_slots: fe,
+                    backend_bound_slots: be,
+                    smt_contention_slots: None,
+                }),
+                level2: Some(Level2 {
+                    heavy_operations_slots: 0.1 * ret,
+                    branch_mispredict_slots: 0.9 * bad,
+                    fetch_latency_slots: 0.6 * fe,
+                    memory_bound_slots: 100.0 + 0.9 * (be - 350.0),
+                }),
+                instructions: Some(ret * 0.9),
+                cycles: Some(slots / 6.0),
+                events: Events::NONE,
+                resolution_fraction: 1.0 / 255.0,
+                window_fraction: None,
+            }
+        })
+        .collect();
+    with_launches(name, SourceKind::Hardware, launches)
+}
+
+/// The same, measured by the clock alone.
+pub fn timed(name: &str, planted: Planted) -> Benchmark {
+    let timed = |launch: LaunchValue| LaunchValue {
+        launch: launch.launch,
+        samples_used: launch.samples_used,
+        wall_ns: launch.wall_ns,
+        ..LaunchValue::default()
+    };
+    let launches = benchmark(name, planted).launches;
+    let launches = launches.into_iter().map(timed).collect();
+    with_launches(name, SourceKind::Time, launches)
+}
+
+/// The same on a modelled core, whose launches agree bit for bit in all but time.
+pub fn modelled(name: &str, planted: Planted) -> Benchmark {
+    let quiet = Planted {
+        deviation: 0.0,
+        ..planted
+    };
+    let modelled = |(slots, timed): (LaunchValue, LaunchValue)| LaunchValue {
+        wall_ns: timed.wall_ns,
+        resolution_fraction: 0.0,
+        ..slots
+    };
+    let slots = benchmark(name, quiet).launches.into_iter();
+    let launches = slots.zip(benchmark(name, planted).launches).map(modelled);
+    with_launches(name, SourceKind::Model, launches.collect())
+}
+
+/// A benchmark with these values, whatever they are.
+pub fn with_launches(name: &str, source: SourceKind, launches: Vec<LaunchValue>) -> Benchmark {
+    let (formula, slots_per_cycle) = match source {
+        SourceKind::Hardware => ("intel-perf-metrics/1", Some(6)),
+        SourceKind::Model => ("model-golden-cove/1", Some(6)),
+        SourceKind::Time => ("time/1", None),
+    };
+    Benchmark {
+        id: id(name),
+        provenance: Provenance {
+            source,
+            formula: formula.to_owned(),
+            core_type: None,
+            slots_per_cycle,
+            reason: "a test".to_owned(),
+            empty_window: None,
+            threads: Default::default(),
+            elsewhere: None,
+        },
+        throughput: None,
+        functions: None,
+        fingerprint: None,
+        launches,
+    }
+}
+
+/// A benchmark that executed these functions, each with a hash of its code.
+pub fn with_fingerprint(benchmark: Benchmark, data: u64, functions: &[(&str, u64)]) -> Benchmark {
+    let code = functions.iter().map(|(_, code)| code).sum();
+    let functions = functions.iter().map(|(name, code)| FunctionFingerprint {
+        name: Some((*name).to_owned()),
+        module: None,
+        code: Hash(*code),
+    });
+    Benchmark {
+        fingerprint: Some(Fingerprint {
+            code: Hash(code),
+            data: Hash(data),
+            functions: functions.collect(),
+        }),
+        ..benchmark
+    }
+}
+
+/// A modelled benchmark with these functions: each with a name, a module and its slots per iteration
+/// by category.
+pub fn with_functions(
+    benchmark: Benchmark,
+    functions: &[(Option<&str>, Option<&str>, [u64; 4])],
+) -> Benchmark {
+    const ITERATIONS: u64 = 10;
+    let counts = |[ret, bad, fe, be]: [u64; 4]| CodeCounts {
+        instructions: ret * ITERATIONS * 9 / 10,
+        retiring_slots: ret * ITERATIONS,
+        heavy_operations_slots: ret,
+        bad_speculation_slots: bad * ITERATIONS,
+        branch_mispredict_slots: bad * ITERATIONS,
+        frontend_bound_slots: fe * ITERATIONS,
+        fetch_latency_slots: fe * 6,
+        backend_bound_slots: be * ITERATIONS,
+        memory_bound_slots: be * 3,
+    };
+    Benchmark {
+        functions: Some(Functions {
+            iterations: ITERATIONS,
+            largest: functions
+                .iter()
+                .map(|(name, module, slots)| Function {
+                    name: name.map(str::to_owned),
+                    module: module.map(str::to_owned),
+                    counts: counts(*slots),
+                })
+                .collect(),
+            others: Some(OtherFunctions {
+                functions: 12,
+                counts: counts([4, 0, 1, 1]),
+            }),
+        }),
+        ..benchmark
+    }
+}
+
+/// A modelled benchmark whose slots went to functions of all kinds of names.
+pub fn with_some_functions(name: &str) -> Benchmark {
+    let very_long = "<core::iter::adapters::filter_map::FilterMap<core::slice::iter::Iter<suite::\
+        record::Record>, suite::parse::{{closure}}> as core::iter::traits::iterator::Iterator>::next";
+    with_functions(
+        modelled(name, Planted::default()),
+        &[
+            (Some("suite::parse::number"), None, [200, 90, 20, 40]),
+            (Some(very_long), None, [100, 10, 100, 100]),
+            (None, Some("libc.so.6"), [30, 0, 9, 150]),
+            (Some("malloc"), Some("libc.so.6"), [60, 0, 20, 20]),
+            (None, None, [4, 0, 0, 20]),
+            (None, Some("[vdso]"), [2, 0, 0, 19]),
+        ],
+    )
+}
+
+/// A modelled benchmark before and after 100 of 1000 slots were added to one of its functions, one
+/// function disappeared and another one came.
+pub fn with_a_grown_function(name: &str) -> [Benchmark; 2] {
+    let side = |backend_bound, functions: &[(Option<&str>, Option<&str>, [u64; 4])]| {
+        let planted = Planted {
+            categories: [0.0, 0.0, 0.0, backend_bound],
+            ..Planted::default()
+        };
+        with_functions(modelled(name, planted), functions)
+    };
+    let (scan, copy) = (Some("suite::parse::scan"), Some("memcpy"));
+    let before = [
+        (scan, None, [200, 90, 80, 200]),
+        (Some("suite::parse::old_number"), None, [100, 10, 50, 104]),
+        (copy, Some("libc.so.6"), [96, 0, 19, 45]),
+    ];
+    let after = [
+        (scan, None, [200, 90, 80, 300]),
+        (Some("suite::parse::new_number"), None, [100, 10, 50, 104]),
+        (copy, Some("libc.so.6"), [96, 0, 19, 45]),
+    ];
+    [side(0.0, &before), side(0.1, &after)]
+}
+
+/// `suite::bench::name`.
+pub fn id(name: &str) -> BenchmarkId {
+    BenchmarkId {
+        package: "suite".to_owned(),
+        target: "bench".to_owned(),
+        name: name.to_owned(),
+    }
+}
+
+/// A run of these benchmarks.
+pub fn run(benchmarks: Vec<Benchmark>) -> Run {
+    Run {
+        id: "20261120-1".to_owned(),
+        started_at: "2026-11-20T10:00:00Z".to_owned(),
+        tool_version: "0.1.0".to_owned(),
+        machine: Machine {
+            architecture: "x86_64".to_owned(),
+            vendor: "GenuineIntel".to_owned(),
+            family: 6,
+            model: 143,
+            stepping: 8,
+            name: "Intel(R) Xeon(R) Platinum 8481C".to_owned(),
+            smt_active: Some(true),
+            cpus: 8,
+            kernel: Some("6.12.1".to_owned()),
+            ..Machine::default()
+        },
+        build: Build {
+            rustc: "rustc 1.91.0".to_owned(),
+            profile: "bench".to_owned(),
+            target: "x86_64-unknown-linux-gnu".to_owned(),
+            git_commit: Some("8c5b1f0e2d4a69b7c3e1f5a8d2b4c6e8f0a1b3c5".to_owned()),
+            git_dirty: Some(false),
+            ..Build::default()
+        },
+        launch_settings: LaunchSettings {
+            launches: 10,
+            sample_size: 20,
+            warm_up_ms: 100,
+            measurement_ms: 400,
+        },
+        shard: None,
+        selection: Selection::default(),
+        benchmarks,
+    }
+}
+
+/// Numbers that look normal: the sum of twelve of a linear congruential generator.
+struct Noise(u64);
+
+impl Noise {
+    fn next(&mut self) -> f64 {
+        let mut uniform = || {
+            self.0 = self
+                .0
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1_442_695_040_888_963_407);
+            (self.0 >> 11) as f64 / (1_u64 << 53) as f64
+        };
+        (0..12).map(|_| uniform()).sum::<f64>() - 6.0
+    }
+}
+
+fn hash(name: &str) -> u64 {
+    name.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+        (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)
+    })
+}
+
+/// Standard normal, by Box and Muller.
+pub fn normal(rng: &mut fastrand::Rng) -> f64 {
+    let radius = (-2.0 * (1.0 - rng.f64()).ln()).sqrt();
+    radius * (std::f64::consts::TAU * rng.f64()).cos()
+}

@@ -1,0 +1,254 @@
+//! Which benchmarks a run was asked for, and which it left out.
+//!
+//! The one place that knows what a filter, chosen targets and a shard mean. What was left out is not
+//! run; what was asked for and is not there is missing.
+
+use std::collections::HashSet;
+
+use criterion_topdown::run_file::{BenchmarkId, Filter, Run, Selection, TargetId};
+use regex::Regex;
+use serde::Serialize;
+
+use crate::pattern::Pattern;
+
+/// The names of benchmarks that a filter lets through.
+#[derive(Debug)]
+pub enum NameFilter {
+    /// There is none.
+    All,
+    /// The one of this name.
+    Exact(String),
+    /// Those that match.
+    Matching(Regex),
+}
+
+impl NameFilter {
+    /// As criterion applies it.
+    ///
+    /// # Errors
+    /// When the filter is not a regular expression.
+    pub fn of(filter: Option<&Filter>) -> Result<NameFilter, regex::Error> {
+        Ok(match filter {
+            None => NameFilter::All,
+            Some(filter) if filter.exact => NameFilter::Exact(filter.expression.clone()),
+            Some(filter) => NameFilter::Matching(Regex::new(&filter.expression)?),
+        })
+    }
+
+    /// Whether criterion would run the benchmark `name`.
+    pub fn lets_through(&self, name: &str) -> bool {
+        match self {
+            NameFilter::All => true,
+            NameFilter::Exact(id) => id == name,
+            NameFilter::Matching(expression) => expression.is_match(name),
+        }
+    }
+}
+
+/// What left a benchmark out of a run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum LeftOutBy {
+    /// Its bench target was not selected.
+    Target,
+    /// A setting leaves it out.
+    Setting,
+    /// The filter does not match its name.
+    Filter,
+    /// It is in another shard.
+    Shard,
+}
+
+/// What a run was asked for, ready to be asked about many benchmarks.
+#[derive(Debug)]
+pub struct Asked<'a> {
+    names: NameFilter,
+    only_targets: Option<HashSet<(&'a str, &'a str)>>,
+    without_targets: HashSet<(&'a str, &'a str)>,
+    left_out: Vec<Pattern>,
+    only_benchmarks: Option<HashSet<&'a BenchmarkId>>,
+}
+
+impl<'a> Asked<'a> {
+    /// Of the selection of a run.
+    pub fn of(selection: &'a Selection) -> Asked<'a> {
+        let set = |targets: &'a [TargetId]| {
+            let words = |id: &'a TargetId| (id.package.as_str(), id.target.as_str());
+            targets.iter().map(words).collect()
+        };
+        Asked {
+            // No run was ever made with another one. It leaves nothing out, so that nothing that
+            // is missing is excused by it.
+            names: NameFilter::of(selection.filter.as_ref()).unwrap_or(NameFilter::All),
+            only_targets: selection.only_targets.as_deref().map(set),
+            without_targets: set(&selection.without_targets),
+            left_out: (selection.left_out.iter())
+                .map(|out| Pattern::within(out.package.as_deref(), &out.pattern))
+                .collect(),
+            only_benchmarks: selection
+                .only_benchmarks
+                .as_ref()
+                .map(|ids| ids.iter().collect()),
+        }
+    }
+
+    /// Why the run was not to have the benchmark `id`; `None` if it was asked for.
+    pub fn left_out(&self, id: &BenchmarkId) -> Option<LeftOutBy> {
+        let target = (id.package.as_str(), id.target.as_str());
+        let is_other_target = self.without_targets.contains(&target)
+            || (self.only_targets.as_ref()).is_some_and(|only| !only.contains(&target));
+        if is_other_target {
+            Some(LeftOutBy::Target)
+        } else if (self.left_out.iter())
+            .any(|out| out.matches(id) || out.matches_target(&id.package, &id.target))
+        {
+            Some(LeftOutBy::Setting)
+        } else if !self.names.lets_through(&id.name) {
+            Some(LeftOutBy::Filter)
+        } else if (self.only_benchmarks.as_ref()).is_some_and(|only| !only.contains(id)) {
+            Some(LeftOutBy::Shard)
+        } else {
+            None
+        }
+    }
+}
+
+/// What `run` was asked for, in words; `None` for the whole suite.
+pub fn in_words(run: &Run) -> Option<String> {
+    let selection = &run.selection;
+    let targets = |verb: &str, targets: &[TargetId]| match targets {
+        [one] => format!("{verb} bench target {one}"),
+        several => format!("{verb} {} bench targets", several.len()),
+    };
+    let words: Vec<String> = [
+        run.shard.as_ref().map(|shard| format!("shard {shard}")),
+        selection.filter.as_ref().map(Filter::to_string),
+        (selection.only_targets.as_deref()).map(|only| targets("only", only)),
+        (!selection.without_targets.is_empty())
+            .then(|| targets("without", &selection.without_targets)),
+        (!selection.left_out.is_empty()).then(|| {
+            let patterns = selection.left_out.iter().map(|out| &*out.pattern);
+            format!("without `{}`", patterns.collect::<Vec<_>>().join("`, `"))
+        }),
+    ]
+    .into_iter()
+    .flatten()
+    .collect();
+    (!words.is_empty()).then(|| words.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use criterion_topdown::run_file::LeftOut;
+
+    fn id(package: &str, target: &str, name: &str) -> BenchmarkId {
+        BenchmarkId {
+            package: package.to_owned(),
+            target: target.to_owned(),
+            name: name.to_owned(),
+        }
+    }
+
+    fn target(package: &str, target: &str) -> TargetId {
+        TargetId {
+            package: package.to_owned(),
+            target: target.to_owned(),
+        }
+    }
+
+    fn filter(expression: &str, exact: bool) -> Option<Filter> {
+        let expression = expression.to_owned();
+        Some(Filter { expression, exact })
+    }
+
+    #[test]
+    fn the_whole_suite_leaves_nothing_out() {
+        let whole = Selection::default();
+        assert_eq!(Asked::of(&whole).left_out(&id("p", "t", "a")), None);
+    }
+
+    #[test]
+    fn a_filter_is_of_the_name_as_criterion_has_it() {
+        let part = Selection {
+            filter: filter("^long|b$", false),
+            ..Selection::default()
+        };
+        let asked = Asked::of(&part);
+        assert_eq!(asked.left_out(&id("p", "t", "longest/a")), None);
+        assert_eq!(asked.left_out(&id("p", "t", "x/b")), None);
+        // It does not include the package and the target.
+        let other = id("long", "b", "x/a");
+        assert_eq!(asked.left_out(&other), Some(LeftOutBy::Filter));
+
+        let exact = Selection {
+            filter: filter("a.b", true),
+            ..Selection::default()
+        };
+        let asked = Asked::of(&exact);
+        assert_eq!(asked.left_out(&id("p", "t", "a.b")), None);
+        let like = id("p", "t", "axb");
+        assert_eq!(asked.left_out(&like), Some(LeftOutBy::Filter));
+    }
+
+    #[test]
+    fn a_filter_that_no_run_can_have_had_excuses_nothing() {
+        let part = Selection {
+            filter: filter("(", false),
+            ..Selection::default()
+        };
+        assert_eq!(Asked::of(&part).left_out(&id("p", "t", "a")), None);
+    }
+
+    #[test]
+    fn named_targets_leave_all_others_out_and_unnamed_ones_only_those_that_exist() {
+        let gone = id("p", "gone", "a");
+        let only = Selection {
+            only_targets: Some(vec![target("p", "t")]),
+            ..Selection::default()
+        };
+        let asked = Asked::of(&only);
+        assert_eq!(asked.left_out(&id("p", "t", "a")), None);
+        assert_eq!(asked.left_out(&gone), Some(LeftOutBy::Target));
+
+        let without = Selection {
+            without_targets: vec![target("q", "t")],
+            ..Selection::default()
+        };
+        let asked = Asked::of(&without);
+        let other = id("q", "t", "a");
+        assert_eq!(asked.left_out(&other), Some(LeftOutBy::Target));
+        assert_eq!(asked.left_out(&gone), None, "it should have run");
+    }
+
+    #[test]
+    fn settings_leave_out_benchmarks_and_whole_targets() {
+        let out = |package: Option<&str>, pattern: &str| LeftOut {
+            package: package.map(str::to_owned),
+            pattern: pattern.to_owned(),
+        };
+        let part = Selection {
+            left_out: vec![out(None, "slow/*"), out(Some("p"), "*::odd")],
+            ..Selection::default()
+        };
+        let asked = Asked::of(&part);
+        let setting = Some(LeftOutBy::Setting);
+        assert_eq!(asked.left_out(&id("q", "t", "slow/a")), setting);
+        assert_eq!(asked.left_out(&id("p", "odd", "a")), setting);
+        assert_eq!(asked.left_out(&id("q", "odd", "a")), None);
+        assert_eq!(asked.left_out(&id("p", "t", "a")), None);
+    }
+
+    #[test]
+    fn a_shard_has_its_own_benchmarks_alone() {
+        let part = Selection {
+            only_benchmarks: Some(vec![id("p", "t", "a")]),
+            ..Selection::default()
+        };
+        let asked = Asked::of(&part);
+        assert_eq!(asked.left_out(&id("p", "t", "a")), None);
+        let other = id("p", "t", "b");
+        assert_eq!(asked.left_out(&other), Some(LeftOutBy::Shard));
+    }
+}

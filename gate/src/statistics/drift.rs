@@ -1,0 +1,299 @@
+//! What differs between two sessions and not between the launches of one: drift.
+//!
+//! Launches of one run do not show it. The suite does: benchmarks that did not change differ by
+//! more than their launches predict. Those that did change must not be taken for drift, so it is
+//! learned from the densest 40 % of the suite, which unchanged benchmarks are as long as they are so
+//! many (the empirical null; Efron 2004, "Large-scale simultaneous hypothesis testing: the choice of
+//! a null hypothesis", JASA 99(465)).
+//!
+//! It is a variance that is added to that of the launches. A factor on the standard errors, as in
+//! genomic control (Devlin & Roeder 1999), would give the quiet benchmarks of a suite too little of
+//! it, and the noisy ones too much.
+
+use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal};
+
+use super::median;
+use super::noise::EXPECTED_SPREAD;
+
+/// The part of a suite that tells the drift, and at least so many benchmarks.
+const DENSEST: f64 = 0.4;
+const LEAST_DENSEST: usize = 3;
+/// The centre of the densest part lies closer to its benchmarks than the truth. The distance within
+/// which they lie shrinks by 1 − a·k^(−2/3) with k benchmarks in it; a test draws it.
+const SHRINKAGE: f64 = 1.57;
+/// The variance of the drift is known as well as if it had this part of the suite's size as degrees
+/// of freedom.
+const KNOWLEDGE: f64 = 1.0 / 3.0;
+/// The variance of a median, in units of that of a mean.
+const MEDIAN_VARIANCE: f64 = std::f64::consts::FRAC_PI_2;
+/// The error of each end of the interval of a median.
+const ONE_SIDED_ERROR: f64 = 0.025;
+
+/// What is known about a drift beforehand.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Expected {
+    /// Fewer benchmarks show no drift.
+    pub least_benchmarks: usize,
+    /// It is not larger than this.
+    pub most_deviation: f64,
+    /// That limit is worth so many degrees of freedom.
+    pub least_degrees_of_freedom: f64,
+    /// Whether the median of the suite was taken out of the differences, which makes each as uncertain
+    /// as the median is.
+    pub centred: bool,
+    /// How little a suite is believed that looks steady: its distances are compared with the median of
+    /// unchanged suites less this part of 1/√k, with k benchmarks in the densest part. 0.35 makes that
+    /// the lowest third of them, 0.55 the lowest quarter.
+    pub caution: f64,
+}
+
+/// How far each benchmark drifts between two sessions.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Drift {
+    /// The standard deviation over benchmarks, a fraction of the total.
+    pub deviation: f64,
+    /// How well that is known.
+    pub degrees_of_freedom: f64,
+}
+
+impl Drift {
+    /// There is none, as between launches that were made in turn.
+    pub const NONE: Drift = Drift {
+        deviation: 0.0,
+        degrees_of_freedom: f64::INFINITY,
+    };
+
+    /// The drift of a suite by the differences of its benchmarks and the standard errors that their
+    /// launches give them.
+    pub fn of(benchmarks: &[Deviating], expected: &Expected) -> Drift {
+        let size = benchmarks.len();
+        if size < expected.least_benchmarks {
+            return Drift::NONE;
+        }
+        let within = densest_size(size);
+        let differences = benchmarks.iter().map(|b| b.difference).collect();
+        let centre = densest_centre(differences, within);
+        let cautious = 1.0 - expected.caution / (within as f64).sqrt();
+        let normal_distance = cautious * normal_distance(size, within);
+        // The least variance with which the k-th closest is as close as chance has it.
+        let mut variances: Vec<f64> = benchmarks
+            .iter()
+            .map(|b| ((b.difference - centre) / normal_distance).powi(2) - b.standard_error.powi(2))
+            .collect();
+        let (_, variance, _) = variances.select_nth_unstable_by(within - 1, f64::total_cmp);
+        let mut variance = variance.clamp(0.0, expected.most_deviation.powi(2));
+        if expected.centred {
+            let whole = |b: &Deviating| b.standard_error.powi(2) + variance;
+            let typical = median(benchmarks.iter().map(whole).collect()).unwrap_or(0.0);
+            variance += MEDIAN_VARIANCE * typical / size as f64;
+        }
+        Drift {
+            deviation: variance.sqrt(),
+            degrees_of_freedom: (KNOWLEDGE * size as f64).max(expected.least_degrees_of_freedom),
+        }
+    }
+}
+
+/// The difference of one benchmark.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Deviating {
+    /// Candidate less baseline, a fraction of the baseline's total.
+    pub difference: f64,
+    /// As its launches have it.
+    pub standard_error: f64,
+}
+
+/// What the benchmarks of a suite have in common.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CommonDifference {
+    /// The median of the differences.
+    pub median: f64,
+    /// The lower end of its 95 % interval, which is a difference of the suite: nothing is assumed of
+    /// their distribution.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// The centre of the densest 40 %.
+    pub densest: f64,
+}
+
+impl CommonDifference {
+    /// `None` of fewer than ten.
+    pub fn of(mut differences: Vec<f64>) -> Option<CommonDifference> {
+        const LEAST_BENCHMARKS: usize = 10;
+        let size = differences.len();
+        if size < LEAST_BENCHMARKS {
+            return None;
+        }
+        differences.sort_unstable_by(f64::total_cmp);
+        // How many of them are below a median has the binomial distribution.
+        let below = Binomial::new(0.5, size as u64).ok()?;
+        let beyond = usize::try_from(below.inverse_cdf(ONE_SIDED_ERROR)).ok()?;
+        let rank = beyond.checked_sub(1)?;
+        Some(CommonDifference {
+            low: *differences.get(rank)?,
+            high: *differences.get(size - 1 - rank)?,
+            median: median(differences.clone())?,
+            densest: densest_centre(differences, densest_size(size)),
+        })
+    }
+
+    /// Whether the suite as a whole moved in the direction of `difference`: by `point` at least, and
+    /// surely by more than `sure`, with no unchanged part in it.
+    ///
+    /// What a benchmark differs by from the others is then no sign of drift: if it is drift, the
+    /// benchmark changed as the others did; if it is not, it changed by all that it shows.
+    pub fn moved(&self, difference: f64, point: f64, sure: f64) -> bool {
+        let (median, surely, densest) = match difference > 0.0 {
+            true => (self.median, self.low, self.densest),
+            false => (-self.median, -self.high, -self.densest),
+        };
+        median >= point && surely > sure && densest > sure
+    }
+}
+
+fn densest_size(size: usize) -> usize {
+    let part = (DENSEST * size as f64).ceil() as usize;
+    part.max(LEAST_DENSEST).min(size)
+}
+
+/// The middle of the shortest interval that holds `within` of the differences.
+fn densest_centre(mut differences: Vec<f64>, within: usize) -> f64 {
+    differences.sort_unstable_by(f64::total_cmp);
+    let ends = differences.windows(within).map(|w| (w[0], w[within - 1]));
+    ends.min_by(|a, b| (a.1 - a.0).total_cmp(&(b.1 - b.0)))
+        .map_or(0.0, |(low, high)| (low + high) / 2.0)
+}
+
+/// How far from the centre of the densest part the farthest of its `within` benchmarks lies if all
+/// `size` of them are unchanged and there is no drift, in standard errors: the median over suites.
+fn normal_distance(size: usize, within: usize) -> f64 {
+    let part = (within as f64 / size as f64).min(1.0 - 0.5 / size as f64);
+    let quantile = Normal::standard().inverse_cdf(0.5 + part / 2.0);
+    EXPECTED_SPREAD * quantile * (1.0 - SHRINKAGE * (within as f64).powf(-2.0 / 3.0))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::normal;
+    use fastrand::Rng;
+
+    const BOUNDED: Expected = Expected {
+        least_benchmarks: 10,
+        most_deviation: 0.03,
+        least_degrees_of_freedom: 20.0,
+        centred: false,
+        caution: 0.0,
+    };
+
+    fn drawn(size: usize, standard_error: f64, drift: f64, rng: &mut Rng) -> Vec<Deviating> {
+        (0..size)
+            .map(|_| Deviating {
+                difference: standard_error * EXPECTED_SPREAD * normal(rng) + drift * normal(rng),
+                standard_error,
+            })
+            .collect()
+    }
+
+    fn typical(suites: usize, mut of: impl FnMut() -> f64) -> f64 {
+        median((0..suites).map(|_| of()).collect()).unwrap()
+    }
+
+    #[test]
+    fn the_normal_distance_is_what_chance_makes_it() {
+        let mut rng = Rng::with_seed(20261122);
+        for size in [10, 12, 16, 20, 30, 50, 100, 200, 1000] {
+            let within = densest_size(size);
+            let drawn = typical(1000, || {
+                let values: Vec<f64> = (0..size)
+                    .map(|_| EXPECTED_SPREAD * normal(&mut rng))
+                    .collect();
+                let centre = densest_centre(values.clone(), within);
+                let mut distances: Vec<f64> =
+                    values.iter().map(|value| (value - centre).abs()).collect();
+                distances.sort_by(f64::total_cmp);
+                distances[within - 1]
+            });
+            let ratio = normal_distance(size, within) / drawn;
+            assert!((0.94..1.06).contains(&ratio), "{size}: {ratio}");
+        }
+    }
+
+    #[test]
+    fn the_drift_is_found_however_much_the_launches_differ() {
+        let mut rng = Rng::with_seed(20261122);
+        for size in [12, 30, 200] {
+            for standard_error in [0.001, 0.005, 0.01] {
+                let found = typical(200, || {
+                    let suite = drawn(size, standard_error, 0.01, &mut rng);
+                    Drift::of(&suite, &BOUNDED).deviation
+                });
+                assert!(
+                    (0.007..0.013).contains(&found),
+                    "{size}, {standard_error}: {found}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn what_changed_is_no_drift_and_drift_has_a_limit() {
+        let mut rng = Rng::with_seed(20261122);
+        for changed in [0.05, -0.05] {
+            let mut suite = drawn(12, 0.002, 0.0, &mut rng);
+            for (index, benchmark) in suite.iter_mut().take(7).enumerate() {
+                benchmark.difference += changed * (1.0 + index as f64);
+            }
+            let drift = Drift::of(&suite, &BOUNDED);
+            assert!(drift.deviation < 0.02, "{drift:?}");
+        }
+        let wild = drawn(30, 0.002, 0.5, &mut rng);
+        assert_eq!(Drift::of(&wild, &BOUNDED).deviation, 0.03);
+        assert_eq!(Drift::of(&wild[..9], &BOUNDED), Drift::NONE);
+    }
+
+    #[test]
+    fn a_median_that_was_taken_out_makes_every_benchmark_uncertain() {
+        let suite: Vec<Deviating> = [0.0; 4]
+            .map(|difference| Deviating {
+                difference,
+                standard_error: 0.02,
+            })
+            .to_vec();
+        let centred = Expected {
+            least_benchmarks: 3,
+            most_deviation: f64::INFINITY,
+            least_degrees_of_freedom: 0.0,
+            centred: true,
+            caution: 0.0,
+        };
+        let drift = Drift::of(&suite, &centred);
+        assert!((drift.deviation / (0.02 * (MEDIAN_VARIANCE / 4.0).sqrt()) - 1.0).abs() < 1e-9);
+        assert_eq!(drift.degrees_of_freedom, 4.0 / 3.0);
+    }
+
+    #[test]
+    fn the_common_part_is_a_median_with_an_interval() {
+        let slower: Vec<f64> = (0..12).map(|n| 0.02 + 0.01 * f64::from(n)).collect();
+        let common = CommonDifference::of(slower).unwrap();
+        // P(two or fewer of twelve below the median) = 79/4096 < 2.5 %.
+        assert!((common.low - 0.04).abs() < 1e-12, "{common:?}");
+        assert!((common.high - 0.11).abs() < 1e-12);
+        assert!((common.median - 0.075).abs() < 1e-12);
+        assert!(common.moved(0.1, 0.03, 0.01));
+        assert!(!common.moved(-0.1, 0.03, 0.01));
+        assert_eq!(CommonDifference::of(vec![0.1; 9]), None);
+    }
+
+    #[test]
+    fn an_unchanged_part_keeps_the_suite_from_having_moved() {
+        let mut half: Vec<f64> = vec![0.0; 13];
+        half.extend((0..17).map(|n| 0.05 + 0.01 * f64::from(n)));
+        let common = CommonDifference::of(half).unwrap();
+        assert!(
+            common.median > 0.03 && !common.moved(0.1, 0.03, 0.01),
+            "{common:?}"
+        );
+    }
+}

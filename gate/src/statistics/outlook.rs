@@ -1,0 +1,199 @@
+//! How many launches would decide about a benchmark that those at hand have not decided.
+//!
+//! Nobody knows the true difference; it lies where the estimate and its standard error say. For each
+//! number of launches the probability of a decision is averaged over that. What truly lies at the
+//! margin is decided by no number of launches.
+
+use super::noise::Estimate;
+use super::power::probability_above;
+use super::student::Quantiles;
+
+/// More launches than this are not worth running.
+pub const MOST_LAUNCHES: u32 = 50;
+const LEAST_LAUNCHES: u32 = 5;
+/// The middles of nine equally likely classes of a standard normal quantity.
+const CLASSES: [f64; 9] = [
+    -1.593_2, -0.967_4, -0.589_5, -0.282_2, 0.0, 0.282_2, 0.589_5, 0.967_4, 1.593_2,
+];
+
+/// A metric of a benchmark about which nothing was decided. Fractions of the baseline's total.
+pub struct Outlook<'a> {
+    /// What was measured so far.
+    pub estimate: Estimate,
+    /// The standard deviation between launches.
+    pub launch_deviation: f64,
+    /// What differs between the sides and does not shrink.
+    pub drift_deviation: f64,
+    /// What the suite adds to the degrees of freedom.
+    pub prior_degrees_of_freedom: f64,
+    /// The true difference must surely be above this.
+    pub sure_margin: f64,
+    /// The measured difference must be at least this.
+    pub point_margin: f64,
+    /// Of the tests for a change.
+    pub per_test: &'a Quantiles,
+    /// Of the two tests for none.
+    pub one_sided: &'a Quantiles,
+}
+
+/// What keeps any number of launches from deciding.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// The difference is about as large as the margin.
+    Margin,
+    /// The sides drift.
+    Drift,
+    /// The launches differ too much.
+    Noise,
+}
+
+impl Outlook<'_> {
+    /// The least number of launches a side, above `launches`, that decides with `probability`; `None`
+    /// if 50 do not.
+    pub fn launches(&self, probability: f64, launches: u32) -> Option<u32> {
+        let least = (launches + 1).max(LEAST_LAUNCHES);
+        let (mut low, mut high) = (least, MOST_LAUNCHES);
+        if low > high || self.probability(high) < probability {
+            return None;
+        }
+        while low < high {
+            let middle = low + (high - low) / 2;
+            match self.probability(middle) >= probability {
+                true => high = middle,
+                false => low = middle + 1,
+            }
+        }
+        Some(low)
+    }
+
+    /// Why 50 launches are not enough: where a benchmark that did not change at all would be decided
+    /// by them, it is the place of this one.
+    pub fn obstacle(&self) -> Obstacle {
+        const SURE: f64 = 0.8;
+        if self.decided(0.0, MOST_LAUNCHES, self.drift_deviation) >= SURE {
+            Obstacle::Margin
+        } else if self.decided(0.0, MOST_LAUNCHES, 0.0) >= SURE {
+            Obstacle::Drift
+        } else {
+            Obstacle::Noise
+        }
+    }
+
+    fn probability(&self, launches: u32) -> f64 {
+        let decided = CLASSES.map(|class| {
+            let truth = self.estimate.difference + class * self.estimate.standard_error;
+            self.decided(truth, launches, self.drift_deviation)
+        });
+        decided.iter().sum::<f64>() / CLASSES.len() as f64
+    }
+
+    /// The probability that so many launches a side decide if `truth` is the difference.
+    fn decided(&self, truth: f64, launches: u32, drift: f64) -> f64 {
+        let of_launches = 2.0 * self.launch_deviation.powi(2) / f64::from(launches);
+        let error = (of_launches + drift.powi(2)).sqrt();
+        let degrees_of_freedom = 2.0 * (self.prior_degrees_of_freedom + f64::from(launches) - 1.0);
+        let surely = self.sure_margin + self.per_test.at(degrees_of_freedom) * error;
+        let changed = surely.max(self.point_margin);
+        let above = |limit: f64| probability_above(truth - limit, error);
+        let within = self.point_margin - self.one_sided.at(degrees_of_freedom) * error;
+        let unchanged = match within > 0.0 {
+            true => above(-within) - above(within),
+            false => 0.0,
+        };
+        above(changed) + (1.0 - above(-changed)) + unchanged
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::normal;
+    use fastrand::Rng;
+
+    const SURE: f64 = 0.01;
+    const POINT: f64 = 0.03;
+    const ALPHA_PER_TEST: f64 = 0.05 / 100.0;
+    const PRIOR: f64 = 6.0;
+
+    /// An estimate from so many launches a side of a true difference, with the deviation known.
+    fn drawn(truth: f64, deviation: f64, launches: u32, rng: &mut Rng) -> Estimate {
+        let error = deviation * (2.0 / f64::from(launches)).sqrt();
+        Estimate {
+            difference: truth + error * normal(rng),
+            baseline_deviation: deviation,
+            candidate_deviation: deviation,
+            standard_error: error,
+            degrees_of_freedom: 2.0 * (PRIOR + f64::from(launches) - 1.0),
+        }
+    }
+
+    fn is_decided(estimate: &Estimate) -> bool {
+        let hit = |p: f64| p < ALPHA_PER_TEST && estimate.difference.abs() >= POINT;
+        hit(estimate.p_above(SURE))
+            || hit(estimate.p_below(-SURE))
+            || estimate.p_above(-POINT) < 0.05 && estimate.p_below(POINT) < 0.05
+    }
+
+    /// Fresh launches, as many as were advised, of benchmarks whose true differences are spread evenly
+    /// over those that matter.
+    #[test]
+    fn the_advice_is_kept() {
+        let per_test = Quantiles::of_tail(ALPHA_PER_TEST);
+        let one_sided = Quantiles::of_tail(0.05);
+        let mut rng = Rng::with_seed(20261122);
+        for (probability, least, most) in [(0.5, 0.44, 0.70), (0.8, 0.68, 0.92)] {
+            let (mut advised, mut decided) = (0, 0);
+            while advised < 2000 {
+                let truth = 0.12 * rng.f64() - 0.04;
+                let deviation = 0.005 + 0.05 * rng.f64();
+                let estimate = drawn(truth, deviation, 10, &mut rng);
+                let outlook = Outlook {
+                    estimate,
+                    launch_deviation: deviation,
+                    drift_deviation: 0.0,
+                    prior_degrees_of_freedom: PRIOR,
+                    sure_margin: SURE,
+                    point_margin: POINT,
+                    per_test: &per_test,
+                    one_sided: &one_sided,
+                };
+                if is_decided(&estimate) {
+                    continue;
+                }
+                if let Some(launches) = outlook.launches(probability, 10) {
+                    advised += 1;
+                    let again = drawn(truth, deviation, launches, &mut rng);
+                    decided += u32::from(is_decided(&again));
+                }
+            }
+            let rate = f64::from(decided) / f64::from(advised);
+            assert!((least..most).contains(&rate), "{probability}: {rate}");
+        }
+    }
+
+    #[test]
+    fn what_lies_at_the_margin_is_told_from_noise_and_drift() {
+        let per_test = Quantiles::of_tail(ALPHA_PER_TEST);
+        let one_sided = Quantiles::of_tail(0.05);
+        let outlook = |deviation: f64, drift_deviation: f64| Outlook {
+            estimate: Estimate {
+                difference: 0.0295,
+                baseline_deviation: deviation,
+                candidate_deviation: deviation,
+                standard_error: 0.0005,
+                degrees_of_freedom: 30.0,
+            },
+            launch_deviation: deviation,
+            drift_deviation,
+            prior_degrees_of_freedom: PRIOR,
+            sure_margin: SURE,
+            point_margin: POINT,
+            per_test: &per_test,
+            one_sided: &one_sided,
+        };
+        assert_eq!(outlook(0.01, 0.0).launches(0.5, 10), None);
+        assert_eq!(outlook(0.01, 0.0).obstacle(), Obstacle::Margin);
+        assert_eq!(outlook(0.01, 0.03).obstacle(), Obstacle::Drift);
+        assert_eq!(outlook(0.3, 0.03).obstacle(), Obstacle::Noise);
+    }
+}

@@ -1,0 +1,104 @@
+//! Launches that are certainly not of the same kind as the others of their side.
+//!
+//! A backup, a throttled core, a page cache that was cold: one launch of ten takes ten times as long,
+//! and mean and variance are its own from then on. The rule is fixed beforehand and sees one side
+//! alone, so that it cannot choose what pleases. It is far out: what launches of an ordinary noisy
+//! benchmark do stays in, and so do the modes of a benchmark that has several.
+
+use super::median;
+
+/// A wild launch is farther from the median of its side than this part of it …
+const LEAST_DISTANCE: f64 = 0.2;
+/// … and than so many robust standard deviations.
+const LEAST_DEVIATIONS: f64 = 6.0;
+/// More than one in so many is not an accident but a mode of the benchmark.
+const MOST_ONE_IN: usize = 5;
+/// Makes a median absolute deviation a standard deviation, for normal values.
+const MAD_TO_DEVIATION: f64 = 1.4826;
+
+/// The places of the wild ones among the launches of one side, ascending.
+pub fn wild(launches: &[f64]) -> Vec<usize> {
+    let Some(middle) = median(launches.to_vec()).filter(|middle| *middle > 0.0) else {
+        return Vec::new();
+    };
+    let distances: Vec<f64> = launches
+        .iter()
+        .map(|launch| (launch / middle - 1.0).abs())
+        .collect();
+    let deviation = MAD_TO_DEVIATION * median(distances.clone()).unwrap_or(0.0);
+    let limit = LEAST_DISTANCE.max(LEAST_DEVIATIONS * deviation);
+    let wild: Vec<usize> = (0..launches.len())
+        .filter(|&place| distances[place] > limit)
+        .collect();
+    match wild.len() * MOST_ONE_IN > launches.len() {
+        true => Vec::new(),
+        false => wild,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::normal;
+    use fastrand::Rng;
+
+    const STEADY: [f64; 10] = [1.0, 1.01, 0.99, 1.02, 0.98, 1.0, 1.01, 0.99, 1.0, 1.01];
+
+    fn with(places: &[(usize, f64)]) -> Vec<usize> {
+        let mut launches = STEADY;
+        for (place, factor) in places {
+            launches[*place] *= factor;
+        }
+        wild(&launches)
+    }
+
+    #[test]
+    fn one_or_two_of_ten_are_left_out_and_three_are_a_mode() {
+        assert_eq!(with(&[]), [0; 0]);
+        assert_eq!(with(&[(3, 1.3)]), [3]);
+        assert_eq!(with(&[(3, 10.0), (7, 0.5)]), [3, 7]);
+        assert_eq!(with(&[(3, 10.0), (7, 10.0), (8, 10.0)]), [0; 0]);
+        assert_eq!(with(&[(3, 1.15)]), [0; 0]);
+    }
+
+    #[test]
+    fn of_five_launches_one_may_be_wild_and_of_four_none() {
+        assert_eq!(wild(&[1.0, 1.0, 1.0, 1.0, 2.0]), [4]);
+        assert_eq!(wild(&[1.0, 1.0, 1.0, 2.0]), [0; 0]);
+        assert_eq!(wild(&[0.0, 0.0, 0.0, 0.0, 1.0]), [0; 0]);
+        assert_eq!(wild(&[]), [0; 0]);
+    }
+
+    /// A wild launch is rare among those that only vary, however much.
+    #[test]
+    fn what_only_varies_is_not_wild() {
+        let mut rng = Rng::with_seed(20261122);
+        for deviation in [0.03, 0.1, 0.25] {
+            for (launches, most) in [(5, 60), (10, 15)] {
+                let sides = 1000;
+                let with_wild = (0..sides)
+                    .filter(|_| {
+                        let side: Vec<f64> = (0..launches)
+                            .map(|_| (1.0 + deviation * normal(&mut rng)).max(0.1))
+                            .collect();
+                        !wild(&side).is_empty()
+                    })
+                    .count();
+                assert!(with_wild <= most, "{deviation}, {launches}: {with_wild}");
+            }
+        }
+    }
+
+    /// Half of the launches in each mode: the smaller half is never cut off.
+    #[test]
+    fn modes_stay_together() {
+        let mut rng = Rng::with_seed(20261122);
+        for _ in 0..1000 {
+            let side: Vec<f64> = (0..10)
+                .map(|_| (1.0 + 0.6 * f64::from(rng.bool())) * (1.0 + 0.01 * normal(&mut rng)))
+                .collect();
+            let slow = side.iter().filter(|launch| **launch > 1.3).count();
+            assert!(wild(&side).is_empty() || !(3..=7).contains(&slow));
+        }
+    }
+}

@@ -1,0 +1,269 @@
+//! What the launches of one benchmark say together, for people: means, shares and spread.
+//!
+//! Arithmetic of the tables alone. The gate has its own, in `statistics`, and judges launch values.
+
+use criterion_topdown::event::{Event, Events};
+use criterion_topdown::run_file::{Benchmark, LaunchValue};
+
+/// One benchmark of a run over all its launches.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Summary {
+    /// Launches that gave a value.
+    pub launches: usize,
+    /// Wall-clock nanoseconds per iteration.
+    pub wall_ns: Spread,
+    /// Slots per iteration; `None` where any launch has none.
+    pub slots: Option<Spread>,
+    /// Where the slots went; `None` where any launch does not know.
+    pub shares: Option<Shares>,
+    /// Instructions per cycle.
+    pub instructions_per_cycle: Option<f64>,
+    /// Cycles per nanosecond of wall-clock time.
+    pub cycles_per_ns: Option<f64>,
+    /// Instructions per iteration.
+    pub instructions: Option<f64>,
+    /// What else was counted, per iteration; an event that any launch lacks is left out.
+    pub events: Events<f64>,
+    /// Samples that were measured and not used, over all launches.
+    pub samples_dropped: u64,
+    /// Samples that were used, over all launches.
+    pub samples_used: u64,
+    /// The coarsest launch's resolution, as a fraction of its slots.
+    pub resolution_fraction: f64,
+    /// What windows themselves cost in the launch where that is most, as a fraction of its slots.
+    pub window_fraction: f64,
+}
+
+/// A mean over launches and how far they are apart.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spread {
+    /// The arithmetic mean.
+    pub mean: f64,
+    /// The sample standard deviation as a fraction of the mean; `None` for a single launch.
+    pub relative_sd: Option<f64>,
+}
+
+/// Categories as fractions of all slots: mean slots of the category over mean slots. Signed, as
+/// the samples are.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Shares {
+    /// Retiring, bad speculation, frontend bound, backend bound.
+    pub level1: [f64; 4],
+    /// The measured part of each: heavy operations, branch mispredicts, fetch latency, memory
+    /// bound.
+    pub level2: Option<[f64; 4]>,
+    /// Slots of the other hardware thread, on CPUs that tell.
+    pub smt_contention: Option<f64>,
+}
+
+impl Summary {
+    /// `None` for a benchmark without launches.
+    pub fn of(benchmark: &Benchmark) -> Option<Summary> {
+        let launches = &benchmark.launches;
+        let over = |quantity: &dyn Fn(&LaunchValue) -> Option<f64>| {
+            let values: Option<Vec<f64>> = launches.iter().map(quantity).collect();
+            values.filter(|values| !values.is_empty())
+        };
+        let slots = over(&|v| v.slots).map(|values| Spread::of(&values));
+        let wall_ns = Spread::of(&over(&|v| Some(v.wall_ns))?);
+        Some(Summary {
+            launches: launches.len(),
+            wall_ns,
+            slots,
+            shares: slots
+                .filter(|slots| slots.mean > 0.0)
+                .and_then(|slots| shares(launches, slots.mean)),
+            instructions_per_cycle: over(&|v| v.instructions)
+                .zip(over(&|v| v.cycles))
+                .map(|(instructions, cycles)| mean(&instructions) / mean(&cycles))
+                .filter(|ratio| ratio.is_finite()),
+            cycles_per_ns: over(&|v| v.cycles)
+                .map(|cycles| mean(&cycles) / wall_ns.mean)
+                .filter(|ratio| ratio.is_finite()),
+            instructions: over(&|v| v.instructions).map(|values| mean(&values)),
+            events: Event::ALL
+                .into_iter()
+                .filter_map(|event| Some((event, mean(&over(&|v| v.events.get(event))?))))
+                .collect(),
+            samples_dropped: launches.iter().map(|v| u64::from(v.samples_dropped)).sum(),
+            samples_used: launches.iter().map(|v| u64::from(v.samples_used)).sum(),
+            resolution_fraction: launches
+                .iter()
+                .fold(0.0, |coarsest, v| v.resolution_fraction.max(coarsest)),
+            window_fraction: launches
+                .iter()
+                .filter_map(|v| v.window_fraction)
+                .fold(0.0, f64::max),
+        })
+    }
+}
+
+/// A thread with fewer cycles hardly executes: no CPU of the tables runs below 0.4 GHz, and such a
+/// thread ran for less than a quarter of the time even there.
+const LEAST_CYCLES_PER_NS: f64 = 0.1;
+
+impl Summary {
+    /// Whether the measured thread hardly executes, so that its slots are not about the work: it waits
+    /// for the kernel or for other threads.
+    pub fn mostly_waits(&self) -> bool {
+        self.cycles_per_ns
+            .is_some_and(|cycles| cycles < LEAST_CYCLES_PER_NS)
+    }
+
+    /// The fraction (0 to 1) of the executed instructions whose form the model knows; `None` where no
+    /// model executed them.
+    pub fn coverage_fraction(&self) -> Option<f64> {
+        let unknown = self.events.get(Event::UnknownInstructions)?;
+        let instructions = self.instructions.filter(|count| *count > 0.0)?;
+        Some(1.0 - unknown / instructions)
+    }
+}
+
+impl Spread {
+    fn of(values: &[f64]) -> Spread {
+        let mean = mean(values);
+        let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+        let sd = (squares / (values.len() as f64 - 1.0)).sqrt();
+        Spread {
+            mean,
+            relative_sd: (values.len() > 1 && mean > 0.0).then(|| sd / mean),
+        }
+    }
+}
+
+fn mean(values: &[f64]) -> f64 {
+    values.iter().sum::<f64>() / values.len() as f64
+}
+
+fn shares(launches: &[LaunchValue], mean_slots: f64) -> Option<Shares> {
+    let total_slots = mean_slots * launches.len() as f64;
+    let share = |quantity: &dyn Fn(&LaunchValue) -> Option<f64>| -> Option<f64> {
+        let sum: Option<f64> = launches.iter().map(quantity).sum();
+        sum.map(|slots| slots / total_slots)
+    };
+    let level1 = [
+        share(&|v| Some(v.level1?.retiring_slots))?,
+        share(&|v| Some(v.level1?.bad_speculation_slots))?,
+        share(&|v| Some(v.level1?.frontend_bound_slots))?,
+        share(&|v| Some(v.level1?.backend_bound_slots))?,
+    ];
+    let level2 = || {
+        Some([
+            share(&|v| Some(v.level2?.heavy_operations_slots))?,
+            share(&|v| Some(v.level2?.branch_mispredict_slots))?,
+            share(&|v| Some(v.level2?.fetch_latency_slots))?,
+            share(&|v| Some(v.level2?.memory_bound_slots))?,
+        ])
+    };
+    Some(Shares {
+        level1,
+        level2: level2(),
+        smt_contention: share(&|v| v.level1?.smt_contention_slots),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::with_launches;
+    use criterion_topdown::provenance::SourceKind;
+    use criterion_topdown::sample::Level1;
+
+    fn summary_of(launches: Vec<LaunchValue>) -> Summary {
+        Summary::of(&with_launches("n", SourceKind::Hardware, launches)).unwrap()
+    }
+
+    fn value(slots: f64, retiring_slots: f64) -> LaunchValue {
+        LaunchValue {
+            samples_used: 19,
+            samples_dropped: 1,
+            wall_ns: slots / 4.0,
+            slots: Some(slots),
+            level1: Some(Level1 {
+                retiring_slots,
+                backend_bound_slots: slots - retiring_slots,
+                ..Level1::default()
+            }),
+            instructions: Some(retiring_slots),
+            cycles: Some(slots / 4.0),
+            resolution_fraction: slots / 1e6,
+            ..LaunchValue::default()
+        }
+    }
+
+    #[test]
+    fn shares_are_of_the_sum_and_not_means_of_ratios() {
+        let summary = summary_of(vec![value(100.0, 100.0), value(300.0, 0.0)]);
+        assert_eq!(summary.slots.unwrap().mean, 200.0);
+        let shares = summary.shares.unwrap();
+        assert_eq!(shares.level1, [0.25, 0.0, 0.0, 0.75]);
+        assert_eq!(shares.level2, None);
+        assert_eq!(summary.instructions_per_cycle, Some(1.0));
+        assert_eq!((summary.samples_used, summary.samples_dropped), (38, 2));
+        assert_eq!(summary.resolution_fraction, 300.0 / 1e6);
+        assert_eq!(summary.coverage_fraction(), None);
+        // sd of 100 and 300 is 141.42.
+        let relative_sd = summary.slots.unwrap().relative_sd.unwrap();
+        assert!((relative_sd - 0.5_f64.sqrt()).abs() < 1e-12);
+    }
+
+    #[test]
+    fn what_one_launch_does_not_know_is_not_told() {
+        let blind = LaunchValue {
+            slots: None,
+            level1: None,
+            ..value(100.0, 50.0)
+        };
+        let summary = summary_of(vec![value(100.0, 50.0), blind]);
+        assert_eq!((summary.slots, summary.shares), (None, None));
+    }
+
+    #[test]
+    fn coverage_is_of_all_instructions_together() {
+        let with = |slots, unknown| LaunchValue {
+            events: Events::NONE.with(Event::UnknownInstructions, unknown),
+            ..value(slots, slots)
+        };
+        let summary = summary_of(vec![with(100.0, 0.0), with(300.0, 4.0)]);
+        assert_eq!(summary.coverage_fraction(), Some(0.99));
+        assert_eq!(summary.events.get(Event::L2Misses), None);
+    }
+
+    #[test]
+    fn a_thread_with_few_cycles_waits() {
+        let of = |cycles| LaunchValue {
+            wall_ns: 1000.0,
+            cycles,
+            ..value(100.0, 50.0)
+        };
+        let waits = |cycles| summary_of(vec![of(cycles)]).mostly_waits();
+        assert!(waits(Some(99.0)));
+        assert!(!waits(Some(101.0)));
+        assert!(!waits(None));
+    }
+
+    #[test]
+    fn one_launch_has_no_spread_and_no_launch_no_summary() {
+        let summary = summary_of(vec![value(100.0, 50.0)]);
+        assert_eq!(summary.wall_ns.relative_sd, None);
+        assert_eq!(
+            Summary::of(&with_launches("n", SourceKind::Hardware, Vec::new())),
+            None
+        );
+    }
+
+    #[test]
+    fn nothing_measured_is_not_divided_by() {
+        let nothing = LaunchValue {
+            slots: Some(0.0),
+            cycles: Some(0.0),
+            ..value(0.0, 0.0)
+        };
+        let summary = summary_of(vec![nothing, nothing]);
+        assert_eq!(
+            (summary.shares, summary.instructions_per_cycle),
+            (None, None)
+        );
+        assert_eq!(summary.slots.unwrap().relative_sd, None);
+    }
+}

@@ -1,0 +1,475 @@
+//! The judgement on one benchmark: the verdict, the effect on every metric, and what explains it.
+//!
+//! A part of the JSON of a [`Comparison`](super::Comparison), which says what fractions and differences are of.
+
+use criterion_topdown::activity::Elsewhere;
+use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::run_file::{Benchmark, BenchmarkId};
+use serde::{Deserialize, Serialize};
+
+use super::code_change::ExecutedChange;
+use super::comparison::Difference;
+use super::disagreement::Disagreement;
+use super::functions::FunctionChange;
+use crate::event_rates::EventRates;
+use crate::metric::Metric;
+use crate::summary::Summary;
+
+/// A verdict's class, in the order in which reports tell them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Class {
+    /// The time surely grew, the slots do not explain it, and time does not gate: one of the two is
+    /// not about the work.
+    TimeDisagrees,
+    /// Slower for certain, and by enough to matter.
+    Regressed,
+    /// The two sides cannot be compared.
+    NotComparable,
+    /// Slower as a regression is, by no more than what the user accepted with a reason.
+    Accepted,
+    /// A category grew and the total did not.
+    Shifted,
+    /// Not enough launches, or too noisy, to say anything else.
+    Inconclusive,
+    /// Faster for certain, and by enough to matter.
+    Improved,
+    /// Any difference is below the margin for certain.
+    Unchanged,
+}
+
+impl Class {
+    /// The words that reports use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Class::TimeDisagrees => "time disagrees",
+            Class::Regressed => "regressed",
+            Class::NotComparable => "not comparable",
+            Class::Accepted => "accepted",
+            Class::Shifted => "shifted",
+            Class::Inconclusive => "inconclusive",
+            Class::Improved => "improved",
+            Class::Unchanged => "unchanged",
+        }
+    }
+
+    /// Whether it says what became of the benchmark.
+    pub fn is_decided(self) -> bool {
+        !matches!(
+            self,
+            Class::TimeDisagrees | Class::NotComparable | Class::Inconclusive
+        )
+    }
+}
+
+/// The judgement on one benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BenchmarkVerdict {
+    /// Which benchmark.
+    pub id: BenchmarkId,
+    /// Where its numbers come from (the candidate's, if the two differ).
+    pub source: SourceKind,
+    /// The verdict.
+    pub class: Class,
+    /// Where its work is, if that is not in the slots of one side or both: its time alone was judged.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub elsewhere: Option<Elsewhere>,
+    /// Whether it looks slower without being certain, so that more launches are worth their time.
+    pub suspect: bool,
+    /// Which look the verdict is from: 1, or 2 if the benchmark was run again.
+    pub look: u32,
+    /// The baseline's launches.
+    pub baseline_launches: LaunchCount,
+    /// The candidate's launches.
+    pub candidate_launches: LaunchCount,
+    /// What the verdict was decided by; absent if not comparable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub evidence: Option<Evidence>,
+    /// One entry per metric that both sides have; empty if not comparable.
+    pub effects: Vec<Effect>,
+    /// The split of the slots, for reading only: shares are never tested.
+    pub shares: Vec<Share>,
+    /// What both sides counted beside slots, for reading only: events are never tested. Absent where
+    /// neither counts any, and if not comparable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub events: Option<EventSides>,
+    /// Why the user expects the change, if it is accepted.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accepted: Option<String>,
+    /// Whether an iteration executed what it did before; absent where a side does not know.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub executed: Option<ExecutedChange>,
+    /// How time and slots disagree, if they do. Beside modelled slots a regression of the slots may
+    /// have one too, where time grew by far more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub disagreement: Option<Disagreement>,
+    /// Why, if something changed.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub cause: Option<Cause>,
+    /// What would decide, if nothing is decided.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub undecided: Option<Undecided>,
+    /// Why its categories were not tested, if they were not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coarse: Option<Coarse>,
+    /// What became of its functions, where both sides know them: at most ten, those that changed most
+    /// first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<FunctionChange>,
+    /// Why it is not comparable.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub differences: Vec<Difference>,
+}
+
+impl BenchmarkVerdict {
+    /// The effect on one metric.
+    pub fn effect(&self, metric: Metric) -> Option<&Effect> {
+        self.effects.iter().find(|effect| effect.metric == metric)
+    }
+
+    /// Whether it is unchanged because the same machine code did the same, whatever the time says.
+    pub fn is_same_by_proof(&self) -> bool {
+        let executed = self.executed.as_ref();
+        self.class == Class::Unchanged && executed.is_some_and(ExecutedChange::is_proof)
+    }
+
+    /// Whether it fails a comparison because its time disagrees with its slots.
+    pub fn fails_by_time(&self) -> bool {
+        self.class == Class::TimeDisagrees && self.disagreement.is_some_and(|d| d.fails)
+    }
+
+    /// The effect on the metric that says whether it got slower: slots, or time without slots.
+    pub fn main_effect(&self) -> Option<&Effect> {
+        self.effect(Metric::Slots)
+            .or_else(|| self.effect(Metric::Wall))
+    }
+}
+
+/// How a difference becomes a verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Rule {
+    /// By tests on launches that differ.
+    Statistics,
+    /// By the difference alone: the launches of the model agree bit for bit on each side. The
+    /// margins are the model's, and nothing is inconclusive but for its windows' cost.
+    Exact,
+}
+
+/// What a verdict is decided by. The p-values are of this benchmark alone, one-sided; by the exact
+/// rule they are 0 or 1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Evidence {
+    /// By which rule.
+    pub rule: Rule,
+    /// Whether a hit is possible at all: not with a single launch.
+    pub enough_launches: bool,
+    /// Whether slots or time are hit.
+    pub whole_hit: bool,
+    /// Whether a category is hit.
+    pub category_hit: bool,
+    /// Against "the total did not grow".
+    pub p_slower: f64,
+    /// Whether the total grew: by at least the sure margin, and `p_slower` is below 5 %. A
+    /// category alone fails only what did.
+    pub slower: bool,
+    /// Against "the total shrank by the sure margin at most".
+    pub p_improved: f64,
+    /// Whether it shrank by the point margin at least, and `p_improved` is below the level per
+    /// test.
+    pub improved: bool,
+    /// Against "the total shrank by the point margin or more".
+    pub p_not_faster: f64,
+    /// Against "the total grew by the point margin or more".
+    pub p_not_slower: f64,
+    /// Whether both are below 5 %: any change is below the margin. By the exact rule always: what
+    /// is nothing else is unchanged.
+    pub unchanged: bool,
+    /// Whether it took longer only as the whole suite did, with nothing but time to tell.
+    pub suite_wide_slowdown: bool,
+    /// Whether more than half of a side's slots are what beginning and ending windows costs: slots then
+    /// decide nothing.
+    pub mostly_windows: bool,
+    /// Whether it surely took longer by the margin of time, at slots and a machine that do not
+    /// explain it, and time does not gate it.
+    pub time_disagrees: bool,
+    /// Whether time gates it, is not hit, and surely grew by more than the sure margin for this
+    /// benchmark alone, at slots that do not explain it: it is not unchanged.
+    pub took_longer: bool,
+}
+
+impl Evidence {
+    /// The first rule that applies.
+    pub fn class(&self) -> Class {
+        if self.whole_hit || self.category_hit && self.slower {
+            Class::Regressed
+        } else if self.time_disagrees {
+            Class::TimeDisagrees
+        } else if self.mostly_windows
+            || (self.suite_wide_slowdown || self.took_longer) && (self.improved || self.unchanged)
+        {
+            Class::Inconclusive
+        } else if self.improved {
+            Class::Improved
+        } else if self.category_hit {
+            Class::Shifted
+        } else if self.unchanged {
+            Class::Unchanged
+        } else {
+            Class::Inconclusive
+        }
+    }
+}
+
+/// How many launches a verdict rests on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LaunchCount {
+    /// Launches with a value.
+    pub used: u32,
+    /// Launches that were asked for and gave none.
+    pub dropped: u32,
+    /// Samples that were dropped in the launches that gave a value.
+    pub samples_dropped: u64,
+}
+
+/// The difference in one metric.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Effect {
+    /// The metric.
+    pub metric: Metric,
+    /// Whether it could fail the benchmark.
+    pub gated: bool,
+    /// Whether the difference has no noise ([`Rule::Exact`]): its interval is a point.
+    pub exact: bool,
+    /// The mean over launches, per iteration: slots, or nanoseconds.
+    pub baseline: f64,
+    /// The same of the candidate. Wall-clock time without the machine shift, if one was removed.
+    pub candidate: f64,
+    /// Candidate less baseline as a fraction of the baseline's total.
+    pub difference: f64,
+    /// Where the true difference lies; absent if a side has a single launch, which says nothing about
+    /// how much launches differ.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<Interval>,
+    /// The measured difference from which on it matters.
+    pub point_margin: f64,
+    /// What the true difference must surely be above.
+    pub sure_margin: f64,
+    /// The p-value against "the true difference is at most the sure margin".
+    pub p: f64,
+    /// Whether it got worse: the measured difference reaches the point margin and `p` is below the
+    /// level per test.
+    pub hit: bool,
+    /// Whether it is gated and looks worse by the measured difference, for this benchmark alone;
+    /// where it is not hit, more launches may decide.
+    pub looks_worse: bool,
+    /// No difference of this metric is closer to the truth than this, however many launches: the
+    /// resolution of 8-bit ratios. Included in `interval` and `p`.
+    pub resolution: f64,
+    /// The standard error of the difference; 0 if exact.
+    pub standard_error: f64,
+    /// The degrees of freedom of the standard error; 0 if exact.
+    pub degrees_of_freedom: f64,
+    /// The baseline's own standard deviation between launches, a fraction of the total; 0 for a
+    /// single launch.
+    pub baseline_own_deviation: f64,
+    /// The same of the candidate.
+    pub candidate_own_deviation: f64,
+    /// The baseline's standard deviation between launches, after borrowing from the suite.
+    pub baseline_launch_deviation: f64,
+    /// The same of the candidate.
+    pub candidate_launch_deviation: f64,
+}
+
+/// A confidence interval of a difference.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Interval {
+    /// Its lower end.
+    pub low: f64,
+    /// Its upper end.
+    pub high: f64,
+    /// Whether it holds for all tests of the suite at once (as for a hit), or for this one alone.
+    pub simultaneous: bool,
+    /// With which confidence (1 if exact); of a simultaneous interval, that of its lower end over the suite.
+    pub confidence: f64,
+}
+
+impl Interval {
+    /// Around the difference of a quantity that cannot shrink by more than all of it.
+    pub fn around(difference: f64, half: f64) -> Interval {
+        Interval {
+            low: (difference - half).max(-1.0),
+            high: difference + half,
+            simultaneous: false,
+            confidence: 1.0,
+        }
+    }
+
+    /// Of a difference without noise.
+    pub fn point(difference: f64) -> Interval {
+        Interval {
+            low: difference,
+            high: difference,
+            simultaneous: false,
+            confidence: 1.0,
+        }
+    }
+}
+
+/// The share of a category in the slots.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Share {
+    /// The category.
+    pub category: Metric,
+    /// Fraction of the baseline's slots.
+    pub baseline_fraction: f64,
+    /// Fraction of the candidate's slots.
+    pub candidate_fraction: f64,
+}
+
+/// What both sides of a comparison counted beside slots.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct EventSides {
+    /// The baseline's events.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<EventRates>,
+    /// The candidate's.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub candidate: Option<EventRates>,
+}
+
+impl EventSides {
+    /// `None` where neither counts any.
+    pub fn of(baseline: &Benchmark, candidate: &Benchmark) -> Option<EventSides> {
+        let rates = |benchmark| Summary::of(benchmark).as_ref().and_then(EventRates::of);
+        let (baseline, candidate) = (rates(baseline), rates(candidate));
+        (baseline.is_some() || candidate.is_some()).then_some(EventSides {
+            baseline,
+            candidate,
+        })
+    }
+}
+
+/// Why a benchmark changed: the parts of its difference.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Cause {
+    /// The metric that is explained.
+    pub metric: Metric,
+    /// Its difference.
+    pub difference: f64,
+    /// What may be said.
+    pub kind: CauseKind,
+    /// The categories from the largest part of the difference to the smallest; they add up to it.
+    pub parts: Vec<CausePart>,
+}
+
+/// What the parts of a difference allow to say.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", tag = "is")]
+pub enum CauseKind {
+    /// One category is at least half of the difference, and surely took part in it.
+    Category {
+        /// Which.
+        category: Metric,
+    },
+    /// No category is.
+    Spread,
+    /// Slots moved between categories at about the same total.
+    Moved,
+    /// The slots are what they were and each took longer: clock, steal, kernel or blocking, not
+    /// the pipeline.
+    TimePerSlot {
+        /// Candidate over baseline, less 1.
+        difference: f64,
+    },
+    /// There are no categories to explain it with.
+    Unknown,
+}
+
+/// A category's part of a difference.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CausePart {
+    /// The category.
+    pub category: Metric,
+    /// Its difference.
+    pub difference: f64,
+    /// Its own parts, where level 2 was measured; they add up to it.
+    pub details: Vec<CauseDetail>,
+}
+
+/// A level-2 category's part of a difference. Coarser than level 1, and never tested.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CauseDetail {
+    /// The level-2 category.
+    pub name: &'static str,
+    /// Its difference.
+    pub difference: f64,
+}
+
+/// Why nothing was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Undecided {
+    /// The reason.
+    pub reason: UndecidedReason,
+    /// Launches per side that decide one in two of such benchmarks; `None` if more than 50.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub launches_needed: Option<u32>,
+    /// Launches per side that decide about three in four; `None` if more than 50.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub launches_enough: Option<u32>,
+    /// The standard deviation between launches, a fraction of the total.
+    pub launch_deviation: f64,
+}
+
+/// Why nothing was decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum UndecidedReason {
+    /// One launch says nothing about how much launches differ.
+    OneLaunch,
+    /// The launches differ too much for their number.
+    Noise,
+    /// The difference is about as large as the margin, and no number of launches is likely to tell on
+    /// which side of it.
+    Margin,
+    /// The two runs drift too far apart for any number of launches.
+    Drift,
+    /// The total looks worse, and the policy does not let it fail the benchmark.
+    NotGated,
+    /// The slots are what they were, and the time looks longer.
+    TimeLooksLonger,
+    /// With nothing but the time of so few benchmarks, nobody can tell a change from the drift of the
+    /// machine between the two runs.
+    DriftUnknown,
+    /// All benchmarks took longer, and without slots nobody can tell the machine from a change.
+    MachineOrGlobalChange,
+    /// More than half of a side's slots are what its windows themselves cost.
+    MostlyWindows,
+}
+
+/// Categories that are too coarse to be tested.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Coarse {
+    /// The baseline's mean resolution as a fraction of its slots.
+    pub baseline_resolution: f64,
+    /// The candidate's.
+    pub candidate_resolution: f64,
+    /// The largest that is tested.
+    pub limit: f64,
+}

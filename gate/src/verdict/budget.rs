@@ -1,0 +1,312 @@
+//! Budgets: limits that hold without any baseline.
+//!
+//! A budget is exceeded if the mean over launches is beyond the limit and, for all budgets of the
+//! run at once, surely so: the same error probability as for a comparison, shared among them. The
+//! slots of a model whose launches agree bit for bit are beyond it or not.
+
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchValue, Run};
+use serde::Serialize;
+
+use super::comparison::{Outcome, RunSummary};
+use super::{LabelledRun, Metric, suite, summary};
+use crate::policy::{Budget, BudgetBound, BudgetQuantity, Policy};
+use crate::statistics::contrast::Spread;
+use crate::statistics::noise::Estimate;
+use crate::statistics::prior::Prior;
+use crate::statistics::student::upper_tail;
+use crate::statistics::{mean, variance};
+
+/// The standard deviation between launches that is assumed beside the measured one, as in a small
+/// suite.
+const ASSUMED_DEVIATION: f64 = 0.01;
+const ASSUMED_TIME_DEVIATION: f64 = 0.02;
+
+/// The judgement on a run by its budgets.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BudgetCheck {
+    /// The version of this form.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = super::COMPARISON_SCHEMA_VERSION)))]
+    pub schema_version: u32,
+    /// What it comes to.
+    pub outcome: Outcome,
+    /// The exit code that the outcome leads to.
+    pub exit_code: u8,
+    /// The run that was judged.
+    pub run: RunSummary,
+    /// One entry per benchmark and budget that is for it, in the order of the budgets.
+    pub results: Vec<BudgetResult>,
+    /// The patterns of budgets that are for no benchmark of the run.
+    pub unmatched: Vec<String>,
+}
+
+/// The judgement on one benchmark by one budget.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BudgetResult {
+    /// Which benchmark.
+    pub id: BenchmarkId,
+    /// Which budget.
+    pub budget: Budget,
+    /// The verdict.
+    pub status: BudgetStatus,
+    /// The mean over launches, in the budget's unit; absent if not measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub value: Option<f64>,
+    /// The p-value against "within the budget"; absent if not measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub p: Option<f64>,
+    /// Launches.
+    pub launches: usize,
+}
+
+/// A verdict by a budget.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum BudgetStatus {
+    /// Beyond the limit for certain.
+    Exceeded,
+    /// The source does not measure it.
+    NotMeasured,
+    /// Beyond the limit, but by less than the launches can tell.
+    Uncertain,
+    /// Within the limit.
+    Kept,
+}
+
+/// Judges `run` by the budgets of `policy`. Does not depend on the order of its benchmarks.
+pub fn check_budgets(run: LabelledRun<'_>, policy: &Policy) -> BudgetCheck {
+    let mut benchmarks: Vec<&Benchmark> = run.run.benchmarks.iter().collect();
+    benchmarks.sort_by(|a, b| a.id.cmp(&b.id));
+    let mut wanted = Vec::new();
+    let mut unmatched = Vec::new();
+    for (pattern, budget) in &policy.budgets {
+        let before = wanted.len();
+        let matching = benchmarks.iter().filter(|b| pattern.matches(&b.id));
+        wanted.extend(matching.map(|benchmark| (*benchmark, *budget)));
+        if wanted.len() == before {
+            unmatched.push(pattern.to_string());
+        }
+    }
+    let alpha_per_test = policy.alpha / wanted.len().max(1) as f64;
+    let results: Vec<BudgetResult> = wanted
+        .into_iter()
+        .map(|(benchmark, budget)| judge(benchmark, budget, alpha_per_test))
+        .collect();
+    let outcome = outcome(run.run, &results, &unmatched, policy);
+    BudgetCheck {
+        schema_version: super::COMPARISON_SCHEMA_VERSION,
+        outcome,
+        exit_code: outcome.exit_code(),
+        run: summary(run),
+        results,
+        unmatched,
+    }
+}
+
+/// A budget for nothing is a mistake in the manifest or a benchmark that vanished: never a pass.
+fn outcome(run: &Run, results: &[BudgetResult], unmatched: &[String], policy: &Policy) -> Outcome {
+    let any = |status| results.iter().any(|result| result.status == status);
+    if any(BudgetStatus::Exceeded) {
+        Outcome::Failed
+    } else if any(BudgetStatus::NotMeasured) || !unmatched.is_empty() || run.benchmarks.is_empty() {
+        Outcome::NotComparable
+    } else if policy.fail_on.inconclusive && any(BudgetStatus::Uncertain) {
+        Outcome::Inconclusive
+    } else {
+        Outcome::Passed
+    }
+}
+
+fn judge(benchmark: &Benchmark, budget: Budget, alpha_per_test: f64) -> BudgetResult {
+    let mut result = BudgetResult {
+        id: benchmark.id.clone(),
+        budget,
+        status: BudgetStatus::NotMeasured,
+        value: None,
+        p: None,
+        launches: benchmark.launches.len(),
+    };
+    let values: Option<Vec<f64>> = benchmark
+        .launches
+        .iter()
+        .map(|launch| quantity_of(launch, budget.quantity))
+        .collect();
+    let Some(values) = values.filter(|values| !values.is_empty()) else {
+        return result;
+    };
+    let exact = suite::is_exact(benchmark) && budget.quantity != BudgetQuantity::WallNs;
+    // The mean of equal numbers need not be that number, to the last bit.
+    let value = mean(if exact { &values[..1] } else { &values });
+    let sign = match budget.bound {
+        BudgetBound::AtMost => 1.0,
+        BudgetBound::AtLeast => -1.0,
+    };
+    let beyond = sign * (value - budget.limit);
+    let sure = beyond - resolution(&benchmark.launches, budget.quantity);
+    let p = if exact {
+        Estimate::exact(beyond).p_above(0.0)
+    } else {
+        p_beyond(&values, value, sure, budget.quantity)
+    };
+    result.value = Some(value);
+    result.p = Some(p);
+    result.status = if beyond <= 0.0 {
+        BudgetStatus::Kept
+    } else if values.len() > 1 && p < alpha_per_test {
+        BudgetStatus::Exceeded
+    } else {
+        BudgetStatus::Uncertain
+    };
+    result
+}
+
+/// The p-value against "not beyond the limit", where the mean over launches, `value`, is beyond it
+/// by `sure`.
+fn p_beyond(values: &[f64], value: f64, sure: f64, quantity: BudgetQuantity) -> f64 {
+    let unit = if value > 0.0 { value } else { 1.0 };
+    let relative: Vec<f64> = values.iter().map(|v| v / unit).collect();
+    let assumed = match quantity {
+        BudgetQuantity::WallNs => ASSUMED_TIME_DEVIATION,
+        _ => ASSUMED_DEVIATION,
+    };
+    let spread = Spread {
+        launches: relative.len(),
+        variance: variance(&relative),
+    };
+    let prior = Prior::fit(std::iter::empty(), assumed);
+    let standard_error = unit * (prior.moderate(spread) / relative.len() as f64).sqrt();
+    upper_tail(
+        sure / standard_error,
+        prior.degrees_of_freedom + spread.degrees_of_freedom(),
+    )
+}
+
+fn quantity_of(launch: &LaunchValue, quantity: BudgetQuantity) -> Option<f64> {
+    match quantity {
+        BudgetQuantity::Slots(metric) => metric.of(launch),
+        BudgetQuantity::Share(metric) => {
+            let slots = launch.slots.filter(|slots| *slots > 0.0)?;
+            Some(metric.of(launch)? / slots)
+        }
+        BudgetQuantity::WallNs => Some(launch.wall_ns),
+    }
+}
+
+/// How far a category may be off whatever the number of launches, in the quantity's unit.
+fn resolution(launches: &[LaunchValue], quantity: BudgetQuantity) -> f64 {
+    let of = |resolution: fn(&LaunchValue) -> f64| {
+        let values: Vec<f64> = launches.iter().map(resolution).collect();
+        0.5 * mean(&values)
+    };
+    match quantity {
+        BudgetQuantity::Share(_) => of(|launch| launch.resolution_fraction),
+        BudgetQuantity::Slots(metric) if metric != Metric::Slots => {
+            of(|launch| launch.resolution_fraction * launch.slots.unwrap_or(0.0))
+        }
+        _ => 0.0,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::pattern::Pattern;
+    use crate::scenario::{self, Planted, benchmark, modelled, timed};
+
+    fn policy(budgets: &[(&str, Metric, &str)]) -> Policy {
+        let mut policy = Policy::default();
+        policy.budgets = budgets
+            .iter()
+            .map(|(pattern, metric, text)| {
+                let budget = Budget::parse(*metric, text).unwrap();
+                (Pattern::new(pattern), budget)
+            })
+            .collect();
+        policy
+    }
+
+    fn checked(run: &Run, policy: &Policy) -> BudgetCheck {
+        check_budgets(LabelledRun { label: "new", run }, policy)
+    }
+
+    /// 1000 slots per iteration, 40 % retiring, 35 % backend bound, 41.7 ns.
+    fn run() -> Run {
+        scenario::run(vec![
+            benchmark("b", Planted::default()),
+            benchmark("a", Planted::default()),
+        ])
+    }
+
+    #[test]
+    fn what_is_within_its_budget_passes() {
+        let policy = policy(&[
+            ("*", Metric::Retiring, ">= 38 %"),
+            ("*", Metric::BackendBound, "<= 380 slots"),
+            ("a", Metric::Wall, "<= 50 ns"),
+            ("suite::*", Metric::Slots, "<= 1100 slots"),
+        ]);
+        let check = checked(&run(), &policy);
+        assert_eq!(check.outcome, Outcome::Passed);
+        assert_eq!(check.results.len(), 7);
+        assert!(check.results.iter().all(|r| r.status == BudgetStatus::Kept));
+    }
+
+    #[test]
+    fn what_is_surely_beyond_its_budget_fails() {
+        for (metric, text) in [
+            (Metric::Retiring, ">= 43 %"),
+            (Metric::BackendBound, "<= 320 slots"),
+            (Metric::Wall, "<= 35 ns"),
+        ] {
+            let check = checked(&run(), &policy(&[("b", metric, text)]));
+            assert_eq!(check.exit_code, 100, "{text}");
+            assert_eq!(check.results[0].status, BudgetStatus::Exceeded);
+        }
+    }
+
+    #[test]
+    fn what_the_launches_or_the_resolution_cannot_tell_is_uncertain() {
+        // One half of 1/255 of the slots is 0.2 %.
+        let tight = policy(&[("a", Metric::Retiring, ">= 40.1 %")]);
+        let check = checked(&run(), &tight);
+        assert_eq!(check.results[0].status, BudgetStatus::Uncertain);
+        assert_eq!(check.outcome, Outcome::Passed);
+        let mut strict = tight;
+        strict.fail_on.inconclusive = true;
+        assert_eq!(checked(&run(), &strict).exit_code, 103);
+        let one = Planted {
+            launches: 1,
+            ..Planted::default()
+        };
+        let one = scenario::run(vec![benchmark("a", one)]);
+        let check = checked(&one, &policy(&[("a", Metric::Slots, "<= 10 slots")]));
+        assert_eq!(check.results[0].status, BudgetStatus::Uncertain);
+    }
+
+    #[test]
+    fn modelled_slots_are_beyond_a_budget_or_not() {
+        let two = Planted {
+            launches: 2,
+            ..Planted::default()
+        };
+        let run = scenario::run(vec![modelled("a", two)]);
+        for (text, code) in [("<= 999.99 slots", 100), ("<= 1000 slots", 0)] {
+            let check = checked(&run, &policy(&[("a", Metric::Slots, text)]));
+            assert_eq!(check.exit_code, code, "{text}");
+        }
+        let check = checked(&run, &policy(&[("a", Metric::Wall, "<= 41.5 ns")]));
+        assert_ne!(check.results[0].status, BudgetStatus::Exceeded);
+    }
+
+    #[test]
+    fn a_budget_for_nothing_is_not_a_pass() {
+        let check = checked(&run(), &policy(&[("c", Metric::Slots, "<= 1 slots")]));
+        assert_eq!((check.exit_code, check.unmatched.len()), (102, 1));
+        let time = scenario::run(vec![timed("a", Planted::default())]);
+        let check = checked(&time, &policy(&[("a", Metric::Retiring, ">= 1 %")]));
+        assert_eq!(check.exit_code, 102);
+        assert_eq!(check.results[0].status, BudgetStatus::NotMeasured);
+    }
+}

@@ -1,0 +1,155 @@
+//! Why a benchmark changed.
+//!
+//! The differences of the categories add up to that of the slots, so the sorted list is the
+//! explanation. A single cause is named only if it is certain and at least half of the whole.
+
+use criterion_topdown::run_file::LaunchValue;
+
+use super::benchmark_verdict::{Cause, CauseDetail, CauseKind, CausePart, Class};
+use super::judge::{ONE_SIDED_ERROR, Tested};
+use super::suite::Measured;
+use crate::metric::Metric;
+use crate::statistics::mean;
+
+/// A cause explains at least this part of the difference.
+const LEAST_PART: f64 = 0.5;
+
+/// The cause; `None` where there is no change to explain.
+pub fn of(class: Class, measured: &Measured<'_>, tested: &[Tested]) -> Option<Cause> {
+    let find = |metric| tested.iter().find(|t| t.metric == metric);
+    let wall = find(Metric::Wall);
+    let Some(slots) = find(Metric::Slots) else {
+        let changed = matches!(class, Class::Regressed | Class::Accepted | Class::Improved);
+        return wall.filter(|_| changed).map(|wall| Cause {
+            metric: Metric::Wall,
+            difference: wall.estimate.difference,
+            kind: CauseKind::Unknown,
+            parts: Vec::new(),
+        });
+    };
+    let parts = parts(measured, tested);
+    let only_wall = wall
+        .filter(|wall| class == Class::TimeDisagrees || only_wall_regressed(slots, wall, tested));
+    match (class, only_wall) {
+        (Class::Regressed | Class::Accepted | Class::TimeDisagrees, Some(wall)) => Some(Cause {
+            metric: Metric::Wall,
+            difference: wall.estimate.difference,
+            kind: CauseKind::TimePerSlot {
+                difference: (1.0 + wall.estimate.difference) / (1.0 + slots.estimate.difference)
+                    - 1.0,
+            },
+            parts,
+        }),
+        (Class::Regressed | Class::Accepted | Class::Improved | Class::Shifted, _) => {
+            let kind = match class {
+                Class::Shifted => CauseKind::Moved,
+                _ => kind(measured, slots, tested),
+            };
+            Some(Cause {
+                metric: Metric::Slots,
+                difference: slots.estimate.difference,
+                kind,
+                parts,
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Whether slots cannot explain the time: no metric of slots is hit, and they do not
+/// [explain](slots_explain) it.
+pub fn only_wall_regressed(slots: &Tested, wall: &Tested, tested: &[Tested]) -> bool {
+    let slots_hit = tested
+        .iter()
+        .any(|t| t.effect.hit && t.metric != Metric::Wall);
+    !slots_hit && !slots_explain(slots, wall)
+}
+
+/// Whether the slots surely grew, and by half as much as the time or more.
+pub fn slots_explain(slots: &Tested, wall: &Tested) -> bool {
+    slots.estimate.p_above(0.0) < ONE_SIDED_ERROR
+        && slots.estimate.difference >= LEAST_PART * wall.estimate.difference
+}
+
+fn kind(measured: &Measured<'_>, slots: &Tested, tested: &[Tested]) -> CauseKind {
+    let categories = tested.iter().filter(|t| t.metric.is_category());
+    if measured.coarse.is_some() {
+        return CauseKind::Unknown;
+    }
+    // An improvement is a regression seen from the other side.
+    let sign = if slots.estimate.difference < 0.0 {
+        -1.0
+    } else {
+        1.0
+    };
+    let largest = categories
+        .max_by(|a, b| (sign * a.estimate.difference).total_cmp(&(sign * b.estimate.difference)));
+    let Some(largest) = largest else {
+        return CauseKind::Unknown;
+    };
+    let certain = if sign > 0.0 {
+        largest.estimate.p_above(largest.effect.resolution)
+    } else {
+        largest.estimate.p_below(-largest.effect.resolution)
+    } < ONE_SIDED_ERROR;
+    let part = sign * largest.estimate.difference;
+    if certain && part >= LEAST_PART * slots.estimate.difference.abs() {
+        CauseKind::Category {
+            category: largest.metric,
+        }
+    } else {
+        CauseKind::Spread
+    }
+}
+
+/// The categories by the size of their part in the direction of the whole.
+fn parts(measured: &Measured<'_>, tested: &[Tested]) -> Vec<CausePart> {
+    if measured.coarse.is_some() {
+        return Vec::new();
+    }
+    let mut parts: Vec<CausePart> = tested
+        .iter()
+        .filter(|t| t.metric.is_category())
+        .map(|t| CausePart {
+            category: t.metric,
+            difference: t.estimate.difference,
+            details: details(measured, t),
+        })
+        .collect();
+    let whole: f64 = parts.iter().map(|part| part.difference).sum();
+    parts.sort_by(|a, b| b.difference.total_cmp(&a.difference));
+    if whole < 0.0 {
+        parts.reverse();
+    }
+    parts
+}
+
+fn details(measured: &Measured<'_>, category: &Tested) -> Vec<CauseDetail> {
+    let (Some(parts), Some(slots)) = (category.metric.level2(), measured.raw(Metric::Slots)) else {
+        return Vec::new();
+    };
+    let mean_of = |launches: &[&LaunchValue]| -> Option<f64> {
+        let values: Option<Vec<f64>> = launches
+            .iter()
+            .map(|launch| launch.level2.as_ref().map(parts.of))
+            .collect();
+        Some(mean(&values?))
+    };
+    let [Some(baseline), Some(candidate)] = measured.kept(Metric::Slots).map(|l| mean_of(&l))
+    else {
+        return Vec::new();
+    };
+    let difference = (candidate - baseline) / slots.baseline_mean;
+    let mut details = vec![
+        CauseDetail {
+            name: parts.measured,
+            difference,
+        },
+        CauseDetail {
+            name: parts.rest,
+            difference: category.estimate.difference - difference,
+        },
+    ];
+    details.sort_by(|a, b| b.difference.abs().total_cmp(&a.difference.abs()));
+    details
+}

@@ -1,0 +1,249 @@
+//! Whether the code that a benchmark ran is another one than before.
+//!
+//! The one place that answers this; whatever a run knows about its code is to be asked here.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use criterion_topdown::code::CodeCounts;
+use criterion_topdown::run_file::{Benchmark, Fingerprint, Functions, Hash};
+use serde::Serialize;
+
+use super::suite::is_exact;
+use crate::statistics::launch::slots_agree;
+
+/// What is known about the code that ran on the two sides of a comparison.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum CodeChange {
+    /// The same instructions were executed, on data in the same places or at the same cost.
+    Same,
+    /// The same instructions were executed equally often, in another order or on data in other
+    /// places.
+    OtherData,
+    /// Some function did not execute what it did before.
+    Differs,
+    /// A side does not know.
+    Unknown,
+}
+
+/// What the fingerprints of two sides say.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ExecutedChange {
+    /// Whether they are the same.
+    pub change: CodeChange,
+    /// Whether the modelled slots and all their parts are the same too, bit for bit.
+    pub same_slots: bool,
+    /// The functions that did not execute what they did before: those of the bench executable first, at
+    /// most ten.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub functions: Vec<FunctionName>,
+    /// How many more there are.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub more_functions: usize,
+}
+
+/// A function, by the name that its symbol has.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FunctionName {
+    /// The library that it is in; absent for the bench executable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub module: Option<String>,
+    /// Its name; absent where no symbol names it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+}
+
+/// So many functions are named.
+const MOST_FUNCTIONS: usize = 10;
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
+}
+
+/// Compares what an iteration executed on the two sides; `None` where one of them does not know.
+pub fn executed(baseline: &Benchmark, candidate: &Benchmark) -> Option<ExecutedChange> {
+    let before = baseline.fingerprint.as_ref()?;
+    let after = candidate.fingerprint.as_ref()?;
+    let change = match (before.code == after.code, before.data == after.data) {
+        (true, true) => CodeChange::Same,
+        (true, false) => CodeChange::OtherData,
+        (false, _) => CodeChange::Differs,
+    };
+    let mut functions = match change {
+        CodeChange::Differs => differing_functions(before, after),
+        _ => Vec::new(),
+    };
+    let more_functions = functions.len().saturating_sub(MOST_FUNCTIONS);
+    functions.truncate(MOST_FUNCTIONS);
+    Some(ExecutedChange {
+        change,
+        same_slots: same_slots(baseline, candidate),
+        functions,
+        more_functions,
+    })
+}
+
+impl ExecutedChange {
+    /// Whether the sides cannot differ in what the benchmark itself does. Fingerprints are of one
+    /// iteration: slots that differ say that they missed something.
+    pub fn is_proof(&self) -> bool {
+        self.change == CodeChange::Same && self.same_slots
+    }
+}
+
+fn same_slots(baseline: &Benchmark, candidate: &Benchmark) -> bool {
+    is_exact(baseline)
+        && is_exact(candidate)
+        && slots_agree(&[baseline.launches[0], candidate.launches[0]])
+}
+
+fn differing_functions(before: &Fingerprint, after: &Fingerprint) -> Vec<FunctionName> {
+    let by_name = |side: &Fingerprint| -> BTreeMap<FunctionName, Hash> {
+        let functions = side.functions.iter();
+        let functions = functions.map(|function| {
+            let name = FunctionName {
+                module: function.module.clone(),
+                name: function.name.clone(),
+            };
+            (name, function.code)
+        });
+        functions.collect()
+    };
+    let (before, after) = (by_name(before), by_name(after));
+    let names: BTreeSet<&FunctionName> = before.keys().chain(after.keys()).collect();
+    let differs = |name: &&FunctionName| before.get(name) != after.get(name);
+    names.into_iter().filter(differs).cloned().collect()
+}
+
+/// Compares the code of two sides: by their fingerprints, and by what the model counted in each
+/// function over all iterations. It differs if one of them says so.
+pub fn of(baseline: &Benchmark, candidate: &Benchmark) -> CodeChange {
+    let executed = executed(baseline, candidate).map(|executed| executed.change);
+    match (executed, by_functions(baseline, candidate)) {
+        (Some(CodeChange::Differs), _) => CodeChange::Differs,
+        (Some(change), CodeChange::Same) => change,
+        (_, by_functions) => by_functions,
+    }
+}
+
+fn by_functions(baseline: &Benchmark, candidate: &Benchmark) -> CodeChange {
+    match (&baseline.functions, &candidate.functions) {
+        (Some(before), Some(after)) if same_functions(before, after) => CodeChange::Same,
+        (Some(_), Some(_)) => CodeChange::Differs,
+        _ => CodeChange::Unknown,
+    }
+}
+
+fn same_functions(before: &Functions, after: &Functions) -> bool {
+    let same_counts = |a: CodeCounts, b: CodeCounts| {
+        let per_iteration = |counts: CodeCounts, other: &Functions| {
+            <[u64; 9]>::from(counts).map(|count| u128::from(count) * u128::from(other.iterations))
+        };
+        per_iteration(a, after) == per_iteration(b, before)
+    };
+    let others = match (before.others, after.others) {
+        (Some(a), Some(b)) => a.functions == b.functions && same_counts(a.counts, b.counts),
+        (None, None) => true,
+        _ => false,
+    };
+    // In the order of their size: equal lists are in the same order.
+    others
+        && before.largest.len() == after.largest.len()
+        && before.largest.iter().zip(&after.largest).all(|(a, b)| {
+            (&a.name, &a.module) == (&b.name, &b.module) && same_counts(a.counts, b.counts)
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{
+        Planted, benchmark, modelled, with_a_grown_function, with_fingerprint, with_functions,
+    };
+
+    #[test]
+    fn fingerprints_say_whether_code_or_data_differ_and_name_the_functions() {
+        let side = |data, functions: &[(&str, u64)]| {
+            with_fingerprint(modelled("m", Planted::default()), data, functions)
+        };
+        let before = side(1, &[("same", 1), ("changed", 2), ("gone", 3)]);
+        assert!(executed(&before, &before).unwrap().is_proof());
+        let moved = side(2, &[("same", 1), ("changed", 2), ("gone", 3)]);
+        let change = executed(&before, &moved).unwrap();
+        assert_eq!(change.change, CodeChange::OtherData);
+        assert!(change.same_slots && !change.is_proof());
+        let after = side(1, &[("same", 1), ("changed", 22), ("new", 4)]);
+        let change = executed(&before, &after).unwrap();
+        assert_eq!(change.change, CodeChange::Differs);
+        let names = change.functions.iter().map(|f| f.name.as_deref().unwrap());
+        assert_eq!(names.collect::<Vec<_>>(), ["changed", "gone", "new"]);
+        let many: Vec<String> = (0..15).map(|n| format!("f{n:02}")).collect();
+        let many: Vec<(&str, u64)> = many.iter().map(|name| (&**name, 5)).collect();
+        let change = executed(&before, &side(1, &many)).unwrap();
+        assert_eq!((change.functions.len(), change.more_functions), (10, 8));
+        let unknown = modelled("m", Planted::default());
+        assert_eq!(executed(&before, &unknown), None);
+    }
+
+    #[test]
+    fn the_same_fingerprint_proves_nothing_where_slots_or_functions_differ() {
+        let side = |backend_bound, cost| {
+            let planted = Planted {
+                categories: [0.0, 0.0, 0.0, backend_bound],
+                ..Planted::default()
+            };
+            let benchmark = with_fingerprint(modelled("m", planted), 1, &[("f", 1)]);
+            with_functions(benchmark, &[(Some("f"), None, [400, 100, 150, cost])])
+        };
+        let before = side(0.0, 350);
+        assert_eq!(of(&before, &before), CodeChange::Same);
+        let slower = side(0.001, 351);
+        let change = executed(&before, &slower).unwrap();
+        assert_eq!(change.change, CodeChange::Same);
+        assert!(!change.same_slots && !change.is_proof());
+        assert_eq!(of(&before, &slower), CodeChange::Differs);
+        // Counted slots have noise and prove nothing.
+        let counted = with_fingerprint(benchmark("m", Planted::default()), 1, &[("f", 1)]);
+        assert!(!executed(&counted, &counted).unwrap().is_proof());
+    }
+
+    #[test]
+    fn the_same_counts_in_the_same_functions_are_the_same_code() {
+        let [before, after] = with_a_grown_function("m");
+        assert_eq!(of(&before, &before), CodeChange::Same);
+        assert_eq!(of(&before, &after), CodeChange::Differs);
+        // Twice the iterations with twice the counts is the same code.
+        let mut longer = before.clone();
+        let functions = longer.functions.as_mut().unwrap();
+        functions.iterations *= 2;
+        let others = functions.others.iter_mut().map(|o| &mut o.counts);
+        for counts in functions
+            .largest
+            .iter_mut()
+            .map(|f| &mut f.counts)
+            .chain(others)
+        {
+            *counts += *counts;
+        }
+        assert_eq!(of(&before, &longer), CodeChange::Same);
+        longer.functions.as_mut().unwrap().largest[2]
+            .counts
+            .instructions += 1;
+        assert_eq!(of(&before, &longer), CodeChange::Differs);
+    }
+
+    #[test]
+    fn another_name_is_another_code_and_without_functions_nobody_knows() {
+        let with = |name| {
+            let functions = [(Some(name), None, [400, 100, 150, 350])];
+            with_functions(modelled("m", Planted::default()), &functions)
+        };
+        assert_eq!(of(&with("old"), &with("new")), CodeChange::Differs);
+        let without = modelled("m", Planted::default());
+        assert_eq!(of(&with("old"), &without), CodeChange::Unknown);
+        assert_eq!(of(&without, &without), CodeChange::Unknown);
+    }
+}

@@ -1,0 +1,441 @@
+//! A finished comparison: everything that reports print. They compute nothing of their own.
+//!
+//! The JSON of `cargo topdown compare --json` is this type, field by field. Fractions are 0 to 1;
+//! differences are fractions of the baseline's total slots per iteration (wall-clock time: of the
+//! baseline's wall-clock time), so that those of the categories add up to that of the slots.
+
+use std::fmt;
+
+use criterion_topdown::run_file::BenchmarkId;
+use serde::{Deserialize, Serialize};
+
+use super::benchmark_verdict::{BenchmarkVerdict, Class};
+use super::left_out::{WildLaunch, named};
+use super::trend::SlowerOverTime;
+use crate::metric::Metric;
+use crate::selection::LeftOutBy;
+
+/// The version of the JSON form.
+pub const COMPARISON_SCHEMA_VERSION: u32 = 1;
+
+/// The judgement on a candidate run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Comparison {
+    /// The version of this form.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = COMPARISON_SCHEMA_VERSION)))]
+    pub schema_version: u32,
+    /// What it comes to.
+    pub outcome: Outcome,
+    /// The exit code that the outcome and the policy lead to.
+    pub exit_code: u8,
+    /// The verdicts that fail a comparison. A benchmark whose time disagrees may also fail it alone:
+    /// its `disagreement` says so.
+    pub failing: Vec<Class>,
+    /// Whether a benchmark that is missing in the candidate fails it too.
+    pub missing_fails: bool,
+    /// Whether one that became slower over time does.
+    pub slower_over_time_fails: bool,
+    /// How many benchmarks have which verdict.
+    pub counts: Counts,
+    /// The run that the candidate was compared with.
+    pub baseline: RunSummary,
+    /// The run that was judged.
+    pub candidate: RunSummary,
+    /// Why the two runs cannot be compared at all; empty if they can.
+    pub differences: Vec<Difference>,
+    /// What a reader should know before believing any of this.
+    pub warnings: Vec<Warning>,
+    /// What holds for the suite as a whole.
+    pub suite: Suite,
+    /// One verdict for every benchmark that both runs have, in the order of their ids.
+    pub benchmarks: Vec<BenchmarkVerdict>,
+    /// Benchmarks that only the candidate has.
+    pub new: Vec<BenchmarkId>,
+    /// Benchmarks of the baseline that the candidate was asked for and does not have.
+    pub missing: Vec<BenchmarkId>,
+    /// Benchmarks of the baseline that the candidate was not asked for.
+    pub not_run: Vec<NotRun>,
+    /// Benchmarks that became slower since an earlier run of the baseline's history, in steps that
+    /// each comparison let pass. Empty where there is no history, or a short one.
+    pub slower_over_time: Vec<SlowerOverTime>,
+}
+
+/// A benchmark that a run was not asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NotRun {
+    /// Which benchmark.
+    pub id: BenchmarkId,
+    /// What left it out.
+    pub by: LeftOutBy,
+}
+
+impl Comparison {
+    /// Whether the verdict on this benchmark fails the comparison.
+    pub fn fails(&self, benchmark: &BenchmarkVerdict) -> bool {
+        self.failing.contains(&benchmark.class) || benchmark.fails_by_time()
+    }
+}
+
+/// What a comparison comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Outcome {
+    /// Nothing regressed.
+    Passed,
+    /// A benchmark regressed, or has another verdict that the policy counts as a failure.
+    Failed,
+    /// There was nothing to compare, or something that could not be compared.
+    NotComparable,
+    /// Nothing regressed, a benchmark is inconclusive, and the policy counts that as a failure.
+    Inconclusive,
+}
+
+impl Outcome {
+    /// The exit code of the program that ends with this outcome; files of comparisons have it too.
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Outcome::Passed => 0,
+            Outcome::Failed => 100,
+            Outcome::NotComparable => 102,
+            Outcome::Inconclusive => 103,
+        }
+    }
+}
+
+/// How many benchmarks have which verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Counts {
+    /// With the class `time_disagrees`.
+    pub time_disagrees: usize,
+    /// With the class `regressed`.
+    pub regressed: usize,
+    /// With the class `accepted`.
+    pub accepted: usize,
+    /// With the class `improved`.
+    pub improved: usize,
+    /// With the class `shifted`.
+    pub shifted: usize,
+    /// With the class `unchanged`.
+    pub unchanged: usize,
+    /// With the class `inconclusive`.
+    pub inconclusive: usize,
+    /// With the class `not_comparable`.
+    pub not_comparable: usize,
+    /// Those about which something was decided: all but `inconclusive`, `not_comparable` and
+    /// `time_disagrees`.
+    pub decided: usize,
+    /// In the candidate only.
+    pub new: usize,
+    /// In the baseline only, though the candidate was asked for them.
+    pub missing: usize,
+    /// In the baseline only, since the candidate was not asked for them.
+    pub not_run: usize,
+    /// Slower than some runs ago, by the history of the baseline.
+    pub slower_over_time: usize,
+}
+
+/// Which run, in short.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct RunSummary {
+    /// The name or path by which the user asked for it.
+    pub label: String,
+    /// The run's id.
+    pub id: String,
+    /// When it began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// The machine's name for people.
+    pub machine: String,
+    /// The commit that was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub git_commit: Option<String>,
+    /// Whether the work tree differed from that commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub git_dirty: Option<bool>,
+    /// Launches that were asked for.
+    pub launches: u32,
+    /// Which part of the suite was asked for, in words; absent for all of it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub selection: Option<String>,
+}
+
+/// A field that must be equal and is not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Difference {
+    /// The field.
+    pub field: String,
+    /// What the baseline holds.
+    pub baseline: String,
+    /// What the candidate holds.
+    pub candidate: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: {} in the baseline, {} in the candidate",
+            self.field, self.baseline, self.candidate
+        )
+    }
+}
+
+/// What holds for the suite as a whole.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Suite {
+    /// The probability that an unchanged suite fails.
+    pub alpha: f64,
+    /// Gated metrics times benchmarks.
+    pub tests: usize,
+    /// How often the question is asked: 2 if suspects are run again, and `alpha` is split.
+    pub looks: u32,
+    /// What a p-value must be below: `alpha` over the looks and the tests.
+    pub alpha_per_test: f64,
+    /// Whether wall-clock time gates benchmarks that have slots: only in a suite that is large
+    /// enough to tell the machine's share of it.
+    pub wall_beside_slots_is_gated: bool,
+    /// Whether time gates benchmarks that have nothing else: only where the drift of the machine between
+    /// two sessions can be told from a change.
+    pub time_alone_is_gated: bool,
+    /// By how much the machine as a whole ran slower or faster.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine_shift: Option<MachineShift>,
+    /// What the slots of all benchmarks have in common, if half of the suite or more moved the same way
+    /// by 1 % or more: a change of the compiler, its flags, a common dependency or the machine.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub global_slots_difference: Option<CommonPart>,
+    /// What happened to the time per slot of the suite; absent if fewer than three benchmarks have
+    /// slots.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub time_per_slot: Option<TimePerSlot>,
+    /// The noise of each metric that was compared.
+    pub noise: Vec<MetricNoise>,
+}
+
+/// What happened to the time per slot of the suite.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TimePerSlot {
+    /// Candidate over baseline, less 1: the median over benchmarks.
+    pub difference: f64,
+    /// Over how many benchmarks.
+    pub benchmarks: usize,
+}
+
+/// A change of the wall-clock time of the whole suite, which says nothing about a benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MachineShift {
+    /// Candidate over baseline, less 1.
+    pub difference: f64,
+    /// What it is the median of.
+    pub basis: ShiftBasis,
+    /// Over how many benchmarks.
+    pub benchmarks: usize,
+    /// Whether it was taken out of the candidate's times before they were tested.
+    pub removed: bool,
+}
+
+/// How a machine shift was found.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ShiftBasis {
+    /// Time per slot: what the benchmarks execute has no part in it.
+    TimePerSlot,
+    /// Time alone: a change of all benchmarks at once cannot be told from one of the machine.
+    Time,
+}
+
+/// How noisy a metric was; see `docs/gate.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MetricNoise {
+    /// The metric.
+    pub metric: Metric,
+    /// Benchmarks that it was learned from.
+    pub benchmarks: usize,
+    /// The typical standard deviation between launches, a fraction of the total.
+    pub prior_deviation: f64,
+    /// How many launches' worth that knowledge is.
+    pub prior_degrees_of_freedom: f64,
+    /// Whether it was learned from the suite; else it was assumed, since the suite is small.
+    pub prior_fitted: bool,
+    /// What differs between the two sessions and not between launches; absent where there is no such
+    /// thing, or too few benchmarks to tell.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub drift: Option<DriftBetween>,
+    /// What the benchmarks have in common; absent of fewer than ten.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub common: Option<CommonPart>,
+}
+
+/// How far benchmarks drift between two sessions; see `docs/gate.md`.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct DriftBetween {
+    /// The standard deviation over benchmarks, a fraction of the total.
+    pub deviation: f64,
+    /// How well that is known.
+    pub degrees_of_freedom: f64,
+}
+
+/// What the benchmarks of a suite have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CommonPart {
+    /// The median of their differences.
+    pub difference: f64,
+    /// The lower end of its 95 % interval.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+    /// The centre of the densest 40 % of them.
+    pub densest: f64,
+}
+
+/// What a reader should know before believing a comparison.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", tag = "warning")]
+pub enum Warning {
+    /// A field that should be equal but need not be.
+    Differs(Difference),
+    /// Accepted changes that were relative to a run which the baseline no longer is.
+    AcceptedExpired {
+        /// How many.
+        changes: usize,
+    },
+    /// The baseline was taken of a part of the suite, and the candidate has more.
+    PartialBaseline {
+        /// Which part, in words.
+        selection: String,
+        /// How many benchmarks of the candidate are of the other part.
+        benchmarks: usize,
+    },
+    /// The baseline was taken of uncommitted code.
+    UncommittedBaseline,
+    /// The modelled benchmarks ran on another CPU. Their slots are those of the modelled core and
+    /// are compared, their times are not.
+    ModelledOnOtherCpu {
+        /// In what the CPUs differ.
+        differences: Vec<Difference>,
+    },
+    /// Fewer launches than allow any failure or make a good one likely.
+    FewLaunches {
+        /// The least launches of any benchmark and side.
+        launches: u32,
+    },
+    /// Launches of the baseline that are not of the same kind as the others of their benchmark.
+    LaunchesOfBaselineLeftOut {
+        /// Which.
+        launches: Vec<WildLaunch>,
+    },
+    /// The same of the candidate.
+    LaunchesOfCandidateLeftOut {
+        /// Which.
+        launches: Vec<WildLaunch>,
+    },
+    /// Benchmarks whose slots are not about their work on one side or both.
+    JudgedByTime {
+        /// Which.
+        benchmarks: Vec<BenchmarkId>,
+    },
+    /// Benchmarks whose measured thread hardly executes user code, or whose other threads were not
+    /// watched.
+    MostlyWaiting {
+        /// How many.
+        benchmarks: usize,
+    },
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Warning::Differs(difference) => {
+                write!(f, "{difference}; a difference may be its doing")
+            }
+            Warning::AcceptedExpired { changes } => write!(
+                f,
+                "{changes} accepted changes were of an earlier baseline and hold no more; \
+                 accept again what is still expected"
+            ),
+            Warning::PartialBaseline {
+                selection,
+                benchmarks,
+            } => {
+                write!(
+                    f,
+                    "the baseline has only a part of the suite ({selection}), so "
+                )?;
+                match benchmarks {
+                    1 => f.write_str("1 benchmark was not compared; "),
+                    count => write!(f, "{count} benchmarks were not compared; "),
+                }?;
+                f.write_str("take it again without that")
+            }
+            Warning::UncommittedBaseline => f.write_str(
+                "the baseline was taken with uncommitted changes in the work tree; \
+                 take it again from a commit",
+            ),
+            Warning::ModelledOnOtherCpu { differences } => {
+                let differences: Vec<String> = differences.iter().map(|d| d.to_string()).collect();
+                write!(
+                    f,
+                    "the two runs had different CPUs ({}): slots of the modelled core are compared all \
+                     the same, times are not; code that asks what its CPU can do \
+                     (`is_x86_feature_detected!`, the C library's memcpy) may have taken another path",
+                    differences.join("; ")
+                )
+            }
+            Warning::LaunchesOfBaselineLeftOut { launches } => write!(
+                f,
+                "the baseline is judged without what went wrong in it: {}; take it again",
+                named(launches)
+            ),
+            Warning::LaunchesOfCandidateLeftOut { launches } => write!(
+                f,
+                "the candidate is judged without what went wrong in it: {}",
+                named(launches)
+            ),
+            Warning::JudgedByTime { benchmarks } => {
+                const MOST_NAMES: usize = 5;
+                let shown = benchmarks.iter().take(MOST_NAMES);
+                let names: Vec<&str> = shown.map(|id| id.name.as_str()).collect();
+                write!(
+                    f,
+                    "judged by time alone, since their work is not on the measured thread: {}",
+                    names.join(", ")
+                )?;
+                match benchmarks.len().saturating_sub(MOST_NAMES) {
+                    0 => Ok(()),
+                    more => write!(f, " and {more} more"),
+                }
+            }
+            Warning::MostlyWaiting { benchmarks } => {
+                match benchmarks {
+                    1 => f.write_str("one benchmark mostly waits")?,
+                    count => write!(f, "{count} benchmarks mostly wait")?,
+                }
+                f.write_str(
+                    ": work in the kernel or on other threads has no slots; look at the time",
+                )
+            }
+            Warning::FewLaunches { launches: 1 } => f.write_str(
+                "a single launch can never fail: it says nothing about how much launches differ; \
+                 run at least 5",
+            ),
+            Warning::FewLaunches { launches } => write!(
+                f,
+                "only {launches} launches on a side, so only large differences can be found; \
+                 run at least 5, better 10"
+            ),
+        }
+    }
+}

@@ -1,0 +1,86 @@
+//! Time that surely grew by more than the slots do.
+//!
+//! Slots are about the work. Where time says something else, either the time is not the code's
+//! (clock, steal, other tenants), or the slots do not see what the code waits for.
+
+use criterion_topdown::provenance::SourceKind;
+use serde::Serialize;
+
+use super::cause;
+use super::code_change::{self, CodeChange};
+use super::judge::Tested;
+use super::suite::{Measured, SuiteTest};
+use crate::metric::Metric;
+
+/// Beside modelled slots, time that grew by less fails nothing: sessions on a shared machine differ
+/// by as much in single benchmarks.
+const LEAST_FAILING: f64 = 0.25;
+/// The same in a suite that is too small to tell how much its benchmarks drift between sessions.
+const LEAST_FAILING_IN_SMALL_SUITES: f64 = 1.0;
+const SMALL_SUITE: usize = 10;
+
+/// Time that surely grew at slots that do not explain it, and does not gate.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Disagreement {
+    /// How much longer the benchmark took, without the machine's part.
+    pub time_difference: f64,
+    /// The machine's part: how much the time per slot grew in the median over the suite. Absent if
+    /// the suite has fewer than three benchmarks with slots.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub machine_difference: Option<f64>,
+    /// Whether the benchmark ran the code that it ran before.
+    pub code: CodeChange,
+    /// From which `time_difference` on it fails, where it can fail.
+    pub least_failing: f64,
+    /// Whether it fails the comparison: beside modelled slots, when the machine's part is known, time
+    /// grew by `least_failing` at least, the code is not the same, and the policy gates time.
+    pub fails: bool,
+}
+
+/// Whether time and slots disagree about a benchmark.
+pub fn of(
+    test: &SuiteTest,
+    measured: &Measured<'_>,
+    tested: &[Tested],
+    policy_gates_time: bool,
+) -> Option<Disagreement> {
+    let find = |metric| tested.iter().find(|t| t.metric == metric);
+    let (slots, wall) = (find(Metric::Slots)?, find(Metric::Wall)?);
+    let surely_grew = |difference: f64| {
+        let mut estimate = wall.estimate;
+        estimate.difference = difference;
+        difference >= wall.effect.point_margin
+            && estimate.p_above(wall.effect.sure_margin) < test.alpha_per_time()
+    };
+    let as_measured = wall.estimate.difference;
+    let machine = test.time_per_slot;
+    let not_yet_removed = match test.shift_of(measured) {
+        Some(_) => 0.0,
+        None => machine.map_or(0.0, |machine| machine.difference),
+    };
+    let time_difference = (1.0 + as_measured) / (1.0 + not_yet_removed) - 1.0;
+    if wall.effect.gated
+        || !surely_grew(as_measured)
+        || !surely_grew(time_difference)
+        || cause::slots_explain(slots, wall)
+    {
+        return None;
+    }
+    let code = code_change::of(measured.baseline, measured.candidate);
+    let least_failing = match machine {
+        Some(machine) if machine.benchmarks >= SMALL_SUITE => LEAST_FAILING,
+        _ => LEAST_FAILING_IN_SMALL_SUITES,
+    };
+    Some(Disagreement {
+        time_difference,
+        machine_difference: machine.map(|machine| machine.difference),
+        code,
+        least_failing,
+        fails: policy_gates_time
+            && measured.candidate.provenance.source == SourceKind::Model
+            && machine.is_some()
+            && time_difference >= least_failing
+            && matches!(code, CodeChange::Differs | CodeChange::Unknown),
+    })
+}

@@ -1,0 +1,178 @@
+//! In which functions the slots of a benchmark changed.
+
+use criterion_topdown::run_file::{Benchmark, Function, Functions};
+use serde::Serialize;
+
+use crate::function_name::FunctionKind;
+
+/// So many functions of a benchmark are kept in a comparison.
+const MOST_FUNCTIONS: usize = 10;
+
+/// What became of one function of a benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct FunctionChange {
+    /// Its name; absent for code without a symbol.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The library that it is in; absent for the bench executable itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub module: Option<String>,
+    /// Its slots per iteration in the baseline; absent if it is not one of the functions there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub baseline_slots: Option<f64>,
+    /// Its slots per iteration in the candidate; absent if it is not one of the functions there.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub candidate_slots: Option<f64>,
+    /// The difference of its slots, a fraction of all slots of the baseline's benchmark.
+    pub difference: f64,
+}
+
+/// The functions that begin and end windows are not part of the benchmark and are never blamed.
+fn is_measured(function: &&Function) -> bool {
+    let kind = function.name.as_deref().map(FunctionKind::of);
+    function.module.is_some() || kind != Some(FunctionKind::Window)
+}
+
+/// The functions that changed most, or that are largest where nothing changed; empty where a side
+/// does not know its functions.
+///
+/// A function that one side does not name may be among its others. It is left out if they have room
+/// for it; else it is new, or gone, and counts as none.
+pub fn of(baseline: &Benchmark, candidate: &Benchmark) -> Vec<FunctionChange> {
+    let (Some(before), Some(after)) = (&baseline.functions, &candidate.functions) else {
+        return Vec::new();
+    };
+    let total = per_iteration(before, before.total().slots());
+    if total <= 0.0 {
+        return Vec::new();
+    }
+    let of_before = before.largest.iter().filter(is_measured);
+    let new = after
+        .largest
+        .iter()
+        .filter(is_measured)
+        .filter(|function| find(before, function).is_none());
+    let mut changes: Vec<FunctionChange> = of_before
+        .chain(new)
+        .filter_map(|function| change(function, before, after, total))
+        .collect();
+    let size = |c: &FunctionChange| {
+        let sides = [c.baseline_slots, c.candidate_slots];
+        sides.into_iter().flatten().fold(0.0, f64::max)
+    };
+    changes.sort_by(|a, b| {
+        let by_change = b.difference.abs().total_cmp(&a.difference.abs());
+        let by_size = || size(b).total_cmp(&size(a));
+        let by_name = || (&a.name, &a.module).cmp(&(&b.name, &b.module));
+        by_change.then_with(by_size).then_with(by_name)
+    });
+    changes.truncate(MOST_FUNCTIONS);
+    changes
+}
+
+fn change(
+    function: &Function,
+    before: &Functions,
+    after: &Functions,
+    total: f64,
+) -> Option<FunctionChange> {
+    let slots = |side: &Functions| Some(per_iteration(side, find(side, function)?.counts.slots()));
+    let hidden = |side: &Functions| {
+        let others = side.others.map_or(0, |others| others.counts.slots());
+        per_iteration(side, others)
+    };
+    let (baseline_slots, candidate_slots) = (slots(before), slots(after));
+    let is_certain = match (baseline_slots, candidate_slots) {
+        (None, Some(slots)) => slots > hidden(before),
+        (Some(slots), None) => slots > hidden(after),
+        _ => true,
+    };
+    let difference = candidate_slots.unwrap_or(0.0) - baseline_slots.unwrap_or(0.0);
+    is_certain.then(|| FunctionChange {
+        name: function.name.clone(),
+        module: function.module.clone(),
+        baseline_slots,
+        candidate_slots,
+        difference: difference / total,
+    })
+}
+
+fn find<'a>(side: &'a Functions, wanted: &Function) -> Option<&'a Function> {
+    let is_it = |f: &&Function| (&f.name, &f.module) == (&wanted.name, &wanted.module);
+    side.largest.iter().find(is_it)
+}
+
+fn per_iteration(side: &Functions, slots: u64) -> f64 {
+    slots as f64 / side.iterations as f64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{Planted, modelled, with_functions};
+
+    #[test]
+    fn functions_of_the_window_are_not_blamed() {
+        let window =
+            "<criterion_topdown::topdown::TopDown as criterion::measurement::Measurement>::end";
+        let of = |slots| side(&[("parse", 100), (window, slots)]);
+        let changes = super::of(&of(100), &of(300));
+        let names: Vec<_> = changes.iter().map(|c| c.name.as_deref()).collect();
+        assert_eq!(names, [Some("parse")]);
+        assert_eq!(changes[0].difference, 0.0);
+    }
+
+    /// Functions of the executable with this many backend bound slots per iteration; the others have
+    /// six more.
+    fn side(functions: &[(&str, u64)]) -> Benchmark {
+        let functions: Vec<_> = functions
+            .iter()
+            .map(|(name, slots)| (Some(*name), None, [0, 0, 0, *slots]))
+            .collect();
+        with_functions(modelled("b", Planted::default()), &functions)
+    }
+
+    fn found(before: &Benchmark, after: &Benchmark) -> Vec<(String, f64)> {
+        let changes = of(before, after).into_iter();
+        changes
+            .map(|c| (c.name.unwrap(), (c.difference * 1000.0).round()))
+            .collect()
+    }
+
+    #[test]
+    fn what_changed_most_comes_first_and_differences_are_of_the_whole() {
+        let before = side(&[("large", 500), ("small", 300), ("same", 194)]);
+        let after = side(&[("large", 510), ("same", 194), ("small", 400)]);
+        let expected = [("small", 100.0), ("large", 10.0), ("same", 0.0)];
+        assert_eq!(
+            found(&before, &after),
+            expected.map(|(n, d)| (n.to_owned(), d))
+        );
+    }
+
+    #[test]
+    fn a_function_that_may_be_among_the_others_is_not_called_new() {
+        let before = side(&[("a", 894), ("gone", 100)]);
+        let after = side(&[("a", 894), ("new", 50), ("unknown", 6)]);
+        let changes = of(&before, &after);
+        let expected = [("gone", -100.0), ("new", 50.0), ("a", 0.0)];
+        assert_eq!(
+            found(&before, &after),
+            expected.map(|(n, d)| (n.to_owned(), d))
+        );
+        assert_eq!(
+            (changes[0].baseline_slots, changes[0].candidate_slots),
+            (Some(100.0), None)
+        );
+        assert_eq!(changes[1].baseline_slots, None);
+    }
+
+    #[test]
+    fn without_functions_on_both_sides_there_is_nothing_to_say() {
+        let with = side(&[("a", 10)]);
+        let without = modelled("b", Planted::default());
+        assert_eq!(of(&with, &without), []);
+        assert_eq!(of(&without, &with), []);
+    }
+}

@@ -1,0 +1,511 @@
+//! The verdict on one benchmark.
+
+use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::run_file::{Benchmark, Run};
+
+use super::benchmark_verdict::{
+    BenchmarkVerdict, Class, Effect, EventSides, Evidence, Interval, LaunchCount, Rule, Share,
+    Undecided, UndecidedReason,
+};
+use super::cause;
+use super::code_change::{self, ExecutedChange};
+use super::comparability;
+use super::comparison::Difference;
+use super::disagreement;
+use super::functions;
+use super::suite::{Measured, SuiteTest};
+use crate::metric::Metric;
+use crate::policy::Policy;
+use crate::statistics::launch::MOST_TAKEN_OUT;
+use crate::statistics::noise::Estimate;
+use crate::statistics::outlook::{Obstacle, Outlook};
+use crate::statistics::student::{Quantiles, upper_quantile};
+
+/// The error of a one-sided statement about one benchmark alone.
+pub const ONE_SIDED_ERROR: f64 = 0.05;
+/// The probabilities of a decision for which launches are advised. The second is kept in 72 of 100:
+/// what has been decided is not among those that ask.
+const HALF: f64 = 0.5;
+const MOST: f64 = 0.8;
+
+/// Judges benchmarks of one suite.
+pub struct Judge<'a> {
+    test: &'a SuiteTest,
+    policy: &'a Policy,
+    planned_launches: [u32; 2],
+    two_sided: Quantiles,
+    one_sided: Quantiles,
+    per_test: Quantiles,
+}
+
+/// A metric under test.
+pub struct Tested {
+    pub metric: Metric,
+    pub estimate: Estimate,
+    pub effect: Effect,
+}
+
+impl<'a> Judge<'a> {
+    pub fn new(test: &'a SuiteTest, policy: &'a Policy, baseline: &Run, candidate: &Run) -> Self {
+        Judge {
+            test,
+            policy,
+            planned_launches: [baseline, candidate].map(|run| run.launch_settings.launches),
+            two_sided: Quantiles::of_tail(ONE_SIDED_ERROR / 2.0),
+            one_sided: Quantiles::of_tail(ONE_SIDED_ERROR),
+            per_test: Quantiles::of_tail(test.alpha_per_test),
+        }
+    }
+
+    /// The verdict on a benchmark whose sides are different things.
+    pub fn not_comparable(
+        &self,
+        baseline: &Benchmark,
+        candidate: &Benchmark,
+        differences: Vec<Difference>,
+    ) -> BenchmarkVerdict {
+        let mut verdict = self.empty(baseline, candidate);
+        verdict.differences = differences;
+        verdict
+    }
+
+    /// The verdict on a benchmark that can be compared; `first` if it was launched again.
+    pub fn verdict(
+        &self,
+        measured: &Measured<'_>,
+        first: Option<&BenchmarkVerdict>,
+    ) -> BenchmarkVerdict {
+        let least_launches = measured
+            .baseline
+            .launches
+            .len()
+            .min(measured.candidate.launches.len());
+        let main = measured.main_metric();
+        let mut tested: Vec<Tested> = Metric::ALL
+            .into_iter()
+            .filter_map(|metric| self.tested(measured, metric, least_launches, first))
+            .collect();
+        mark_what_looks_worse(&mut tested, main);
+        let mut verdict = self.empty(measured.baseline, measured.candidate);
+        verdict.look = if first.is_some() { 2 } else { 1 };
+        verdict.coarse = measured.coarse;
+        verdict.shares = shares(&tested);
+        verdict.functions = functions::of(measured.baseline, measured.candidate);
+        verdict.events = EventSides::of(measured.baseline, measured.candidate);
+        let Some(total) = tested.iter().find(|t| t.metric == main) else {
+            return verdict;
+        };
+        let policy_gates_time = self.policy.rules_of(&verdict.id).gates(Metric::Wall);
+        verdict.disagreement = (least_launches > 1)
+            .then(|| disagreement::of(self.test, measured, &tested, policy_gates_time))
+            .flatten();
+        let evidence = Evidence {
+            time_disagrees: verdict.disagreement.is_some(),
+            ..self.evidence(measured, &tested, total, least_launches)
+        };
+        verdict.evidence = Some(evidence);
+        verdict.executed = code_change::executed(measured.baseline, measured.candidate);
+        verdict.class = match evidence.class() {
+            class if self.is_the_machines(class, &evidence, verdict.executed.as_ref()) => {
+                Class::Unchanged
+            }
+            class => class,
+        };
+        verdict.suspect = verdict.class != Class::Regressed
+            && !verdict.is_same_by_proof()
+            && tested.iter().any(|t| t.effect.looks_worse);
+        if matches!(verdict.class, Class::Regressed | Class::TimeDisagrees)
+            && let Some(reason) = self.accepted(measured, &tested)
+        {
+            verdict.class = Class::Accepted;
+            verdict.accepted = Some(reason);
+        }
+        if verdict.class == Class::Inconclusive {
+            let took_longer = tested
+                .iter()
+                .find(|t| evidence.took_longer && t.metric == Metric::Wall);
+            verdict.undecided = Some(match took_longer {
+                Some(wall) => self.time_looks_longer(measured, wall, least_launches),
+                None => self.undecided(measured, total, least_launches),
+            });
+        }
+        if verdict.class == Class::Improved && evidence.rule == Rule::Statistics {
+            let estimate = total.estimate;
+            let interval = self.simultaneous_interval(&estimate, 0.0);
+            if let Some(total) = tested.iter_mut().find(|t| t.metric == main) {
+                total.effect.interval = Some(interval);
+            }
+        }
+        verdict.cause = cause::of(verdict.class, measured, &tested);
+        verdict.effects = tested.into_iter().map(|t| t.effect).collect();
+        verdict
+    }
+
+    fn empty(&self, baseline: &Benchmark, candidate: &Benchmark) -> BenchmarkVerdict {
+        let elsewhere = comparability::elsewhere(&baseline.provenance, &candidate.provenance);
+        BenchmarkVerdict {
+            id: baseline.id.clone(),
+            // Of a benchmark that time alone judges, it is time on both sides.
+            source: match elsewhere {
+                Some(_) => SourceKind::Time,
+                None => candidate.provenance.source,
+            },
+            class: Class::NotComparable,
+            elsewhere,
+            suspect: false,
+            look: 1,
+            baseline_launches: launch_count(baseline, self.planned_launches[0]),
+            candidate_launches: launch_count(candidate, self.planned_launches[1]),
+            evidence: None,
+            effects: Vec::new(),
+            shares: Vec::new(),
+            events: None,
+            accepted: None,
+            executed: None,
+            disagreement: None,
+            cause: None,
+            undecided: None,
+            coarse: None,
+            functions: Vec::new(),
+            differences: Vec::new(),
+        }
+    }
+
+    fn tested(
+        &self,
+        measured: &Measured<'_>,
+        metric: Metric,
+        least_launches: usize,
+        first: Option<&BenchmarkVerdict>,
+    ) -> Option<Tested> {
+        let contrast = self.test.contrast(measured, metric)?;
+        let exact = measured.is_exact(metric);
+        let margins = measured.margins(metric);
+        let estimate = match exact {
+            true => Estimate::exact(contrast.difference),
+            false => self
+                .test
+                .noise_beside(metric, contrast.difference, margins)?
+                .estimate(&contrast),
+        };
+        let gated = self.test.is_gated(measured, metric)
+            && !(metric != Metric::Wall && is_mostly_windows(measured))
+            && !(metric == Metric::Wall && is_candidate_alone_again(measured, first));
+        let resolution = if metric.is_category() {
+            measured.resolution
+        } else {
+            0.0
+        };
+        let p = estimate.p_above(margins.sure + resolution);
+        let hit = gated
+            && least_launches > 1
+            && estimate.difference >= margins.point
+            && p < self.test.alpha_per_test;
+        let interval = if exact {
+            Interval::point(estimate.difference)
+        } else if hit {
+            self.simultaneous_interval(&estimate, resolution)
+        } else {
+            let half = self.two_sided.at(estimate.degrees_of_freedom) * estimate.standard_error;
+            Interval {
+                confidence: 1.0 - ONE_SIDED_ERROR,
+                ..Interval::around(estimate.difference, half + resolution)
+            }
+        };
+        Some(Tested {
+            metric,
+            estimate,
+            effect: Effect {
+                metric,
+                gated,
+                exact,
+                baseline: contrast.baseline_mean,
+                candidate: contrast.candidate_mean,
+                difference: estimate.difference,
+                interval: (least_launches > 1).then_some(interval),
+                p,
+                hit,
+                looks_worse: false,
+                point_margin: margins.point,
+                sure_margin: margins.sure,
+                resolution,
+                standard_error: estimate.standard_error,
+                degrees_of_freedom: estimate.degrees_of_freedom,
+                baseline_own_deviation: contrast.baseline.variance.sqrt(),
+                candidate_own_deviation: contrast.candidate.variance.sqrt(),
+                baseline_launch_deviation: estimate.baseline_deviation,
+                candidate_launch_deviation: estimate.candidate_deviation,
+            },
+        })
+    }
+
+    /// The interval whose lower end is above the sure margin exactly if the test rejects.
+    fn simultaneous_interval(&self, estimate: &Estimate, resolution: f64) -> Interval {
+        let t = upper_quantile(self.test.alpha_per_test, estimate.degrees_of_freedom);
+        let half = t * estimate.standard_error + resolution;
+        Interval {
+            simultaneous: true,
+            confidence: 1.0 - self.policy.alpha,
+            ..Interval::around(estimate.difference, half)
+        }
+    }
+
+    fn evidence(
+        &self,
+        measured: &Measured<'_>,
+        tested: &[Tested],
+        total: &Tested,
+        least_launches: usize,
+    ) -> Evidence {
+        let margins = measured.margins(total.metric);
+        let Estimate { difference, .. } = total.estimate;
+        let enough_launches = least_launches > 1;
+        let p_slower = total.estimate.p_above(0.0);
+        let p_improved = total.estimate.p_below(-margins.sure);
+        let p_not_faster = total.estimate.p_above(-margins.point);
+        let p_not_slower = total.estimate.p_below(margins.point);
+        let hit = |of_category: bool| {
+            tested
+                .iter()
+                .any(|t| t.effect.hit && t.metric.is_category() == of_category)
+        };
+        Evidence {
+            rule: measured.rule,
+            enough_launches,
+            whole_hit: hit(false),
+            category_hit: hit(true),
+            p_slower,
+            slower: difference >= margins.sure && p_slower < ONE_SIDED_ERROR,
+            p_improved,
+            improved: enough_launches
+                && self.test.tells_drift(measured)
+                && difference <= -margins.point
+                && p_improved < self.test.alpha_per_test,
+            p_not_faster,
+            p_not_slower,
+            unchanged: measured.rule == Rule::Exact
+                || p_not_faster < ONE_SIDED_ERROR && p_not_slower < ONE_SIDED_ERROR,
+            mostly_windows: is_mostly_windows(measured),
+            suite_wide_slowdown: self.suite_wide_slowdown(measured),
+            time_disagrees: false,
+            took_longer: enough_launches && took_longer(tested),
+        }
+    }
+
+    /// Whether what time alone says is no news of the benchmark, since the same machine code did the
+    /// same. What the policy wants to fail stays what it is: time that it gates, and time that
+    /// disagrees.
+    fn is_the_machines(
+        &self,
+        class: Class,
+        evidence: &Evidence,
+        executed: Option<&ExecutedChange>,
+    ) -> bool {
+        let is_open = match class {
+            Class::TimeDisagrees => !self.policy.fail_on.time_disagrees,
+            Class::Inconclusive => evidence.took_longer,
+            _ => false,
+        };
+        is_open && !evidence.mostly_windows && executed.is_some_and(ExecutedChange::is_proof)
+    }
+
+    /// Why the change is expected: every metric that is hit was accepted, and grew no more than
+    /// what was seen then and once more the margin.
+    fn accepted(&self, measured: &Measured<'_>, tested: &[Tested]) -> Option<String> {
+        let change = self.policy.accepted.of(&measured.baseline.id.to_string())?;
+        let time_alone = !tested.iter().any(|t| t.effect.hit);
+        tested
+            .iter()
+            .filter(|t| t.effect.hit || time_alone && t.metric == Metric::Wall)
+            .all(|t| {
+                change.differences.get(&t.metric).is_some_and(|accepted| {
+                    t.estimate.difference <= accepted + t.effect.point_margin
+                })
+            })
+            .then(|| change.reason.clone())
+    }
+
+    /// Whether this benchmark took longer only as all of them did, with nothing but time to tell.
+    fn suite_wide_slowdown(&self, measured: &Measured<'_>) -> bool {
+        !measured.has_slots()
+            && self.test.shift_of(measured).is_some()
+            && measured
+                .raw(Metric::Wall)
+                .is_some_and(|wall| wall.difference >= measured.margins(Metric::Wall).point)
+    }
+
+    fn time_looks_longer(
+        &self,
+        measured: &Measured<'_>,
+        wall: &Tested,
+        least_launches: usize,
+    ) -> Undecided {
+        let deviation = self.launch_deviation(measured, Metric::Wall);
+        let advice = self.advice(wall, deviation, least_launches).ok();
+        Undecided {
+            reason: UndecidedReason::TimeLooksLonger,
+            launches_needed: advice.map(|(half, _)| half),
+            launches_enough: advice.and_then(|(_, most)| most),
+            launch_deviation: deviation,
+        }
+    }
+
+    fn undecided(
+        &self,
+        measured: &Measured<'_>,
+        total: &Tested,
+        least_launches: usize,
+    ) -> Undecided {
+        let reason = if is_mostly_windows(measured) {
+            UndecidedReason::MostlyWindows
+        } else if self.suite_wide_slowdown(measured) {
+            UndecidedReason::MachineOrGlobalChange
+        } else if least_launches == 1 {
+            UndecidedReason::OneLaunch
+        } else if !self.test.tells_drift(measured) {
+            UndecidedReason::DriftUnknown
+        } else if !total.effect.gated && looks_worse(total) {
+            UndecidedReason::NotGated
+        } else {
+            UndecidedReason::Noise
+        };
+        let deviation = self.launch_deviation(measured, total.metric);
+        let advice = match reason {
+            UndecidedReason::OneLaunch | UndecidedReason::Noise => {
+                Some(self.advice(total, deviation, least_launches))
+            }
+            // More launches say more about this machine, not about the other one.
+            _ => None,
+        };
+        let (half, most) = match advice {
+            Some(Ok((half, most))) => (Some(half), most),
+            _ => (None, None),
+        };
+        Undecided {
+            reason: match (reason, advice) {
+                (UndecidedReason::Noise, Some(Err(Obstacle::Margin))) => UndecidedReason::Margin,
+                (UndecidedReason::Noise, Some(Err(Obstacle::Drift))) => UndecidedReason::Drift,
+                _ => reason,
+            },
+            launches_needed: half,
+            launches_enough: most,
+            launch_deviation: deviation,
+        }
+    }
+
+    /// The typical standard deviation between launches, without the floor for few of them.
+    fn launch_deviation(&self, measured: &Measured<'_>, metric: Metric) -> f64 {
+        let (Some(noise), Some(contrast)) = (
+            self.test.noise(metric),
+            self.test.contrast(measured, metric),
+        ) else {
+            return 0.0;
+        };
+        let variances = [contrast.baseline, contrast.candidate].map(|s| noise.prior.moderate(s));
+        ((variances[0] + variances[1]) / 2.0).sqrt()
+    }
+
+    /// Launches that decide one in two of such benchmarks, and about three in four, or why none do.
+    fn advice(
+        &self,
+        tested: &Tested,
+        deviation: f64,
+        least_launches: usize,
+    ) -> Result<(u32, Option<u32>), Obstacle> {
+        let Some(noise) = self.test.noise(tested.metric) else {
+            return Err(Obstacle::Noise);
+        };
+        let outlook = Outlook {
+            estimate: tested.estimate,
+            launch_deviation: deviation,
+            drift_deviation: noise.drift.deviation,
+            prior_degrees_of_freedom: noise.prior.degrees_of_freedom,
+            sure_margin: tested.effect.sure_margin,
+            point_margin: tested.effect.point_margin,
+            per_test: &self.per_test,
+            one_sided: &self.one_sided,
+        };
+        let launches = u32::try_from(least_launches).unwrap_or(u32::MAX - 1);
+        match outlook.launches(HALF, launches) {
+            Some(half) => Ok((half, outlook.launches(MOST, launches))),
+            None => Err(outlook.obstacle()),
+        }
+    }
+}
+
+fn launch_count(benchmark: &Benchmark, planned: u32) -> LaunchCount {
+    let used = u32::try_from(benchmark.launches.len()).unwrap_or(u32::MAX);
+    LaunchCount {
+        used,
+        dropped: planned.saturating_sub(used),
+        samples_dropped: benchmark
+            .launches
+            .iter()
+            .map(|launch| u64::from(launch.samples_dropped))
+            .sum(),
+    }
+}
+
+/// Marks the gated metrics that look worse, by the measured difference and for this benchmark
+/// alone.
+fn mark_what_looks_worse(tested: &mut [Tested], main: Metric) {
+    // A category fails nothing that did not get slower.
+    let slower = tested
+        .iter()
+        .any(|t| t.metric == main && t.estimate.difference >= t.effect.sure_margin);
+    for t in tested {
+        t.effect.looks_worse =
+            t.effect.gated && looks_worse(t) && (!t.metric.is_category() || slower);
+    }
+}
+
+/// Whether what was measured of a side is mostly the cost of measuring it.
+fn is_mostly_windows(measured: &Measured<'_>) -> bool {
+    [measured.baseline, measured.candidate]
+        .into_iter()
+        .any(|side| {
+            side.launches
+                .iter()
+                .any(|l| l.window_fraction > Some(MOST_TAKEN_OUT))
+        })
+}
+
+fn looks_worse(t: &Tested) -> bool {
+    t.estimate.difference >= t.effect.point_margin
+        && t.estimate.p_above(t.effect.resolution) < ONE_SIDED_ERROR
+}
+
+/// Whether time that gates was not hit and surely grew all the same, for this benchmark alone.
+fn took_longer(tested: &[Tested]) -> bool {
+    let find = |metric| tested.iter().find(|t| t.metric == metric);
+    let (Some(slots), Some(wall)) = (find(Metric::Slots), find(Metric::Wall)) else {
+        return false;
+    };
+    wall.effect.gated
+        && !wall.effect.hit
+        && wall.effect.p < ONE_SIDED_ERROR
+        && cause::only_wall_regressed(slots, wall, tested)
+}
+
+/// Whether the further launches since `first` are the candidate's alone. Time of another minute
+/// says nothing about the code when the baseline has none of that minute.
+fn is_candidate_alone_again(measured: &Measured<'_>, first: Option<&BenchmarkVerdict>) -> bool {
+    first.is_some_and(|first| {
+        measured.baseline.launches.len() == first.baseline_launches.used as usize
+    })
+}
+
+fn shares(tested: &[Tested]) -> Vec<Share> {
+    let Some(slots) = tested.iter().find(|t| t.metric == Metric::Slots) else {
+        return Vec::new();
+    };
+    tested
+        .iter()
+        .filter(|t| t.metric.is_category())
+        .map(|t| Share {
+            category: t.metric,
+            baseline_fraction: t.effect.baseline / slots.effect.baseline,
+            candidate_fraction: t.effect.candidate / slots.effect.candidate,
+        })
+        .collect()
+}

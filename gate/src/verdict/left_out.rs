@@ -1,0 +1,105 @@
+//! Launches that a comparison leaves out, since they are certainly not of the same kind as the others.
+
+use std::fmt;
+
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchValue, Run};
+use serde::Serialize;
+
+use crate::metric::Metric;
+use crate::statistics::median;
+use crate::statistics::wild::wild;
+
+/// A launch that went wrong.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct WildLaunch {
+    /// Of which benchmark.
+    pub benchmark: BenchmarkId,
+    /// Its number in the run.
+    pub launch: u32,
+    /// Its slots, or its time without slots, over the median of the benchmark's launches.
+    pub times_median: f64,
+}
+
+/// The places of the launches of a benchmark that are left out.
+#[derive(Clone, Debug, Default)]
+pub struct LeftOut {
+    of_slots: Vec<usize>,
+    of_time: Vec<usize>,
+}
+
+impl LeftOut {
+    /// Time can go wrong where slots do not.
+    pub fn of(benchmark: &Benchmark) -> LeftOut {
+        let wild_in = |metric: Metric| {
+            let launches = benchmark.launches.iter();
+            let values: Option<Vec<f64>> = launches.map(|launch| metric.of(launch)).collect();
+            values.map_or_else(Vec::new, |values| wild(&values))
+        };
+        LeftOut {
+            of_slots: wild_in(Metric::Slots),
+            of_time: wild_in(Metric::Wall),
+        }
+    }
+
+    /// The launches of `benchmark` by which `metric` is judged.
+    pub fn kept<'a>(
+        &'a self,
+        benchmark: &'a Benchmark,
+        metric: Metric,
+    ) -> impl Iterator<Item = &'a LaunchValue> {
+        let left_out = match metric {
+            Metric::Wall => &self.of_time,
+            _ => &self.of_slots,
+        };
+        let launches = benchmark.launches.iter().enumerate();
+        launches.filter_map(|(place, launch)| (!left_out.contains(&place)).then_some(launch))
+    }
+}
+
+/// The wild launches of a run, by its benchmarks' slots, or time where they have none.
+pub fn wild_launches(run: &Run) -> Vec<WildLaunch> {
+    run.benchmarks.iter().flat_map(of_benchmark).collect()
+}
+
+fn of_benchmark(benchmark: &Benchmark) -> Vec<WildLaunch> {
+    let values_of = |metric: Metric| -> Option<Vec<f64>> {
+        let launches = benchmark.launches.iter();
+        launches.map(|launch| metric.of(launch)).collect()
+    };
+    let values = values_of(Metric::Slots).or_else(|| values_of(Metric::Wall));
+    let values = values.unwrap_or_default();
+    let Some(middle) = median(values.clone()) else {
+        return Vec::new();
+    };
+    let named = |place: usize| WildLaunch {
+        benchmark: benchmark.id.clone(),
+        launch: benchmark.launches[place].launch,
+        times_median: values[place] / middle,
+    };
+    wild(&values).into_iter().map(named).collect()
+}
+
+impl fmt::Display for WildLaunch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "launch {} of {} ({:.1} times the median)",
+            self.launch, self.benchmark.name, self.times_median
+        )
+    }
+}
+
+/// The first few of them, and how many more there are.
+pub fn named(launches: &[WildLaunch]) -> String {
+    const MOST: usize = 3;
+    let names: Vec<String> = launches
+        .iter()
+        .take(MOST)
+        .map(ToString::to_string)
+        .collect();
+    match launches.len().saturating_sub(MOST) {
+        0 => names.join(", "),
+        more => format!("{} and {more} more", names.join(", ")),
+    }
+}

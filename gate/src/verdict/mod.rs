@@ -1,0 +1,402 @@
+//! The gate: what is a regression, and what is not.
+//!
+//! The only place where "regressed" is decided. The procedure is that of `docs/gate.md`; the
+//! arithmetic is in [`statistics`](crate::statistics), and what is found goes into a
+//! [`Comparison`], which reports print without computing anything.
+
+mod benchmark_verdict;
+mod budget;
+mod cause;
+mod code_change;
+pub mod comparability;
+pub mod comparison;
+mod disagreement;
+mod functions;
+mod judge;
+mod left_out;
+mod noise;
+mod suite;
+#[cfg(test)]
+mod tests;
+pub mod trend;
+
+use std::collections::HashMap;
+
+pub use benchmark_verdict::*;
+pub use budget::{BudgetCheck, BudgetResult, BudgetStatus, check_budgets};
+pub use code_change::CodeChange;
+pub use comparison::*;
+use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::run_file::{BenchmarkId, Run};
+pub use disagreement::Disagreement;
+pub use functions::FunctionChange;
+pub use left_out::{named, wild_launches};
+pub use noise::{BenchmarkNoise, MetricNoiseLevel, NoiseReport, noise_of};
+
+use crate::metric::Metric;
+use crate::policy::Policy;
+use crate::selection::{self, Asked};
+use crate::summary::Summary;
+use judge::Judge;
+pub use suite::Sessions;
+use suite::{Measured, SuiteTest};
+
+/// A run and the name or path by which the user asked for it.
+#[derive(Clone, Copy, Debug)]
+pub struct LabelledRun<'a> {
+    /// The name or path.
+    pub label: &'a str,
+    /// The run.
+    pub run: &'a Run,
+}
+
+/// Judges `candidate` by `baseline`. Does not depend on the order of benchmarks in either.
+pub fn compare(
+    baseline: LabelledRun<'_>,
+    candidate: LabelledRun<'_>,
+    policy: &Policy,
+) -> Comparison {
+    look(baseline, candidate, policy, 1, Sessions::Apart)
+}
+
+/// As [`compare`], of runs whose launches were made in turn.
+pub fn compare_in_turn(
+    baseline: LabelledRun<'_>,
+    candidate: LabelledRun<'_>,
+    policy: &Policy,
+) -> Comparison {
+    look(baseline, candidate, policy, 1, Sessions::InTurn)
+}
+
+/// As [`compare`], for those who can run the [suspects](BenchmarkVerdict::suspect) again: with half of the error
+/// probability, so that [`second_look`] has the other half.
+pub fn first_look(
+    baseline: LabelledRun<'_>,
+    candidate: LabelledRun<'_>,
+    policy: &Policy,
+    sessions: Sessions,
+) -> Comparison {
+    look(baseline, candidate, policy, 2, sessions)
+}
+
+/// The benchmarks that further launches may decide, which modelled ones do not. Where those are the candidate's alone, what
+/// looks slower in nothing but time is left out: time of another minute says nothing about the code.
+pub fn suspects(first: &Comparison, candidate_alone: bool) -> Vec<BenchmarkId> {
+    let in_slots = |benchmark: &BenchmarkVerdict| {
+        let mut worse = benchmark.effects.iter().filter(|e| e.looks_worse);
+        worse.any(|effect| effect.metric != Metric::Wall)
+    };
+    first
+        .benchmarks
+        .iter()
+        .filter(|b| b.suspect && b.source != SourceKind::Model)
+        .filter(|b| !candidate_alone || in_slots(b))
+        .map(|benchmark| benchmark.id.clone())
+        .collect()
+}
+
+/// Judges the suspects of `first` by all of their launches, those of the first look included; the
+/// other verdicts stay. `baseline` and `candidate` need to hold the suspects only. To be called
+/// once: asking until the answer pleases would make the error probability a fiction.
+pub fn second_look(
+    mut first: Comparison,
+    baseline: &Run,
+    candidate: &Run,
+    policy: &Policy,
+) -> Comparison {
+    let test = SuiteTest::again(&first.suite);
+    let judge = Judge::new(&test, policy, baseline, candidate);
+    let pairs = Pairs::of(baseline, candidate);
+    let cpus = comparability::of_cpus(&baseline.machine, &candidate.machine);
+    for verdict in first.benchmarks.iter_mut().filter(|b| b.suspect) {
+        let pair = pairs
+            .both
+            .binary_search_by(|(benchmark, _)| benchmark.id.cmp(&verdict.id))
+            .map(|index| pairs.both[index]);
+        // A suspect that was not launched again keeps its verdict.
+        if let Ok((a, b)) = pair
+            && b.launches.len() > verdict.candidate_launches.used as usize
+            && let Ok(measured) = Measured::of(a, b, policy, &cpus)
+        {
+            *verdict = judge.verdict(&measured, Some(verdict));
+        }
+    }
+    let counts = Counts {
+        new: first.counts.new,
+        missing: first.counts.missing,
+        not_run: first.counts.not_run,
+        ..count(&first.benchmarks)
+    };
+    let outcome = outcome(&first.differences, &counts, &first.benchmarks, policy);
+    Comparison {
+        outcome,
+        exit_code: outcome.exit_code(),
+        counts,
+        ..first
+    }
+}
+
+/// Adds what `history` says, of which the candidate is the newest run, and what the comparison with a
+/// run of some time ago: where benchmarks became slower in steps that each comparison let pass.
+pub fn with_history(
+    comparison: Comparison,
+    history: &trend::Trend,
+    earlier: Option<(&Run, Comparison)>,
+    policy: &Policy,
+) -> Comparison {
+    let mut slower_over_time = history.slower_over_time();
+    if let Some((run, earlier)) = earlier {
+        trend::add_slower_than(&mut slower_over_time, run, &earlier);
+    }
+    let is_news = |id: &BenchmarkId| {
+        let mut benchmarks = comparison.benchmarks.iter();
+        benchmarks.any(|b| b.id == *id && b.class != Class::Regressed)
+    };
+    slower_over_time.retain(|slower| is_news(&slower.id));
+    let counts = Counts {
+        slower_over_time: slower_over_time.len(),
+        ..comparison.counts
+    };
+    let (differences, benchmarks) = (&comparison.differences, &comparison.benchmarks);
+    let outcome = outcome(differences, &counts, benchmarks, policy);
+    Comparison {
+        outcome,
+        exit_code: outcome.exit_code(),
+        counts,
+        slower_over_time,
+        ..comparison
+    }
+}
+
+fn look(
+    baseline: LabelledRun<'_>,
+    candidate: LabelledRun<'_>,
+    policy: &Policy,
+    looks: u32,
+    sessions: Sessions,
+) -> Comparison {
+    let (base, new) = (baseline.run, candidate.run);
+    let differences = comparability::forbidding(base, new, policy.compare_across_builds);
+    let cpus = comparability::of_cpus(&base.machine, &new.machine);
+    let pairs = Pairs::of(base, new);
+    let measured: Vec<Result<Measured<'_>, Vec<Difference>>> = pairs
+        .both
+        .iter()
+        .map(|(a, b)| {
+            if differences.is_empty() {
+                Measured::of(a, b, policy, &cpus)
+            } else {
+                Err(differences.clone())
+            }
+        })
+        .collect();
+    let test = SuiteTest::of(measured.iter().flatten(), policy, looks, sessions);
+    let judge = Judge::new(&test, policy, base, new);
+    let benchmarks: Vec<BenchmarkVerdict> = pairs
+        .both
+        .iter()
+        .zip(&measured)
+        .map(|((a, b), measured)| match measured {
+            Ok(measured) => judge.verdict(measured, None),
+            Err(differences) => judge.not_comparable(a, b, differences.clone()),
+        })
+        .collect();
+    let mut warnings = comparability::worrying(base, new, policy.compare_across_builds);
+    warnings.extend(few_launches(&benchmarks));
+    warnings.extend(launches_left_out(base, new));
+    warnings.extend(judged_by_time(&benchmarks));
+    warnings.extend(mostly_waiting(&pairs));
+    warnings.extend(not_in_baseline(base, &pairs));
+    let counts = Counts {
+        new: pairs.new.len(),
+        missing: pairs.missing.len(),
+        not_run: pairs.not_run.len(),
+        ..count(&benchmarks)
+    };
+    let outcome = outcome(&differences, &counts, &benchmarks, policy);
+    Comparison {
+        schema_version: COMPARISON_SCHEMA_VERSION,
+        outcome,
+        exit_code: outcome.exit_code(),
+        failing: failing(policy),
+        missing_fails: !policy.allow_missing,
+        slower_over_time_fails: policy.fail_on.slower_over_time,
+        counts,
+        baseline: summary(baseline),
+        candidate: summary(candidate),
+        differences,
+        warnings,
+        suite: test.findings(),
+        benchmarks,
+        new: pairs.new,
+        missing: pairs.missing,
+        not_run: pairs.not_run,
+        slower_over_time: Vec::new(),
+    }
+}
+
+fn failing(policy: &Policy) -> Vec<Class> {
+    [
+        (Class::Regressed, true),
+        (Class::NotComparable, true),
+        (Class::TimeDisagrees, policy.fail_on.time_disagrees),
+        (Class::Shifted, policy.fail_on.shifted),
+        (Class::Inconclusive, policy.fail_on.inconclusive),
+    ]
+    .into_iter()
+    .filter_map(|(class, fails)| fails.then_some(class))
+    .collect()
+}
+
+/// The benchmarks of two runs, each list in the order of ids: sums over benchmarks run in this
+/// order, so that the order in the files cannot change the last bit of a result.
+struct Pairs<'a> {
+    both: Vec<(
+        &'a criterion_topdown::run_file::Benchmark,
+        &'a criterion_topdown::run_file::Benchmark,
+    )>,
+    new: Vec<BenchmarkId>,
+    missing: Vec<BenchmarkId>,
+    not_run: Vec<NotRun>,
+}
+
+impl<'a> Pairs<'a> {
+    fn of(baseline: &'a Run, candidate: &'a Run) -> Pairs<'a> {
+        let mut new: HashMap<&BenchmarkId, _> =
+            candidate.benchmarks.iter().map(|b| (&b.id, b)).collect();
+        let mut both = Vec::new();
+        let asked = Asked::of(&candidate.selection);
+        let (mut missing, mut not_run) = (Vec::new(), Vec::new());
+        for benchmark in &baseline.benchmarks {
+            match new.remove(&benchmark.id) {
+                Some(other) => both.push((benchmark, other)),
+                None => match asked.left_out(&benchmark.id) {
+                    None => missing.push(benchmark.id.clone()),
+                    Some(by) => not_run.push(NotRun {
+                        id: benchmark.id.clone(),
+                        by,
+                    }),
+                },
+            }
+        }
+        let mut new: Vec<BenchmarkId> = new.into_keys().cloned().collect();
+        both.sort_by(|a, b| a.0.id.cmp(&b.0.id));
+        new.sort();
+        missing.sort();
+        not_run.sort_by(|a, b| a.id.cmp(&b.id));
+        Pairs {
+            both,
+            new,
+            missing,
+            not_run,
+        }
+    }
+}
+
+fn few_launches(benchmarks: &[BenchmarkVerdict]) -> Option<Warning> {
+    const FEW: u32 = 5;
+    let launches = benchmarks
+        .iter()
+        .filter(|b| b.evidence.is_some_and(|e| e.rule == Rule::Statistics))
+        .map(|b| b.baseline_launches.used.min(b.candidate_launches.used))
+        .min()?;
+    (launches < FEW).then_some(Warning::FewLaunches { launches })
+}
+
+fn launches_left_out(baseline: &Run, candidate: &Run) -> impl Iterator<Item = Warning> {
+    let of_baseline = Some(wild_launches(baseline))
+        .filter(|launches| !launches.is_empty())
+        .map(|launches| Warning::LaunchesOfBaselineLeftOut { launches });
+    let of_candidate = Some(wild_launches(candidate))
+        .filter(|launches| !launches.is_empty())
+        .map(|launches| Warning::LaunchesOfCandidateLeftOut { launches });
+    of_baseline.into_iter().chain(of_candidate)
+}
+
+fn judged_by_time(benchmarks: &[BenchmarkVerdict]) -> Option<Warning> {
+    let benchmarks: Vec<BenchmarkId> = benchmarks
+        .iter()
+        .filter(|b| b.elsewhere.is_some())
+        .map(|b| b.id.clone())
+        .collect();
+    (!benchmarks.is_empty()).then_some(Warning::JudgedByTime { benchmarks })
+}
+
+fn mostly_waiting(pairs: &Pairs<'_>) -> Option<Warning> {
+    let waits = |benchmark| Summary::of(benchmark).is_some_and(|summary| summary.mostly_waits());
+    let benchmarks = pairs.both.iter().filter(|(_, new)| waits(new)).count();
+    (benchmarks > 0).then_some(Warning::MostlyWaiting { benchmarks })
+}
+
+/// A baseline that was taken of a part of the suite guards that part alone.
+fn not_in_baseline(baseline: &Run, pairs: &Pairs<'_>) -> Option<Warning> {
+    let asked = Asked::of(&baseline.selection);
+    let left_out = |id: &&BenchmarkId| asked.left_out(id).is_some();
+    let benchmarks = pairs.new.iter().filter(left_out).count();
+    (benchmarks > 0).then(|| Warning::PartialBaseline {
+        selection: selection::in_words(baseline).unwrap_or_default(),
+        benchmarks,
+    })
+}
+
+fn count(benchmarks: &[BenchmarkVerdict]) -> Counts {
+    let mut counts = Counts::default();
+    for benchmark in benchmarks {
+        *match benchmark.class {
+            Class::TimeDisagrees => &mut counts.time_disagrees,
+            Class::Regressed => &mut counts.regressed,
+            Class::NotComparable => &mut counts.not_comparable,
+            Class::Accepted => &mut counts.accepted,
+            Class::Shifted => &mut counts.shifted,
+            Class::Inconclusive => &mut counts.inconclusive,
+            Class::Improved => &mut counts.improved,
+            Class::Unchanged => &mut counts.unchanged,
+        } += 1;
+        counts.decided += usize::from(benchmark.class.is_decided());
+    }
+    counts
+}
+
+/// A certain regression outweighs what could not be compared, which outweighs what could not be
+/// decided: no data is never a pass.
+fn outcome(
+    differences: &[Difference],
+    counts: &Counts,
+    benchmarks: &[BenchmarkVerdict],
+    policy: &Policy,
+) -> Outcome {
+    let compared = benchmarks.len() - counts.not_comparable;
+    if !differences.is_empty() {
+        Outcome::NotComparable
+    } else if counts.regressed > 0
+        || benchmarks.iter().any(BenchmarkVerdict::fails_by_time)
+        || policy.fail_on.time_disagrees && counts.time_disagrees > 0
+        || policy.fail_on.shifted && counts.shifted > 0
+        || policy.fail_on.slower_over_time && counts.slower_over_time > 0
+    {
+        Outcome::Failed
+    } else if compared == 0 {
+        Outcome::NotComparable
+    } else if !policy.allow_missing && counts.missing > 0 {
+        Outcome::Failed
+    } else if counts.not_comparable > 0 {
+        Outcome::NotComparable
+    } else if policy.fail_on.inconclusive && counts.inconclusive > 0 {
+        Outcome::Inconclusive
+    } else {
+        Outcome::Passed
+    }
+}
+
+fn summary(side: LabelledRun<'_>) -> RunSummary {
+    RunSummary {
+        label: side.label.to_owned(),
+        id: side.run.id.clone(),
+        started_at: side.run.started_at.clone(),
+        machine: side.run.machine.to_string(),
+        git_commit: side.run.build.git_commit.clone(),
+        git_dirty: side.run.build.git_dirty,
+        launches: side.run.launch_settings.launches,
+        selection: selection::in_words(side.run),
+    }
+}

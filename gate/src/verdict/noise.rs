@@ -1,0 +1,310 @@
+//! How much the launches of one program differ, and how large a change the gate finds in spite of
+//! that: the A/A control.
+
+use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchSettings, Run};
+use serde::Serialize;
+
+use super::benchmark_verdict::{BenchmarkVerdict, Class};
+use super::comparison::{COMPARISON_SCHEMA_VERSION, Comparison, RunSummary};
+use super::suite::{Measured, Sessions, SuiteTest};
+use super::{LabelledRun, Metric, compare_in_turn, summary};
+use crate::policy::Policy;
+use crate::statistics::power::{POWER, Plan, Planned};
+
+/// The noise of a run. The JSON of `cargo topdown doctor --noise --json` is this type.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct NoiseReport {
+    /// The version of this form.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = super::COMPARISON_SCHEMA_VERSION)))]
+    pub schema_version: u32,
+    /// The run whose launches are compared.
+    pub run: RunSummary,
+    /// Launches on each side of the comparison that `smallest_change` is about.
+    pub launches: u32,
+    /// Gated metrics times benchmarks in such a comparison.
+    pub tests: usize,
+    /// The error probability of that comparison.
+    pub alpha: f64,
+    /// With which probability a smallest change is found.
+    pub power: f64,
+    /// One entry per benchmark, in the order of the run.
+    pub benchmarks: Vec<BenchmarkNoise>,
+    /// One half of the launches judged by the other; absent with fewer than two launches a half.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control: Option<Comparison>,
+}
+
+/// The noise of one benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BenchmarkNoise {
+    /// Which benchmark.
+    pub id: BenchmarkId,
+    /// Where its numbers come from.
+    pub source: SourceKind,
+    /// Launches with a value.
+    pub launches: usize,
+    /// One entry per metric that it has; empty where it has no numbers at all.
+    pub metrics: Vec<MetricNoiseLevel>,
+}
+
+/// The noise of one metric of one benchmark.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct MetricNoiseLevel {
+    /// The metric.
+    pub metric: Metric,
+    /// The standard deviation between launches as a fraction of the benchmark's slots (wall-clock
+    /// time: of its time); absent for a single launch.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub deviation: Option<f64>,
+    /// The smallest change that the gate finds, as a fraction of the same; absent where none
+    /// is, as where the metric cannot fail the benchmark.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub smallest_change: Option<f64>,
+}
+
+impl NoiseReport {
+    /// The benchmarks that failed although they were compared with themselves.
+    pub fn alarms(&self) -> Vec<&BenchmarkVerdict> {
+        let Some(control) = &self.control else {
+            return Vec::new();
+        };
+        let is_alarm = |b: &&BenchmarkVerdict| {
+            matches!(b.class, Class::Regressed | Class::Shifted)
+                && control.failing.contains(&b.class)
+        };
+        control.benchmarks.iter().filter(is_alarm).collect()
+    }
+}
+
+/// The noise of `run`, and what a comparison with `launches` on each side finds. A drift between two
+/// sessions comes on top of it: launches of one run do not show it.
+pub fn noise_of(run: LabelledRun<'_>, policy: &Policy, launches: u32) -> NoiseReport {
+    // As if it were compared with itself: what the suite says about its noise is then its own.
+    let measured: Vec<Option<Measured<'_>>> = run
+        .run
+        .benchmarks
+        .iter()
+        .map(|benchmark| Measured::of(benchmark, benchmark, policy, &[]).ok())
+        .collect();
+    let test = SuiteTest::of(measured.iter().flatten(), policy, 1, Sessions::InTurn);
+    let plan = Plan::new(launches as usize, test.alpha_per_test);
+    let benchmarks = run
+        .run
+        .benchmarks
+        .iter()
+        .zip(&measured)
+        .map(|(benchmark, measured)| BenchmarkNoise {
+            id: benchmark.id.clone(),
+            source: benchmark.provenance.source,
+            launches: benchmark.launches.len(),
+            metrics: measured
+                .iter()
+                .flat_map(|measured| levels(measured, &test, plan.as_ref()))
+                .collect(),
+        })
+        .collect();
+    NoiseReport {
+        schema_version: COMPARISON_SCHEMA_VERSION,
+        run: summary(run),
+        launches,
+        tests: test.findings().tests,
+        alpha: policy.alpha,
+        power: POWER,
+        benchmarks,
+        control: control(run, policy),
+    }
+}
+
+fn levels(measured: &Measured<'_>, test: &SuiteTest, plan: Option<&Plan>) -> Vec<MetricNoiseLevel> {
+    Metric::ALL
+        .into_iter()
+        .filter_map(|metric| {
+            let spread = measured.raw(metric)?.baseline;
+            let total = measured.raw(match metric {
+                Metric::Wall => Metric::Wall,
+                _ => Metric::Slots,
+            })?;
+            let margins = measured.margins(metric);
+            if measured.is_exact(metric) {
+                return Some(MetricNoiseLevel {
+                    metric,
+                    deviation: Some(0.0),
+                    smallest_change: test.is_gated(measured, metric).then_some(margins.point),
+                });
+            }
+            let noise = test.noise(metric)?;
+            let resolution = match metric.is_category() {
+                true => measured.resolution,
+                false => 0.0,
+            };
+            let planned = Planned {
+                deviation: noise.prior.moderate(spread).sqrt(),
+                total_deviation: total.baseline.variance.sqrt(),
+                noise,
+                sure_margin: margins.sure + resolution,
+                point_margin: margins.point,
+            };
+            let plan = plan.filter(|_| test.is_gated(measured, metric));
+            Some(MetricNoiseLevel {
+                metric,
+                deviation: (spread.launches > 1).then(|| spread.variance.sqrt()),
+                smallest_change: plan.and_then(|plan| plan.smallest_change(planned)),
+            })
+        })
+        .collect()
+}
+
+/// Judges one half of the launches by the other.
+fn control(run: LabelledRun<'_>, policy: &Policy) -> Option<Comparison> {
+    let [a, b] = halves(run.run)?;
+    let side = |label, run| LabelledRun { label, run };
+    Some(compare_in_turn(
+        side("one half of the launches", &a),
+        side("the other half", &b),
+        policy,
+    ))
+}
+
+/// The launches in turn, ABBA, so that a machine that drifts one way favours neither half.
+fn halves(run: &Run) -> Option<[Run; 2]> {
+    let most = run.benchmarks.iter().map(|b| b.launches.len()).max()?;
+    if most < 4 {
+        return None;
+    }
+    let half = |wanted: [usize; 2]| Run {
+        benchmarks: run
+            .benchmarks
+            .iter()
+            .map(|benchmark| Benchmark {
+                launches: benchmark
+                    .launches
+                    .iter()
+                    .enumerate()
+                    .filter(|(index, _)| wanted.contains(&(index % 4)))
+                    .map(|(_, launch)| *launch)
+                    .collect(),
+                ..benchmark.clone()
+            })
+            .collect(),
+        launch_settings: LaunchSettings {
+            launches: run.launch_settings.launches / 2,
+            ..run.launch_settings
+        },
+        ..run.clone()
+    };
+    Some([half([0, 3]), half([1, 2])])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::{self, Planted, benchmark, modelled, timed};
+
+    fn report(benchmarks: Vec<Benchmark>, launches: u32) -> NoiseReport {
+        let run = scenario::run(benchmarks);
+        let run = LabelledRun {
+            label: "main",
+            run: &run,
+        };
+        noise_of(run, &Policy::default(), launches)
+    }
+
+    fn suite(deviation: f64) -> Vec<Benchmark> {
+        (0..24)
+            .map(|n| {
+                let planted = Planted {
+                    deviation,
+                    launches: 20,
+                    ..Planted::default()
+                };
+                benchmark(&format!("b{n:02}"), planted)
+            })
+            .collect()
+    }
+
+    fn typical(report: &NoiseReport, metric: Metric, of: fn(&MetricNoiseLevel) -> f64) -> f64 {
+        let values: Vec<f64> = report
+            .benchmarks
+            .iter()
+            .flat_map(|b| &b.metrics)
+            .filter(|level| level.metric == metric)
+            .map(of)
+            .collect();
+        crate::statistics::median(values).unwrap()
+    }
+
+    #[test]
+    fn the_planted_noise_is_found_and_hides_the_more_the_larger_it_is() {
+        let deviation = |level: &MetricNoiseLevel| level.deviation.unwrap();
+        let change = |level: &MetricNoiseLevel| level.smallest_change.unwrap();
+        let (quiet, loud) = (report(suite(0.004), 10), report(suite(0.04), 10));
+        // Retiring has a tenth of it; the slots are the sum of four categories.
+        let retiring = typical(&quiet, Metric::Retiring, deviation);
+        assert!((retiring / 0.0004 - 1.0).abs() < 0.1, "{retiring}");
+        let slots = typical(&loud, Metric::Slots, deviation);
+        let sum = (0.01_f64 + 0.25 + 0.25 + 1.0).sqrt() * 0.04;
+        assert!((slots / sum - 1.0).abs() < 0.1, "{slots}");
+        assert!(typical(&quiet, Metric::Slots, change) < 0.04);
+        assert!(typical(&loud, Metric::Slots, change) > 0.1);
+        assert_eq!(quiet.tests, 24 * 6);
+    }
+
+    #[test]
+    fn a_model_that_agrees_with_itself_has_no_noise_and_finds_its_margin() {
+        let benchmarks = vec![modelled("m", Planted::default())];
+        let report = report(benchmarks, 2);
+        let levels = &report.benchmarks[0].metrics;
+        let slots = levels.iter().find(|l| l.metric == Metric::Slots).unwrap();
+        assert_eq!(slots.deviation, Some(0.0));
+        assert_eq!(slots.smallest_change, Some(0.02));
+        let wall = levels.iter().find(|l| l.metric == Metric::Wall).unwrap();
+        assert!(wall.deviation > Some(0.0));
+        assert_eq!(wall.smallest_change, None);
+    }
+
+    #[test]
+    fn a_program_compared_with_itself_raises_no_alarm() {
+        let report = report(suite(0.01), 10);
+        let control = report.control.as_ref().unwrap();
+        assert_eq!(control.benchmarks[0].baseline_launches.used, 10);
+        assert_eq!(control.benchmarks[0].candidate_launches.used, 10);
+        assert!(report.alarms().is_empty());
+    }
+
+    #[test]
+    fn halves_that_differ_are_an_alarm() {
+        let mut benchmarks = suite(0.004);
+        for (index, launch) in benchmarks[3].launches.iter_mut().enumerate() {
+            if [1, 2].contains(&(index % 4)) {
+                launch.slots = launch.slots.map(|slots| slots * 1.2);
+            }
+        }
+        let report = report(benchmarks, 10);
+        assert_eq!(report.alarms()[0].id.name, "b03");
+    }
+
+    #[test]
+    fn what_cannot_fail_has_no_smallest_change() {
+        // Time beside slots is gated in large suites alone, and nothing with a single launch.
+        let few = report(suite(0.004).split_off(12), 10);
+        for level in &few.benchmarks[0].metrics {
+            assert_eq!(
+                level.smallest_change.is_none(),
+                level.metric == Metric::Wall
+            );
+        }
+        assert!(few.benchmarks[0].metrics[0].deviation.is_some());
+        let one = Planted {
+            launches: 1,
+            ..Planted::default()
+        };
+        let one = report(vec![timed("t", one)], 1);
+        let level = one.benchmarks[0].metrics[0];
+        assert_eq!((level.deviation, level.smallest_change), (None, None));
+        assert_eq!(one.control, None);
+    }
+}

@@ -1,0 +1,596 @@
+//! The two runs as numbers, and what they say about the suite as a whole: how the machine moved,
+//! how noisy each metric is, how many tests there are.
+
+use criterion_topdown::activity::Elsewhere;
+use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::run_file::{Benchmark, LaunchValue};
+
+use super::benchmark_verdict::{Coarse, Rule};
+use super::comparability;
+use super::comparison::{
+    CommonPart, Difference, DriftBetween, MachineShift, MetricNoise, ShiftBasis, Suite, TimePerSlot,
+};
+use super::left_out::LeftOut;
+use crate::metric::Metric;
+use crate::policy::{Margins, Policy, Rules};
+use crate::statistics::contrast::{Contrast, Launches};
+use crate::statistics::drift::{CommonDifference, Drift, Expected};
+use crate::statistics::launch::slots_agree;
+use crate::statistics::noise::Noise;
+use crate::statistics::prior::Prior;
+use crate::statistics::{mean, median};
+
+/// Categories with a coarser resolution are not tested: a reset policy that lets 8-bit ratios
+/// refer to far more slots than the sample has.
+const COARSEST_RESOLUTION: f64 = 0.02;
+/// So many launches of a model have to agree before it is believed to be without noise.
+const LEAST_LAUNCHES_THAT_AGREE: usize = 2;
+/// Below this a machine shift is within what the launches of a quiet machine do.
+const LEAST_SHIFT: f64 = 0.01;
+/// Time per slot is compared over at least this many benchmarks with slots. With fewer, wall-clock
+/// time is shown beside the slots and does not gate.
+const LEAST_BENCHMARKS_WITH_SLOTS: usize = 20;
+/// With fewer benchmarks than this a median is that of the benchmark in question.
+const LEAST_BENCHMARKS_FOR_A_MEDIAN: usize = 3;
+/// Fewer benchmarks with nothing but time cannot tell how the machine drifted between two sessions.
+const LEAST_BENCHMARKS_OF_TIME: usize = 3;
+/// Time that doubles did not drift, however few benchmarks there are.
+const LARGEST_DRIFT_OF_TIME: f64 = 1.0;
+/// Slots drift by 3 % at the most: what differs by more changed.
+const SLOTS_DRIFT: Expected = Expected {
+    least_benchmarks: 10,
+    most_deviation: 0.03,
+    least_degrees_of_freedom: 20.0,
+    centred: false,
+    caution: 0.35,
+};
+/// Time per slot has no such limit.
+const TIME_DRIFT: Expected = Expected {
+    most_deviation: f64::INFINITY,
+    caution: 0.0,
+    ..SLOTS_DRIFT
+};
+/// Of time alone nothing is known but what the suite shows: the fewer benchmarks, the less.
+const DRIFT_OF_TIME_ALONE: Expected = Expected {
+    least_benchmarks: LEAST_BENCHMARKS_OF_TIME,
+    most_deviation: f64::INFINITY,
+    least_degrees_of_freedom: 0.0,
+    centred: true,
+    caution: 0.55,
+};
+/// Standard deviations between launches that are assumed where the suite is too small to tell.
+const ASSUMED_DEVIATION: f64 = 0.01;
+const ASSUMED_WALL_DEVIATION: f64 = 0.02;
+
+/// A benchmark that both runs have, as numbers.
+pub struct Measured<'a> {
+    pub baseline: &'a Benchmark,
+    pub candidate: &'a Benchmark,
+    /// In the order of [`Metric::ALL`]; wall-clock time as it was measured.
+    contrasts: [Option<Contrast>; Metric::ALL.len()],
+    /// How far any category's difference may be off, whatever the number of launches.
+    pub resolution: f64,
+    pub coarse: Option<Coarse>,
+    /// How its slots are judged.
+    pub rule: Rule,
+    /// Where its work is, if time alone judges it.
+    pub elsewhere: Option<Elsewhere>,
+    /// The launches of both sides that are left out.
+    left_out: [LeftOut; 2],
+    /// What the policy says about this benchmark.
+    rules: Rules,
+}
+
+impl<'a> Measured<'a> {
+    /// The numbers, or why they cannot be compared. `cpus` is what the machines' CPUs differ in.
+    pub fn of(
+        baseline: &'a Benchmark,
+        candidate: &'a Benchmark,
+        policy: &Policy,
+        cpus: &[Difference],
+    ) -> Result<Measured<'a>, Vec<Difference>> {
+        let differences =
+            comparability::of_benchmark(&baseline.provenance, &candidate.provenance, cpus);
+        if !differences.is_empty() {
+            return Err(differences);
+        }
+        let differs = |field: &str, a: String, b: String| {
+            Err(vec![Difference {
+                field: field.to_owned(),
+                baseline: a,
+                candidate: b,
+            }])
+        };
+        if baseline.launches.is_empty() || candidate.launches.is_empty() {
+            let usable = |b: &Benchmark| format!("{} usable", b.launches.len());
+            return differs("launches", usable(baseline), usable(candidate));
+        }
+        let sets = [baseline, candidate].map(|b| metrics_of(&b.launches));
+        let elsewhere = comparability::elsewhere(&baseline.provenance, &candidate.provenance);
+        if elsewhere.is_none() && sets[0] != sets[1] {
+            let [a, b] = sets.map(|set| set.map(Metric::name).join(", "));
+            return differs("metrics", a, b);
+        }
+        let rule = match is_exact(baseline) && is_exact(candidate) {
+            true => Rule::Exact,
+            false => Rule::Statistics,
+        };
+        let left_out = [baseline, candidate].map(LeftOut::of);
+        let sides = [(baseline, &left_out[0]), (candidate, &left_out[1])];
+        let contrasts = Metric::ALL.map(|metric| {
+            // Times of different CPUs are different things, also beside modelled slots.
+            let is_comparable = match metric {
+                Metric::Wall => cpus.is_empty(),
+                _ => elsewhere.is_none(),
+            };
+            is_comparable
+                .then(|| contrast(metric, sides, rule))
+                .flatten()
+        });
+        let measured = Measured {
+            baseline,
+            candidate,
+            contrasts,
+            resolution: 0.0,
+            coarse: None,
+            rule,
+            elsewhere,
+            left_out,
+            rules: policy.rules_of(&baseline.id),
+        };
+        // A program of no slots or no time is one that was not measured.
+        if measured
+            .main()
+            .is_none_or(|main| main.candidate_mean <= 0.0)
+        {
+            let total = |b: &Benchmark| {
+                let metric = match elsewhere {
+                    Some(_) => Metric::Wall,
+                    None => main_metric(&b.launches),
+                };
+                let values: Vec<f64> = b.launches.iter().filter_map(|l| metric.of(l)).collect();
+                format!("{} per iteration", mean(&values))
+            };
+            return differs("total", total(baseline), total(candidate));
+        }
+        Ok(measured.with_resolution())
+    }
+
+    fn with_resolution(mut self) -> Measured<'a> {
+        let Some(slots) = self.raw(Metric::Slots) else {
+            return self;
+        };
+        let ratio = slots.candidate_mean / slots.baseline_mean;
+        let [a, b] = [self.baseline, self.candidate].map(|benchmark| {
+            let fractions: Vec<f64> = benchmark
+                .launches
+                .iter()
+                .map(|launch| launch.resolution_fraction)
+                .collect();
+            mean(&fractions)
+        });
+        self.resolution = 0.5 * (a + b * ratio);
+        self.coarse = (a.max(b) > COARSEST_RESOLUTION).then_some(Coarse {
+            baseline_resolution: a,
+            candidate_resolution: b,
+            limit: COARSEST_RESOLUTION,
+        });
+        self
+    }
+
+    /// The metric that says whether the benchmark got slower, and its contrast.
+    fn main(&self) -> Option<Contrast> {
+        self.raw(self.main_metric())
+    }
+
+    pub fn main_metric(&self) -> Metric {
+        match self.elsewhere {
+            Some(_) => Metric::Wall,
+            None => main_metric(&self.baseline.launches),
+        }
+    }
+
+    pub fn has_slots(&self) -> bool {
+        self.main_metric() == Metric::Slots
+    }
+
+    fn is_modelled(&self) -> bool {
+        self.candidate.provenance.source == SourceKind::Model
+    }
+
+    /// Whether the difference in `metric` has no noise: the clock always has.
+    pub fn is_exact(&self, metric: Metric) -> bool {
+        self.rule == Rule::Exact && metric != Metric::Wall
+    }
+
+    /// The margins of `metric`.
+    pub fn margins(&self, metric: Metric) -> Margins {
+        match self.is_exact(metric) {
+            true => self.rules.model_margins(),
+            false => self.rules.margins(metric),
+        }
+    }
+
+    /// The launches of both sides by which `metric` is judged.
+    pub fn kept(&self, metric: Metric) -> [Vec<&LaunchValue>; 2] {
+        let [baseline, candidate] = &self.left_out;
+        [
+            baseline.kept(self.baseline, metric).collect(),
+            candidate.kept(self.candidate, metric).collect(),
+        ]
+    }
+
+    /// The contrast as it was measured.
+    pub fn raw(&self, metric: Metric) -> Option<Contrast> {
+        self.contrasts[metric as usize]
+    }
+}
+
+fn main_metric(launches: &[LaunchValue]) -> Metric {
+    if launches.iter().all(|launch| launch.slots.is_some()) {
+        Metric::Slots
+    } else {
+        Metric::Wall
+    }
+}
+
+/// The metrics that every launch has.
+fn metrics_of(launches: &[LaunchValue]) -> Metrics {
+    Metrics(
+        Metric::ALL
+            .into_iter()
+            .filter(|metric| launches.iter().all(|launch| metric.of(launch).is_some()))
+            .collect(),
+    )
+}
+
+#[derive(PartialEq)]
+struct Metrics(Vec<Metric>);
+
+impl Metrics {
+    fn map(self, name: fn(Metric) -> &'static str) -> Vec<&'static str> {
+        self.0.into_iter().map(name).collect()
+    }
+}
+
+/// Whether the slots of a side have no noise.
+pub fn is_exact(benchmark: &Benchmark) -> bool {
+    benchmark.provenance.source == SourceKind::Model
+        && benchmark.launches.len() >= LEAST_LAUNCHES_THAT_AGREE
+        && benchmark.launches.iter().all(|l| l.slots.is_some())
+        && slots_agree(&benchmark.launches)
+}
+
+fn contrast(
+    metric: Metric,
+    [baseline, candidate]: [(&Benchmark, &LeftOut); 2],
+    rule: Rule,
+) -> Option<Contrast> {
+    // The mean of equal numbers need not be that number, to the last bit.
+    let launches = match rule {
+        Rule::Exact if metric != Metric::Wall => 1,
+        _ => usize::MAX,
+    };
+    let values = |(benchmark, left_out): (&Benchmark, &LeftOut), of: Metric| {
+        let launches = left_out.kept(benchmark, metric).take(launches);
+        let values: Option<Vec<f64>> = launches.map(|launch| of.of(launch)).collect();
+        values
+    };
+    let total = match metric {
+        Metric::Wall => Metric::Wall,
+        _ => Metric::Slots,
+    };
+    Contrast::of(Launches {
+        baseline: &values(baseline, metric)?,
+        baseline_total: &values(baseline, total)?,
+        candidate: &values(candidate, metric)?,
+    })
+}
+
+/// When the launches of the two sides were made.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Sessions {
+    /// In two sessions, between which machines drift.
+    Apart,
+    /// In turn: what drifts, drifts on both sides.
+    InTurn,
+}
+
+/// How the suite is tested.
+pub struct SuiteTest {
+    alpha: f64,
+    looks: u32,
+    pub alpha_per_test: f64,
+    tests: usize,
+    shift: Option<MachineShift>,
+    global_slots_difference: Option<CommonPart>,
+    wall_beside_slots_is_gated: bool,
+    pub time_per_slot: Option<TimePerSlot>,
+    time_alone_is_gated: bool,
+    noise: [Option<(Noise, usize)>; Metric::ALL.len()],
+}
+
+impl SuiteTest {
+    /// `suite` in the order of ids.
+    pub fn of<'a>(
+        suite: impl Iterator<Item = &'a Measured<'a>> + Clone,
+        policy: &Policy,
+        looks: u32,
+        sessions: Sessions,
+    ) -> SuiteTest {
+        let apart = sessions == Sessions::Apart;
+        let counted = |m: &&Measured<'_>| m.has_slots() && !m.is_modelled();
+        let with_counted_slots = suite.clone().filter(counted).count();
+        let of_time = suite.clone().filter(|m| !m.has_slots()).count();
+        let mut test = SuiteTest {
+            alpha: policy.alpha,
+            looks,
+            alpha_per_test: policy.alpha,
+            tests: 0,
+            shift: machine_shift(suite.clone()).filter(|_| apart),
+            time_alone_is_gated: !apart || of_time >= LEAST_BENCHMARKS_OF_TIME,
+            global_slots_difference: global_slots_difference(suite.clone()),
+            wall_beside_slots_is_gated: with_counted_slots >= LEAST_BENCHMARKS_WITH_SLOTS,
+            time_per_slot: time_per_slot(suite.clone()),
+            noise: [None; Metric::ALL.len()],
+        };
+        for metric in Metric::ALL {
+            let (gated, others): (Vec<_>, Vec<_>) = suite
+                .clone()
+                // What has no noise needs no test and teaches nothing about noise.
+                .filter(|m| !m.is_exact(metric))
+                .filter_map(|m| Some((m, test.contrast(m, metric)?)))
+                .partition(|(m, _)| test.is_gated(m, metric));
+            test.tests += gated.len();
+            // What cannot fail must not decide how noisy that is which can.
+            let learned_from = if gated.is_empty() { others } else { gated };
+            let contrasts: Vec<Contrast> = learned_from.into_iter().map(|(_, c)| c).collect();
+            if contrasts.is_empty() {
+                continue;
+            }
+            let assumed = match metric {
+                Metric::Wall => ASSUMED_WALL_DEVIATION,
+                _ => ASSUMED_DEVIATION,
+            };
+            let drift = apart.then(|| test.expected_drift(metric));
+            let noise = Noise::of(&contrasts, assumed, drift);
+            test.noise[metric as usize] = Some((noise, contrasts.len()));
+        }
+        test.alpha_per_test = test.alpha / f64::from(looks) / test.tests.max(1) as f64;
+        test
+    }
+
+    /// The test of the second look: everything that is learned from the whole suite stays as the
+    /// first look found it, since the second has the suspects alone.
+    pub fn again(first: &Suite) -> SuiteTest {
+        let mut noise = [None; Metric::ALL.len()];
+        for found in &first.noise {
+            let prior = Prior {
+                degrees_of_freedom: found.prior_degrees_of_freedom,
+                variance: found.prior_deviation.powi(2),
+                fitted: found.prior_fitted,
+            };
+            let drift = found.drift.map_or(Drift::NONE, |drift| Drift {
+                deviation: drift.deviation,
+                degrees_of_freedom: drift.degrees_of_freedom,
+            });
+            let common = found.common.map(|common| CommonDifference {
+                median: common.difference,
+                low: common.low,
+                high: common.high,
+                densest: common.densest,
+            });
+            let found_noise = Noise {
+                prior,
+                drift,
+                common,
+            };
+            noise[found.metric as usize] = Some((found_noise, found.benchmarks));
+        }
+        SuiteTest {
+            alpha: first.alpha,
+            looks: first.looks,
+            alpha_per_test: first.alpha_per_test,
+            tests: first.tests,
+            shift: first.machine_shift,
+            global_slots_difference: first.global_slots_difference,
+            wall_beside_slots_is_gated: first.wall_beside_slots_is_gated,
+            time_per_slot: first.time_per_slot,
+            time_alone_is_gated: first.time_alone_is_gated,
+            noise,
+        }
+    }
+
+    fn expected_drift(&self, metric: Metric) -> Expected {
+        let of_time_alone = self.shift.is_some_and(|s| s.basis == ShiftBasis::Time);
+        match metric {
+            Metric::Wall if of_time_alone => DRIFT_OF_TIME_ALONE,
+            Metric::Wall => TIME_DRIFT,
+            _ => SLOTS_DRIFT,
+        }
+    }
+
+    /// Whether the drift of the machine can be told from a change of this benchmark.
+    pub fn tells_drift(&self, measured: &Measured<'_>) -> bool {
+        measured.has_slots()
+            || self.time_alone_is_gated
+            || measured
+                .raw(Metric::Wall)
+                .is_some_and(|wall| wall.difference >= LARGEST_DRIFT_OF_TIME)
+    }
+
+    /// Whether `metric` can fail this benchmark.
+    pub fn is_gated(&self, measured: &Measured<'_>, metric: Metric) -> bool {
+        let wanted = |metric| measured.rules.gates(metric);
+        match metric {
+            // Where time is all there is, it stands for the slots.
+            Metric::Wall if !measured.has_slots() => {
+                self.tells_drift(measured) && (wanted(Metric::Wall) || wanted(Metric::Slots))
+            }
+            // A model is asked where the clock is too noisy to gate.
+            Metric::Wall => {
+                wanted(Metric::Wall) && self.wall_beside_slots_is_gated && !measured.is_modelled()
+            }
+            Metric::Slots => wanted(Metric::Slots),
+            category => wanted(category) && measured.coarse.is_none(),
+        }
+    }
+
+    /// The contrast to be tested: wall-clock time without the machine shift.
+    pub fn contrast(&self, measured: &Measured<'_>, metric: Metric) -> Option<Contrast> {
+        if metric != Metric::Wall {
+            return measured.raw(metric);
+        }
+        let Some(shift) = self.shift_of(measured) else {
+            return measured.raw(metric);
+        };
+        let [baseline, candidate] = measured.kept(metric);
+        let baseline: Vec<f64> = baseline.iter().map(|launch| launch.wall_ns).collect();
+        let candidate: Vec<f64> = candidate
+            .iter()
+            .map(|launch| launch.wall_ns)
+            .map(|wall_ns| wall_ns / (1.0 + shift))
+            .collect();
+        Contrast::of(Launches {
+            baseline: &baseline,
+            baseline_total: &baseline,
+            candidate: &candidate,
+        })
+    }
+
+    /// The machine shift that is taken out of this benchmark's times.
+    pub fn shift_of(&self, measured: &Measured<'_>) -> Option<f64> {
+        let shift = self.shift.filter(|shift| shift.removed)?;
+        // Time per slot is the machine's and holds for every benchmark; a shift of time alone is
+        // that of the benchmarks that have nothing else.
+        (shift.basis == ShiftBasis::TimePerSlot || !measured.has_slots())
+            .then_some(shift.difference)
+    }
+
+    /// What a p-value must be below where time is spoken of that does not gate: it is no test, but it
+    /// shall not cry wolf over the benchmarks of an unchanged suite either.
+    pub fn alpha_per_time(&self) -> f64 {
+        let times = self.noise[Metric::Wall as usize].map_or(1, |(_, benchmarks)| benchmarks);
+        self.alpha / f64::from(self.looks) / self.tests.max(times) as f64
+    }
+
+    /// The noise of `metric`; `None` if no benchmark has it.
+    pub fn noise(&self, metric: Metric) -> Option<&Noise> {
+        self.noise[metric as usize].as_ref().map(|(noise, _)| noise)
+    }
+
+    /// The noise by which a benchmark's `difference` is judged. What all of them have in common is the
+    /// machine's as far as time is concerned, and a change of the code in slots.
+    pub fn noise_beside(&self, metric: Metric, difference: f64, margins: Margins) -> Option<Noise> {
+        let noise = self.noise(metric)?;
+        Some(match metric {
+            Metric::Wall => *noise,
+            _ => noise.beside_the_common(difference, margins.point, margins.sure),
+        })
+    }
+
+    /// For the report.
+    pub fn findings(&self) -> Suite {
+        Suite {
+            alpha: self.alpha,
+            tests: self.tests,
+            looks: self.looks,
+            alpha_per_test: self.alpha_per_test,
+            wall_beside_slots_is_gated: self.wall_beside_slots_is_gated,
+            time_alone_is_gated: self.time_alone_is_gated,
+            machine_shift: self.shift,
+            global_slots_difference: self.global_slots_difference,
+            time_per_slot: self.time_per_slot,
+            noise: Metric::ALL
+                .into_iter()
+                .filter_map(|metric| {
+                    let (noise, benchmarks) = self.noise[metric as usize]?;
+                    Some(MetricNoise {
+                        metric,
+                        benchmarks,
+                        prior_deviation: noise.prior.variance.sqrt(),
+                        prior_degrees_of_freedom: noise.prior.degrees_of_freedom,
+                        prior_fitted: noise.prior.fitted,
+                        drift: (noise.drift != Drift::NONE).then_some(DriftBetween {
+                            deviation: noise.drift.deviation,
+                            degrees_of_freedom: noise.drift.degrees_of_freedom,
+                        }),
+                        common: noise.common.map(CommonPart::from),
+                    })
+                })
+                .collect(),
+        }
+    }
+}
+
+/// The logarithm of candidate over baseline.
+fn growth(measured: &Measured<'_>, metric: Metric) -> Option<f64> {
+    let contrast = measured.raw(metric)?;
+    let ratio: f64 = contrast.candidate_mean / contrast.baseline_mean;
+    Some(ratio.ln()).filter(|ln| ln.is_finite())
+}
+
+/// How the time per slot of each benchmark grew, as a logarithm.
+fn growth_per_slot<'a>(suite: impl Iterator<Item = &'a Measured<'a>>) -> Vec<f64> {
+    suite
+        .filter_map(|m| Some(growth(m, Metric::Wall)? - growth(m, Metric::Slots)?))
+        .collect()
+}
+
+fn time_per_slot<'a>(suite: impl Iterator<Item = &'a Measured<'a>>) -> Option<TimePerSlot> {
+    let logarithms = growth_per_slot(suite);
+    let benchmarks = logarithms.len();
+    (benchmarks >= LEAST_BENCHMARKS_FOR_A_MEDIAN).then_some(())?;
+    Some(TimePerSlot {
+        difference: median(logarithms)?.exp_m1(),
+        benchmarks,
+    })
+}
+
+fn machine_shift<'a>(
+    suite: impl Iterator<Item = &'a Measured<'a>> + Clone,
+) -> Option<MachineShift> {
+    let per_slot = growth_per_slot(suite.clone());
+    let (logarithms, basis) = if per_slot.len() >= LEAST_BENCHMARKS_WITH_SLOTS {
+        (per_slot, ShiftBasis::TimePerSlot)
+    } else {
+        let time_alone: Vec<f64> = suite
+            .filter(|m| !m.has_slots())
+            .filter_map(|m| growth(m, Metric::Wall))
+            .collect();
+        if time_alone.len() < LEAST_BENCHMARKS_OF_TIME {
+            return None;
+        }
+        (time_alone, ShiftBasis::Time)
+    };
+    let benchmarks = logarithms.len();
+    let logarithm = median(logarithms)?;
+    Some(MachineShift {
+        difference: logarithm.exp_m1(),
+        basis,
+        benchmarks,
+        removed: logarithm.abs() >= LEAST_SHIFT,
+    })
+}
+
+fn global_slots_difference<'a>(
+    suite: impl Iterator<Item = &'a Measured<'a>>,
+) -> Option<CommonPart> {
+    let differences = suite
+        .filter_map(|m| Some(m.raw(Metric::Slots)?.difference))
+        .collect();
+    CommonDifference::of(differences)
+        .map(CommonPart::from)
+        .filter(|common| common.difference.abs() >= LEAST_SHIFT)
+}
+
+impl From<CommonDifference> for CommonPart {
+    fn from(common: CommonDifference) -> CommonPart {
+        CommonPart {
+            difference: common.median,
+            low: common.low,
+            high: common.high,
+            densest: common.densest,
+        }
+    }
+}

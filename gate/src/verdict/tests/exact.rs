@@ -1,0 +1,130 @@
+//! Modelled launches that agree with themselves, and those that do not.
+
+use super::*;
+
+/// Nothing is tested in a suite that is exact, and many clocks wobble.
+#[test]
+fn noisy_time_beside_exact_slots_is_no_disagreement() {
+    let modelled_suite = |seed| {
+        let of = |index| {
+            let planted = Planted {
+                seed,
+                ..Planted::default()
+            };
+            let mut benchmark = modelled(&format!("b{index:02}"), planted);
+            let noise = scenario::benchmark(
+                &format!("t{index}"),
+                Planted {
+                    deviation: 0.1,
+                    ..planted
+                },
+            );
+            for (launch, noisy) in benchmark.launches.iter_mut().zip(&noise.launches) {
+                launch.wall_ns = noisy.wall_ns;
+            }
+            benchmark
+        };
+        scenario::run((0..100).map(of).collect())
+    };
+    let longer = |b: &&BenchmarkVerdict| b.evidence.unwrap().time_disagrees;
+    let comparison = judged(&modelled_suite(1), &modelled_suite(2));
+    assert_eq!(comparison.suite.tests, 0);
+    assert_eq!(comparison.benchmarks.iter().filter(longer).count(), 0);
+}
+
+fn modelled_run(launches: u32, categories: [f64; 4]) -> Run {
+    let planted = Planted {
+        launches,
+        categories,
+        ..Planted::default()
+    };
+    scenario::run(vec![modelled("m", planted)])
+}
+
+#[test]
+fn a_model_that_agrees_with_itself_decides_exactly_on_both_sides_of_its_margin() {
+    let baseline = modelled_run(2, [0.0; 4]);
+    // The margin is 2 %; a category alone fails what grew by a third of it.
+    for (categories, class) in [
+        ([0.0; 4], Class::Unchanged),
+        ([0.0, 0.0, 0.0, 0.0199], Class::Unchanged),
+        ([0.0, 0.0, 0.0, 0.02], Class::Regressed),
+        ([0.005, 0.005, 0.005, 0.004], Class::Unchanged),
+        ([0.005, 0.005, 0.005, 0.006], Class::Regressed),
+        ([-0.0141, 0.0, 0.0, 0.0208], Class::Regressed),
+        ([-0.0143, 0.0, 0.0, 0.0208], Class::Shifted),
+        ([-0.03, 0.0, 0.0, 0.03], Class::Shifted),
+        ([0.0, 0.0, 0.0, -0.0199], Class::Unchanged),
+        ([0.0, 0.0, 0.0, -0.02], Class::Improved),
+        ([-0.05, 0.0, 0.0, 0.03], Class::Improved),
+    ] {
+        let comparison = judged(&baseline, &modelled_run(2, categories));
+        let verdict = &comparison.benchmarks[0];
+        assert_eq!(verdict.class, class, "{categories:?}");
+        assert_eq!(verdict.evidence.unwrap().rule, Rule::Exact);
+        assert!(!verdict.suspect && verdict.undecided.is_none());
+        let slots = verdict.effect(Metric::Slots).unwrap();
+        assert_eq!(slots.interval, Some(Interval::point(slots.difference)));
+        // Neither a share of the error probability nor a warning of few launches.
+        assert_eq!(comparison.suite.tests, 0);
+        assert_eq!(comparison.warnings, []);
+    }
+}
+
+#[test]
+fn the_exact_rule_has_a_margin_of_its_own_and_heeds_the_gate() {
+    let (baseline, candidate) = (
+        modelled_run(2, [0.0; 4]),
+        modelled_run(2, [0.0, 0.0, 0.0, 0.04]),
+    );
+    let with = |setting: &str| {
+        let workspace = Overrides {
+            margins: vec![setting.parse().unwrap()],
+            ..Default::default()
+        };
+        let policy = Policy::default().overridden_by(&workspace);
+        judged_by(&baseline, &candidate, &policy).benchmarks[0].class
+    };
+    assert_eq!(with("model=5%"), Class::Unchanged);
+    assert_eq!(with("slots=5%"), Class::Regressed);
+    let gate = |metric| {
+        let workspace = Overrides {
+            gate: Some(vec![metric]),
+            ..Default::default()
+        };
+        let policy = Policy::default().overridden_by(&workspace);
+        judged_by(&baseline, &candidate, &policy).benchmarks[0].class
+    };
+    assert_eq!(gate(Metric::BackendBound), Class::Regressed);
+    assert_eq!(gate(Metric::Retiring), Class::Unchanged);
+}
+
+#[test]
+fn a_model_that_disagrees_with_itself_is_judged_by_statistics() {
+    let baseline = modelled_run(10, [0.0; 4]);
+    let mut candidate = modelled_run(10, [0.0, 0.0, 0.0, 0.021]);
+    let rule = |candidate: &Run| {
+        judged(&baseline, candidate).benchmarks[0]
+            .evidence
+            .unwrap()
+            .rule
+    };
+    assert_eq!(rule(&candidate), Rule::Exact);
+    let last = candidate.benchmarks[0].launches[9].slots.as_mut().unwrap();
+    *last *= 1.0 + f64::EPSILON;
+    assert_eq!(rule(&candidate), Rule::Statistics);
+    // One launch agrees with itself whatever it says.
+    assert_eq!(
+        rule(&modelled_run(1, [0.0, 0.0, 0.0, 5.0])),
+        Rule::Statistics
+    );
+    // Counters that agree bit for bit are suspicious, not exact.
+    let counted = || {
+        let mut run = modelled_run(10, [0.0; 4]);
+        run.benchmarks[0].provenance.source = SourceKind::Hardware;
+        run
+    };
+    let comparison = judged(&counted(), &counted());
+    let rule = comparison.benchmarks[0].evidence.unwrap().rule;
+    assert_eq!(rule, Rule::Statistics);
+}

@@ -1,0 +1,486 @@
+//! The verdicts on planted changes.
+
+mod comparable;
+mod disagreement;
+mod elsewhere;
+mod exact;
+mod recorded;
+mod same_code;
+
+use super::*;
+use crate::policy::{AcceptedChange, FailOnClass, Overrides};
+use crate::scenario::{self, Planted, benchmark, modelled, timed};
+use criterion_topdown::provenance::{CountedThreads, SourceKind};
+use criterion_topdown::run_file::LaunchValue;
+
+fn suite(size: usize, seed: u64, change: impl Fn(usize) -> Planted) -> Run {
+    let benchmarks = (0..size)
+        .map(|index| {
+            let planted = Planted {
+                seed,
+                ..change(index)
+            };
+            benchmark(&format!("b{index:02}"), planted)
+        })
+        .collect();
+    scenario::run(benchmarks)
+}
+
+fn unchanged(_: usize) -> Planted {
+    Planted::default()
+}
+
+fn in_category(category: usize, fraction: f64) -> Planted {
+    let mut categories = [0.0; 4];
+    categories[category] = fraction;
+    Planted {
+        categories,
+        ..Planted::default()
+    }
+}
+
+fn judged(baseline: &Run, candidate: &Run) -> Comparison {
+    judged_by(baseline, candidate, &Policy::default())
+}
+
+fn judged_by(baseline: &Run, candidate: &Run, policy: &Policy) -> Comparison {
+    let label = |label, run| LabelledRun { label, run };
+    compare(
+        label("main", baseline),
+        label("the newest run", candidate),
+        policy,
+    )
+}
+
+#[test]
+fn nothing_planted_is_nothing_found() {
+    let comparison = judged(&suite(30, 1, unchanged), &suite(30, 2, unchanged));
+    assert_eq!(comparison.outcome, Outcome::Passed);
+    assert_eq!(comparison.exit_code, 0);
+    assert_eq!(comparison.counts.unchanged, 30);
+    assert_eq!(comparison.suite.tests, 30 * 6);
+}
+
+#[test]
+fn a_slower_benchmark_regresses_alone_and_its_category_is_named() {
+    for (category, metric) in [
+        Metric::Retiring,
+        Metric::BadSpeculation,
+        Metric::FrontendBound,
+        Metric::BackendBound,
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let candidate = suite(30, 2, |index| match index {
+            7 => in_category(category, 0.08),
+            _ => Planted::default(),
+        });
+        let comparison = judged(&suite(30, 1, unchanged), &candidate);
+        assert_eq!(comparison.outcome, Outcome::Failed);
+        assert_eq!(comparison.exit_code, 100);
+        assert_eq!(comparison.counts.regressed, 1);
+        let regressed = &comparison.benchmarks[7];
+        assert_eq!(regressed.class, Class::Regressed);
+        let cause = regressed.cause.as_ref().unwrap();
+        assert_eq!(cause.kind, CauseKind::Category { category: metric });
+        let sum: f64 = cause.parts.iter().map(|part| part.difference).sum();
+        assert!((sum - cause.difference).abs() < 1e-12);
+        for part in &cause.parts {
+            let details: f64 = part.details.iter().map(|detail| detail.difference).sum();
+            assert!((details - part.difference).abs() < 1e-12);
+        }
+    }
+}
+
+#[test]
+fn a_faster_benchmark_is_improved_and_fails_nothing() {
+    let candidate = suite(30, 2, |_| in_category(3, -0.08));
+    let comparison = judged(&suite(30, 1, unchanged), &candidate);
+    assert_eq!(comparison.counts.improved, 30);
+    assert_eq!(comparison.exit_code, 0);
+    assert!(comparison.suite.global_slots_difference.unwrap().difference < -0.07);
+}
+
+#[test]
+fn slots_that_only_move_are_shifted_and_fail_if_the_policy_says_so() {
+    let candidate = suite(30, 2, |index| match index {
+        3 => Planted {
+            categories: [-0.08, 0.0, 0.0, 0.08],
+            ..Planted::default()
+        },
+        _ => Planted::default(),
+    });
+    let baseline = suite(30, 1, unchanged);
+    let comparison = judged(&baseline, &candidate);
+    assert_eq!(comparison.benchmarks[3].class, Class::Shifted);
+    assert_eq!(comparison.outcome, Outcome::Passed);
+    let mut policy = Policy::default();
+    policy.fail_on.shifted = true;
+    assert_eq!(judged_by(&baseline, &candidate, &policy).exit_code, 100);
+}
+
+#[test]
+fn time_at_flat_slots_is_no_matter_of_the_pipeline() {
+    let candidate = suite(30, 2, |index| Planted {
+        time_per_slot: if index == 5 { 1.12 } else { 1.0 },
+        ..Planted::default()
+    });
+    let comparison = judged(&suite(30, 1, unchanged), &candidate);
+    let verdict = &comparison.benchmarks[5];
+    assert_eq!(verdict.class, Class::Regressed);
+    let cause = verdict.cause.as_ref().unwrap();
+    assert!(matches!(cause.kind, CauseKind::TimePerSlot { difference } if difference > 0.1));
+    assert_eq!(comparison.counts.regressed, 1);
+}
+
+#[test]
+fn a_slower_clock_is_the_machines_and_not_a_benchmarks() {
+    let candidate = suite(30, 2, |_| Planted {
+        time_per_slot: 1.3,
+        ..Planted::default()
+    });
+    let comparison = judged(&suite(30, 1, unchanged), &candidate);
+    assert_eq!(comparison.counts.unchanged, 30);
+    let shift = comparison.suite.machine_shift.unwrap();
+    assert_eq!(shift.basis, ShiftBasis::TimePerSlot);
+    assert!(shift.removed && (shift.difference - 0.3).abs() < 0.01);
+}
+
+#[test]
+fn a_clock_that_slows_a_few_benchmarks_gates_nothing_beside_slots() {
+    let candidate = suite(5, 2, |_| Planted {
+        time_per_slot: 1.3,
+        ..Planted::default()
+    });
+    let comparison = judged(&suite(5, 1, unchanged), &candidate);
+    assert_eq!(comparison.outcome, Outcome::Passed);
+    let wall = comparison.benchmarks[0].effect(Metric::Wall).unwrap();
+    assert!(!wall.gated && !wall.hit && wall.difference > 0.25);
+}
+
+fn timed_suite(size: usize, seed: u64, time_per_slot: impl Fn(usize) -> f64) -> Run {
+    let benchmarks = (0..size)
+        .map(|index| {
+            let planted = Planted {
+                seed,
+                time_per_slot: time_per_slot(index),
+                ..Planted::default()
+            };
+            timed(&format!("t{index:02}"), planted)
+        })
+        .collect();
+    scenario::run(benchmarks)
+}
+
+#[test]
+fn without_slots_time_is_gated() {
+    let candidate = timed_suite(4, 2, |index| if index == 2 { 1.15 } else { 1.0 });
+    let comparison = judged(&timed_suite(4, 1, |_| 1.0), &candidate);
+    assert_eq!(comparison.counts.regressed, 1);
+    assert_eq!(comparison.benchmarks[2].class, Class::Regressed);
+    assert_eq!(comparison.suite.tests, 4);
+}
+
+#[test]
+fn a_suite_of_time_that_slows_as_a_whole_is_undecided() {
+    let candidate = timed_suite(12, 2, |index| if index == 2 { 1.6 } else { 1.2 });
+    let comparison = judged(&timed_suite(12, 1, |_| 1.0), &candidate);
+    assert_eq!(comparison.counts.regressed, 1);
+    assert_eq!(comparison.counts.inconclusive, 11);
+    let undecided = comparison.benchmarks[0].undecided.unwrap();
+    assert_eq!(undecided.reason, UndecidedReason::MachineOrGlobalChange);
+    let shift = comparison.suite.machine_shift.unwrap();
+    assert_eq!(shift.basis, ShiftBasis::Time);
+}
+
+#[test]
+fn time_that_grows_without_gating_is_told() {
+    let candidate = suite(6, 2, |index| Planted {
+        time_per_slot: if index == 5 { 1.25 } else { 1.0 },
+        ..Planted::default()
+    });
+    let comparison = judged(&suite(6, 1, unchanged), &candidate);
+    assert_eq!(comparison.outcome, Outcome::Passed);
+    let longer = |b: &BenchmarkVerdict| b.evidence.unwrap().time_disagrees;
+    assert!(longer(&comparison.benchmarks[5]));
+    assert_eq!(comparison.benchmarks[5].class, Class::TimeDisagrees);
+    assert_eq!(comparison.counts.time_disagrees, 1);
+    let policy = Overrides {
+        fail_on: Some(vec![FailOnClass::TimeDisagrees]),
+        ..Overrides::default()
+    };
+    let policy = Policy::default().overridden_by(&policy);
+    let failed = judged_by(&suite(6, 1, unchanged), &candidate, &policy);
+    assert_eq!(failed.exit_code, 100);
+    assert!(!comparison.benchmarks[..5].iter().any(longer));
+    // Nor where the slots explain it.
+    let slower = suite(6, 2, |_| in_category(3, 0.2));
+    let comparison = judged(&suite(6, 1, unchanged), &slower);
+    assert!(!comparison.benchmarks.iter().any(longer));
+}
+
+#[test]
+fn what_grows_without_being_gated_is_not_said_to_need_launches() {
+    let candidate = suite(30, 2, |index| match index {
+        7 => in_category(3, 0.08),
+        _ => Planted::default(),
+    });
+    let flags = Overrides {
+        gate: Some(vec![Metric::FrontendBound]),
+        ..Overrides::default()
+    };
+    let policy = Policy::default().overridden_by(&flags);
+    let comparison = judged_by(&suite(30, 1, unchanged), &candidate, &policy);
+    let undecided = comparison.benchmarks[7].undecided.unwrap();
+    assert_eq!(undecided.reason, UndecidedReason::NotGated);
+    assert_eq!(undecided.launches_needed, None);
+}
+
+#[test]
+fn one_launch_never_fails() {
+    let one = |seed, factor: f64| {
+        suite(30, seed, |_| Planted {
+            launches: 1,
+            categories: [0.0, 0.0, 0.0, factor],
+            ..Planted::default()
+        })
+    };
+    let comparison = judged(&one(1, 0.0), &one(2, 5.0));
+    assert_eq!(comparison.counts.regressed, 0);
+    assert_eq!(comparison.counts.inconclusive, 30);
+    let undecided = comparison.benchmarks[0].undecided.unwrap();
+    assert_eq!(undecided.reason, UndecidedReason::OneLaunch);
+    assert!(undecided.launches_needed.is_some());
+    assert!(
+        comparison
+            .warnings
+            .contains(&Warning::FewLaunches { launches: 1 })
+    );
+}
+
+#[test]
+fn a_thread_that_waits_is_a_warning_since_its_slots_are_not_about_the_work() {
+    let waiting = || {
+        let mut run = suite(3, 1, unchanged);
+        for launch in &mut run.benchmarks[0].launches {
+            launch.cycles = Some(0.05 * launch.wall_ns);
+        }
+        run
+    };
+    let warning = Warning::MostlyWaiting { benchmarks: 1 };
+    assert!(judged(&waiting(), &waiting()).warnings.contains(&warning));
+    let busy = suite(3, 1, unchanged);
+    assert!(!judged(&waiting(), &busy).warnings.contains(&warning));
+    assert!(
+        warning
+            .to_string()
+            .starts_with("one benchmark mostly waits: ")
+    );
+}
+
+#[test]
+fn noise_is_inconclusive_and_says_how_many_launches_it_takes() {
+    let noisy = |seed, deviation| {
+        suite(30, seed, |_| Planted {
+            deviation,
+            launches: 5,
+            ..Planted::default()
+        })
+    };
+    // In turn: a drift would not shrink with more launches.
+    let label = |run| LabelledRun { label: "run", run };
+    let (base, new) = (noisy(1, 0.02), noisy(2, 0.02));
+    let comparison = compare_in_turn(label(&base), label(&new), &Policy::default());
+    let needed = comparison
+        .benchmarks
+        .iter()
+        .find_map(|b| b.undecided?.launches_needed)
+        .unwrap();
+    assert!((6..=50).contains(&needed), "{needed}");
+    let comparison = judged(&noisy(1, 0.3), &noisy(2, 0.3));
+    assert!(comparison.counts.inconclusive > 20);
+    assert_eq!(comparison.counts.regressed, 0);
+    let undecided = comparison.benchmarks.iter().find_map(|b| b.undecided);
+    assert_eq!(undecided.unwrap().launches_needed, None);
+    let mut policy = Policy::default();
+    policy.fail_on.inconclusive = true;
+    let comparison = judged_by(&noisy(1, 0.3), &noisy(2, 0.3), &policy);
+    assert_eq!(comparison.outcome, Outcome::Inconclusive);
+    assert_eq!(comparison.exit_code, 103);
+}
+
+#[test]
+fn time_is_no_test_of_what_is_modelled_and_what_is_timed_is_still_tested() {
+    let suite = |seed, factor: f64| {
+        let of = |index: usize| Planted {
+            seed,
+            time_per_slot: if index.is_multiple_of(4) { factor } else { 1.0 },
+            ..Planted::default()
+        };
+        let modelled = (0..24).map(|n| modelled(&format!("m{n:02}"), of(n)));
+        let timed = (0..4).map(|n| timed(&format!("t{n}"), of(n)));
+        scenario::run(modelled.chain(timed).collect())
+    };
+    let comparison = judged(&suite(1, 1.0), &suite(2, 1.3));
+    assert_eq!(comparison.suite.tests, 4);
+    for verdict in &comparison.benchmarks {
+        let is_timed = verdict.source == SourceKind::Time;
+        let wall = verdict.effect(Metric::Wall).unwrap();
+        assert_eq!(
+            (wall.gated, wall.exact),
+            (is_timed, false),
+            "{}",
+            verdict.id
+        );
+        assert_eq!(verdict.class == Class::Regressed, wall.hit);
+        let longer = wall.difference > 0.2;
+        assert_eq!(verdict.class == Class::TimeDisagrees, longer && !is_timed);
+    }
+    assert_eq!(comparison.counts.regressed, 1);
+    assert_eq!(comparison.counts.unchanged, 21);
+}
+
+#[test]
+fn coarse_categories_are_not_tested_and_the_total_is() {
+    let coarse = |seed, be| {
+        let mut run = suite(30, seed, |_| in_category(3, be));
+        for benchmark in &mut run.benchmarks {
+            for launch in &mut benchmark.launches {
+                launch.resolution_fraction = 0.05;
+            }
+        }
+        run
+    };
+    let comparison = judged(&coarse(1, 0.0), &coarse(2, 0.1));
+    let verdict = &comparison.benchmarks[0];
+    assert_eq!(verdict.class, Class::Regressed);
+    assert!((verdict.coarse.unwrap().baseline_resolution - 0.05).abs() < 1e-12);
+    assert!(!verdict.effect(Metric::BackendBound).unwrap().gated);
+    assert_eq!(verdict.cause.as_ref().unwrap().kind, CauseKind::Unknown);
+    assert_eq!(comparison.suite.tests, 60);
+}
+
+#[test]
+fn the_resolution_of_one_step_is_that_of_the_eight_bits() {
+    let comparison = judged(&suite(3, 1, unchanged), &suite(3, 2, unchanged));
+    let effects = &comparison.benchmarks[0].effects;
+    let [slots, backend] = [Metric::Slots, Metric::BackendBound]
+        .map(|metric| effects.iter().find(|e| e.metric == metric).unwrap());
+    assert_eq!(slots.resolution, 0.0);
+    let expected = 0.5 / 255.0 * (1.0 + slots.candidate / slots.baseline);
+    assert!((backend.resolution - expected).abs() < 1e-12);
+}
+
+#[test]
+fn the_order_of_benchmarks_changes_no_bit() {
+    let baseline = suite(40, 1, unchanged);
+    let candidate = suite(40, 2, |index| {
+        in_category(index % 4, 0.01 * (index % 7) as f64)
+    });
+    let straight = judged(&baseline, &candidate);
+    let mut shuffled = (baseline, candidate);
+    shuffled.0.benchmarks.reverse();
+    shuffled.1.benchmarks.rotate_left(13);
+    assert_eq!(judged(&shuffled.0, &shuffled.1), straight);
+}
+
+#[test]
+fn the_categories_add_up_to_the_change_and_nothing_is_nan() {
+    for launches in [1, 2, 5, 10] {
+        let candidate = suite(30, 2, |index| Planted {
+            launches,
+            ..in_category(index % 4, 0.02 * (index % 9) as f64)
+        });
+        let comparison = judged(&suite(30, 1, unchanged), &candidate);
+        for benchmark in &comparison.benchmarks {
+            let of = |metric| benchmark.effect(metric).unwrap();
+            let parts: f64 = [
+                Metric::Retiring,
+                Metric::BadSpeculation,
+                Metric::FrontendBound,
+                Metric::BackendBound,
+            ]
+            .map(|category| of(category).difference)
+            .iter()
+            .sum();
+            assert!((parts - of(Metric::Slots).difference).abs() < 1e-12);
+            for effect in &benchmark.effects {
+                let numbers = [
+                    effect.difference,
+                    effect.p,
+                    effect.standard_error,
+                    effect.degrees_of_freedom,
+                    effect.interval.map_or(0.0, |interval| interval.low),
+                    effect.interval.map_or(0.0, |interval| interval.high),
+                ];
+                assert!(
+                    numbers.iter().all(|number| number.is_finite()),
+                    "{effect:?}"
+                );
+                assert!(effect.standard_error > 0.0 && (0.0..=1.0).contains(&effect.p));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_interval_of_a_hit_clears_the_sure_margin_exactly_when_the_test_rejects() {
+    let candidate = suite(60, 2, |index| match index % 4 {
+        0 => in_category(3, 0.025 + 0.001 * index as f64),
+        _ => Planted::default(),
+    });
+    let comparison = judged(&suite(60, 1, unchanged), &candidate);
+    let mut hits = 0;
+    for benchmark in &comparison.benchmarks {
+        for effect in benchmark.effects.iter().filter(|effect| effect.hit) {
+            hits += 1;
+            assert!(effect.interval.unwrap().simultaneous);
+            assert!(effect.interval.unwrap().low > effect.sure_margin);
+        }
+    }
+    assert!(hits > 10, "{hits}");
+}
+
+/// Whatever a run file may hold leads to a verdict without NaN, and twice to the same.
+#[test]
+fn odd_numbers_make_no_odd_verdicts() {
+    let mut rng = fastrand::Rng::with_seed(7);
+    let odd = [0.0, 1e-300, 1e-9, 1.0, 1e9, 1e150, 1e308, f64::MAX];
+    for round in 0..300 {
+        let mut run = || {
+            let size = rng.usize(1..30);
+            let mut run = suite(size, round, unchanged);
+            for benchmark in &mut run.benchmarks {
+                benchmark.launches.truncate(rng.usize(..11));
+                for launch in &mut benchmark.launches {
+                    let mut pick = || odd[rng.usize(..odd.len())];
+                    match round % 5 {
+                        0 => launch.slots = Some(pick()),
+                        1 => launch.wall_ns = pick(),
+                        2 => launch.resolution_fraction = pick(),
+                        3 => launch.level1.as_mut().unwrap().backend_bound_slots = -pick(),
+                        _ => *launch = LaunchValue::default(),
+                    }
+                }
+            }
+            run
+        };
+        let (baseline, candidate) = (run(), run());
+        let comparison = judged(&baseline, &candidate);
+        assert_eq!(judged(&baseline, &candidate), comparison);
+        for benchmark in &comparison.benchmarks {
+            for effect in &benchmark.effects {
+                let numbers = [
+                    effect.difference,
+                    effect.p,
+                    effect.standard_error,
+                    effect.degrees_of_freedom,
+                    effect.interval.map_or(0.0, |interval| interval.low),
+                    effect.interval.map_or(0.0, |interval| interval.high),
+                ];
+                assert!(numbers.iter().all(|n| !n.is_nan()), "{round}: {effect:?}");
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! Real recordings of unchanged code with `--source time`: suites of 8 and 16 benchmarks on a virtual
+//! machine of two CPUs (AMD EPYC), 10 launches a run, one run after the other (22 November 2026).
+//! `quiet` had the machine to itself, `loaded` shared it with builds.
+
+use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::run_file::{LaunchValue, Run};
+
+use super::{Outcome, Policy, judged_by};
+use crate::scenario;
+use crate::verdict::{Comparison, LabelledRun, compare_in_turn};
+
+const QUIET: [&str; 2] = [
+    include_str!("recorded/quiet-eight.csv"),
+    include_str!("recorded/quiet-sixteen.csv"),
+];
+const LOADED: [&str; 2] = [
+    include_str!("recorded/loaded-eight.csv"),
+    include_str!("recorded/loaded-sixteen.csv"),
+];
+
+/// The launches of each benchmark of a run, in nanoseconds.
+type Recorded = Vec<Vec<f64>>;
+
+/// Runs that follow each other.
+fn adjacent(text: &str) -> Vec<[Recorded; 2]> {
+    let mut runs: Vec<((&str, u32), Recorded)> = Vec::new();
+    for line in text.lines().skip(1) {
+        let fields: Vec<&str> = line.split(',').collect();
+        let key = (fields[0], fields[1].parse().unwrap());
+        let launches = fields[3].split(' ').map(|ns| ns.parse().unwrap()).collect();
+        if runs.last().is_none_or(|(last, _)| *last != key) {
+            runs.push((key, Vec::new()));
+        }
+        runs.last_mut().unwrap().1.push(launches);
+    }
+    runs.windows(2)
+        .filter(|pair| pair[0].0.0 == pair[1].0.0)
+        .map(|pair| [pair[0].1.clone(), pair[1].1.clone()])
+        .collect()
+}
+
+fn run_of(benchmarks: impl Iterator<Item = Vec<f64>>) -> Run {
+    let benchmark = |(index, launches): (usize, Vec<f64>)| {
+        let launches = launches
+            .into_iter()
+            .zip(0..)
+            .map(|(wall_ns, launch)| LaunchValue {
+                launch,
+                samples_used: 20,
+                wall_ns,
+                ..LaunchValue::default()
+            });
+        scenario::with_launches(&format!("{index:02}"), SourceKind::Time, launches.collect())
+    };
+    scenario::run(benchmarks.enumerate().map(benchmark).collect())
+}
+
+/// Both directions of every pair, with `size` of its benchmarks: those from each place on.
+fn compared(
+    suites: [&str; 2],
+    size: usize,
+    launches: [usize; 2],
+    factor: f64,
+    mut each: impl FnMut(&Comparison),
+) {
+    for [a, b] in suites.into_iter().flat_map(adjacent) {
+        for (base, new) in [(&a, &b), (&b, &a)] {
+            let places = (0..base.len())
+                .step_by(if base.len() > 8 { 5 } else { 3 })
+                .filter(|_| size <= base.len());
+            for first in places {
+                let side = |run: &Recorded, launches: usize, factor: f64| {
+                    let wanted = (0..size).map(|n| &run[(first + n * 5) % run.len()]);
+                    let factors = std::iter::once(factor).chain(std::iter::repeat(1.0));
+                    let some: Vec<Vec<f64>> = wanted
+                        .zip(factors)
+                        .map(|(all, factor)| all[..launches].iter().map(|ns| ns * factor).collect())
+                        .collect();
+                    run_of(some.into_iter())
+                };
+                each(&judged_by(
+                    &side(base, launches[0], 1.0),
+                    &side(new, launches[1], factor),
+                    &Policy::default(),
+                ));
+            }
+        }
+    }
+}
+
+#[test]
+fn of_unchanged_suites_of_any_size_at_most_one_in_twenty_fails() {
+    for suites in [QUIET, LOADED] {
+        for launches in [[10, 10], [10, 5]] {
+            for size in [1, 2, 3, 5, 8, 9, 10, 12, 16] {
+                let (mut judged, mut failed) = (0, 0);
+                compared(suites, size, launches, 1.0, |comparison| {
+                    judged += 1;
+                    failed += usize::from(comparison.outcome == Outcome::Failed);
+                });
+                assert!(
+                    judged > 20 && 20 * failed <= judged,
+                    "{size}: {failed} of {judged}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
+fn on_a_quiet_machine_eight_benchmarks_are_enough_to_find_one_that_is_slower() {
+    let found = |size| {
+        let (mut judged, mut found) = (0_u32, 0_u32);
+        compared(QUIET, size, [10, 10], 1.3, |comparison| {
+            judged += 1;
+            found += u32::from(comparison.counts.regressed == 1);
+        });
+        f64::from(found) / f64::from(judged)
+    };
+    let of_size = [2, 4, 8, 16].map(found);
+    assert_eq!(of_size[0], 0.0);
+    assert!(
+        of_size.is_sorted() && of_size[2] > 0.5 && of_size[3] > 0.9,
+        "{of_size:?}"
+    );
+}
+
+/// Each run's own launches in turn: the machine drifts on both sides.
+#[test]
+fn launches_in_turn_need_no_other_benchmarks() {
+    let halves = |recorded: &Recorded, wanted: [usize; 2]| {
+        let half = |all: &Vec<f64>| {
+            let of_half = all
+                .iter()
+                .enumerate()
+                .filter(|(n, _)| wanted.contains(&(n % 4)));
+            of_half.map(|(_, ns)| *ns).collect()
+        };
+        run_of(recorded.iter().map(half))
+    };
+    let (mut judged, mut failed) = (0, 0);
+    for [a, b] in QUIET.into_iter().chain(LOADED).flat_map(adjacent) {
+        let both: Recorded = a
+            .iter()
+            .zip(&b)
+            .map(|(a, b)| [&a[..], &b[..]].concat())
+            .collect();
+        let (base, new) = (halves(&both, [0, 3]), halves(&both, [1, 2]));
+        let label = |label, run| LabelledRun { label, run };
+        let policy = Policy::default();
+        let comparison = compare_in_turn(label("base", &base), label("new", &new), &policy);
+        judged += 1;
+        failed += usize::from(comparison.outcome == Outcome::Failed);
+    }
+    assert!(judged > 20 && 20 * failed <= judged, "{failed} of {judged}");
+}

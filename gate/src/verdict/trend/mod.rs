@@ -1,0 +1,221 @@
+//! The history of a suite: where each benchmark's slots changed for good.
+//!
+//! [`compare`](super::compare) asks whether the newest run is slower than a baseline, and a drop of
+//! 1 % is below its margin, ten times in a row. Here all runs of a name are looked at together. The
+//! unit is the run, since sessions drift; how its launches differ is the least that runs can differ
+//! by. `docs/history.md` describes the procedure; `judge` and `series` are it.
+//!
+//! The JSON of `cargo topdown history --json` is [`Trend`], field by field.
+
+mod judge;
+mod series;
+mod since;
+
+use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::run_file::BenchmarkId;
+use serde::{Deserialize, Serialize};
+
+use super::{Difference, Metric};
+
+pub use judge::{LEAST_RUNS, trend};
+pub use since::{NEWEST_RUNS, SlowerOverTime, add_slower_than};
+
+/// The version of the JSON form.
+pub const TREND_SCHEMA_VERSION: u32 = 1;
+
+/// The runs of a name, and where the benchmarks of the newest one changed.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Trend {
+    /// The version of this form.
+    #[cfg_attr(feature = "schema", schemars(extend("const" = TREND_SCHEMA_VERSION)))]
+    pub schema_version: u32,
+    /// The name by which the user asked for it.
+    pub label: String,
+    /// The probability of any change point in a suite that never changed.
+    pub alpha: f64,
+    /// Series that were searched for change points; each has its part of `alpha`.
+    pub series: usize,
+    /// The runs that can be compared with the newest, oldest first; it is the last.
+    pub runs: Vec<TrendRun>,
+    /// The runs that cannot, oldest first.
+    pub left_out: Vec<LeftOut>,
+    /// Why files of the history could not be read.
+    pub unreadable: Vec<String>,
+    /// Changes of half of the benchmarks or more at once.
+    pub global_changes: Vec<GlobalChange>,
+    /// The benchmarks of the newest run, in the order of their ids.
+    pub benchmarks: Vec<BenchmarkTrend>,
+}
+
+/// A change of half of the benchmarks or more at once, which says little about any of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct GlobalChange {
+    /// What it is.
+    pub kind: ChangeKind,
+    /// The first run of the new levels, give or take one: which of `runs`.
+    pub run: usize,
+    /// How many benchmarks changed.
+    pub benchmarks: usize,
+}
+
+/// Which run, in short.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TrendRun {
+    /// Its id.
+    pub id: String,
+    /// When it began, RFC 3339 in UTC.
+    pub started_at: String,
+    /// The commit that was measured.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub git_commit: Option<String>,
+    /// Whether the work tree differed from that commit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub git_dirty: Option<bool>,
+}
+
+/// A run, or one benchmark of it, that cannot be compared with the newest run.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct LeftOut {
+    /// The run.
+    pub run: TrendRun,
+    /// The benchmark; all, if absent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub benchmark: Option<BenchmarkId>,
+    /// The fields that differ; `candidate` is what the newest run holds. None, if the run has no
+    /// value of the benchmark.
+    pub differences: Vec<Difference>,
+}
+
+/// The history of one benchmark.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct BenchmarkTrend {
+    /// Which benchmark.
+    pub id: BenchmarkId,
+    /// Where its numbers come from.
+    pub source: SourceKind,
+    /// Slots, or time where there are none.
+    pub metric: Metric,
+    /// One for each run that has it, oldest first.
+    pub points: Vec<TrendPoint>,
+    /// Where it changed, oldest first.
+    pub changes: Vec<TrendChange>,
+    /// The newest level over the oldest, less 1; absent without a change.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub overall_difference: Option<f64>,
+}
+
+/// A benchmark in one run: means over the run's launches, per iteration.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TrendPoint {
+    /// Which of `runs`, from 0.
+    pub run: usize,
+    /// The benchmark's metric: slots, or nanoseconds.
+    pub value: f64,
+    /// The categories, which add up to the slots; empty without them.
+    pub categories: Vec<CategoryAmount>,
+}
+
+/// A category in slots per iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CategoryAmount {
+    /// The category.
+    pub metric: Metric,
+    /// Its slots per iteration.
+    pub slots: f64,
+}
+
+/// A change point: from here on another level holds.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct TrendChange {
+    /// What it is.
+    pub kind: ChangeKind,
+    /// The first run of the new level: which of `runs`.
+    pub run: usize,
+    /// Runs on the level before, and on the level after.
+    pub runs_before: usize,
+    /// See `runs_before`.
+    pub runs_after: usize,
+    /// The mean of the benchmark's metric on the level before.
+    pub before: f64,
+    /// The same on the level after.
+    pub after: f64,
+    /// After over before, less 1.
+    pub difference: f64,
+    /// What each category has of it, as fractions of the total before: they add up to `difference`.
+    pub categories: Vec<CategoryDifference>,
+    /// The metrics whose own history changes here.
+    pub found_in: Vec<Metric>,
+    /// The probability of such a change in the history of one metric that has none.
+    pub p_value: f64,
+    /// What else is different between the runs on both sides: compiler, kernel, settings.
+    pub differences: Vec<Difference>,
+}
+
+/// What a change is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum ChangeKind {
+    /// More slots, or more time.
+    Slower,
+    /// Fewer slots, or less time.
+    Faster,
+    /// Other categories, for certain, and the same total as far as can be told.
+    Shifted,
+}
+
+impl ChangeKind {
+    /// The word that reports use.
+    pub fn name(self) -> &'static str {
+        match self {
+            ChangeKind::Slower => "slower",
+            ChangeKind::Faster => "faster",
+            ChangeKind::Shifted => "shifted",
+        }
+    }
+}
+
+/// What a category has of a change.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CategoryDifference {
+    /// The category.
+    pub metric: Metric,
+    /// Its slots after less those before, as a fraction of all slots before.
+    pub difference: f64,
+}
+
+impl Trend {
+    /// Keeps the benchmarks that `wanted` tells; nothing is judged anew.
+    pub fn retain(&mut self, wanted: impl Fn(&BenchmarkId) -> bool) {
+        self.benchmarks.retain(|benchmark| wanted(&benchmark.id));
+    }
+
+    /// The history of a benchmark.
+    pub fn of(&self, id: &BenchmarkId) -> Option<&BenchmarkTrend> {
+        let index = self.benchmarks.binary_search_by(|b| b.id.cmp(id)).ok()?;
+        Some(&self.benchmarks[index])
+    }
+
+    /// The benchmarks that became slower within the newest `runs` runs.
+    pub fn slower_within(&self, runs: usize) -> impl Iterator<Item = &BenchmarkTrend> {
+        let first = self.runs.len().saturating_sub(runs);
+        self.benchmarks.iter().filter(move |benchmark| {
+            let mut changes = benchmark.changes.iter();
+            changes.any(|change| change.kind == ChangeKind::Slower && change.run >= first)
+        })
+    }
+
+    /// Whether any benchmark has enough runs for a change point.
+    pub fn is_long_enough(&self) -> bool {
+        self.benchmarks.iter().any(|b| b.points.len() >= LEAST_RUNS)
+    }
+}
