@@ -6,6 +6,7 @@ use std::time::Duration;
 use criterion::measurement::Measurement;
 use criterion::{PlotConfiguration, SamplingMode, Throughput};
 
+use super::original::{Id, OriginalGroup};
 use super::{Bencher, author};
 
 /// As criterion's `BenchmarkId`.
@@ -30,44 +31,30 @@ impl BenchmarkId {
 pub trait IntoBenchmarkId {
     /// Whatever criterion takes.
     #[doc(hidden)]
-    fn bench<M, I, F>(self, group: &mut criterion::BenchmarkGroup<'_, M>, input: &I, f: F)
-    where
-        M: Measurement,
-        I: ?Sized,
-        F: FnMut(&mut criterion::Bencher<'_, M>, &I);
+    fn into_id(self) -> Id;
 }
 
 impl IntoBenchmarkId for BenchmarkId {
-    fn bench<M, I, F>(self, group: &mut criterion::BenchmarkGroup<'_, M>, input: &I, f: F)
-    where
-        M: Measurement,
-        I: ?Sized,
-        F: FnMut(&mut criterion::Bencher<'_, M>, &I),
-    {
-        group.bench_with_input(self.0, input, f);
+    fn into_id(self) -> Id {
+        Id::Original(self.0)
     }
 }
 
 impl<S: Into<String>> IntoBenchmarkId for S {
-    fn bench<M, I, F>(self, group: &mut criterion::BenchmarkGroup<'_, M>, input: &I, f: F)
-    where
-        M: Measurement,
-        I: ?Sized,
-        F: FnMut(&mut criterion::Bencher<'_, M>, &I),
-    {
-        group.bench_with_input(self, input, f);
+    fn into_id(self) -> Id {
+        Id::Name(self.into())
     }
 }
 
 /// As criterion's `BenchmarkGroup`.
-pub struct BenchmarkGroup<'a, M: Measurement>(pub(super) criterion::BenchmarkGroup<'a, M>);
+pub struct BenchmarkGroup<'a, M: Measurement + 'a>(pub(super) Box<dyn OriginalGroup<'a, M> + 'a>);
 
 /// The methods of the original that return it.
 macro_rules! forward {
     ($($name:ident($argument:ident: $type:ty);)*) => { $(
         #[doc = concat!("As criterion's `", stringify!($name), "`.")]
         pub fn $name(&mut self, $argument: $type) -> &mut Self {
-            self.0.$name($argument);
+            self.0.borrowed_mut().$name($argument);
             self
         }
     )* };
@@ -79,7 +66,7 @@ macro_rules! forward_in_plain_criterion {
         #[doc = concat!("As criterion's `", stringify!($name), "`. `cargo topdown` decides in its place.")]
         pub fn $name(&mut self, $argument: $type) -> &mut Self {
             if author::decides() {
-                self.0.$name($argument);
+                self.0.borrowed_mut().$name($argument);
             }
             self
         }
@@ -108,7 +95,7 @@ impl<M: Measurement> BenchmarkGroup<'_, M> {
     where
         F: FnMut(&mut Bencher<'_, M>),
     {
-        id.bench(&mut self.0, &(), |b, ()| f(&mut Bencher::of(b)));
+        self.0.bench(id.into_id(), &mut |b| f(&mut Bencher::of(b)));
         self
     }
 
@@ -123,12 +110,11 @@ impl<M: Measurement> BenchmarkGroup<'_, M> {
         F: FnMut(&mut Bencher<'_, M>, &I),
         I: ?Sized,
     {
-        id.bench(&mut self.0, input, |b, input| f(&mut Bencher::of(b), input));
+        self.0
+            .bench(id.into_id(), &mut |b| f(&mut Bencher::of(b), input));
         self
     }
 
     /// As criterion's `finish`.
-    pub fn finish(self) {
-        self.0.finish();
-    }
+    pub fn finish(self) {}
 }

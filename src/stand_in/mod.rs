@@ -13,6 +13,7 @@
 mod author;
 mod bencher;
 mod group;
+mod original;
 
 use std::ops::{Deref, DerefMut};
 use std::path::Path;
@@ -32,6 +33,8 @@ pub use bencher::Bencher;
 pub use group::{BenchmarkGroup, BenchmarkId, IntoBenchmarkId};
 
 use crate::TopDown;
+use crate::counter::time::Time;
+use original::OriginalCriterion;
 
 /// criterion's `measurement` module, where `WallTime`, the name of the default measurement in
 /// signatures, is [`TopDown`].
@@ -46,14 +49,14 @@ pub mod measurement {
 /// A type of its own and not an alias, because `Default` of the original always means wall-clock
 /// time. Whatever is not defined here is the original's, by way of `Deref`.
 pub struct Criterion<M: Measurement = TopDown> {
-    original: criterion::Criterion<M>,
+    original: Box<dyn OriginalCriterion<M>>,
     plan: author::Plan,
 }
 
 impl Default for Criterion {
     fn default() -> Criterion {
         Criterion {
-            original: criterion::Criterion::default().with_measurement(TopDown::new()),
+            original: Box::new(measuring(TopDown::new())),
             plan: author::Plan::default(),
         }
     }
@@ -63,13 +66,13 @@ impl<M: Measurement> Deref for Criterion<M> {
     type Target = criterion::Criterion<M>;
 
     fn deref(&self) -> &Self::Target {
-        &self.original
+        self.original.borrowed()
     }
 }
 
 impl<M: Measurement> DerefMut for Criterion<M> {
     fn deref_mut(&mut self) -> &mut Self::Target {
-        &mut self.original
+        self.original.borrowed_mut()
     }
 }
 
@@ -79,10 +82,7 @@ macro_rules! forward {
         #[doc = concat!("As criterion's `", stringify!($name), "`.")]
         #[must_use]
         pub fn $name(self $(, $argument: $type)*) -> Self {
-            Criterion {
-                original: self.original.$name($($argument),*),
-                ..self
-            }
+            self.with(|original| original.$name($($argument),*))
         }
     )* };
 }
@@ -93,11 +93,11 @@ macro_rules! forward_in_plain_criterion {
         #[doc = concat!("As criterion's `", stringify!($name), "`. `cargo topdown` decides in its place.")]
         #[must_use]
         pub fn $name(mut self, $argument: $type) -> Self {
-            if author::decides() {
-                self.original = self.original.$name($argument);
-                self.plan.$name = Some($argument);
+            if !author::decides() {
+                return self;
             }
-            self
+            self.plan.$name = Some($argument);
+            self.with(|original| original.$name($argument))
         }
     )* };
 }
@@ -111,9 +111,9 @@ impl<M: Measurement> Criterion<M> {
 
     /// As criterion's `with_measurement`.
     #[must_use]
-    pub fn with_measurement<M2: Measurement>(self, measurement: M2) -> Criterion<M2> {
+    pub fn with_measurement<M2: Measurement + 'static>(self, measurement: M2) -> Criterion<M2> {
         Criterion {
-            original: self.original.with_measurement(measurement),
+            original: Box::new(self.original.unboxed().with_measurement(measurement)),
             plan: self.plan,
         }
     }
@@ -121,19 +121,13 @@ impl<M: Measurement> Criterion<M> {
     /// As criterion's `with_profiler`.
     #[must_use]
     pub fn with_profiler<P: Profiler + 'static>(self, profiler: P) -> Self {
-        Criterion {
-            original: self.original.with_profiler(profiler),
-            ..self
-        }
+        self.with(|original| original.with_profiler(profiler))
     }
 
     /// As criterion's `with_filter`.
     #[must_use]
     pub fn with_filter<S: Into<String>>(self, filter: S) -> Self {
-        Criterion {
-            original: self.original.with_filter(filter),
-            ..self
-        }
+        self.with(|original| original.with_filter(filter))
     }
 
     forward! {
@@ -157,16 +151,28 @@ impl<M: Measurement> Criterion<M> {
     #[must_use]
     pub fn configure_from_args(self) -> Self {
         Criterion {
-            original: self.plan.restore(self.original.configure_from_args()),
+            original: self.original.configured_from_args(self.plan),
             ..self
         }
+    }
+
+    fn with(
+        self,
+        change: impl FnOnce(criterion::Criterion<M>) -> criterion::Criterion<M>,
+    ) -> Criterion<M> {
+        let mut change = Some(change);
+        let original = self.original.changed(&mut |original| match change.take() {
+            Some(change) => change(original),
+            None => original,
+        });
+        Criterion { original, ..self }
     }
 }
 
 impl<M: Measurement + 'static> Criterion<M> {
     /// As criterion's `benchmark_group`.
     pub fn benchmark_group<S: Into<String>>(&mut self, group_name: S) -> BenchmarkGroup<'_, M> {
-        BenchmarkGroup(self.original.benchmark_group(group_name))
+        BenchmarkGroup(self.original.group(group_name.into()))
     }
 
     /// As criterion's `bench_function`.
@@ -174,7 +180,8 @@ impl<M: Measurement + 'static> Criterion<M> {
     where
         F: FnMut(&mut Bencher<'_, M>),
     {
-        self.original.bench_function(id, |b| f(&mut Bencher::of(b)));
+        self.original
+            .bench_function(id, &mut |b| f(&mut Bencher::of(b)));
         self
     }
 
@@ -189,7 +196,7 @@ impl<M: Measurement + 'static> Criterion<M> {
         F: FnMut(&mut Bencher<'_, M>, &I),
     {
         self.original
-            .bench_with_input(id.0, input, |b, input| f(&mut Bencher::of(b), input));
+            .bench_with_input(id.0, &mut |b| f(&mut Bencher::of(b), input));
         self
     }
 }
@@ -224,10 +231,14 @@ macro_rules! criterion_main {
     };
 }
 
-/// What `criterion_main!` does last. Measures nothing, so it opens no counters.
+/// What `criterion_main!` does last. Measures nothing, so it opens no counters; the clock stands in
+/// for them, since another type of measurement would have criterion compiled once more.
 #[doc(hidden)]
 pub fn final_summary() {
-    criterion::Criterion::default()
-        .configure_from_args()
-        .final_summary();
+    let clock = TopDown::with_source(Box::new(Time::new("nothing is measured")));
+    measuring(clock).configure_from_args().final_summary();
+}
+
+fn measuring(measurement: TopDown) -> criterion::Criterion<TopDown> {
+    criterion::Criterion::default().with_measurement(measurement)
 }
