@@ -5,6 +5,7 @@
 
 use std::fmt;
 
+#[cfg(feature = "run_file")]
 use serde::{Deserialize, Serialize};
 
 /// Other threads work for a benchmark if they use at least this fraction of its processor time.
@@ -34,9 +35,13 @@ pub struct Activity {
 }
 
 /// Why the slots of a benchmark are not about its work: they decide nothing then, and time alone does.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case", tag = "kind", deny_unknown_fields)]
+#[cfg_attr(
+    feature = "run_file",
+    serde(rename_all = "snake_case", tag = "kind", deny_unknown_fields)
+)]
 pub enum Elsewhere {
     /// Threads work for it whose slots are not counted.
     OtherThreads {

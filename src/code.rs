@@ -5,6 +5,7 @@
 
 use std::ops::AddAssign;
 
+#[cfg(feature = "run_file")]
 use serde::{Deserialize, Serialize};
 
 /// What was counted in a part of the code.
@@ -14,9 +15,10 @@ use serde::{Deserialize, Serialize};
 /// reorder buffer.
 ///
 /// In files the counts are an array in the order of the fields: there are many of them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(into = "[u64; 9]", from = "[u64; 9]")]
+#[cfg_attr(feature = "run_file", serde(into = "[u64; 9]", from = "[u64; 9]"))]
 pub struct CodeCounts {
     /// Executed instructions.
     pub instructions: u64,
@@ -158,9 +160,10 @@ pub struct CodeBlock {
 }
 
 /// The way that the execution of a benchmark took, from its warm-up on, as hashes: all that was traced.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "run_file", serde(deny_unknown_fields))]
 pub struct Trail {
     /// Which benchmark of the process, from 0.
     pub number: u32,

@@ -129,11 +129,11 @@ pub enum OpenError {
         reason: &'static str,
     },
 
-    /// The telemetry specification that the user named cannot be used.
-    #[error("could not use the telemetry specification {path}: {problem}")]
-    Specification {
-        /// The file.
-        path: String,
+    /// The core that the user described is not that of this machine, or is not described right.
+    #[error(
+        "could not use the telemetry specification of CARGO_TOPDOWN_ARM_SPECIFICATION: {problem}"
+    )]
+    DescribedCore {
         /// What is wrong with it.
         problem: String,
     },
@@ -370,7 +370,7 @@ impl OpenError {
             | ThreadsChange
             | Threads { .. }
             | UnknownGroup { .. }
-            | Specification { .. }
+            | DescribedCore { .. }
             | OperatingSystem { .. }
             | UnsupportedCpu { .. } => return None,
             NoPmu {

@@ -3,15 +3,17 @@
 //! Knows the names and what each event means. Who counts which of them is the sources' business,
 //! showing them the program's.
 
+#[cfg(feature = "run_file")]
 use serde::{Deserialize, Serialize};
 
 macro_rules! events {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
         /// Something that is counted while code executes.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+        #[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum Event {
-            $($(#[$doc])* #[serde(rename = $name)] $variant,)*
+            $($(#[$doc])* #[cfg_attr(feature = "run_file", serde(rename = $name))] $variant,)*
         }
 
         impl Event {

@@ -5,14 +5,16 @@
 
 use std::fmt;
 
+#[cfg(feature = "run_file")]
 use serde::{Deserialize, Serialize};
 
 use crate::activity::Elsewhere;
 
 /// Where numbers come from. Numbers of different sources are never mixed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "run_file", serde(rename_all = "lowercase"))]
 pub enum SourceKind {
     /// The CPU's performance counters.
     Hardware,
@@ -40,9 +42,10 @@ impl fmt::Display for SourceKind {
 }
 
 /// Whose slots are counted. Those of one thread and of all are different things.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "lowercase")]
+#[cfg_attr(feature = "run_file", serde(rename_all = "lowercase"))]
 pub enum CountedThreads {
     /// Those of the measuring thread.
     #[default]
@@ -60,15 +63,17 @@ impl CountedThreads {
         }
     }
 
+    #[cfg(feature = "run_file")]
     fn is_own(&self) -> bool {
         *self == CountedThreads::Own
     }
 }
 
 /// What a set of samples is and how it was obtained.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq)]
+#[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "run_file", serde(deny_unknown_fields))]
 pub struct Provenance {
     /// Where the numbers come from.
     pub source: SourceKind,
@@ -76,22 +81,37 @@ pub struct Provenance {
     /// incomparable. `time/1` where there are no slots.
     pub formula: String,
     /// The PMU of a hybrid machine's core type, such as `cpu_core`; absent elsewhere.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "run_file",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub core_type: Option<String>,
     /// Issue slots per cycle of this core, where known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "run_file",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub slots_per_cycle: Option<u32>,
     /// Why this source was chosen, one sentence for people.
     pub reason: String,
     /// What an empty window costs, measured at open. Not subtracted from samples; launch values are
     /// without it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "run_file",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub empty_window: Option<EmptyWindow>,
     /// Whose slots are counted; absent for those of the measuring thread alone.
-    #[serde(default, skip_serializing_if = "CountedThreads::is_own")]
+    #[cfg_attr(
+        feature = "run_file",
+        serde(default, skip_serializing_if = "CountedThreads::is_own")
+    )]
     pub threads: CountedThreads,
     /// Why the slots of the benchmark would not be about its work, so that its time alone was kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "run_file",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub elsewhere: Option<Elsewhere>,
 }
 
@@ -122,12 +142,16 @@ impl Provenance {
 }
 
 /// The cost of a window that holds nothing: the median of many.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "run_file", serde(deny_unknown_fields))]
 pub struct EmptyWindow {
     /// Slots between the two readings; absent without slots.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "run_file",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub slots: Option<u64>,
     /// Wall-clock nanoseconds between the two readings.
     pub wall_ns: u64,

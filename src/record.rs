@@ -6,10 +6,10 @@
 
 use std::fmt::{Display, Write};
 
-use crate::activity::Activity;
+use crate::activity::{Activity, Elsewhere};
 use crate::code::{CodeSlots, Trail};
 use crate::event::Event;
-use crate::provenance::Provenance;
+use crate::provenance::{CountedThreads, Provenance};
 use crate::sample::{Level1, Level2, Sample};
 
 /// The version of the file formats that this library writes.
@@ -36,11 +36,8 @@ impl Record {
         let mut json = Json(String::new());
         json.object(|json| {
             json.field("schema_version", &SCHEMA_VERSION);
-            let provenance = serde_json::to_string(&self.provenance);
-            json.field(
-                "provenance",
-                &provenance.expect("it has names and numbers alone"),
-            );
+            json.name("provenance");
+            json.object(|json| provenance(json, &self.provenance));
             json.name("samples");
             json.object(|json| samples(json, &self.samples));
             if let Some(of) = &self.code {
@@ -50,6 +47,42 @@ impl Record {
         });
         json.0.push('\n');
         json.0
+    }
+}
+
+fn provenance(json: &mut Json, of: &Provenance) {
+    json.text("source", of.source.name());
+    json.text("formula", &of.formula);
+    if let Some(core_type) = &of.core_type {
+        json.text("core_type", core_type);
+    }
+    if let Some(slots) = of.slots_per_cycle {
+        json.field("slots_per_cycle", &slots);
+    }
+    json.text("reason", &of.reason);
+    if let Some(window) = of.empty_window {
+        json.name("empty_window");
+        json.object(|json| {
+            if let Some(slots) = window.slots {
+                json.field("slots", &slots);
+            }
+            json.field("wall_ns", &window.wall_ns);
+        });
+    }
+    if of.threads != CountedThreads::Own {
+        json.text("threads", of.threads.name());
+    }
+    if let Some(elsewhere) = of.elsewhere {
+        let (kind, fraction) = match elsewhere {
+            Elsewhere::OtherThreads { fraction } => ("other_threads", fraction),
+            Elsewhere::Waiting { fraction } => ("waiting", fraction),
+        };
+        json.name("elsewhere");
+        json.object(|json| {
+            json.text("kind", kind);
+            json.name("fraction");
+            json.number(fraction);
+        });
     }
 }
 
@@ -262,6 +295,11 @@ impl Json {
         self.0.push(':');
     }
 
+    fn text(&mut self, name: &str, text: &str) {
+        self.name(name);
+        self.string(text);
+    }
+
     fn field(&mut self, name: &str, value: &dyn Display) {
         self.name(name);
         self.value(value);
@@ -290,6 +328,55 @@ impl Json {
         for (name, column) in columns {
             self.name(name);
             self.array(rows, |json, row| json.number(column(row)));
+        }
+    }
+}
+
+#[cfg(all(test, feature = "run_file"))]
+mod tests {
+    use super::*;
+    use crate::provenance::{EmptyWindow, SourceKind};
+
+    #[test]
+    fn a_provenance_is_written_as_it_is_read() {
+        let least = Provenance {
+            source: SourceKind::Time,
+            formula: "time/1".to_owned(),
+            core_type: None,
+            slots_per_cycle: None,
+            reason: "a \"reason\" with \\ and é".to_owned(),
+            empty_window: None,
+            threads: CountedThreads::Own,
+            elsewhere: None,
+        };
+        let most = Provenance {
+            source: SourceKind::Hardware,
+            core_type: Some("cpu_core".to_owned()),
+            slots_per_cycle: Some(6),
+            empty_window: Some(EmptyWindow {
+                slots: Some(352),
+                wall_ns: 40,
+            }),
+            threads: CountedThreads::All,
+            elsewhere: Some(Elsewhere::OtherThreads { fraction: 1e-7 }),
+            ..least.clone()
+        };
+        let waiting = Provenance {
+            empty_window: Some(EmptyWindow {
+                slots: None,
+                wall_ns: 40,
+            }),
+            elsewhere: Some(Elsewhere::Waiting { fraction: 0.1 }),
+            ..least.clone()
+        };
+        for written in [least, most, waiting] {
+            let mut json = Json(String::new());
+            json.object(|json| provenance(json, &written));
+            assert_eq!(json.0, serde_json::to_string(&written).unwrap());
+            assert_eq!(
+                serde_json::from_str::<Provenance>(&json.0).unwrap(),
+                written
+            );
         }
     }
 }

@@ -6,6 +6,7 @@ use criterion_topdown::run_file::RunFileError;
 use thiserror::Error;
 
 use crate::accepted_file::AcceptedError;
+use crate::arm_specification::SpecificationError;
 use crate::baseline_store::{BaselineNameError, StoreError};
 use crate::command::bench::BenchError;
 use crate::command::exec::ExecError;
@@ -23,6 +24,9 @@ pub enum Error {
     /// The workspace could not be read.
     #[error("{0}")]
     Metadata(#[source] cargo_metadata::Error),
+    /// The telemetry specification that the user named.
+    #[error(transparent)]
+    Specification(#[from] SpecificationError),
     /// The library could not be adopted.
     #[error("{0}")]
     Adoption(#[from] crate::adoption::AdoptionError),

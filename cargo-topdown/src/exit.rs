@@ -66,6 +66,7 @@ impl From<&Error> for Exit {
                 Exit::BenchFailed
             }
             Error::Metadata(_)
+            | Error::Specification(_)
             | Error::Adoption(_)
             | Error::Policy(_)
             | Error::NoBudgets

@@ -7,6 +7,7 @@
 
 mod accepted_file;
 mod adoption;
+mod arm_specification;
 mod base_tree;
 mod baseline_store;
 mod bench_targets;

@@ -62,7 +62,7 @@ impl FromStr for Choice {
 /// # Errors
 /// [`Choice::Hardware`] fails where the counters cannot be used and [`Choice::Model`] where code
 /// cannot be traced; the other choices fail where
-/// [`COUNTERS_VARIABLE`](super::COUNTERS_VARIABLE) or a telemetry specification is wrong, and
+/// [`COUNTERS_VARIABLE`](super::COUNTERS_VARIABLE) or a described core is wrong, and
 /// never else.
 pub fn choose(choice: Choice) -> Result<Box<dyn Source>, OpenError> {
     match choice {
@@ -80,7 +80,7 @@ pub fn choose(choice: Choice) -> Result<Box<dyn Source>, OpenError> {
                 error @ (OpenError::UnknownCounters { .. }
                 | OpenError::UnknownThreads { .. }
                 | OpenError::UnknownGroup { .. }
-                | OpenError::Specification { .. }),
+                | OpenError::DescribedCore { .. }),
             ) => {
                 return Err(error);
             }

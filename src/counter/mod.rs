@@ -123,8 +123,8 @@ pub trait Source {
 /// The table of the cores that `provenance` tells of, on this machine or modelled.
 ///
 /// # Errors
-/// [`OpenError::UnsupportedCpu`] where no table knows them, and whatever is wrong with a telemetry
-/// specification that the user named.
+/// [`OpenError::UnsupportedCpu`] where no table knows them, and whatever is wrong with a core
+/// that the user described.
 pub fn table_behind(provenance: &Provenance) -> Result<&'static CpuTable, OpenError> {
     match provenance.source {
         SourceKind::Model => Ok(&MODELLED),

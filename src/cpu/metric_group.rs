@@ -44,7 +44,7 @@ pub struct MetricExample {
 
 impl MetricExample {
     /// For groups that came without one.
-    pub(crate) const NONE: MetricExample = MetricExample::of(&[], &[]);
+    pub const NONE: MetricExample = MetricExample::of(&[], &[]);
 
     pub(crate) const fn of(
         counts: &'static [u64],
@@ -125,7 +125,7 @@ impl Metric {
     }
 
     /// A number that `formula` gives in `unit`.
-    pub(crate) const fn of(
+    pub const fn of(
         name: &'static str,
         unit: &'static str,
         formula: &'static (dyn Fn(&Counts) -> f64 + Sync),

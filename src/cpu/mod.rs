@@ -14,27 +14,28 @@
 
 mod amd_zen;
 mod arm_neoverse;
+mod described_core;
 mod event;
-mod expression;
 mod intel_atom;
 mod intel_core;
 mod intel_cove;
 mod intel_metrics;
 mod metric_group;
 mod modelled;
+mod postfix;
 mod select;
-mod specification;
 #[cfg(test)]
 mod tests;
 
 use std::fmt;
 
+pub use described_core::DescribedCore;
 pub use event::{Counter, Counts, Event};
 pub use intel_metrics::{MAX_CORRECTION_EVENTS, MetricsCorrection};
 pub use metric_group::{Category, Metric, MetricExample, MetricGroup, Node, Subject};
 pub use modelled::{MODELLED, modelled_counts};
+pub use postfix::Postfix;
 pub use select::{CoreType, Identity, Maker, Models, Numbers, TABLES, table_for};
-pub use specification::table_of_specification;
 
 use crate::sample::{Level1, Level2};
 

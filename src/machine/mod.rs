@@ -9,6 +9,7 @@ mod detect;
 
 use std::fmt;
 
+#[cfg(feature = "run_file")]
 use serde::{Deserialize, Serialize};
 
 /// The identity of a machine, from CPUID and stable strings only: nothing that is measured, such
@@ -16,9 +17,10 @@ use serde::{Deserialize, Serialize};
 ///
 /// What a system does not tell is empty, 0 or `None`. [`key`](Machine::key) says which fields decide
 /// whether two runs can be compared; the others are told to people.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(deny_unknown_fields)]
+#[cfg_attr(feature = "run_file", serde(deny_unknown_fields))]
 pub struct Machine {
     /// `x86_64`, `aarch64` …
     pub architecture: String,
@@ -34,24 +36,42 @@ pub struct Machine {
     pub name: String,
     /// The hypervisor's name (`unknown` where there is one without a name); absent on bare metal,
     /// and on Arm guests whose firmware does not tell.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "run_file",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub hypervisor: Option<String>,
     /// Whether hardware threads share cores; absent where the system does not say.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "run_file",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub smt_active: Option<bool>,
     /// CPUs online.
     pub cpus: u32,
     /// The kernel's release.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "run_file",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub kernel: Option<String>,
     /// The microcode's revision.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "run_file",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub microcode: Option<String>,
     /// The frequency governor of CPU 0.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "run_file",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub governor: Option<String>,
     /// The name of the host, for people only.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "run_file",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
     pub host: Option<String>,
 }
 

@@ -20,12 +20,14 @@ mod relaunch;
 mod report;
 mod share;
 
+use crate::arm_specification;
 use crate::cli::Command;
 use crate::error::Error;
 use crate::exit::Exit;
 
 /// Runs a subcommand to its exit code.
 pub fn run(command: Command) -> Result<Exit, Error> {
+    arm_specification::use_the_one_of_the_environment()?;
     match command {
         Command::Bench(args) => bench::run(&args),
         Command::Check(args) => check::run(&args),

@@ -9,6 +9,7 @@ use criterion_topdown::run_file::{BenchmarkId, RunFileError, RunFileProblem};
 use super::*;
 use crate::accepted_file;
 use crate::adoption::AdoptionError;
+use crate::arm_specification::core_of_file;
 use crate::bench_targets::BuildError;
 use crate::counted_command::CommandError;
 use crate::merge::MergeError;
@@ -169,6 +170,8 @@ fn what_makes_no_sense_is_2() {
         ],
     );
     check(2, [ExecError::Model]);
+    let nowhere = Path::new("/nowhere/core.json");
+    check(2, [core_of_file(nowhere).unwrap_err()]);
     check(
         2,
         [ExplainError::NotOne {

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use criterion_topdown::counter::hardware::CORE_VARIABLE;
 use criterion_topdown::doubling;
 use criterion_topdown::run_file::SAMPLES_VARIABLE;
 use regex::Regex;
@@ -14,6 +15,7 @@ use regex::Regex;
 use super::fixed_stack;
 use super::launch::{LaunchError, Launcher, io_error};
 use super::protocol::PORT_VARIABLE;
+use crate::arm_specification;
 use crate::bench_targets::BenchTarget;
 use crate::settings::{Sampling, Settings};
 
@@ -81,6 +83,9 @@ impl Launcher {
             .stdin(Stdio::null())
             .stdout(stdout)
             .stderr(stderr);
+        if let Some(core) = arm_specification::for_benches() {
+            command.env(CORE_VARIABLE, core);
+        }
         if let Some(through) = self.through {
             fixed_stack::pad_environment(&mut command, through.len() - 1);
         }

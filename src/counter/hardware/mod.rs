@@ -19,7 +19,7 @@ mod all_threads;
 mod cores;
 mod doubts;
 mod exact_group;
-mod given_table;
+mod given_core;
 mod inherited_group;
 mod metrics_group;
 mod metrics_shape;
@@ -39,7 +39,7 @@ use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
 pub use crate::counter::counters::{FORMULA_LEVEL1, FORMULA_LEVEL2};
-pub use given_table::SPECIFICATION_VARIABLE;
+pub use given_core::{CORE_VARIABLE, give_core};
 pub use process_tree::{CountedTree, TreeCounters};
 pub use survey::{survey, survey_in};
 pub use system::SystemPaths;
@@ -276,10 +276,10 @@ fn open_metrics(
     })
 }
 
-/// The table of the cores that the PMU of this name counts, or of the specification that the user
-/// gave for them.
+/// The table of the cores that the PMU of this name counts: the one that the user gave, if there is
+/// one.
 fn table_of(cpu: &CpuIdentity, pmu: &str) -> Result<&'static CpuTable, OpenError> {
-    match given_table::from_environment(cpu, pmu)? {
+    match given_core::given_core(cpu, pmu)? {
         Some(table) => Ok(table),
         None => cpu.table(pmu).ok_or_else(|| OpenError::UnsupportedCpu {
             pmu: pmu.to_owned(),
@@ -292,8 +292,7 @@ fn table_of(cpu: &CpuIdentity, pmu: &str) -> Result<&'static CpuTable, OpenError
 /// The table of a type of core of this machine; without a `core_type`, of its only one.
 ///
 /// # Errors
-/// [`OpenError::NoPmu`], [`OpenError::UnsupportedCpu`], or what is wrong with the telemetry
-/// specification that the user named.
+/// [`OpenError::NoPmu`], [`OpenError::UnsupportedCpu`], or [`OpenError::DescribedCore`].
 pub fn table(core_type: Option<&str>) -> Result<&'static CpuTable, OpenError> {
     let paths = SystemPaths::default();
     let cpu = CpuIdentity::read(&paths);

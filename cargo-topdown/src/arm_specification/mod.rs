@@ -1,22 +1,69 @@
 //! Arm's telemetry specifications: files that describe the events and formulas of a core.
 //!
 //! Arm publishes one for each of its cores (`data/pmu/cpu` of the telemetry-solution repository,
-//! schema 1.0). A user who has the file of a core that no table here knows can have it measured: the
-//! formulas of the metrics `retiring`, `bad_speculation`, `frontend_bound` and `backend_bound`
-//! become a table, and so do the metric groups that its decision tree names (`groups`). They are
-//! taken as they are, but for STALL_SLOT: the sum of its two parts stands in for it, which saves a
-//! counter.
+//! schema 1.0). A user who has the file of a core that no table of the library knows can have it
+//! measured: the formulas of the metrics `retiring`, `bad_speculation`, `frontend_bound` and
+//! `backend_bound` become a [`DescribedCore`], and so do the metric groups that its decision tree
+//! names (`groups`). They are taken as they are, but for STALL_SLOT: the sum of its two parts stands
+//! in for it, which saves a counter.
+//!
+//! The benches get the description as text: none of them is compiled with what reads such files.
 
 mod groups;
+mod infix;
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
+use criterion_topdown::counter::hardware::give_core;
+use criterion_topdown::cpu::{Counter, DescribedCore, Event, MAX_EVENTS, Postfix};
 use serde::Deserialize;
+use thiserror::Error;
 
-use super::expression::Expression;
-use super::select::{Maker, Models, Numbers};
-use super::{Counter, CpuTable, Event, Example, Form, Level1Counting, MAX_EVENTS, Split};
-use crate::sample::Level1;
+/// The environment variable that names a telemetry specification of Arm for the CPU of this
+/// machine. It takes the place of the table that the library has, if it has one.
+pub const SPECIFICATION_VARIABLE: &str = "CARGO_TOPDOWN_ARM_SPECIFICATION";
+
+/// What benches are told of the core.
+static FOR_BENCHES: OnceLock<String> = OnceLock::new();
+
+/// A specification that cannot be used.
+#[derive(Debug, Error)]
+#[error("could not use the telemetry specification {}: {problem}", path.display())]
+pub struct SpecificationError {
+    path: PathBuf,
+    problem: String,
+}
+
+/// Has the specification used that [`SPECIFICATION_VARIABLE`] names, in this process and in the
+/// benches that it launches; does nothing where the variable is not set.
+///
+/// # Errors
+/// What is missing in the file or not understood.
+pub fn use_the_one_of_the_environment() -> Result<(), SpecificationError> {
+    let Some(path) = std::env::var_os(SPECIFICATION_VARIABLE) else {
+        return Ok(());
+    };
+    let core = core_of_file(Path::new(&path))?;
+    FOR_BENCHES.get_or_init(|| core.to_string());
+    give_core(core.into_table());
+    Ok(())
+}
+
+/// The description that benches are handed, if the user gave a specification.
+pub fn for_benches() -> Option<&'static str> {
+    FOR_BENCHES.get().map(String::as_str)
+}
+
+pub(crate) fn core_of_file(path: &Path) -> Result<DescribedCore, SpecificationError> {
+    let problem = |problem| SpecificationError {
+        path: path.to_owned(),
+        problem,
+    };
+    let json = std::fs::read_to_string(path).map_err(|error| problem(error.to_string()))?;
+    described_core(&json).map_err(problem)
+}
 
 /// What is read of a file; the rest is for people.
 #[derive(Deserialize)]
@@ -49,7 +96,7 @@ struct Metric {
     units: String,
 }
 
-/// The metrics of level 1, in the order of [`Example::level1_percent`].
+/// The metrics of level 1, in the order of [`DescribedCore::categories_percent`].
 const METRICS: [&str; 4] = [
     "retiring",
     "bad_speculation",
@@ -63,15 +110,11 @@ const INSTRUCTIONS: &str = "INST_RETIRED";
 const STALLED: &str = "STALL_SLOT";
 const STALLED_PARTS: [&str; 2] = ["STALL_SLOT_FRONTEND", "STALL_SLOT_BACKEND"];
 
-/// The counters beside that of the cycles on all of Arm's server cores so far.
-const GENERAL_COUNTERS: u32 = 6;
-
-/// Makes a table of the text of a specification. The table lives as long as the process: it is
-/// read once, and tables are static.
+/// Reads the text of a specification.
 ///
 /// # Errors
 /// What is missing in the file or not understood, in one sentence.
-pub fn table_of_specification(json: &str) -> Result<&'static CpuTable, String> {
+fn described_core(json: &str) -> Result<DescribedCore, String> {
     let file: File = serde_json::from_str(json).map_err(|error| error.to_string())?;
     let product = &file.product_configuration;
     if product.num_slots == 0 {
@@ -80,10 +123,9 @@ pub fn table_of_specification(json: &str) -> Result<&'static CpuTable, String> {
     let mut group = Group::new(&file);
     // The cycles lead.
     group.place_of(CYCLES)?;
-    let mut formulas = Vec::new();
     let mut fingerprint = Fingerprint::default();
     fingerprint.add(&product.num_slots.to_string());
-    for name in METRICS {
+    let mut formula_of = |name: &str| -> Result<Postfix, String> {
         let metric = file
             .metrics
             .get(name)
@@ -94,81 +136,34 @@ pub fn table_of_specification(json: &str) -> Result<&'static CpuTable, String> {
                 metric.units
             ));
         }
-        let formula = Expression::parse(&metric.formula, &mut |event| group.meaning(event))
-            .map_err(|problem| format!("formula of `{name}`: {problem}"))?;
         fingerprint.add(&metric.formula);
-        formulas.push(formula);
-    }
-    let has_room = group.general_events() < GENERAL_COUNTERS;
+        group.formula(name, &metric.formula)
+    };
+    let [retiring, bad_speculation, frontend_bound, backend_bound] = METRICS;
+    let categories_percent = [
+        formula_of(retiring)?,
+        formula_of(bad_speculation)?,
+        formula_of(frontend_bound)?,
+        formula_of(backend_bound)?,
+    ];
+    let has_room = group.general_events() < DescribedCore::GENERAL_COUNTERS;
     if has_room && file.events.contains_key(INSTRUCTIONS) {
         group.place_of(INSTRUCTIONS)?;
     }
-    if group.events.len() > MAX_EVENTS {
-        return Err(format!(
-            "level 1 needs {} events, more than {MAX_EVENTS}",
-            group.events.len()
-        ));
-    }
-    let find = |name: &str| group.events.iter().copied().find(|e| e.name == name);
-    let form = Form {
-        formula: leak(format!(
+    Ok(DescribedCore {
+        name: in_one_line(&product.product_name)?,
+        implementer: number(&product.implementer)?,
+        part: number(&product.part_num)?,
+        slots_per_cycle: product.num_slots,
+        formula: format!(
             "{}-{:08x}/1",
             product.product_name.to_lowercase().replace(' ', "-"),
             fingerprint.value
-        )),
-        cycles: find(CYCLES),
-        instructions: find(INSTRUCTIONS),
-        events: group.events.clone().leak(),
-        split: Box::leak(Box::new(move |counts: &super::Counts| {
-            // The cycles lead.
-            let slots = counts.slots_per_cycle() * counts.at(0);
-            let category = |at: usize| {
-                let percent = Expression::value(&formulas[at], counts);
-                // 0 divided by 0: nothing was counted.
-                let percent = if percent.is_finite() { percent } else { 0.0 };
-                percent / 100.0 * slots
-            };
-            Split {
-                slots,
-                level1: Level1 {
-                    retiring_slots: category(0),
-                    bad_speculation_slots: category(1),
-                    frontend_bound_slots: category(2),
-                    backend_bound_slots: category(3),
-                    smt_contention_slots: None,
-                },
-                level2: None,
-            }
-        })),
-        // No file has one, and none is needed where the formula is not ours.
-        example: Example {
-            counts: &[],
-            level1_percent: [""; 4],
-            smt_contention_percent: None,
-            level2_percent: None,
-        },
-    };
-    let maker = match number(&product.implementer)? {
-        0x41 => Maker::Arm,
-        _ => Maker::AnyArm,
-    };
-    Ok(Box::leak(Box::new(CpuTable {
-        name: leak(product.product_name.clone()),
-        models: vec![Models {
-            maker,
-            family: 8,
-            models: Numbers::Of(vec![number(&product.part_num)?].leak()),
-            steppings: 0..=u32::MAX,
-            core: None,
-        }]
-        .leak(),
-        slots_per_cycle: Some(product.num_slots),
-        general_counters: GENERAL_COUNTERS,
-        metrics: None,
-        sources: "a telemetry specification that the user gave",
-        level1: Level1Counting::Forms(vec![form].leak()),
-        groups: groups::groups_of(&file)?.leak(),
-    })))
+        ),
+        events: group.events,
+        categories_percent,
+        groups: groups::groups_of(&file)?,
+    })
 }
 
 /// The events that the formulas have named so far.
@@ -186,15 +181,21 @@ impl Group<'_> {
         }
     }
 
-    fn meaning(&mut self, name: &str) -> Result<Expression, String> {
+    /// The formula of the metric of this name.
+    fn formula(&mut self, metric: &str, formula: &str) -> Result<Postfix, String> {
+        infix::to_postfix(formula, &mut |event| self.meaning(event))
+            .and_then(|postfix| postfix.parse())
+            .map_err(|problem| format!("formula of `{metric}`: {problem}"))
+    }
+
+    /// What stands for the event of this name in a formula.
+    fn meaning(&mut self, name: &str) -> Result<String, String> {
         if name == STALLED {
             let [first, second] = STALLED_PARTS;
-            return Ok(Expression::sum_of(
-                self.place_of(first)?,
-                self.place_of(second)?,
-            ));
+            let (first, second) = (self.place_of(first)?, self.place_of(second)?);
+            return Ok(format!("#{first} #{second} +"));
         }
-        self.place_of(name).map(Expression::Event)
+        self.place_of(name).map(|place| format!("#{place}"))
     }
 
     fn place_of(&mut self, name: &str) -> Result<usize, String> {
@@ -205,6 +206,9 @@ impl Group<'_> {
             .codes
             .get(name)
             .ok_or_else(|| format!("event `{name}` has no code"))?;
+        if self.events.len() == MAX_EVENTS {
+            return Err(format!("a group needs more than {MAX_EVENTS} events"));
+        }
         self.events.push(Event {
             name: leak(name.to_owned()),
             config: u64::from(number(&code.code)?),
@@ -224,6 +228,14 @@ impl Group<'_> {
 
 fn leak(text: String) -> &'static str {
     text.leak()
+}
+
+/// A name that can stand in a line of a description.
+fn in_one_line(name: &str) -> Result<String, String> {
+    match name.contains(char::is_control) {
+        true => Err(format!("{name:?} is not a name")),
+        false => Ok(name.to_owned()),
+    }
 }
 
 /// A number such as `0x41`.
@@ -255,10 +267,15 @@ impl Fingerprint {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::{CoreType, Counts, Identity};
+    use criterion_topdown::cpu::{Counts, CpuTable};
+    use criterion_topdown::sample::Level1;
 
     /// A core of four slots that exists in this test alone.
     const FILE: &str = include_str!("../../tests/data/arm-specification.json");
+
+    fn table_of_specification(json: &str) -> Result<&'static CpuTable, String> {
+        described_core(json).map(DescribedCore::into_table)
+    }
 
     #[test]
     fn a_specification_becomes_a_table() {
@@ -288,20 +305,34 @@ mod tests {
     }
 
     #[test]
-    fn a_table_is_for_the_core_of_its_file() {
-        let table = table_of_specification(FILE).unwrap();
-        let core = |vendor, model| {
-            table.is_for(&Identity {
-                vendor,
-                family: 8,
-                model,
-                stepping: 0x10,
-                core: CoreType::Performance,
-            })
+    fn benches_are_told_what_they_need_to_count() {
+        let core = described_core(FILE).unwrap();
+        let told = DescribedCore::from_text(&core.to_string()).unwrap();
+        assert_eq!(told.to_string(), core.to_string());
+        let (told, table) = (told.into_table(), core.into_table());
+        let form = &table.forms()[0];
+        let counts = [1_000_000, 800_000, 1_200_000, 1_900_000, 2_000_000, 700_000];
+        let split = |table: &CpuTable| {
+            let form = &table.forms()[0];
+            (form.split)(&Counts::new(form.events, counts, 4))
         };
-        assert!(core("0x41", 0xe01));
-        assert!(!core("0x41", 0xe02));
-        assert!(!core("0xc0", 0xe01));
+        assert_eq!(split(told), split(table));
+        assert_eq!(told.forms()[0].formula, form.formula);
+        assert_eq!(told.forms()[0].events, form.events);
+        for group in table.groups {
+            assert_eq!(told.group(group.name).unwrap().events, group.events);
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_no_specification_is_refused_by_its_name() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        std::fs::write(&file, "{}").unwrap();
+        let problem = core_of_file(file.path()).unwrap_err().to_string();
+        assert!(problem.contains("product_configuration"), "{problem}");
+        let missing = core_of_file(Path::new("/nowhere/core.json")).unwrap_err();
+        let missing = missing.to_string();
+        assert!(missing.contains("/nowhere/core.json"), "{missing}");
     }
 
     #[test]
@@ -339,6 +370,7 @@ mod tests {
             ("\"OP_SPEC\"", "\"OP_GUESS\"", "event `OP_SPEC` has no code"),
             ("0x003B", "59", "`59` is no hexadecimal number"),
             ("0xe01", "E1", "`E1`"),
+            ("Example E1", "Example\\tE1", "is not a name"),
             (
                 "(OP_RETIRED / OP_SPEC) * 100",
                 "(OP_RETIRED",

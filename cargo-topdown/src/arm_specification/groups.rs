@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use criterion_topdown::cpu::{
+    Category, Counts, DescribedCore, Metric, MetricExample, MetricGroup, Node, Subject,
+};
 use serde::Deserialize;
 
-use super::{CYCLES, File, GENERAL_COUNTERS, Group, leak};
-use crate::cpu::expression::Expression;
-use crate::cpu::{Category, Metric, MetricExample, MetricGroup, Node, Subject};
+use super::{CYCLES, File, Group, in_one_line, leak};
 
 /// Groups of metrics, by what they are for.
 #[derive(Default, Deserialize)]
@@ -128,7 +129,7 @@ fn add_parts(
         for metric in rest {
             let mut with_it = events.clone();
             let metric = metric_of(file, metric, &mut with_it)?;
-            if with_it.general_events() > GENERAL_COUNTERS && !metrics.is_empty() {
+            if with_it.general_events() > DescribedCore::GENERAL_COUNTERS && !metrics.is_empty() {
                 break;
             }
             events = with_it;
@@ -139,7 +140,7 @@ fn add_parts(
         events.place_of(CYCLES)?;
         groups.push(MetricGroup {
             name: leak(match part {
-                1 => name.to_owned(),
+                1 => in_one_line(name)?,
                 part => format!("{name} ({part})"),
             }),
             subject: subject_of(name),
@@ -158,14 +159,11 @@ fn metric_of(file: &File, name: &str, events: &mut Group<'_>) -> Result<Metric, 
         .metrics
         .get(name)
         .ok_or_else(|| format!("metric `{name}` is missing, which a group has"))?;
-    let formula = Expression::parse(&metric.formula, &mut |event| events.meaning(event))
-        .map_err(|problem| format!("formula of `{name}`: {problem}"))?;
+    let formula = events.formula(name, &metric.formula)?;
     Ok(Metric::of(
         leak(name.to_owned()),
         leak(unit_in_words(&metric.units)),
-        Box::leak(Box::new(move |counts: &crate::cpu::Counts| {
-            formula.value(counts)
-        })),
+        Box::leak(Box::new(move |counts: &Counts| formula.value(counts))),
     ))
 }
 
@@ -196,10 +194,16 @@ fn subject_of(group: &str) -> Subject {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::cpu::{Counts, table_of_specification};
+    use criterion_topdown::cpu::CpuTable;
 
-    const FILE: &str = include_str!("../../../tests/data/arm-specification.json");
+    use super::*;
+    use crate::arm_specification::described_core;
+
+    const FILE: &str = include_str!("../../tests/data/arm-specification.json");
+
+    fn table_of_specification(json: &str) -> Result<&'static CpuTable, String> {
+        described_core(json).map(DescribedCore::into_table)
+    }
 
     fn names(category: Category) -> Vec<&'static str> {
         let groups = table_of_specification(FILE).unwrap().groups;

@@ -1,0 +1,75 @@
+//! The core that a user describes, in place of the tables of this library.
+
+use std::sync::OnceLock;
+
+use super::system::CpuIdentity;
+use crate::cpu::{CpuTable, DescribedCore};
+use crate::error::OpenError;
+
+/// The environment variable in which `cargo topdown` describes the cores of this machine to a bench.
+pub const CORE_VARIABLE: &str = "CARGO_TOPDOWN_CORE";
+
+static GIVEN: OnceLock<&'static CpuTable> = OnceLock::new();
+
+/// Uses `table` for the cores of this machine from now on, in this process. The first one stays.
+pub fn give_core(table: &'static CpuTable) {
+    GIVEN.get_or_init(|| table);
+}
+
+/// The table of the core that was given to this process, if one was.
+pub(super) fn given_core(
+    cpu: &CpuIdentity,
+    pmu: &str,
+) -> Result<Option<&'static CpuTable>, OpenError> {
+    if GIVEN.get().is_none()
+        && let Ok(text) = std::env::var(CORE_VARIABLE)
+    {
+        let core = DescribedCore::from_text(&text)
+            .map_err(|problem| OpenError::DescribedCore { problem })?;
+        give_core(core.into_table());
+    }
+    match GIVEN.get() {
+        Some(table) => checked(table, cpu, pmu).map(Some),
+        None => Ok(None),
+    }
+}
+
+fn checked(
+    table: &'static CpuTable,
+    cpu: &CpuIdentity,
+    pmu: &str,
+) -> Result<&'static CpuTable, OpenError> {
+    if table.is_for(&cpu.identity(pmu)) {
+        return Ok(table);
+    }
+    Err(OpenError::DescribedCore {
+        problem: format!("it is for {}, and this is {}", table.name, cpu.in_words()),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_described_core_is_used_for_the_core_that_it_names() {
+        let text = "core\tExample E1\t65\t3585\t4\texample/1\nfixed\tCPU_CYCLES\t17\n".to_owned()
+            + &"percent\t25\n".repeat(4);
+        let table = DescribedCore::from_text(&text).unwrap().into_table();
+        let problem = |model| {
+            let cpu = CpuIdentity {
+                vendor: "0x41".to_owned(),
+                family: 8,
+                model,
+                ..CpuIdentity::default()
+            };
+            let error = checked(table, &cpu, "armv8_pmuv3_0").err()?;
+            assert!(error.remedy().is_none());
+            Some(error.to_string())
+        };
+        assert_eq!(problem(0xe01), None);
+        let problem = problem(0xd40).unwrap();
+        assert!(problem.contains("it is for Example E1"), "{problem}");
+        assert!(problem.contains("model 0xd40"), "{problem}");
+    }
+}

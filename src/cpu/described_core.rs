@@ -1,0 +1,281 @@
+//! A core that its user describes, as text.
+//!
+//! `cargo topdown` makes the description of Arm's telemetry specification and hands it to the
+//! benches, so that none of them is compiled with what reads such a file.
+
+use std::fmt;
+
+use super::select::{Maker, Models, Numbers};
+use super::{
+    Counter, Counts, CpuTable, Event, Example, Form, Level1Counting, MAX_EVENTS, MetricExample,
+    MetricGroup, Postfix, Split, Subject,
+};
+use crate::sample::Level1;
+
+/// The counters beside that of the cycles on all of Arm's server cores so far.
+const GENERAL_COUNTERS: u32 = 6;
+
+/// What is known of a core that no table knows.
+///
+/// As text it has a line for each event and formula, fields separated by tabs. The text of a metric
+/// group has its events alone: what they mean, a bench does not need to know.
+#[derive(Debug)]
+pub struct DescribedCore {
+    /// What its maker calls it.
+    pub name: String,
+    /// Its maker's number.
+    pub implementer: u32,
+    /// Its number.
+    pub part: u32,
+    /// The width of its pipeline.
+    pub slots_per_cycle: u32,
+    /// What a provenance calls the formulas.
+    pub formula: String,
+    /// The group of level 1. The first counts cycles.
+    pub events: Vec<Event>,
+    /// Retiring, bad speculation, frontend bound and backend bound, in percent of the slots.
+    pub categories_percent: [Postfix; 4],
+    /// The other groups.
+    pub groups: Vec<MetricGroup>,
+}
+
+impl DescribedCore {
+    /// How many general-purpose counters such a core has.
+    pub const GENERAL_COUNTERS: u32 = GENERAL_COUNTERS;
+
+    /// Reads a description; its strings live as long as the process, as those of tables do.
+    ///
+    /// # Errors
+    /// The line that is wrong.
+    pub fn from_text(text: &str) -> Result<DescribedCore, String> {
+        let mut core = None;
+        let mut groups: Vec<(String, Vec<Event>)> = Vec::new();
+        let mut categories = Vec::new();
+        for line in text.lines() {
+            let wrong = || format!("`{line}` is not expected in the description of a core");
+            let fields: Vec<&str> = line.split('\t').collect();
+            match fields[..] {
+                ["core", name, implementer, part, slots_per_cycle, formula] => {
+                    let numbers = [implementer, part, slots_per_cycle].map(str::parse);
+                    let [Ok(implementer), Ok(part), Ok(slots_per_cycle)] = numbers else {
+                        return Err(wrong());
+                    };
+                    let name = name.to_owned();
+                    core = Some((name, implementer, part, slots_per_cycle, formula.to_owned()));
+                    groups.push((String::new(), Vec::new()));
+                }
+                ["percent", formula] => categories.push(formula.parse().map_err(|_| wrong())?),
+                ["group", name] => groups.push((name.to_owned(), Vec::new())),
+                [counter @ ("fixed" | "general"), name, config] => {
+                    let (Some((_, events)), Ok(config)) = (groups.last_mut(), config.parse())
+                    else {
+                        return Err(wrong());
+                    };
+                    if events.len() == MAX_EVENTS {
+                        return Err(wrong());
+                    }
+                    let counter = match counter {
+                        "fixed" => Counter::Fixed,
+                        _ => Counter::General,
+                    };
+                    events.push(Event {
+                        name: name.to_owned().leak(),
+                        config,
+                        counter,
+                    });
+                }
+                _ => return Err(wrong()),
+            }
+        }
+        let incomplete = || "the description of a core is not whole".to_owned();
+        let (name, implementer, part, slots_per_cycle, formula) = core.ok_or_else(incomplete)?;
+        let mut groups = groups.into_iter();
+        let (_, events) = groups.next().ok_or_else(incomplete)?;
+        Ok(DescribedCore {
+            name,
+            implementer,
+            part,
+            slots_per_cycle,
+            formula,
+            events,
+            categories_percent: categories.try_into().map_err(|_| incomplete())?,
+            groups: groups
+                .map(|(name, events)| events_alone(name, events))
+                .collect(),
+        })
+    }
+
+    /// The table of the core. It lives as long as the process: it is made once, and tables are
+    /// static.
+    pub fn into_table(self) -> &'static CpuTable {
+        let find = |name: &str| self.events.iter().copied().find(|event| event.name == name);
+        let categories = self.categories_percent;
+        let form = Form {
+            cycles: find("CPU_CYCLES"),
+            instructions: find("INST_RETIRED"),
+            formula: self.formula.leak(),
+            events: self.events.leak(),
+            split: Box::leak(Box::new(move |counts: &Counts| split(&categories, counts))),
+            // Nobody gave one, and none is needed where the formula is not ours.
+            example: Example {
+                counts: &[],
+                level1_percent: [""; 4],
+                smt_contention_percent: None,
+                level2_percent: None,
+            },
+        };
+        Box::leak(Box::new(CpuTable {
+            name: self.name.leak(),
+            models: vec![Models {
+                maker: match self.implementer {
+                    0x41 => Maker::Arm,
+                    _ => Maker::AnyArm,
+                },
+                family: 8,
+                models: Numbers::Of(vec![self.part].leak()),
+                steppings: 0..=u32::MAX,
+                core: None,
+            }]
+            .leak(),
+            slots_per_cycle: Some(self.slots_per_cycle),
+            general_counters: GENERAL_COUNTERS,
+            metrics: None,
+            sources: "a telemetry specification that the user gave",
+            level1: Level1Counting::Forms(vec![form].leak()),
+            groups: self.groups.leak(),
+        }))
+    }
+}
+
+fn split(categories_percent: &[Postfix; 4], counts: &Counts) -> Split {
+    // The cycles lead.
+    let slots = counts.slots_per_cycle() * counts.at(0);
+    let [retiring, bad_speculation, frontend_bound, backend_bound] =
+        categories_percent.each_ref().map(|formula| {
+            let percent = formula.value(counts);
+            // 0 divided by 0: nothing was counted.
+            let percent = if percent.is_finite() { percent } else { 0.0 };
+            percent / 100.0 * slots
+        });
+    Split {
+        slots,
+        level1: Level1 {
+            retiring_slots: retiring,
+            bad_speculation_slots: bad_speculation,
+            frontend_bound_slots: frontend_bound,
+            backend_bound_slots: backend_bound,
+            smt_contention_slots: None,
+        },
+        level2: None,
+    }
+}
+
+fn events_alone(name: String, events: Vec<Event>) -> MetricGroup {
+    MetricGroup {
+        name: name.leak(),
+        subject: Subject::Other,
+        explains: &[],
+        events: events.leak(),
+        metrics: &[],
+        example: MetricExample::NONE,
+    }
+}
+
+impl fmt::Display for DescribedCore {
+    /// As [`from_text`](DescribedCore::from_text) reads it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        writeln!(
+            f,
+            "core\t{}\t{}\t{}\t{}\t{}",
+            self.name, self.implementer, self.part, self.slots_per_cycle, self.formula
+        )?;
+        write_events(f, &self.events)?;
+        for formula in &self.categories_percent {
+            writeln!(f, "percent\t{formula}")?;
+        }
+        for group in &self.groups {
+            writeln!(f, "group\t{}", group.name)?;
+            write_events(f, group.events)?;
+        }
+        Ok(())
+    }
+}
+
+fn write_events(f: &mut fmt::Formatter<'_>, events: &[Event]) -> fmt::Result {
+    for event in events {
+        let counter = match event.counter {
+            Counter::General => "general",
+            Counter::Fixed | Counter::FixedCycles => "fixed",
+        };
+        writeln!(f, "{counter}\t{}\t{}", event.name, event.config)?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::{CoreType, Identity};
+
+    /// A core of four slots that exists in tests alone.
+    const TEXT: &str = "core\tExample E1\t65\t3585\t4\texample-e1-00000000/1\n\
+        fixed\tCPU_CYCLES\t17\n\
+        general\tSTALL_SLOT_FRONTEND\t62\n\
+        general\tSTALL_SLOT_BACKEND\t61\n\
+        percent\t25\n\
+        percent\t25\n\
+        percent\t#1 4 #0 * / 100 *\n\
+        percent\t#2 4 #0 * / 100 *\n\
+        group\tL1D\n\
+        general\tL1D_CACHE\t4\n";
+
+    #[test]
+    fn a_description_is_read_as_it_was_written() {
+        let core = DescribedCore::from_text(TEXT).unwrap();
+        assert_eq!(core.to_string(), TEXT);
+    }
+
+    #[test]
+    fn a_description_becomes_a_table_of_its_core() {
+        let table = DescribedCore::from_text(TEXT).unwrap().into_table();
+        assert_eq!(table.group("L1D").unwrap().events[0].config, 4);
+        let form = &table.forms()[0];
+        assert_eq!(form.cycles, Some(form.events[0]));
+        let split = |counts: [u64; 3]| (form.split)(&Counts::new(form.events, counts, 4));
+        let level1 = split([1000, 400, 1600]).level1;
+        assert_eq!(level1.retiring_slots, 1000.0);
+        assert_eq!(level1.frontend_bound_slots, 400.0);
+        assert_eq!(level1.backend_bound_slots, 1600.0);
+        assert_eq!(split([0; 3]).level1, Level1::default());
+        let is_for = |vendor, model| {
+            table.is_for(&Identity {
+                vendor,
+                family: 8,
+                model,
+                stepping: 0x10,
+                core: CoreType::Performance,
+            })
+        };
+        assert!(is_for("0x41", 0xe01));
+        assert!(!is_for("0x41", 0xe02));
+        assert!(!is_for("0xc0", 0xe01));
+    }
+
+    #[test]
+    fn what_is_no_description_is_refused_by_its_line() {
+        for (from, to) in [
+            ("core\t", "cores\t"),
+            ("\t3585\t", "\t0xe01\t"),
+            ("percent\t25\n", ""),
+            ("percent\t25", "percent\t25 +"),
+            ("general\tL1D_CACHE\t4", "general\tL1D_CACHE\tfour"),
+            ("fixed\tCPU_CYCLES\t17", "cycles\tCPU_CYCLES\t17"),
+        ] {
+            let text = TEXT.replacen(from, to, 1);
+            assert_ne!(text, TEXT);
+            assert!(DescribedCore::from_text(&text).is_err(), "{text}");
+        }
+        let many = TEXT.to_owned() + &"general\tL1D_CACHE\t4\n".repeat(MAX_EVENTS);
+        assert!(DescribedCore::from_text(&many).is_err());
+    }
+}

@@ -1,0 +1,143 @@
+//! Formulas as text that is simple to read: numbers, counts and operators in postfix notation.
+//!
+//! `#1 #2 / 100 *` is the count of event 1 over that of event 2, times 100.
+
+use std::fmt;
+use std::str::FromStr;
+
+use super::{Counts, MAX_EVENTS};
+
+/// How many values can wait for their operator: more than in any formula.
+const DEEPEST: usize = 32;
+
+/// A formula of the counts of a group.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Postfix(Vec<Step>);
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+enum Step {
+    Number(f64),
+    /// The count of the event at this place of the group.
+    Count(usize),
+    Add,
+    Subtract,
+    Multiply,
+    Divide,
+}
+
+impl Postfix {
+    /// The value for some counts; not a number where 0 is divided by 0.
+    pub fn value(&self, counts: &Counts) -> f64 {
+        let mut values = [0.0; DEEPEST];
+        let mut depth = 0;
+        for step in &self.0 {
+            let operate = |operator: fn(f64, f64) -> f64| {
+                (depth - 2, operator(values[depth - 2], values[depth - 1]))
+            };
+            let (place, value) = match step {
+                Step::Number(number) => (depth, *number),
+                Step::Count(place) => (depth, counts.at(*place)),
+                Step::Add => operate(|left, right| left + right),
+                Step::Subtract => operate(|left, right| left - right),
+                Step::Multiply => operate(|left, right| left * right),
+                Step::Divide => operate(|left, right| left / right),
+            };
+            values[place] = value;
+            depth = place + 1;
+        }
+        values[0]
+    }
+}
+
+impl FromStr for Postfix {
+    type Err = String;
+
+    /// Takes what can be computed and nothing else: `value` relies on it.
+    fn from_str(text: &str) -> Result<Postfix, String> {
+        let mut depth = 0_usize;
+        let mut steps = Vec::new();
+        for word in text.split(' ') {
+            let step = Step::from_word(word).ok_or_else(|| format!("`{word}` is not expected"))?;
+            depth = match step {
+                Step::Number(_) | Step::Count(_) => depth + 1,
+                _ if depth < 2 => return Err(format!("`{word}` lacks a value")),
+                _ => depth - 1,
+            };
+            if depth > DEEPEST {
+                return Err(format!("more than {DEEPEST} values wait for an operator"));
+            }
+            steps.push(step);
+        }
+        match depth {
+            1 => Ok(Postfix(steps)),
+            _ => Err("an operator is missing".to_owned()),
+        }
+    }
+}
+
+impl Step {
+    fn from_word(word: &str) -> Option<Step> {
+        Some(match word {
+            "+" => Step::Add,
+            "-" => Step::Subtract,
+            "*" => Step::Multiply,
+            "/" => Step::Divide,
+            _ => match word.strip_prefix('#') {
+                Some(place) => Step::Count(place.parse().ok().filter(|place| *place < MAX_EVENTS)?),
+                None => Step::Number(word.parse().ok()?),
+            },
+        })
+    }
+}
+
+impl fmt::Display for Postfix {
+    /// As it is read.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, step) in self.0.iter().enumerate() {
+            if at > 0 {
+                f.write_str(" ")?;
+            }
+            match step {
+                Step::Number(number) => write!(f, "{number}")?,
+                Step::Count(place) => write!(f, "#{place}")?,
+                Step::Add => f.write_str("+")?,
+                Step::Subtract => f.write_str("-")?,
+                Step::Multiply => f.write_str("*")?,
+                Step::Divide => f.write_str("/")?,
+            }
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::Event;
+
+    static EVENTS: &[Event] = &[Event::general("A", 1), Event::general("B", 2)];
+
+    fn value(text: &str) -> Result<f64, String> {
+        let formula: Postfix = text.parse()?;
+        assert_eq!(formula.to_string().parse(), Ok(formula.clone()));
+        Ok(formula.value(&Counts::new(EVENTS, [10, 4], 1)))
+    }
+
+    #[test]
+    fn operators_follow_their_values() {
+        assert_eq!(value("#0"), Ok(10.0));
+        assert_eq!(value("#0 #1 -"), Ok(6.0));
+        assert_eq!(value("100 #0 #1 - * #0 2.5 #1 * + /"), Ok(30.0));
+        assert!(value("#0 #0 - #1 #1 - /").unwrap().is_nan());
+    }
+
+    #[test]
+    fn what_cannot_be_computed_is_refused() {
+        let deep = "1 ".repeat(DEEPEST + 1) + "1";
+        for text in [
+            "", "+", "1 +", "1 2", "A", "#", "#12", "#-1", "1  2 +", &deep,
+        ] {
+            assert!(value(text).is_err(), "{text}");
+        }
+    }
+}
