@@ -51,6 +51,8 @@ pub mod error;
 pub mod event;
 #[cfg(feature = "criterion")]
 mod formatter;
+#[cfg(feature = "criterion")]
+mod last_word;
 pub mod machine;
 pub mod provenance;
 pub mod record;

@@ -5,6 +5,9 @@
 //! takes to compile, a user pays for with every bench.
 
 use std::fmt::{Display, Write};
+use std::fs::OpenOptions;
+use std::io;
+use std::path::Path;
 
 use crate::activity::{Activity, Elsewhere};
 use crate::code::{CodeSlots, Trail};
@@ -18,6 +21,19 @@ pub const SCHEMA_VERSION: u32 = 3;
 /// The environment variable in which `cargo topdown` names the file that a bench process appends
 /// its records to.
 pub const SAMPLES_VARIABLE: &str = "CARGO_TOPDOWN_SAMPLES";
+
+/// A line of that file: something has begun that will say when it is over.
+pub const LAST_WORD_OWED: &str = "last word owed";
+/// A line of that file: something that has begun is over.
+pub const LAST_WORD_SAID: &str = "last word said";
+
+/// Appends `line` to that file.
+pub(crate) fn append(path: &Path, line: &str) -> io::Result<()> {
+    io::Write::write_all(
+        &mut OpenOptions::new().append(true).create(true).open(path)?,
+        line.as_bytes(),
+    )
+}
 
 /// The samples of one benchmark in one launch.
 #[derive(Clone, Debug, PartialEq)]

@@ -5,14 +5,13 @@
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
-use std::fs::OpenOptions;
 use std::io::{self, IsTerminal, Write};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use crate::code::CodeSlots;
 use crate::formatter::split_line;
 use crate::provenance::{Provenance, SourceKind};
-use crate::record::{Record, SAMPLES_VARIABLE};
+use crate::record::{Record, SAMPLES_VARIABLE, append};
 use crate::sample::Sample;
 
 /// Room for the samples of one benchmark, so that keeping one seldom allocates: ten times
@@ -112,14 +111,6 @@ fn provenance_of<'a>(samples: &[Sample], provenance: &'a Provenance) -> Cow<'a, 
         threads: Default::default(),
         elsewhere: None,
     })
-}
-
-fn append(path: &Path, line: &str) -> io::Result<()> {
-    OpenOptions::new()
-        .append(true)
-        .create(true)
-        .open(path)?
-        .write_all(line.as_bytes())
 }
 
 fn print_split(samples: &[Sample], provenance: &Provenance) {

@@ -9,6 +9,7 @@ use crate::counter::{Choice, Reading, Source, choose};
 use crate::doubling;
 use crate::error::OpenError;
 use crate::formatter::SlotsFormatter;
+use crate::last_word::LastWord;
 use crate::provenance::{Provenance, SourceKind};
 use crate::recorder::Recorder;
 use crate::sample::{Flags, Sample};
@@ -28,6 +29,7 @@ pub struct TopDown {
     is_doubling: bool,
     /// The benchmark that is running needs no further sample.
     has_enough: Cell<bool>,
+    _last_word: LastWord,
     /// Neither `Send` nor `Sync`, whatever the source is.
     bound_to_thread: PhantomData<*const ()>,
 }
@@ -77,6 +79,7 @@ impl TopDown {
         TopDown {
             recorder: Recorder::from_environment(source.provenance().source),
             source,
+            _last_word: LastWord::owed(),
             is_doubling: doubling::is_wanted(),
             has_enough: Cell::new(false),
             bound_to_thread: PhantomData,

@@ -89,6 +89,7 @@ fn golden_run() -> Run {
             measurement_ms: 500,
         },
         shard: None,
+        failed: Vec::new(),
         selection: Selection::default(),
         benchmarks: vec![
             Benchmark {

@@ -125,6 +125,7 @@ fn run(benchmarks: usize, seed: u64) -> Run {
             measurement_ms: 250,
         },
         shard: None,
+        failed: Vec::new(),
         selection: Selection::default(),
         benchmarks,
     }

@@ -146,6 +146,7 @@ fn of_store(error: &StoreError) -> Exit {
         | StoreError::HistoryUnreadable(_)
         | StoreError::List { .. } => Exit::NoComparison,
         StoreError::Link { .. }
+        | StoreError::NotWhole { .. }
         | StoreError::NotSaved(_)
         | StoreError::NotKept(_)
         | StoreError::NotRemoved(_) => Exit::BenchFailed,

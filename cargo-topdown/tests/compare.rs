@@ -79,6 +79,7 @@ fn run(seed: u32, backend_slots: impl Fn(usize) -> f64) -> Run {
             measurement_ms: 250,
         },
         shard: None,
+        failed: Vec::new(),
         selection: Selection::default(),
         benchmarks,
     }

@@ -279,6 +279,7 @@ pub fn run(benchmarks: Vec<Benchmark>) -> Run {
             measurement_ms: 400,
         },
         shard: None,
+        failed: Vec::new(),
         selection: Selection::default(),
         benchmarks,
     }

@@ -22,7 +22,7 @@ pub mod stored_file;
 mod version;
 mod wire;
 
-pub use crate::record::{Record, SAMPLES_VARIABLE, SCHEMA_VERSION};
+pub use crate::record::{LAST_WORD_OWED, LAST_WORD_SAID, Record, SAMPLES_VARIABLE, SCHEMA_VERSION};
 pub use error::{RunFileError, RunFileProblem};
 pub use fingerprint::{Fingerprint, FunctionFingerprint, Hash};
 pub use functions::{Function, Functions, OtherFunctions};
@@ -59,6 +59,8 @@ pub struct Run {
     pub shard: Option<Shard>,
     /// What was asked for.
     pub selection: Selection,
+    /// What failed in it, as `package::target` or `package::target::name`: the run is not whole.
+    pub failed: Vec<String>,
     /// In the order of their first appearance; ids are unique.
     pub benchmarks: Vec<Benchmark>,
 }

@@ -57,6 +57,9 @@ pub(super) struct RunWire {
     /// What was asked for; absent for the whole suite.
     #[serde(default, skip_serializing_if = "Selection::is_whole")]
     selection: Selection,
+    /// What failed, as `package::target` or `package::target::name`; absent in a run that is whole.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    failed: Vec<String>,
     /// Always `samples-ID.jsonl`, with the run's `id`.
     pub(super) samples_file: String,
     /// In the order of their first appearance; ids are unique.
@@ -112,6 +115,7 @@ impl RunWire {
             launch_settings: run.launch_settings,
             shard: run.shard.clone(),
             selection: run.selection.clone(),
+            failed: run.failed.clone(),
             samples_file: samples_file_name(&run.id)?,
             benchmarks: run
                 .benchmarks
@@ -176,6 +180,7 @@ impl RunWire {
             launch_settings: self.launch_settings,
             shard: self.shard,
             selection: self.selection,
+            failed: self.failed,
             benchmarks,
         })
     }

@@ -35,6 +35,8 @@ pub use group::{BenchmarkGroup, BenchmarkId, IntoBenchmarkId};
 use crate::TopDown;
 use crate::counter::time::Time;
 use original::OriginalCriterion;
+#[doc(hidden)]
+pub use crate::last_word::LastWord;
 
 /// criterion's `measurement` module, where `WallTime`, the name of the default measurement in
 /// signatures, is [`TopDown`].
@@ -225,8 +227,10 @@ macro_rules! criterion_group {
 macro_rules! criterion_main {
     ($($group:path),+ $(,)?) => {
         fn main() {
+            let last_word = $crate::LastWord::owed();
             $($group();)+
             $crate::final_summary();
+            drop(last_word);
         }
     };
 }

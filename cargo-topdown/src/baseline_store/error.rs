@@ -103,6 +103,19 @@ pub enum StoreError {
         /// How many it has.
         benchmarks: usize,
     },
+    /// A run in which something failed would let that go unnoticed for good.
+    #[error(
+        "the run is not whole, so it was not saved as baseline `{name}`: {} failed in it\n\
+         to get a whole run: mend what failed, or leave it out (`--leave-out PATTERN`), and run \
+         `cargo topdown bench` again",
+        failed_text(failed)
+    )]
+    NotWhole {
+        /// The baseline.
+        name: BaselineName,
+        /// What failed.
+        failed: Vec<String>,
+    },
     /// A baseline's runs cannot be listed.
     #[error("could not read the baseline's history: {0}")]
     HistoryUnreadable(#[source] RunFileError),
@@ -133,6 +146,11 @@ pub enum StoreError {
         #[source]
         error: io::Error,
     },
+}
+
+fn failed_text(failed: &[String]) -> String {
+    let names: Vec<String> = failed.iter().map(|name| format!("`{name}`")).collect();
+    names.join(", ")
 }
 
 /// What is then in the baseline's place.

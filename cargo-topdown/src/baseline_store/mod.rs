@@ -344,7 +344,14 @@ impl BaselineStore {
         };
         let json = run_file::read_bytes(&from).map_err(StoreError::Unreadable)?;
         RunName::of(&json).map_err(unreadable)?;
-        let machine_key = parse_run(&json).map_err(unreadable)?.key();
+        let run = parse_run(&json).map_err(unreadable)?;
+        if !run.failed.is_empty() {
+            return Err(StoreError::NotWhole {
+                name: name.clone(),
+                failed: run.failed,
+            });
+        }
+        let machine_key = run.key();
         let directory = self.directory_to_write(name, &machine_key)?;
         keep_current(&directory).map_err(StoreError::NotSaved)?;
         run_file::copy_run(&from, &directory).map_err(StoreError::NotSaved)?;

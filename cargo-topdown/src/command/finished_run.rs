@@ -62,6 +62,7 @@ impl WholeLaunches {
                 measurement_ms: 0,
             },
             shard: None,
+            failed: Vec::new(),
             selection: Selection::default(),
             benchmarks: vec![Benchmark {
                 id: self.id,

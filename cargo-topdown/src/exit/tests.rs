@@ -255,6 +255,10 @@ fn what_could_not_be_built_or_run_or_written_is_101() {
             StoreError::Link {
                 path: PathBuf::new(),
             },
+            StoreError::NotWhole {
+                name: name(),
+                failed: vec!["p::b".to_owned()],
+            },
             StoreError::NotSaved(file_error()),
             StoreError::NotKept(file_error()),
             StoreError::NotRemoved(file_error()),

@@ -69,7 +69,9 @@ pub fn merge(
         notes.push(Note::Uncommitted);
     }
     let started_at = parts.iter().map(|part| &part.run.started_at).min();
+    let failed = parts.iter().flat_map(|part| part.run.failed.clone());
     let run = Run {
+        failed: failed.collect(),
         id,
         started_at: started_at.expect("at least one part").clone(),
         tool_version: first.run.tool_version.clone(),

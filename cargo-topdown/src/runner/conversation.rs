@@ -1,6 +1,7 @@
 //! What a bench says in one launch, from its hello until it hangs up.
 
 use std::collections::HashSet;
+use std::fmt;
 use std::net::TcpStream;
 
 use criterion_topdown::provenance::Provenance;
@@ -45,11 +46,64 @@ pub struct Benchmarks {
     pub other_measurements: Vec<(String, String)>,
 }
 
-/// Talks to the bench until it hangs up.
+/// How far a bench has come.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The benchmark that began last.
+    last: Option<String>,
+    /// Whether it is running.
+    is_running: bool,
+    /// A benchmark that another began after, or whose group ended, before it was complete.
+    cut_short: Option<String>,
+    open_groups: u32,
+}
+
+impl Place {
+    fn begin(&mut self, name: String) {
+        self.cut_short();
+        self.last = Some(name);
+        self.is_running = true;
+    }
+
+    fn complete(&mut self) {
+        self.is_running = false;
+    }
+
+    fn cut_short(&mut self) {
+        if std::mem::take(&mut self.is_running) && self.cut_short.is_none() {
+            self.cut_short.clone_from(&self.last);
+        }
+    }
+
+    /// What is missing of a bench that ended here, in success.
+    pub fn end(&self, owes_a_last_word: bool) -> Result<(), LaunchError> {
+        let running = self.last.as_ref().filter(|_| self.is_running);
+        if let Some(name) = self.cut_short.as_ref().or(running) {
+            return Err(LaunchError::NotCompleted(name.clone()));
+        }
+        match owes_a_last_word || self.open_groups > 0 {
+            true => Err(LaunchError::EndedEarly(self.clone())),
+            false => Ok(()),
+        }
+    }
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (&self.last, self.is_running) {
+            (None, _) => f.write_str("before its first benchmark"),
+            (Some(name), true) => write!(f, "in benchmark `{name}`"),
+            (Some(name), false) => write!(f, "after benchmark `{name}`"),
+        }
+    }
+}
+
+/// Talks to the bench until it hangs up. `place` is kept true meanwhile.
 pub fn converse(
     mut bench: Connection<TcpStream>,
     settings: &Settings,
     samples: &mut SamplesFile,
+    place: &mut Place,
     symbols: &mut Symbols,
     on_benchmark: &mut impl FnMut(&str),
 ) -> Result<Benchmarks, LaunchError> {
@@ -58,13 +112,19 @@ pub fn converse(
     let mut is_as_wanted = true;
     while let Some(event) = bench.receive()? {
         match event {
-            Event::BeginningBenchmark { id } => on_benchmark(&id.name()),
+            Event::BeginningBenchmarkGroup {} => place.open_groups += 1,
+            Event::BeginningBenchmark { id } => {
+                let name = id.name();
+                on_benchmark(&name);
+                place.begin(name);
+            }
             Event::MeasurementStart(plan) => is_as_wanted = is_wanted(&plan, settings),
             Event::MeasurementComplete { id, iters, times } => {
                 // The answer comes after the bench's recorder has written the samples.
                 let one = bench.format_value(1.0)?;
-                let lines = samples.new_lines().map_err(JoinError::Io)?;
+                let records = samples.new_records().map_err(JoinError::Io)?;
                 let name = id.name();
+                place.complete();
                 if !names.insert(name.clone()) {
                     return Err(LaunchError::DuplicateName(name));
                 }
@@ -75,7 +135,7 @@ pub fn converse(
                     one: &one,
                     sampling: settings.sampling,
                 };
-                match measured(&reported, id.throughput(), &lines, symbols)? {
+                match measured(&reported, id.throughput(), &records, symbols)? {
                     Some(measured) => {
                         let is_ours = is_ours(&measured.provenance);
                         if is_ours && !is_as_wanted {
@@ -95,7 +155,9 @@ pub fn converse(
             Event::FinishedBenchmarkGroup {} => {
                 // A benchmark that panicked leaves samples that no completion will claim.
                 bench.format_value(1.0)?;
-                samples.new_lines().map_err(JoinError::Io)?;
+                samples.new_records().map_err(JoinError::Io)?;
+                place.cut_short();
+                place.open_groups = place.open_groups.saturating_sub(1);
                 bench.proceed()?;
             }
             _ => {}
@@ -123,12 +185,19 @@ fn is_modelled(settings: &Settings) -> bool {
 }
 
 /// The ids of the benchmarks that the bench skips, until it hangs up.
-pub fn skipped(mut bench: Connection<TcpStream>) -> Result<Vec<String>, LaunchError> {
+pub fn skipped(
+    mut bench: Connection<TcpStream>,
+    place: &mut Place,
+) -> Result<Vec<String>, LaunchError> {
     let mut names = Vec::new();
     while let Some(event) = bench.receive()? {
         match event {
             Event::SkippingBenchmark { id } => names.push(id.name()),
-            Event::FinishedBenchmarkGroup {} => bench.proceed()?,
+            Event::BeginningBenchmarkGroup {} => place.open_groups += 1,
+            Event::FinishedBenchmarkGroup {} => {
+                bench.proceed()?;
+                place.open_groups = place.open_groups.saturating_sub(1);
+            }
             _ => {}
         }
     }
@@ -139,10 +208,10 @@ pub fn skipped(mut bench: Connection<TcpStream>) -> Result<Vec<String>, LaunchEr
 fn measured(
     reported: &Reported,
     throughput: Option<Throughput>,
-    lines: &str,
+    records: &str,
     symbols: &mut Symbols,
 ) -> Result<Option<Measured>, JoinError> {
-    let Some(joined) = join(reported, lines)? else {
+    let Some(joined) = join(reported, records)? else {
         return Ok(None);
     };
     let code = joined.code.as_ref();

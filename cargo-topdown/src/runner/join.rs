@@ -11,7 +11,9 @@ use std::path::Path;
 use criterion_topdown::code::CodeSlots;
 use criterion_topdown::doubling;
 use criterion_topdown::provenance::{Provenance, SourceKind};
-use criterion_topdown::run_file::{IterationSample, Record, RunFileProblem};
+use criterion_topdown::run_file::{
+    IterationSample, LAST_WORD_OWED, LAST_WORD_SAID, Record, RunFileProblem,
+};
 use criterion_topdown::sample::Sample;
 use thiserror::Error;
 
@@ -117,6 +119,8 @@ pub struct Reported<'a> {
 pub struct SamplesFile {
     file: File,
     position: u64,
+    /// Last words that were announced and not said yet.
+    owed: i64,
 }
 
 impl SamplesFile {
@@ -133,18 +137,36 @@ impl SamplesFile {
                 .truncate(true)
                 .open(path)?,
             position: 0,
+            owed: 0,
         })
     }
 
-    /// The lines that were written since the last call.
+    /// The records that were written since the last call, a line each.
     ///
     /// # Errors
     /// When the file cannot be read.
-    pub fn new_lines(&mut self) -> io::Result<String> {
+    pub fn new_records(&mut self) -> io::Result<String> {
         let mut lines = String::new();
         self.file.seek(SeekFrom::Start(self.position))?;
         self.position += self.file.read_to_string(&mut lines)? as u64;
-        Ok(lines)
+        let mut records = String::new();
+        for line in lines.split_inclusive('\n') {
+            match line.trim_end_matches('\n') {
+                LAST_WORD_OWED => self.owed += 1,
+                LAST_WORD_SAID => self.owed -= 1,
+                _ => records.push_str(line),
+            }
+        }
+        Ok(records)
+    }
+
+    /// Whether the bench, which has ended, owes a last word: it ended before it was done.
+    ///
+    /// # Errors
+    /// When the file cannot be read.
+    pub fn owes_a_last_word(&mut self) -> io::Result<bool> {
+        self.new_records()?;
+        Ok(self.owed > 0)
     }
 }
 
@@ -444,10 +466,10 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path().join("samples");
         let mut samples = SamplesFile::create(&path).unwrap();
-        assert_eq!(samples.new_lines().unwrap(), "");
+        assert_eq!(samples.new_records().unwrap(), "");
         std::fs::write(&path, "one\n").unwrap();
-        assert_eq!(samples.new_lines().unwrap(), "one\n");
+        assert_eq!(samples.new_records().unwrap(), "one\n");
         std::fs::write(&path, "one\ntwo\n").unwrap();
-        assert_eq!(samples.new_lines().unwrap(), "two\n");
+        assert_eq!(samples.new_records().unwrap(), "two\n");
     }
 }

@@ -10,7 +10,7 @@ use thiserror::Error;
 
 use super::bench_command::pattern_of;
 use super::bench_process::{Process, accept};
-use super::conversation::{Benchmarks, converse, skipped};
+use super::conversation::{Benchmarks, Place, converse, skipped};
 use super::excerpt::excerpt_of_file;
 use super::interrupt;
 use super::join::{JoinError, SamplesFile};
@@ -41,6 +41,18 @@ pub enum LaunchError {
     /// The process ended in failure: it panicked, or something that it needs is missing.
     #[error("it ended with {0}")]
     Exited(ExitStatus),
+    /// It said that it succeeded, and a benchmark of it has no result.
+    #[error(
+        "benchmark `{0}` began and did not complete, although the bench ended in success; \
+         `process::exit` does that, and so does a panic that is caught"
+    )]
+    NotCompleted(String),
+    /// It said that it succeeded, and there was more to come.
+    #[error(
+        "it ended in success before it was done, {0}: whatever comes there is missing; \
+         `process::exit` does that, so let `main` return instead"
+    )]
+    EndedEarly(Place),
     /// The process was a criterion bench in an earlier launch.
     #[error("it did not look for its runner, as it had done in an earlier launch")]
     NotConnected,
@@ -100,12 +112,13 @@ impl Launcher {
             Some(names) => &[pattern_of(names)][..],
             None => &self.filter,
         };
-        let benchmarks = self.talk(target, filter, |bench, samples| {
+        let benchmarks = self.talk(target, filter, |bench, samples, place| {
             let mut symbols = Symbols::of(&target.executable);
             converse(
                 bench,
                 &target.settings,
                 samples,
+                place,
                 &mut symbols,
                 &mut on_benchmark,
             )
@@ -122,7 +135,9 @@ impl Launcher {
     /// # Errors
     /// When the process fails.
     pub fn list(&self, target: &BenchTarget) -> Result<Option<Vec<String>>, LaunchError> {
-        self.talk(target, &[NOTHING.to_owned()], |bench, _| skipped(bench))
+        self.talk(target, &[NOTHING.to_owned()], |bench, _, place| {
+            skipped(bench, place)
+        })
     }
 
     /// Starts `target` with `filter`, and has the conversation with it; `None` where it ends without
@@ -131,20 +146,25 @@ impl Launcher {
         &self,
         target: &BenchTarget,
         filter: &[String],
-        conversation: impl FnOnce(Connection<TcpStream>, &mut SamplesFile) -> Result<T, LaunchError>,
+        conversation: impl FnOnce(
+            Connection<TcpStream>,
+            &mut SamplesFile,
+            &mut Place,
+        ) -> Result<T, LaunchError>,
     ) -> Result<Option<T>, LaunchError> {
         let samples_path = self.scratch.join("samples.jsonl");
         let mut samples = SamplesFile::create(&samples_path)
             .map_err(|error| io_error("could not make a samples file", error))?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .map_err(|error| io_error("could not listen on 127.0.0.1", error))?;
+        let mut place = Place::default();
         let mut process = Process(self.spawn(target, filter, &listener, &samples_path)?);
         let result = match accept(listener, &mut process.0)? {
             None => None,
             Some(stream) => {
                 let _registered = interrupt::hangs_up(&stream);
                 let bench = Connection::with_bench(stream).map_err(LaunchError::from);
-                Some(bench.and_then(|bench| conversation(bench, &mut samples)))
+                Some(bench.and_then(|bench| conversation(bench, &mut samples, &mut place)))
             }
         };
         // After a quarrel nothing that the bench could still do would be used.
@@ -158,8 +178,12 @@ impl Launcher {
             if interrupt::has_ended(status) {
                 return Err(LaunchError::Interrupted);
             }
-            if !status.success() && !interrupt::requested() {
-                return Err(LaunchError::Exited(status));
+            if !interrupt::requested() {
+                if !status.success() {
+                    return Err(LaunchError::Exited(status));
+                }
+                let owes = samples.owes_a_last_word().map_err(JoinError::Io)?;
+                place.end(owes)?;
             }
         }
         if interrupt::requested() {

@@ -92,6 +92,7 @@ pub fn write(kind: Kind, directory: &Path) {
             measurement_ms: 250,
         },
         shard: None,
+        failed: Vec::new(),
         selection: Selection::default(),
         benchmarks: vec![
             benchmark("copy", 0.0),

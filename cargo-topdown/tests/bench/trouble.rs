@@ -6,7 +6,6 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::{Duration, Instant};
 
-use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Run, read_samples};
 
 use crate::fixture::{Fixture, Outcome};
@@ -181,30 +180,51 @@ fn a_measurement_of_something_else_is_not_taken_for_time() {
     assert_eq!(fixture.baseline("main").benchmarks.len(), 4);
 }
 
+/// Each of these said that it succeeded.
 #[test]
-fn samples_of_a_benchmark_that_panicked_are_not_the_next_ones() {
+fn issue_14_4_a_bench_that_ends_early_fails_by_name_and_becomes_no_baseline() {
     let fixture = Fixture::new();
-    bench_in(&fixture, "caught").succeeds();
-    let run = fixture.newest_run();
-    assert!(names(&run).contains(&"after"));
-    assert!(!names(&run).contains(&"caught"));
+    for (trouble, message) in [
+        (
+            "exits in a benchmark",
+            "failed in launch 1: benchmark `cut short` began and did not complete",
+        ),
+        (
+            "caught",
+            "failed in launch 1: benchmark `caught` began and did not complete",
+        ),
+        (
+            "exits between benchmarks",
+            "failed in launch 2: it ended in success before it was done, after benchmark `before`",
+        ),
+        (
+            "exits between benchmarks of a group",
+            "launch 1: it ended in success before it was done, after benchmark `wall clock/before`",
+        ),
+        (
+            "exits before it connects",
+            "failed in launch 1: it ended in success before it was done, before its first",
+        ),
+    ] {
+        let outcome = bench_with(&fixture, trouble, &["--save", "main"]);
+        outcome.fails_with(101, message);
+        assert!(!fixture.baselines().exists(), "{trouble}");
+        let run = fixture.newest_run();
+        assert_eq!(names(&run), SOUND, "{trouble}");
+        assert_eq!(run.failed, ["trouble::trouble"], "{trouble}");
+        fixture
+            .plain(&["topdown", "baseline", "save", "main"], &[])
+            .fails_with(101, "`trouble::trouble` failed in it");
+        assert!(!fixture.baselines().exists(), "{trouble}");
+    }
 }
 
-/// Where the model cannot trace, there is nothing to see.
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[test]
-fn a_panic_while_tracing_does_not_reach_the_next_benchmark() {
+fn issue_14_4_a_bench_of_which_nothing_is_wanted_has_not_ended_early() {
     let fixture = Fixture::new();
-    bench_with(&fixture, "panics on the model", &["--source", "model"]).succeeds();
-    let run = fixture.newest_run();
-    let slots = |name: &str| {
-        let benchmark = run.benchmarks.iter().find(|b| b.id.name == name).unwrap();
-        assert_eq!(benchmark.provenance.source, SourceKind::Model);
-        benchmark.launches[0].slots.unwrap()
-    };
-    let (before, after) = (slots("before"), slots("after"));
-    assert!((after / before - 1.0).abs() < 0.02, "{before} and {after}");
-    assert!(!names(&run).contains(&"panics"));
+    let flags = ["--source", "time", "second"];
+    bench_with(&fixture, "", &flags).succeeds();
+    assert_eq!(names(&fixture.newest_run()), ["second"]);
 }
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -134,6 +134,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         benchmarks: outcome.collected.benchmarks.clone(),
         shard,
         selection,
+        failed: failed_names(&outcome),
         ..measured_run(&args.launch, workspace_root, started_at, &suite, &settings)
     };
     // Not below `--target-dir`, which `compare` will not be given.
@@ -256,6 +257,7 @@ pub fn measured_run(
         launch_settings: launch_settings(targets, &settings.workspace),
         shard: None,
         selection: Selection::default(),
+        failed: Vec::new(),
         benchmarks: Vec::new(),
     }
 }
@@ -429,6 +431,18 @@ fn report_problems(outcome: &Outcome) {
 
 fn failures(outcome: &Outcome) -> usize {
     outcome.failures.len() + outcome.collected.errors.len()
+}
+
+/// What failed, by name.
+fn failed_names(outcome: &Outcome) -> Vec<String> {
+    let targets = outcome
+        .failures
+        .iter()
+        .map(|failure| failure.target.clone());
+    let benchmarks = outcome.collected.errors.iter();
+    targets
+        .chain(benchmarks.map(|error| error.id().to_string()))
+        .collect()
 }
 
 /// Why there is nothing to store.

@@ -441,6 +441,7 @@ fn run(benchmarks: Vec<Benchmark>, launches: u32) -> Run {
             measurement_ms: 0,
         },
         shard: None,
+        failed: Vec::new(),
         selection: Selection::default(),
         benchmarks,
     }
