@@ -96,6 +96,7 @@ fn large_run() -> Run {
             measurement_ms: 250,
         },
         shard: None,
+        failed: Vec::new(),
         selection: Selection::default(),
         benchmarks: (0..BENCHMARKS).map(benchmark).collect(),
     }

@@ -19,6 +19,7 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::cli::{CargoBenchArgs, ColorChoice};
+use crate::runner::interrupt;
 use crate::runner::protocol::RUNNER_NAME;
 use crate::settings::{Settings, WorkspaceSettings};
 use crate::terminal::tell;
@@ -49,6 +50,9 @@ pub struct BenchTarget {
     pub settings: Settings,
     /// The benchmarks to run, by criterion's full ids, where the user's filter does not decide.
     pub benchmarks: Option<Vec<String>>,
+    /// Patterns of the environment variables that it inherits, beside what all benches do.
+    #[serde(default)]
+    pub keep_env: Vec<String>,
     /// Whether criterion is linked in.
     pub has_criterion: bool,
 }
@@ -83,6 +87,9 @@ pub enum BuildError {
     /// cargo failed. It has said why.
     #[error("the benches could not be built")]
     Failed,
+    /// The user stopped it.
+    #[error("interrupted")]
+    Interrupted,
     /// An executable that cargo named cannot be read.
     #[error("could not read {}: {error}", path.display())]
     Executable {
@@ -166,6 +173,7 @@ impl Cargo<'_> {
                 ),
                 settings: settings.of_package(&package.id),
                 benchmarks: None,
+                keep_env: settings.keep_env_of(&package.id),
                 has_criterion: has_criterion(executable.as_std_path())?,
             });
         }
@@ -193,6 +201,8 @@ impl Cargo<'_> {
             .stdout(Stdio::piped())
             .spawn()
             .map_err(error)?;
+        // A signal to this program alone does not reach cargo, and one to cargo no compiler.
+        let registered = interrupt::ends(child.id());
         let stdout = child.stdout.take().expect("stdout was piped");
         let mut built = Built::default();
         for message in Message::parse_stream(BufReader::new(stdout)) {
@@ -204,10 +214,14 @@ impl Cargo<'_> {
                 _ => {}
             }
         }
-        if child.wait().map_err(error)?.success() {
-            Ok(built)
-        } else {
-            Err(BuildError::Failed)
+        drop(registered);
+        let status = child.wait().map_err(error)?;
+        if interrupt::requested() || interrupt::has_ended(status) {
+            return Err(BuildError::Interrupted);
+        }
+        match status.success() {
+            true => Ok(built),
+            false => Err(BuildError::Failed),
         }
     }
 

@@ -25,6 +25,7 @@ mod functions;
 mod import;
 mod merge;
 mod policy_table;
+mod processes;
 mod report;
 mod runner;
 #[cfg(test)]

@@ -49,6 +49,9 @@ pub struct Settings {
     /// What decides how many iterations samples have.
     #[serde(default)]
     pub sampling: Sampling,
+    /// How long a launch may take, where its first launch does not decide.
+    #[serde(default)]
+    pub launch_timeout: Option<Duration>,
 }
 
 /// What decides how many iterations samples have.
@@ -90,6 +93,7 @@ impl Default for Settings {
             counters: CountersChoice::Auto,
             threads: ThreadsChoice::Auto,
             sampling: Sampling::Planned,
+            launch_timeout: None,
         }
     }
 }
@@ -110,6 +114,9 @@ struct Table {
     leave_out: Vec<String>,
     threads: Option<ThreadsChoice>,
     author_settings: Option<bool>,
+    launch_timeout: Option<f64>,
+    #[serde(default)]
+    keep_env: Vec<String>,
     /// Read by [`crate::baseline_store`]; here so that it is a known key.
     #[serde(rename = "baselines")]
     _baselines: Option<IgnoredAny>,
@@ -175,6 +182,10 @@ pub struct WorkspaceSettings {
     /// What is not launched. The manifests' patterns add up; a flag or the variable stands for all of
     /// them.
     pub leave_out: Vec<Pattern>,
+    /// What the benches of all packages inherit of the environment, beside what all benches do.
+    keep_env: Vec<String>,
+    /// And those of one package.
+    keep_env_of_packages: HashMap<PackageId, Vec<String>>,
     packages: HashMap<PackageId, Settings>,
 }
 
@@ -195,6 +206,7 @@ impl WorkspaceSettings {
         )?;
         let mut leave_out: Vec<Pattern> = table.leave_out.iter().map(|p| Pattern::new(p)).collect();
         let mut packages = HashMap::new();
+        let mut keep_env_of_packages = HashMap::new();
         for package in metadata.workspace_packages() {
             let own = Table::of_metadata(
                 &package.metadata,
@@ -203,14 +215,18 @@ impl WorkspaceSettings {
             )?;
             let settings = Settings::resolve(flags, &own, &table)?;
             packages.insert(package.id.clone(), settings);
+            keep_env_of_packages.insert(package.id.clone(), own.keep_env.clone());
             let within = |pattern: &String| Pattern::within(Some(&package.name), pattern);
             leave_out.extend(own.leave_out.iter().map(within));
         }
         if let Some(patterns) = &flags.leave_out {
             leave_out = patterns.iter().map(|p| Pattern::new(p)).collect();
         }
+        let of_flags = flags.keep_env.iter().flatten();
         Ok(WorkspaceSettings {
             leave_out,
+            keep_env: table.keep_env.iter().chain(of_flags).cloned().collect(),
+            keep_env_of_packages,
             workspace: Settings::resolve(flags, &Table::default(), &table)?,
             packages,
         })
@@ -219,6 +235,12 @@ impl WorkspaceSettings {
     /// Those of one package.
     pub fn of_package(&self, id: &PackageId) -> Settings {
         self.packages.get(id).copied().unwrap_or(self.workspace)
+    }
+
+    /// What the benches of one package inherit of the environment, beside what all benches do.
+    pub fn keep_env_of(&self, id: &PackageId) -> Vec<String> {
+        let own = self.keep_env_of_packages.get(id).into_iter().flatten();
+        self.keep_env.iter().chain(own).cloned().collect()
     }
 }
 
@@ -307,6 +329,20 @@ impl Settings {
                 true => Sampling::Author,
                 false => Sampling::Planned,
             },
+            launch_timeout: flags
+                .launch_timeout
+                .or(package.launch_timeout)
+                .or(workspace.launch_timeout)
+                .map(|seconds| {
+                    time(
+                        "--launch-timeout",
+                        Some(seconds),
+                        None,
+                        None,
+                        Duration::ZERO,
+                    )
+                })
+                .transpose()?,
         })
     }
 }
@@ -350,7 +386,7 @@ mod tests {
         let package = table(json!({ "launches": 3, "sample-size": 30 })).unwrap();
         let workspace = table(json!({
             "launches": 4, "sample-size": 40, "warm-up-time": 0.5, "source": "time",
-            "author-settings": true,
+            "author-settings": true, "launch-timeout": 30,
             "counters": "exact", "threads": "all", "model-budget": 10, "model-core": "zen-5"
         }))
         .unwrap();
@@ -368,6 +404,7 @@ mod tests {
                 counters: CountersChoice::Exact,
                 threads: ThreadsChoice::All,
                 sampling: Sampling::Author,
+                launch_timeout: Some(Duration::from_secs(30)),
             }
         );
     }
@@ -402,6 +439,34 @@ mod tests {
             ..MeasuringArgs::default()
         };
         assert_eq!(patterns(&flags), [Pattern::new("other")]);
+    }
+
+    #[test]
+    fn issue_14_7_settings_add_to_what_benches_inherit() {
+        let metadata: Metadata = serde_json::from_value(json!({
+            "packages": [{
+                "name": "p", "version": "1.0.0", "id": "p", "dependencies": [], "targets": [],
+                "features": {}, "manifest_path": "/p/Cargo.toml",
+                "metadata": { "topdown": { "keep-env": ["OWN"] } }
+            }],
+            "workspace_members": ["p"],
+            "resolve": null,
+            "target_directory": "/target",
+            "version": 1,
+            "workspace_root": "/",
+            "metadata": { "topdown": { "keep-env": ["ALL_*"] } }
+        }))
+        .unwrap();
+        let flags = MeasuringArgs {
+            keep_env: Some(vec!["FLAG".to_owned()]),
+            ..MeasuringArgs::default()
+        };
+        let settings = WorkspaceSettings::resolve(&flags, &metadata).unwrap();
+        let id = |repr: &str| PackageId {
+            repr: repr.to_owned(),
+        };
+        assert_eq!(settings.keep_env_of(&id("p")), ["ALL_*", "FLAG", "OWN"]);
+        assert_eq!(settings.keep_env_of(&id("q")), ["ALL_*", "FLAG"]);
     }
 
     #[test]

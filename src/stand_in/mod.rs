@@ -34,9 +34,9 @@ pub use group::{BenchmarkGroup, BenchmarkId, IntoBenchmarkId};
 
 use crate::TopDown;
 use crate::counter::time::Time;
-use original::OriginalCriterion;
 #[doc(hidden)]
 pub use crate::last_word::LastWord;
+use original::OriginalCriterion;
 
 /// criterion's `measurement` module, where `WallTime`, the name of the default measurement in
 /// signatures, is [`TopDown`].

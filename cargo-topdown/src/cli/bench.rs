@@ -185,6 +185,21 @@ pub struct MeasuringArgs {
     #[arg(long, env = "CARGO_TOPDOWN_AUTHOR_SETTINGS")]
     pub author_settings: bool,
 
+    /// How long one launch may take [default: 10 times as long as the first launch of the same bench
+    /// target, and at least 60; the first may say nothing for half an hour]
+    #[arg(long, value_name = "SECONDS", env = "CARGO_TOPDOWN_LAUNCH_TIMEOUT")]
+    pub launch_timeout: Option<f64>,
+
+    /// Let benches inherit the environment variables that match PATTERN, with `*` and `?`, beside those
+    /// that all benches inherit; adds to the settings
+    #[arg(
+        long,
+        value_name = "PATTERN",
+        env = "CARGO_TOPDOWN_KEEP_ENV",
+        value_delimiter = ','
+    )]
+    pub keep_env: Option<Vec<String>>,
+
     /// Stop at the first bench target that fails, and keep nothing
     #[arg(long, conflicts_with = "no_fail_fast")]
     pub fail_fast: bool,

@@ -78,6 +78,25 @@ pub enum Command {
     /// Wait for a byte on standard input, then become a command: how `exec` starts one
     #[command(hide = true)]
     ExecWhenTold(ExecWhenToldArgs),
+    /// Become a bench, in a session of its own: how `bench` starts one
+    #[command(hide = true)]
+    StartBench(StartBenchArgs),
+}
+
+/// `cargo topdown start-bench`.
+#[derive(Debug, Args)]
+pub struct StartBenchArgs {
+    /// The process with which the bench is to end
+    #[arg(long)]
+    pub parent: i32,
+
+    /// The file by which to enter a control group
+    #[arg(long)]
+    pub cgroup: Option<PathBuf>,
+
+    /// The bench with its arguments
+    #[arg(last = true, required = true, value_name = "CMD")]
+    pub command: Vec<OsString>,
 }
 
 /// `cargo topdown comment`.

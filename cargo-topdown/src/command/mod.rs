@@ -19,6 +19,7 @@ mod noise;
 mod relaunch;
 mod report;
 mod share;
+mod start_bench;
 
 use crate::arm_specification;
 use crate::cli::Command;
@@ -35,6 +36,7 @@ pub fn run(command: Command) -> Result<Exit, Error> {
         Command::Compare(args) => compare::run(args),
         Command::Exec(args) => exec::run(&args),
         Command::ExecWhenTold(args) => exec::when_told(&args),
+        Command::StartBench(args) => start_bench::run(&args),
         Command::Import(args) => import::run(&args),
         Command::Baseline(command) => baseline::run(command),
         Command::Merge(args) => merge::run(&args),

@@ -38,7 +38,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
                 directory: None,
                 color: args.output.color,
             };
-            let metadata = cargo.metadata().map_err(BenchError::Build)?;
+            let metadata = cargo.metadata().map_err(BenchError::from)?;
             let policy = policy_table::resolve(Some(&metadata), &args.policy.overrides())?;
             let (run, launches) = measure(args, &cargo, &metadata)?;
             (policy, run, launches)
@@ -61,9 +61,10 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
 fn measure(args: &DoctorArgs, cargo: &Cargo<'_>, metadata: &Metadata) -> Result<(Run, u32), Error> {
     let settings = WorkspaceSettings::resolve(&args.launch.measuring, metadata)
         .map_err(BenchError::Settings)?;
+    let guard = interrupt::guard().map_err(BenchError::Interrupt)?;
     let targets = cargo
         .bench_targets(metadata, &settings)
-        .map_err(BenchError::Build)?;
+        .map_err(BenchError::from)?;
     let both_sides: Vec<BenchTarget> = targets
         .iter()
         .map(|target| BenchTarget {
@@ -75,7 +76,6 @@ fn measure(args: &DoctorArgs, cargo: &Cargo<'_>, metadata: &Metadata) -> Result<
         })
         .collect();
     let started_at = Timestamp::now();
-    let guard = interrupt::guard().map_err(BenchError::Interrupt)?;
     let benchmarks = bench::measure_all(&args.launch, &settings, both_sides, cargo)?;
     drop(guard);
     let root = metadata.workspace_root.as_std_path();

@@ -15,6 +15,7 @@ use crate::error::Error;
 use crate::runner::collect::Collected;
 use crate::runner::launch::Launcher;
 use crate::runner::record::{CannotLaunchAgain, LaunchRecord};
+use crate::runner::session::Starter;
 use crate::runner::{again, interrupt, modelled};
 use crate::terminal::tell;
 use topdown_gate::metric::Metric;
@@ -252,6 +253,7 @@ fn further_launches(
             shows_output: false,
             through: None,
             group: None,
+            starter: Starter::of_this_program(),
         },
         quiet: false,
         fail_fast: true,

@@ -1,10 +1,11 @@
 //! How a bench is started: its command line, its environment, and where its output goes.
 
-use std::fs::File;
+use std::ffi::OsString;
+use std::fs::{self, File};
 use std::io;
 use std::net::TcpListener;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use criterion_topdown::counter::hardware::CORE_VARIABLE;
@@ -12,11 +13,18 @@ use criterion_topdown::doubling;
 use criterion_topdown::run_file::SAMPLES_VARIABLE;
 use regex::Regex;
 
+use super::bench_process::BenchProcess;
+use super::cgroup::Cgroup;
+use super::environment::{self, Variables};
 use super::fixed_stack;
 use super::launch::{LaunchError, Launcher, io_error};
+use super::patience::Patience;
 use super::protocol::PORT_VARIABLE;
+use super::scratch;
+use super::session;
 use crate::arm_specification;
 use crate::bench_targets::BenchTarget;
+use crate::processes;
 use crate::settings::{Sampling, Settings};
 
 /// The environment variable that names criterion's output directory. Under a runner criterion
@@ -38,63 +46,123 @@ const MODEL_CORE_VARIABLE: &str = "CARGO_TOPDOWN_MODEL_CORE";
 
 impl Launcher {
     /// Starts `target` with `filter`; it finds its runner behind `listener`.
-    pub(super) fn spawn(
+    pub(super) fn start(
         &self,
         target: &BenchTarget,
         filter: &[String],
         listener: &TcpListener,
         samples: &Path,
-    ) -> Result<Child, LaunchError> {
+        patience: Patience,
+    ) -> Result<BenchProcess, LaunchError> {
         let open = || -> io::Result<_> {
             let port = listener.local_addr()?.port();
             // A file and no pipe: nobody has to be woken up to empty it while the bench measures.
-            let output = File::create(self.output_path())?;
-            Ok((port, output.try_clone()?, output))
+            let output = self.new_output()?;
+            Ok((port, output.try_clone()?, output.try_clone()?, output))
         };
-        let (port, stdout, stderr) =
+        let (port, stdout, stderr, output) =
             open().map_err(|error| io_error("could not prepare a launch", error))?;
-        let settings = &target.settings;
-        let mut command = match self.through {
-            Some([program, arguments @ ..]) => {
-                let mut command = Command::new(program);
-                command.args(arguments).arg(&target.executable);
+        let own: Vec<OsString> = [target.executable.clone().into(), "--bench".into()]
+            .into_iter()
+            .chain(
+                sampling_arguments(&target.settings)
+                    .into_iter()
+                    .map(OsString::from),
+            )
+            .chain(self.arguments.iter().map(OsString::from))
+            .chain(filter.iter().map(OsString::from))
+            .collect();
+        let mut variables = self.variables(target, port, samples);
+        let mut words: Vec<OsString> = Vec::new();
+        if let Some(through) = self.through {
+            fixed_stack::pad(&mut variables, &own);
+            words.extend(through.iter().map(OsString::from));
+        }
+        words.extend(own);
+        let name = self
+            .scratch
+            .file_name()
+            .unwrap_or_default()
+            .to_string_lossy();
+        let cgroup = self.starter.as_ref().and_then(|_| Cgroup::new(&name));
+        if let Some(cgroup) = &cgroup {
+            scratch::note_cgroup(&self.scratch, cgroup);
+        }
+        let mut command = match &self.starter {
+            Some(starter) => starter.command(&words, cgroup.as_ref().map(Cgroup::entrance)),
+            None => {
+                let mut command = Command::new(&words[0]);
+                command.args(&words[1..]).stdin(Stdio::null());
                 command
             }
-            _ => Command::new(&target.executable),
         };
         command
-            .arg("--bench")
-            .args(sampling_arguments(settings))
-            .args(&self.arguments)
-            .args(filter)
             .current_dir(&target.package_root)
-            .envs(&target.environment)
-            .env("CARGO", &self.cargo)
-            .env(PORT_VARIABLE, port.to_string())
-            .env(SAMPLES_VARIABLE, samples)
-            .env(SOURCE_VARIABLE, settings.source.name())
-            .env(COUNTERS_VARIABLE, settings.counters.name())
-            .env(THREADS_VARIABLE, settings.threads.name())
-            .env(GROUP_VARIABLE, self.group.unwrap_or_default())
-            .env(MODEL_BUDGET_VARIABLE, seconds(settings.model_budget))
-            .env(MODEL_CORE_VARIABLE, settings.model_core.name())
-            .env(doubling::SAMPLING_VARIABLE, settings.sampling.name())
-            .env(CRITERION_HOME_VARIABLE, self.scratch.join("criterion"))
-            .stdin(Stdio::null())
+            .env_clear()
+            .envs(variables)
             .stdout(stdout)
             .stderr(stderr);
-        if let Some(core) = arm_specification::for_benches() {
-            command.env(CORE_VARIABLE, core);
-        }
-        if let Some(through) = self.through {
-            fixed_stack::pad_environment(&mut command, through.len() - 1);
-        }
-        command.spawn().map_err(|error| {
+        let started = match &self.starter {
+            Some(_) => {
+                // So that what the bench leaves behind is found below this program.
+                processes::adopt_orphans();
+                session::start(&mut command)
+            }
+            None => command.spawn(),
+        };
+        let child = started.map_err(|error| {
             io_error(
                 &format!("could not start {}", target.executable.display()),
                 error,
             )
-        })
+        })?;
+        let has_session = self.starter.is_some();
+        Ok(BenchProcess::new(
+            child,
+            output,
+            has_session,
+            cgroup,
+            patience,
+        ))
+    }
+
+    /// An empty file to which a bench appends: so it goes on at the beginning where its output was cut.
+    fn new_output(&self) -> io::Result<File> {
+        match fs::remove_file(self.output_path()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        File::options()
+            .append(true)
+            .create_new(true)
+            .open(self.output_path())
+    }
+
+    fn variables(&self, target: &BenchTarget, port: u16, samples: &Path) -> Variables {
+        let settings = &target.settings;
+        let mut variables = environment::inherited(std::env::vars_os(), &target.keep_env);
+        let own: [(&str, OsString); 11] = [
+            ("CARGO", self.cargo.clone().into()),
+            (PORT_VARIABLE, port.to_string().into()),
+            (SAMPLES_VARIABLE, samples.into()),
+            (SOURCE_VARIABLE, settings.source.name().into()),
+            (COUNTERS_VARIABLE, settings.counters.name().into()),
+            (THREADS_VARIABLE, settings.threads.name().into()),
+            (GROUP_VARIABLE, self.group.unwrap_or_default().into()),
+            (MODEL_BUDGET_VARIABLE, seconds(settings.model_budget).into()),
+            (MODEL_CORE_VARIABLE, settings.model_core.name().into()),
+            (doubling::SAMPLING_VARIABLE, settings.sampling.name().into()),
+            (
+                CRITERION_HOME_VARIABLE,
+                self.scratch.join("criterion").into(),
+            ),
+        ];
+        let of_cargo = target.environment.iter();
+        variables.extend(of_cargo.map(|(name, value)| (name.into(), value.clone())));
+        variables.extend(own.map(|(name, value)| (name.into(), value)));
+        let core = arm_specification::for_benches();
+        variables.extend(core.map(|core| (CORE_VARIABLE.into(), core.into())));
+        variables
     }
 }
 

@@ -1,54 +1,234 @@
-//! A bench process: how it connects, and how it ends.
+//! A bench process: how it connects, what it may use up, and how it ends, with all that it has started.
 
-use std::io;
+use std::cell::Cell;
+use std::fs::File;
+use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
-use std::process::Child;
-use std::thread;
-use std::time::Duration;
+use std::process::{Child, ExitStatus};
+use std::time::{Duration, Instant};
 
+use super::cgroup::Cgroup;
 use super::interrupt;
 use super::launch::{LaunchError, io_error};
+use super::patience::Patience;
 use super::peer::{self, Peer};
+use super::waiting::{Ended, Waited};
+use crate::processes;
 
-/// How often a process that has not connected yet is looked at. A criterion bench connects before
-/// it measures anything, so this disturbs no measurement.
-const LOOK_INTERVAL: Duration = Duration::from_millis(5);
+/// How long a bench may take to answer the hello. criterion does nothing else meanwhile.
+const HELLO_TIME: Duration = Duration::from_secs(60);
 
-/// Waits until the bench connects; `None` when it ends before it does. There is no time limit:
-/// nothing tells a bench that is slow to prepare its data from one that hangs.
-///
-/// Whoever else connects is hung up on, and nobody can connect afterwards.
-pub fn accept(listener: TcpListener, child: &mut Child) -> Result<Option<TcpStream>, LaunchError> {
-    let error = |error| io_error("could not accept the bench's connection", error);
-    listener.set_nonblocking(true).map_err(error)?;
-    loop {
-        // In this order: a process that connects and ends at once has connected.
-        let ended = child.try_wait().map_err(error)?.is_some();
-        match listener.accept() {
-            Ok((stream, _)) if peer::of(&stream, child.id()) == Peer::Stranger => continue,
-            Ok((stream, _)) => {
-                // Not everywhere does a stream forget that its listener would not block.
-                stream.set_nonblocking(false).map_err(error)?;
-                stream.set_nodelay(true).map_err(error)?;
-                return Ok(Some(stream));
+/// How often it is looked at how much a bench prints.
+const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+
+/// How much output of one launch is kept.
+pub const LONGEST_OUTPUT_BYTES: u64 = 64 << 20;
+
+/// A bench process, which does not outlive the interest in it, and neither does what it has started.
+pub struct BenchProcess {
+    child: Child,
+    ended: Ended,
+    /// What it prints.
+    output: File,
+    /// The place that it and what it starts have of their own, where that could be had.
+    cgroup: Option<Cgroup>,
+    /// Whether its session is its own: what is below this program then is of the bench.
+    has_session: bool,
+    registered: Option<interrupt::Registered>,
+    patience: Patience,
+    begun_at: Instant,
+    spoke_at: Cell<Instant>,
+    looked_at: Cell<Instant>,
+    hello_is_over: Cell<bool>,
+    is_overdue: Cell<bool>,
+}
+
+impl BenchProcess {
+    /// Takes over `child`, which prints to `output`.
+    pub fn new(
+        child: Child,
+        output: File,
+        has_session: bool,
+        cgroup: Option<Cgroup>,
+        patience: Patience,
+    ) -> BenchProcess {
+        let now = Instant::now();
+        BenchProcess {
+            ended: Ended::of(&child),
+            registered: Some(interrupt::ends(child.id())),
+            child,
+            output,
+            cgroup,
+            has_session,
+            patience,
+            begun_at: now,
+            spoke_at: Cell::new(now),
+            looked_at: Cell::new(now),
+            hello_is_over: Cell::new(true),
+            is_overdue: Cell::new(false),
+        }
+    }
+
+    /// Waits until it connects; `None` when it ends before it does, or takes too long.
+    ///
+    /// Whoever else connects is hung up on, and nobody can connect afterwards.
+    pub fn accept(&mut self, listener: TcpListener) -> Result<Option<TcpStream>, LaunchError> {
+        let error = |error| io_error("could not accept the bench's connection", error);
+        listener.set_nonblocking(true).map_err(error)?;
+        loop {
+            // In this order: a process that connects and ends at once has connected.
+            let has_ended = cfg!(not(unix)) && self.child.try_wait().map_err(error)?.is_some();
+            let waited = self.wait_for(|ended, limit| ended.or_connected(&listener, limit));
+            match listener.accept() {
+                Ok((stream, _)) if peer::of(&stream, self.child.id()) == Peer::Stranger => continue,
+                Ok((stream, _)) => {
+                    // Not everywhere does a stream forget that its listener would not block.
+                    stream.set_nonblocking(false).map_err(error)?;
+                    stream.set_nodelay(true).map_err(error)?;
+                    self.spoke_at.set(Instant::now());
+                    return Ok(Some(stream));
+                }
+                Err(nobody) if nobody.kind() == io::ErrorKind::WouldBlock => {}
+                Err(failure) => return Err(error(failure)),
             }
-            Err(nobody) if nobody.kind() == io::ErrorKind::WouldBlock => {}
-            Err(failure) => return Err(error(failure)),
+            match waited {
+                Ok(Waited::Ready) if !has_ended => {}
+                Ok(_) => return Ok(None),
+                Err(overdue) if overdue.kind() == io::ErrorKind::TimedOut => return Ok(None),
+                Err(failure) => return Err(error(failure)),
+            }
         }
-        if ended || interrupt::requested() {
-            return Ok(None);
+    }
+
+    /// What it says through `stream`, until it ends.
+    pub fn words(&self, stream: TcpStream) -> Words<'_> {
+        self.hello_is_over.set(false);
+        Words {
+            stream,
+            process: self,
         }
-        thread::sleep(LOOK_INTERVAL);
+    }
+
+    /// The hellos were said; what follows can take longer.
+    pub fn greeted(&self) {
+        self.hello_is_over.set(true);
+    }
+
+    /// Whether it took longer than it may.
+    pub fn is_overdue(&self) -> bool {
+        self.is_overdue.get()
+    }
+
+    /// Waits until it ends, and says how; `None` if it takes too long.
+    pub fn wait(&mut self) -> io::Result<Option<ExitStatus>> {
+        match self.wait_for(|ended, limit| ended.wait(limit)) {
+            Err(overdue) if overdue.kind() == io::ErrorKind::TimedOut => return Ok(None),
+            waited => waited?,
+        };
+        // From now on its number can be another process's.
+        self.registered = None;
+        self.child.wait().map(Some)
+    }
+
+    /// Ends what it has started and left behind, and names it.
+    pub fn end_rest(&mut self) -> Vec<String> {
+        let rest = self.rest();
+        let names = rest.iter().map(|process| processes::name_of(*process));
+        let names = names.collect();
+        processes::end_all(|| self.rest());
+        processes::bury(&rest);
+        names
+    }
+
+    fn rest(&self) -> Vec<u32> {
+        let mut rest = match self.has_session {
+            true => processes::below(std::process::id()),
+            false => processes::below(self.child.id()),
+        };
+        rest.extend(self.cgroup.iter().flat_map(Cgroup::processes));
+        rest.sort_unstable();
+        rest.dedup();
+        rest.retain(|process| *process != self.child.id());
+        rest
+    }
+
+    /// Waits as `wait` does, which is given until when, and looks after the bench meanwhile.
+    fn wait_for(
+        &self,
+        wait: impl Fn(&Ended, Duration) -> io::Result<Option<Waited>>,
+    ) -> io::Result<Waited> {
+        loop {
+            let end = match self.hello_is_over.get() {
+                true => self.patience.end(self.begun_at, self.spoke_at.get()),
+                false => self.spoke_at.get() + HELLO_TIME,
+            };
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                self.is_overdue.set(true);
+                return Err(io::ErrorKind::TimedOut.into());
+            }
+            let waited = wait(&self.ended, left)?;
+            if self.looked_at.get().elapsed() >= LOOK_INTERVAL {
+                self.looked_at.set(Instant::now());
+                self.shorten_output()?;
+            }
+            if let Some(waited) = waited {
+                return Ok(waited);
+            }
+        }
+    }
+
+    /// Cuts off what it has printed, if that is too much.
+    fn shorten_output(&self) -> io::Result<()> {
+        let printed = self.output.metadata()?.len();
+        if printed > LONGEST_OUTPUT_BYTES {
+            self.output.set_len(0)?;
+            writeln!(
+                &self.output,
+                "[cargo topdown has dropped {} MiB of output that came before this]",
+                printed >> 20
+            )?;
+        }
+        Ok(())
     }
 }
 
-/// A bench process, which does not outlive the interest in it.
-pub struct Process(pub Child);
-
-impl Drop for Process {
+impl Drop for BenchProcess {
     fn drop(&mut self) {
+        self.registered = None;
         // Both fail, or do nothing, where it has been waited for.
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        self.end_rest();
+    }
+}
+
+/// The bench's end of a connection. There is no more to read when the bench has ended, even if a process
+/// that it has started keeps the connection.
+pub struct Words<'a> {
+    stream: TcpStream,
+    process: &'a BenchProcess,
+}
+
+impl Read for Words<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let process = self.process;
+        match process.wait_for(|ended, limit| ended.or_readable(&self.stream, limit))? {
+            Waited::Ready => {
+                process.spoke_at.set(Instant::now());
+                self.stream.read(buffer)
+            }
+            Waited::Ended => Ok(0),
+        }
+    }
+}
+
+impl Write for Words<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.stream.write(bytes)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.stream.flush()
     }
 }

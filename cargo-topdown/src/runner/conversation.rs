@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 use std::fmt;
-use std::net::TcpStream;
+use std::io::{Read, Write};
 
 use criterion_topdown::provenance::Provenance;
 use criterion_topdown::run_file::{Fingerprint, IterationSample, Throughput};
@@ -44,6 +44,8 @@ pub struct Benchmarks {
     /// Those that measure something of their own: their names, and what the formatter of each makes of
     /// the value 1.
     pub other_measurements: Vec<(String, String)>,
+    /// Processes that the bench left behind, which were ended.
+    pub outlived: Vec<String>,
 }
 
 /// How far a bench has come.
@@ -100,7 +102,7 @@ impl fmt::Display for Place {
 
 /// Talks to the bench until it hangs up. `place` is kept true meanwhile.
 pub fn converse(
-    mut bench: Connection<TcpStream>,
+    mut bench: Connection<impl Read + Write>,
     settings: &Settings,
     samples: &mut SamplesFile,
     place: &mut Place,
@@ -186,7 +188,7 @@ fn is_modelled(settings: &Settings) -> bool {
 
 /// The ids of the benchmarks that the bench skips, until it hangs up.
 pub fn skipped(
-    mut bench: Connection<TcpStream>,
+    mut bench: Connection<impl Read + Write>,
     place: &mut Place,
 ) -> Result<Vec<String>, LaunchError> {
     let mut names = Vec::new();

@@ -19,12 +19,20 @@ const PANIC: &str = "panicked at";
 /// # Errors
 /// When the file cannot be read.
 pub fn excerpt_of_file(path: &Path) -> io::Result<String> {
+    Ok(excerpt(&end_of_file(path, LOOKED_AT_BYTES)?))
+}
+
+/// The last bytes of the file at `path`, as many as `longest_bytes`.
+///
+/// # Errors
+/// When the file cannot be read.
+pub fn end_of_file(path: &Path, longest_bytes: u64) -> io::Result<String> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
-    file.seek(SeekFrom::Start(length.saturating_sub(LOOKED_AT_BYTES)))?;
+    file.seek(SeekFrom::Start(length.saturating_sub(longest_bytes)))?;
     let mut bytes = Vec::new();
-    file.read_to_end(&mut bytes)?;
-    Ok(excerpt(&String::from_utf8_lossy(&bytes)))
+    file.take(longest_bytes).read_to_end(&mut bytes)?;
+    Ok(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 fn excerpt(text: &str) -> String {

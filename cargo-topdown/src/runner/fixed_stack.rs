@@ -4,9 +4,9 @@
 //! stack of `main` below them. With fixed addresses the end is always the same; so a variable that
 //! fills the rest of a fixed size makes the beginning the same too.
 
-use std::collections::HashMap;
 use std::ffi::{OsStr, OsString};
-use std::process::Command;
+
+use super::environment::Variables;
 
 /// The variable that fills.
 const PADDING_VARIABLE: &str = "CARGO_TOPDOWN_PADDING";
@@ -18,19 +18,10 @@ const PARITY_VARIABLE: &str = "CARGO_TOPDOWN_PADDING_PARITY";
 const SIZE_BYTES: usize = 32 * 1024;
 const POINTER_BYTES: usize = size_of::<usize>();
 
-/// Fills the environment of what `command` starts. It is started through another program, whose first
-/// arguments, `not_its_own` of them, it does not see.
-pub fn pad_environment(command: &mut Command, not_its_own: usize) {
-    let mut environment: HashMap<OsString, OsString> = std::env::vars_os().collect();
-    for (name, value) in command.get_envs() {
-        match value {
-            Some(value) => environment.insert(name.to_owned(), value.to_owned()),
-            None => environment.remove(name),
-        };
-    }
+/// Fills the `environment` of a program that gets these `arguments`, its own name among them.
+pub fn pad(environment: &mut Variables, arguments: &[OsString]) {
     environment.remove(OsStr::new(PADDING_VARIABLE));
     environment.remove(OsStr::new(PARITY_VARIABLE));
-    let arguments: Vec<_> = command.get_args().skip(not_its_own).collect();
     let program_bytes = arguments.first().map_or(0, |program| program.len() + 1);
     let pointers = arguments.len() + environment.len() + 1;
     let strings = arguments.iter().map(|argument| argument.len() + 1);
@@ -40,13 +31,12 @@ pub fn pad_environment(command: &mut Command, not_its_own: usize) {
         + variables.sum::<usize>()
         + pointers * POINTER_BYTES;
     used += variable_bytes((&PADDING_VARIABLE.into(), &OsString::new()));
-    command.env_remove(PARITY_VARIABLE);
     if pointers % 2 == 1 {
-        command.env(PARITY_VARIABLE, "");
+        environment.insert(PARITY_VARIABLE.into(), OsString::new());
         used += POINTER_BYTES + variable_bytes((&PARITY_VARIABLE.into(), &OsString::new()));
     }
     let rest = used.next_multiple_of(SIZE_BYTES) - used;
-    command.env(PADDING_VARIABLE, "x".repeat(rest));
+    environment.insert(PADDING_VARIABLE.into(), "x".repeat(rest).into());
 }
 
 /// `name=value` and a zero.
@@ -58,15 +48,18 @@ fn variable_bytes((name, value): (&OsString, &OsString)) -> usize {
 mod tests {
     use super::*;
     use crate::runner::modelled::fixed_addresses;
+    use std::process::Command;
 
     /// Where the stack of a program begins that gets these arguments and this variable.
     fn stack_of(through: &[&str], arguments: &[&str], variable: Option<(&str, &str)>) -> String {
+        let own = ["/bin/cat", "/proc/self/stat"].iter().chain(arguments);
+        let own: Vec<OsString> = own.map(OsString::from).collect();
+        let mut environment: Variables = std::env::vars_os().collect();
+        environment.extend(variable.map(|(name, value)| (name.into(), value.into())));
+        pad(&mut environment, &own);
         let mut command = Command::new(through[0]);
-        command.args(&through[1..]).arg("/bin/cat");
-        command.arg("/proc/self/stat").args(arguments);
-        command.envs(variable);
-        pad_environment(&mut command, through.len() - 1);
-        let output = command.output().unwrap();
+        command.args(&through[1..]).args(&own);
+        let output = command.env_clear().envs(environment).output().unwrap();
         let stat = String::from_utf8(output.stdout).unwrap();
         // proc_pid_stat(5): the second field is in brackets, the 28th is `startstack`.
         let fields = stat.rsplit_once(')').unwrap().1;

@@ -1,12 +1,13 @@
 //! Ctrl-C: what must be put away first, and who is told.
 //!
-//! Pressed in a terminal, Ctrl-C reaches the bench too; a signal sent to this process alone does
-//! not. In both cases the conversation with the bench is cut off, so that whoever waits for the
-//! bench's next word goes on, sees that the run is to end, and puts everything away on the way out.
+//! SIGTERM and SIGHUP are the same. A bench is in a session of its own, and a signal sent to this process
+//! alone reaches no compiler. So the process that is waited for is ended, with all that it has started;
+//! whoever waits for it goes on, sees that the run is to end, and puts everything away on the way out.
 
-use std::net::{Shutdown, TcpStream};
 use std::process::ExitStatus;
 use std::sync::Mutex;
+
+use crate::processes;
 
 /// The signal of Ctrl-C, by its number in POSIX.
 #[cfg(unix)]
@@ -20,13 +21,14 @@ struct State {
     /// Whether there is anything to put away.
     guarded: bool,
     requested: bool,
-    conversation: Option<TcpStream>,
+    /// What is waited for.
+    process: Option<u32>,
 }
 
 static STATE: Mutex<State> = Mutex::new(State {
     guarded: false,
     requested: false,
-    conversation: None,
+    process: None,
 });
 
 fn state() -> std::sync::MutexGuard<'static, State> {
@@ -57,9 +59,8 @@ pub fn guard() -> Result<Guard, ctrlc::Error> {
             std::process::exit(EXIT_CODE);
         }
         state.requested = true;
-        if let Some(stream) = &state.conversation {
-            // It fails where the bench has hung up itself, which serves as well.
-            let _ = stream.shutdown(Shutdown::Both);
+        if let Some(process) = state.process {
+            processes::end_tree(process);
         }
     })?;
     state().guarded = true;
@@ -84,20 +85,24 @@ pub fn has_ended(_: ExitStatus) -> bool {
     false
 }
 
-/// While the result lives, Ctrl-C hangs up on `stream`.
-pub fn hangs_up(stream: &TcpStream) -> Registered {
-    // Without a second handle Ctrl-C waits for the bench's next word.
-    state().conversation = stream.try_clone().ok();
+/// While the result lives, Ctrl-C ends `process` and what it has started.
+pub fn ends(process: u32) -> Registered {
+    let mut state = state();
+    state.process = Some(process);
+    // It was pressed before there was anything to end.
+    if state.requested {
+        processes::end_tree(process);
+    }
     Registered(())
 }
 
-/// See [`hangs_up`].
+/// See [`ends`].
 #[must_use]
 pub struct Registered(());
 
 impl Drop for Registered {
     fn drop(&mut self) {
-        state().conversation = None;
+        state().process = None;
     }
 }
 

@@ -1,20 +1,22 @@
 //! One launch: a bench process from its start to its end.
 
-use std::fs;
 use std::io;
-use std::net::{Ipv4Addr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, TcpListener};
 use std::path::PathBuf;
 use std::process::ExitStatus;
+use std::time::Duration;
 
 use thiserror::Error;
 
 use super::bench_command::pattern_of;
-use super::bench_process::{Process, accept};
+use super::bench_process::{LONGEST_OUTPUT_BYTES, Words};
 use super::conversation::{Benchmarks, Place, converse, skipped};
-use super::excerpt::excerpt_of_file;
+use super::excerpt::{end_of_file, excerpt_of_file};
 use super::interrupt;
 use super::join::{JoinError, SamplesFile};
+use super::patience::Patience;
 use super::protocol::{Connection, ProtocolError};
+use super::session::Starter;
 use crate::bench_targets::BenchTarget;
 use crate::functions::Symbols;
 
@@ -53,6 +55,14 @@ pub enum LaunchError {
          `process::exit` does that, so let `main` return instead"
     )]
     EndedEarly(Place),
+    /// It hangs, or takes far longer than its first launch.
+    #[error("{patience}, {place}, and was ended; `--launch-timeout SECONDS` gives it more time")]
+    Overdue {
+        /// How long it had.
+        patience: Patience,
+        /// What it was doing.
+        place: Place,
+    },
     /// The process was a criterion bench in an earlier launch.
     #[error("it did not look for its runner, as it had done in an earlier launch")]
     NotConnected,
@@ -76,6 +86,9 @@ pub enum LaunchError {
     Interrupted,
 }
 
+/// The file in the directory of a launch to which the bench writes its samples.
+pub const SAMPLES_FILE: &str = "samples.jsonl";
+
 /// A filter that lets no benchmark through: a character behind the end.
 const NOTHING: &str = "$.";
 
@@ -96,23 +109,28 @@ pub struct Launcher {
     pub through: Option<&'static [&'static str]>,
     /// The metric group that the library counts in place of the categories.
     pub group: Option<&'static str>,
+    /// What starts benches in sessions of their own, where these can be had.
+    pub starter: Option<Starter>,
 }
 
 impl Launcher {
-    /// Runs `target` once. `on_benchmark` hears the name of each benchmark that begins.
+    /// Runs `target` once; its first launch `took` so long, if this is a later one. `on_benchmark` hears the
+    /// name of each benchmark that begins.
     ///
     /// # Errors
     /// When any of its benchmarks could not be measured; nothing of the launch is usable then.
     pub fn launch(
         &self,
         target: &BenchTarget,
+        took: Option<Duration>,
         mut on_benchmark: impl FnMut(&str),
     ) -> Result<Launched, LaunchError> {
         let filter = match &target.benchmarks {
             Some(names) => &[pattern_of(names)][..],
             None => &self.filter,
         };
-        let benchmarks = self.talk(target, filter, |bench, samples, place| {
+        let patience = Patience::of(target.settings.launch_timeout, took);
+        let benchmarks = self.talk(target, filter, patience, |bench, samples, place| {
             let mut symbols = Symbols::of(&target.executable);
             converse(
                 bench,
@@ -124,7 +142,10 @@ impl Launcher {
             )
         })?;
         Ok(match benchmarks {
-            Some(benchmarks) => Launched::Benchmarks(benchmarks),
+            Some((benchmarks, outlived)) => Launched::Benchmarks(Benchmarks {
+                outlived,
+                ..benchmarks
+            }),
             None => Launched::NotCriterion,
         })
     }
@@ -135,61 +156,65 @@ impl Launcher {
     /// # Errors
     /// When the process fails.
     pub fn list(&self, target: &BenchTarget) -> Result<Option<Vec<String>>, LaunchError> {
-        self.talk(target, &[NOTHING.to_owned()], |bench, _, place| {
-            skipped(bench, place)
-        })
+        let patience = Patience::of(target.settings.launch_timeout, None);
+        let listed = self.talk(
+            target,
+            &[NOTHING.to_owned()],
+            patience,
+            |bench, _, place| skipped(bench, place),
+        )?;
+        Ok(listed.map(|(names, _)| names))
     }
 
     /// Starts `target` with `filter`, and has the conversation with it; `None` where it ends without
-    /// having looked for its runner.
+    /// having looked for its runner. Also says which processes it left behind.
     fn talk<T>(
         &self,
         target: &BenchTarget,
         filter: &[String],
+        patience: Patience,
         conversation: impl FnOnce(
-            Connection<TcpStream>,
+            Connection<Words<'_>>,
             &mut SamplesFile,
             &mut Place,
         ) -> Result<T, LaunchError>,
-    ) -> Result<Option<T>, LaunchError> {
-        let samples_path = self.scratch.join("samples.jsonl");
+    ) -> Result<Option<(T, Vec<String>)>, LaunchError> {
+        let samples_path = self.scratch.join(SAMPLES_FILE);
         let mut samples = SamplesFile::create(&samples_path)
             .map_err(|error| io_error("could not make a samples file", error))?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
             .map_err(|error| io_error("could not listen on 127.0.0.1", error))?;
         let mut place = Place::default();
-        let mut process = Process(self.spawn(target, filter, &listener, &samples_path)?);
-        let result = match accept(listener, &mut process.0)? {
-            None => None,
-            Some(stream) => {
-                let _registered = interrupt::hangs_up(&stream);
-                let bench = Connection::with_bench(stream).map_err(LaunchError::from);
-                Some(bench.and_then(|bench| conversation(bench, &mut samples, &mut place)))
-            }
-        };
+        let mut process = self.start(target, filter, &listener, &samples_path, patience)?;
+        let result = process.accept(listener)?.map(|stream| {
+            let bench = Connection::open(process.words(stream))?;
+            process.greeted();
+            conversation(bench, &mut samples, &mut place)
+        });
         // After a quarrel nothing that the bench could still do would be used.
         let quarrel = matches!(&result, Some(Err(error)) if !is_hang_up(error));
-        if !quarrel && !interrupt::requested() {
-            let status = process
-                .0
-                .wait()
-                .map_err(|error| io_error("could not wait for the bench", error))?;
-            // Ctrl-C in a terminal ends the bench too, perhaps before it is noticed here.
-            if interrupt::has_ended(status) {
-                return Err(LaunchError::Interrupted);
-            }
-            if !interrupt::requested() {
-                if !status.success() {
-                    return Err(LaunchError::Exited(status));
-                }
-                let owes = samples.owes_a_last_word().map_err(JoinError::Io)?;
-                place.end(owes)?;
-            }
-        }
-        if interrupt::requested() {
+        let must_wait = !quarrel && !process.is_overdue() && !interrupt::requested();
+        let ended = match must_wait {
+            true => process.wait(),
+            false => Ok(None),
+        };
+        let status = ended.map_err(|error| io_error("could not wait for the bench", error))?;
+        // Ctrl-C in a terminal can end the bench too, before it is noticed here.
+        if interrupt::requested() || status.is_some_and(interrupt::has_ended) {
             return Err(LaunchError::Interrupted);
         }
-        result.transpose()
+        if process.is_overdue() {
+            return Err(LaunchError::Overdue { patience, place });
+        }
+        if let Some(status) = status {
+            if !status.success() {
+                return Err(LaunchError::Exited(status));
+            }
+            let owes = samples.owes_a_last_word().map_err(JoinError::Io)?;
+            place.end(owes)?;
+        }
+        let said = result.transpose()?;
+        Ok(said.map(|said| (said, process.end_rest())))
     }
 
     /// What the last launched bench printed, as far as it says what went wrong.
@@ -200,8 +225,7 @@ impl Launcher {
 
     /// All that the last launched bench printed.
     pub fn output(&self) -> String {
-        let bytes = fs::read(self.output_path()).unwrap_or_default();
-        String::from_utf8_lossy(&bytes).into_owned()
+        end_of_file(&self.output_path(), LONGEST_OUTPUT_BYTES).unwrap_or_default()
     }
 
     pub(super) fn output_path(&self) -> PathBuf {
@@ -225,14 +249,15 @@ fn is_hang_up(error: &LaunchError) -> bool {
 mod tests {
     use super::*;
     use crate::settings::Settings;
+    use std::fs;
+    use std::net::TcpStream;
     use std::path::Path;
     use std::thread;
-    use std::time::Duration;
 
     #[test]
     fn a_program_that_cannot_be_started_is_named() {
         let scratch = tempfile::tempdir().unwrap();
-        let launched = launcher(scratch.path()).launch(&bench("/nowhere/bench"), |_| {});
+        let launched = launcher(scratch.path()).launch(&bench("/nowhere/bench"), None, |_| {});
         let error = launched.unwrap_err().to_string();
         assert!(
             error.starts_with("could not start /nowhere/bench: "),
@@ -249,6 +274,7 @@ mod tests {
             shows_output: false,
             through: None,
             group: None,
+            starter: None,
         }
     }
 
@@ -261,6 +287,7 @@ mod tests {
             environment: Default::default(),
             settings: Settings::default(),
             benchmarks: None,
+            keep_env: Vec::new(),
             has_criterion: true,
         }
     }
@@ -299,7 +326,7 @@ sleep 0.1
             let launcher = launcher(scratch.path());
             let (done, result) = std::sync::mpsc::channel();
             // Not waited for: where it hangs, the process that it is in ends.
-            thread::spawn(move || done.send(launcher.launch(&target, |_| {})));
+            thread::spawn(move || done.send(launcher.launch(&target, None, |_| {})));
             let port = loop {
                 match fs::read_to_string(path("port")) {
                     Ok(port) => break port.trim().parse::<u16>().unwrap(),

@@ -7,8 +7,10 @@
 pub mod again;
 mod bench_command;
 mod bench_process;
+mod cgroup;
 pub mod collect;
 pub mod conversation;
+pub mod environment;
 mod excerpt;
 mod fixed_stack;
 pub mod interrupt;
@@ -17,15 +19,19 @@ pub mod launch;
 pub mod left_out;
 pub mod modelled;
 pub mod parting;
+mod patience;
 mod peer;
 pub mod progress;
 pub mod protocol;
 pub mod record;
 pub mod residual;
+pub mod scratch;
+pub mod session;
 mod short_windows;
+mod waiting;
 mod whose_work;
 
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use criterion_topdown::machine::Machine;
 use criterion_topdown::run_file::BenchmarkId;
@@ -119,6 +125,8 @@ struct Side<'a> {
     too_short: Vec<bool>,
     collector: Collector,
     outcome: Outcome,
+    /// By target, how long its first launch took.
+    took: Vec<Option<Duration>>,
     /// Where the targets begin in the list that `Progress` was given.
     progress_offset: usize,
 }
@@ -130,6 +138,7 @@ impl<'a> Side<'a> {
             launcher,
             states: vec![State::Untried; targets.len()],
             too_short: vec![false; targets.len()],
+            took: vec![None; targets.len()],
             collector: Collector::default(),
             outcome: Outcome::default(),
             progress_offset,
@@ -161,7 +170,7 @@ impl<'a> Side<'a> {
             let target = &self.targets[index];
             let launched = self
                 .launcher
-                .launch(target, |name| progress.benchmark(name));
+                .launch(target, self.took[index], |name| progress.benchmark(name));
             if self.launcher.shows_output {
                 progress.print(&self.launcher.output());
             }
@@ -178,7 +187,15 @@ impl<'a> Side<'a> {
             Ok(Launched::Benchmarks(Benchmarks {
                 measured: benchmarks,
                 other_measurements,
+                outlived,
             })) => {
+                if !outlived.is_empty() {
+                    progress.note(&format!(
+                        "note: `{target}` left processes behind, which were ended: {}",
+                        outlived.join(", ")
+                    ));
+                }
+                self.took[index].get_or_insert(begun_at.elapsed());
                 if launch == 0 {
                     let known = other_measurements.into_iter().map(|(name, one)| {
                         let (package, target) = (target.package.clone(), target.name.clone());

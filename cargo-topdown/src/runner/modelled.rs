@@ -297,6 +297,7 @@ mod tests {
             package_root: Default::default(),
             environment: Default::default(),
             benchmarks: None,
+            keep_env: Vec::new(),
             settings: Settings {
                 source,
                 ..Settings::default()

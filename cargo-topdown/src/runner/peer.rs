@@ -29,13 +29,13 @@ pub fn of(stream: &TcpStream, child: u32) -> Peer {
 
 #[cfg(target_os = "linux")]
 mod linux {
-    use std::collections::HashMap;
     use std::fs;
     use std::io;
     use std::net::{IpAddr, SocketAddr, TcpStream};
     use std::os::unix::fs::MetadataExt;
 
     use super::Peer;
+    use crate::processes::below;
 
     pub fn peer_of(stream: &TcpStream, child: u32) -> Peer {
         let (Ok(here), Ok(there)) = (stream.local_addr(), stream.peer_addr()) else {
@@ -118,32 +118,6 @@ mod linux {
         let mut files = fs::read_dir(format!("/proc/{process}/fd"))?.flatten();
         Ok(files.any(|file| fs::read_link(file.path()).is_ok_and(|to| to.as_os_str() == &*wanted)))
     }
-
-    /// All processes below `process`.
-    fn below(process: u32) -> Vec<u32> {
-        let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
-        for entry in fs::read_dir("/proc").into_iter().flatten().flatten() {
-            if let Some(id) = entry.file_name().to_str().and_then(|id| id.parse().ok())
-                && let Ok(stat) = fs::read_to_string(entry.path().join("stat"))
-                && let Some(parent) = parent_in(&stat)
-            {
-                children.entry(parent).or_default().push(id);
-            }
-        }
-        let mut found = children.remove(&process).unwrap_or_default();
-        let mut next = 0;
-        while let Some(process) = found.get(next) {
-            found.extend(children.remove(process).unwrap_or_default());
-            next += 1;
-        }
-        found
-    }
-
-    /// The parent in the text of `/proc/PID/stat`, where the program's name can hold anything.
-    pub fn parent_in(stat: &str) -> Option<u32> {
-        let (_, behind_name) = stat.rsplit_once(')')?;
-        behind_name.split_whitespace().nth(1)?.parse().ok()
-    }
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -183,12 +157,5 @@ mod tests {
         // Nobody holds it any more.
         drop(own);
         assert_eq!(of(&accepted, std::process::id()), Peer::Stranger);
-    }
-
-    #[test]
-    fn a_process_may_be_called_anything() {
-        let stat = "7 (a) R 1 (b) S 42 7 7 0 -1";
-        assert_eq!(linux::parent_in(stat), Some(42));
-        assert_eq!(linux::parent_in("7 (a"), None);
     }
 }

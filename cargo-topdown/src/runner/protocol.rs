@@ -7,8 +7,6 @@
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
-use std::time::Duration;
 
 use ciborium::Value;
 use criterion_topdown::run_file::Throughput;
@@ -156,23 +154,6 @@ pub enum ProtocolError {
     /// A message at a point where the protocol has another.
     #[error("the bench sent {0} in place of an answer")]
     Unexpected(String),
-}
-
-/// How long a bench may take to answer the hello. criterion does nothing else meanwhile.
-const HELLO_TIME: Duration = Duration::from_secs(60);
-
-impl Connection<TcpStream> {
-    /// As [`open`](Connection::open), with a limit of time for the bench's hello alone: nothing
-    /// tells a benchmark that takes long from one that hangs.
-    ///
-    /// # Errors
-    /// As [`open`](Connection::open), and when no hello comes.
-    pub fn with_bench(stream: TcpStream) -> Result<Connection<TcpStream>, ProtocolError> {
-        stream.set_read_timeout(Some(HELLO_TIME))?;
-        let connection = Connection::open(stream)?;
-        connection.stream.set_read_timeout(None)?;
-        Ok(connection)
-    }
 }
 
 /// A connection to a bench, after the hellos.

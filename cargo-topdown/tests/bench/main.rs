@@ -1,5 +1,6 @@
 //! `cargo topdown bench` from outside: the fixture workspace through the compiled program.
 
+mod ends;
 mod explain;
 mod fixture;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::base_tree::BaseTree;
 use crate::baseline_store::BaselineStore;
-use crate::bench_targets::{BenchTarget, Cargo};
+use crate::bench_targets::{BenchTarget, BuildError, Cargo};
 use crate::cli::{BenchArgs, CargoBenchArgs};
 use crate::command::compare::{self, Sides};
 use crate::command::history;
@@ -23,7 +23,8 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::policy_table;
 use crate::runner::collect::Collected;
-use crate::runner::{again, interrupt, modelled};
+use crate::runner::interrupt::Guard;
+use crate::runner::{again, modelled};
 use crate::selection;
 use crate::settings::WorkspaceSettings;
 use topdown_gate::selection::NameFilter;
@@ -43,7 +44,15 @@ pub struct Candidate<'a> {
 }
 
 /// Builds what `reference` means, launches both sides, and compares.
-pub fn run(args: &BenchArgs, candidate: &Candidate<'_>, reference: &str) -> Result<Exit, Error> {
+///
+/// # Errors
+/// As `bench` itself, and when there is no base.
+pub fn run(
+    args: &BenchArgs,
+    candidate: &Candidate<'_>,
+    reference: &str,
+    guard: Guard,
+) -> Result<Exit, Error> {
     let workspace_root = candidate.metadata.workspace_root.as_std_path();
     let target_directory = candidate.metadata.target_directory.as_std_path();
     // Before the build, which can take long.
@@ -52,7 +61,6 @@ pub fn run(args: &BenchArgs, candidate: &Candidate<'_>, reference: &str) -> Resu
         .map_err(BenchError::BaseTree)?;
     let (base_targets, base_selection) = build_base(args, candidate, &tree)?;
 
-    let guard = interrupt::guard().map_err(BenchError::Interrupt)?;
     let scratch = scratch_directory()?;
     let launcher = launcher(&args.launch, &candidate.cargo.program, scratch.path());
     let started_at = jiff::Timestamp::now();
@@ -161,9 +169,12 @@ fn build_base(
     candidate: &Candidate<'_>,
     tree: &BaseTree,
 ) -> Result<(Vec<BenchTarget>, Selection), BenchError> {
-    let of_base = |error| BenchError::BaseBuild {
-        base: tree.label.clone(),
-        error,
+    let of_base = |error| match error {
+        BuildError::Interrupted => BenchError::Interrupted,
+        error => BenchError::BaseBuild {
+            base: tree.label.clone(),
+            error,
+        },
     };
     let candidate_root = candidate.metadata.workspace_root.as_std_path();
     let in_tree = |path: &Path| match path.strip_prefix(candidate_root) {

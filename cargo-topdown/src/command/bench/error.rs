@@ -27,7 +27,7 @@ pub enum BenchError {
     },
     /// The benches could not be built.
     #[error(transparent)]
-    Build(#[from] BuildError),
+    Build(BuildError),
     /// The sources to compare against could not be had.
     #[error(transparent)]
     BaseTree(BaseTreeError),
@@ -103,4 +103,13 @@ pub enum BenchError {
     /// The user stopped the run.
     #[error("interrupted; nothing was stored")]
     Interrupted,
+}
+
+impl From<BuildError> for BenchError {
+    fn from(error: BuildError) -> BenchError {
+        match error {
+            BuildError::Interrupted => BenchError::Interrupted,
+            error => BenchError::Build(error),
+        }
+    }
 }

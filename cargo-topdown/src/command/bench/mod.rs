@@ -2,6 +2,7 @@
 
 mod against;
 mod error;
+mod missed_variables;
 pub mod pairs;
 mod shard;
 
@@ -12,7 +13,6 @@ use criterion_topdown::machine::Machine;
 use criterion_topdown::run_file::stored_file::random_word;
 use criterion_topdown::run_file::{Benchmark, Filter, LaunchSettings, Run, Selection, write_run};
 use jiff::Timestamp;
-use tempfile::TempDir;
 
 use crate::baseline_store::BaselineStore;
 use crate::bench_targets::{BenchTarget, Cargo, cargo_program};
@@ -28,6 +28,8 @@ use crate::report::style::{self, Look};
 use crate::runner::launch::{LaunchError, Launcher};
 use crate::runner::progress::{Progress, Style};
 use crate::runner::record::LaunchRecord;
+use crate::runner::scratch::Scratch;
+use crate::runner::session::Starter;
 use crate::runner::{self, OtherMeasurement, Outcome, interrupt, left_out, modelled, parting};
 use crate::selection;
 use crate::settings::{Settings, WorkspaceSettings};
@@ -76,19 +78,23 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         directory: None,
         color: args.output.color,
     };
-    let metadata = cargo.metadata().map_err(BenchError::Build)?;
+    let metadata = cargo.metadata().map_err(BenchError::from)?;
     // Before the build, which can take long.
     let settings = WorkspaceSettings::resolve(&args.launch.measuring, &metadata)
         .map_err(BenchError::Settings)?;
     let store = BaselineStore::of_workspace(&metadata, args.store.baselines.as_deref())?;
+    let guard = interrupt::guard().map_err(BenchError::Interrupt)?;
     let targets = cargo
         .bench_targets(&metadata, &settings)
-        .map_err(BenchError::Build)?;
+        .map_err(BenchError::from)?;
     if targets.is_empty() {
         return Err(BenchError::NoBenchTargets.into());
     }
     if args.launch.cargo.no_run {
         return Ok(Exit::Success);
+    }
+    if !args.launch.cargo.quiet {
+        missed_variables::tell(&targets);
     }
     let mut selection = selection::of_command_line(&args.launch, &metadata, &targets);
     selection.left_out = selection::left_out(&settings.leave_out);
@@ -102,7 +108,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
             names: &names,
             selection: &selection,
         };
-        return against::run(args, &candidate, reference);
+        return against::run(args, &candidate, reference, guard);
     }
     // Before the launches, which take long; the key of what will be modelled is not known yet.
     if let (Some(name), false) = (&args.save, args.partial)
@@ -111,7 +117,6 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         store.check_replaces_whole(name, &before.machine_key, &selection)?;
     }
     let started_at = Timestamp::now();
-    let guard = interrupt::guard().map_err(BenchError::Interrupt)?;
     let scratch = scratch_directory()?;
     let launcher = launcher(&args.launch, &cargo.program, scratch.path());
     let suite = without_left_out(&settings, targets, &names, &launcher)?;
@@ -263,10 +268,8 @@ pub fn measured_run(
 }
 
 /// Where the files of one launch live.
-pub fn scratch_directory() -> Result<TempDir, BenchError> {
-    let mut builder = tempfile::Builder::new();
-    let directory = builder.prefix("cargo-topdown-").tempdir();
-    directory.map_err(BenchError::Scratch)
+pub fn scratch_directory() -> Result<Scratch, BenchError> {
+    Scratch::new().map_err(BenchError::Scratch)
 }
 
 fn launcher(args: &LaunchArgs, cargo: &Path, scratch: &Path) -> Launcher {
@@ -282,6 +285,7 @@ fn launcher(args: &LaunchArgs, cargo: &Path, scratch: &Path) -> Launcher {
         shows_output: args.cargo.verbose > 0,
         through: None,
         group: None,
+        starter: Starter::of_this_program(),
     }
 }
 

@@ -23,6 +23,7 @@ use crate::report::style::{self, Look};
 use crate::report::{metric_groups, metric_groups_json};
 use crate::runner::launch::{LaunchError, Launcher};
 use crate::runner::progress::{Progress, Style};
+use crate::runner::session::Starter;
 use crate::runner::{self, Outcome, TargetFailure, interrupt, modelled};
 use crate::settings::{Settings, WorkspaceSettings};
 use crate::terminal::tell;
@@ -46,12 +47,13 @@ pub fn run(args: &ExplainArgs) -> Result<Exit, Error> {
         directory: None,
         color: args.output.color,
     };
-    let metadata = cargo.metadata().map_err(BenchError::Build)?;
+    let metadata = cargo.metadata().map_err(BenchError::from)?;
     let settings = WorkspaceSettings::resolve(&args.measuring.single_launch(), &metadata)
         .map_err(BenchError::Settings)?;
+    let _guard = interrupt::guard().map_err(BenchError::Interrupt)?;
     let targets = cargo
         .bench_targets(&metadata, &settings)
-        .map_err(BenchError::Build)?;
+        .map_err(BenchError::from)?;
     if targets.is_empty() {
         return Err(BenchError::NoBenchTargets.into());
     }
@@ -62,7 +64,6 @@ pub fn run(args: &ExplainArgs) -> Result<Exit, Error> {
     if args.cargo.no_run {
         return Ok(Exit::Success);
     }
-    let _guard = interrupt::guard().map_err(BenchError::Interrupt)?;
     let scratch = bench::scratch_directory()?;
     let mut filter = vec![args.benchmark.clone()];
     if args.exact {
@@ -78,6 +79,7 @@ pub fn run(args: &ExplainArgs) -> Result<Exit, Error> {
             shows_output: args.cargo.verbose > 0,
             through: None,
             group: None,
+            starter: Starter::of_this_program(),
         },
     };
     let targets = bench::without_left_out(&settings, targets, &names, &session.launcher)?;

@@ -1,0 +1,25 @@
+//! Environment variables that a user has set for benches, which do not inherit them.
+
+use std::collections::BTreeMap;
+
+use crate::bench_targets::BenchTarget;
+use crate::runner::environment;
+use crate::terminal::tell;
+
+/// Names the variables that are set, that benches do not inherit, and that they may be waiting for.
+pub fn tell(targets: &[BenchTarget]) {
+    let mut missed: BTreeMap<String, Vec<String>> = BTreeMap::new();
+    for target in targets {
+        // A target that cannot be read will fail where it is launched.
+        for name in environment::missed(target, std::env::vars_os()).unwrap_or_default() {
+            missed.entry(name).or_default().push(target.to_string());
+        }
+    }
+    for (name, targets) in missed {
+        tell!(
+            "note: benches do not inherit the environment variable `{name}`, whose name is in `{}`; if it is \
+             meant for them: `--keep-env {name}`, or `keep-env` in the settings",
+            targets.join("`, `")
+        );
+    }
+}

@@ -1,0 +1,149 @@
+//! Other processes of this machine: which there are below one, and how they are ended.
+//!
+//! What is below a process is read from `/proc`; elsewhere than on Linux nothing is known.
+
+use std::collections::HashMap;
+use std::fs;
+
+use criterion_topdown::visible::visible;
+
+/// All processes below `process`.
+pub fn below(process: u32) -> Vec<u32> {
+    let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
+    for id in all() {
+        if let Ok(stat) = fs::read_to_string(format!("/proc/{id}/stat"))
+            && let Some(parent) = parent_in(&stat)
+        {
+            children.entry(parent).or_default().push(id);
+        }
+    }
+    let mut found = children.remove(&process).unwrap_or_default();
+    let mut next = 0;
+    while let Some(process) = found.get(next) {
+        found.extend(children.remove(process).unwrap_or_default());
+        next += 1;
+    }
+    found
+}
+
+/// All processes that can be seen.
+pub fn all() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+    entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
+}
+
+/// The parent in the text of `/proc/PID/stat`, where the program's name can hold anything.
+fn parent_in(stat: &str) -> Option<u32> {
+    let (_, behind_name) = stat.rsplit_once(')')?;
+    behind_name.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// Whether `process` has ended and waits for its parent to notice.
+fn is_zombie(process: u32) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+    let behind_name = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());
+    behind_name.is_none_or(|rest| rest.starts_with('Z'))
+}
+
+/// Its program's name and its number, for people.
+pub fn name_of(process: u32) -> String {
+    let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
+    format!("`{}` ({process})", visible(name.trim_end()))
+}
+
+/// Ends all processes that `which` names, again and again until it names none: they can start others
+/// meanwhile.
+pub fn end_all(which: impl Fn() -> Vec<u32>) {
+    /// What a system under load needs to carry out a signal; a process that waits for a device that
+    /// does not answer cannot be ended at all.
+    const ATTEMPTS: u32 = 200;
+    for _ in 0..ATTEMPTS {
+        let mut alive = which();
+        alive.retain(|process| !is_zombie(*process));
+        if alive.is_empty() {
+            return;
+        }
+        for process in alive {
+            kill(process);
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+}
+
+/// Ends `process` and all processes below it. It is stopped before, so that it starts no others.
+pub fn end_tree(process: u32) {
+    #[cfg(unix)]
+    signal(process, rustix::process::Signal::STOP);
+    end_all(|| below(process));
+    kill(process);
+}
+
+/// Ends `process`.
+pub fn kill(process: u32) {
+    #[cfg(unix)]
+    signal(process, rustix::process::Signal::KILL);
+    #[cfg(not(unix))]
+    let _ = process;
+}
+
+#[cfg(unix)]
+fn signal(process: u32, signal: rustix::process::Signal) {
+    let process = i32::try_from(process).ok();
+    if let Some(process) = process.and_then(rustix::process::Pid::from_raw) {
+        // It fails where the process has ended, which is what is wanted.
+        let _ = rustix::process::kill_process(process, signal);
+    }
+}
+
+/// From now on processes whose parents have ended become children of this one.
+pub fn adopt_orphans() {
+    #[cfg(target_os = "linux")]
+    {
+        // Before Linux 3.4 orphans go unnoticed.
+        let _ = rustix::process::set_child_subreaper(Some(rustix::process::getpid()));
+    }
+}
+
+/// Takes note of the end of those that were adopted and have ended.
+pub fn bury(adopted: &[u32]) {
+    #[cfg(unix)]
+    for process in adopted {
+        let process = i32::try_from(*process).ok();
+        if let Some(process) = process.and_then(rustix::process::Pid::from_raw) {
+            let _ = rustix::process::waitpid(Some(process), rustix::process::WaitOptions::NOHANG);
+        }
+    }
+    #[cfg(not(unix))]
+    let _ = adopted;
+}
+
+#[cfg(all(test, target_os = "linux"))]
+mod tests {
+    use super::*;
+    use std::io::{BufRead, BufReader};
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn a_process_may_be_called_anything() {
+        let stat = "7 (a) R 1 (b) S 42 7 7 0 -1";
+        assert_eq!(parent_in(stat), Some(42));
+        assert_eq!(parent_in("7 (a"), None);
+    }
+
+    #[test]
+    fn a_process_is_ended_with_all_below_it() {
+        let mut shell = Command::new("sh")
+            .args(["-c", "(sleep 600; true) & echo $!; sleep 600; true"])
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        let stdout = shell.stdout.take().unwrap();
+        BufReader::new(stdout).read_line(&mut line).unwrap();
+        let child: u32 = line.trim().parse().unwrap();
+        assert!(below(shell.id()).contains(&child));
+        end_tree(shell.id());
+        assert!(!shell.wait().unwrap().success());
+        assert!(is_zombie(child) || !all().any(|process| process == child));
+    }
+}

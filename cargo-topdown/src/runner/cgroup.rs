@@ -1,0 +1,117 @@
+//! A control group for the processes of one launch, where one can be made.
+//!
+//! What is in it is ended at once and without gaps. No controller is switched on in it, so it changes
+//! nothing of what is measured. It lies below the group of this program, which has to let us make it: that
+//! of a user's session of systemd does, that of most containers does not.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::processes;
+
+/// Removed with all that runs in it.
+#[derive(Debug)]
+pub struct Cgroup {
+    directory: PathBuf,
+}
+
+impl Cgroup {
+    /// A new group of this `name`; `None` where none can be made.
+    pub fn new(name: &str) -> Option<Cgroup> {
+        let directory = own_directory()?.join(name);
+        fs::create_dir(&directory).ok()?;
+        let group = Cgroup { directory };
+        // Without it, or without the right to write to it, nobody can enter.
+        let entrance = fs::OpenOptions::new().write(true).open(group.entrance());
+        entrance.is_ok().then_some(group)
+    }
+
+    /// A group that a program of before has left behind.
+    pub fn left_behind(directory: PathBuf) -> Cgroup {
+        Cgroup { directory }
+    }
+
+    /// Its directory.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// The file by which a process enters.
+    pub fn entrance(&self) -> PathBuf {
+        self.directory.join("cgroup.procs")
+    }
+
+    /// What runs in it.
+    pub fn processes(&self) -> Vec<u32> {
+        let text = fs::read_to_string(self.entrance()).unwrap_or_default();
+        text.lines().filter_map(|line| line.parse().ok()).collect()
+    }
+}
+
+impl Drop for Cgroup {
+    fn drop(&mut self) {
+        // Linux knows it since 5.14.
+        if fs::write(self.directory.join("cgroup.kill"), "1").is_err() {
+            processes::end_all(|| self.processes());
+        }
+        // What was ended leaves a moment later.
+        for _ in 0..200 {
+            if fs::remove_dir(&self.directory).is_ok() || !self.directory.exists() {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+    }
+}
+
+/// The directory of this program's own group, in the second version of control groups.
+fn own_directory() -> Option<PathBuf> {
+    let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
+    let path = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    Some(mount_point(&mounts)?.join(path))
+}
+
+/// Where the second version of control groups is mounted, in the text of `/proc/self/mountinfo`.
+fn mount_point(mounts: &str) -> Option<PathBuf> {
+    mounts.lines().find_map(|line| {
+        let (mount, kind) = line.split_once(" - ")?;
+        kind.starts_with("cgroup2 ").then_some(())?;
+        mount.split(' ').nth(4).map(PathBuf::from)
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_second_version_is_found_among_mounts() {
+        let mounts = "\
+            30 25 0:26 / /sys/fs/cgroup/memory rw,relatime shared:9 - cgroup cgroup rw,memory\n\
+            41 31 0:38 / /sys/fs/cgroup/unified rw,relatime shared:10 - cgroup2 cgroup2 rw\n";
+        let found = mount_point(mounts).unwrap();
+        assert_eq!(found, Path::new("/sys/fs/cgroup/unified"));
+        assert_eq!(mount_point("30 25 0:26 / / rw - ext4 /dev/sda rw\n"), None);
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_group_ends_what_runs_in_it() {
+        let name = format!("cargo-topdown-test-{}", std::process::id());
+        let Some(group) = Cgroup::new(&name) else {
+            eprintln!("skipped: no control group can be made here");
+            return;
+        };
+        let directory = group.directory().to_owned();
+        let mut sleep = std::process::Command::new("sleep")
+            .arg("600")
+            .spawn()
+            .unwrap();
+        fs::write(group.entrance(), sleep.id().to_string()).unwrap();
+        assert_eq!(group.processes(), [sleep.id()]);
+        drop(group);
+        assert!(!sleep.wait().unwrap().success());
+        assert!(!directory.exists());
+    }
+}

@@ -1,0 +1,175 @@
+//! Where the files of launches live while they go on.
+//!
+//! A program that is killed (`kill -9`) puts nothing away. So each directory holds a lock as long as its
+//! program lives, and the next run clears those that nobody holds any more: their processes, their control
+//! groups, and the directories themselves.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use tempfile::TempDir;
+
+use super::cgroup::Cgroup;
+use crate::processes;
+
+/// How the names of the directories begin.
+const PREFIX: &str = "cargo-topdown-";
+/// Held while the program lives.
+const LOCK: &str = "lock";
+/// Names the control group.
+const CGROUP: &str = "cgroup";
+/// A directory without a lock is being made, or its making was cut short.
+const LONGEST_MAKING: Duration = Duration::from_secs(24 * 60 * 60);
+
+/// A directory of this program's own, which is removed with what is in it.
+#[derive(Debug)]
+pub struct Scratch {
+    directory: TempDir,
+    /// Behind the directory: what is locked can be removed.
+    _lock: File,
+}
+
+impl Scratch {
+    /// A new one among the temporary files. What programs have left there that were killed is cleared first.
+    ///
+    /// # Errors
+    /// When it cannot be made.
+    pub fn new() -> io::Result<Scratch> {
+        Scratch::new_in(&std::env::temp_dir())
+    }
+
+    fn new_in(parent: &Path) -> io::Result<Scratch> {
+        clear(parent);
+        let directory = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
+        // Under its name it is never seen unlocked.
+        let unlocked = directory.path().join("new-lock");
+        let lock = File::create(&unlocked)?;
+        // Where the file system knows no locks, whoever comes next cannot have this one either.
+        let _ = lock.try_lock();
+        fs::rename(unlocked, directory.path().join(LOCK))?;
+        Ok(Scratch {
+            directory,
+            _lock: lock,
+        })
+    }
+
+    /// Where it is.
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+}
+
+/// Writes down, in the directory `scratch`, that its launches are in `cgroup`.
+pub fn note_cgroup(scratch: &Path, cgroup: &Cgroup) {
+    // Without it the next run ends the processes by what they inherited.
+    let _ = fs::write(
+        scratch.join(CGROUP),
+        cgroup.directory().as_os_str().as_encoded_bytes(),
+    );
+}
+
+/// Clears what programs have left in `parent` that were killed. What cannot be cleared stays.
+fn clear(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
+        let path = entry.path();
+        let is_ours = entry.file_name().to_string_lossy().starts_with(PREFIX)
+            && entry.file_type().is_ok_and(|kind| kind.is_dir())
+            && is_own(&path);
+        if is_ours && is_abandoned(&path) {
+            if let Some(group) = cgroup_of(&path) {
+                drop(Cgroup::left_behind(group));
+            }
+            processes::end_all(|| heirs_of(&path));
+            let _ = fs::remove_dir_all(&path);
+        }
+    }
+}
+
+/// Whether the program is gone whose directory it is.
+fn is_abandoned(directory: &Path) -> bool {
+    match File::open(directory.join(LOCK)) {
+        Ok(lock) => lock.try_lock().is_ok(),
+        Err(_) => fs::metadata(directory)
+            .and_then(|metadata| metadata.modified())
+            .is_ok_and(|made| made + LONGEST_MAKING < SystemTime::now()),
+    }
+}
+
+/// The control group that is written down in `directory`, if it is one of ours.
+fn cgroup_of(directory: &Path) -> Option<PathBuf> {
+    let path = PathBuf::from(fs::read_to_string(directory.join(CGROUP)).ok()?);
+    let is_ours = path.file_name() == directory.file_name() && path.join("cgroup.procs").exists();
+    is_ours.then_some(path)
+}
+
+/// The processes that have inherited from a launch with this directory.
+fn heirs_of(directory: &Path) -> Vec<u32> {
+    let samples = directory.join(super::launch::SAMPLES_FILE);
+    let mut wanted = format!("{}=", criterion_topdown::run_file::SAMPLES_VARIABLE).into_bytes();
+    wanted.extend(samples.as_os_str().as_encoded_bytes());
+    let has_it = |process: &u32| {
+        let environment = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();
+        environment
+            .split(|byte| *byte == 0)
+            .any(|variable| variable == wanted)
+    };
+    processes::all().filter(has_it).collect()
+}
+
+#[cfg(unix)]
+fn is_own(directory: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt;
+    let own = rustix::process::geteuid().as_raw();
+    fs::symlink_metadata(directory).is_ok_and(|metadata| metadata.uid() == own)
+}
+
+#[cfg(not(unix))]
+fn is_own(_: &Path) -> bool {
+    true
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_a_killed_program_has_left_is_cleared_and_nothing_else() {
+        let parent = tempfile::tempdir().unwrap();
+        let alive = Scratch::new_in(parent.path()).unwrap();
+        let mut killed = Scratch::new_in(parent.path()).unwrap();
+        let being_made = parent.path().join("cargo-topdown-new");
+        fs::create_dir(&being_made).unwrap();
+        let of_others = parent.path().join("another");
+        fs::create_dir(&of_others).unwrap();
+        killed.directory.disable_cleanup(true);
+        let left = killed.path().to_owned();
+        #[cfg(target_os = "linux")]
+        let mut orphan = {
+            use std::io::Read;
+            use std::process::{Command, Stdio};
+            let mut orphan = Command::new("sh")
+                .args(["-c", "echo; exec sleep 600"])
+                .env("CARGO_TOPDOWN_SAMPLES", left.join("samples.jsonl"))
+                .stdout(Stdio::piped())
+                .spawn()
+                .unwrap();
+            // Until it speaks it can be a copy of this process, with the lock.
+            let stdout = orphan.stdout.as_mut().unwrap();
+            stdout.read_exact(&mut [0]).unwrap();
+            orphan
+        };
+        drop(killed);
+        let next = Scratch::new_in(parent.path()).unwrap();
+        assert!(!left.exists());
+        #[cfg(target_os = "linux")]
+        assert!(!orphan.wait().unwrap().success());
+        for path in [alive.path(), &being_made, &of_others, next.path()] {
+            assert!(path.exists(), "{}", path.display());
+        }
+        let paths = [alive.path().to_owned(), next.path().to_owned()];
+        drop((alive, next));
+        assert!(!paths.iter().any(|path| path.exists()));
+    }
+}

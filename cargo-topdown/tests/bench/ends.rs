@@ -1,0 +1,199 @@
+//! How launches end that do not end by themselves, and what is left of them.
+#![cfg(target_os = "linux")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::fixture::{Fixture, Outcome, PROGRAM};
+
+fn bench(fixture: &Fixture, trouble: &str, flags: &[&str]) -> Outcome {
+    let words = ["--package", "trouble"];
+    fixture.bench_with(&[&words, flags].concat(), &[("FIXTURE_TROUBLE", trouble)])
+}
+
+/// Waits until `what` is there.
+#[track_caller]
+fn wait_for<T>(mut what: impl FnMut() -> Option<T>) -> T {
+    let begun_at = Instant::now();
+    loop {
+        if let Some(found) = what() {
+            return found;
+        }
+        assert!(
+            begun_at.elapsed() < Duration::from_secs(300),
+            "it does not come"
+        );
+        std::thread::sleep(Duration::from_millis(10));
+    }
+}
+
+fn is_running(process: &str) -> bool {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", process.trim())).unwrap_or_default();
+    let behind_name = stat.rsplit_once(") ").map(|(_, rest)| rest);
+    behind_name.is_some_and(|rest| !rest.starts_with('Z'))
+}
+
+/// The number that is written in `file`, when it is.
+fn number_in(file: &Path) -> String {
+    wait_for(|| {
+        fs::read_to_string(file)
+            .ok()
+            .filter(|text| text.ends_with('\n'))
+    })
+}
+
+fn send(signal: &str, program: &Child) {
+    let id = program.id().to_string();
+    let sent = Command::new("kill").args([signal, &id]).status();
+    assert!(sent.unwrap().success());
+}
+
+#[test]
+fn issue_14_10_a_copy_of_the_bench_that_keeps_the_connection_keeps_nobody() {
+    let fixture = Fixture::new();
+    bench(&fixture, "", &[]).succeeds();
+    let begun_at = Instant::now();
+    let outcome = bench(&fixture, "leaves a copy of itself behind", &[]).succeeds();
+    // The copy sleeps for ten minutes.
+    assert!(begun_at.elapsed() < Duration::from_secs(60));
+    let note = "`trouble::trouble` left processes behind, which were ended: `trouble-";
+    assert!(outcome.stderr.contains(note), "{}", outcome.stderr);
+}
+
+#[test]
+fn issue_14_10_what_outlives_the_bench_is_told_and_ended() {
+    let fixture = Fixture::new();
+    let outcome = bench(&fixture, "leaves a process behind", &["--launches", "1"]).succeeds();
+    let left = number_in(&fixture.state());
+    let note = format!("which were ended: `sleep` ({})", left.trim());
+    assert!(outcome.stderr.contains(&note), "{}", outcome.stderr);
+    assert!(!is_running(&left));
+}
+
+#[test]
+fn issue_14_10_a_bench_that_hangs_is_ended_and_its_benchmark_named() {
+    let fixture = Fixture::new();
+    let flags = ["--launch-timeout", "2", "--save", "main"];
+    bench(&fixture, "hangs in a benchmark", &flags).fails_with(
+        101,
+        "bench target `trouble::trouble` failed in launch 1: it was not done after 2 s, in benchmark \
+         `endless`, and was ended; `--launch-timeout SECONDS` gives it more time",
+    );
+    assert!(!fixture.baselines().exists());
+}
+
+/// A build script stands for a compiler: both are processes that cargo starts.
+#[test]
+fn issue_14_10_a_signal_while_building_ends_the_compilers_too() {
+    for signal in ["-TERM", "-INT"] {
+        let package = tempfile::tempdir().unwrap();
+        let write = |name: &str, text: &str| fs::write(package.path().join(name), text).unwrap();
+        let manifest = "[package]\nname = \"slow\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\
+                        [lib]\npath = \"lib.rs\"\n[[bench]]\nname = \"slow\"\npath = \"lib.rs\"\n";
+        write("Cargo.toml", manifest);
+        write("lib.rs", "");
+        write(
+            "build.rs",
+            "fn main() {\n\
+                 let id = std::process::id();\n\
+                 std::fs::write(\"new\", format!(\"{id}\\n\")).unwrap();\n\
+                 std::fs::rename(\"new\", \"building\").unwrap();\n\
+                 std::thread::sleep(std::time::Duration::from_secs(600));\n\
+             }\n",
+        );
+        let mut program = Command::new(PROGRAM)
+            .args(["topdown", "bench"])
+            .current_dir(package.path())
+            .env_remove("CARGO_TARGET_DIR")
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let building = number_in(&package.path().join("building"));
+        send(signal, &program);
+        wait_for(|| program.try_wait().unwrap());
+        let output = program.wait_with_output().unwrap();
+        let stderr = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(130), "{stderr}");
+        assert!(stderr.contains("interrupted"), "{stderr}");
+        assert!(!is_running(&building), "{signal}");
+    }
+}
+
+#[test]
+fn issue_14_10_what_a_killed_program_leaves_is_cleared_by_the_next() {
+    let fixture = Fixture::new();
+    let scratch = tempfile::tempdir().unwrap();
+    let environment = [
+        ("FIXTURE_TROUBLE", "hangs with a process"),
+        ("TMPDIR", scratch.path().to_str().unwrap()),
+    ];
+    let words = ["bench", "--package", "trouble"];
+    let mut program = fixture
+        .command(&words, &environment)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let left = number_in(&fixture.state());
+    let bench = wait_for(|| parent_named(&left, "trouble-"));
+    send("-KILL", &program);
+    program.wait().unwrap();
+    // It ends with its program.
+    wait_for(|| (!is_running(&bench)).then_some(()));
+    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 1);
+    let environment = [("FIXTURE_TROUBLE", ""), environment[1]];
+    fixture
+        .bench_with(&["--package", "trouble"], &environment)
+        .succeeds();
+    assert!(!is_running(&left));
+    assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0);
+}
+
+/// The parent of `process`, if its program's name begins so.
+fn parent_named(process: &str, name: &str) -> Option<String> {
+    let stat = fs::read_to_string(format!("/proc/{}/stat", process.trim())).ok()?;
+    let parent = stat.rsplit_once(") ")?.1.split(' ').nth(1)?.to_owned();
+    let program = fs::read_to_string(format!("/proc/{parent}/comm")).ok()?;
+    program.starts_with(name).then_some(parent)
+}
+
+#[test]
+fn issue_14_11_output_without_an_end_is_cut() {
+    let fixture = Fixture::new();
+    let outcome = bench(
+        &fixture,
+        "prints without end",
+        &["--launches", "1", "--verbose"],
+    )
+    .succeeds();
+    let cut =
+        "[cargo topdown has dropped 100 MiB of output that came before this]\nthe last word\n";
+    let end = &outcome.stderr[outcome.stderr.len().saturating_sub(2000)..];
+    assert!(
+        outcome.stderr.contains(cut) && outcome.stderr.len() < 1 << 20,
+        "{end}"
+    );
+}
+
+#[test]
+fn issue_14_7_benches_inherit_what_is_on_the_list_and_are_told_what_is_not() {
+    let fixture = Fixture::new();
+    let environment = [
+        ("FIXTURE_TROUBLE", "is secretive"),
+        ("GITHUB_ENV", "/nowhere"),
+        ("AWS_SECRET_ACCESS_KEY", "secret"),
+        ("SIZE_OF_FIXTURE", "7"),
+    ];
+    let words = ["--package", "trouble", "--launches", "1"];
+    let outcome = fixture.bench_with(&words, &environment).succeeds();
+    let note = "note: benches do not inherit the environment variable `SIZE_OF_FIXTURE`, whose name is in \
+                `trouble::trouble`; if it is meant for them: `--keep-env SIZE_OF_FIXTURE`";
+    assert!(outcome.stderr.contains(note), "{}", outcome.stderr);
+    let flags = [&words[..], &["--keep-env", "SIZE_*"]].concat();
+    fixture
+        .bench_with(&flags, &environment)
+        .fails_with(101, "SIZE_OF_FIXTURE is set");
+}
