@@ -5,6 +5,7 @@ use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
+use topdown_skipped::{Need, skip};
 
 use serde_json::Value;
 
@@ -123,7 +124,7 @@ fn shellcheck_finds_nothing_in_the_steps() {
         .output()
         .is_err()
     {
-        eprintln!("skipped: shellcheck is not installed");
+        skip(Need::Shellcheck, "shellcheck is not installed");
         return;
     }
     let root = Path::new(REPOSITORY);

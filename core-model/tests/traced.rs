@@ -2,6 +2,7 @@
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
 use std::hint::black_box;
+use topdown_skipped::{Need, skip};
 
 use topdown_core_model::cores::ALL;
 use topdown_core_model::{Capacity, CoreParameters, Counts, Model};
@@ -13,7 +14,7 @@ fn third_run(core: &CoreParameters, mut work: impl FnMut()) -> Option<Counts> {
     let mut tracer = match Tracer::new(Config::default(), model) {
         Ok(tracer) => tracer,
         Err(error) => {
-            eprintln!("skipped: {error}");
+            skip(Need::Model, error);
             return None;
         }
     };

@@ -2,8 +2,8 @@
 //!
 //! A [`Source`] takes a [`Reading`] at the start of a window and makes a [`Sample`] of it at the
 //! end. `hardware` reads the CPU's counters, `model` runs the executed instructions through a model
-//! of a core, `time` knows nothing but the clock, and `scripted` plays back what a test wrote down.
-//! Which one is used on this machine is decided in [`choose`].
+//! of a core, `time` knows nothing but the clock, and `scripted`, which only tests have, plays back
+//! what they wrote down. Which one is used on this machine is decided in [`choose`].
 
 mod choose;
 mod counters;
@@ -21,6 +21,7 @@ pub mod hardware;
 #[cfg(all(feature = "model", target_os = "linux", target_arch = "x86_64"))]
 pub mod model;
 mod processor_time;
+#[cfg(any(test, feature = "scripted"))]
 pub mod scripted;
 pub mod survey;
 mod threads;
@@ -128,6 +129,7 @@ pub trait Source {
 pub fn table_behind(provenance: &Provenance) -> Result<&'static CpuTable, OpenError> {
     match provenance.source {
         SourceKind::Model => Ok(&MODELLED),
+        #[cfg(any(test, feature = "scripted"))]
         _ if provenance.formula == scripted::FORMULA => Ok(&scripted::TABLE),
         _ => hardware::table(provenance.core_type.as_deref()),
     }

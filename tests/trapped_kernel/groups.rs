@@ -4,6 +4,7 @@ use criterion_topdown::counter::hardware::Hardware;
 use criterion_topdown::counter::{Source, Wanted};
 use criterion_topdown::error::OpenError;
 use criterion_topdown::sample::Flags;
+use topdown_skipped::{Need, skip};
 
 use crate::machine::{CYCLES, Call, INSTRUCTIONS, Machine};
 use crate::system::System;
@@ -36,7 +37,7 @@ fn open(
     let mut machine = Machine::new();
     prepare(&mut machine);
     if let Err(reason) = trap::install(machine) {
-        eprintln!("skipped: {reason}");
+        skip(Need::Trap, reason);
         return None;
     }
     let opened = Hardware::open_wanted(&system.paths(), Wanted::Group(name.to_owned()));

@@ -4,6 +4,7 @@ use criterion_topdown::counter::Counters;
 use criterion_topdown::counter::hardware::{Hardware, survey_in};
 use criterion_topdown::counter::survey::{Severity, TopdownEvents};
 use criterion_topdown::error::OpenError;
+use topdown_skipped::{Need, skip};
 
 use crate::SLOTS_PER_LOOK_AT_OPEN;
 use crate::machine::Machine;
@@ -101,7 +102,7 @@ fn a_survey_lists_what_is_there_and_what_is_in_the_way() {
     machine.slots_per_look = SLOTS_PER_LOOK_AT_OPEN;
     machine.refuse_open = Some((crate::machine::SLOTS, libc::EACCES));
     if let Err(reason) = trap::install(machine) {
-        eprintln!("skipped: {reason}");
+        skip(Need::Trap, reason);
         return;
     }
     let survey = survey_in(&system.paths());

@@ -23,6 +23,7 @@ mod windows;
 use criterion_topdown::counter::Counters;
 use criterion_topdown::counter::hardware::Hardware;
 use criterion_topdown::error::OpenError;
+use topdown_skipped::{Need, skip};
 
 use machine::Machine;
 use system::System;
@@ -49,7 +50,7 @@ fn try_open_with(
     machine.slots_per_look = SLOTS_PER_LOOK_AT_OPEN;
     prepare(&mut machine);
     if let Err(reason) = trap::install(machine) {
-        eprintln!("skipped: {reason}");
+        skip(Need::Trap, reason);
         return None;
     }
     let opened = Hardware::open_with(&system.paths(), counters);

@@ -4,6 +4,7 @@ use criterion_topdown::counter::hardware::{FORMULA_LEVEL1, FORMULA_LEVEL2, Hardw
 use criterion_topdown::counter::{Counters, Source};
 use criterion_topdown::error::OpenError;
 use criterion_topdown::provenance::SourceKind;
+use topdown_skipped::{Need, skip};
 
 use crate::machine::{CYCLES, Call, INSTRUCTIONS, RETIRING, SLOTS};
 use crate::system::System;
@@ -360,7 +361,10 @@ fn on_a_hybrid_machine_the_thread_is_kept_on_performance_cores() {
     let hardware = match opened {
         Ok(hardware) => hardware,
         Err(OpenError::EfficiencyCores { allowed, .. }) => {
-            eprintln!("skipped: this thread may run on CPUs {allowed} only");
+            skip(
+                Need::Cpus,
+                format!("this thread may run on CPUs {allowed} only"),
+            );
             return;
         }
         Err(error) => panic!("{error}"),
@@ -391,11 +395,14 @@ fn a_thread_that_cannot_be_kept_there_is_refused() {
     let system = System::hybrid("0", "1-4000");
     let allowed = crate::allowed_cpus();
     if !allowed.contains(&0) || allowed.len() == 1 {
-        eprintln!("skipped: this thread may run on CPUs {allowed:?} only");
+        skip(
+            Need::Cpus,
+            format!("this thread may run on CPUs {allowed:?} only"),
+        );
         return;
     }
     if let Err(reason) = crate::trap::refuse_affinity() {
-        eprintln!("skipped: {reason}");
+        skip(Need::Trap, reason);
         return;
     }
     let error = Hardware::open_in(&system.paths()).unwrap_err();

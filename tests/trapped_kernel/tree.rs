@@ -1,6 +1,7 @@
 //! Commands: whose work is counted, from when on, and when the counts are refused.
 
 use std::time::Duration;
+use topdown_skipped::{Need, skip};
 
 use criterion_topdown::counter::Counters;
 use criterion_topdown::counter::hardware::{FORMULA_LEVEL2, TreeCounters};
@@ -22,7 +23,7 @@ fn prepare(
     let mut machine = Machine::new();
     prepare(&mut machine);
     if let Err(reason) = install(machine) {
-        eprintln!("skipped: {reason}");
+        skip(Need::Trap, reason);
         return None;
     }
     let counters = TreeCounters::prepare_in(&system.paths(), counters).unwrap();

@@ -3,6 +3,7 @@
 use criterion_topdown::counter::Source;
 use criterion_topdown::counter::hardware::Hardware;
 use criterion_topdown::sample::{Flags, Sample};
+use topdown_skipped::{Need, skip};
 
 use crate::machine::{Call, DEFAULT_MIX, Disturbance, Machine, Mix};
 use crate::system::System;
@@ -321,7 +322,7 @@ fn a_window_of_few_slots_is_flagged() {
 fn a_move_to_another_cpu_is_flagged() {
     let cpus = allowed_cpus();
     let [first, second, ..] = cpus[..] else {
-        eprintln!("skipped: this thread may run on one CPU only");
+        skip(Need::Cpus, "this thread may run on one CPU only");
         return;
     };
     run_on(first);

@@ -5,6 +5,7 @@
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use topdown_skipped::{Need, skip};
 
 const MUSL: &str = "x86_64-unknown-linux-musl";
 
@@ -55,7 +56,10 @@ fn a_static_program_with_musl_is_traced_panics_and_all() {
         .output()
         .unwrap();
     if !Path::new(text(&library.stdout).trim()).is_dir() {
-        println!("skipped: the standard library for {MUSL} is not installed");
+        skip(
+            Need::Musl,
+            format!("the standard library for {MUSL} is not installed"),
+        );
         return;
     }
     let program = built(&["--target", MUSL], &format!("{MUSL}/debug"));

@@ -4,6 +4,7 @@
 
 use std::arch::asm;
 use std::hint::black_box;
+use topdown_skipped::{Need, skip};
 
 use topdown_tracer::{AttachError, Block, Config, Consumer, End, TraceError, Tracer};
 
@@ -210,7 +211,7 @@ fn a_thread_that_uses_restartable_sequences_is_not_traced() {
     let (offset, size) = (find(c"__rseq_offset"), find(c"__rseq_size"));
     // SAFETY: glibc's variables of these types.
     if offset.is_null() || unsafe { *size.cast::<u32>() } == 0 {
-        println!("skipped: this libc registers no restartable sequences");
+        skip(Need::System, "this libc registers no restartable sequences");
         return;
     }
     // The kernel wants glibc's signature in front of where it would go.

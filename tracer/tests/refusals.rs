@@ -4,6 +4,7 @@
 
 use std::arch::asm;
 use std::hint::black_box;
+use topdown_skipped::{Need, skip};
 
 use topdown_tracer::{Block, Config, Consumer, End, OpenError, TraceError, Tracer};
 
@@ -308,7 +309,7 @@ fn the_vsyscall_page_runs_natively() {
     const TIME: usize = 0xffff_ffff_ff60_0400;
     let maps = std::fs::read_to_string("/proc/self/maps").unwrap();
     if !maps.contains("[vsyscall]") {
-        println!("skipped: this kernel has no vsyscall page");
+        skip(Need::System, "this kernel has no vsyscall page");
         return;
     }
     // SAFETY: `time` of the vsyscall page, which takes a pointer or null.
@@ -352,7 +353,7 @@ fn a_segment_base_that_is_written_runs_natively() {
     // SAFETY: reads the auxiliary vector. Bit 1 of HWCAP2: the instructions are permitted.
     unsafe { features |= libc::getauxval(libc::AT_HWCAP2) };
     if features & 2 == 0 {
-        println!("skipped: FSGSBASE is not enabled here");
+        skip(Need::System, "FSGSBASE is not enabled here");
         return;
     }
     let (_, end) = traced(|| {
@@ -502,7 +503,7 @@ fn where_executable_memory_is_forbidden_opening_fails_with_the_reason() {
         i32::from(matches!(opened, Err(OpenError::ExecutableMemory { .. })))
     });
     match libc::WEXITSTATUS(status) {
-        77 => println!("skipped: this kernel has no PR_SET_MDWE"),
+        77 => skip(Need::System, "this kernel has no PR_SET_MDWE"),
         code => assert_eq!(code, 1),
     }
 }

@@ -9,6 +9,7 @@ mod stepper;
 
 use programs::PROGRAMS;
 use stepper::{Comparison, compare, compare_under_signals};
+use topdown_skipped::{Need, skip};
 
 /// Those whose system calls a signal does not interrupt, and which last long enough for one.
 const UNDER_SIGNALS: [&str; 6] = ["sort", "hash map", "json", "format", "libm", "b-tree"];
@@ -25,7 +26,7 @@ fn every_program_is_traced_as_it_is_single_stepped() {
                 println!("{name}: {instructions} instructions")
             }
             Comparison::NotPermitted => {
-                println!("skipped: ptrace is not permitted here");
+                skip(Need::Ptrace, "ptrace is not permitted here");
                 return;
             }
             Comparison::Different(what) => {

@@ -69,7 +69,10 @@ mod tests {
     #[test]
     fn the_stack_begins_at_the_same_address_whatever_the_environment_holds() {
         let Some(through) = fixed_addresses() else {
-            eprintln!("skipped: addresses cannot be fixed here");
+            topdown_skipped::skip(
+                topdown_skipped::Need::FixedAddresses,
+                "addresses cannot be fixed here",
+            );
             return;
         };
         let first = stack_of(through, &[], None);

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::process::Command;
+use topdown_skipped::{Need, skip};
 
 use crate::composite::Job;
 use crate::runs::{self, Kind, PLAIN};
@@ -105,7 +106,7 @@ exec "{}" "$@"
 fn has_tools() -> bool {
     let found = Command::new("jq").arg("--version").output();
     if found.is_err() {
-        eprintln!("skipped: jq is not installed");
+        skip(Need::Jq, "jq is not installed");
     }
     found.is_ok()
 }

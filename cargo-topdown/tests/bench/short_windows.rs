@@ -2,6 +2,7 @@
 
 use criterion_topdown::cpu::{CoreType, Identity, table_for};
 use criterion_topdown::machine::Machine;
+use topdown_skipped::{Need, skip};
 
 use crate::fixture::{Fixture, Outcome};
 
@@ -21,7 +22,10 @@ fn has_plain_counters() -> bool {
     };
     let has = table_for(&identity).is_some_and(|table| !table.forms().is_empty());
     if !has {
-        eprintln!("skipped: no table of plain counters for {machine}");
+        skip(
+            Need::PlainCounters,
+            format!("there is no table of plain counters for {machine}"),
+        );
     }
     has
 }

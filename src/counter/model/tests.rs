@@ -1,5 +1,6 @@
 use super::*;
 use std::hint::black_box;
+use topdown_skipped::{Need, skip};
 
 fn window(model: &Model, work: impl FnOnce()) -> Sample {
     let start = model.start();
@@ -25,7 +26,7 @@ fn divisions(rounds: u64) {
 #[test]
 fn a_window_is_modelled_and_its_slots_add_up() {
     let Ok(model) = Model::open() else {
-        eprintln!("skipped: code cannot be traced on this machine");
+        skip(Need::Model, "code cannot be traced on this machine");
         return;
     };
     let sample = window(&model, || divisions(10_000));
@@ -48,7 +49,7 @@ fn a_window_is_modelled_and_its_slots_add_up() {
 #[test]
 fn the_blocks_of_the_last_kept_sample_have_its_slots() {
     let Ok(model) = Model::open() else {
-        eprintln!("skipped: code cannot be traced on this machine");
+        skip(Need::Model, "code cannot be traced on this machine");
         return;
     };
     let slots = |code: &CodeSlots, sample: usize| {
@@ -79,7 +80,7 @@ fn the_blocks_of_the_last_kept_sample_have_its_slots() {
 #[test]
 fn of_a_warm_up_no_blocks_are_kept() {
     let Ok(model) = Model::open() else {
-        eprintln!("skipped: code cannot be traced on this machine");
+        skip(Need::Model, "code cannot be traced on this machine");
         return;
     };
     let mut slots = Vec::new();
@@ -109,7 +110,7 @@ fn of_a_warm_up_no_blocks_are_kept() {
 #[test]
 fn a_benchmark_with_a_long_first_window_has_time_alone() {
     let Ok(model) = Model::of_core(&cores::GOLDEN_COVE, 0.1) else {
-        eprintln!("skipped: code cannot be traced on this machine");
+        skip(Need::Model, "code cannot be traced on this machine");
         return;
     };
     let sample = window(&model, || divisions(100_000));
@@ -142,7 +143,7 @@ fn the_core_is_chosen_by_name() {
 #[test]
 fn a_window_that_panicked_is_no_part_of_the_next() {
     let Ok(model) = Model::open() else {
-        eprintln!("skipped: code cannot be traced on this machine");
+        skip(Need::Model, "code cannot be traced on this machine");
         return;
     };
     let before = window(&model, || divisions(100));
@@ -168,7 +169,7 @@ fn a_window_that_panicked_is_no_part_of_the_next() {
 #[test]
 fn a_window_around_another_is_not_counted() {
     let Ok(model) = Model::open() else {
-        eprintln!("skipped: code cannot be traced on this machine");
+        skip(Need::Model, "code cannot be traced on this machine");
         return;
     };
     let alone = window(&model, || divisions(100));
@@ -184,7 +185,7 @@ fn a_window_around_another_is_not_counted() {
 #[test]
 fn what_exceeds_the_budget_of_a_benchmark_is_not_counted() {
     let Ok(model) = Model::open() else {
-        eprintln!("skipped: code cannot be traced on this machine");
+        skip(Need::Model, "code cannot be traced on this machine");
         return;
     };
     assert_eq!(window(&model, || divisions(10)).flags, Flags::NONE);
@@ -223,7 +224,7 @@ fn slots_of_one(model: &Model, iterations: u64, windows: u64) -> f64 {
 fn what_windows_cost_leaves_no_bias() {
     for core in cores::ALL {
         let Ok(model) = Model::of_core(core, 2.0) else {
-            eprintln!("skipped: code cannot be traced on this machine");
+            skip(Need::Model, "code cannot be traced on this machine");
             return;
         };
         let (few, many) = (slots_of_one(&model, 4096, 1), slots_of_one(&model, 8192, 1));

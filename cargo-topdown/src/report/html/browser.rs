@@ -1,6 +1,7 @@
 //! Pages in headless Chromium, for tests, where it is installed.
 
 use std::time::Duration;
+use topdown_skipped::{Need, skip};
 
 use assert_cmd::Command;
 
@@ -15,7 +16,10 @@ pub fn drive(page: &str, width: u32, script: &str) -> Option<serde_json::Value> 
             .output()
             .is_ok_and(|output| output.status.success())
     }) else {
-        eprintln!("skipped: none of {} is installed", NAMES.join(", "));
+        skip(
+            Need::Browser,
+            format!("none of {} is installed", NAMES.join(", ")),
+        );
         return None;
     };
     let directory = tempfile::tempdir().unwrap();
