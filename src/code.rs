@@ -135,12 +135,13 @@ pub struct CodeSlots {
     /// For each sample what its blocks cost: the index of the block, and its counts. The slots of a
     /// sample are the sum over its blocks.
     pub samples: Vec<Vec<(u32, CodeCounts)>>,
-    /// What the first sample executed: the index of a block, and how many instructions of it. Empty
-    /// where that is not known, as where other threads work too.
-    pub first_sample: Vec<(u32, u64)>,
-    /// A hash of the blocks and the data addresses of the first sample in the order of execution, in
-    /// the places that the model gives them.
-    pub first_sample_data: u64,
+    /// What the first [samples of a fingerprint](crate::doubling::FINGERPRINT_SAMPLES) executed: the
+    /// index of a block, and how many instructions of it. Empty where that is not known, as where other
+    /// threads work too.
+    pub first_samples: Vec<(u32, u64)>,
+    /// A hash of the blocks and the data addresses of these samples in the order of execution, in the
+    /// places that the model gives them.
+    pub first_samples_data: u64,
     /// The way of the execution.
     pub trail: Trail,
 }

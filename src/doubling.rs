@@ -7,23 +7,35 @@
 //! wanted.
 
 /// The environment variable with which `cargo topdown` says what decides how many iterations samples
-/// have: [`DOUBLING`], [`AUTHOR`], or else its own plan.
+/// have: [`DOUBLING`], [`FIRST_TWO`], [`AUTHOR`], or else its own plan.
 pub const SAMPLING_VARIABLE: &str = "CARGO_TOPDOWN_SAMPLING";
 
 /// Samples double.
 pub const DOUBLING: &str = "doubling";
 
+/// Samples double, and two are enough: what a [fingerprint](crate::code::CodeSlots::first_samples)
+/// takes.
+pub const FIRST_TWO: &str = "first-two";
+
 /// What the groups set holds, as in a plain `cargo bench`.
 pub const AUTHOR: &str = "author";
 
-/// Whether `cargo topdown` asks this process for samples that double.
+/// How many samples `cargo topdown` asks this process for at least, if it asks for samples that
+/// double.
 #[cfg(feature = "criterion")]
-pub(crate) fn is_wanted() -> bool {
-    std::env::var(SAMPLING_VARIABLE).as_deref() == Ok(DOUBLING)
+pub(crate) fn least_samples() -> Option<usize> {
+    match std::env::var(SAMPLING_VARIABLE).as_deref() {
+        Ok(DOUBLING) => Some(LEAST_SAMPLES),
+        Ok(FIRST_TWO) => Some(FINGERPRINT_SAMPLES),
+        _ => None,
+    }
 }
 
 /// How many samples a benchmark has at least: as many as a launch on the machine needs.
 pub const LEAST_SAMPLES: usize = 4;
+
+/// A fingerprint is of the first iteration, which may prepare something, and of the two after it.
+pub const FINGERPRINT_SAMPLES: usize = 2;
 
 /// The iterations of a sample, by its index from 0.
 pub fn iterations(sample: usize) -> u64 {

@@ -246,11 +246,11 @@ fn code(json: &mut Json, code: &CodeSlots) {
             });
         });
     });
-    json.name("first_sample");
-    json.array(&code.first_sample, |json, (block, instructions)| {
+    json.name("first_samples");
+    json.array(&code.first_samples, |json, (block, instructions)| {
         json.counts(&[u64::from(*block), *instructions]);
     });
-    json.field("first_sample_data", &code.first_sample_data);
+    json.field("first_samples_data", &code.first_samples_data);
     json.name("trail");
     json.object(|json| trail(json, &code.trail));
 }

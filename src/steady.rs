@@ -37,6 +37,11 @@ pub struct Modelled {
 }
 
 impl Modelled {
+    /// How many samples have been modelled.
+    pub fn samples(&self) -> usize {
+        self.samples
+    }
+
     /// Counts `sample`, the next of the benchmark. Says whether one of twice as many iterations is
     /// wanted, with a budget of so many instructions.
     pub fn wants_more_after(&mut self, sample: &Sample, budget_instructions: u64) -> bool {

@@ -25,8 +25,8 @@ use crate::sample::{Flags, Sample};
 pub struct TopDown {
     source: Box<dyn Source>,
     recorder: Recorder,
-    /// Whether the samples [double](crate::doubling).
-    is_doubling: bool,
+    /// How many samples a benchmark has at least, if they [double](crate::doubling).
+    least_doubling: Option<usize>,
     /// The benchmark that is running needs no further sample.
     has_enough: Cell<bool>,
     _last_word: LastWord,
@@ -80,7 +80,7 @@ impl TopDown {
             recorder: Recorder::from_environment(source.provenance().source),
             source,
             _last_word: LastWord::owed(),
-            is_doubling: doubling::is_wanted(),
+            least_doubling: doubling::least_samples(),
             has_enough: Cell::new(false),
             bound_to_thread: PhantomData,
         }
@@ -126,7 +126,7 @@ impl TopDown {
     }
 
     /// Keeps a sample, and says what criterion is told of it.
-    fn keep_doubling(&self, sample: &Sample) -> f64 {
+    fn keep_doubling(&self, sample: &Sample, least_samples: usize) -> f64 {
         let index = self.recorder.kept();
         let mut sample = *sample;
         if !self.has_enough.get() {
@@ -140,7 +140,7 @@ impl TopDown {
             }
             self.keep(&sample);
         }
-        let is_enough = self.has_enough.get() && index + 1 >= doubling::LEAST_SAMPLES;
+        let is_enough = self.has_enough.get() && index + 1 >= least_samples;
         doubling::scalar(index, is_enough)
     }
 }
@@ -185,9 +185,9 @@ impl Measurement for TopDown {
     /// The recording hook: criterion calls this exactly once for every sample that it keeps and
     /// never in warm-up.
     fn to_f64(&self, sample: &Sample) -> f64 {
-        match self.is_doubling {
-            true => self.keep_doubling(sample),
-            false => {
+        match self.least_doubling {
+            Some(least) => self.keep_doubling(sample, least),
+            None => {
                 self.keep(sample);
                 sample.scalar()
             }

@@ -11,8 +11,8 @@ use criterion_topdown::provenance::{CountedThreads, EmptyWindow, Provenance, Sou
 use criterion_topdown::run_file::{
     Benchmark, BenchmarkId, Build, Filter, Fingerprint, Function, FunctionFingerprint, Functions,
     Hash, IterationSample, LaunchSamples, LaunchSettings, LaunchValue, LeftOut, OtherFunctions,
-    Record, Run, Selection, Shard, TargetId, Throughput, copy_run, read_run, read_samples,
-    remove_run, write_run, write_run_without_samples,
+    Record, Run, Selection, Shard, TargetId, Throughput, Unchanged, copy_run, read_run,
+    read_samples, remove_run, write_run, write_run_without_samples,
 };
 use criterion_topdown::sample::{Flags, GroupCounts, Level1, Level2, Sample};
 
@@ -205,6 +205,10 @@ fn golden_run_v3() -> Run {
             pattern: "slow/*".to_owned(),
         }],
         only_benchmarks: Some(vec![run.benchmarks[0].id.clone()]),
+        unchanged: Some(Unchanged {
+            since: "20261119T080000Z-8c1e".to_owned(),
+            benchmarks: vec![run.benchmarks[1].id.clone()],
+        }),
     };
     for launch in &mut run.benchmarks[0].launches {
         launch.window_fraction = Some(0.21);
@@ -281,8 +285,8 @@ fn golden_code() -> CodeSlots {
             vec![(0, code_counts(3))],
             vec![(0, code_counts(2)), (1, code_counts(1))],
         ],
-        first_sample: vec![(0, 210)],
-        first_sample_data: 0xffff_0000_ffff_0000,
+        first_samples: vec![(0, 210)],
+        first_samples_data: 0xffff_0000_ffff_0000,
         trail: Trail {
             number: 1,
             blocks: 5,

@@ -62,6 +62,15 @@ impl BenchTarget {
     pub fn has(&self, id: &BenchmarkId) -> bool {
         (&id.package, &id.target) == (&self.package, &self.name)
     }
+
+    /// The benchmark of this target with criterion's id `name`.
+    pub fn id_of(&self, name: String) -> BenchmarkId {
+        BenchmarkId {
+            package: self.package.clone(),
+            target: self.name.clone(),
+            name,
+        }
+    }
 }
 
 impl std::fmt::Display for BenchTarget {

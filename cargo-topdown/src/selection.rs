@@ -27,6 +27,7 @@ pub fn of_command_line(
         only_targets: are_named.then(|| built.into_iter().collect()),
         left_out: Vec::new(),
         only_benchmarks: None,
+        unchanged: None,
     }
 }
 

@@ -52,6 +52,9 @@ pub struct Settings {
     /// How long a launch may take, where its first launch does not decide.
     #[serde(default)]
     pub launch_timeout: Option<Duration>,
+    /// Whether one launch is traced for what the benchmarks execute.
+    #[serde(default)]
+    pub fingerprints: bool,
 }
 
 /// What decides how many iterations samples have.
@@ -65,6 +68,8 @@ pub enum Sampling {
     Author,
     /// They have 1, 2, 4, 8, …: see [`criterion_topdown::doubling`].
     Doubling,
+    /// They have 1 and 2, and there are no more.
+    FirstTwo,
 }
 
 impl Sampling {
@@ -74,7 +79,13 @@ impl Sampling {
             Sampling::Planned => "planned",
             Sampling::Author => doubling::AUTHOR,
             Sampling::Doubling => doubling::DOUBLING,
+            Sampling::FirstTwo => doubling::FIRST_TWO,
         }
+    }
+
+    /// Whether each sample has twice the iterations of the one before.
+    pub fn doubles(self) -> bool {
+        matches!(self, Sampling::Doubling | Sampling::FirstTwo)
     }
 }
 
@@ -94,6 +105,7 @@ impl Default for Settings {
             threads: ThreadsChoice::Auto,
             sampling: Sampling::Planned,
             launch_timeout: None,
+            fingerprints: true,
         }
     }
 }
@@ -117,6 +129,7 @@ struct Table {
     launch_timeout: Option<f64>,
     #[serde(default)]
     keep_env: Vec<String>,
+    fingerprints: Option<bool>,
     /// Read by [`crate::baseline_store`]; here so that it is a known key.
     #[serde(rename = "baselines")]
     _baselines: Option<IgnoredAny>,
@@ -343,6 +356,8 @@ impl Settings {
                     )
                 })
                 .transpose()?,
+            fingerprints: !flags.no_fingerprints
+                && package.fingerprints.or(workspace.fingerprints) != Some(false),
         })
     }
 }
@@ -386,7 +401,7 @@ mod tests {
         let package = table(json!({ "launches": 3, "sample-size": 30 })).unwrap();
         let workspace = table(json!({
             "launches": 4, "sample-size": 40, "warm-up-time": 0.5, "source": "time",
-            "author-settings": true, "launch-timeout": 30,
+            "author-settings": true, "launch-timeout": 30, "fingerprints": false,
             "counters": "exact", "threads": "all", "model-budget": 10, "model-core": "zen-5"
         }))
         .unwrap();
@@ -405,6 +420,7 @@ mod tests {
                 threads: ThreadsChoice::All,
                 sampling: Sampling::Author,
                 launch_timeout: Some(Duration::from_secs(30)),
+                fingerprints: false,
             }
         );
     }

@@ -58,6 +58,8 @@ pub enum LeftOutBy {
     Filter,
     /// It is in another shard.
     Shard,
+    /// It executes what it did in an earlier run.
+    SameCode,
 }
 
 /// What a run was asked for, ready to be asked about many benchmarks.
@@ -68,6 +70,7 @@ pub struct Asked<'a> {
     without_targets: HashSet<(&'a str, &'a str)>,
     left_out: Vec<Pattern>,
     only_benchmarks: Option<HashSet<&'a BenchmarkId>>,
+    unchanged: HashSet<&'a BenchmarkId>,
 }
 
 impl<'a> Asked<'a> {
@@ -90,6 +93,9 @@ impl<'a> Asked<'a> {
                 .only_benchmarks
                 .as_ref()
                 .map(|ids| ids.iter().collect()),
+            unchanged: (selection.unchanged.iter())
+                .flat_map(|unchanged| &unchanged.benchmarks)
+                .collect(),
         }
     }
 
@@ -108,6 +114,8 @@ impl<'a> Asked<'a> {
             Some(LeftOutBy::Filter)
         } else if (self.only_benchmarks.as_ref()).is_some_and(|only| !only.contains(id)) {
             Some(LeftOutBy::Shard)
+        } else if self.unchanged.contains(id) {
+            Some(LeftOutBy::SameCode)
         } else {
             None
         }
@@ -131,6 +139,11 @@ pub fn in_words(run: &Run) -> Option<String> {
             let patterns = selection.left_out.iter().map(|out| &*out.pattern);
             format!("without `{}`", patterns.collect::<Vec<_>>().join("`, `"))
         }),
+        (selection.unchanged.as_ref()).map(|unchanged| {
+            let count = unchanged.benchmarks.len();
+            let since = &unchanged.since;
+            format!("only what changed since run {since} ({count} left out)")
+        }),
     ]
     .into_iter()
     .flatten()
@@ -142,6 +155,7 @@ pub fn in_words(run: &Run) -> Option<String> {
 mod tests {
     use super::*;
     use criterion_topdown::run_file::LeftOut;
+    use criterion_topdown::run_file::Unchanged;
 
     fn id(package: &str, target: &str, name: &str) -> BenchmarkId {
         BenchmarkId {
@@ -238,6 +252,22 @@ mod tests {
         assert_eq!(asked.left_out(&id("p", "odd", "a")), setting);
         assert_eq!(asked.left_out(&id("q", "odd", "a")), None);
         assert_eq!(asked.left_out(&id("p", "t", "a")), None);
+    }
+
+    #[test]
+    fn what_executes_the_same_is_left_out_and_nothing_else() {
+        let part = Selection {
+            unchanged: Some(Unchanged {
+                since: "r1".to_owned(),
+                benchmarks: vec![id("p", "t", "a")],
+            }),
+            ..Selection::default()
+        };
+        let asked = Asked::of(&part);
+        let same = asked.left_out(&id("p", "t", "a"));
+        assert_eq!(same, Some(LeftOutBy::SameCode));
+        let other = asked.left_out(&id("p", "t", "b"));
+        assert_eq!(other, None, "it should have run");
     }
 
     #[test]

@@ -27,6 +27,7 @@ use self::code::CodeAccount;
 use self::executed::Executed;
 use super::{Provenance, Reading, Source, empty_window_of};
 use crate::code::CodeSlots;
+use crate::doubling::{FINGERPRINT_SAMPLES, FIRST_TWO, SAMPLING_VARIABLE};
 use crate::error::OpenError;
 use crate::event::{Event, Events};
 use crate::machine::Machine;
@@ -68,6 +69,8 @@ pub struct Model {
     code: RefCell<CodeAccount>,
     /// How many instructions of a benchmark are modelled.
     budget_instructions: u64,
+    /// No more samples are taken than a fingerprint needs.
+    ends_with_fingerprint: bool,
     modelled: Provenance,
 }
 
@@ -146,6 +149,7 @@ impl Model {
             benchmark: Cell::default(),
             code: RefCell::new(CodeAccount::new(capacity.blocks)),
             budget_instructions: (seconds * INSTRUCTIONS_PER_SECOND) as u64,
+            ends_with_fingerprint: std::env::var(SAMPLING_VARIABLE).as_deref() == Ok(FIRST_TWO),
             modelled: Provenance {
                 source: SourceKind::Model,
                 formula: format!("model-{}/{}", core.name, core.version),
@@ -327,7 +331,7 @@ impl Source for Model {
         });
         self.with_account(|code, consumer| {
             code.begin_sample(&consumer.model);
-            if code.has_no_sample() {
+            if code.kept_samples() == 0 {
                 consumer.executed.begin_data();
             }
         });
@@ -337,7 +341,9 @@ impl Source for Model {
         let is_usable = !self.benchmark.get().has_gap;
         self.with_account(|code, consumer| {
             code.keep_sample(&consumer.model, is_usable);
-            consumer.executed.end_data();
+            if code.kept_samples() >= FINGERPRINT_SAMPLES {
+                consumer.executed.end_data();
+            }
         });
     }
 
@@ -345,7 +351,8 @@ impl Source for Model {
         let mut benchmark = self.benchmark.get();
         let wants_more = benchmark
             .modelled
-            .wants_more_after(sample, self.budget_instructions);
+            .wants_more_after(sample, self.budget_instructions)
+            && !(self.ends_with_fingerprint && benchmark.modelled.samples() >= FINGERPRINT_SAMPLES);
         if !wants_more && !benchmark.has_enough {
             // criterion goes on for 100 ms. How many samples that are would be up to the clock, and what they
             // leave in the allocator would decide where the next benchmark's data lies.
@@ -363,7 +370,7 @@ impl Source for Model {
             .flatten()?;
         if !works_alone {
             // What other threads executed nobody knows.
-            code.first_sample.clear();
+            code.first_samples.clear();
         }
         Some(code)
     }

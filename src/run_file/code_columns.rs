@@ -17,8 +17,8 @@ pub(super) struct CodeColumns {
     blocks: Vec<(u32, u64, u32, u64)>,
     samples: Vec<Vec<(u32, CodeCounts)>>,
     /// The block, and how many instructions of it were executed.
-    first_sample: Vec<(u32, u64)>,
-    first_sample_data: u64,
+    first_samples: Vec<(u32, u64)>,
+    first_samples_data: u64,
     trail: Trail,
 }
 
@@ -33,8 +33,8 @@ impl CodeColumns {
                 .map(|block| (block.module, block.offset, block.bytes, block.content))
                 .collect(),
             samples: code.samples.clone(),
-            first_sample: code.first_sample.clone(),
-            first_sample_data: code.first_sample_data,
+            first_samples: code.first_samples.clone(),
+            first_samples_data: code.first_samples_data,
             trail: code.trail.clone(),
         }
     }
@@ -66,8 +66,8 @@ impl CodeColumns {
             row.counts("samples", &counts)?;
         }
         let blocks = self.blocks.len();
-        for (block, _) in &self.first_sample {
-            below("first_sample", *block, blocks, "block")?;
+        for (block, _) in &self.first_samples {
+            below("first_samples", *block, blocks, "block")?;
         }
         for block in &self.trail.stretch {
             below("trail.stretch", *block, blocks, "block")?;
@@ -89,8 +89,8 @@ impl CodeColumns {
                 })
                 .collect(),
             samples: self.samples,
-            first_sample: self.first_sample,
-            first_sample_data: self.first_sample_data,
+            first_samples: self.first_samples,
+            first_samples_data: self.first_samples_data,
             trail: self.trail,
         })
     }

@@ -1,12 +1,11 @@
-//! What an iteration of a benchmark executed, as hashes.
+//! What the first iterations of a benchmark executed, as hashes.
 
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What the first sample of a benchmark executed, all but one iteration of the warm-up before it. Two
-/// builds whose fingerprints are equal execute the same instructions in the same order, on data in the same
-/// places.
+/// What the first three iterations of a benchmark executed in a process. Two builds whose fingerprints
+/// are equal execute the same instructions in the same order, on data in the same places.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -20,6 +19,13 @@ pub struct Fingerprint {
     /// The same as `code`, function by function, in the order of their names. Functions with the same
     /// name are one.
     pub functions: Vec<FunctionFingerprint>,
+}
+
+impl Fingerprint {
+    /// Whether both executed the same instructions in the same order, on data in the same places.
+    pub fn is_same(&self, other: &Fingerprint) -> bool {
+        (self.code, self.data) == (other.code, other.data)
+    }
 }
 
 /// What was executed of one function.

@@ -27,7 +27,7 @@ pub use error::{RunFileError, RunFileProblem};
 pub use fingerprint::{Fingerprint, FunctionFingerprint, Hash};
 pub use functions::{Function, Functions, OtherFunctions};
 pub use samples_file::{IterationSample, LaunchSamples};
-pub use selection::{Filter, LeftOut, Selection, TargetId};
+pub use selection::{Filter, LeftOut, Selection, TargetId, Unchanged};
 pub use store::{
     RUN_FILE_NAME, copy_run, parse_run, read_bytes, read_run, read_samples, remove_run,
     run_file_of, samples_file_of, write_run, write_run_without_samples,

@@ -155,8 +155,8 @@ mod tests {
                 ],
                 vec![],
             ],
-            first_sample: vec![(0, 3), (0, u64::MAX)],
-            first_sample_data: 9,
+            first_samples: vec![(0, 3), (0, u64::MAX)],
+            first_samples_data: 9,
             trail: Trail {
                 number: 1,
                 blocks: 9,

@@ -30,6 +30,20 @@ pub struct Selection {
     /// Only these benchmarks: those of a shard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_benchmarks: Option<Vec<BenchmarkId>>,
+    /// Not these, since they execute what they did in an earlier run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unchanged: Option<Unchanged>,
+}
+
+/// Benchmarks that were left out, since their fingerprints are those of an earlier run.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Unchanged {
+    /// The `id` of that run.
+    pub since: String,
+    /// The benchmarks.
+    pub benchmarks: Vec<BenchmarkId>,
 }
 
 /// A filter of benchmarks, as criterion applies it to their names.

@@ -34,6 +34,15 @@ pub struct BenchArgs {
     #[arg(long, value_name = "REF", conflicts_with = "save")]
     pub against: Option<String>,
 
+    /// Launch only what executes other machine code, or works on other data, than in BASE, a baseline or a
+    /// run file, and whatever that is not certain of. What is left out counts as not run
+    #[arg(
+        long,
+        value_name = "BASE",
+        conflicts_with_all = ["save", "against", "shard"]
+    )]
+    pub changed: Option<String>,
+
     /// Run part I of N of the suite only; `cargo topdown merge` puts the parts together. A suite is
     /// cut between benchmarks, so that all parts take about the same time
     #[arg(
@@ -199,6 +208,11 @@ pub struct MeasuringArgs {
         value_delimiter = ','
     )]
     pub keep_env: Option<Vec<String>>,
+
+    /// Do not trace three iterations of every benchmark, once in each run. Without these fingerprints
+    /// no comparison can tell that the same machine code ran
+    #[arg(long, env = "CARGO_TOPDOWN_NO_FINGERPRINTS")]
+    pub no_fingerprints: bool,
 
     /// Stop at the first bench target that fails, and keep nothing
     #[arg(long, conflicts_with = "no_fail_fast")]

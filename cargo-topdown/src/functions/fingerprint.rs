@@ -11,12 +11,12 @@ use super::{Place, Symbols, limited};
 /// How many instructions were executed of blocks with the same content, by content.
 type Executed = BTreeMap<u64, u64>;
 
-/// The fingerprint of the first sample of `code`; `None` where that is not known, and where code was
+/// The fingerprint of the first samples of `code`; `None` where that is not known, and where code was
 /// executed that no file holds: it was made at run time.
 pub fn fingerprint_of(code: &CodeSlots, symbols: &mut Symbols) -> Option<Fingerprint> {
     let mut by_place: BTreeMap<Place, Executed> = BTreeMap::new();
     let mut all = Executed::new();
-    for &(block, instructions) in &code.first_sample {
+    for &(block, instructions) in &code.first_samples {
         let block = &code.blocks[block as usize];
         let module = &code.modules[block.module as usize];
         let is_of_a_file = module.starts_with('/') && !module.starts_with("/memfd:");
@@ -43,7 +43,7 @@ pub fn fingerprint_of(code: &CodeSlots, symbols: &mut Symbols) -> Option<Fingerp
     });
     (!all.is_empty()).then(|| Fingerprint {
         code: hash_of(&all),
-        data: Hash(code.first_sample_data),
+        data: Hash(code.first_samples_data),
         functions: functions.collect(),
     })
 }
@@ -77,8 +77,8 @@ mod tests {
                     content,
                 })
                 .collect(),
-            first_sample: (0..).zip(blocks.iter().map(|b| b.2)).collect(),
-            first_sample_data: 7,
+            first_samples: (0..).zip(blocks.iter().map(|b| b.2)).collect(),
+            first_samples_data: 7,
             ..CodeSlots::default()
         }
     }

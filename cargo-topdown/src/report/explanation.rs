@@ -301,9 +301,13 @@ type RuleText = (Class, bool, String);
 fn same_code(verdict: &BenchmarkVerdict) -> Option<RuleText> {
     verdict.executed.as_ref()?;
     let is_same = verdict.is_same_by_proof();
+    let rest = match verdict.source {
+        SourceKind::Model => ", in the same slots; time is neither hit nor to fail",
+        SourceKind::Hardware => ", and as many of them",
+        SourceKind::Time => "",
+    };
     let text = format!(
-        "the same instructions on data in the same places, in the same slots; time is neither hit nor \
-         to fail ({})",
+        "the same instructions on data in the same places{rest} ({})",
         yes(is_same)
     );
     Some((Class::Unchanged, is_same, text))

@@ -115,6 +115,17 @@ pub fn headline(comparison: &Comparison) -> Headline {
                 benchmarks(all)
             ),
         ),
+        Outcome::Passed if all == 0 => (
+            "PASSED",
+            Class::Unchanged,
+            format!(
+                "nothing had to be launched: {} the same machine code as in `{baseline}`",
+                match counts.same_code {
+                    1 => "1 benchmark executes".to_owned(),
+                    count => format!("{count} benchmarks execute"),
+                }
+            ),
+        ),
         Outcome::Passed if counts.decided == 0 => (
             "NOTHING DECIDED",
             Class::Inconclusive,
@@ -332,6 +343,7 @@ fn one_sided_notes(comparison: &Comparison) -> Vec<String> {
             LeftOutBy::Setting,
             LeftOutBy::Target,
             LeftOutBy::Shard,
+            LeftOutBy::SameCode,
         ];
         let parts: Vec<String> = by
             .into_iter()
@@ -357,6 +369,7 @@ pub fn left_out_by(by: LeftOutBy) -> &'static str {
         LeftOutBy::Setting => "left out by the settings",
         LeftOutBy::Target => "in bench targets that were not selected",
         LeftOutBy::Shard => "in other shards",
+        LeftOutBy::SameCode => "left out, since the same machine code is executed",
     }
 }
 
@@ -482,10 +495,7 @@ fn model_remedy(benchmark: &BenchmarkVerdict) -> Option<String> {
 }
 
 fn cause_sentence(cause: &Cause, benchmark: &BenchmarkVerdict) -> String {
-    let unit = match cause.metric {
-        Metric::Wall => "time/iter",
-        _ => "slots/iter",
-    };
+    let unit = per_iteration(cause.metric);
     let change = format!("{} {unit}", percent_change(cause.difference));
     let parts = parts(cause);
     match cause.kind {
@@ -640,13 +650,17 @@ fn same_code_note(comparison: &Comparison) -> Option<String> {
         .iter()
         .filter(|b| b.is_same_by_proof())
         .collect();
-    let took_longer = |b: &BenchmarkVerdict| {
-        b.disagreement.is_some() || b.evidence.is_some_and(|evidence| evidence.took_longer)
+    let worse = |b: &BenchmarkVerdict| {
+        let evidence = b.evidence?;
+        match evidence.class() {
+            Class::Regressed => Some(b.main_effect()?.metric),
+            _ if b.disagreement.is_some() || evidence.took_longer => Some(Metric::Wall),
+            _ => None,
+        }
     };
     let mut longer: Vec<(&BenchmarkVerdict, &Effect)> = same
         .iter()
-        .filter(|b| took_longer(b))
-        .filter_map(|b| Some((*b, b.effect(Metric::Wall)?)))
+        .filter_map(|b| Some((*b, b.effect(worse(b)?)?)))
         .collect();
     longer.sort_by(|(a, x), (b, y)| {
         let order = y.difference.total_cmp(&x.difference);
@@ -655,14 +669,17 @@ fn same_code_note(comparison: &Comparison) -> Option<String> {
     let largest: Vec<String> = longer
         .iter()
         .take(MOST_FUNCTIONS)
-        .map(|(b, effect)| format!("`{}` {}", b.id, percent_change(effect.difference)))
+        .map(|(b, effect)| {
+            let change = percent_change(effect.difference);
+            format!("`{}` {change} {}", b.id, per_iteration(effect.metric))
+        })
         .collect();
     (!same.is_empty()).then(|| {
         let differences = match largest.is_empty() {
             true => String::new(),
             false => format!(
-                "; time grew by the machine, by where code lies in memory or by the values that it \
-                 works on, and fails nothing: {}",
+                "; what grew is due to the machine, to where code lies in memory or to the values that \
+                 it works on, and fails nothing: {}",
                 largest.join(", ")
             ),
         };
@@ -671,6 +688,13 @@ fn same_code_note(comparison: &Comparison) -> Option<String> {
             benchmarks(same.len())
         )
     })
+}
+
+fn per_iteration(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Wall => "time/iter",
+        _ => "slots/iter",
+    }
 }
 
 fn undecided_sentence(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> String {

@@ -173,7 +173,7 @@ fn sampling_arguments(settings: &Settings) -> Vec<String> {
         seconds(settings.measurement_time),
     ];
     let own = match settings.sampling {
-        Sampling::Doubling => vec!["--quick".to_owned()],
+        Sampling::Doubling | Sampling::FirstTwo => vec!["--quick".to_owned()],
         Sampling::Planned | Sampling::Author => vec![
             "--sample-size".to_owned(),
             settings.sample_size.to_string(),

@@ -113,11 +113,7 @@ impl Collector {
                 own_thread_alone: target.settings.threads == ThreadsChoice::Own,
                 ..measured
             };
-            let id = BenchmarkId {
-                package: target.package.clone(),
-                target: target.name.clone(),
-                name: measured.name.clone(),
-            };
+            let id = target.id_of(measured.name.clone());
             (id, launch, measured)
         }));
     }

@@ -144,7 +144,7 @@ pub fn converse(
                             return Err(LaunchError::OtherPlan(name));
                         }
                         // On the model its time is not what is asked for.
-                        let doubles = settings.sampling == Sampling::Doubling;
+                        let doubles = settings.sampling.doubles();
                         if !is_ours && doubles && !is_modelled(settings) {
                             return Err(LaunchError::CannotDouble(name));
                         }

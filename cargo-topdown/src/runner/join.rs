@@ -198,7 +198,7 @@ pub fn join(reported: &Reported, lines: &str) -> Result<Option<Joined>, JoinErro
         })?;
     let (provenance, samples, code) = match <[Record; 1]>::try_from(records) {
         Ok([record]) => {
-            if reported.sampling == Sampling::Doubling {
+            if reported.sampling.doubles() {
                 let mut samples = doubled(reported, record.samples)?;
                 if record.provenance.source != SourceKind::Model {
                     samples.drain(..samples.len().saturating_sub(LONGEST_SAMPLES));

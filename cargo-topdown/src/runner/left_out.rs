@@ -6,7 +6,6 @@
 
 use super::launch::{LaunchError, Launcher};
 use crate::bench_targets::BenchTarget;
-use criterion_topdown::run_file::BenchmarkId;
 use topdown_gate::pattern::Pattern;
 use topdown_gate::selection::NameFilter;
 
@@ -65,11 +64,7 @@ impl Rest {
         patterns: &[Pattern],
         wanted: &NameFilter,
     ) {
-        let id = |name: &String| BenchmarkId {
-            package: target.package.clone(),
-            target: target.name.clone(),
-            name: name.clone(),
-        };
+        let id = |name: &String| target.id_of(name.clone());
         let wanted_names = names.into_iter().filter(|name| wanted.lets_through(name));
         let (out, kept): (Vec<String>, Vec<String>) =
             wanted_names.partition(|name| patterns.iter().any(|p| p.matches(&id(name))));

@@ -12,6 +12,7 @@ pub mod collect;
 pub mod conversation;
 pub mod environment;
 mod excerpt;
+pub mod fingerprints;
 mod fixed_stack;
 pub mod interrupt;
 pub mod join;

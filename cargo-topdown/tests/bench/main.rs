@@ -2,6 +2,8 @@
 
 mod ends;
 mod explain;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod fingerprints;
 mod fixture;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod functions;

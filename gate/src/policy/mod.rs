@@ -70,6 +70,8 @@ pub struct FailOn {
     pub inconclusive: bool,
     /// The history of the baseline shows that a benchmark became slower in small steps.
     pub slower_over_time: bool,
+    /// A benchmark got worse that executes the same machine code as before.
+    pub same_code: bool,
 }
 
 /// Rules that differ for some benchmarks.
@@ -236,6 +238,7 @@ impl FailOn {
             time_disagrees: classes.contains(&FailOnClass::TimeDisagrees),
             inconclusive: classes.contains(&FailOnClass::Inconclusive),
             slower_over_time: classes.contains(&FailOnClass::SlowerOverTime),
+            same_code: classes.contains(&FailOnClass::SameCode),
         }
     }
 }

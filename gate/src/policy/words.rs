@@ -22,6 +22,8 @@ pub enum FailOnClass {
     Inconclusive,
     /// The history of the baseline shows that it became slower in small steps.
     SlowerOverTime,
+    /// It executes the same machine code as before: the proof that nothing changed is not asked for.
+    SameCode,
 }
 
 impl FailOnClass {

@@ -5,11 +5,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use criterion_topdown::code::CodeCounts;
+use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, Fingerprint, Functions, Hash};
 use serde::Serialize;
 
 use super::suite::is_exact;
 use crate::statistics::launch::slots_agree;
+use crate::statistics::median;
 
 /// What is known about the code that ran on the two sides of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -33,8 +35,9 @@ pub enum CodeChange {
 pub struct ExecutedChange {
     /// Whether they are the same.
     pub change: CodeChange,
-    /// Whether the modelled slots and all their parts are the same too, bit for bit.
-    pub same_slots: bool,
+    /// Whether what was counted agrees: modelled slots and all their parts bit for bit, instructions
+    /// that hardware counted to 1 %. Where nothing was counted nothing speaks against it.
+    pub same_counts: bool,
     /// The functions that did not execute what they did before: those of the bench executable first, at
     /// most ten.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -56,6 +59,10 @@ pub struct FunctionName {
     pub name: Option<String>,
 }
 
+/// Counted instructions differ by less for the same code: interrupts leave some, and windows are closed
+/// at other times.
+const SAME_INSTRUCTIONS: f64 = 0.01;
+
 /// So many functions are named.
 const MOST_FUNCTIONS: usize = 10;
 
@@ -67,10 +74,10 @@ fn is_zero(count: &usize) -> bool {
 pub fn executed(baseline: &Benchmark, candidate: &Benchmark) -> Option<ExecutedChange> {
     let before = baseline.fingerprint.as_ref()?;
     let after = candidate.fingerprint.as_ref()?;
-    let change = match (before.code == after.code, before.data == after.data) {
-        (true, true) => CodeChange::Same,
-        (true, false) => CodeChange::OtherData,
-        (false, _) => CodeChange::Differs,
+    let change = match before.code == after.code {
+        true if before.is_same(after) => CodeChange::Same,
+        true => CodeChange::OtherData,
+        false => CodeChange::Differs,
     };
     let mut functions = match change {
         CodeChange::Differs => differing_functions(before, after),
@@ -80,24 +87,34 @@ pub fn executed(baseline: &Benchmark, candidate: &Benchmark) -> Option<ExecutedC
     functions.truncate(MOST_FUNCTIONS);
     Some(ExecutedChange {
         change,
-        same_slots: same_slots(baseline, candidate),
+        same_counts: same_counts(baseline, candidate),
         functions,
         more_functions,
     })
 }
 
 impl ExecutedChange {
-    /// Whether the sides cannot differ in what the benchmark itself does. Fingerprints are of one
-    /// iteration: slots that differ say that they missed something.
+    /// Whether the sides cannot differ in what the benchmark itself does. Fingerprints are of the first
+    /// iterations: counts that differ say that they missed something.
     pub fn is_proof(&self) -> bool {
-        self.change == CodeChange::Same && self.same_slots
+        self.change == CodeChange::Same && self.same_counts
     }
 }
 
-fn same_slots(baseline: &Benchmark, candidate: &Benchmark) -> bool {
-    is_exact(baseline)
-        && is_exact(candidate)
-        && slots_agree(&[baseline.launches[0], candidate.launches[0]])
+fn same_counts(baseline: &Benchmark, candidate: &Benchmark) -> bool {
+    if candidate.provenance.source == SourceKind::Model {
+        return is_exact(baseline)
+            && is_exact(candidate)
+            && slots_agree(&[baseline.launches[0], candidate.launches[0]]);
+    }
+    let instructions = |benchmark: &Benchmark| -> Option<f64> {
+        let counts = benchmark.launches.iter().map(|launch| launch.instructions);
+        median(counts.collect::<Option<Vec<f64>>>()?)
+    };
+    match (instructions(baseline), instructions(candidate)) {
+        (Some(before), Some(after)) => (after - before).abs() <= SAME_INSTRUCTIONS * before,
+        _ => true,
+    }
 }
 
 fn differing_functions(before: &Fingerprint, after: &Fingerprint) -> Vec<FunctionName> {
@@ -161,7 +178,8 @@ fn same_functions(before: &Functions, after: &Functions) -> bool {
 mod tests {
     use super::*;
     use crate::scenario::{
-        Planted, benchmark, modelled, with_a_grown_function, with_fingerprint, with_functions,
+        Planted, benchmark, modelled, timed, with_a_grown_function, with_fingerprint,
+        with_functions,
     };
 
     #[test]
@@ -174,7 +192,7 @@ mod tests {
         let moved = side(2, &[("same", 1), ("changed", 2), ("gone", 3)]);
         let change = executed(&before, &moved).unwrap();
         assert_eq!(change.change, CodeChange::OtherData);
-        assert!(change.same_slots && !change.is_proof());
+        assert!(change.same_counts && !change.is_proof());
         let after = side(1, &[("same", 1), ("changed", 22), ("new", 4)]);
         let change = executed(&before, &after).unwrap();
         assert_eq!(change.change, CodeChange::Differs);
@@ -203,11 +221,27 @@ mod tests {
         let slower = side(0.001, 351);
         let change = executed(&before, &slower).unwrap();
         assert_eq!(change.change, CodeChange::Same);
-        assert!(!change.same_slots && !change.is_proof());
+        assert!(!change.same_counts && !change.is_proof());
         assert_eq!(of(&before, &slower), CodeChange::Differs);
-        // Counted slots have noise and prove nothing.
-        let counted = with_fingerprint(benchmark("m", Planted::default()), 1, &[("f", 1)]);
-        assert!(!executed(&counted, &counted).unwrap().is_proof());
+    }
+
+    #[test]
+    fn counted_instructions_that_differ_are_no_proof_and_time_has_none_to_differ() {
+        let side = |factor: f64, benchmark: Benchmark| {
+            let mut side = with_fingerprint(benchmark, 1, &[("f", 1)]);
+            for launch in &mut side.launches {
+                launch.instructions = launch.instructions.map(|count| count * factor);
+            }
+            side
+        };
+        let counted = |factor| side(factor, benchmark("m", Planted::default()));
+        let is_proof = |a: &Benchmark, b: &Benchmark| executed(a, b).unwrap().is_proof();
+        assert!(is_proof(&counted(1.0), &counted(1.005)));
+        // A later iteration does more than those that were traced.
+        assert!(!is_proof(&counted(1.0), &counted(1.02)));
+        assert!(!is_proof(&counted(1.02), &counted(1.0)));
+        let timed = side(1.0, timed("m", Planted::default()));
+        assert!(is_proof(&timed, &timed));
     }
 
     #[test]

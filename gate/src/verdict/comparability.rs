@@ -39,7 +39,8 @@ pub fn forbidding(baseline: &Run, candidate: &Run, across_builds: bool) -> Vec<D
     let (a, b) = (&baseline.machine, &candidate.machine);
     let mut fields = Fields::default();
     fields.text("architecture", &a.architecture, &b.architecture);
-    if !(has_modelled(baseline) && has_modelled(candidate)) {
+    let may_be_modelled = has_modelled(candidate) || candidate.benchmarks.is_empty();
+    if !(has_modelled(baseline) && may_be_modelled) {
         fields.0.extend(of_cpus(a, b));
     }
     let (a, b) = (&baseline.build, &candidate.build);

@@ -134,6 +134,8 @@ pub struct Counts {
     pub missing: usize,
     /// In the baseline only, since the candidate was not asked for them.
     pub not_run: usize,
+    /// Those of `not_run` that execute the same machine code as in the baseline.
+    pub same_code: usize,
     /// Slower than some runs ago, by the history of the baseline.
     pub slower_over_time: usize,
 }

@@ -292,19 +292,21 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Whether what time alone says is no news of the benchmark, since the same machine code did the
-    /// same. What the policy wants to fail stays what it is: time that it gates, and time that
-    /// disagrees.
+    /// Whether what was measured is no news of the benchmark, since the same machine code did the same.
+    /// What the policy wants to fail stays what it is: anything at all, time that disagrees, and beside
+    /// modelled slots time that it gates.
     fn is_the_machines(
         &self,
         class: Class,
         evidence: &Evidence,
         executed: Option<&ExecutedChange>,
     ) -> bool {
-        let is_open = match class {
-            Class::TimeDisagrees => !self.policy.fail_on.time_disagrees,
-            Class::Inconclusive => evidence.took_longer,
-            _ => false,
+        let is_open = match (evidence.rule, class) {
+            (_, Class::TimeDisagrees) => !self.policy.fail_on.time_disagrees,
+            (Rule::Exact, Class::Inconclusive) => evidence.took_longer,
+            (Rule::Exact, _) => false,
+            // Noise, the machine, or where the code lies in memory.
+            (Rule::Statistics, _) => !self.policy.fail_on.same_code,
         };
         is_open && !evidence.mostly_windows && executed.is_some_and(ExecutedChange::is_proof)
     }

@@ -35,7 +35,7 @@ pub use noise::{BenchmarkNoise, MetricNoiseLevel, NoiseReport, noise_of};
 
 use crate::metric::Metric;
 use crate::policy::Policy;
-use crate::selection::{self, Asked};
+use crate::selection::{self, Asked, LeftOutBy};
 use crate::summary::Summary;
 use judge::Judge;
 pub use suite::Sessions;
@@ -125,6 +125,7 @@ pub fn second_look(
         new: first.counts.new,
         missing: first.counts.missing,
         not_run: first.counts.not_run,
+        same_code: first.counts.same_code,
         ..count(&first.benchmarks)
     };
     let outcome = outcome(&first.differences, &counts, &first.benchmarks, policy);
@@ -211,6 +212,7 @@ fn look(
         new: pairs.new.len(),
         missing: pairs.missing.len(),
         not_run: pairs.not_run.len(),
+        same_code: same_code(base, new, &pairs),
         ..count(&benchmarks)
     };
     let outcome = outcome(&differences, &counts, &benchmarks, policy);
@@ -293,6 +295,18 @@ impl<'a> Pairs<'a> {
     }
 }
 
+/// How many benchmarks were not run because they execute what they do in `baseline`, and not only in
+/// some other run.
+fn same_code(baseline: &Run, candidate: &Run, pairs: &Pairs<'_>) -> usize {
+    let unchanged = candidate.selection.unchanged.as_ref();
+    match unchanged.is_some_and(|unchanged| unchanged.since == baseline.id) {
+        true => (pairs.not_run.iter())
+            .filter(|not_run| not_run.by == LeftOutBy::SameCode)
+            .count(),
+        false => 0,
+    }
+}
+
 fn few_launches(benchmarks: &[BenchmarkVerdict]) -> Option<Warning> {
     const FEW: u32 = 5;
     let launches = benchmarks
@@ -358,7 +372,7 @@ fn count(benchmarks: &[BenchmarkVerdict]) -> Counts {
 }
 
 /// A certain regression outweighs what could not be compared, which outweighs what could not be
-/// decided: no data is never a pass.
+/// decided: no data is never a pass, but where all of it was left out as the same machine code.
 fn outcome(
     differences: &[Difference],
     counts: &Counts,
@@ -375,7 +389,7 @@ fn outcome(
         || policy.fail_on.slower_over_time && counts.slower_over_time > 0
     {
         Outcome::Failed
-    } else if compared == 0 {
+    } else if compared == 0 && (counts.same_code == 0 || counts.not_comparable > 0) {
         Outcome::NotComparable
     } else if !policy.allow_missing && counts.missing > 0 {
         Outcome::Failed

@@ -12,6 +12,7 @@ use topdown_core_model::{BlockCounts, Model};
 use super::executed::Executed;
 use super::modules::ModuleMap;
 use crate::code::{CodeBlock, CodeCounts, CodeSlots, Trail};
+use crate::doubling::FINGERPRINT_SAMPLES;
 use crate::steady::steady_samples;
 
 /// How many blocks of samples a benchmark has room for: the 10 that count of 40 samples, with 23
@@ -31,8 +32,10 @@ pub(super) struct CodeAccount {
     ends: Vec<usize>,
     /// Which samples are usable.
     usable: Vec<usize>,
-    /// What the first sample executed: the number of a block, and how many instructions of it.
+    /// What the first samples executed: the number of a block, and how many instructions of it.
     first: Vec<(u32, u64)>,
+    /// One of these samples was not traced to its end.
+    first_has_gap: bool,
     /// There was no room for a sample.
     is_full: bool,
 }
@@ -45,14 +48,15 @@ impl CodeAccount {
             costs: Vec::with_capacity(MOST_COSTS),
             ends: Vec::with_capacity(MOST_SAMPLES),
             usable: Vec::with_capacity(MOST_SAMPLES),
-            first: Vec::with_capacity(blocks),
+            first: Vec::with_capacity(FINGERPRINT_SAMPLES * blocks),
+            first_has_gap: false,
             is_full: false,
         }
     }
 
-    /// Whether the benchmark has kept no sample yet.
-    pub(super) fn has_no_sample(&self) -> bool {
-        self.ends.is_empty()
+    /// How many samples of the benchmark have been kept.
+    pub(super) fn kept_samples(&self) -> usize {
+        self.ends.len()
     }
 
     /// A sample begins; what was executed since the last one was none.
@@ -66,6 +70,7 @@ impl CodeAccount {
     /// What was executed since the sample began is kept; `is_usable` says whether its windows were
     /// traced to their ends.
     pub(super) fn keep_sample(&mut self, model: &Model, is_usable: bool) {
+        let begin = self.costs.len();
         for (id, _, counts) in model.blocks() {
             let before = self.before.get(id.index()).copied().unwrap_or_default();
             let after = code_counts(&counts);
@@ -82,12 +87,13 @@ impl CodeAccount {
             self.is_full = true;
             return;
         }
+        if self.ends.len() < FINGERPRINT_SAMPLES {
+            let executed = self.costs[begin..].iter();
+            self.first
+                .extend(executed.map(|(number, counts)| (*number, counts.instructions)));
+            self.first_has_gap |= !is_usable;
+        }
         if is_usable {
-            if self.ends.is_empty() {
-                let executed = self.costs.iter();
-                self.first
-                    .extend(executed.map(|(number, counts)| (*number, counts.instructions)));
-            }
             self.usable.push(self.ends.len());
         }
         self.ends.push(self.costs.len());
@@ -113,8 +119,12 @@ impl CodeAccount {
     /// The kept samples of the benchmark that ends here, if there was room for all.
     pub(super) fn take(&mut self, model: &Model, executed: &mut Executed) -> Option<CodeSlots> {
         let is_whole = !self.is_full && !self.ends.is_empty();
+        if self.first_has_gap || self.ends.len() < FINGERPRINT_SAMPLES {
+            self.first.clear();
+        }
         let code = is_whole.then(|| self.code_slots(model, executed));
         self.first.clear();
+        self.first_has_gap = false;
         self.costs.clear();
         self.ends.clear();
         self.usable.clear();
@@ -140,8 +150,8 @@ impl CodeAccount {
         }
         let first = self.first.iter();
         let first = first.map(|&(number, count)| (blocks.index(number, executed), count));
-        code.first_sample = first.collect();
-        code.first_sample_data = executed.data();
+        code.first_samples = first.collect();
+        code.first_samples_data = executed.data();
         let trail = executed.take_trail();
         let stretch = trail.stretch.iter();
         let stretch = stretch.map(|&number| blocks.index(number, executed));

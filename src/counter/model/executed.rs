@@ -62,7 +62,7 @@ impl Executed {
         self.trail.begin();
     }
 
-    /// From now on blocks and data addresses are those of a benchmark's first sample.
+    /// From now on blocks and data addresses are those of a benchmark's first samples.
     pub(super) fn begin_data(&mut self) {
         self.places.clear();
         self.data = 0;

@@ -10,8 +10,8 @@ use criterion_topdown::run_file::{BenchmarkId, LaunchSamples, Run, Selection, wr
 
 use super::pairs::{self, Pairs};
 use super::{
-    BenchError, launcher, measured_run, nothing_to_keep, run_id, scratch_directory, with_model,
-    without_left_out,
+    BenchError, fingerprints, launcher, measured_run, nothing_to_keep, run_id, scratch_directory,
+    with_model, without_left_out,
 };
 use crate::base_tree::BaseTree;
 use crate::baseline_store::BaselineStore;
@@ -71,6 +71,8 @@ pub fn run(
         targets: &rest_of(candidate.targets.to_vec())?,
         ..*candidate
     };
+    let of_targets = |targets: &[BenchTarget]| fingerprints(&args.launch, targets, &launcher);
+    let executed = [of_targets(&base_targets)?, of_targets(candidate.targets)?];
     let pairs = Pairs {
         base: &modelled::on_the_clock(&base_targets),
         candidate: &modelled::on_the_clock(candidate.targets),
@@ -81,6 +83,9 @@ pub fn run(
     let (mut base, mut new) = pairs.launch()?;
     with_model(&args.launch, &base_targets, &launcher, &mut base)?;
     with_model(&args.launch, candidate.targets, &launcher, &mut new)?;
+    for (fingerprints, side) in executed.iter().zip([&mut base, &mut new]) {
+        fingerprints.put_beside(&mut side.collected.benchmarks);
+    }
     pairs::check("base", &base)?;
     pairs::check("candidate", &new)?;
     if new.collected.benchmarks.is_empty() {

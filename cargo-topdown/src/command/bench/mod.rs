@@ -1,6 +1,7 @@
 //! `cargo topdown bench`: build, launch, store, print.
 
 mod against;
+mod changed;
 mod error;
 mod missed_variables;
 pub mod pairs;
@@ -11,7 +12,9 @@ use std::path::Path;
 
 use criterion_topdown::machine::Machine;
 use criterion_topdown::run_file::stored_file::random_word;
-use criterion_topdown::run_file::{Benchmark, Filter, LaunchSettings, Run, Selection, write_run};
+use criterion_topdown::run_file::{
+    self, Benchmark, Filter, LaunchSettings, Run, Selection, write_run,
+};
 use jiff::Timestamp;
 
 use crate::baseline_store::BaselineStore;
@@ -21,21 +24,26 @@ use crate::cli::{BenchArgs, LaunchArgs};
 use crate::command::baseline;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::merge::check_whole;
 use crate::report::event_table::write_event_table;
 use crate::report::function_table::{advice_for_run, write_function_table};
 use crate::report::run_table::write_run_table;
 use crate::report::style::{self, Look};
+use crate::runner::fingerprints::Fingerprints;
 use crate::runner::launch::{LaunchError, Launcher};
 use crate::runner::progress::{Progress, Style};
 use crate::runner::record::LaunchRecord;
 use crate::runner::scratch::Scratch;
 use crate::runner::session::Starter;
-use crate::runner::{self, OtherMeasurement, Outcome, interrupt, left_out, modelled, parting};
+use crate::runner::{
+    self, OtherMeasurement, Outcome, fingerprints, interrupt, left_out, modelled, parting,
+};
 use crate::selection;
 use crate::settings::{Settings, WorkspaceSettings};
 use crate::terminal::tell;
 use topdown_gate::selection::NameFilter;
 
+use changed::Changed;
 pub use error::BenchError;
 
 /// Flags of criterion that this program sets itself, with the flag of ours to use; and those under
@@ -116,6 +124,10 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     {
         store.check_replaces_whole(name, &before.machine_key, &selection)?;
     }
+    let base = match &args.changed {
+        Some(name) => Some(whole_run(&store, name)?),
+        None => None,
+    };
     let started_at = Timestamp::now();
     let scratch = scratch_directory()?;
     let launcher = launcher(&args.launch, &cargo.program, scratch.path());
@@ -128,19 +140,34 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
             (part.targets, Some(part.shard))
         }
     };
-    let outcome = launch(&args.launch, &targets, &launcher)?;
+    let workspace_root = metadata.workspace_root.as_std_path();
+    let empty_run = measured_run(&args.launch, workspace_root, started_at, &suite, &settings);
+    let fingerprints = fingerprints(&args.launch, &targets, &launcher)?;
+    let targets = match (&args.changed, base) {
+        (Some(name), Some(base)) => {
+            let changed = Changed::since(&base, &empty_run.build, targets, &fingerprints);
+            changed.tell(name);
+            selection.unchanged = Some(changed.unchanged);
+            changed.targets
+        }
+        _ => targets,
+    };
+    let mut outcome = launch(&args.launch, &targets, &launcher)?;
+    fingerprints.put_beside(&mut outcome.collected.benchmarks);
     let failed = failures(&outcome);
-    if outcome.collected.benchmarks.is_empty() || (args.launch.measuring.fail_fast && failed > 0) {
+    let is_all_left_out = selection.unchanged.is_some() && !targets.iter().any(|t| t.has_criterion);
+    if outcome.collected.benchmarks.is_empty() && !is_all_left_out
+        || (args.launch.measuring.fail_fast && failed > 0)
+    {
         report_problems(&outcome);
         return Err(nothing_to_keep(&args.launch, &targets, &outcome).into());
     }
-    let workspace_root = metadata.workspace_root.as_std_path();
     let run = Run {
         benchmarks: outcome.collected.benchmarks.clone(),
         shard,
         selection,
         failed: failed_names(&outcome),
-        ..measured_run(&args.launch, workspace_root, started_at, &suite, &settings)
+        ..empty_run
     };
     // Not below `--target-dir`, which `compare` will not be given.
     let own = store
@@ -160,6 +187,9 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     };
     drop(guard);
     let mut out = style::stdout(args.output.color);
+    if is_all_left_out {
+        return Ok(Exit::Success);
+    }
     write_run_table(&mut out, &run, Look::of_environment())?;
     if args.comparison.events {
         writeln!(out)?;
@@ -171,6 +201,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     }
     // Below the table, which can be long.
     report_problems(&outcome);
+    report_untraced(&fingerprints, &outcome);
     baseline::warn_of_wild_launches(&run);
     if !args.functions
         && !args.launch.cargo.quiet
@@ -188,6 +219,43 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         return Err(BenchError::BenchesFailed { failed }.into());
     }
     Ok(Exit::Success)
+}
+
+/// The run that `name` means, which is to be compared with.
+fn whole_run(store: &BaselineStore, name: &str) -> Result<Run, Error> {
+    let run = run_file::read_run(&store.resolve(name)?)?;
+    check_whole(name, &run)?;
+    Ok(run)
+}
+
+/// What the benchmarks of `targets` execute, as far as the settings want to know it.
+fn fingerprints(
+    args: &LaunchArgs,
+    targets: &[BenchTarget],
+    launcher: &Launcher,
+) -> Result<Fingerprints, BenchError> {
+    let wanted = targets.iter().filter(|t| fingerprints::is_wanted(t));
+    if !args.cargo.quiet
+        && let count @ 1.. = wanted.count()
+    {
+        let s = if count == 1 { "" } else { "s" };
+        tell!("     Tracing {count} bench target{s} for fingerprints");
+    }
+    Fingerprints::take(targets, launcher).map_err(|_| BenchError::Interrupted)
+}
+
+/// Targets that failed when they were traced, and not when they were measured.
+fn report_untraced(fingerprints: &Fingerprints, outcome: &Outcome) {
+    for (target, error) in &fingerprints.failures {
+        let name = target.to_string();
+        if !outcome
+            .failures
+            .iter()
+            .any(|failure| failure.target == name)
+        {
+            tell!("note: `{name}` has no fingerprints, since tracing it failed: {error}");
+        }
+    }
 }
 
 /// Launches all of `targets` but for what settings leave out, and returns their benchmarks, none of which may fail.

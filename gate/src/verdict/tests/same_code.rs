@@ -1,6 +1,7 @@
 //! What executed the same code on the same data in the same slots is unchanged, whatever the clock says.
 
 use super::*;
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, Unchanged};
 use scenario::{with_fingerprint, with_functions};
 
 /// The first benchmark: the factor on its time, what it adds to its slots, and the hashes of its data
@@ -89,4 +90,110 @@ fn slots_that_differ_are_judged_as_ever_and_so_are_other_data_and_other_code() {
         assert_eq!(executed.functions.len(), named);
         assert_eq!(comparison.exit_code, 100);
     }
+}
+
+/// Twelve benchmarks that were counted or timed; the first has this `factor` on all of it and this hash
+/// of its code.
+fn measured(
+    of: fn(&str, Planted) -> Benchmark,
+    seed: u64,
+    (factor, code): (f64, u64),
+    deviation: f64,
+) -> Run {
+    let planted = |index: usize| {
+        let (factor, code) = if index == 0 { (factor, code) } else { (1.0, 5) };
+        let planted = Planted {
+            seed,
+            time_per_slot: if index == 0 { factor } else { 1.0 },
+            categories: [0.0, 0.0, 0.0, factor - 1.0],
+            deviation,
+            ..Planted::default()
+        };
+        with_fingerprint(of(&format!("m{index:02}"), planted), 7, &[("kernel", code)])
+    };
+    scenario::run((0..12).map(planted).collect())
+}
+
+#[test]
+fn the_same_code_is_unchanged_by_proof_where_it_is_counted_or_timed() {
+    for of in [benchmark, timed] {
+        let before = measured(of, 1, (1.0, 5), 0.004);
+        let slower = measured(of, 2, (1.25, 5), 0.004);
+        let comparison = judged(&before, &slower);
+        let first = &comparison.benchmarks[0];
+        assert_eq!(first.evidence.unwrap().class(), Class::Regressed);
+        assert_eq!(first.class, Class::Unchanged);
+        assert!(first.is_same_by_proof() && !first.suspect);
+        assert_eq!(comparison.exit_code, 0);
+
+        let mut strict = Policy::default();
+        strict.fail_on.same_code = true;
+        let comparison = judged_by(&before, &slower, &strict);
+        assert_eq!(comparison.benchmarks[0].class, Class::Regressed);
+        assert_eq!(comparison.exit_code, 100);
+
+        let other_code = measured(of, 2, (1.25, 6), 0.004);
+        let comparison = judged(&before, &other_code);
+        assert_eq!(comparison.benchmarks[0].class, Class::Regressed);
+        assert_eq!(comparison.exit_code, 100);
+    }
+}
+
+/// Noise decides nothing about what is proved, in either direction.
+#[test]
+fn noisy_launches_of_the_same_code_are_decided() {
+    let noisy = |seed| measured(timed, seed, (1.0, 5), 0.3);
+    let comparison = judged(&noisy(3), &noisy(4));
+    assert_eq!(comparison.counts.unchanged, 12);
+    let faster = measured(benchmark, 2, (0.8, 5), 0.004);
+    let comparison = judged(&measured(benchmark, 1, (1.0, 5), 0.004), &faster);
+    assert_eq!(comparison.benchmarks[0].class, Class::Unchanged);
+}
+
+/// A run of `--changed` that left out all that is not in `benchmarks`.
+fn changed(since: &Run, benchmarks: Vec<Benchmark>) -> Run {
+    let ids = since.benchmarks.iter().map(|b| b.id.clone());
+    let is_left_out = |id: &BenchmarkId| benchmarks.iter().all(|b| b.id != *id);
+    let left_out = ids.filter(is_left_out).collect();
+    let mut run = scenario::run(benchmarks);
+    run.selection.unchanged = Some(Unchanged {
+        since: since.id.clone(),
+        benchmarks: left_out,
+    });
+    run
+}
+
+#[test]
+fn what_was_left_out_by_proof_passes_against_the_same_baseline_and_no_other() {
+    let before = measured(timed, 1, (1.0, 5), 0.004);
+    let nothing = changed(&before, Vec::new());
+    let comparison = judged(&before, &nothing);
+    let counts = comparison.counts;
+    assert_eq!(
+        (counts.not_run, counts.same_code, counts.missing),
+        (12, 12, 0)
+    );
+    assert_eq!(
+        (comparison.outcome, comparison.exit_code),
+        (Outcome::Passed, 0)
+    );
+
+    let mut other = before.clone();
+    other.id = "another-run".to_owned();
+    let comparison = judged(&other, &nothing);
+    assert_eq!(
+        (comparison.counts.same_code, comparison.exit_code),
+        (0, 102)
+    );
+
+    // One is gone, and nobody left it out.
+    let mut gone = nothing.clone();
+    let left_out = gone.selection.unchanged.as_mut().unwrap();
+    left_out.benchmarks.truncate(11);
+    assert_eq!(judged(&before, &gone).exit_code, 100);
+
+    let slower = measured(timed, 2, (1.5, 6), 0.004);
+    let one = changed(&before, vec![slower.benchmarks[0].clone()]);
+    let comparison = judged(&before, &one);
+    assert_eq!(comparison.counts.not_run, 11);
 }

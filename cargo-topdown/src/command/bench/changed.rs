@@ -1,0 +1,179 @@
+//! `cargo topdown bench --changed`: only what executes something else than in an earlier run.
+//!
+//! Whatever is not certain is launched: benchmarks without a fingerprint on either side, as where other
+//! threads work or code is made at run time, and all of them where the toolchain is another.
+
+use criterion_topdown::run_file::{BenchmarkId, Build, Fingerprint, Run, Unchanged};
+
+use crate::bench_targets::BenchTarget;
+use crate::runner::fingerprints::Fingerprints;
+use crate::terminal::tell;
+
+/// So many benchmarks are told by their names.
+const MOST_NAMES: usize = 10;
+
+/// A suite without the benchmarks that execute what they did in an earlier run.
+#[derive(Debug)]
+pub struct Changed {
+    /// What is launched.
+    pub targets: Vec<BenchTarget>,
+    /// What is not.
+    pub unchanged: Unchanged,
+    differing: usize,
+    uncertain: usize,
+    untraced_targets: usize,
+    has_other_toolchain: bool,
+}
+
+impl Changed {
+    /// `targets` execute `fingerprints`, built by `build`.
+    pub fn since(
+        base: &Run,
+        build: &Build,
+        targets: Vec<BenchTarget>,
+        fingerprints: &Fingerprints,
+    ) -> Changed {
+        let mut changed = Changed {
+            targets: Vec::new(),
+            unchanged: Unchanged {
+                since: base.id.clone(),
+                benchmarks: Vec::new(),
+            },
+            differing: 0,
+            uncertain: 0,
+            untraced_targets: 0,
+            has_other_toolchain: !is_same_toolchain(&base.build, build),
+        };
+        for target in targets {
+            changed.add(base, target, fingerprints);
+        }
+        changed
+    }
+
+    fn add(&mut self, base: &Run, target: BenchTarget, fingerprints: &Fingerprints) {
+        let mut kept = Vec::new();
+        let mut leaves_out = false;
+        let executed = fingerprints.of_target(&target);
+        self.untraced_targets += usize::from(target.has_criterion && executed.is_empty());
+        for (id, now) in executed {
+            match is_same(base, id, now).filter(|_| !self.has_other_toolchain) {
+                Some(true) => {
+                    leaves_out = true;
+                    self.unchanged.benchmarks.push(id.clone());
+                    continue;
+                }
+                Some(false) => self.differing += 1,
+                None => self.uncertain += 1,
+            }
+            kept.push(id.name.clone());
+        }
+        match (leaves_out, kept.is_empty()) {
+            // The filter goes on to decide.
+            (false, _) => self.targets.push(target),
+            (true, true) => {}
+            (true, false) => self.targets.push(BenchTarget {
+                benchmarks: Some(kept),
+                ..target
+            }),
+        }
+    }
+
+    /// Says what is launched and what is left out, and why.
+    pub fn tell(&self, base: &str) {
+        let left_out = &self.unchanged.benchmarks;
+        let launched = self.differing + self.uncertain;
+        if self.has_other_toolchain {
+            tell!("note: `{base}` was built by another toolchain, so all benchmarks are launched");
+            return;
+        }
+        tell!(
+            "note: {} of {} benchmarks execute what they did in `{base}` and are left out; {} differ, {} \
+             are not certain",
+            left_out.len(),
+            left_out.len() + launched,
+            self.differing,
+            self.uncertain
+        );
+        if let count @ 1.. = self.untraced_targets {
+            tell!("note: {count} bench targets were not traced and are launched whole");
+        }
+        for id in left_out.iter().take(MOST_NAMES) {
+            tell!("note: left out: `{id}`");
+        }
+        if let more @ 1.. = left_out.len().saturating_sub(MOST_NAMES) {
+            tell!("note: left out: {more} more");
+        }
+    }
+}
+
+/// Whether the benchmark executes what it did in `base`; `None` where a side does not know.
+fn is_same(base: &Run, id: &BenchmarkId, now: Option<&Fingerprint>) -> Option<bool> {
+    let before = base.benchmarks.iter().find(|b| b.id == *id)?;
+    Some(before.fingerprint.as_ref()?.is_same(now?))
+}
+
+/// Whether two builds are of the same compiler with the same settings.
+fn is_same_toolchain(a: &Build, b: &Build) -> bool {
+    (&a.rustc, &a.profile, &a.target, &a.rustflags)
+        == (&b.rustc, &b.profile, &b.target, &b.rustflags)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use topdown_gate::scenario::{self, Planted, benchmark, id, with_fingerprint};
+
+    fn fingerprint(code: u64) -> Fingerprint {
+        let benchmark = benchmark("b", Planted::default());
+        let benchmark = with_fingerprint(benchmark, 1, &[("f", code)]);
+        benchmark.fingerprint.unwrap()
+    }
+
+    #[test]
+    fn only_what_both_sides_know_is_certain() {
+        let known = with_fingerprint(benchmark("b", Planted::default()), 1, &[("f", 7)]);
+        let unknown = benchmark("c", Planted::default());
+        let base = scenario::run(vec![known, unknown]);
+        let is_same =
+            |name, now: Option<u64>| is_same(&base, &id(name), now.map(fingerprint).as_ref());
+        assert_eq!(is_same("b", Some(7)), Some(true));
+        assert_eq!(is_same("b", Some(8)), Some(false));
+        assert_eq!(is_same("b", None), None);
+        assert_eq!(is_same("c", Some(7)), None);
+        assert_eq!(is_same("new", Some(7)), None);
+    }
+
+    #[test]
+    fn another_toolchain_leaves_nothing_out() {
+        let base = scenario::run(vec![with_fingerprint(
+            benchmark("b", Planted::default()),
+            1,
+            &[("f", 7)],
+        )]);
+        let fingerprints = Fingerprints::of([(id("b"), Some(fingerprint(7)))]);
+        let since = |build: &Build| {
+            let target = BenchTarget {
+                package: "suite".to_owned(),
+                name: "bench".to_owned(),
+                executable: Default::default(),
+                package_root: Default::default(),
+                environment: Default::default(),
+                settings: Default::default(),
+                benchmarks: None,
+                has_criterion: true,
+                keep_env: Vec::new(),
+            };
+            Changed::since(&base, build, vec![target], &fingerprints)
+        };
+        let same = since(&base.build);
+        assert_eq!(same.unchanged.benchmarks, [id("b")]);
+        assert!(same.targets.is_empty());
+        let other = since(&Build {
+            rustc: "rustc 2.0.0".to_owned(),
+            ..base.build.clone()
+        });
+        assert!(other.unchanged.benchmarks.is_empty());
+        assert_eq!(other.targets.len(), 1);
+        assert_eq!(other.targets[0].benchmarks, None);
+    }
+}

@@ -1,0 +1,138 @@
+//! What every benchmark executes, as a fingerprint: one traced launch of each bench target.
+//!
+//! That launch is the same whatever the source of the numbers is, and whatever was measured before it:
+//! three iterations of each benchmark, one after the other. So fingerprints of counted, modelled and
+//! timed runs can be compared with each other.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, Fingerprint};
+
+use super::launch::{LaunchError, Launched, Launcher};
+use super::modelled;
+use crate::bench_targets::BenchTarget;
+use crate::cli::SourceChoice;
+use crate::settings::{Sampling, Settings};
+
+/// Whether benches can be traced here.
+const CAN_TRACE: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
+
+/// Criterion's own measurement, which leaves no fingerprint, ends after this at the latest.
+const TIME_LIMIT: Duration = Duration::from_millis(250);
+
+/// What the benchmarks of a suite execute.
+#[derive(Debug, Default)]
+pub struct Fingerprints {
+    /// Of every benchmark that was seen.
+    by_id: HashMap<BenchmarkId, Option<Fingerprint>>,
+    /// Targets that failed, and why.
+    pub failures: Vec<(BenchTarget, LaunchError)>,
+}
+
+impl Fingerprints {
+    /// Launches those of `targets` whose settings ask for fingerprints.
+    ///
+    /// # Errors
+    /// [`LaunchError::Interrupted`] alone.
+    pub fn take(targets: &[BenchTarget], launcher: &Launcher) -> Result<Fingerprints, LaunchError> {
+        let mut taken = Fingerprints::default();
+        let launcher = Launcher {
+            through: modelled::fixed_addresses(),
+            shows_output: false,
+            ..launcher.clone()
+        };
+        for target in targets.iter().filter(|target| is_wanted(target)) {
+            match launcher.launch(&traced(target), None, |_| {}) {
+                Ok(Launched::Benchmarks(benchmarks)) => {
+                    let (measured, others) = (benchmarks.measured, benchmarks.other_measurements);
+                    let others = others.into_iter().map(|(name, _)| (name, None));
+                    let all = measured
+                        .into_iter()
+                        .map(|benchmark| (benchmark.name, benchmark.fingerprint))
+                        .chain(others);
+                    taken
+                        .by_id
+                        .extend(all.map(|(name, fingerprint)| (target.id_of(name), fingerprint)));
+                }
+                Ok(Launched::NotCriterion) => {}
+                Err(LaunchError::Interrupted) => return Err(LaunchError::Interrupted),
+                Err(error) => taken.failures.push((target.clone(), error)),
+            }
+        }
+        Ok(taken)
+    }
+
+    /// These, without a launch.
+    #[cfg(test)]
+    pub fn of(known: impl IntoIterator<Item = (BenchmarkId, Option<Fingerprint>)>) -> Fingerprints {
+        Fingerprints {
+            by_id: known.into_iter().collect(),
+            failures: Vec::new(),
+        }
+    }
+
+    /// The benchmarks of `target` that were seen, in the order of their names, and what they execute.
+    pub fn of_target(&self, target: &BenchTarget) -> Vec<(&BenchmarkId, Option<&Fingerprint>)> {
+        let all = self.by_id.iter().filter(|(id, _)| target.has(id));
+        let mut all: Vec<_> = all.map(|(id, known)| (id, known.as_ref())).collect();
+        all.sort_by_key(|(id, _)| *id);
+        all
+    }
+
+    /// Puts the fingerprints beside what was measured. Launches on the model tell whether a benchmark
+    /// executes the same each time; one that does not has none.
+    pub fn put_beside(&self, benchmarks: &mut [Benchmark]) {
+        for benchmark in benchmarks {
+            let known = self.by_id.get(&benchmark.id).cloned().flatten();
+            let is_modelled = benchmark.provenance.source == SourceKind::Model;
+            let is_about_the_work = benchmark.provenance.elsewhere.is_none()
+                && (!is_modelled || benchmark.fingerprint.is_some());
+            benchmark.fingerprint = known.filter(|_| is_about_the_work);
+        }
+    }
+}
+
+/// Whether `target` is launched for its fingerprints.
+pub fn is_wanted(target: &BenchTarget) -> bool {
+    CAN_TRACE && target.has_criterion && target.settings.fingerprints
+}
+
+/// The target, as it is launched for its fingerprints.
+fn traced(target: &BenchTarget) -> BenchTarget {
+    BenchTarget {
+        settings: Settings {
+            source: SourceChoice::ModelOrTime,
+            sampling: Sampling::FirstTwo,
+            measurement_time: TIME_LIMIT,
+            ..target.settings
+        },
+        ..target.clone()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use criterion_topdown::activity::Elsewhere;
+    use topdown_gate::scenario::{Planted, benchmark, id, modelled, with_fingerprint};
+
+    fn fingerprint(data: u64) -> Option<Fingerprint> {
+        with_fingerprint(benchmark("b", Planted::default()), data, &[("f", 1)]).fingerprint
+    }
+
+    #[test]
+    fn what_is_counted_and_what_is_modelled_has_the_same_fingerprint() {
+        let counted = benchmark("b", Planted::default());
+        let own = with_fingerprint(modelled("b", Planted::default()), 2, &[("f", 1)]);
+        let unsteady = modelled("b", Planted::default());
+        let mut waiting = counted.clone();
+        waiting.provenance.elsewhere = Some(Elsewhere::Waiting { fraction: 0.9 });
+        let unknown = benchmark("c", Planted::default());
+        let mut benchmarks = [counted, own, unsteady, waiting, unknown];
+        Fingerprints::of([(id("b"), fingerprint(1))]).put_beside(&mut benchmarks);
+        let put = benchmarks.map(|benchmark| benchmark.fingerprint);
+        assert_eq!(put, [fingerprint(1), fingerprint(1), None, None, None]);
+    }
+}

@@ -1,0 +1,202 @@
+//! What benchmarks execute, and what that is good for. Needs x86-64 Linux, where code can be traced.
+
+use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::run_file::{Benchmark, Run};
+
+use crate::fixture::{Fixture, Outcome};
+
+const WORDS: [&str; 12] = [
+    "--bench",
+    "changed",
+    "--features",
+    "changed",
+    "--launches",
+    "2",
+    "--sample-size",
+    "10",
+    "--warm-up-time",
+    "0.005",
+    "--measurement-time",
+    "0.01",
+];
+
+/// What each launch executes is known in these.
+const CERTAIN: [&str; 4] = ["same", "allocates", "worked on", "ordered"];
+
+fn bench(fixture: &Fixture, change: &str, more: &[&str]) -> Outcome {
+    let environment = [
+        ("FIXTURE_CHANGE", change),
+        ("CARGO_TOPDOWN_NO_FINGERPRINTS", "false"),
+    ];
+    let words = [&WORDS, more].concat();
+    fixture.bench_with(&words, &environment).succeeds()
+}
+
+fn names(run: &Run) -> Vec<&str> {
+    run.benchmarks.iter().map(|b| b.id.name.as_str()).collect()
+}
+
+fn named<'a>(run: &'a Run, name: &str) -> &'a Benchmark {
+    run.benchmarks.iter().find(|b| b.id.name == name).unwrap()
+}
+
+#[test]
+fn timed_and_modelled_runs_have_the_same_fingerprints() {
+    let fixture = Fixture::new();
+    bench(&fixture, "", &["--source", "time"]);
+    let timed = fixture.newest_run();
+    let traced = bench(
+        &fixture,
+        "",
+        &["--source", "model", "--model-budget", "0.2"],
+    );
+    let modelled = fixture.newest_run();
+    for name in CERTAIN {
+        let [timed, modelled] = [&timed, &modelled].map(|run| named(run, name));
+        assert_eq!(timed.provenance.source, SourceKind::Time);
+        assert_eq!(modelled.provenance.source, SourceKind::Model);
+        assert!(timed.fingerprint.is_some(), "{name}");
+        // Without fixed addresses the data lies elsewhere each time.
+        if !traced.stderr.contains("addresses cannot be fixed") {
+            assert_eq!(timed.fingerprint, modelled.fingerprint, "{name}");
+        }
+    }
+    assert_eq!(named(&timed, "with a thread").fingerprint, None);
+    assert_eq!(named(&modelled, "alternating").fingerprint, None);
+}
+
+#[test]
+fn without_fingerprints_nothing_is_traced() {
+    let fixture = Fixture::new();
+    let words = [
+        &WORDS[..],
+        &["--source", "time", "--no-fingerprints", "same"],
+    ]
+    .concat();
+    let outcome = fixture.bench(&words).succeeds();
+    assert!(!outcome.stderr.contains("Tracing"), "{}", outcome.stderr);
+    assert_eq!(fixture.newest_run().benchmarks[0].fingerprint, None);
+}
+
+/// The whole way: a baseline, a change, only what changed, a comparison.
+#[test]
+fn only_what_changed_and_what_is_not_certain_is_launched() {
+    let fixture = Fixture::new();
+    let filter = "same|allocates|worked|ordered|thread";
+    let time = |change, more: &[&str]| {
+        bench(
+            &fixture,
+            change,
+            &[&["--source", "time", filter], more].concat(),
+        )
+    };
+    let compare = || fixture.plain(&["topdown", "compare", "main", "--json"], &[]);
+    time("", &["--save", "main"]);
+    let main = fixture.newest_run();
+
+    let told = time("", &["--changed", "main"]).stderr;
+    let summary = "4 of 5 benchmarks execute what they did in `main` and are left out; 0 differ, 1 \
+                   are not certain";
+    assert!(told.contains(summary), "{told}");
+    assert!(
+        told.contains("note: left out: `suite::changed::same`"),
+        "{told}"
+    );
+    assert_eq!(names(&fixture.newest_run()), ["with a thread"]);
+
+    time("twice", &["--changed", "main"]);
+    let newest = fixture.newest_run();
+    assert_eq!(names(&newest), ["worked on", "with a thread"]);
+    let unchanged = newest.selection.unchanged.unwrap();
+    assert_eq!(unchanged.since, main.id);
+    let left_out: Vec<&str> = unchanged.benchmarks.iter().map(|id| &*id.name).collect();
+    assert_eq!(left_out, ["allocates", "ordered", "same"]);
+    let compared = compare();
+    let json: serde_json::Value = serde_json::from_str(&compared.stdout).unwrap();
+    assert_eq!(json["counts"]["not_run"], 3, "{json:#}");
+    assert_eq!(json["counts"]["missing"], 0, "{json:#}");
+    let benchmarks = json["benchmarks"].as_array().unwrap();
+    let worked_on = benchmarks.iter().find(|b| b["id"]["name"] == "worked on");
+    let executed = &worked_on.unwrap()["executed"];
+    assert_eq!(executed["change"], "differs", "{executed:#}");
+    assert_eq!(
+        executed["functions"][0]["name"], "changed::multiply",
+        "{executed:#}"
+    );
+}
+
+/// The same functions as often, one after the other: other data, in the order of execution.
+#[test]
+fn another_order_of_the_same_code_is_launched_and_told_as_other_data() {
+    let fixture = Fixture::new();
+    let time = |change, more: &[&str]| {
+        bench(
+            &fixture,
+            change,
+            &[&["--source", "time", "ordered"], more].concat(),
+        )
+    };
+    time("", &["--save", "main"]);
+    time("backwards", &["--changed", "main"]);
+    let newest = fixture.newest_run();
+    assert_eq!(names(&newest), ["ordered"]);
+    let before = fixture.baseline("main");
+    let [before, after] =
+        [&before, &newest].map(|run| named(run, "ordered").fingerprint.as_ref().unwrap());
+    assert_eq!(before.code, after.code);
+    assert_eq!(before.functions, after.functions);
+    assert_ne!(before.data, after.data);
+}
+
+#[test]
+fn where_nothing_changed_nothing_is_launched_and_the_comparison_passes() {
+    let fixture = Fixture::new();
+    let words = ["--source", "time", "same|worked"];
+    bench(&fixture, "", &[&words[..], &["--save", "main"]].concat());
+    bench(&fixture, "", &[&words[..], &["--changed", "main"]].concat());
+    assert_eq!(names(&fixture.newest_run()), [""; 0]);
+    let compared = fixture.plain(&["topdown", "compare", "main"], &[]);
+    assert_eq!(compared.code, Some(0), "{}", compared.stdout);
+    let passed = "PASSED: nothing had to be launched: 2 benchmarks execute the same machine code as in \
+                  `main`";
+    assert!(compared.stdout.contains(passed), "{}", compared.stdout);
+
+    let missing = fixture.bench(&["--changed", "no-such-run"]);
+    missing.fails_with(102, "no-such-run");
+}
+
+/// Every other launch takes another way. Where they part is told by instruction, function and line.
+#[test]
+fn modelled_launches_that_differ_are_told_where_they_part() {
+    let fixture = Fixture::new();
+    let words = ["--source", "model", "--model-budget", "0.2", "alternating"];
+    let words = [&words[..], &["--launches", "4"]].concat();
+    let environment = [("CARGO_TOPDOWN_NO_FINGERPRINTS", "true")];
+    let words = [&WORDS[..4], &WORDS[6..], &words].concat();
+    let told = fixture.bench_with(&words, &environment).succeeds().stderr;
+    let parting = told
+        .lines()
+        .find(|line| line.contains("alternating` differ"));
+    let parting = parting.unwrap_or_else(|| panic!("{told}"));
+    assert!(parting.contains("they part after "), "{parting}");
+    // Behind the branch, and in one arm and the other, which are on the next lines.
+    let source = include_str!("../fixture/suite/benches/changed.rs");
+    let line = (1..)
+        .zip(source.lines())
+        .find(|(_, text)| text.contains("black_box(is_odd)"));
+    let branch: u32 = line.unwrap().0;
+    let places: Vec<&str> = parting.split("`changed::alternating::").skip(1).collect();
+    let line_of = |place: &&str| -> u32 {
+        let number = place.split("benches/changed.rs:").nth(1).unwrap();
+        number.split(',').next().unwrap().parse().unwrap()
+    };
+    let mut lines: Vec<u32> = places.iter().map(line_of).collect();
+    lines[1..].sort_unstable();
+    assert_eq!(lines, [branch, branch + 1, branch + 3], "{parting}");
+    // The instruction by its position in the executable: two of them differ.
+    let positions: Vec<&str> = places
+        .iter()
+        .filter_map(|place| place.split("+0x").nth(1))
+        .collect();
+    assert_ne!(positions[1], positions[2], "{parting}");
+}
