@@ -125,8 +125,8 @@ impl Provenance {
             slots_per_cycle: None,
             reason: format!("{}; the work is not on the measured thread", self.reason),
             empty_window: self.empty_window.map(|window| EmptyWindow {
-                slots: None,
-                ..window
+                wall_ns: window.wall_ns,
+                ..EmptyWindow::default()
             }),
             threads: CountedThreads::Own,
             elsewhere: Some(elsewhere),
@@ -142,7 +142,7 @@ impl Provenance {
 }
 
 /// The cost of a window that holds nothing: the median of many.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "run_file", serde(deny_unknown_fields))]
@@ -153,6 +153,18 @@ pub struct EmptyWindow {
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub slots: Option<u64>,
+    /// Instructions between the two readings, where they are counted.
+    #[cfg_attr(
+        feature = "run_file",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    pub instructions: Option<u64>,
+    /// Cycles between the two readings, where they are counted.
+    #[cfg_attr(
+        feature = "run_file",
+        serde(default, skip_serializing_if = "Option::is_none")
+    )]
+    pub cycles: Option<u64>,
     /// Wall-clock nanoseconds between the two readings.
     pub wall_ns: u64,
 }

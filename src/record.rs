@@ -79,8 +79,14 @@ fn provenance(json: &mut Json, of: &Provenance) {
     if let Some(window) = of.empty_window {
         json.name("empty_window");
         json.object(|json| {
-            if let Some(slots) = window.slots {
-                json.field("slots", &slots);
+            for (name, count) in [
+                ("slots", window.slots),
+                ("instructions", window.instructions),
+                ("cycles", window.cycles),
+            ] {
+                if let Some(count) = count {
+                    json.field(name, &count);
+                }
             }
             json.field("wall_ns", &window.wall_ns);
         });
@@ -371,6 +377,8 @@ mod tests {
             slots_per_cycle: Some(6),
             empty_window: Some(EmptyWindow {
                 slots: Some(352),
+                instructions: Some(81),
+                cycles: Some(44),
                 wall_ns: 40,
             }),
             threads: CountedThreads::All,
@@ -379,8 +387,8 @@ mod tests {
         };
         let waiting = Provenance {
             empty_window: Some(EmptyWindow {
-                slots: None,
                 wall_ns: 40,
+                ..EmptyWindow::default()
             }),
             elsewhere: Some(Elsewhere::Waiting { fraction: 0.1 }),
             ..least.clone()

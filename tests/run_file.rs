@@ -36,6 +36,7 @@ fn golden_run() -> Run {
         empty_window: Some(EmptyWindow {
             slots: Some(210),
             wall_ns: 41,
+            ..EmptyWindow::default()
         }),
         threads: Default::default(),
         elsewhere: None,

@@ -32,7 +32,7 @@ use std::time::Instant;
 
 pub use choose::{Choice, SOURCE_VARIABLE, choose};
 pub use counters::{COUNTERS_VARIABLE, Counters};
-pub use threads::{THREADS_VARIABLE, Threads};
+pub use threads::{DECIDED_VARIABLE, THREADS_VARIABLE, Threads};
 pub use wanted::{GROUP_VARIABLE, Wanted};
 
 use crate::code::CodeSlots;
@@ -148,9 +148,15 @@ fn empty_window_of(source: &dyn Source) -> EmptyWindow {
 fn empty_window_by(window: impl Fn() -> Sample) -> EmptyWindow {
     const WINDOWS: usize = 101;
     let samples: Vec<Sample> = (0..WINDOWS).map(|_| window()).collect();
+    let median_of = |quantity: fn(&Sample) -> Option<u64>| {
+        let values = samples.iter().filter_map(quantity);
+        median(values.collect())
+    };
     EmptyWindow {
-        slots: median(samples.iter().filter_map(|sample| sample.slots).collect()),
-        wall_ns: median(samples.iter().map(|sample| sample.wall_ns).collect()).unwrap_or(0),
+        slots: median_of(|sample| sample.slots),
+        instructions: median_of(|sample| sample.instructions),
+        cycles: median_of(|sample| sample.cycles),
+        wall_ns: median_of(|sample| Some(sample.wall_ns)).unwrap_or(0),
     }
 }
 

@@ -146,7 +146,7 @@ impl Scripted {
                 reason: "a test plays the machine".to_owned(),
                 empty_window: Some(EmptyWindow {
                     slots: Some(0),
-                    wall_ns: 0,
+                    ..EmptyWindow::default()
                 }),
                 threads: Default::default(),
                 elsewhere: None,

@@ -7,6 +7,11 @@ use crate::error::OpenError;
 /// The environment variable that [`Threads::from_environment`] reads.
 pub const THREADS_VARIABLE: &str = "CARGO_TOPDOWN_THREADS";
 
+/// The environment variable with which `cargo topdown` says what an earlier launch has decided for
+/// [`Threads::Auto`]: a letter for each benchmark of the process, in the order in which they run, `a` for
+/// all threads and `o` for the own one.
+pub const DECIDED_VARIABLE: &str = "CARGO_TOPDOWN_THREADS_DECIDED";
+
 /// Whose slots are wanted. Slots of one thread and of all are never compared.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Threads {

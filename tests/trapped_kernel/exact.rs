@@ -15,7 +15,7 @@ const RETIRED: u64 = 0x02c2;
 const NOT_DELIVERED: u64 = 0x019c;
 const BACKEND_BOUND: u64 = 0x02a4;
 /// Enough for a self-check that wants 200 000 slots retired of 40 %.
-const SLOTS_PER_LOOK: u64 = 800_000;
+pub const SLOTS_PER_LOOK: u64 = 800_000;
 
 /// A Skylake server.
 pub fn skylake() -> System {
@@ -58,7 +58,7 @@ fn open_exact(system: &System, prepare: impl FnOnce(&mut Machine)) -> Option<Har
     try_open_with(system, Counters::Exact, prepare).map(|opened| opened.unwrap())
 }
 
-fn window(hardware: &Hardware, work: impl FnOnce(&mut Machine)) -> Sample {
+pub fn window(hardware: &Hardware, work: impl FnOnce(&mut Machine)) -> Sample {
     let start = hardware.start();
     with(work);
     hardware.end(&start)

@@ -4,7 +4,7 @@
 //! recorded to answer them, so that what is tested is what ships. `trap` catches them, `machine`
 //! and `pages` answer, `system` is the file system side; the tests are in `opening`, `windows`,
 //! `looking`, for the other forms of PERF_METRICS in `metrics`, for plain counters in `exact` and
-//! `groups`, and for commands in `tree`.
+//! `groups`, for all threads of a process in `threads`, and for commands in `tree`.
 
 #![cfg(all(feature = "counters", target_os = "linux", target_arch = "x86_64"))]
 
@@ -16,6 +16,7 @@ mod metrics;
 mod opening;
 mod pages;
 mod system;
+mod threads;
 mod trap;
 mod tree;
 mod windows;

@@ -103,6 +103,13 @@ impl System {
         }
     }
 
+    /// The threads that the process has, or had when somebody looked.
+    pub fn add_threads(&self, threads: &[i32]) {
+        for thread in threads {
+            self.write(&format!("proc/self/task/{thread}/comm"), "test");
+        }
+    }
+
     /// Events with the names of PERF_METRICS and the codes of general counters.
     pub fn add_plain_pmu(&self, name: &str) {
         self.write_pmu(&format!("{name}/type"), "4");

@@ -294,6 +294,7 @@ mod tests {
             empty_window: Some(EmptyWindow {
                 slots: Some(210),
                 wall_ns: 41,
+                ..EmptyWindow::default()
             }),
             threads: Default::default(),
             elsewhere: None,

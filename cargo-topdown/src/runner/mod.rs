@@ -19,6 +19,7 @@ pub mod join;
 pub mod launch;
 pub mod left_out;
 pub mod modelled;
+mod one_choice;
 pub mod parting;
 mod patience;
 mod peer;
@@ -43,7 +44,7 @@ use self::conversation::Benchmarks;
 use self::launch::{LaunchError, Launched, Launcher};
 use self::progress::Progress;
 use crate::bench_targets::BenchTarget;
-use crate::cli::CountersChoice;
+use crate::cli::{CountersChoice, ThreadsChoice};
 use crate::settings::Sampling;
 
 /// A bench target that failed, and all that is known about it.
@@ -124,6 +125,8 @@ struct Side<'a> {
     states: Vec<State>,
     /// By target, whether its last launch asks for plain counters: see `short_windows`.
     too_short: Vec<bool>,
+    /// By target, whose slots its last launch counted.
+    threads: Vec<one_choice::Seen>,
     collector: Collector,
     outcome: Outcome,
     /// By target, how long its first launch took.
@@ -140,6 +143,7 @@ impl<'a> Side<'a> {
             states: vec![State::Untried; targets.len()],
             too_short: vec![false; targets.len()],
             took: vec![None; targets.len()],
+            threads: vec![Vec::new(); targets.len()],
             collector: Collector::default(),
             outcome: Outcome::default(),
             progress_offset,
@@ -215,6 +219,7 @@ impl<'a> Side<'a> {
                 };
                 self.too_short[index] = target.settings.counters == CountersChoice::Auto
                     && short_windows::are_too_short_for_the_register(&benchmarks);
+                self.threads[index] = one_choice::seen(&benchmarks);
                 self.collector.add(target, launch, benchmarks);
                 None
             }
@@ -258,8 +263,19 @@ impl<'a> Side<'a> {
             "note: `{target}` has windows of less than 100 000 slots, too short for PERF_METRICS; plain \
              counters are used for it (`--counters metrics` keeps the register)"
         ));
-        self.collector.forget(target);
         target.settings.counters = CountersChoice::Exact;
+        self.begin_again(index);
+    }
+
+    /// From now on the slots of these threads are counted in target number `index`.
+    fn count_threads(&mut self, index: usize, decided: String) {
+        let environment = &mut self.targets[index].environment;
+        environment.insert(one_choice::DECIDED_VARIABLE.to_owned(), decided.into());
+    }
+
+    /// Target number `index` has not been launched yet.
+    fn begin_again(&mut self, index: usize) {
+        self.collector.forget(&self.targets[index]);
         self.states[index] = State::Untried;
     }
 
@@ -286,17 +302,42 @@ fn launch_turns(
     for (side, index) in &mut *turns {
         failed |= side.launch(*index, launch, progress)?;
     }
-    let too_short = turns.iter().any(|(side, index)| side.too_short[*index]);
-    if failed
-        || launch > 0
-        || !too_short
-        || !short_windows::has_plain_counters(&Machine::of_this_machine())
-    {
+    if failed || launch > 0 {
         return Ok(failed);
     }
-    for (side, index) in turns {
-        side.count_plainly(*index, progress);
-        failed |= side.launch(*index, launch, progress)?;
+    let too_short = turns.iter().any(|(side, index)| side.too_short[*index]);
+    if too_short && short_windows::has_plain_counters(&Machine::of_this_machine()) {
+        for (side, index) in &mut *turns {
+            side.count_plainly(*index, progress);
+            failed |= side.launch(*index, launch, progress)?;
+        }
+    }
+    Ok(failed || count_same_threads(turns, launch, progress)?)
+}
+
+/// Lets the first launches decide whose slots those after them count. A side that has done otherwise is
+/// launched again.
+fn count_same_threads(
+    turns: &mut [(&mut Side<'_>, usize)],
+    launch: u32,
+    progress: &mut Progress,
+) -> Result<bool, LaunchError> {
+    let seen: Vec<one_choice::Seen> = turns
+        .iter()
+        .map(|(side, index)| side.threads[*index].clone())
+        .collect();
+    let sides: Vec<&one_choice::Seen> = seen.iter().collect();
+    let mut failed = false;
+    for ((side, index), own) in turns.iter_mut().zip(&seen) {
+        if side.targets[*index].settings.threads != ThreadsChoice::Auto {
+            continue;
+        }
+        let (decided, is_otherwise) = one_choice::decided(own, &sides);
+        side.count_threads(*index, decided);
+        if is_otherwise {
+            side.begin_again(*index);
+            failed |= side.launch(*index, launch, progress)?;
+        }
     }
     Ok(failed)
 }

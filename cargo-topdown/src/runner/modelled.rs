@@ -267,6 +267,8 @@ mod tests {
 
     const CLOCK: EmptyWindow = EmptyWindow {
         slots: None,
+        instructions: None,
+        cycles: None,
         wall_ns: 20,
     };
 

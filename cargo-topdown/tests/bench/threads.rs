@@ -5,15 +5,13 @@ use criterion_topdown::provenance::SourceKind;
 
 use crate::fixture::Fixture;
 
-const THREADS: [&str; 16] = [
+const THREADS: [&str; 14] = [
     "--bench",
     "threads",
     "--features",
     "threads",
     "--source",
     "model",
-    "--launches",
-    "3",
     "--model-budget",
     "0.2",
     "--sample-size",
@@ -34,7 +32,8 @@ fn on_the_model_time_alone_judges_work_on_other_threads() {
             ("FIXTURE_THREAD_WORK", factor),
             ("CARGO_TOPDOWN_NO_FINGERPRINTS", "false"),
         ];
-        fixture.bench_with(&[&THREADS, more].concat(), &environment)
+        let words = [&THREADS[..], &["--launches", "3", "own|scoped|pool"], more].concat();
+        fixture.bench_with(&words, &environment)
     };
     let outcome = bench("1", &["--save", "main"]).succeeds();
     let told = outcome.stdout.matches("judged by time alone").count();
@@ -88,4 +87,26 @@ fn on_the_model_time_alone_judges_work_on_other_threads() {
         let told = std::fs::read_to_string(path).unwrap();
         assert!(told.contains("judged by time alone"), "{request}: {told}");
     }
+}
+
+/// rayon's `par_sum` that took +837 % and was once "nothing decided" at -39.9 % slots: the caller does less,
+/// the others far more.
+#[test]
+fn a_parallel_sum_that_takes_far_longer_has_regressed() {
+    let fixture = Fixture::new();
+    let bench = |factor, more: &[&str]| {
+        let words = [&THREADS[..], &["--launches", "5", "par_sum"], more].concat();
+        fixture
+            .bench_with(&words, &[("FIXTURE_THREAD_WORK", factor)])
+            .succeeds();
+    };
+    bench("1", &["--save", "main"]);
+    bench("40", &[]);
+    let compared = fixture.plain(&["topdown", "compare", "main", "--json"], &[]);
+    let json: serde_json::Value = serde_json::from_str(&compared.stdout).unwrap();
+    let verdict = &json["benchmarks"][0];
+    assert_eq!(verdict["class"], "regressed", "{verdict:#}");
+    assert_eq!(verdict["elsewhere"]["kind"], "other_threads", "{verdict:#}");
+    assert_eq!(verdict["effects"][0]["metric"], "wall", "{verdict:#}");
+    assert_eq!(compared.code, Some(100));
 }

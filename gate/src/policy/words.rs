@@ -28,12 +28,13 @@ pub enum FailOnClass {
 
 impl FailOnClass {
     /// Every class, in the order of help texts.
-    pub const ALL: [FailOnClass; 5] = [
+    pub const ALL: [FailOnClass; 6] = [
         FailOnClass::Regressed,
         FailOnClass::Shifted,
         FailOnClass::TimeDisagrees,
         FailOnClass::Inconclusive,
         FailOnClass::SlowerOverTime,
+        FailOnClass::SameCode,
     ];
 
     /// The word that flags and manifests use.
@@ -44,6 +45,7 @@ impl FailOnClass {
             FailOnClass::TimeDisagrees => "time-disagrees",
             FailOnClass::Inconclusive => "inconclusive",
             FailOnClass::SlowerOverTime => "slower-over-time",
+            FailOnClass::SameCode => "same-code",
         }
     }
 
@@ -59,6 +61,10 @@ impl FailOnClass {
             FailOnClass::Inconclusive => "Nothing could be decided",
             FailOnClass::SlowerOverTime => {
                 "The history of the baseline shows that it became slower in small steps"
+            }
+            FailOnClass::SameCode => {
+                "It executes the same machine code as before: the proof that nothing changed is not \
+                 asked for"
             }
         }
     }

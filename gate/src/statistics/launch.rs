@@ -58,7 +58,7 @@ impl Taken {
 /// source has slots, none. All quantities are per iteration. The middle half is chosen by slots
 /// (by time where there are no slots); that of the wall-clock time is always chosen by time.
 ///
-/// What the windows themselves cost is taken out of the slots, by `empty_window`: half of them at most,
+/// What the windows themselves cost is taken out of slots, instructions and cycles, by `empty_window`: half of them at most,
 /// since a window that holds something costs less than one that holds nothing where both overlap. Where it
 /// is that much, [`LaunchValue::window_fraction`] tells.
 ///
@@ -81,9 +81,8 @@ pub fn launch_value(
         // More samples were asked for than the budget of most benchmarks has room for.
         Taken::OnTheModel => steady::ENOUGH_SAMPLES.saturating_sub(usable.len()),
     };
-    let window_slots = empty_window.and_then(|window| window.slots).unwrap_or(0);
     let usable = taken.that_count(&usable);
-    value_of(launch, usable, dropped, has_slots, window_slots)
+    value_of(launch, usable, dropped, has_slots, empty_window)
 }
 
 /// The value of a launch that is one sample, because the launch itself is what was measured: a
@@ -91,7 +90,7 @@ pub fn launch_value(
 pub fn value_of_whole_launch(launch: u32, whole: &IterationSample) -> Option<LaunchValue> {
     let has_slots = whole.sample.slots.is_some();
     match is_usable(whole, has_slots) {
-        true => value_of(launch, &[whole], 0, has_slots, 0),
+        true => value_of(launch, &[whole], 0, has_slots, None),
         false => None,
     }
 }
@@ -101,7 +100,7 @@ fn value_of(
     usable: &[&IterationSample],
     dropped: usize,
     has_slots: bool,
-    window_slots: u64,
+    empty_window: Option<&EmptyWindow>,
 ) -> Option<LaunchValue> {
     let by_time = Kept::middle_half(usable, |sample| Some(sample.wall_ns));
     let kept = if has_slots {
@@ -109,10 +108,9 @@ fn value_of(
     } else {
         by_time.clone()
     };
-    let window_fraction = kept.window_fraction(window_slots);
-    let slots = kept
-        .per_iteration(|sample| sample.slots)
-        .map(|slots| slots * (1.0 - window_fraction.min(MOST_TAKEN_OUT)));
+    let cost = empty_window.copied().unwrap_or_default();
+    let window_fraction = kept.window_fraction(|sample| sample.slots, cost.slots);
+    let slots = kept.without_windows(|sample| sample.slots, cost.slots);
     let resolution_fraction = kept.resolution_fraction();
     let level1 = slots.and_then(|slots| {
         // Counts that no counter can have produced are dropped: run files refuse such a split.
@@ -128,8 +126,8 @@ fn value_of(
         slots,
         level1: level1.map(|(level1, _)| level1),
         level2: level1.and_then(|(_, scale)| kept.level2(scale)),
-        instructions: kept.per_iteration(|sample| sample.instructions),
-        cycles: kept.per_iteration(|sample| sample.cycles),
+        instructions: kept.without_windows(|sample| sample.instructions, cost.instructions),
+        cycles: kept.without_windows(|sample| sample.cycles, cost.cycles),
         events: kept.events(),
         resolution_fraction,
         window_fraction: (window_fraction > 0.0).then_some(window_fraction),
@@ -291,13 +289,23 @@ impl<'a> Kept<'a> {
         Event::ALL.into_iter().filter_map(counted).collect()
     }
 
-    /// What windows of so many slots without anything in them are, as a fraction of the slots.
-    fn window_fraction(&self, window_slots: u64) -> f64 {
+    /// What windows that cost so much with nothing in them are of a quantity, as a fraction.
+    fn window_fraction(&self, quantity: impl Fn(&Sample) -> Option<u64>, cost: Option<u64>) -> f64 {
         let windows: u64 = self.samples.iter().map(|sample| sample.windows).sum();
-        match self.sum(|sample| sample.slots) {
-            Some(slots) if slots > 0.0 => windows as f64 * window_slots as f64 / slots,
+        match self.sum(quantity) {
+            Some(sum) if sum > 0.0 => windows as f64 * cost.unwrap_or(0) as f64 / sum,
             _ => 0.0,
         }
+    }
+
+    /// The quantity per iteration, without what its windows cost.
+    fn without_windows(
+        &self,
+        quantity: impl Fn(&Sample) -> Option<u64> + Copy,
+        cost: Option<u64>,
+    ) -> Option<f64> {
+        let fraction = self.window_fraction(quantity, cost).min(MOST_TAKEN_OUT);
+        Some(self.per_iteration(quantity)? * (1.0 - fraction))
     }
 
     fn resolution_fraction(&self) -> f64 {
@@ -518,15 +526,21 @@ mod tests {
     #[test]
     fn what_windows_cost_is_taken_out_and_never_more_than_half() {
         let value = |windows: u64, window_slots: u64| {
-            let samples: Vec<IterationSample> = (0..8)
+            let mut samples: Vec<IterationSample> = (0..8)
                 .map(|_| {
                     let mut sample = sample(100, 10);
                     sample.sample.windows = windows;
                     sample
                 })
                 .collect();
+            for sample in &mut samples {
+                sample.sample.instructions = Some(800);
+                sample.sample.cycles = Some(250);
+            }
             let empty = EmptyWindow {
                 slots: Some(window_slots),
+                instructions: Some(window_slots * 2),
+                cycles: Some(window_slots / 4),
                 wall_ns: 0,
             };
             launch_value(0, &samples, Taken::OnTheMachine, Some(&empty)).unwrap()
@@ -535,9 +549,14 @@ mod tests {
         assert_eq!(of_one.slots, Some(9.0));
         assert_eq!(of_one.level1.unwrap().total_slots(), 9.0);
         assert_eq!(of_one.window_fraction, Some(0.1));
+        assert_eq!(
+            (of_one.instructions, of_one.cycles),
+            (Some(6.0), Some(2.25))
+        );
         let of_each = value(100, 8);
         assert_eq!(of_each.slots, Some(5.0));
         assert_eq!(of_each.window_fraction, Some(0.8));
+        assert_eq!(of_each.instructions, Some(4.0));
         assert_eq!(value(1, 0).window_fraction, None);
     }
 }

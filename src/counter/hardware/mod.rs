@@ -45,7 +45,9 @@ pub use survey::{survey, survey_in};
 pub use system::SystemPaths;
 
 use crate::counter::survey::TopdownEvents;
-use crate::counter::{Counters, Reading, Source, Threads, Wanted, empty_window_of};
+use crate::counter::{
+    Counters, DECIDED_VARIABLE, Reading, Source, Threads, Wanted, empty_window_of,
+};
 use crate::cpu::{CoreType, CpuTable, Level1Counting};
 use crate::error::OpenError;
 use crate::provenance::{Provenance, SourceKind};
@@ -111,11 +113,20 @@ impl Hardware {
     /// Why the counters cannot be used on this machine, by this user, or at this moment.
     pub fn open() -> Result<Hardware, OpenError> {
         let paths = SystemPaths::default();
-        Hardware::open_counting(
+        let hardware = Hardware::open_counting(
             &paths,
             Wanted::from_environment()?,
             Threads::from_environment()?,
-        )
+        )?;
+        if let Ok(decided) = std::env::var(DECIDED_VARIABLE) {
+            hardware.decide_threads(&decided);
+        }
+        Ok(hardware)
+    }
+
+    /// Takes what an earlier launch has decided for [`Threads::Auto`], as [`DECIDED_VARIABLE`] has it.
+    pub fn decide_threads(&self, decided: &str) {
+        self.opened.whose.decide(decided);
     }
 
     /// The counters of the calling thread alone, with the kernel's file systems at other places.

@@ -1,8 +1,8 @@
 //! Whose slots the windows have: those of the measuring thread, or of all threads.
 //!
 //! Only one group of a thread can have the slots counter, so the thread's own is off the PMU while all
-//! threads are counted. What is decided is decided in the warm-up: all samples of a benchmark that are
-//! kept have the slots of the same threads.
+//! threads are counted. What is decided is decided in the warm-up, or by an earlier launch: all samples
+//! of a benchmark that are kept have the slots of the same threads.
 
 use std::cell::{Cell, OnceCell, RefCell};
 
@@ -28,6 +28,8 @@ pub(super) struct Whose {
     /// What the threads did in its windows so far.
     activity: Cell<Activity>,
     has_sample: Cell<bool>,
+    /// What earlier launches have decided: see [`DECIDED_VARIABLE`](crate::counter::DECIDED_VARIABLE).
+    decided: RefCell<String>,
     /// While all threads are counted.
     all: RefCell<Option<AllThreads>>,
     /// Once all threads were.
@@ -43,6 +45,7 @@ impl Whose {
             watch: Watch::default(),
             activity: Cell::default(),
             has_sample: Cell::default(),
+            decided: RefCell::default(),
             all: RefCell::default(),
             provenance_of_all: OnceCell::new(),
             provenance_of_own: OnceCell::new(),
@@ -52,6 +55,24 @@ impl Whose {
     pub fn wanted(&self) -> Threads {
         self.wanted
     }
+
+    pub fn decide(&self, decided: &str) {
+        *self.decided.borrow_mut() = decided.to_owned();
+    }
+
+    /// Whether all threads are to be counted in the benchmark that is running.
+    fn wants_all(&self) -> bool {
+        match self.decided.borrow().as_bytes().get(BENCHMARKS.get()) {
+            Some(b'a') => true,
+            Some(b'o') => false,
+            _ => self.activity.get().fraction_of_others().is_some(),
+        }
+    }
+}
+
+thread_local! {
+    /// How many benchmarks this thread has measured, whatever handles it had.
+    static BENCHMARKS: Cell<usize> = const { Cell::new(0) };
 }
 
 impl Opened {
@@ -94,7 +115,7 @@ impl Opened {
             && !whose.has_sample.get()
             && whose.all.borrow().is_none()
             && whose.provenance_of_own.get().is_none();
-        if !is_open || whose.activity.get().fraction_of_others().is_none() {
+        if !is_open || !whose.wants_all() {
             return;
         }
         if let Err(error) = self.count_all() {
@@ -113,7 +134,9 @@ impl Opened {
     }
 
     pub(super) fn benchmark_boundary(&self) {
-        self.whose.has_sample.set(false);
+        if self.whose.has_sample.replace(false) {
+            BENCHMARKS.set(BENCHMARKS.get() + 1);
+        }
         self.whose.activity.take();
         if self.whose.wanted == Threads::Auto && self.whose.all.take().is_some() {
             // A group that stays off the PMU is flagged in every window.

@@ -26,6 +26,14 @@ impl Machine {
         let config = attributes.config;
         self.calls.push(Call::Open(config));
         let [_, thread, cpu, group, flags, _] = arguments;
+        if attributes.inherit() == 1 && thread as c_int != COMMAND {
+            if let Some((refused, errno)) = self.refuse_open
+                && refused == config
+            {
+                return -i64::from(errno);
+            }
+            return self.open_of_thread(&attributes, thread as c_int, group as c_int);
+        }
         let counted = match attributes.inherit() {
             0 => 0,
             _ => COMMAND,
@@ -66,13 +74,7 @@ impl Machine {
                 "{config:#x}: only the leader is opened disabled, lest the group run too early"
             ));
         }
-        // SAFETY: plain calls on a file of our own.
-        let descriptor = unsafe {
-            let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
-            let descriptor = libc::fcntl(null, libc::F_DUPFD_CLOEXEC, EVENT_DESCRIPTORS.start);
-            libc::close(null);
-            descriptor
-        };
+        let descriptor = event_descriptor();
         self.events.push(Event {
             descriptor,
             attributes,
@@ -112,6 +114,9 @@ impl Machine {
         if let Some(errno) = self.refuse_control {
             return -i64::from(errno);
         }
+        if let Some(at) = self.thread_group(descriptor) {
+            return self.control_of_thread(at, request);
+        }
         if self.find(descriptor) != Some(0) {
             self.violations
                 .push("controlled another event than the leader".to_owned());
@@ -122,6 +127,11 @@ impl Machine {
                 self.calls.push(Call::Enable);
                 self.enabled = true;
                 self.enter_pmu();
+            }
+            DISABLE => {
+                self.calls.push(Call::Disable);
+                self.leave_pmu();
+                self.enabled = false;
             }
             RESET => {
                 self.calls.push(Call::Reset);
@@ -140,6 +150,12 @@ impl Machine {
     }
 
     fn read(&mut self, descriptor: c_int, buffer: *mut u64, size: i64) -> i64 {
+        if let Some(at) = self.thread_group(descriptor) {
+            return match self.read_of_thread(at) {
+                Ok(words) => answer(&words, buffer, size),
+                Err(errno) => errno,
+            };
+        }
         self.calls.push(Call::Read);
         if self.find(descriptor) != Some(0) {
             self.violations
@@ -155,16 +171,13 @@ impl Machine {
         self.zero_topdown_registers();
         let mut words = vec![self.events.len() as u64, self.enabled_ns, self.running_ns];
         words.extend(self.events.iter().map(|event| event.count));
-        if (size as usize) < words.len() * 8 {
-            return -i64::from(libc::ENOSPC);
-        }
-        // SAFETY: the buffer of the code under test has at least that size, as it says.
-        unsafe { buffer.copy_from_nonoverlapping(words.as_ptr(), words.len()) };
-        words.len() as i64 * 8
+        answer(&words, buffer, size)
     }
 
     fn close(&mut self, descriptor: c_int) -> i64 {
-        if let Some(at) = self.find(descriptor) {
+        if !self.close_of_thread(descriptor)
+            && let Some(at) = self.find(descriptor)
+        {
             let event = self.events.remove(at);
             self.calls.push(Call::Close(event.attributes.config));
         }
@@ -172,4 +185,14 @@ impl Machine {
         // SAFETY: the descriptor is one that `open` made.
         unsafe { libc::syscall(libc::SYS_close_range, descriptor, descriptor, 0) }
     }
+}
+
+/// Fills the buffer of a read().
+fn answer(words: &[u64], buffer: *mut u64, size: i64) -> i64 {
+    if (size as usize) < words.len() * 8 {
+        return -i64::from(libc::ENOSPC);
+    }
+    // SAFETY: the buffer of the code under test has at least that size, as it says.
+    unsafe { buffer.copy_from_nonoverlapping(words.as_ptr(), words.len()) };
+    words.len() as i64 * 8
 }

@@ -2,6 +2,7 @@
 //! Intel CPUs, and that note every breach of their rules by the code under test.
 
 mod calls;
+mod threads;
 
 use std::ffi::c_int;
 
@@ -9,6 +10,7 @@ use perf_event_open_sys::bindings::{perf_event_attr, perf_event_mmap_page};
 
 use crate::pages::Pages;
 use crate::trap::EVENT_DESCRIPTORS;
+use threads::ThreadGroup;
 
 pub const SLOTS: u64 = 0x0400;
 pub const RETIRING: u64 = 0x8000;
@@ -19,6 +21,7 @@ const COUNTER_MASK: u64 = (1 << 48) - 1;
 /// What a plain counter is preset to: -(2^47 - 1) in 48 bits.
 const PRESET: u64 = 0x8000_0000_0001;
 const ENABLE: u64 = 0x2400;
+const DISABLE: u64 = 0x2401;
 const RESET: u64 = 0x2403;
 
 /// A process that is counted with all that it starts.
@@ -34,6 +37,7 @@ pub enum Call {
     Open(u64),
     Map(u64),
     Enable,
+    Disable,
     Reset,
     Read,
     Close(u64),
@@ -89,11 +93,16 @@ pub struct Machine {
     pub disturbance: Option<(u32, Disturbance)>,
     /// The thread is switched out and in after every RDPMC.
     pub disturb_every_look: bool,
+    /// The threads that exist, the one under test first.
+    pub threads: Vec<c_int>,
+    /// A thread is ending while its group is read so many times more.
+    pub ending_reads: u32,
     pub calls: Vec<Call>,
     pub rdpmcs: u32,
     pub violations: Vec<String>,
 
     events: Vec<Event>,
+    thread_groups: Vec<ThreadGroup>,
     pages: Pages,
     enabled: bool,
     on_pmu: bool,
@@ -125,10 +134,13 @@ impl Machine {
             refuse_control: None,
             disturbance: None,
             disturb_every_look: false,
+            threads: Vec::new(),
+            ending_reads: 0,
             calls: Vec::new(),
             rdpmcs: 0,
             violations: Vec::new(),
             events: Vec::new(),
+            thread_groups: Vec::new(),
             pages: Pages::new(),
             enabled: false,
             on_pmu: false,
@@ -147,6 +159,9 @@ impl Machine {
     /// The thread runs: two slots to an instruction.
     pub fn work(&mut self, slots: u64) {
         self.pass_time(slots / 20);
+        if let Some(&own) = self.threads.first() {
+            self.work_of(own, slots);
+        }
         if self.on_pmu {
             self.slots = (self.slots + slots) & COUNTER_MASK;
             for (category, share) in self.categories.iter_mut().zip(self.mix) {
@@ -281,6 +296,7 @@ impl Machine {
 
     fn pass_time(&mut self, ns: u64) {
         self.now_ns += ns;
+        self.pass_time_of_threads(ns);
         if self.enabled {
             self.enabled_ns += ns;
             if self.on_pmu {
@@ -437,6 +453,17 @@ impl Machine {
                 content.time_enabled = enabled_ns;
                 content.time_running = running_ns;
             });
+    }
+}
+
+/// A real descriptor, so that nobody else gets the number.
+fn event_descriptor() -> c_int {
+    // SAFETY: plain calls on a file of our own.
+    unsafe {
+        let null = libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC);
+        let descriptor = libc::fcntl(null, libc::F_DUPFD_CLOEXEC, EVENT_DESCRIPTORS.start);
+        libc::close(null);
+        descriptor
     }
 }
 

@@ -1,0 +1,68 @@
+//! One choice of whose slots are counted, for all launches of a benchmark and both sides of a comparison.
+//!
+//! Where nobody says whose, each process decides in its warm-up. Two that decide differently counted
+//! different things. So the first launches decide for those after them: all threads are counted if they
+//! were on either side.
+
+use criterion_topdown::provenance::CountedThreads;
+
+use super::conversation::Measured;
+use super::join::is_ours;
+
+/// The environment variable in which the library looks for what was decided: see
+/// `criterion_topdown::counter::DECIDED_VARIABLE`.
+pub const DECIDED_VARIABLE: &str = "CARGO_TOPDOWN_THREADS_DECIDED";
+
+/// Whose slots the benchmarks of a launch had, in the order in which they ran.
+pub type Seen = Vec<(String, CountedThreads)>;
+
+/// What is seen in a launch.
+pub fn seen(benchmarks: &[Measured]) -> Seen {
+    let ours = benchmarks.iter().filter(|b| is_ours(&b.provenance));
+    ours.map(|b| (b.name.clone(), b.provenance.threads))
+        .collect()
+}
+
+/// What is decided for the benchmarks of one of the `sides`, as the library reads it; and whether its
+/// launch has done otherwise.
+pub fn decided(side: &Seen, sides: &[&Seen]) -> (String, bool) {
+    let is_all = |name: &String| {
+        let mut all = sides.iter().copied().flatten();
+        all.any(|(other, threads)| other == name && *threads == CountedThreads::All)
+    };
+    let letters = side.iter().map(|(name, _)| match is_all(name) {
+        true => 'a',
+        false => 'o',
+    });
+    let is_otherwise = side
+        .iter()
+        .any(|(name, threads)| is_all(name) != (*threads == CountedThreads::All));
+    (letters.collect(), is_otherwise)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use criterion_topdown::provenance::CountedThreads::{All, Own};
+
+    fn seen(benchmarks: &[(&str, CountedThreads)]) -> Seen {
+        let named = |(name, threads): &(&str, CountedThreads)| ((*name).to_owned(), *threads);
+        benchmarks.iter().map(named).collect()
+    }
+
+    #[test]
+    fn all_threads_are_counted_on_both_sides_if_they_were_on_one() {
+        let base = seen(&[("alone", Own), ("pool", Own), ("scope", All)]);
+        let candidate = seen(&[("new", Own), ("pool", All), ("scope", All), ("alone", Own)]);
+        let sides = [&base, &candidate];
+        assert_eq!(decided(&base, &sides), ("oaa".to_owned(), true));
+        assert_eq!(decided(&candidate, &sides), ("oaao".to_owned(), false));
+    }
+
+    #[test]
+    fn what_was_done_alike_is_launched_once() {
+        let side = seen(&[("alone", Own), ("pool", All)]);
+        assert_eq!(decided(&side, &[&side, &side]), ("oa".to_owned(), false));
+        assert_eq!(decided(&side, &[&side]), ("oa".to_owned(), false));
+    }
+}
