@@ -1,7 +1,8 @@
 //! Prints how fast tracing alone is: compute-bound kernels, with a consumer that only counts,
 //! in processor time of the thread.
 //!
-//! `cargo run --release --package topdown-tracer --example trace_speed`
+//! `cargo run --release --package topdown-tracer --example trace_speed`; with the argument
+//! `checked` as in a process of two threads, where every block checks its code.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -123,6 +124,14 @@ fn main() {
         ("division chain", divisions),
         ("recursive calls", calls),
     ];
+    if std::env::args().nth(1).as_deref() == Some("checked") {
+        // For as long as the process.
+        std::thread::spawn(|| {
+            loop {
+                std::thread::park();
+            }
+        });
+    }
     println!("kernel             instructions  per block  values/instr  M instr/s  slow-down");
     for (name, kernel) in kernels {
         let mut tracer = match Tracer::new(Config::default(), Count::default()) {

@@ -110,6 +110,10 @@ pub enum TraceError {
         /// Where it is.
         ip: u64,
     },
+    /// The handler of a fault, or another process, has changed code of the program, the C library or
+    /// the loader, and the traced thread may have executed what it was before.
+    #[error("code of the program or its C library was changed from outside while it was traced")]
+    CodeChanged,
     /// The traced code faulted, and the program's own handler has changed its state and lets it go
     /// on, or has jumped out of it.
     #[error(

@@ -9,7 +9,6 @@
 //! reaches code that is mapped without the right to write; the file on disk and other processes keep
 //! theirs.
 
-use std::arch::asm;
 use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
@@ -17,6 +16,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use iced_x86::{Decoder, DecoderOptions, FlowControl};
+
+use crate::kernel;
 
 /// `jmp [rip]`; the address follows.
 const JUMP: [u8; 6] = [0xff, 0x25, 0, 0, 0, 0];
@@ -150,8 +151,8 @@ unsafe extern "C" fn random_numbers(
 pub(crate) unsafe fn getrandom(buffer: u64, bytes: u64, flags: u64) -> u64 {
     let arguments = [buffer, bytes, flags, 0, 0, 0];
     // SAFETY: promised by the caller. The kernel says how much of the buffer can be written.
-    let written = unsafe { kernel(libc::SYS_getrandom as u64, arguments) };
-    if !is_error(written) {
+    let written = unsafe { kernel::call(libc::SYS_getrandom, arguments) };
+    if !kernel::is_error(written) {
         let buffer = std::ptr::with_exposed_provenance_mut(buffer as usize);
         // SAFETY: the kernel has written as many bytes there.
         unsafe { random_numbers(buffer, written as usize, 0) };
@@ -175,39 +176,15 @@ unsafe extern "C" fn system_call(
         if number == libc::SYS_getrandom as u64 {
             getrandom(first, second, third)
         } else {
-            kernel(number, arguments)
+            kernel::call(number as libc::c_long, arguments)
         }
     };
-    if !is_error(result) {
+    if !kernel::is_error(result) {
         return result;
     }
     // SAFETY: it is this thread's own.
     unsafe { *libc::__errno_location() = result.wrapping_neg() as i32 };
     u64::MAX
-}
-
-/// How the kernel returns an error: as its number, negated.
-fn is_error(result: u64) -> bool {
-    result > -4096_i64 as u64
-}
-
-/// # Safety
-/// As for the system call with this number.
-unsafe fn kernel(number: u64, arguments: [u64; 6]) -> u64 {
-    let result;
-    let [first, second, third, fourth, fifth, sixth] = arguments;
-    // SAFETY: promised by the caller; the kernel overwrites rax, rcx and r11.
-    unsafe {
-        asm!(
-            "syscall",
-            inlateout("rax") number => result,
-            in("rdi") first, in("rsi") second, in("rdx") third,
-            in("r10") fourth, in("r8") fifth, in("r9") sixth,
-            lateout("rcx") _, lateout("r11") _,
-            options(nostack)
-        );
-    }
-    result
 }
 
 /// The number `n` of the sequence: SplitMix64, whose numbers are all different.

@@ -74,8 +74,9 @@
 //!   were borrowed, values of the tracer.
 //! * Profilers that walk the stack from a signal handler see the frame that was interrupted without
 //!   a name.
-//! * Code that another thread changes or unmaps while this one executes it is not noticed; nor is
-//!   code that was changed through a second mapping of its memory after it was executed.
+//! * Another process that writes to the program's own code is noticed at the next system call or at
+//!   detach, with [`TraceError::CodeChanged`]. Whoever else changes code, in whatever way, is noticed
+//!   before it is executed again: the crate's README says how.
 //! * Time passes more slowly for the traced thread: what waits for other threads by spinning
 //!   executes more instructions than natively.
 //! * The direction flag is taken to be clear, as the calling convention has it, in the addresses of
@@ -107,6 +108,8 @@ mod engine;
 mod error;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod fixed_values;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod kernel;
 mod mapping;
 mod tracer;
 

@@ -11,7 +11,7 @@ use crate::error::{AttachError, OpenError, TraceError};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
     /// How many instructions of the program can be translated, each counted once per block that it
-    /// is part of. A block with room for its description costs about 150 bytes per instruction.
+    /// is part of. A block with room for its description costs about 200 bytes per instruction.
     pub static_instructions: usize,
     /// The size of the trace buffer: a power of two from 64 KiB to 8 MiB.
     pub buffer_bytes: usize,

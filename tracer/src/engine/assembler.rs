@@ -104,6 +104,11 @@ impl<'a> Assembler<'a> {
         self.bytes(&value.to_le_bytes());
     }
 
+    /// Overwrites two bytes.
+    pub(crate) fn set16(&mut self, position: usize, bytes: [u8; 2]) {
+        self.code[position..position + 2].copy_from_slice(&bytes);
+    }
+
     /// Overwrites four bytes.
     pub(crate) fn set32(&mut self, position: usize, value: i32) {
         self.code[position..position + 4].copy_from_slice(&value.to_le_bytes());
@@ -224,6 +229,26 @@ impl<'a> Assembler<'a> {
         self.bytes(&[rex(true, 0, 0, register), 0xb8 | register & 7]);
         self.data64(value);
     }
+
+    /// `mov register, [register]` of 8, 4, 2 or 1 bytes, zero-extended; `register` below 8 and not
+    /// one whose number means something else in a base (rsp, rbp).
+    pub(crate) fn load_itself(&mut self, register: General, bytes: usize) {
+        match bytes {
+            8 => self.bytes(&[rex(true, 0, 0, 0), 0x8b]),
+            4 => self.bytes(&[0x8b]),
+            2 => self.bytes(&[0x0f, 0xb7]),
+            _ => self.bytes(&[0x0f, 0xb6]),
+        }
+        self.byte(register << 3 | register);
+    }
+
+    /// Two bytes that do nothing.
+    pub(crate) fn nothing(&mut self) {
+        self.bytes(&Self::NOTHING);
+    }
+
+    /// See [`nothing`](Assembler::nothing).
+    pub(crate) const NOTHING: [u8; 2] = [0x66, 0x90];
 
     // ---- vector and mask registers ----
 

@@ -2,6 +2,7 @@
 
 use std::io;
 
+use super::check::{self, Check};
 use super::memory::Arena;
 use crate::block::{Access, Block, BlockId, Instruction};
 use crate::error::TraceError;
@@ -12,6 +13,9 @@ pub(crate) struct BlockRecord {
     pub start_ip: u64,
     first_instruction: u32,
     first_access: u32,
+    /// Where its code as it was translated begins in `sources`.
+    first_source: u32,
+    source_bytes: u16,
     instruction_count: u16,
     access_count: u16,
     recorded_values: u16,
@@ -26,6 +30,16 @@ pub(crate) struct BlockRecord {
     /// The address of its code for indirect branches, which have borrowed rcx and rdx. The lowest
     /// address of the block.
     pub indirect_entry: u64,
+    /// None: its code is trusted.
+    pub check: Option<Check>,
+    /// The translation of what stood at this address before.
+    older: Option<BlockId>,
+}
+
+impl BlockRecord {
+    pub(crate) fn overlaps(&self, start: u64, end: u64) -> bool {
+        self.start_ip < end && start < self.start_ip + u64::from(self.source_bytes)
+    }
 }
 
 /// What stands at an address of translated code.
@@ -42,11 +56,14 @@ pub(crate) struct BlockStore {
     blocks: Arena<BlockRecord>,
     instructions: Arena<Instruction>,
     accesses: Arena<Access>,
+    sources: Arena<u8>,
     /// Beside `instructions`: where the code of each begins, in bytes from the block's lowest.
     offsets: Arena<u16>,
     /// Open addressing by start address: a block's number plus one, 0 where free.
     index: Arena<u32>,
     index_mask: usize,
+    /// The blocks before this one were forgotten.
+    first_remembered: usize,
     capacity: usize,
 }
 
@@ -63,9 +80,12 @@ impl BlockStore {
             blocks: Arena::new(blocks)?,
             instructions: Arena::new(instructions)?,
             accesses: Arena::new(instructions + instructions / 2)?,
+            // Programs were seen to have four bytes per instruction.
+            sources: Arena::new(instructions * 8)?,
             offsets: Arena::new(instructions)?,
             index,
             index_mask: slots - 1,
+            first_remembered: 0,
             capacity: instructions,
         })
     }
@@ -94,14 +114,8 @@ impl BlockStore {
     }
 
     pub(crate) fn find(&self, start_ip: u64) -> Option<BlockId> {
-        let mut slot = self.slot_of(start_ip);
-        loop {
-            let id = BlockId(self.index.as_slice()[slot].checked_sub(1)?);
-            if self.record(id).start_ip == start_ip {
-                return Some(id);
-            }
-            slot = (slot + 1) & self.index_mask;
-        }
+        let slot = self.slot_for(start_ip);
+        self.index.as_slice()[slot].checked_sub(1).map(BlockId)
     }
 
     /// What the code at `address`, which one of the blocks contains, stands for. Right where the
@@ -115,8 +129,14 @@ impl BlockStore {
         let all = first..first + usize::from(record.instruction_count);
         let offset = address - record.indirect_entry;
         let place = self.offsets.as_slice()[all.clone()]
-            .partition_point(|&begin| u64::from(begin) <= offset)
-            .checked_sub(1)?;
+            .partition_point(|&begin| u64::from(begin) <= offset);
+        let Some(place) = place.checked_sub(1) else {
+            // It reads the first instruction, to check it.
+            return record.check.map(|_| Standing {
+                ip: record.start_ip,
+                borrowed: check::BORROWED,
+            });
+        };
         let at_branch = record.ends_with_branch && first + place + 1 == all.end;
         Some(Standing {
             ip: self.instructions.as_slice()[first + place].decoded.ip(),
@@ -128,11 +148,40 @@ impl BlockStore {
         })
     }
 
+    /// The code of a block as it was translated.
+    pub(crate) fn source(&self, id: BlockId) -> &[u8] {
+        let record = self.record(id);
+        let first = record.first_source as usize;
+        &self.sources.as_slice()[first..first + usize::from(record.source_bytes)]
+    }
+
+    /// All translations of what has stood at `start_ip`, the newest first.
+    pub(crate) fn translations(&self, start_ip: u64) -> impl Iterator<Item = BlockId> + '_ {
+        std::iter::successors(self.find(start_ip), |&id| self.record(id).older)
+    }
+
+    /// The blocks that were not forgotten.
+    pub(crate) fn remembered(&self) -> impl Iterator<Item = BlockId> + use<> {
+        (self.first_remembered..self.blocks.len()).map(|number| BlockId(number as u32))
+    }
+
+    /// Those with code in `start..end`.
+    pub(crate) fn remembered_in(&self, start: u64, end: u64) -> impl Iterator<Item = BlockId> + '_ {
+        self.remembered()
+            .filter(move |&id| self.record(id).overlaps(start, end))
+    }
+
     /// Whether a block of these sizes can be added.
-    pub(crate) fn reserve(&self, instructions: usize, accesses: usize) -> Result<(), TraceError> {
+    pub(crate) fn reserve(
+        &self,
+        instructions: usize,
+        accesses: usize,
+        source_bytes: usize,
+    ) -> Result<(), TraceError> {
         let fits = self.blocks.has_room_for(1)
             && self.instructions.has_room_for(instructions)
-            && self.accesses.has_room_for(accesses);
+            && self.accesses.has_room_for(accesses)
+            && self.sources.has_room_for(source_bytes);
         if fits {
             Ok(())
         } else {
@@ -163,12 +212,16 @@ impl BlockStore {
     }
 
     /// Completes the block whose parts were pushed since `ends` was asked.
-    pub(crate) fn push_block(&mut self, ends: (u32, u32), parts: BlockParts) -> BlockId {
+    pub(crate) fn push_block(&mut self, ends: (u32, u32), parts: BlockParts<'_>) -> BlockId {
         let id = self.next_id();
+        let slot = self.slot_for(parts.start_ip);
+        let older = self.index.as_slice()[slot].checked_sub(1).map(BlockId);
         self.blocks.push(BlockRecord {
             start_ip: parts.start_ip,
             first_instruction: ends.0,
             first_access: ends.1,
+            first_source: self.sources.len() as u32,
+            source_bytes: parts.source.len() as u16,
             instruction_count: (self.instructions.len() as u32 - ends.0) as u16,
             access_count: (self.accesses.len() as u32 - ends.1) as u16,
             recorded_values: parts.recorded_values,
@@ -177,19 +230,31 @@ impl BlockStore {
             borrowed_by_branch: parts.borrowed_by_branch,
             entry: parts.entry,
             indirect_entry: parts.indirect_entry,
+            check: parts.check,
+            older,
         });
-        let mut slot = self.slot_of(parts.start_ip);
-        // At most half of the slots are ever taken.
-        while self.index.as_slice()[slot] != 0 {
-            slot = (slot + 1) & self.index_mask;
-        }
+        self.sources.extend(parts.source);
         self.index.as_mut_slice()[slot] = id.0 + 1;
         id
+    }
+
+    /// The slot of the block at `start_ip`, or a free one for it.
+    fn slot_for(&self, start_ip: u64) -> usize {
+        let mut slot = self.slot_of(start_ip);
+        // At most half of the slots are ever taken.
+        while let Some(number) = self.index.as_slice()[slot].checked_sub(1) {
+            if self.record(BlockId(number)).start_ip == start_ip {
+                break;
+            }
+            slot = (slot + 1) & self.index_mask;
+        }
+        slot
     }
 
     /// No block is found any more; their numbers keep their meaning.
     pub(crate) fn forget_addresses(&mut self) {
         self.index.as_mut_slice().fill(0);
+        self.first_remembered = self.blocks.len();
     }
 
     fn slot_of(&self, start_ip: u64) -> usize {
@@ -199,7 +264,7 @@ impl BlockStore {
 }
 
 /// What [`BlockStore::push_block`] needs besides instructions and accesses.
-pub(crate) struct BlockParts {
+pub(crate) struct BlockParts<'a> {
     pub start_ip: u64,
     pub recorded_values: u16,
     pub ends_with_branch: bool,
@@ -207,4 +272,7 @@ pub(crate) struct BlockParts {
     pub borrowed_by_branch: u16,
     pub entry: u64,
     pub indirect_entry: u64,
+    pub check: Option<Check>,
+    /// The program's code.
+    pub source: &'a [u8],
 }

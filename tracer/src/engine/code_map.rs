@@ -1,16 +1,32 @@
-//! Which memory holds code that cannot change behind the translator's back.
+//! Which memory holds code that can be translated.
 
-use std::ffi::{c_int, c_void};
+use std::ops::Range;
 
 use super::maps::{self, Entry, Owner};
+use super::trust::LastingObjects;
 
 /// Executable memory without gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct CodeRange {
     pub start: u64,
     pub end: u64,
-    /// Whether it comes from a file (or the kernel's vDSO), thus from a loader.
-    pub from_file: bool,
+    /// Whether it is there as long as the process: see [`trust`](super::trust).
+    pub lasts: bool,
+    /// Whether it may have changed since it was looked up.
+    is_stale: bool,
+}
+
+impl CodeRange {
+    const NONE: CodeRange = CodeRange {
+        start: 0,
+        end: 0,
+        lasts: false,
+        is_stale: true,
+    };
+
+    fn contains(&self, address: u64) -> bool {
+        (self.start..self.end).contains(&address)
+    }
 }
 
 /// Why code at an address cannot be read.
@@ -18,7 +34,7 @@ pub(crate) struct CodeRange {
 pub(crate) enum NotCode {
     /// No memory there, or not readable and executable.
     Absent,
-    /// It can change without a system call.
+    /// The program can change it while it executes it.
     Writable,
 }
 
@@ -29,57 +45,77 @@ const MAX_RANGES: usize = 128;
 pub(crate) struct CodeMap {
     ranges: [CodeRange; MAX_RANGES],
     len: usize,
+    /// There were more ranges than there is room for.
+    is_incomplete: bool,
+    lasting: LastingObjects,
 }
 
 impl CodeMap {
     pub(crate) fn new() -> CodeMap {
         CodeMap {
-            ranges: [CodeRange {
-                start: 0,
-                end: 0,
-                from_file: false,
-            }; MAX_RANGES],
+            ranges: [CodeRange::NONE; MAX_RANGES],
             len: 0,
+            is_incomplete: false,
+            lasting: LastingObjects::of_this_process(),
         }
     }
 
     /// The range around `address`. Allocates nothing.
     pub(crate) fn range_at(&mut self, address: u64) -> Result<CodeRange, NotCode> {
-        if let Some(range) = self.known(address) {
-            return Ok(range);
+        let known = &self.ranges[..self.len];
+        if let Some(range) = known
+            .iter()
+            .find(|range| !range.is_stale && range.contains(address))
+        {
+            return Ok(*range);
         }
-        let range = look_up(address)?;
-        // When the table is full the oldest knowledge goes; it can be looked up again.
-        let slot = if self.len < MAX_RANGES {
-            self.len += 1;
-            self.len - 1
-        } else {
-            address as usize % MAX_RANGES
+        let (range, is_file) = look_up(address)?;
+        let range = CodeRange {
+            start: range.start,
+            end: range.end,
+            lasts: is_file && self.lasting.contain(&range),
+            is_stale: false,
         };
+        let same = known
+            .iter()
+            .position(|known| (known.start, known.end) == (range.start, range.end));
+        let slot = same.unwrap_or_else(|| {
+            if self.len < MAX_RANGES {
+                self.len += 1;
+                self.len - 1
+            } else {
+                // It can be looked up again.
+                self.is_incomplete = true;
+                address as usize % MAX_RANGES
+            }
+        });
         self.ranges[slot] = range;
         Ok(range)
     }
 
-    fn known(&self, address: u64) -> Option<CodeRange> {
-        self.ranges[..self.len]
-            .iter()
-            .copied()
-            .find(|range| (range.start..range.end).contains(&address))
+    /// Whether a part of `start..end` has held code.
+    pub(crate) fn overlaps(&self, start: u64, end: u64) -> bool {
+        self.is_incomplete
+            || self.ranges[..self.len]
+                .iter()
+                .any(|range| range.start < end && start < range.end)
     }
 
-    /// Whether a part of `start..end` is known to hold code.
-    pub(crate) fn overlaps(&self, start: u64, end: u64) -> bool {
-        self.ranges[..self.len]
-            .iter()
-            .any(|range| range.start < end && start < range.end)
+    /// What is known of `start..end` may not be true any more.
+    pub(crate) fn doubt(&mut self, start: u64, end: u64) {
+        for range in &mut self.ranges[..self.len] {
+            range.is_stale |= range.start < end && start < range.end;
+        }
     }
 
     pub(crate) fn forget(&mut self) {
         self.len = 0;
+        self.is_incomplete = false;
     }
 }
 
-fn look_up(address: u64) -> Result<CodeRange, NotCode> {
+/// The memory around `address`, and whether it comes from a file, or from the kernel.
+fn look_up(address: u64) -> Result<(Range<u64>, bool), NotCode> {
     match maps::entry_at(address) {
         Some(Entry {
             readable: true,
@@ -88,11 +124,7 @@ fn look_up(address: u64) -> Result<CodeRange, NotCode> {
             start,
             end,
             owner,
-        }) => Ok(CodeRange {
-            start,
-            end,
-            from_file: matches!(owner, Owner::File | Owner::KernelCode),
-        }),
+        }) => Ok((start..end, matches!(owner, Owner::File | Owner::KernelCode))),
         Some(Entry {
             executable: true,
             changeable: true,
@@ -102,35 +134,16 @@ fn look_up(address: u64) -> Result<CodeRange, NotCode> {
     }
 }
 
-/// How many shared objects were ever unloaded from this process. May take the loader's lock: not
-/// for use inside the engine.
-pub(crate) fn unloaded_objects() -> u64 {
-    unsafe extern "C" fn first(
-        info: *mut libc::dl_phdr_info,
-        _size: usize,
-        result: *mut c_void,
-    ) -> c_int {
-        // SAFETY: the loader passes a valid description, and `result` is the variable below.
-        unsafe { *result.cast::<u64>() = (*info).dlpi_subs };
-        1
-    }
-    let mut unloaded = 0_u64;
-    // SAFETY: `first` matches the expected signature and does not unwind; `unloaded` outlives the
-    // call.
-    unsafe { libc::dl_iterate_phdr(Some(first), (&raw mut unloaded).cast()) };
-    unloaded
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn this_function_lies_in_a_file_and_the_stack_is_no_code() {
+    fn this_function_lies_in_the_program_and_the_stack_is_no_code() {
         let mut map = CodeMap::new();
-        let here = this_function_lies_in_a_file_and_the_stack_is_no_code as *const () as u64;
+        let here = this_function_lies_in_the_program_and_the_stack_is_no_code as *const () as u64;
         let range = map.range_at(here).unwrap();
-        assert!(range.from_file && range.start <= here && here < range.end);
+        assert!(range.lasts && range.contains(here));
         assert!(map.overlaps(here, here + 1));
         let variable = 0;
         assert_eq!(
@@ -140,5 +153,17 @@ mod tests {
         assert_eq!(map.range_at(8), Err(NotCode::Absent));
         map.forget();
         assert!(!map.overlaps(0, u64::MAX));
+    }
+
+    #[test]
+    fn a_doubtful_range_is_looked_up_again_and_still_known_to_have_held_code() {
+        let mut map = CodeMap::new();
+        let here = a_doubtful_range_is_looked_up_again_and_still_known_to_have_held_code
+            as *const () as u64;
+        let range = map.range_at(here).unwrap();
+        map.doubt(here, here + 1);
+        assert!(map.overlaps(here, here + 1));
+        assert_eq!(map.range_at(here), Ok(range));
+        assert_eq!(map.len, 1);
     }
 }

@@ -14,15 +14,18 @@ pub(crate) enum Request {
     Drain = 3,
     /// Before a system call; [`Context::exit`] is the offset of its record.
     SystemCall = 4,
+    /// A block's code is not what was translated; [`Context::exit`] is the offset of its record.
+    Changed = 5,
 }
 
 impl Request {
-    pub(crate) const ALL: [Request; 5] = [
+    pub(crate) const ALL: [Request; 6] = [
         Request::Enter,
         Request::Direct,
         Request::Indirect,
         Request::Drain,
         Request::SystemCall,
+        Request::Changed,
     ];
 }
 

@@ -2,7 +2,8 @@
 //!
 //! ```text
 //! indirect entry:  load rdx, rcx                 an indirect branch has borrowed them
-//! entry:           keep two registers, load the trace pointer, store the block's number
+//! entry:           is the code what it was?      where not trusted: see `check`
+//!                  keep two registers, load the trace pointer, store the block's number
 //!                  per instruction: store its addresses, then the instruction itself
 //!                  advance the trace pointer, give the registers back
 //!                  where the plan says so: is the buffer full?
@@ -15,6 +16,7 @@ use std::mem::offset_of;
 use iced_x86::{Mnemonic, Register};
 
 use super::assembler::{Assembler, General, Memory, RAX, RCX, RDX, RSP, Relative32};
+use super::check::{self, Check};
 use super::context::{Context, Request};
 use super::exit::{DirectExit, SYSCALL, SystemCallExit};
 use super::indirect;
@@ -24,8 +26,9 @@ use crate::block::{BlockId, MAX_BLOCK_INSTRUCTIONS};
 use crate::describe::{Recording, general_number};
 
 /// No translation is longer: 48 instructions of 15 bytes with four recordings of up to 20 bytes
-/// and a far operand each, and a few hundred bytes at the end.
-pub(crate) const MAX_BLOCK_BYTES: usize = 8 * 1024;
+/// and a far operand each, 38 bytes to check every eight of them, and a few hundred bytes at the end.
+pub(crate) const MAX_BLOCK_BYTES: usize = 12 * 1024;
+const _: () = assert!(48 * (15 + 4 * 20 + 10) + 48 * 15 / 8 * check::BYTES_PER_WORD < 11 * 1024);
 
 /// The tag in a trace value that starts a block: as a sign-extended immediate it can be no address
 /// of user memory.
@@ -36,6 +39,8 @@ pub(crate) const BLOCK_TAG: u32 = 1 << 31;
 pub(crate) struct Emitted {
     pub entry: u64,
     pub indirect_entry: u64,
+    /// Where it checks its code, if it does.
+    pub check: Option<Check>,
     /// Where what stands for each instruction begins, in bytes from `indirect_entry`.
     pub offsets: [u16; MAX_BLOCK_INSTRUCTIONS],
 }
@@ -49,6 +54,8 @@ pub(crate) struct Surroundings<'a> {
     pub random_numbers_repeat: bool,
     /// The code of blocks that are translated already.
     pub linked: &'a dyn Fn(u64) -> Option<u64>,
+    /// The code that was planned, for a block that is to check it whenever it is entered.
+    pub checked: Option<&'a [u8]>,
 }
 
 /// Writes the translation of `plan`, which will be block `id`.
@@ -64,6 +71,7 @@ pub(crate) fn emit(
         code,
         surroundings,
         unlinked: [None; 2],
+        check: None,
     }
     .block()
 }
@@ -74,14 +82,13 @@ struct Emitter<'a, 'c> {
     code: &'a mut Assembler<'c>,
     surroundings: &'a Surroundings<'a>,
     unlinked: [Option<DirectExit>; 2],
+    check: Option<Check>,
 }
 
 impl Emitter<'_, '_> {
     fn block(mut self) -> Emitted {
         let indirect_entry = self.code.here();
-        self.give_back(RDX);
-        self.give_back(RCX);
-        let entry = self.code.here();
+        let entry = self.entries();
         self.begin();
         let mut offsets = [0; MAX_BLOCK_INSTRUCTIONS];
         let branches = self.plan.ending != Ending::Cut;
@@ -102,8 +109,22 @@ impl Emitter<'_, '_> {
         Emitted {
             entry,
             indirect_entry,
+            check: self.check,
             offsets,
         }
+    }
+
+    /// Writes the indirect entry, and returns the other, at which nothing is borrowed.
+    fn entries(&mut self) -> u64 {
+        let Some(source) = self.surroundings.checked else {
+            self.give_back(RDX);
+            self.give_back(RCX);
+            return self.code.here();
+        };
+        let ip = self.plan.start_ip;
+        let (entry, check) = Check::write(self.code, self.surroundings.context, ip, source);
+        self.check = Some(check);
+        entry
     }
 
     // ---- recording ----
@@ -428,13 +449,18 @@ impl Emitter<'_, '_> {
     }
 
     fn stubs(&mut self) {
-        for exit in self.unlinked.into_iter().flatten() {
+        let failed = self.check.map(|check| {
+            let (site, target) = (check.failed, self.plan.start_ip);
+            (Request::Changed, DirectExit { site, target })
+        });
+        let unlinked = self.unlinked.into_iter().flatten();
+        let unlinked = unlinked.map(|exit| (Request::Direct, exit));
+        for (request, exit) in unlinked.chain(failed) {
             let stub = self.code.here();
             self.code.set_jump(exit.site, stub);
             let record = self.code.position() + 10 + 5;
             self.set_exit(record as u32);
-            self.code
-                .jump(self.surroundings.trampolines.of(Request::Direct));
+            self.code.jump(self.surroundings.trampolines.of(request));
             debug_assert_eq!(self.code.position(), record);
             exit.write(self.code);
         }

@@ -20,9 +20,17 @@ use super::Status;
 use super::context::Context;
 use super::translator::Translator;
 use crate::error::TraceError;
+use crate::kernel;
 
 /// What an instruction can raise. Traps, and so SIGTRAP, are not translated.
 const SIGNALS: [i32; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL];
+
+/// The C library lets nobody else have them. It handles them from the first thread on, to cancel
+/// threads and to change their user.
+const OF_THE_C_LIBRARY: [i32; 2] = [32, 33];
+
+/// Of x86-64 Linux.
+const LAST_SIGNAL: i32 = 64;
 
 /// The places of the general registers in a `ucontext_t`, in the order of their encoding.
 const PLACES: [i32; 16] = [
@@ -81,13 +89,18 @@ impl Action {
         before
     }
 
+    /// Whether a function is called.
+    fn calls(self) -> bool {
+        ![libc::SIG_DFL, libc::SIG_IGN].contains(&self.handler)
+    }
+
     fn is_ours(self) -> bool {
         self.handler == on_fault as *const () as usize
     }
 
     /// The same with `on_fault` as the handler; `None` if no handler of the program is called.
     fn with_us_in_front(self) -> Option<Action> {
-        let calls = ![libc::SIG_DFL, libc::SIG_IGN].contains(&self.handler) && !self.is_ours();
+        let calls = self.calls() && !self.is_ours();
         let flags = self.flags & !(libc::SA_RESETHAND as u32 as u64) | libc::SA_SIGINFO as u64;
         calls.then_some(Action {
             handler: on_fault as *const () as usize,
@@ -97,25 +110,15 @@ impl Action {
     }
 }
 
-/// The system call itself: safe on the engine's stack, and changes no `errno`.
+/// The system call itself: safe on the engine's stack. It fails for no signal that there is.
 ///
 /// # Safety
 /// `new` is null or points to an action that is fit to be one; `old` is writable.
 unsafe fn rt_sigaction(signal: i32, new: *const Action, old: *mut Action) {
-    // SAFETY: the caller's promise. It cannot fail for these signals.
-    unsafe {
-        std::arch::asm!(
-            "syscall",
-            inlateout("rax") libc::SYS_rt_sigaction => _,
-            in("rdi") signal,
-            in("rsi") new,
-            in("rdx") old,
-            in("r10") size_of::<u64>(),
-            lateout("rcx") _,
-            lateout("r11") _,
-            options(nostack)
-        );
-    }
+    let mask_bytes = size_of::<u64>() as u64;
+    let arguments = [signal as u64, new as u64, old as u64, mask_bytes, 0, 0];
+    // SAFETY: the caller's promise.
+    unsafe { kernel::call(libc::SYS_rt_sigaction, arguments) };
 }
 
 /// The program's handlers, for `on_fault`, in the order of `SIGNALS`. Valid for ever once set: a
@@ -217,6 +220,13 @@ pub(super) fn is_fault(signal: u64) -> bool {
     SIGNALS.iter().any(|&fault| fault as u64 == signal)
 }
 
+/// Whether the program handles a signal that this module does not stand in front of.
+pub(super) fn other_signals_are_caught() -> bool {
+    (1..=LAST_SIGNAL)
+        .filter(|signal| !SIGNALS.contains(signal) && !OF_THE_C_LIBRARY.contains(signal))
+        .any(|signal| Action::current(signal).calls())
+}
+
 /// The program's handlers are as it has installed them, until [`resume`].
 pub(super) fn suspend() {
     with_front(Front::step_aside);
@@ -306,7 +316,17 @@ impl Stopped {
         // SAFETY: as in `at`.
         let still_ended = unsafe { self.traced.status.read() } == Status::Ended(Err(self.error));
         // A handler that takes itself away wants the fault to be fatal: at the program's address.
-        if still_ended && *registers == self.shown && Action::current(signal).is_ours() {
+        let goes_on = still_ended && *registers == self.shown && Action::current(signal).is_ours();
+        // SAFETY: as in `at`.
+        let translator = unsafe { &*self.traced.translator };
+        if goes_on && translator.is_trusting() && !translator.trusted_code_is_intact() {
+            // SAFETY: as in `at`.
+            unsafe {
+                let ended = Status::Ended(Err(TraceError::CodeChanged));
+                self.traced.status.write(ended);
+            }
+            end();
+        } else if goes_on {
             *registers = self.translated;
             // SAFETY: as in `at`.
             unsafe { self.traced.status.write(Status::Running) };

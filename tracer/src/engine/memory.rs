@@ -154,6 +154,17 @@ impl<T: Copy> Arena<T> {
         self.len += 1;
     }
 
+    /// See [`push`](Arena::push).
+    pub(crate) fn extend(&mut self, items: &[T]) {
+        assert!(self.has_room_for(items.len()), "an arena is full");
+        // SAFETY: as in `push`; the items lie outside of the mapping, which only this arena refers to.
+        unsafe {
+            let end = self.mapping.start().cast::<T>().add(self.len);
+            ptr::copy_nonoverlapping(items.as_ptr(), end, items.len());
+        }
+        self.len += items.len();
+    }
+
     pub(crate) fn as_slice(&self) -> &[T] {
         // SAFETY: the first `len` items were written by `push`.
         unsafe { std::slice::from_raw_parts(self.mapping.start().cast::<T>(), self.len) }

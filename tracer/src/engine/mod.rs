@@ -7,6 +7,7 @@
 
 mod assembler;
 mod block_store;
+mod check;
 mod code_map;
 mod context;
 mod emit;
@@ -18,10 +19,12 @@ mod machine;
 mod maps;
 mod memory;
 mod plan;
+mod source;
 mod system_call;
 mod trace_buffer;
 mod trampolines;
 mod translator;
+mod trust;
 
 use std::cell::Cell;
 use std::marker::PhantomData;
@@ -79,12 +82,13 @@ struct State<C> {
     status: Status,
     translator: Translator,
     buffer: TraceBuffer,
-    unloaded_objects: u64,
     /// Whether a thread was started that may not have left the translated code yet.
     code_is_shared: bool,
     restartable: Option<RestartableSequence>,
     /// Whether the program's handlers for faults stand alone until the next request.
     faults_suspended: bool,
+    /// Whether trusted code is to be looked at at the next request.
+    trust_is_due: bool,
     _stack: Mapping,
     _vector_state: Mapping,
     consumer: C,
@@ -129,10 +133,10 @@ impl<C: Consumer> Engine<C> {
             status: Status::Idle,
             translator,
             buffer,
-            unloaded_objects: code_map::unloaded_objects(),
             code_is_shared: false,
             restartable,
             faults_suspended: false,
+            trust_is_due: false,
             _stack: stack,
             _vector_state: vector_state,
             consumer,
@@ -209,9 +213,10 @@ impl<C: Consumer> Engine<C> {
         if state.uses_restartable_sequences() {
             return Err(AttachError::RestartableSequences);
         }
-        state.forget_what_may_have_changed();
+        state.renew_trust();
         state.status = Status::Running;
         state.faults_suspended = false;
+        state.trust_is_due = false;
         // SAFETY: the engine does not run, so nobody else refers to the context.
         unsafe { (*self.context.as_ptr()).trace_pointer = state.buffer.start() };
         TRACED_IN.set(process);
@@ -338,6 +343,10 @@ impl<C: Consumer> State<C> {
             context.next = self.original_address(context);
             return;
         }
+        if std::mem::take(&mut self.trust_is_due) && !self.translator.trusted_code_is_intact() {
+            // By that system call: before it, all was as it had been translated.
+            self.translator.forget();
+        }
         match request(context) {
             Request::Enter => self.go_to(context, context.target, |_, _| {}),
             Request::Direct => {
@@ -356,6 +365,14 @@ impl<C: Consumer> State<C> {
                 }
             }
             Request::SystemCall => self.system_call(context),
+            Request::Changed => {
+                let ip = self.translator.direct_exit(context.exit).target;
+                let consumer = &mut self.consumer;
+                let block = self.translator.changed_block_at(ip, |blocks, id| {
+                    consumer.translated(&blocks.block(id));
+                });
+                self.go_on_in(context, block);
+            }
         }
     }
 
@@ -367,7 +384,10 @@ impl<C: Consumer> State<C> {
     ) {
         if target == entry::detach as *const () as u64 {
             self.drain(context);
-            self.leave(context, Ok(End::Detach));
+            let is_intact =
+                !self.translator.is_trusting() || self.translator.trusted_code_is_intact();
+            let end = is_intact.then_some(End::Detach);
+            self.leave(context, end.ok_or(TraceError::CodeChanged));
             context.next = target;
             return;
         }
@@ -375,11 +395,15 @@ impl<C: Consumer> State<C> {
         let block = self.translator.block_at(target, |blocks, id| {
             consumer.translated(&blocks.block(id));
         });
+        if let Ok(id) = block {
+            link(&mut self.translator, id);
+        }
+        self.go_on_in(context, block);
+    }
+
+    fn go_on_in(&mut self, context: &mut Context, block: Result<BlockId, TraceError>) {
         match block {
-            Ok(id) => {
-                link(&mut self.translator, id);
-                context.next = self.translator.blocks().record(id).entry;
-            }
+            Ok(id) => context.next = self.translator.blocks().record(id).entry,
             Err(error) => self.leave(context, Err(error)),
         }
     }
@@ -395,7 +419,7 @@ impl<C: Consumer> State<C> {
     fn original_address(&self, context: &Context) -> u64 {
         match request(context) {
             Request::Enter | Request::Indirect => context.target,
-            Request::Direct => self.translator.direct_exit(context.exit).target,
+            Request::Direct | Request::Changed => self.translator.direct_exit(context.exit).target,
             Request::Drain => self.end_of(BlockId(context.exit)),
             Request::SystemCall => {
                 self.end_of(self.translator.system_call_exit(context.exit).block)
@@ -443,12 +467,25 @@ impl<C: Consumer> State<C> {
         let arguments = [RDI, RSI, RDX, R10].map(|register| registers[register]);
         match policy(number, arguments) {
             Policy::Perform => context.next = exit.perform,
+            Policy::MayChangeCode if self.translator.is_trusting() => {
+                self.trust_is_due = true;
+                context.next = exit.unlinked;
+            }
+            Policy::MayChangeCode => context.next = exit.perform,
+            Policy::LetsOthersChangeCode => {
+                self.translator.stop_trusting();
+                context.next = exit.unlinked;
+            }
             Policy::Split { shares_memory } => {
-                self.code_is_shared |= shares_memory;
+                if shares_memory {
+                    self.code_is_shared = true;
+                    self.translator.stop_trusting();
+                }
+                self.trust_is_due = self.translator.is_trusting();
                 context.next = exit.split;
             }
             Policy::Changes { start, end } if self.translator.knows_code_in(start, end) => {
-                self.translator.forget();
+                self.translator.doubt(start, end);
                 context.next = exit.unlinked;
             }
             Policy::Changes { .. } => context.next = exit.perform,
@@ -478,13 +515,16 @@ impl<C: Consumer> State<C> {
             .is_some_and(RestartableSequence::was_entered)
     }
 
-    /// Before a trace: code may have changed since the last one.
-    fn forget_what_may_have_changed(&mut self) {
-        let unloaded = code_map::unloaded_objects();
-        if unloaded != self.unloaded_objects || self.translator.has_generated_code() {
+    /// Before a trace: much may have happened since the last one.
+    fn renew_trust(&mut self) {
+        if !self.translator.is_trusting() {
+            return;
+        }
+        if !trust::nobody_else_changes_memory() {
+            self.translator.stop_trusting();
+        } else if !self.translator.trusted_code_is_intact() {
             self.translator.forget();
         }
-        self.unloaded_objects = unloaded;
     }
 }
 

@@ -218,6 +218,16 @@ impl Plan {
         if decoded.is_invalid() {
             return Err(Refusal("it cannot be decoded"));
         }
+        let encoded = &code[position..position + decoded.len()];
+        if decoded.code() == Code::Pause
+            && matches!(
+                encoded,
+                [.., 0x41 | 0x43 | 0x45 | 0x47 | 0x49 | 0x4b | 0x4d | 0x4f, _]
+            )
+        {
+            // The decoder sees `pause`, and the CPU exchanges r8 and rax.
+            return Err(Refusal("it is `xchg` with a prefix that means `pause`"));
+        }
         let ending = ending_of(&decoded, facts)?;
         let description = describer
             .describe(&decoded, facts)
@@ -236,7 +246,7 @@ impl Plan {
             .any(|recording| matches!(recording, Recording::Effective { .. }))
             || relative && ending == Ending::Cut && !near(decoded.ip_rel_memory_address());
         let mut bytes = [0; MAX_INSTRUCTION_BYTES];
-        bytes[..decoded.len()].copy_from_slice(&code[position..position + decoded.len()]);
+        bytes[..decoded.len()].copy_from_slice(encoded);
         Ok(Next {
             instruction: PlannedInstruction {
                 decoded,
@@ -375,7 +385,7 @@ mod tests {
     /// of a transaction, and none begins in a trace.
     #[test]
     fn what_has_no_translation_is_refused_with_the_reason() {
-        let refused: [(&[u8], &str); 15] = [
+        let refused: [(&[u8], &str); 16] = [
             (&[0xc7, 0xf8, 0, 0, 0, 0], "transactional memory"), // xbegin
             (&[0xcc], "a trap"),                                 // int3
             (&[0xcd, 0x80], "a trap"),                           // int 0x80
@@ -387,6 +397,7 @@ mod tests {
             (&[0x0f, 0x34], "far or 16-bit branch"),             // sysenter
             (&[0xf3, 0x0f, 0xae, 0xd0], "base of a segment"),    // wrfsbase eax
             (&[0x67, 0x8b, 0x05, 0, 0, 0, 0], "relative to EIP"), // mov eax, [eip]
+            (&[0xf3, 0x41, 0x90], "means `pause`"),              // xchg r8d, eax
             (&[0xd7], "address form"),                           // xlatb
             (&[0xc8, 0, 0, 31], "too many memory accesses"),     // enter 0, 31
             (&[0x06], "cannot be decoded"),                      // push es, of 32-bit code

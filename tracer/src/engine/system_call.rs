@@ -11,6 +11,11 @@ const ARCH_GET_GS: u64 = 0x1004;
 pub(crate) enum Policy {
     /// As it is.
     Perform,
+    /// As it is. It may wait for somebody who changes the program's code, or change it itself.
+    MayChangeCode,
+    /// Somebody may change the program's code from now on, at any time: the kernel for this thread, or
+    /// the handler of a signal.
+    LetsOthersChangeCode,
     /// It makes a child, which must not run in the translation. `shares_memory`: the child may be
     /// on its way out of it at any later time.
     Split { shares_memory: bool },
@@ -27,7 +32,7 @@ pub(crate) enum Policy {
 /// Decides from the number and the first four arguments.
 pub(crate) fn policy(number: u64, arguments: [u64; 4]) -> Policy {
     let Ok(number) = i64::try_from(number) else {
-        return Policy::Perform;
+        return Policy::MayChangeCode;
     };
     let range = |start: u64, len: u64| Policy::Changes {
         start,
@@ -46,7 +51,9 @@ pub(crate) fn policy(number: u64, arguments: [u64; 4]) -> Policy {
         libc::SYS_clone3 => Policy::Split {
             shares_memory: true,
         },
-        libc::SYS_munmap | libc::SYS_mprotect | libc::SYS_pkey_mprotect => range(first, second),
+        libc::SYS_munmap | libc::SYS_mprotect | libc::SYS_pkey_mprotect | libc::SYS_madvise => {
+            range(first, second)
+        }
         // With MREMAP_FIXED it replaces what is at another address, too.
         libc::SYS_mremap if fourth & libc::MREMAP_FIXED as u64 != 0 => EVERYTHING,
         libc::SYS_mremap => range(first, second),
@@ -59,7 +66,36 @@ pub(crate) fn policy(number: u64, arguments: [u64; 4]) -> Policy {
         libc::SYS_rt_sigreturn => Policy::Refuse,
         libc::SYS_arch_prctl if first != ARCH_GET_FS && first != ARCH_GET_GS => Policy::Refuse,
         libc::SYS_modify_ldt => Policy::Refuse,
-        _ => Policy::Perform,
+        libc::SYS_rt_sigaction if second != 0 => Policy::LetsOthersChangeCode,
+        libc::SYS_io_uring_setup | libc::SYS_io_setup | libc::SYS_ptrace => {
+            Policy::LetsOthersChangeCode
+        }
+        // They wait for nobody and write to nothing but what their arguments point to, if that.
+        libc::SYS_brk
+        | libc::SYS_mmap
+        | libc::SYS_rt_sigaction
+        | libc::SYS_sigaltstack
+        | libc::SYS_arch_prctl
+        | libc::SYS_clock_gettime
+        | libc::SYS_clock_getres
+        | libc::SYS_gettimeofday
+        | libc::SYS_time
+        | libc::SYS_times
+        | libc::SYS_getrusage
+        | libc::SYS_getpid
+        | libc::SYS_getppid
+        | libc::SYS_gettid
+        | libc::SYS_getuid
+        | libc::SYS_geteuid
+        | libc::SYS_getgid
+        | libc::SYS_getegid
+        | libc::SYS_getcpu
+        | libc::SYS_sched_getaffinity
+        | libc::SYS_uname
+        | libc::SYS_sysinfo
+        | libc::SYS_set_robust_list
+        | libc::SYS_lseek => Policy::Perform,
+        _ => Policy::MayChangeCode,
     }
 }
 

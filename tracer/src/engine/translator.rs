@@ -4,13 +4,15 @@ use std::io;
 
 use super::assembler::Assembler;
 use super::block_store::{BlockParts, BlockStore, Standing};
-use super::code_map::{CodeMap, NotCode};
+use super::check::Check;
+use super::code_map::{CodeMap, CodeRange, NotCode};
 use super::context::Context;
 use super::emit::{Emitted, MAX_BLOCK_BYTES, Surroundings, emit};
 use super::exit::{DirectExit, SystemCallExit};
 use super::indirect::IndirectTable;
 use super::memory::{Mapping, Protection};
 use super::plan::{Ending, MAX_INSTRUCTION_BYTES, Plan};
+use super::source;
 use super::trampolines::Trampolines;
 use crate::block::{BlockId, Instruction, MAX_BLOCK_INSTRUCTIONS};
 use crate::describe::{Describer, ThreadFacts};
@@ -20,8 +22,11 @@ use crate::fixed_values;
 /// The context has its own pages, away from the code: stores next to code that executes are slow.
 const CODE_OFFSET: usize = 64 * 1024;
 
-/// Translated code was seen to need 32 bytes per instruction.
-const CODE_BYTES_PER_INSTRUCTION: usize = 64;
+/// Translated code was seen to need 32 bytes per instruction, and twice as many where it is checked.
+const CODE_BYTES_PER_INSTRUCTION: usize = 96;
+
+/// The most bytes that a block has.
+const MAX_SOURCE_BYTES: usize = MAX_BLOCK_INSTRUCTIONS * MAX_INSTRUCTION_BYTES;
 
 pub(crate) struct Translator {
     mapping: Mapping,
@@ -33,8 +38,8 @@ pub(crate) struct Translator {
     describer: Describer,
     facts: ThreadFacts,
     code_map: CodeMap,
-    /// Whether code was translated that comes from no file.
-    has_generated_code: bool,
+    /// Whether code that lasts is trusted: see [`trust`](super::trust).
+    trusts: bool,
 }
 
 impl Translator {
@@ -73,7 +78,7 @@ impl Translator {
             describer: Describer::new(),
             facts,
             code_map: CodeMap::new(),
-            has_generated_code: false,
+            trusts: true,
         })
     }
 
@@ -116,22 +121,52 @@ impl Translator {
         Ok(id)
     }
 
+    /// The block for what stands at `ip` now: its code is not what the newest translation of it was
+    /// made from, or that is in [doubt](Translator::doubt).
+    pub(crate) fn changed_block_at(
+        &mut self,
+        ip: u64,
+        translated: impl FnOnce(&BlockStore, BlockId),
+    ) -> Result<BlockId, TraceError> {
+        self.code_map.doubt(ip, ip + 1);
+        let range = self.range_at(ip)?;
+        let mut buffer = [0; MAX_SOURCE_BYTES];
+        let code = self.read(ip, range, &mut buffer)?;
+        let same = |id: &BlockId| code.starts_with(self.blocks.source(*id));
+        let known = self.blocks.translations(ip).find(same);
+        if let Some(id) = known {
+            self.set_check(id, Assembler::NOTHING);
+            return Ok(id);
+        }
+        let newest = self.blocks.find(ip);
+        let id = self.translate(ip)?;
+        // Who goes to the older one finds this one without the engine.
+        if let Some(check) = newest.and_then(|newest| self.blocks.record(newest).check) {
+            let entry = self.blocks.record(id).entry;
+            self.assembler().set_jump(check.failed, entry);
+        }
+        translated(&self.blocks, id);
+        Ok(id)
+    }
+
+    /// Writes the beginning of a block's check, if it has one.
+    fn set_check(&mut self, id: BlockId, beginning: [u8; 2]) {
+        if let Some(check) = self.blocks.record(id).check {
+            self.assembler().set16(check.start as usize, beginning);
+        }
+    }
+
+    /// Writes behind what is written, or over it.
+    fn assembler(&mut self) -> Assembler<'_> {
+        let address = self.mapping.address() as u64 + CODE_OFFSET as u64;
+        let code = self.mapping.bytes_mut(CODE_OFFSET, self.code_bytes);
+        Assembler::new(code, self.position, address)
+    }
+
     fn translate(&mut self, ip: u64) -> Result<BlockId, TraceError> {
-        let range = self.code_map.range_at(ip).map_err(|error| match error {
-            NotCode::Absent => TraceError::NoCode { ip },
-            NotCode::Writable => TraceError::WritableCode { ip },
-        })?;
-        let readable =
-            (range.end - ip).min((MAX_BLOCK_INSTRUCTIONS * MAX_INSTRUCTION_BYTES) as u64);
-        // SAFETY: the range was seen to be readable and not writable. System calls of this thread
-        // that change it make the engine forget it first. What other threads unmap they must not
-        // let this one execute, translated or not.
-        let code = unsafe {
-            std::slice::from_raw_parts(
-                std::ptr::with_exposed_provenance::<u8>(ip as usize),
-                readable as usize,
-            )
-        };
+        let range = self.range_at(ip)?;
+        let mut buffer = [0; MAX_SOURCE_BYTES];
+        let code = self.read(ip, range, &mut buffer)?;
         let here = self.mapping.address() as u64 + (CODE_OFFSET + self.position) as u64;
         let plan = Plan::make(code, ip, &mut self.describer, &self.facts, |target| {
             // A block's own length is the uncertainty.
@@ -146,15 +181,15 @@ impl Translator {
             .instructions()
             .map(|instruction| instruction.description.accesses.len())
             .sum();
-        self.blocks.reserve(plan.len(), accesses)?;
+        let source = &code[..(plan.next_ip - ip) as usize];
+        self.blocks.reserve(plan.len(), accesses, source.len())?;
         if self.code_bytes - self.position < MAX_BLOCK_BYTES {
             return Err(TraceError::Capacity {
                 table: "code bytes (static_instructions)",
                 capacity: self.code_bytes,
             });
         }
-        self.has_generated_code |= !range.from_file;
-
+        let is_trusted = self.trusts(range);
         let id = self.blocks.next_id();
         let context = self.mapping.address() as u64;
         let mut assembler = Assembler::new(
@@ -172,14 +207,56 @@ impl Translator {
                 trampolines: &self.trampolines,
                 indirect_table: self.indirect.first(),
                 random_numbers_repeat: fixed_values::are_fixed(),
-                linked: &|target| blocks.find(target).map(|id| blocks.record(id).entry),
+                linked: &|target| {
+                    // What stands at its own address is not this block yet.
+                    let known = (target != ip).then(|| blocks.find(target)).flatten()?;
+                    Some(blocks.record(known).entry)
+                },
+                checked: (!is_trusted).then_some(source),
             },
         );
         self.position = assembler.position();
-        Ok(self.store(&plan, &emitted))
+        Ok(self.store(&plan, &emitted, source))
     }
 
-    fn store(&mut self, plan: &Plan, emitted: &Emitted) -> BlockId {
+    fn range_at(&mut self, ip: u64) -> Result<CodeRange, TraceError> {
+        self.code_map.range_at(ip).map_err(|error| match error {
+            NotCode::Absent => TraceError::NoCode { ip },
+            NotCode::Writable => TraceError::WritableCode { ip },
+        })
+    }
+
+    fn trusts(&self, range: CodeRange) -> bool {
+        self.trusts && range.lasts
+    }
+
+    /// What follows `ip` in its range, as far as a block can reach.
+    fn read<'b>(
+        &self,
+        ip: u64,
+        range: CodeRange,
+        buffer: &'b mut [u8; MAX_SOURCE_BYTES],
+    ) -> Result<&'b [u8], TraceError> {
+        let readable = (range.end - ip).min(MAX_SOURCE_BYTES as u64) as usize;
+        let buffer = &mut buffer[..readable];
+        if !self.trusts(range) {
+            match source::read(ip, buffer) {
+                Some(0) => return Err(TraceError::NoCode { ip }),
+                Some(read) => return Ok(&buffer[..read]),
+                None => {}
+            }
+        }
+        // SAFETY: the range was seen to be readable. System calls of this thread that change it make
+        // the engine look it up again. What other threads unmap they must not let this one execute,
+        // translated or not.
+        unsafe {
+            let start = std::ptr::with_exposed_provenance::<u8>(ip as usize);
+            std::ptr::copy_nonoverlapping(start, buffer.as_mut_ptr(), readable);
+        }
+        Ok(buffer)
+    }
+
+    fn store(&mut self, plan: &Plan, emitted: &Emitted, source: &[u8]) -> BlockId {
         let ends = self.blocks.ends();
         let mut first_access = 0;
         for (instruction, offset) in plan.instructions().zip(emitted.offsets) {
@@ -206,6 +283,8 @@ impl Translator {
                 borrowed_by_branch: plan.borrowed_by_branch(),
                 entry: emitted.entry,
                 indirect_entry: emitted.indirect_entry,
+                check: emitted.check,
+                source,
             },
         )
     }
@@ -220,13 +299,8 @@ impl Translator {
 
     /// From now on this exit goes to the block without the engine.
     pub(crate) fn link(&mut self, exit: DirectExit, id: BlockId) {
-        let context = self.mapping.address() as u64;
-        Assembler::new(
-            self.mapping.bytes_mut(CODE_OFFSET, self.code_bytes),
-            self.position,
-            context + CODE_OFFSET as u64,
-        )
-        .set_jump(exit.site, self.blocks.record(id).entry);
+        let entry = self.blocks.record(id).entry;
+        self.assembler().set_jump(exit.site, entry);
     }
 
     /// From now on indirect branches find this block without the engine.
@@ -240,8 +314,53 @@ impl Translator {
         self.code_map.overlaps(start, end)
     }
 
-    pub(crate) fn has_generated_code(&self) -> bool {
-        self.has_generated_code
+    /// What lies in `start..end` may not be code any more, or other code: no translation of it is used
+    /// again before that was looked up.
+    pub(crate) fn doubt(&mut self, start: u64, end: u64) {
+        let is_trusted = |id| self.blocks.record(id).check.is_none();
+        if self.blocks.remembered_in(start, end).any(is_trusted) {
+            self.forget();
+            return;
+        }
+        self.code_map.doubt(start, end);
+        for id in self.blocks.remembered() {
+            if self.blocks.record(id).overlaps(start, end) {
+                self.set_check(id, Check::ALWAYS_FAILS);
+            }
+        }
+    }
+
+    /// Whether some code is trusted.
+    pub(crate) fn is_trusting(&self) -> bool {
+        self.trusts
+    }
+
+    /// From now on every block checks its code. For good: whoever could change code unseen once may
+    /// do so again, and every change of mind would translate everything anew.
+    pub(crate) fn stop_trusting(&mut self) {
+        if self.trusts {
+            self.trusts = false;
+            self.forget();
+        }
+    }
+
+    /// Whether all code that is trusted is as it was when it was translated.
+    pub(crate) fn trusted_code_is_intact(&self) -> bool {
+        self.blocks.remembered().all(|id| {
+            if self.blocks.record(id).check.is_some() {
+                return true;
+            }
+            let source = self.blocks.source(id);
+            let start = self.blocks.record(id).start_ip;
+            // SAFETY: trusted code is there as long as the process, and was readable when it was
+            // translated; the system calls that may have changed that are seen, and make the engine
+            // forget it. Nobody else writes there while it is trusted.
+            let now = unsafe {
+                let start = std::ptr::with_exposed_provenance::<u8>(start as usize);
+                std::slice::from_raw_parts(start, source.len())
+            };
+            now == source
+        })
     }
 
     /// No translation made so far is used again; the descriptions stay.
@@ -249,7 +368,6 @@ impl Translator {
         self.blocks.forget_addresses();
         self.indirect.forget();
         self.code_map.forget();
-        self.has_generated_code = false;
     }
 
     /// The translated code stays mapped when the translator goes away.

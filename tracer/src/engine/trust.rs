@@ -1,0 +1,129 @@
+//! Which code is trusted: blocks of it do not check it whenever they are entered.
+//!
+//! Checking costs as much as recording. It can be left out where nobody can change code unseen, and
+//! for code that is there as long as the process.
+//!
+//! * Nobody else: the process has one thread, so that all that it does to its memory is a system
+//!   call of the traced thread; and it catches no signal, but those of faults, in front of which the
+//!   engine stands.
+//! * As long as the process: the program, the C library, the loader, and the kernel's vDSO.
+//!
+//! Trusted code is looked at as a whole instead: at attach, after every system call that may wait
+//! for somebody or write somewhere, after a handler of a fault, and at detach.
+
+use std::ffi::{c_int, c_void};
+use std::ops::Range;
+
+use super::fault;
+use crate::kernel;
+
+/// The program, the C library, the loader and the vDSO.
+const MAX_OBJECTS: usize = 4;
+
+/// Where the objects lie that are there as long as the process.
+pub(super) struct LastingObjects {
+    spans: [(u64, u64); MAX_OBJECTS],
+    len: usize,
+    /// An address in each but the program, which comes first.
+    anchors: [u64; MAX_OBJECTS - 1],
+}
+
+impl LastingObjects {
+    /// May take the loader's lock: not for use inside the engine.
+    pub(super) fn of_this_process() -> LastingObjects {
+        // SAFETY: reads the auxiliary vector.
+        let auxiliary = |key| unsafe { libc::getauxval(key) };
+        let mut objects = LastingObjects {
+            spans: [(0, 0); MAX_OBJECTS],
+            len: 0,
+            anchors: [
+                libc::getpid as *const () as u64,
+                auxiliary(libc::AT_BASE),
+                auxiliary(libc::AT_SYSINFO_EHDR),
+            ],
+        };
+        // SAFETY: `add` matches the expected signature and does not unwind; `objects` outlives the
+        // call.
+        unsafe { libc::dl_iterate_phdr(Some(add), (&raw mut objects).cast()) };
+        objects
+    }
+
+    pub(super) fn contain(&self, range: &Range<u64>) -> bool {
+        self.spans[..self.len]
+            .iter()
+            .any(|&(start, end)| start <= range.start && range.end <= end)
+    }
+}
+
+unsafe extern "C" fn add(
+    info: *mut libc::dl_phdr_info,
+    _size: usize,
+    objects: *mut c_void,
+) -> c_int {
+    // SAFETY: the loader passes a valid description of an object and of its program headers, and
+    // `objects` is the variable of `of_this_process`.
+    let (info, objects, headers) = unsafe {
+        let info = &*info;
+        let headers = if info.dlpi_phnum == 0 {
+            &[]
+        } else {
+            std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into())
+        };
+        (info, &mut *objects.cast::<LastingObjects>(), headers)
+    };
+    const PAGE: u64 = 4096;
+    let segments = headers
+        .iter()
+        .filter(|header| header.p_type == libc::PT_LOAD);
+    let (mut start, mut end) = (u64::MAX, 0);
+    for segment in segments {
+        let first = info.dlpi_addr.wrapping_add(segment.p_vaddr);
+        start = start.min(first & !(PAGE - 1));
+        end = end.max((first + segment.p_memsz).next_multiple_of(PAGE));
+    }
+    let is_program = objects.len == 0;
+    let lasts = is_program || objects.anchors.iter().any(|at| (start..end).contains(at));
+    if lasts && objects.len < MAX_OBJECTS {
+        objects.spans[objects.len] = (start, end);
+        objects.len += 1;
+    }
+    0
+}
+
+/// Whether nobody but the system calls of the calling thread, as they come, changes the memory of
+/// this process. `false` where the system does not say.
+pub(super) fn nobody_else_changes_memory() -> bool {
+    is_the_only_thread() && !fault::other_signals_are_caught()
+}
+
+/// Asks for what the kernel grants, without doing anything, to a process of one thread whose memory
+/// is nobody else's: unshare(2).
+fn is_the_only_thread() -> bool {
+    let flags = libc::CLONE_VM as u64;
+    // SAFETY: takes flags and touches no memory of this process.
+    unsafe { kernel::call(libc::SYS_unshare, [flags, 0, 0, 0, 0, 0]) == 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn this_function_lasts_and_the_heap_does_not() {
+        let objects = LastingObjects::of_this_process();
+        let around = |address: u64| address..address + 1;
+        let here = this_function_lasts_and_the_heap_does_not as *const () as u64;
+        assert!(objects.contain(&around(here)));
+        assert!(objects.contain(&around(libc::malloc as *const () as u64)));
+        let heap = Box::new(0_u64);
+        assert!(!objects.contain(&around(&raw const *heap as u64)));
+    }
+
+    #[test]
+    fn a_process_with_two_threads_says_so() {
+        // The harness waits in the first.
+        std::thread::spawn(|| assert!(!is_the_only_thread()))
+            .join()
+            .unwrap();
+    }
+}

@@ -1,0 +1,530 @@
+//! Code that changes where the traced thread cannot see it change: the program's result is that of
+//! the native run, and the trace is complete or says why it is not.
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+mod page;
+mod random;
+
+use std::fs::File;
+use std::io::Write;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::ptr;
+use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::thread;
+
+use topdown_tracer::{Block, Config, Consumer, End, TraceError, Tracer};
+
+use self::page::{PAGE, Page, READ_EXECUTE, READ_WRITE, code, memory_file, own_memory};
+
+#[derive(Default)]
+struct Count {
+    instructions: u64,
+}
+
+impl Consumer for Count {
+    fn block(&mut self, block: &Block<'_>, _addresses: &[u64]) {
+        self.instructions += block.instructions.len() as u64;
+    }
+}
+
+fn traced<T>(work: impl FnOnce() -> T) -> (T, Result<End, TraceError>) {
+    Tracer::new(Config::default(), Count::default())
+        .unwrap()
+        .trace(work)
+}
+
+/// What lets another thread do something when the traced one wants it, without a system call of the
+/// traced one.
+struct Turns(AtomicU32);
+
+impl Turns {
+    fn wait_for(&self, turn: u32) {
+        while self.0.load(Ordering::Acquire) != turn {
+            std::hint::spin_loop();
+        }
+    }
+
+    fn give(&self, turn: u32) {
+        self.0.store(turn, Ordering::Release);
+    }
+}
+
+/// Calls the page, lets another thread do `change` while this one waits, and calls it again.
+///
+/// Three ways to wait: in a system call until the other thread has ended, in one until it says so,
+/// and without any.
+fn changed_by_another_thread(make: impl Fn() -> Page, change: impl Fn(Page) + Sync) {
+    for way in ["join", "channel", "spin"] {
+        let page = make();
+        let turns = Turns(AtomicU32::new(0));
+        let (done, is_done) = std::sync::mpsc::channel();
+        let (go, gone) = std::sync::mpsc::channel();
+        thread::scope(|scope| {
+            let (turns, change) = (&turns, &change);
+            let other = (way != "join").then(|| {
+                scope.spawn(move || {
+                    if way == "channel" {
+                        gone.recv().unwrap();
+                    } else {
+                        turns.wait_for(1);
+                    }
+                    change(page);
+                    turns.give(2);
+                    done.send(()).unwrap();
+                })
+            });
+            let (results, end) = traced(|| {
+                let first = page.call();
+                match way {
+                    "join" => scope.spawn(move || change(page)).join().unwrap(),
+                    "channel" => {
+                        go.send(()).unwrap();
+                        is_done.recv().unwrap();
+                    }
+                    _ => {
+                        turns.give(1);
+                        turns.wait_for(2);
+                    }
+                }
+                (first, page.call())
+            });
+            drop(other);
+            assert_eq!(results, (1, 2), "{way}");
+            assert_eq!(end, Ok(End::Detach), "{way}");
+        });
+        page.unmap();
+    }
+}
+
+#[test]
+fn issue_14_5_another_thread_rewrites_between_mprotects() {
+    changed_by_another_thread(|| Page::returning(1), |page| page.rewrite(2));
+}
+
+#[test]
+fn issue_14_5_another_thread_unmaps_and_maps() {
+    changed_by_another_thread(
+        || Page::returning(1),
+        |page| {
+            page.unmap();
+            let place = Page::map(Some(page), READ_WRITE, libc::MAP_PRIVATE, None);
+            place.write(2);
+            place.protect(READ_EXECUTE);
+        },
+    );
+}
+
+#[test]
+fn issue_14_5_another_thread_writes_through_an_alias() {
+    let file = memory_file(1);
+    let alias = Page::map(None, READ_WRITE, libc::MAP_SHARED, Some(&file));
+    changed_by_another_thread(
+        || {
+            alias.write(1);
+            Page::map(None, READ_EXECUTE, libc::MAP_PRIVATE, Some(&file))
+        },
+        |_| alias.write(2),
+    );
+}
+
+/// A C library whose function `answer` returns `value`.
+fn plugin(directory: &Path, value: u32) -> Option<PathBuf> {
+    let source = directory.join(format!("{value}.c"));
+    let library = directory.join(format!("lib{value}.so"));
+    let text = format!("unsigned long answer(void) {{ return {value}; }}\n");
+    File::create(&source)
+        .unwrap()
+        .write_all(text.as_bytes())
+        .unwrap();
+    let status = Command::new("cc")
+        .args(["-O1", "-shared", "-fPIC", "-o"])
+        .args([&library, &source])
+        .status();
+    matches!(status, Ok(status) if status.success()).then_some(library)
+}
+
+type Answer = extern "C" fn() -> u64;
+
+/// The library and its function.
+fn open(library: &Path) -> (usize, Answer) {
+    let name = std::ffi::CString::new(library.as_os_str().as_encoded_bytes()).unwrap();
+    // SAFETY: the library has no constructors, and its function this type.
+    unsafe {
+        let handle = libc::dlopen(name.as_ptr(), libc::RTLD_NOW);
+        assert!(!handle.is_null());
+        let symbol = libc::dlsym(handle, c"answer".as_ptr());
+        assert!(!symbol.is_null());
+        (
+            handle as usize,
+            std::mem::transmute::<*mut _, Answer>(symbol),
+        )
+    }
+}
+
+fn close(handle: usize) {
+    // SAFETY: a handle of `open`, whose function is called no more.
+    unsafe { libc::dlclose(handle as *mut libc::c_void) };
+}
+
+#[test]
+fn issue_14_5_another_thread_loads_a_plugin_in_the_place_of_another() {
+    let directory = tempfile::tempdir().unwrap();
+    let libraries = [1, 2].map(|value| plugin(directory.path(), value));
+    let [Some(one), Some(two)] = libraries else {
+        println!("skipped: no C compiler here");
+        return;
+    };
+    for spins in [false, true] {
+        let (handle, answer) = open(&one);
+        let place = answer as usize;
+        let turns = Turns(AtomicU32::new(0));
+        let second = AtomicPtr::new(ptr::null_mut());
+        let handle_of_second = AtomicU64::new(0);
+        let load_the_other = || {
+            close(handle);
+            let (handle, answer) = open(&two);
+            handle_of_second.store(handle as u64, Ordering::Relaxed);
+            second.store(answer as *mut (), Ordering::Release);
+        };
+        thread::scope(|scope| {
+            let other = spins.then(|| {
+                scope.spawn(|| {
+                    turns.wait_for(1);
+                    load_the_other();
+                    turns.give(2);
+                })
+            });
+            let (results, end) = traced(|| {
+                let first = answer();
+                if spins {
+                    turns.give(1);
+                    turns.wait_for(2);
+                } else {
+                    scope.spawn(load_the_other).join().unwrap();
+                }
+                // SAFETY: the other thread has stored the function.
+                let answer: Answer = unsafe { std::mem::transmute(second.load(Ordering::Acquire)) };
+                (first, answer())
+            });
+            drop(other);
+            assert_eq!(results, (1, 2));
+            assert_eq!(end, Ok(End::Detach));
+        });
+        let second = second.load(Ordering::Relaxed) as usize;
+        assert_eq!(second, place, "the loader took another place: no test");
+        close(handle_of_second.load(Ordering::Relaxed) as usize);
+    }
+}
+
+#[test]
+fn issue_14_5_a_signal_handler_rewrites() {
+    static PAGE_OF_HANDLER: AtomicU64 = AtomicU64::new(0);
+    extern "C" fn rewrite(_signal: i32) {
+        Page(PAGE_OF_HANDLER.load(Ordering::Relaxed) as usize).rewrite(2);
+    }
+    let page = Page::returning(1);
+    PAGE_OF_HANDLER.store(page.0 as u64, Ordering::Relaxed);
+    // SAFETY: the handler makes two system calls and writes to a page of the test's own.
+    unsafe { libc::signal(libc::SIGUSR1, rewrite as *const () as usize) };
+    let (results, end) = traced(|| {
+        let first = page.call();
+        // SAFETY: sends the signal to this thread.
+        unsafe { libc::raise(libc::SIGUSR1) };
+        (first, page.call())
+    });
+    assert_eq!(results, (1, 2));
+    assert_eq!(end, Ok(End::Detach));
+}
+
+/// The timer's signal comes without a system call of the traced thread.
+#[test]
+fn issue_14_5_a_timers_handler_rewrites() {
+    static PAGE_OF_HANDLER: AtomicU64 = AtomicU64::new(0);
+    static IS_DONE: AtomicU32 = AtomicU32::new(0);
+    extern "C" fn rewrite(_signal: i32) {
+        Page(PAGE_OF_HANDLER.load(Ordering::Relaxed) as usize).rewrite(2);
+        IS_DONE.store(1, Ordering::Release);
+    }
+    let page = Page::returning(1);
+    PAGE_OF_HANDLER.store(page.0 as u64, Ordering::Relaxed);
+    // SAFETY: as above.
+    unsafe { libc::signal(libc::SIGALRM, rewrite as *const () as usize) };
+    let (results, end) = traced(|| {
+        let first = page.call();
+        // SAFETY: one signal after ten milliseconds.
+        unsafe {
+            let mut timer: libc::itimerval = std::mem::zeroed();
+            timer.it_value.tv_usec = 10_000;
+            libc::setitimer(libc::ITIMER_REAL, &timer, ptr::null_mut());
+        }
+        while IS_DONE.load(Ordering::Acquire) == 0 {
+            std::hint::spin_loop();
+        }
+        (first, page.call())
+    });
+    assert_eq!(results, (1, 2));
+    assert_eq!(end, Ok(End::Detach));
+}
+
+#[test]
+fn issue_14_5_code_is_rewritten_through_proc_self_mem() {
+    let page = Page::returning(1);
+    let memory = own_memory();
+    let (results, end) = traced(|| {
+        let first = page.call();
+        memory.write_all_at(&code(2), page.0 as u64).unwrap();
+        (first, page.call())
+    });
+    assert_eq!(results, (1, 2));
+    assert_eq!(end, Ok(End::Detach));
+    changed_by_another_thread(
+        || Page::returning(1),
+        |page| memory.write_all_at(&code(2), page.0 as u64).unwrap(),
+    );
+}
+
+/// A function of the program itself, on a page of code that is otherwise executed too.
+#[inline(never)]
+extern "C" fn of_the_program() -> u64 {
+    std::hint::black_box(1)
+}
+
+#[test]
+fn issue_14_5_the_program_changes_its_own_function() {
+    let memory = own_memory();
+    let function = Page(of_the_program as *const () as usize);
+    let mut before = code(0);
+    memory
+        .read_exact_at(&mut before, function.0 as u64)
+        .unwrap();
+    let (results, end) = traced(|| {
+        let first = function.call();
+        memory.write_all_at(&code(2), function.0 as u64).unwrap();
+        (first, function.call())
+    });
+    memory.write_all_at(&before, function.0 as u64).unwrap();
+    assert_eq!(results, (1, 2));
+    assert_eq!(end, Ok(End::Detach));
+}
+
+#[test]
+fn issue_14_5_another_thread_changes_the_programs_own_function() {
+    let memory = own_memory();
+    let function = of_the_program as *const () as u64;
+    let mut before = code(0);
+    memory.read_exact_at(&mut before, function).unwrap();
+    changed_by_another_thread(
+        || {
+            memory.write_all_at(&code(1), function).unwrap();
+            // What is unmapped behind this must not be the program.
+            let page = Page::returning(0);
+            let jump = [&[0x48, 0xb8][..], &function.to_le_bytes(), &[0xff, 0xe0]].concat();
+            memory.write_all_at(&jump, page.0 as u64).unwrap(); // mov rax, function; jmp rax
+            page
+        },
+        |_| memory.write_all_at(&code(2), function).unwrap(),
+    );
+    memory.write_all_at(&before, function).unwrap();
+}
+
+#[test]
+fn issue_14_5_code_is_rewritten_by_pwrite_to_its_file() {
+    let mut file = tempfile::tempfile().unwrap();
+    file.write_all(&[0xcc; PAGE]).unwrap();
+    file.write_all_at(&code(1), 0).unwrap();
+    let page = Page::map(None, READ_EXECUTE, libc::MAP_PRIVATE, Some(&file));
+    let (results, end) = traced(|| {
+        let first = page.call();
+        file.write_all_at(&code(2), 0).unwrap();
+        (first, page.call())
+    });
+    assert_eq!(results, (1, 2));
+    assert_eq!(end, Ok(End::Detach));
+    page.unmap();
+    changed_by_another_thread(
+        || {
+            file.write_all_at(&code(1), 0).unwrap();
+            Page::map(None, READ_EXECUTE, libc::MAP_PRIVATE, Some(&file))
+        },
+        |_| file.write_all_at(&code(2), 0).unwrap(),
+    );
+}
+
+#[test]
+fn issue_14_5_code_is_rewritten_through_an_alias() {
+    let file = memory_file(1);
+    let page = Page::map(None, READ_EXECUTE, libc::MAP_PRIVATE, Some(&file));
+    let alias = Page::map(None, READ_WRITE, libc::MAP_SHARED, Some(&file));
+    let (results, end) = traced(|| {
+        let first = page.call();
+        alias.write(2);
+        (first, page.call())
+    });
+    assert_eq!(results, (1, 2));
+    assert_eq!(end, Ok(End::Detach));
+}
+
+#[test]
+fn issue_14_5_madvise_brings_the_files_code_back() {
+    let file = memory_file(2);
+    let make = || {
+        let page = Page::map(None, READ_WRITE, libc::MAP_PRIVATE, Some(&file));
+        page.write(1);
+        page.protect(READ_EXECUTE);
+        page
+    };
+    let page = make();
+    let (results, end) = traced(|| {
+        let first = page.call();
+        page.drop_content();
+        (first, page.call())
+    });
+    assert_eq!(results, (1, 2));
+    assert_eq!(end, Ok(End::Detach));
+    changed_by_another_thread(make, Page::drop_content);
+}
+
+/// How a forked child ends that runs `body`.
+fn in_child(body: impl FnOnce()) -> i32 {
+    // SAFETY: the child runs `body` on its only thread and ends.
+    let process = unsafe { libc::fork() };
+    if process == 0 {
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(body));
+        // SAFETY: ends the child.
+        unsafe { libc::_exit(i32::from(result.is_err())) };
+    }
+    let mut status = 0;
+    // SAFETY: `status` is writable.
+    unsafe { libc::waitpid(process, &mut status, 0) };
+    status
+}
+
+/// Runs natively, then traced.
+fn is_the_same_traced(program: &random::Program, seed: u64) {
+    let native = program.prepared(|run| run());
+    let (results, end) = program.prepared(|run| traced(run));
+    assert_eq!(results, native, "seed {seed}");
+    assert_eq!(end, Ok(End::Detach), "seed {seed}");
+}
+
+#[test]
+fn issue_14_5_random_programs_that_change_their_code_are_the_same_traced() {
+    for seed in 0..100 {
+        is_the_same_traced(&random::Program::random(seed, true), seed);
+    }
+}
+
+/// In processes of one thread, where code of the program itself is trusted between system calls.
+#[test]
+fn issue_14_5_random_programs_of_one_thread_are_the_same_traced() {
+    let status = in_child(|| {
+        for seed in 0..100 {
+            is_the_same_traced(&random::Program::random(seed, false), seed);
+        }
+    });
+    assert_eq!(status, 0);
+}
+
+/// The own changes of a process of one thread.
+#[test]
+fn issue_14_5_a_process_of_one_thread_changes_its_code() {
+    let status = in_child(|| {
+        issue_14_5_the_program_changes_its_own_function();
+        issue_14_5_code_is_rewritten_through_an_alias();
+        issue_14_5_a_signal_handler_rewrites();
+    });
+    assert_eq!(status, 0);
+}
+
+/// A handler of a fault that changes the program's own code, in a process of one thread: the trace ends
+/// at the fault.
+#[test]
+fn the_handler_of_a_fault_changes_the_programs_own_function() {
+    static PAGE_THAT_FAULTS: AtomicU64 = AtomicU64::new(0);
+    extern "C" fn repair(_signal: i32) {
+        let function = of_the_program as *const () as u64;
+        own_memory().write_all_at(&code(2), function).unwrap();
+        Page(PAGE_THAT_FAULTS.load(Ordering::Relaxed) as usize).protect(READ_WRITE);
+    }
+    let status = in_child(|| {
+        let page = Page::map(None, libc::PROT_NONE, libc::MAP_PRIVATE, None);
+        PAGE_THAT_FAULTS.store(page.0 as u64, Ordering::Relaxed);
+        let function = Page(of_the_program as *const () as usize);
+        // SAFETY: the handler makes the page readable and returns.
+        unsafe { libc::signal(libc::SIGSEGV, repair as *const () as usize) };
+        let (results, end) = traced(|| {
+            let first = function.call();
+            // SAFETY: once the handler has been there.
+            let zero = unsafe { ptr::with_exposed_provenance::<u64>(page.0).read_volatile() };
+            (first, zero, function.call())
+        });
+        assert_eq!(results, (1, 0, 2));
+        assert_eq!(end, Err(TraceError::CodeChanged));
+    });
+    assert_eq!(status, 0);
+}
+
+/// The check of a block faults where the program's code cannot be read: the handler sees the program's
+/// own address, repairs it, and the trace goes on.
+#[test]
+fn the_handler_of_a_fault_gives_code_back() {
+    static PAGE_THAT_FAULTS: AtomicU64 = AtomicU64::new(0);
+    static FAULTED_AT: AtomicU64 = AtomicU64::new(0);
+    extern "C" fn repair(_: i32, _: *mut libc::siginfo_t, context: *mut libc::c_void) {
+        // SAFETY: the kernel, or the tracer, passes the interrupted state.
+        let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
+        FAULTED_AT.store(registers[libc::REG_RIP as usize] as u64, Ordering::Relaxed);
+        let page = Page(PAGE_THAT_FAULTS.load(Ordering::Relaxed) as usize);
+        page.rewrite(2);
+    }
+    let page = Page::returning(1);
+    PAGE_THAT_FAULTS.store(page.0 as u64, Ordering::Relaxed);
+    // SAFETY: the handler makes the page executable and returns.
+    unsafe {
+        let mut action: libc::sigaction = std::mem::zeroed();
+        action.sa_sigaction = repair as *const () as usize;
+        action.sa_flags = libc::SA_SIGINFO;
+        libc::sigaction(libc::SIGSEGV, &action, ptr::null_mut());
+    }
+    let (results, end) = traced(|| {
+        let first = page.call();
+        // Without a system call of this thread: the block's own check is what faults.
+        thread::scope(|scope| {
+            scope.spawn(|| page.protect(libc::PROT_NONE));
+        });
+        (first, page.call())
+    });
+    assert_eq!(results, (1, 2));
+    assert_eq!(end, Ok(End::Detach));
+    assert_eq!(FAULTED_AT.load(Ordering::Relaxed), page.0 as u64);
+}
+
+/// A library that is opened and closed over and over takes no further room.
+#[test]
+fn issue_14_11_a_loop_of_dlopen_does_not_use_up_the_room_for_translations() {
+    let directory = tempfile::tempdir().unwrap();
+    let Some(library) = plugin(directory.path(), 7) else {
+        println!("skipped: no C compiler here");
+        return;
+    };
+    let config = Config {
+        static_instructions: 64 * 1024,
+        ..Config::default()
+    };
+    let tracer = Tracer::new(config, Count::default()).unwrap();
+    for _ in 0..5 {
+        let (sum, end) = tracer.trace(|| {
+            (0..40)
+                .map(|_| {
+                    let (handle, answer) = open(&library);
+                    let result = answer();
+                    close(handle);
+                    result
+                })
+                .sum::<u64>()
+        });
+        assert_eq!((sum, end), (280, Ok(End::Detach)));
+    }
+}
