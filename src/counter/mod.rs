@@ -28,6 +28,7 @@ mod threads;
 pub mod time;
 mod wanted;
 
+use std::marker::PhantomData;
 use std::time::Instant;
 
 pub use choose::{Choice, SOURCE_VARIABLE, choose};
@@ -45,6 +46,14 @@ use crate::sample::Sample;
 pub const MAX_COUNTERS: usize = 12;
 
 /// Raw counts at an instant. What each field means is known to the source that took it alone.
+///
+/// It belongs to the thread that took it: the counters of another thread are others, and a window that
+/// one thread began another cannot end.
+///
+/// ```compile_fail,E0277
+/// let begun = criterion_topdown::counter::Reading::of_clock();
+/// std::thread::spawn(move || begun.at);
+/// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
     /// The clock.
@@ -65,6 +74,8 @@ pub struct Reading {
     pub counts: [u64; MAX_COUNTERS],
     /// Doubts that arose while reading.
     pub flags: crate::sample::Flags,
+    /// Neither `Send` nor `Sync`.
+    bound_to_thread: PhantomData<*const ()>,
 }
 
 impl Reading {
@@ -80,6 +91,7 @@ impl Reading {
             ratios: 0,
             counts: [0; MAX_COUNTERS],
             flags: crate::sample::Flags::NONE,
+            bound_to_thread: PhantomData,
         }
     }
 }

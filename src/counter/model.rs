@@ -57,6 +57,10 @@ const CRITERIONS_LEAST_NS: u64 = 200_000_000;
 /// two.
 pub const LEAST_ITERATIONS: u64 = 3;
 
+/// Why a benchmark is not modelled in a process without room for its translation.
+const TOO_MUCH_CODE: &str = "this process has executed more different code than there is room for, in this \
+     benchmark and those before it; put it into a bench target of its own";
+
 pub use self::trail::STRETCHES_VARIABLE;
 
 /// The modelled core of the thread that opened it.
@@ -207,7 +211,12 @@ impl Model {
 
     /// Why a benchmark is not modelled, for the rest of the process.
     fn timed(&self, end: Option<Result<End, TraceError>>) -> &'static Provenance {
+        let is_full = self
+            .tracer
+            .with_consumer(|consumer| consumer.model.is_full());
         let why = match end {
+            Some(Err(TraceError::Capacity { .. })) => TOO_MUCH_CODE.to_owned(),
+            Some(Ok(_)) if is_full == Some(true) => TOO_MUCH_CODE.to_owned(),
             Some(Err(error)) => error.to_string(),
             Some(Ok(_)) => format!(
                 "an iteration has more than {} million instructions; `--model-budget` raises that",

@@ -104,6 +104,12 @@ pub enum TraceError {
         /// Where it went.
         ip: u64,
     },
+    /// The process cannot see what memory is code.
+    #[error(
+        "/proc/self/maps cannot be read: the program has changed its root or its user, or no file \
+         descriptor is left"
+    )]
+    Maps,
     /// Code that can be changed without a system call: it could differ from its translation.
     #[error("code at {ip:#x} lies in writable or shared memory (generated at run time)")]
     WritableCode {

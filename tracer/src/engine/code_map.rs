@@ -36,6 +36,8 @@ pub(crate) enum NotCode {
     Absent,
     /// The program can change it while it executes it.
     Writable,
+    /// The kernel does not say.
+    Unknown,
 }
 
 const MAX_RANGES: usize = 128;
@@ -116,7 +118,7 @@ impl CodeMap {
 
 /// The memory around `address`, and whether it comes from a file, or from the kernel.
 fn look_up(address: u64) -> Result<(Range<u64>, bool), NotCode> {
-    match maps::entry_at(address) {
+    match maps::entry_at(address).map_err(|_| NotCode::Unknown)? {
         Some(Entry {
             readable: true,
             executable: true,

@@ -58,20 +58,25 @@ impl Entry {
     }
 }
 
-/// The mapping around `address`. Takes some 50 µs.
-pub(super) fn entry_at(address: u64) -> Option<Entry> {
-    let mut maps = Maps::open()?;
-    loop {
-        match Entry::parse(maps.next_line()?) {
-            Some(entry) if (entry.start..entry.end).contains(&address) => return Some(entry),
+/// The kernel does not show this process its mappings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Unreadable;
+
+/// The mapping around `address`, if there is one. Takes some 50 µs.
+pub(super) fn entry_at(address: u64) -> Result<Option<Entry>, Unreadable> {
+    let mut maps = Maps::open().ok_or(Unreadable)?;
+    while let Some(line) = maps.next_line() {
+        match Entry::parse(line) {
+            Some(entry) if (entry.start..entry.end).contains(&address) => return Ok(Some(entry)),
             _ => {}
         }
     }
+    Ok(None)
 }
 
 /// The same, for consumers.
 pub(crate) fn mapping_at(address: u64) -> Option<Mapping> {
-    let entry = entry_at(address)?;
+    let entry = entry_at(address).ok()??;
     Some(Mapping {
         start: entry.start,
         end: entry.end,

@@ -223,6 +223,7 @@ impl Translator {
         self.code_map.range_at(ip).map_err(|error| match error {
             NotCode::Absent => TraceError::NoCode { ip },
             NotCode::Writable => TraceError::WritableCode { ip },
+            NotCode::Unknown => TraceError::Maps,
         })
     }
 
