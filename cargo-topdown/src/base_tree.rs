@@ -183,7 +183,10 @@ fn check_out(commit: &str, repository: &Path, tree: &Path) -> Result<(), BaseTre
     }
     git(repository, &["worktree", "prune"])?;
     let path = tree.display().to_string();
-    let arguments = ["worktree", "add", "--quiet", "--force", "--detach"];
+    // The second `--force` is for a worktree that was being made when git was killed: it stays locked.
+    let arguments = [
+        "worktree", "add", "--quiet", "--force", "--force", "--detach",
+    ];
     git(repository, &[&arguments[..], &[&path, commit]].concat())?;
     Ok(())
 }
@@ -250,6 +253,27 @@ mod tests {
         assert_eq!(which(path, "HEAD"), "second");
         fs::remove_dir_all(path.join("target")).unwrap();
         assert_eq!(which(path, "HEAD~1"), "first");
+    }
+
+    #[test]
+    fn issue_14_10_what_git_leaves_when_it_is_killed_is_cleared() {
+        let repository = repository();
+        let path = repository.path();
+        let tree = path.join("target/topdown/against/tree");
+        let of_git = path.join(".git/worktrees/tree");
+        assert_eq!(which(path, "HEAD~1"), "first");
+        // While it checks out.
+        fs::write(of_git.join("index.lock"), "").unwrap();
+        assert_eq!(which(path, "HEAD"), "second");
+        // While it makes the worktree, before and after there are files.
+        for has_files in [false, true] {
+            fs::write(of_git.join("locked"), "initializing").unwrap();
+            fs::remove_file(tree.join(".git")).unwrap();
+            if !has_files {
+                fs::remove_dir_all(&tree).unwrap();
+            }
+            assert_eq!(which(path, "HEAD~1"), "first");
+        }
     }
 
     #[test]

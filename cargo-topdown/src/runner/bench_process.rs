@@ -141,6 +141,10 @@ impl BenchProcess {
     }
 
     fn rest(&self) -> Vec<u32> {
+        // The bench was the only child, and orphans become children.
+        if self.has_session && !processes::has_children() {
+            return Vec::new();
+        }
         let mut rest = match self.has_session {
             true => processes::below(std::process::id()),
             false => processes::below(self.child.id()),
