@@ -119,14 +119,18 @@ impl Fixture {
         self.directory.path()
     }
 
-    fn topdown(&self, arguments: &[&str]) -> Output {
-        Command::cargo_bin("cargo-topdown")
-            .unwrap()
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::cargo_bin("cargo-topdown").unwrap();
+        command
             .current_dir(self.path())
             .env_remove("CARGO_TOPDOWN_FAIL_ON")
-            .args(arguments)
-            .output()
-            .unwrap()
+            .env_remove("COLUMNS")
+            .args(arguments);
+        command
+    }
+
+    fn topdown(&self, arguments: &[&str]) -> Output {
+        self.command(arguments).output().unwrap()
     }
 
     /// The exit code and standard output of `compare ./a ./b` with more arguments.
@@ -149,6 +153,16 @@ fn unchanged_is_0_and_slower_is_100_with_the_cause() {
     assert!(text.starts_with("REGRESSED: 1 of 6"), "{text}");
     assert!(text.contains("suite::bench::group/b2"), "{text}");
     assert!(text.contains("slots/iter: backend bound +8.0"), "{text}");
+}
+
+#[test]
+fn where_there_is_no_terminal_columns_is_the_width() {
+    let fixture = Fixture::new(&run(2, one_slower));
+    let mut command = fixture.command(&["topdown", "compare", "./a", "./b"]);
+    let output = command.env("COLUMNS", "60").output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
+    let widest = text.lines().map(|line| line.chars().count()).max();
+    assert!(widest.is_some_and(|columns| columns <= 60), "{text}");
 }
 
 #[test]

@@ -249,7 +249,7 @@ pub(super) fn wanted_verdict<'a>(
 }
 
 fn width() -> usize {
-    terminal_size::terminal_size().map_or(WIDTH_ELSEWHERE, |(width, _)| width.0.into())
+    style::width_of_environment().unwrap_or(WIDTH_ELSEWHERE)
 }
 
 fn print(args: &ComparisonArgs, color: ColorChoice, comparison: &Comparison) -> io::Result<()> {

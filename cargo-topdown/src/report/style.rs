@@ -43,14 +43,18 @@ pub struct Look {
 /// The width where nobody says one: that of CI logs before they scroll.
 const DEFAULT_WIDTH: usize = 100;
 
+/// The terminal's width, else `COLUMNS`.
+pub fn width_of_environment() -> Option<usize> {
+    terminal_size::terminal_size()
+        .map(|(width, _)| usize::from(width.0))
+        .or_else(|| std::env::var("COLUMNS").ok()?.parse().ok())
+        .filter(|width| *width > 0)
+}
+
 impl Look {
-    /// What the environment says: the terminal's width, else `COLUMNS`, else 100; and the locale.
+    /// What the environment says: the [width](width_of_environment), else 100; and the locale.
     pub fn of_environment() -> Look {
-        let width = terminal_size::terminal_size()
-            .map(|(width, _)| usize::from(width.0))
-            .or_else(|| std::env::var("COLUMNS").ok()?.parse().ok())
-            .filter(|width| *width > 0)
-            .unwrap_or(DEFAULT_WIDTH);
+        let width = width_of_environment().unwrap_or(DEFAULT_WIDTH);
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
             .iter()
             .filter_map(|name| std::env::var(name).ok())
