@@ -69,10 +69,9 @@ fn says_what_would_change_and_changes_it_only_when_told_to() {
     two/Cargo.toml:
       - criterion = { version = "0.4", features = ["html_reports"] }
       + criterion = { package = "criterion-topdown", version = "0.1.0", features = ["html_reports"] }
-    without slots where these return a `Duration`, and not what `TopDown::measure` returns:
+    these measure time alone if their closure returns a `Duration`:
       one/benches/b.rs:1: fn main() { b.iter_custom(|n| time(n)) }
-      let the closure return what `TopDown::measure(|| …)` returns, or add `.into()`
-      to its duration to measure time alone
+      for slots too, let it return what `TopDown::measure(|| …)` returns
     nothing was changed; `cargo topdown init --apply` does it
     "#);
     assert_eq!(

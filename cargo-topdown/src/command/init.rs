@@ -55,7 +55,7 @@ fn describe(plan: &Plan, root: &Path, applied: bool) -> String {
         line(format!("  + {}", change.after));
     }
     if !plan.self_timed.is_empty() {
-        line("without slots where these return a `Duration`, and not what `TopDown::measure` returns:".to_owned());
+        line("these measure time alone if their closure returns a `Duration`:".to_owned());
         for place in &plan.self_timed {
             line(format!(
                 "  {}:{}: {}",
@@ -64,11 +64,7 @@ fn describe(plan: &Plan, root: &Path, applied: bool) -> String {
                 place.text
             ));
         }
-        line(
-            "  let the closure return what `TopDown::measure(|| …)` returns, or add `.into()`"
-                .to_owned(),
-        );
-        line("  to its duration to measure time alone".to_owned());
+        line("  for slots too, let it return what `TopDown::measure(|| …)` returns".to_owned());
     }
     match (plan.is_empty(), applied) {
         (true, _) => line("nothing to change".to_owned()),
