@@ -32,7 +32,7 @@ impl LastWord {
         let Some(file) = &self.file else {
             return;
         };
-        if let Err(error) = append(file, &format!("{line}\n")) {
+        if let Err(error) = append(file, |out| writeln!(out, "{line}")) {
             // The runner refuses this launch; the cause is here.
             eprintln!("error: could not write to {}: {error}", file.display());
         }

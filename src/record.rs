@@ -4,9 +4,9 @@
 //! The line is JSON, and `run_file` reads it. It is written here by hand: whatever this module
 //! takes to compile, a user pays for with every bench.
 
-use std::fmt::{Display, Write};
+use std::fmt::{Arguments, Display};
 use std::fs::OpenOptions;
-use std::io;
+use std::io::{self, BufWriter, Write};
 use std::path::Path;
 
 use crate::activity::{Activity, Elsewhere};
@@ -27,12 +27,15 @@ pub const LAST_WORD_OWED: &str = "last word owed";
 /// A line of that file: something that has begun is over.
 pub const LAST_WORD_SAID: &str = "last word said";
 
-/// Appends `line` to that file.
-pub(crate) fn append(path: &Path, line: &str) -> io::Result<()> {
-    io::Write::write_all(
-        &mut OpenOptions::new().append(true).create(true).open(path)?,
-        line.as_bytes(),
-    )
+/// Appends to that file what `write` writes, in pieces.
+pub(crate) fn append(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> io::Result<()> {
+    let file = OpenOptions::new().append(true).create(true).open(path)?;
+    let mut file = BufWriter::new(file);
+    write(&mut file)?;
+    file.flush()
 }
 
 /// The samples of one benchmark in one launch.
@@ -49,7 +52,18 @@ pub struct Record {
 impl Record {
     /// The record as one line of JSON, newline included.
     pub fn to_line(&self) -> String {
-        let mut json = Json(String::new());
+        let mut line = Vec::new();
+        self.write_line(&mut line).expect("a vector takes all");
+        String::from_utf8(line).expect("JSON is text")
+    }
+
+    /// Writes that line in small pieces. What is allocated does not depend on how long numbers are: where
+    /// the heap of a launch on the model lies then does not depend on the clock.
+    ///
+    /// # Errors
+    /// When `out` does.
+    pub fn write_line(&self, out: &mut dyn Write) -> io::Result<()> {
+        let mut json = Json::to(out);
         json.object(|json| {
             json.field("schema_version", &SCHEMA_VERSION);
             json.name("provenance");
@@ -61,12 +75,12 @@ impl Record {
                 json.object(|json| code(json, of));
             }
         });
-        json.0.push('\n');
-        json.0
+        json.literal("\n");
+        json.result
     }
 }
 
-fn provenance(json: &mut Json, of: &Provenance) {
+fn provenance(json: &mut Json<'_>, of: &Provenance) {
     json.text("source", of.source.name());
     json.text("formula", &of.formula);
     if let Some(core_type) = &of.core_type {
@@ -113,12 +127,12 @@ type Column<T, N> = (&'static str, fn(&T) -> N);
 
 /// One column for each quantity. What is missing in any sample is left out for all of them: half a
 /// column could not be compared.
-fn samples(json: &mut Json, samples: &[Sample]) {
-    let all = |json: &mut Json, name: &str, of: fn(&Sample) -> u64| {
+fn samples(json: &mut Json<'_>, samples: &[Sample]) {
+    let all = |json: &mut Json<'_>, name: &str, of: fn(&Sample) -> u64| {
         json.name(name);
         json.array(samples, |json, sample| json.value(&of(sample)));
     };
-    let known = |json: &mut Json, name: &str, of: &dyn Fn(&Sample) -> Option<u64>| {
+    let known = |json: &mut Json<'_>, name: &str, of: &dyn Fn(&Sample) -> Option<u64>| {
         if !samples.is_empty() && samples.iter().all(|sample| of(sample).is_some()) {
             json.name(name);
             json.array(samples, |json, sample| json.value(&of(sample).unwrap_or(0)));
@@ -181,7 +195,7 @@ fn known_of_all<T>(samples: &[Sample], of: fn(&Sample) -> Option<T>) -> Option<V
     samples.iter().map(of).collect()
 }
 
-fn level1(json: &mut Json, levels: &[Level1]) {
+fn level1(json: &mut Json<'_>, levels: &[Level1]) {
     let columns: [Column<Level1, f64>; 4] = [
         ("retiring_slots", |level| level.retiring_slots),
         ("bad_speculation_slots", |level| level.bad_speculation_slots),
@@ -200,7 +214,7 @@ fn level1(json: &mut Json, levels: &[Level1]) {
     }
 }
 
-fn level2(json: &mut Json, levels: &[Level2]) {
+fn level2(json: &mut Json<'_>, levels: &[Level2]) {
     let columns: [Column<Level2, f64>; 4] = [
         ("heavy_operations_slots", |level| {
             level.heavy_operations_slots
@@ -215,7 +229,7 @@ fn level2(json: &mut Json, levels: &[Level2]) {
 }
 
 /// What was not watched in a sample is 0.
-fn activity(json: &mut Json, samples: &[Sample]) {
+fn activity(json: &mut Json<'_>, samples: &[Sample]) {
     let columns: [Column<Activity, u64>; 5] = [
         ("windows", |activity| activity.windows),
         ("wall_ns", |activity| activity.wall_ns),
@@ -231,7 +245,7 @@ fn activity(json: &mut Json, samples: &[Sample]) {
     }
 }
 
-fn code(json: &mut Json, code: &CodeSlots) {
+fn code(json: &mut Json<'_>, code: &CodeSlots) {
     json.name("modules");
     json.array(&code.modules, |json, module| json.string(module));
     json.name("blocks");
@@ -246,7 +260,7 @@ fn code(json: &mut Json, code: &CodeSlots) {
     json.name("samples");
     json.array(&code.samples, |json, blocks| {
         json.array(blocks, |json, (block, counts)| {
-            json.nested('[', ']', |json| {
+            json.nested("[", "]", |json| {
                 json.value(block);
                 json.counts(&<[u64; 9]>::from(*counts));
             });
@@ -261,7 +275,7 @@ fn code(json: &mut Json, code: &CodeSlots) {
     json.object(|json| trail(json, &code.trail));
 }
 
-fn trail(json: &mut Json, trail: &Trail) {
+fn trail(json: &mut Json<'_>, trail: &Trail) {
     json.field("number", &trail.number);
     json.field("blocks", &trail.blocks);
     json.field("hash", &trail.hash);
@@ -274,20 +288,44 @@ fn trail(json: &mut Json, trail: &Trail) {
 }
 
 /// JSON that is being written.
-struct Json(String);
+struct Json<'a> {
+    out: &'a mut dyn Write,
+    /// Whether nothing of the object or array that is open has been written yet, or a name alone.
+    begins: bool,
+    /// The first error.
+    result: io::Result<()>,
+}
 
-impl Json {
+impl<'a> Json<'a> {
+    fn to(out: &'a mut dyn Write) -> Json<'a> {
+        Json {
+            out,
+            begins: true,
+            result: Ok(()),
+        }
+    }
+
+    fn write(&mut self, what: Arguments<'_>) {
+        if self.result.is_ok() {
+            self.result = self.out.write_fmt(what);
+        }
+    }
+
+    fn literal(&mut self, text: &str) {
+        self.write(format_args!("{text}"));
+    }
+
     /// A comma, where something of the same object or array is before.
     fn separate(&mut self) {
-        if !matches!(self.0.as_bytes().last(), None | Some(b'{' | b'[' | b':')) {
-            self.0.push(',');
+        if !std::mem::take(&mut self.begins) {
+            self.literal(",");
         }
     }
 
     /// What is JSON already, as numbers are.
     fn value(&mut self, value: &dyn Display) {
         self.separate();
-        write!(self.0, "{value}").expect("a string takes whatever is written to it");
+        self.write(format_args!("{value}"));
     }
 
     /// As the shortest digits that are read back as the same number.
@@ -301,20 +339,21 @@ impl Json {
 
     fn string(&mut self, string: &str) {
         self.separate();
-        self.0.push('"');
+        self.literal("\"");
         for char in string.chars() {
             match char {
-                '"' | '\\' => self.0.extend(['\\', char]),
-                '\0'..='\x1f' => self.0.push_str(&format!("\\u{:04x}", u32::from(char))),
-                _ => self.0.push(char),
+                '"' | '\\' => self.write(format_args!("\\{char}")),
+                '\0'..='\x1f' => self.write(format_args!("\\u{:04x}", u32::from(char))),
+                _ => self.write(format_args!("{char}")),
             }
         }
-        self.0.push('"');
+        self.literal("\"");
     }
 
     fn name(&mut self, name: &str) {
         self.string(name);
-        self.0.push(':');
+        self.literal(":");
+        self.begins = true;
     }
 
     fn text(&mut self, name: &str, text: &str) {
@@ -327,19 +366,21 @@ impl Json {
         self.value(value);
     }
 
-    fn nested(&mut self, open: char, close: char, content: impl FnOnce(&mut Json)) {
+    fn nested(&mut self, open: &str, close: &str, content: impl FnOnce(&mut Self)) {
         self.separate();
-        self.0.push(open);
+        self.literal(open);
+        self.begins = true;
         content(self);
-        self.0.push(close);
+        self.begins = false;
+        self.literal(close);
     }
 
-    fn object(&mut self, fields: impl FnOnce(&mut Json)) {
-        self.nested('{', '}', fields);
+    fn object(&mut self, fields: impl FnOnce(&mut Self)) {
+        self.nested("{", "}", fields);
     }
 
-    fn array<T>(&mut self, items: &[T], item: impl Fn(&mut Json, &T)) {
-        self.nested('[', ']', |json| items.iter().for_each(|of| item(json, of)));
+    fn array<T>(&mut self, items: &[T], item: impl Fn(&mut Self, &T)) {
+        self.nested("[", "]", |json| items.iter().for_each(|of| item(json, of)));
     }
 
     fn counts(&mut self, counts: &[u64]) {
@@ -394,13 +435,12 @@ mod tests {
             ..least.clone()
         };
         for written in [least, most, waiting] {
-            let mut json = Json(String::new());
+            let mut line = Vec::new();
+            let mut json = Json::to(&mut line);
             json.object(|json| provenance(json, &written));
-            assert_eq!(json.0, serde_json::to_string(&written).unwrap());
-            assert_eq!(
-                serde_json::from_str::<Provenance>(&json.0).unwrap(),
-                written
-            );
+            let text = String::from_utf8(line).unwrap();
+            assert_eq!(text, serde_json::to_string(&written).unwrap());
+            assert_eq!(serde_json::from_str::<Provenance>(&text).unwrap(), written);
         }
     }
 }

@@ -73,7 +73,7 @@ impl Recorder {
                     code,
                 };
                 samples.reserve(ROOM_FOR_SAMPLES);
-                if let Err(error) = append(path, &record.to_line()) {
+                if let Err(error) = append(path, |out| record.write_line(out)) {
                     // The runner counts the records and refuses this launch; the cause is here.
                     eprintln!(
                         "error: could not write samples to {}: {error}",

@@ -1,0 +1,101 @@
+//! What a record allocates does not depend on what the clock said: on the model, where the heap lies
+//! decides about slots.
+#![cfg(feature = "criterion")]
+
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::cell::Cell;
+use std::io::BufWriter;
+
+use criterion_topdown::activity::Activity;
+use criterion_topdown::code::CodeSlots;
+use criterion_topdown::provenance::{EmptyWindow, Provenance, SourceKind};
+use criterion_topdown::record::Record;
+use criterion_topdown::sample::{Level1, Sample};
+
+thread_local! {
+    /// How often memory was asked for or given back, and a mix of how much.
+    static REQUESTS: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
+}
+
+struct Counted;
+
+impl Counted {
+    fn request(bytes: usize) {
+        let (count, mix) = REQUESTS.get();
+        REQUESTS.set((count + 1, mix.wrapping_mul(31).wrapping_add(bytes)));
+    }
+}
+
+// SAFETY: hands everything to the system's allocator.
+unsafe impl GlobalAlloc for Counted {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        Counted::request(layout.size());
+        // SAFETY: the caller's promise.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        Counted::request(layout.size());
+        // SAFETY: the caller's promise.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static ALLOCATOR: Counted = Counted;
+
+fn record(ns: u64) -> Record {
+    let sample = Sample {
+        windows: 10,
+        wall_ns: ns,
+        slots: Some(4000),
+        level1: Some(Level1::default()),
+        activity: Some(Activity {
+            windows: 2,
+            wall_ns: ns,
+            own_ns: ns,
+            ..Activity::default()
+        }),
+        ..Sample::EMPTY
+    };
+    Record {
+        provenance: Provenance {
+            source: SourceKind::Model,
+            formula: "model-zen-5/5".to_owned(),
+            core_type: None,
+            slots_per_cycle: Some(8),
+            reason: "a model".to_owned(),
+            empty_window: Some(EmptyWindow {
+                slots: Some(352),
+                wall_ns: ns,
+            }),
+            threads: Default::default(),
+            elsewhere: None,
+        },
+        samples: vec![sample; 100],
+        code: Some(CodeSlots::default()),
+    }
+}
+
+#[test]
+fn a_record_allocates_the_same_whatever_the_time() {
+    let requests_for = |ns| {
+        let record = record(ns);
+        let before = REQUESTS.replace((0, 0));
+        let mut out = BufWriter::new(std::io::sink());
+        record.write_line(&mut out).unwrap();
+        drop(out);
+        REQUESTS.replace(before)
+    };
+    let short = requests_for(9);
+    assert_eq!(short, requests_for(u64::MAX));
+    assert!(short.0 > 0, "the allocator counts");
+    // Unlike that, a line in memory grows with its numbers.
+    let in_memory = |ns| {
+        let record = record(ns);
+        let before = REQUESTS.replace((0, 0));
+        drop(record.to_line());
+        REQUESTS.replace(before)
+    };
+    assert_ne!(in_memory(9), in_memory(u64::MAX));
+}
