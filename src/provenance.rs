@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::activity::Elsewhere;
 
+/// The reason of a benchmark that has time alone since its `iter_custom` returned durations.
+pub const TIMES_ITSELF: &str = "the benchmark times itself: its `iter_custom` returns a `Duration`";
+
 /// Where numbers come from. Numbers of different sources are never mixed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]

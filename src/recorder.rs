@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use crate::code::CodeSlots;
 use crate::formatter::split_line;
-use crate::provenance::{Provenance, SourceKind};
+use crate::provenance::{Provenance, SourceKind, TIMES_ITSELF};
 use crate::record::{Record, SAMPLES_VARIABLE, append};
 use crate::sample::Sample;
 
@@ -106,7 +106,7 @@ fn provenance_of<'a>(samples: &[Sample], provenance: &'a Provenance) -> Cow<'a, 
         formula: "time/1".to_owned(),
         core_type: None,
         slots_per_cycle: None,
-        reason: "the benchmark times itself: its `iter_custom` returns a `Duration`".to_owned(),
+        reason: TIMES_ITSELF.to_owned(),
         empty_window: None,
         threads: Default::default(),
         elsewhere: None,

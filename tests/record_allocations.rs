@@ -1,5 +1,5 @@
-//! What a record allocates does not depend on what the clock said: on the model, where the heap lies
-//! decides about slots.
+//! What a record allocates depends neither on what the clock said nor on what was executed: on the model,
+//! where the heap lies decides about slots.
 #![cfg(feature = "criterion")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -8,12 +8,15 @@ use std::io::BufWriter;
 
 use criterion_topdown::activity::Activity;
 use criterion_topdown::code::CodeSlots;
+use criterion_topdown::counter::Source;
+use criterion_topdown::counter::model::Model;
 use criterion_topdown::provenance::{EmptyWindow, Provenance, SourceKind};
 use criterion_topdown::record::Record;
 use criterion_topdown::sample::{Level1, Sample};
 
 thread_local! {
-    /// How often memory was asked for or given back, and a mix of how much.
+    /// How often memory was asked for or given back, and a sum over how much, in any order: the names of
+    /// modules are given back in that of their use.
     static REQUESTS: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
 }
 
@@ -21,8 +24,8 @@ struct Counted;
 
 impl Counted {
     fn request(bytes: usize) {
-        let (count, mix) = REQUESTS.get();
-        REQUESTS.set((count + 1, mix.wrapping_mul(31).wrapping_add(bytes)));
+        let (count, sum) = REQUESTS.get();
+        REQUESTS.set((count + 1, sum.wrapping_add(bytes.wrapping_mul(bytes))));
     }
 }
 
@@ -98,4 +101,37 @@ fn a_record_allocates_the_same_whatever_the_time() {
         REQUESTS.replace(before)
     };
     assert_ne!(in_memory(9), in_memory(u64::MAX));
+}
+
+/// Takes a record of one sample of `work`, and returns how many blocks of code it has, with the requests.
+fn taken(model: &Model, work: impl FnOnce()) -> (usize, (usize, usize)) {
+    model.benchmark_boundary();
+    model.sample_boundary();
+    let start = model.start();
+    work();
+    model.end(&start);
+    model.sample_kept();
+    let before = REQUESTS.replace((0, 0));
+    let code = model.take_code().expect("it was traced");
+    let blocks = code.blocks.len();
+    drop(code);
+    (blocks, REQUESTS.replace(before))
+}
+
+#[test]
+fn a_record_of_a_model_allocates_the_same_whatever_was_executed() {
+    let Ok(model) = Model::open() else {
+        eprintln!("skipped: code cannot be traced on this machine");
+        return;
+    };
+    let (few, requests) = taken(&model, || {
+        std::hint::black_box(1 + std::hint::black_box(2));
+    });
+    let (many, same_requests) = taken(&model, || {
+        let mut text: Vec<String> = (0..1000).map(|n| (n * 7 % 100).to_string()).collect();
+        text.sort();
+        std::hint::black_box(text.join(", "));
+    });
+    assert!(many > few + 20, "{few} {many}");
+    assert_eq!(requests, same_requests);
 }

@@ -133,36 +133,51 @@ impl CodeAccount {
     }
 
     fn code_slots(&self, model: &Model, executed: &mut Executed) -> CodeSlots {
+        let room = self.before.capacity();
         let mut blocks = BlockTable {
-            ranges: model.blocks().map(|(_, range, _)| range).collect(),
-            index_of: Vec::new(),
+            ranges: with_room(room, model.blocks().map(|(_, range, _)| range)),
+            index_of: Vec::with_capacity(room),
             map: ModuleMap::of_this_process(),
-            blocks: Vec::new(),
+            blocks: Vec::with_capacity(room),
         };
         blocks.index_of.resize(blocks.ranges.len(), None);
-        let mut code = CodeSlots::default();
+        let mut code = CodeSlots {
+            samples: Vec::with_capacity(MOST_SAMPLES),
+            ..CodeSlots::default()
+        };
         let mut begin = 0;
         for &end in &self.ends {
             let costs = self.costs[begin..end].iter();
             let costs = costs.map(|&(number, counts)| (blocks.index(number, executed), counts));
-            code.samples.push(costs.collect());
+            code.samples.push(match begin == end {
+                true => Vec::new(),
+                false => with_room(room, costs),
+            });
             begin = end;
         }
         let first = self.first.iter();
         let first = first.map(|&(number, count)| (blocks.index(number, executed), count));
-        code.first_samples = first.collect();
+        code.first_samples = with_room(room, first);
         code.first_samples_data = executed.data();
         let trail = executed.take_trail();
         let stretch = trail.stretch.iter();
         let stretch = stretch.map(|&number| blocks.index(number, executed));
         code.trail = Trail {
-            stretch: stretch.collect(),
+            stretch: with_room(trail.stretch.capacity(), stretch),
             ..trail
         };
         code.modules = blocks.map.into_names();
         code.blocks = blocks.blocks;
         code
     }
+}
+
+/// The `items` in memory of a size that does not depend on how many they are: what a record takes from the
+/// allocator and gives back to it is then the same for another program, too.
+fn with_room<T>(room: usize, items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut all = Vec::with_capacity(room);
+    all.extend(items);
+    all
 }
 
 /// The blocks of a record, by the numbers that they have in the process.

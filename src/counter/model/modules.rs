@@ -1,12 +1,20 @@
 //! What this process has loaded where, as the kernel tells in `/proc/self/maps`; proc(5) describes
 //! the lines.
 
+use std::fs::File;
+use std::io::Read;
+
+/// What a process mostly has at most. What is allocated shall not depend on the program.
+const MOST_BYTES: usize = 64 * 1024;
+const MOST_MODULES: usize = 64;
+
 /// Memory with code in it, and what it was loaded from.
 pub(super) struct ModuleMap {
     /// In ascending order, without overlaps.
     mappings: Vec<Mapping>,
-    /// Names by the index that [`place_of`](ModuleMap::place_of) gives; a handful.
-    names: Vec<String>,
+    /// By the index that [`place_of`](ModuleMap::place_of) gives, a mapping that has the name; `None` for no
+    /// name. A handful.
+    named: Vec<Option<usize>>,
 }
 
 struct Mapping {
@@ -25,13 +33,21 @@ pub(super) fn threads() -> Option<usize> {
 impl ModuleMap {
     /// The mappings of now. Where they cannot be read, no code has a name.
     pub(super) fn of_this_process() -> ModuleMap {
-        ModuleMap::parse(&std::fs::read_to_string("/proc/self/maps").unwrap_or_default())
+        let mut maps = String::with_capacity(MOST_BYTES);
+        let read =
+            File::open("/proc/self/maps").and_then(|mut file| file.read_to_string(&mut maps));
+        ModuleMap::parse(match read {
+            Ok(_) => &maps,
+            Err(_) => "",
+        })
     }
 
     fn parse(maps: &str) -> ModuleMap {
+        let mut mappings = Vec::with_capacity(MOST_MODULES);
+        mappings.extend(maps.lines().filter_map(Mapping::parse));
         ModuleMap {
-            mappings: maps.lines().filter_map(Mapping::parse).collect(),
-            names: Vec::new(),
+            mappings,
+            named: Vec::with_capacity(MOST_MODULES),
         }
     }
 
@@ -39,25 +55,32 @@ impl ModuleMap {
     /// address itself.
     pub(super) fn place_of(&mut self, address: u64) -> (u32, u64) {
         let after = self.mappings.partition_point(|m| m.start <= address);
-        let mapping = self.mappings[..after]
-            .last()
-            .filter(|m| address < m.end && !m.name.is_empty());
-        let (name, place) = match mapping {
-            Some(m) if m.name.starts_with('/') => (&*m.name, address - m.start + m.offset),
-            Some(m) => (&*m.name, address),
-            None => ("", address),
+        let mapping = after.checked_sub(1).filter(|&last| {
+            let last = &self.mappings[last];
+            address < last.end && !last.name.is_empty()
+        });
+        let place = match mapping.map(|index| &self.mappings[index]) {
+            Some(m) if m.name.starts_with('/') => address - m.start + m.offset,
+            _ => address,
         };
-        let known = self.names.iter().position(|known| known == name);
+        let name = |index: Option<usize>| index.map(|index| &self.mappings[index].name);
+        let mut known = self.named.iter();
+        let known = known.position(|&known| name(known) == name(mapping));
         let index = known.unwrap_or_else(|| {
-            self.names.push(name.to_owned());
-            self.names.len() - 1
+            self.named.push(mapping);
+            self.named.len() - 1
         });
         (index as u32, place)
     }
 
     /// The names of the modules that were asked for, by index.
-    pub(super) fn into_names(self) -> Vec<String> {
-        self.names
+    pub(super) fn into_names(mut self) -> Vec<String> {
+        let mut names = Vec::with_capacity(MOST_MODULES);
+        names.extend(self.named.iter().map(|named| match named {
+            Some(index) => std::mem::take(&mut self.mappings[*index].name),
+            None => String::new(),
+        }));
+        names
     }
 }
 

@@ -100,14 +100,21 @@ impl TrailKeeper {
             blocks: self.blocks,
             hash: self.hash,
             every_blocks: self.every_blocks,
-            hashes: self.hashes.clone(),
+            hashes: copied(&self.hashes),
             stretch_from: self.stretch.start,
-            stretch: self.kept.clone(),
+            stretch: copied(&self.kept),
         };
         self.number += 1;
         self.begin();
         trail
     }
+}
+
+/// With the same room, however little is in use.
+fn copied<T: Copy>(kept: &Vec<T>) -> Vec<T> {
+    let mut copy = Vec::with_capacity(kept.capacity());
+    copy.extend_from_slice(kept);
+    copy
 }
 
 fn stretch(text: &str) -> Option<(u32, Range<u64>)> {
