@@ -98,7 +98,11 @@ fn provenance_of<'a>(samples: &[Sample], provenance: &'a Provenance) -> Cow<'a, 
         };
         *sample == time_alone
     };
-    if provenance.source == SourceKind::Time || !samples.iter().all(has_time_alone) {
+    // Windows of the source `time` tell of the threads' activity. Those of a benchmark that could not be
+    // modelled have time alone too, and no cost.
+    let is_timed = provenance.source == SourceKind::Time;
+    let has_reason = is_timed && provenance.empty_window.is_none();
+    if has_reason || !samples.iter().all(has_time_alone) {
         return Cow::Borrowed(provenance);
     }
     Cow::Owned(Provenance {
@@ -107,7 +111,7 @@ fn provenance_of<'a>(samples: &[Sample], provenance: &'a Provenance) -> Cow<'a, 
         core_type: None,
         slots_per_cycle: None,
         reason: TIMES_ITSELF.to_owned(),
-        empty_window: None,
+        empty_window: provenance.empty_window.filter(|_| is_timed),
         threads: Default::default(),
         elsewhere: None,
     })

@@ -52,7 +52,8 @@ impl Source for Time {
         Sample {
             windows: 1,
             wall_ns,
-            activity: self.watch.after_window(wall_ns),
+            // Known or not: a duration that `iter_custom` returned has none.
+            activity: Some(self.watch.after_window(wall_ns).unwrap_or_default()),
             ..Sample::EMPTY
         }
     }

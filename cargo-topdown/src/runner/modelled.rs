@@ -94,43 +94,12 @@ pub fn on_the_clock(targets: &[BenchTarget]) -> Vec<BenchTarget> {
 }
 
 /// Criterion's own measurement has the same to say on the model as on the clock, and so has a
-/// benchmark that [times itself](name_what_times_itself). And the model sees the measuring thread alone,
+/// benchmark that times itself. And the model sees the measuring thread alone,
 /// which helps neither where others work nor where nobody does.
 fn can_have_slots(timed: &Benchmark) -> bool {
     let provenance = &timed.provenance;
-    let times_itself = provenance.reason.ends_with(TIMES_ITSELF);
+    let times_itself = provenance.reason == TIMES_ITSELF;
     is_ours(provenance) && provenance.elsewhere.is_none() && !times_itself
-}
-
-/// Gives the benchmarks whose samples all are durations that an `iter_custom` returned this as the reason
-/// for which they have time alone, where it is not what was asked for. In windows of ours it is watched
-/// which threads work, and in durations it is not.
-pub fn name_what_times_itself(targets: &[BenchTarget], timed: &mut Collected) {
-    let (mut with_samples, mut watched) = (HashSet::new(), HashSet::new());
-    for (id, _, samples) in &timed.samples {
-        with_samples.insert(id);
-        if samples.iter().any(|s| s.sample.activity.is_some()) {
-            watched.insert(id);
-        }
-    }
-    for benchmark in &mut timed.benchmarks {
-        let provenance = &mut benchmark.provenance;
-        let times_itself = provenance.source == SourceKind::Time
-            && is_ours(provenance)
-            && with_samples.contains(&benchmark.id)
-            && !watched.contains(&benchmark.id)
-            && !provenance.reason.ends_with(TIMES_ITSELF);
-        let target = targets.iter().find(|target| target.has(&benchmark.id));
-        match target.map(|target| target.settings.source) {
-            Some(SourceChoice::Model) if times_itself => {
-                provenance.reason = TIMES_ITSELF.to_owned();
-            }
-            Some(SourceChoice::Auto | SourceChoice::ModelOrTime) if times_itself => {
-                provenance.reason += &format!("; {TIMES_ITSELF}");
-            }
-            _ => {}
-        }
-    }
 }
 
 fn with_settings(
@@ -297,7 +266,7 @@ mod tests {
     use super::*;
     use crate::runner::TargetFailure;
     use crate::runner::launch::LaunchError;
-    use criterion_topdown::activity::{Activity, Elsewhere};
+    use criterion_topdown::activity::Elsewhere;
     use criterion_topdown::provenance::EmptyWindow;
     use criterion_topdown::run_file::IterationSample;
     use criterion_topdown::sample::Sample;
@@ -403,47 +372,18 @@ mod tests {
     }
 
     #[test]
-    fn what_times_itself_is_named_and_not_launched_on_the_model() {
-        let sample = |activity| IterationSample {
-            iterations: 1,
-            sample: Sample {
-                wall_ns: 10,
-                activity,
-                ..Sample::EMPTY
-            },
-        };
-        let outcome_of_both = |reason: &str| {
-            let mut both = timed();
-            let collected = &mut both.collected;
-            let mut custom = collected.benchmarks[0].clone();
-            custom.id.name = "custom".to_owned();
-            custom.provenance.reason = reason.to_owned();
-            let watched = Some(Activity::default());
-            collected.samples = vec![
-                (collected.benchmarks[0].id.clone(), 0, vec![sample(watched)]),
-                (custom.id.clone(), 0, vec![sample(None)]),
-            ];
-            collected.benchmarks.push(custom);
-            std::mem::take(collected)
-        };
-        for (source, before, after) in [
-            (SourceChoice::Model, "asked for", TIMES_ITSELF.to_owned()),
-            (SourceChoice::Auto, "none", format!("none; {TIMES_ITSELF}")),
-        ] {
-            let targets = [target(source)];
-            let mut both = outcome_of_both(before);
-            name_what_times_itself(&targets, &mut both);
-            let custom = &both.benchmarks[1];
-            assert_eq!(custom.provenance.reason, after);
-            let wanted = wanted(&targets, &both);
+    fn what_times_itself_is_not_launched_on_the_model() {
+        let mut both = timed().collected;
+        let mut custom = both.benchmarks[0].clone();
+        custom.id.name = "custom".to_owned();
+        custom.provenance.reason = TIMES_ITSELF.to_owned();
+        both.benchmarks.push(custom);
+        for source in [SourceChoice::Model, SourceChoice::Auto] {
+            let wanted = wanted(&[target(source)], &both);
             assert_eq!(wanted[0].benchmarks, Some(vec!["b".to_owned()]));
-            // Twice says no more.
-            name_what_times_itself(&targets, &mut both);
-            assert_eq!(both.benchmarks[1].provenance.reason, after);
         }
-        let mut asked_for_time = outcome_of_both("asked for");
-        name_what_times_itself(&[target(SourceChoice::Time)], &mut asked_for_time);
-        assert_eq!(asked_for_time.benchmarks[1].provenance.reason, "asked for");
+        both.benchmarks.remove(0);
+        assert!(wanted(&[target(SourceChoice::Model)], &both).is_empty());
     }
 
     #[test]

@@ -416,7 +416,6 @@ fn with_model(
     launcher: &Launcher,
     timed: &mut Outcome,
 ) -> Result<(), BenchError> {
-    modelled::name_what_times_itself(targets, &mut timed.collected);
     let wanted = modelled::wanted(targets, &timed.collected);
     if wanted.is_empty() || (args.measuring.fail_fast && failures(timed) > 0) {
         return Ok(());

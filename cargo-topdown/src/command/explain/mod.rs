@@ -185,7 +185,6 @@ impl Session<'_> {
     ) -> Result<(Benchmark, Vec<IterationSample>), Error> {
         let wanted = &self.args.benchmark;
         let mut outcome = self.launch(&modelled::on_the_clock(targets), &self.launcher)?;
-        modelled::name_what_times_itself(targets, &mut outcome.collected);
         let on_the_model = modelled::wanted(targets, &outcome.collected);
         if !on_the_model.is_empty() {
             let launcher = Launcher {
