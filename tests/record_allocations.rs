@@ -70,6 +70,8 @@ fn record(ns: u64) -> Record {
             reason: "a model".to_owned(),
             empty_window: Some(EmptyWindow {
                 slots: Some(352),
+                cycles: None,
+                instructions: None,
                 wall_ns: ns,
             }),
             threads: Default::default(),
