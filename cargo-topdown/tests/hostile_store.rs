@@ -2,6 +2,10 @@
 //! nothing is lost. Issue 14, numbers 1, 2 and 9.
 #![cfg(unix)]
 
+#[cfg(target_os = "linux")]
+#[path = "hostile_store/faults.rs"]
+mod faults;
+
 use std::fs;
 use std::io::Write;
 use std::os::unix::fs::symlink;

@@ -116,8 +116,11 @@ pub fn replace(
     flush_directory_of(path)
 }
 
-/// Makes the rename outlive a power failure, where the file system can do that.
-fn flush_directory_of(path: &Path) -> Result<(), RunFileProblem> {
+/// Makes the rename to `path` outlive a power failure, where the file system can do that.
+///
+/// # Errors
+/// [`NotFlushed`](RunFileProblem::NotFlushed) where it should and does not.
+pub fn flush_directory_of(path: &Path) -> Result<(), RunFileProblem> {
     let (true, Some(directory)) = (cfg!(unix), path.parent()) else {
         return Ok(());
     };

@@ -95,8 +95,7 @@ fn write_renamed(run: &Outgoing, unfinished: &Path, path: &Path) -> Result<bool,
     }
     match fs::rename(unfinished, path) {
         Ok(()) => {
-            // Makes the rename outlive a power failure, where the file system can do that.
-            let _ = path.parent().map(|parent| File::open(parent)?.sync_all());
+            stored_file::flush_directory_of(path).map_err(|problem| in_file(path, problem))?;
             Ok(true)
         }
         // Somebody has added the same run meanwhile.

@@ -1,0 +1,429 @@
+//! The fault campaign: full disks, I/O errors and kills at each writing system call of each command that
+//! stores something, and kills at any time. No run that was there before is lost, none is half there, and
+//! the same command succeeds afterwards.
+//!
+//! It takes minutes and needs strace, so it runs only when asked for:
+//! `cargo test -p cargo-topdown --test hostile_store -- --ignored --nocapture campaign`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::os::unix::process::{CommandExt, ExitStatusExt};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use criterion_topdown::run_file::{LaunchValue, Run, read_run, write_run_without_samples};
+
+use super::{KEY, RUN, git};
+
+/// Those by which a file or a directory changes.
+const WRITING_CALLS: &str = "write,pwrite64,writev,rename,renameat,renameat2,link,linkat,symlink,symlinkat,\
+                             unlink,unlinkat,rmdir,mkdir,mkdirat,fsync,fdatasync,ftruncate,chmod,fchmod,\
+                             copy_file_range,sendfile";
+const FAULTS: [&str; 3] = ["error=ENOSPC", "error=EIO", "signal=KILL"];
+const KILLS: u32 = 1000;
+
+/// The ids of the runs of `main`.
+type Ids = BTreeSet<String>;
+
+/// A command that stores something.
+struct Scenario {
+    name: &'static str,
+    words: &'static [&'static str],
+    /// What must be there whatever happens, by place: the workspace, the two stores.
+    kept: [&'static [&'static str]; 3],
+    /// What is there after the command has succeeded.
+    stored: [&'static [&'static str]; 3],
+}
+
+const BEFORE: [&[&str]; 3] = [&["one", "two"], &["three", "zero"], &["three", "zero"]];
+const DIRECTORY: &str = "../directory";
+const REPOSITORY: &str = "git+../repository.git#runs";
+
+const SCENARIOS: [Scenario; 9] = [
+    Scenario {
+        name: "save",
+        words: &["baseline", "save", "main", "../new"],
+        kept: BEFORE,
+        stored: [&["new", "one", "two"], BEFORE[1], BEFORE[2]],
+    },
+    Scenario {
+        name: "accept",
+        words: &[
+            "baseline",
+            "accept",
+            "baselines/main/x86_64-GenuineIntel-06-8f-08-kvm-smt",
+            "json/twitter/1024",
+            "--run",
+            "../slower",
+            "--reason",
+            "so be it",
+        ],
+        kept: BEFORE,
+        stored: BEFORE,
+    },
+    Scenario {
+        name: "push to a directory",
+        words: &["baseline", "push", "--store", DIRECTORY],
+        kept: BEFORE,
+        stored: [BEFORE[0], &["one", "three", "two", "zero"], BEFORE[2]],
+    },
+    Scenario {
+        name: "push to git",
+        words: &["baseline", "push", "--store", REPOSITORY],
+        kept: BEFORE,
+        stored: [BEFORE[0], BEFORE[1], &["one", "three", "two", "zero"]],
+    },
+    Scenario {
+        name: "pull from a directory",
+        words: &["baseline", "pull", "--all-machines", "--store", DIRECTORY],
+        kept: BEFORE,
+        stored: [&["one", "three", "two", "zero"], BEFORE[1], BEFORE[2]],
+    },
+    Scenario {
+        name: "pull from git",
+        words: &["baseline", "pull", "--all-machines", "--store", REPOSITORY],
+        kept: BEFORE,
+        stored: [&["one", "three", "two", "zero"], BEFORE[1], BEFORE[2]],
+    },
+    Scenario {
+        name: "gc of a directory",
+        words: &["baseline", "gc", "--keep", "1", "--store", DIRECTORY],
+        kept: [BEFORE[0], &["three"], BEFORE[2]],
+        stored: [BEFORE[0], &["three"], BEFORE[2]],
+    },
+    Scenario {
+        name: "gc of git",
+        words: &["baseline", "gc", "--keep", "1", "--store", REPOSITORY],
+        kept: [BEFORE[0], BEFORE[1], &["three"]],
+        stored: [BEFORE[0], BEFORE[1], &["three"]],
+    },
+    Scenario {
+        name: "remove",
+        words: &["baseline", "remove", "other", "--all"],
+        kept: BEFORE,
+        stored: BEFORE,
+    },
+];
+
+/// One directory with a workspace and two stores, and a copy of it as it was before.
+struct Place {
+    root: tempfile::TempDir,
+}
+
+impl Place {
+    fn new() -> Place {
+        let root = tempfile::tempdir().unwrap();
+        let place = Place { root };
+        let live = place.live();
+        fs::create_dir(&live).unwrap();
+        for (name, started_at, factor) in [
+            ("zero", "2026-11-01T10:00:00Z", 1.0),
+            ("one", "2026-11-02T10:00:00Z", 1.0),
+            ("two", "2026-11-03T10:00:00Z", 1.0),
+            ("three", "2026-11-04T10:00:00Z", 1.0),
+            ("new", "2026-11-05T10:00:00Z", 1.0),
+            ("slower", "2026-11-05T10:00:00Z", 1.5),
+        ] {
+            let mut run = read_run(Path::new(RUN)).unwrap();
+            run.id = name.to_owned();
+            run.started_at = started_at.to_owned();
+            make_slower(&mut run, factor);
+            write_run_without_samples(&live.join(name), &run).unwrap();
+        }
+        git(&live, &["init", "--quiet", "--bare", "repository.git"], "");
+        place.new_workspace("other");
+        for (name, store) in [("zero", DIRECTORY), ("three", DIRECTORY), ("", REPOSITORY)] {
+            if !name.is_empty() {
+                let run = format!("../{name}");
+                place.succeeds("other", &["baseline", "save", "main", &run]);
+            }
+            place.succeeds("other", &["baseline", "push", "--store", store]);
+        }
+        place.new_workspace("workspace");
+        for (name, run) in [("main", "../one"), ("main", "../two"), ("other", "../zero")] {
+            place.succeeds("workspace", &["baseline", "save", name, run]);
+        }
+        copy(&live, &place.template());
+        place
+    }
+
+    fn live(&self) -> PathBuf {
+        self.root.path().join("live")
+    }
+
+    fn template(&self) -> PathBuf {
+        self.root.path().join("template")
+    }
+
+    /// Everything as it was before.
+    fn restore(&self) {
+        fs::remove_dir_all(self.live()).unwrap();
+        copy(&self.template(), &self.live());
+    }
+
+    fn new_workspace(&self, name: &str) {
+        let workspace = self.live().join(name);
+        fs::create_dir(&workspace).unwrap();
+        fs::write(workspace.join("Cargo.toml"), "[workspace]\n").unwrap();
+        git(&workspace, &["init", "--quiet"], "");
+    }
+
+    /// `program` with what comes before the command, in a group of processes of its own.
+    fn command(&self, program: &str, before: &[&str], workspace: &str, words: &[&str]) -> Command {
+        let mut command = Command::new(program);
+        command
+            .args(before)
+            .arg("topdown")
+            .args(words)
+            .current_dir(self.live().join(workspace))
+            .env(
+                "CARGO_TARGET_DIR",
+                self.live().join(workspace).join("target"),
+            )
+            .env_remove("CARGO_TOPDOWN_BASELINES")
+            .env_remove("CARGO_TOPDOWN_STORE")
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .process_group(0);
+        command
+    }
+
+    fn plain(&self, workspace: &str, words: &[&str]) -> Command {
+        self.command(env!("CARGO_BIN_EXE_cargo-topdown"), &[], workspace, words)
+    }
+
+    fn succeeds(&self, workspace: &str, words: &[&str]) {
+        let output = self
+            .plain(workspace, words)
+            .stderr(Stdio::piped())
+            .output()
+            .unwrap();
+        let error = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success(), "{words:?}: {error}");
+    }
+
+    /// How often each of the calls is made by one process, at most.
+    fn calls(&self, words: &[&str]) -> BTreeMap<String, u32> {
+        let log = self.root.path().join("calls");
+        let trace = format!("trace={WRITING_CALLS}");
+        let before = [
+            "-f",
+            "-qq",
+            "-e",
+            &trace,
+            "-o",
+            log.to_str().unwrap(),
+            PROGRAM,
+        ];
+        let status = self
+            .command("strace", &before, "workspace", words)
+            .status()
+            .unwrap();
+        assert!(status.success(), "{words:?}");
+        let mut by_process: BTreeMap<(String, String), u32> = BTreeMap::new();
+        for line in fs::read_to_string(&log).unwrap().lines() {
+            let mut parts = line.splitn(2, ' ');
+            let process = parts.next().unwrap().to_owned();
+            let call = parts
+                .next()
+                .unwrap()
+                .trim_start()
+                .split('(')
+                .next()
+                .unwrap();
+            if call.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+                *by_process.entry((process, call.to_owned())).or_default() += 1;
+            }
+        }
+        let mut calls = BTreeMap::new();
+        for ((_, call), count) in by_process {
+            let most: &mut u32 = calls.entry(call).or_default();
+            *most = count.max(*most);
+        }
+        calls
+    }
+
+    /// The runs that are in the workspace and in the store that the scenario works with; each can be read. What
+    /// it does not work with is as it was.
+    fn runs(&self, scenario: &Scenario) -> [Ids; 3] {
+        let mut runs = scenario.stored.map(ids);
+        runs[0] = self.runs_of("workspace", "main");
+        if scenario.words.contains(&DIRECTORY) {
+            let directory = self.live().join("directory/main").join(KEY);
+            let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap());
+            let names = entries.filter(|e| !e.file_name().to_string_lossy().starts_with('.'));
+            let runs_there = names.filter(|entry| entry.path().join("run.json").exists());
+            runs[1] = runs_there
+                .map(|entry| read_run(&entry.path()).unwrap().id)
+                .collect();
+        }
+        if scenario.words.contains(&REPOSITORY) {
+            self.new_workspace("reader");
+            let pull = ["baseline", "pull", "--all-machines", "--store", REPOSITORY];
+            self.succeeds("reader", &pull);
+            runs[2] = self.runs_of("reader", "main");
+            fs::remove_dir_all(self.live().join("reader")).unwrap();
+        }
+        runs
+    }
+
+    fn runs_of(&self, workspace: &str, name: &str) -> Ids {
+        let baseline = self
+            .live()
+            .join(workspace)
+            .join("baselines")
+            .join(name)
+            .join(KEY);
+        let mut ids = Ids::from([read_run(&baseline).unwrap().id]);
+        for entry in fs::read_dir(baseline.join("history")).unwrap() {
+            let path = entry.unwrap().path();
+            if path.extension().is_some_and(|suffix| suffix == "json") {
+                ids.insert(read_run(&path).unwrap().id);
+            }
+        }
+        ids
+    }
+
+    /// What holds after a fault, and after the same command has run again without one.
+    fn check(&self, scenario: &Scenario, has_succeeded: bool, what: &str) {
+        let stored = scenario.stored.map(ids);
+        let is_removal = scenario.name == "remove";
+        let found = self.runs(scenario);
+        for ((found, kept), stored) in found.iter().zip(scenario.kept.map(ids)).zip(&stored) {
+            assert!(
+                found.is_superset(&kept),
+                "{what}: {found:?} lacks some of {kept:?}"
+            );
+            assert!(
+                !has_succeeded || found == stored,
+                "{what}: {found:?}, not {stored:?}"
+            );
+        }
+        let other = self.live().join("workspace/baselines/other").join(KEY);
+        if is_removal && has_succeeded {
+            assert!(!other.exists(), "{what}");
+        } else if !is_removal || other.join("run.json").exists() {
+            assert_eq!(self.runs_of("workspace", "other"), ids(&["zero"]), "{what}");
+        }
+        if !has_succeeded {
+            // A removal may be over but for the word that it is.
+            if !is_removal || other.exists() {
+                self.succeeds("workspace", scenario.words);
+            }
+            let found = self.runs(scenario);
+            assert_eq!(found, stored, "{what}, again");
+        }
+    }
+}
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_cargo-topdown");
+
+fn ids(names: &[&str]) -> Ids {
+    names.iter().map(ToString::to_string).collect()
+}
+
+/// Ten launches that hardly differ, of a benchmark that takes `factor` times as long.
+fn make_slower(run: &mut Run, factor: f64) {
+    for benchmark in &mut run.benchmarks {
+        let launch = |launch: u32| {
+            let jitter = 1.0 + f64::from(launch % 3) / 1000.0;
+            LaunchValue {
+                launch,
+                samples_used: 20,
+                wall_ns: 250.0 * factor * jitter,
+                slots: Some(1000.0 * factor * jitter),
+                ..LaunchValue::default()
+            }
+        };
+        benchmark.launches = (0..10).map(launch).collect();
+    }
+}
+
+fn copy(from: &Path, to: &Path) {
+    let copied = Command::new("cp").arg("-a").args([from, to]).status();
+    assert!(copied.unwrap().success());
+}
+
+#[test]
+#[ignore = "takes minutes and needs strace"]
+fn campaign_of_faults_at_each_writing_call_loses_nothing() {
+    let place = Place::new();
+    let mut total = 0;
+    for scenario in &SCENARIOS {
+        place.restore();
+        let calls = place.calls(scenario.words);
+        let (mut tried, mut failed) = (0, 0);
+        for (call, count) in &calls {
+            for (fault, number) in FAULTS
+                .iter()
+                .flat_map(|f| (1..=*count).map(move |n| (f, n)))
+            {
+                place.restore();
+                let inject = format!("inject={call}:{fault}:when={number}");
+                let trace = format!("trace={call}");
+                let before = [
+                    "-f",
+                    "-qq",
+                    "-o",
+                    "/dev/null",
+                    "-e",
+                    &trace,
+                    "-e",
+                    &inject,
+                    PROGRAM,
+                ];
+                let mut command = place.command("strace", &before, "workspace", scenario.words);
+                let succeeded = command.status().unwrap().success();
+                let what = format!("{}: {call} {number}: {fault}", scenario.name);
+                place.check(scenario, succeeded, &what);
+                tried += 1;
+                failed += u32::from(!succeeded);
+            }
+        }
+        eprintln!(
+            "{}: {tried} faults, {failed} failed the command; {calls:?}",
+            scenario.name
+        );
+        total += tried;
+    }
+    eprintln!("{total} faults in all; nothing is lost");
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn campaign_of_kills_at_any_time_loses_nothing() {
+    let place = Place::new();
+    let seed = std::process::id();
+    eprintln!("seed {seed}");
+    let mut random = u64::from(seed) | 1;
+    let mut killed = 0;
+    for scenario in &SCENARIOS {
+        place.restore();
+        let begun_at = Instant::now();
+        place.succeeds("workspace", scenario.words);
+        let takes = begun_at.elapsed();
+        for number in 0..KILLS.div_ceil(SCENARIOS.len() as u32) {
+            place.restore();
+            let mut child = place.plain("workspace", scenario.words).spawn().unwrap();
+            random ^= random << 13;
+            random ^= random >> 7;
+            random ^= random << 17;
+            std::thread::sleep(takes.mul_f64((random % 1000) as f64 / 1000.0));
+            let group = format!("-{}", child.id());
+            // It fails where all have ended.
+            let _ = Command::new("kill")
+                .args(["-KILL", "--", &group])
+                .stderr(Stdio::null())
+                .status();
+            let status = child.wait().unwrap();
+            // Of the group, git can take a moment longer.
+            std::thread::sleep(Duration::from_millis(2));
+            killed += u32::from(status.signal() == Some(9));
+            let what = format!("{}: kill {number}", scenario.name);
+            place.check(scenario, status.success(), &what);
+        }
+    }
+    eprintln!("{KILLS} kills, {killed} before the end; nothing is lost");
+}
