@@ -9,6 +9,8 @@
 //!
 //! The benches get the description as text: none of them is compiled with what reads such files.
 
+#[cfg(test)]
+mod arm_files;
 mod groups;
 mod infix;
 

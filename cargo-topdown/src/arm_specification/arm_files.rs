@@ -1,0 +1,112 @@
+//! Holds the library's tables of Arm's cores to what Arm's own specifications say of them.
+
+use criterion_topdown::cpu::{CoreType, Counts, CpuTable, Event, Identity, table_for};
+
+use super::*;
+
+/// See the README beside it.
+const CORES: &str = include_str!("../../tests/data/arm/cores.json");
+
+/// Cycles that wait for an interrupt or event: of a thread in user mode next to none, which the
+/// tables take for none.
+const IDLE_CYCLES: &str = "IMP_WFX_CLOCK_CYCLES";
+
+/// A specification and the table of the same core.
+struct Core {
+    name: String,
+    json: String,
+    file: File,
+    table: &'static CpuTable,
+}
+
+fn cores() -> Vec<Core> {
+    let cores: Vec<serde_json::Value> = serde_json::from_str(CORES).unwrap();
+    cores.iter().map(core).collect()
+}
+
+fn core(json: &serde_json::Value) -> Core {
+    let product = &json["product_configuration"];
+    let text = |field: &str| product[field].as_str().unwrap();
+    let revision = |field: &str| text(field).parse::<u32>().unwrap();
+    let table = table_for(&Identity {
+        vendor: text("implementer"),
+        family: 8,
+        model: number(text("part_num")).unwrap(),
+        stepping: revision("major_revision") << 4 | revision("minor_revision"),
+        core: CoreType::Performance,
+    });
+    Core {
+        name: text("product_name").to_owned(),
+        json: json.to_string(),
+        file: serde_json::from_value(json.clone()).unwrap(),
+        table: table.unwrap(),
+    }
+}
+
+/// Counts that are as good as random, by the codes of the events.
+struct Counted {
+    seed: u64,
+    idle_code: Option<u64>,
+}
+
+impl Counted {
+    fn of(file: &File, seed: u64) -> Counted {
+        let idle = file.events.get(IDLE_CYCLES);
+        Counted {
+            seed,
+            idle_code: idle.map(|event| u64::from(number(&event.code).unwrap())),
+        }
+    }
+
+    fn count(&self, event: &Event) -> u64 {
+        match self.idle_code == Some(event.config) {
+            true => 0,
+            false => fastrand::Rng::with_seed(self.seed << 32 | event.config).u64(1_000..1_000_000),
+        }
+    }
+
+    fn counts(&self, events: &'static [Event], slots_per_cycle: u32) -> Counts {
+        let counts = events.iter().map(|event| self.count(event));
+        Counts::new(events, counts, slots_per_cycle)
+    }
+}
+
+fn assert_near(value: f64, expected: f64, of: &str) {
+    let error = (value - expected).abs();
+    assert!(
+        error <= 1e-9 * expected.abs().max(1.0),
+        "{of}: {value} and not {expected}"
+    );
+}
+
+#[test]
+fn level_1_of_every_table_is_what_the_specification_computes() {
+    let mut compared = 0;
+    for core in cores() {
+        let Some(ours) = core.table.forms().first() else {
+            assert!(!core.file.metrics.contains_key("retiring"), "{}", core.name);
+            continue;
+        };
+        let theirs = described_core(&core.json).unwrap().into_table();
+        let width = theirs.slots_per_cycle.unwrap();
+        assert_eq!(core.table.slots_per_cycle, Some(width), "{}", core.name);
+        let form = &theirs.forms()[0];
+        for seed in 0..100 {
+            let counted = Counted::of(&core.file, seed);
+            let split = (ours.split)(&counted.counts(ours.events, width));
+            let expected = (form.split)(&counted.counts(form.events, width));
+            assert_near(split.slots, expected.slots, &core.name);
+            let (level1, expected) = (split.level1, expected.level1);
+            for (slots, expected) in [
+                (level1.retiring_slots, expected.retiring_slots),
+                (level1.bad_speculation_slots, expected.bad_speculation_slots),
+                (level1.frontend_bound_slots, expected.frontend_bound_slots),
+                (level1.backend_bound_slots, expected.backend_bound_slots),
+            ] {
+                assert_near(slots, expected, &core.name);
+            }
+        }
+        compared += 1;
+    }
+    assert_eq!(compared, 10);
+}
