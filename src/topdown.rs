@@ -39,9 +39,9 @@ impl TopDown {
     /// per process, which it is and why.
     ///
     /// The environment variable `CARGO_TOPDOWN_SOURCE` (`auto`, `hardware`, `model`, `time`) changes the
-    /// choice. A choice that cannot be had ends the process with a message and code 101, since a
+    /// choice. A source that is not available ends the process with a message and code 101, since a
     /// benchmark that measures something else than it was asked for must not look like a success.
-    /// `model` can be had under `cargo topdown bench` alone: plain criterion plans far more iterations
+    /// `model` is available under `cargo topdown bench` alone: plain criterion plans far more iterations
     /// than can be modelled.
     pub fn new() -> TopDown {
         match TopDown::open() {

@@ -82,7 +82,7 @@ enum Problem {
          update cargo-topdown"
     )]
     SchemaVersion(u32),
-    #[error("`{0}` is accepted with a difference of {1}, which is no number above zero")]
+    #[error("`{0}` is accepted with a difference of {1}, which is not a number above zero")]
     Difference(String, f64),
 }
 
@@ -228,8 +228,8 @@ mod tests {
                     .to_owned(),
                 "field `accepted.a`: missing field `differences`",
             ),
-            (change("0"), "no number above zero"),
-            (change("-0.1"), "no number above zero"),
+            (change("0"), "not a number above zero"),
+            (change("-0.1"), "not a number above zero"),
             (change("NaN"), "field `accepted`: expected value"),
             (change("null"), "field `accepted.a.differences`: "),
             (change("1e999"), "number out of range"),

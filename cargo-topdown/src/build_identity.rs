@@ -16,7 +16,7 @@ const ENCODED_SEPARATOR: char = '\x1f';
 
 /// The identity of a build that `flags` asked for in the workspace at `root`.
 ///
-/// What cannot be found out stays empty: none of it changes what was measured.
+/// What is unknown is left empty: none of it changes what was measured.
 pub fn build_identity(flags: &CargoBenchArgs, root: &Path) -> Build {
     let rustc = env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
     let version = output_of(&rustc, &["-vV"], root).unwrap_or_default();

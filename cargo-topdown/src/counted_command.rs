@@ -64,7 +64,7 @@ impl CountedCommand<'_> {
     /// Runs the command once and returns how it ended and what it took.
     ///
     /// # Errors
-    /// When it could not be started or counted. That it failed is no error here.
+    /// When it could not be started or counted. That it failed is not an error here.
     pub fn launch(&self) -> Result<(ExitStatus, Sample), CommandError> {
         let (status, sample) = match self.counters {
             Some(counters) => counted::launch(self, counters)?,

@@ -70,7 +70,7 @@ pub enum Error {
         /// The run.
         id: String,
     },
-    /// `accept` of what is no regression.
+    /// `accept` of a benchmark that did not regress.
     #[error("`{id}` is {class}; only what is regressed can be accepted")]
     NothingToAccept {
         /// The benchmark.

@@ -227,8 +227,8 @@ mod tests {
                 json!({ "benchmarks": [{ "matching": "*", "margin": {} }] }),
                 "margin",
             ),
-            (json!({ "gate": ["cycles"] }), "`cycles` is no metric"),
-            (json!({ "margins": { "slots": "3" } }), "no percentage"),
+            (json!({ "gate": ["cycles"] }), "`cycles` is not a metric"),
+            (json!({ "margins": { "slots": "3" } }), "not a percentage"),
             (
                 json!({ "margins": { "slots": { "sure": "5 %", "point": "3 %" } } }),
                 "not the smaller",
@@ -236,7 +236,7 @@ mod tests {
             (json!({ "budgets": [{ "retiring": ">= 4 %" }] }), "matching"),
             (
                 json!({ "budgets": [{ "matching": "*", "retiring": "4" }] }),
-                "is no budget",
+                "is not a budget",
             ),
         ] {
             let error = policy(table).unwrap_err();

@@ -102,7 +102,7 @@ impl std::str::FromStr for Metric {
             })
             .ok_or_else(|| {
                 format!(
-                    "`{word}` is no metric; the metrics are slots, wall, retiring, \
+                    "`{word}` is not a metric; the metrics are slots, wall, retiring, \
                      bad-speculation, frontend-bound, backend-bound and smt-contention"
                 )
             })

@@ -127,7 +127,7 @@ impl Model {
     /// Opens a tracer for the calling thread, and the model of the core that is wanted.
     ///
     /// # Errors
-    /// [`OpenError::Model`] where code cannot be traced, [`BUDGET_VARIABLE`] is no positive number, or
+    /// [`OpenError::Model`] where code cannot be traced, [`BUDGET_VARIABLE`] is not a positive number, or
     /// [`CORE_VARIABLE`] names no core.
     pub fn open() -> Result<Model, OpenError> {
         let core = core_named(std::env::var(CORE_VARIABLE).ok().as_deref())?;

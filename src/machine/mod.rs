@@ -76,7 +76,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The machine that this process runs on. Never fails: what cannot be found out stays empty.
+    /// The machine that this process runs on. Never fails: what is unknown is left empty.
     pub fn of_this_machine() -> Machine {
         detect::this_machine()
     }

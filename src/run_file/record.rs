@@ -29,7 +29,7 @@ impl Record {
     /// Reads one line that [`to_line`](Record::to_line) wrote.
     ///
     /// # Errors
-    /// The problem, where the line is no record or one of another schema version: the bench
+    /// The problem, where the line is not a record, or has another schema version: the bench
     /// executable and the program are then of different releases.
     pub fn from_line(line: &str) -> Result<Record, RunFileProblem> {
         let wire: Wire = parse(line.as_bytes())?;

@@ -14,7 +14,7 @@ pub enum OpenError {
         /// The operating system.
         system: &'static str,
     },
-    /// Memory for translated code could not be had.
+    /// There was no memory for translated code.
     #[error(
         "could not map {bytes} bytes of executable memory: {os_error}; \
          a policy may forbid it (SELinux execmem, systemd MemoryDenyWriteExecute)"
@@ -25,7 +25,7 @@ pub enum OpenError {
         /// What the system said.
         os_error: String,
     },
-    /// Memory for tables could not be had.
+    /// There was no memory for tables.
     #[error("could not map {bytes} bytes of memory: {os_error}")]
     Memory {
         /// How much was asked for.

@@ -240,7 +240,7 @@ mod tests {
     fn no_toml_is_an_error_that_names_the_file() {
         let library = Library::Registry("0.1".to_owned());
         let Err(error) = change("[dev", Path::new("x/Cargo.toml"), &library) else {
-            panic!("this is no TOML")
+            panic!("this is not TOML")
         };
         assert!(error.to_string().starts_with("x/Cargo.toml: "), "{error}");
     }

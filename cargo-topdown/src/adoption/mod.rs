@@ -61,7 +61,7 @@ pub enum AdoptionError {
         /// What the system said.
         source: std::io::Error,
     },
-    /// A manifest is no TOML.
+    /// A manifest is not TOML.
     #[error("{}: {source}", path.display())]
     Toml {
         /// The manifest.

@@ -244,7 +244,7 @@ fn in_one_line(name: &str) -> Result<String, String> {
 fn number(text: &str) -> Result<u32, String> {
     text.strip_prefix("0x")
         .and_then(|hex| u32::from_str_radix(hex, 16).ok())
-        .ok_or_else(|| format!("`{text}` is no hexadecimal number"))
+        .ok_or_else(|| format!("`{text}` is not a hexadecimal number"))
 }
 
 /// Tells formulas apart, so that runs of different ones are not compared: FNV-1a of 32 bits.
@@ -370,7 +370,7 @@ mod tests {
             ),
             ("percent of slots", "percent of cycles", "percent of cycles"),
             ("\"OP_SPEC\"", "\"OP_GUESS\"", "event `OP_SPEC` has no code"),
-            ("0x003B", "59", "`59` is no hexadecimal number"),
+            ("0x003B", "59", "`59` is not a hexadecimal number"),
             ("0xe01", "E1", "`E1`"),
             ("Example E1", "Example\\tE1", "is not a name"),
             (

@@ -27,7 +27,7 @@ pub enum StoreError {
     NeitherFileNorName {
         /// What was given.
         argument: String,
-        /// Why it is no name.
+        /// Why it is not a name.
         reason: BaselineNameError,
     },
     /// No baseline of this name on any machine.

@@ -14,7 +14,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BaselineName(String);
 
-/// Why something is no name of a baseline.
+/// Why something cannot name a baseline.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum BaselineNameError {
     /// Nothing before, between or after the slashes.

@@ -154,7 +154,10 @@ fn fail_on_class() -> impl TypedValueParser<Value = FailOnClass> {
 }
 
 fn alpha(text: &str) -> Result<f64, String> {
-    checked_alpha(text.parse().map_err(|_| format!("`{text}` is no number"))?)
+    checked_alpha(
+        text.parse()
+            .map_err(|_| format!("`{text}` is not a number"))?,
+    )
 }
 
 /// How to report a comparison.

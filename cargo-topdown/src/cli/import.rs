@@ -64,5 +64,5 @@ fn seconds(text: &str) -> Result<f64, String> {
     text.parse()
         .ok()
         .filter(|seconds| (0.0..LONGEST).contains(seconds))
-        .ok_or_else(|| format!("`{text}` is no number of seconds"))
+        .ok_or_else(|| format!("`{text}` is not a number of seconds"))
 }

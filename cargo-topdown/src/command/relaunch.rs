@@ -69,7 +69,7 @@ pub enum Relaunch {
     Forbidden,
 }
 
-/// Judges in two looks where further launches of suspects can be had, else in one.
+/// Judges in two looks where suspects can be launched again, else in one.
 ///
 /// # Errors
 /// When suspects could not be launched, or their launches not be stored.

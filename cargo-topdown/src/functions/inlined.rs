@@ -22,7 +22,7 @@ pub struct InlinedFunctions {
 }
 
 impl InlinedFunctions {
-    /// `None` for what is no object file.
+    /// `None` for a file that is not an object file.
     pub fn read(path: &Path) -> Option<InlinedFunctions> {
         let loader = Loader::new(path).ok()?;
         Some(InlinedFunctions { loader })
@@ -55,7 +55,7 @@ impl InlinedFunctions {
         let mut frames = self.loader.find_frames(address).ok()?;
         let mut found = None;
         while let Ok(Some(frame)) = frames.next() {
-            // The outermost frame is no inlined one: there has to be another behind what was found.
+            // The outermost frame is not inlined: there has to be another behind what was found.
             if found.is_some() {
                 return found;
             }

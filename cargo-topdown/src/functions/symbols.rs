@@ -1,6 +1,6 @@
 //! The names of functions, from the symbol tables of the files that code was loaded from.
 //!
-//! A file that cannot be read, or has no symbol at a place, is no error: its code has no name then. A
+//! A file that cannot be read, or has no symbol at a place, is not an error: its code has no name then. A
 //! symbol counts only inside of its size, so that code between the symbols of a stripped library is
 //! not taken for the function before it.
 

@@ -124,7 +124,7 @@ impl Execution {
         })
     }
 
-    /// An event that is shown, not judged: unknown is no error.
+    /// An event that is shown, not judged: an unknown one is not an error.
     pub fn plain(&self, names: &[&str]) -> Option<u64> {
         let count = self.first_count(names).ok()??;
         count.count.clone().ok()

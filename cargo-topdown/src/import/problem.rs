@@ -7,8 +7,8 @@ use super::execution::Lost;
 /// What is wrong, and what to do about it.
 #[derive(Debug, Error, PartialEq)]
 pub enum Problem {
-    /// Bytes that are no UTF-8.
-    #[error("no text, but bytes")]
+    /// Bytes that are not UTF-8.
+    #[error("not text")]
     NotText,
     /// Longer than any output of these tools.
     #[error("longer than 64 MiB, which no output of these tools is")]

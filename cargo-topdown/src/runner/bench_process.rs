@@ -30,7 +30,7 @@ pub struct BenchProcess {
     ended: Ended,
     /// What it prints.
     output: File,
-    /// The place that it and what it starts have of their own, where that could be had.
+    /// The place that it and what it starts have of their own, where there is one.
     cgroup: Option<Cgroup>,
     /// Whether its session is its own: what is below this program then is of the bench.
     has_session: bool,

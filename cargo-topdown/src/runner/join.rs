@@ -32,7 +32,7 @@ pub enum JoinError {
     /// The samples file could not be read.
     #[error("could not read the samples file: {0}")]
     Io(#[from] io::Error),
-    /// A line of it is no record.
+    /// A line of it is not a record.
     #[error("the samples file of `{benchmark}` is not understood: {problem}")]
     Record {
         /// The benchmark that had just ended.

@@ -75,7 +75,7 @@ pub enum LaunchError {
     /// Two benchmarks with one name, which nothing could tell apart.
     #[error("it has more than one benchmark `{0}`; give one of them another name")]
     DuplicateName(String),
-    /// A group of criterion's own has settings that the launch is not to have.
+    /// A group of criterion's own has settings of its own, which the launch must not use.
     #[error("`{0}` is measured for as long as its group wants, and not as the settings say")]
     OtherPlan(String),
     /// Samples that double are too few of it.
@@ -109,7 +109,7 @@ pub struct Launcher {
     pub through: Option<&'static [&'static str]>,
     /// The metric group that the library counts in place of the categories.
     pub group: Option<&'static str>,
-    /// What starts benches in sessions of their own, where these can be had.
+    /// What starts benches in sessions of their own, where the system has them.
     pub starter: Option<Starter>,
 }
 
@@ -191,9 +191,9 @@ impl Launcher {
             process.greeted();
             conversation(bench, &mut samples, &mut place)
         });
-        // After a quarrel nothing that the bench could still do would be used.
-        let quarrel = matches!(&result, Some(Err(error)) if !is_hang_up(error));
-        let must_wait = !quarrel && !process.is_overdue() && !interrupt::requested();
+        // After an error nothing that the bench could still do would be used.
+        let failed = matches!(&result, Some(Err(error)) if !is_hang_up(error));
+        let must_wait = !failed && !process.is_overdue() && !interrupt::requested();
         let ended = match must_wait {
             true => process.wait(),
             false => Ok(None),

@@ -72,7 +72,7 @@ pub struct Outcome {
     pub not_modelled: Vec<TargetFailure>,
     /// Benchmarks that are left out, because they measure something of their own.
     pub other_measurements: Vec<OtherMeasurement>,
-    /// Targets that are no criterion benches, as `package::name`.
+    /// Targets that are not criterion benches, as `package::name`.
     pub not_criterion: Vec<String>,
     /// Targets that have criterion in them and did not look for a runner, as `package::name`.
     pub not_connected: Vec<String>,

@@ -165,7 +165,7 @@ impl<S: Read + Write> Connection<S> {
     /// Says hello and reads the bench's.
     ///
     /// # Errors
-    /// When the other side is no criterion bench, or one with another version of the protocol.
+    /// When the other side is not a criterion bench, or speaks another version of the protocol.
     pub fn open(mut stream: S) -> Result<Connection<S>, ProtocolError> {
         stream.write_all(&[RUNNER_NAME, &RUNNER_VERSION].concat())?;
         let mut hello = [0; BENCH_NAME.len() + 7];

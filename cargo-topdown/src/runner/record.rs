@@ -1,6 +1,6 @@
 //! How a run was launched, written beside it, so that its benchmarks can be launched again.
 //!
-//! `launches.json` is no part of a run: it names executables of this machine, which the next build
+//! `launches.json` is not part of a run: it names executables of this machine, which the next build
 //! replaces, and is not copied with a baseline.
 
 use std::fs::{self, File};

@@ -18,7 +18,7 @@ pub struct Starter {
 }
 
 impl Starter {
-    /// By this program; `None` where sessions cannot be had.
+    /// By this program; `None` where there are no sessions.
     pub fn of_this_program() -> Option<Starter> {
         let program = cfg!(target_os = "linux")
             .then(std::env::current_exe)?

@@ -138,7 +138,7 @@ pub trait Backend: Send + Sync {
         to: &mut dyn Write,
     ) -> Result<bool, BackendError>;
 
-    /// Removes these runs. Each is gone at once, and one that is gone already is no error.
+    /// Removes these runs. Each is gone at once, and one that is gone already is not an error.
     fn remove(&self, places: &[Place]) -> Result<(), BackendError>;
 
     /// The paths of what writers left unfinished more than a day ago; removes it, if told to.

@@ -80,7 +80,7 @@ fn a_shard_is_cut_out_of_what_the_filter_lets_through() {
     let outcome = fixture.bench(&[&words[..], &["no such thing"]].concat());
     outcome.fails_with(101, "no benchmark matches `no such thing`");
     let outcome = fixture.bench(&[&words[..], &["("]].concat());
-    outcome.fails_with(2, "FILTER `(` is no regular expression");
+    outcome.fails_with(2, "FILTER `(` is not a regular expression");
     let outcome = fixture.bench(&[&SUITE[..], &["--shard=1/2", "--exact", "chase"]].concat());
     outcome.fails_with(
         101,

@@ -157,7 +157,7 @@ pub fn percent(text: &str) -> Result<f64, String> {
         .and_then(|number| number.trim().parse::<f64>().ok())
         .filter(|number| number.is_finite())
         .map(|number| number / 100.0)
-        .ok_or_else(|| format!("`{text}` is no percentage, such as 2 %"))
+        .ok_or_else(|| format!("`{text}` is not a percentage such as 2 %"))
 }
 
 /// `alpha`, if it is a probability that a test can have.
@@ -217,7 +217,10 @@ impl Budget {
                 Metric::Slots => "`<= 5000 slots` (per iteration)",
                 _ => "`>= 40 %` (of the slots) or `<= 1200 slots` (per iteration)",
             };
-            format!("`{text}` is no budget for {}; write {unit}", metric.name())
+            format!(
+                "`{text}` is not a budget for {}; write {unit}",
+                metric.name()
+            )
         };
         let text = text.trim();
         let (bound, rest) = match (text.strip_prefix(">="), text.strip_prefix("<=")) {
@@ -268,10 +271,10 @@ mod tests {
     fn margins_that_make_no_sense_are_refused_with_an_example() {
         for (text, words) in [
             ("backend-bound", "METRIC=PERCENT"),
-            ("backend=2%", "`backend` is no metric"),
-            ("slots=0.02", "no percentage"),
+            ("backend=2%", "`backend` is not a metric"),
+            ("slots=0.02", "not a percentage"),
             ("slots=-2%", "must not be negative"),
-            ("slots=inf%", "no percentage"),
+            ("slots=inf%", "not a percentage"),
         ] {
             let error = text.parse::<MarginSetting>().unwrap_err();
             assert!(error.contains(words), "{text}: {error}");

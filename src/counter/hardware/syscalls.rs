@@ -108,7 +108,7 @@ impl Event {
                 attributes.set_inherit_thread(0);
                 continue;
             }
-            // A host that lends its PMU to guests wants to be told that the guests' time is not
+            // A host that lends its PMU to guests has to be told that the guests' time is not
             // meant.
             if error.raw_os_error() == Some(libc::EOPNOTSUPP) && attributes.exclude_guest() == 0 {
                 attributes.set_exclude_guest(1);

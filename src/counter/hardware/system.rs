@@ -283,12 +283,12 @@ fn identify(paths: &SystemPaths, pmu: &Pmu, is_one_of_several: bool) -> Result<C
         type_number: type_text
             .trim()
             .parse()
-            .map_err(|_| bad("type", format!("`{}` is no number", type_text.trim())))?,
+            .map_err(|_| bad("type", format!("`{}` is not a number", type_text.trim())))?,
         cpus: match &pmu.cpus {
             None => None,
             Some(list) => Some(
                 parse_cpu_list(list)
-                    .ok_or_else(|| bad("cpus", format!("`{list}` is no list of CPUs")))?,
+                    .ok_or_else(|| bad("cpus", format!("`{list}` is not a list of CPUs")))?,
             ),
         },
         is_one_of_several,

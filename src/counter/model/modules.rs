@@ -85,7 +85,7 @@ impl ModuleMap {
 }
 
 impl Mapping {
-    /// `None` for what is no line of the file, and for memory that holds no code.
+    /// `None` for text that is not a line of the file, and for memory that holds no code.
     fn parse(line: &str) -> Option<Mapping> {
         let mut rest = line;
         let mut field = || {

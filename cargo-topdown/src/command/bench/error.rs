@@ -28,7 +28,7 @@ pub enum BenchError {
     /// The benches could not be built.
     #[error(transparent)]
     Build(BuildError),
-    /// The sources to compare against could not be had.
+    /// The sources to compare against are not available.
     #[error(transparent)]
     BaseTree(BaseTreeError),
     /// The benches to compare against could not be built.
@@ -63,8 +63,8 @@ pub enum BenchError {
         /// The filter.
         filter: String,
     },
-    /// The filter is no regular expression.
-    #[error("FILTER `{filter}` is no regular expression: {error}")]
+    /// The filter is not a regular expression.
+    #[error("FILTER `{filter}` is not a regular expression: {error}")]
     Filter {
         /// The filter.
         filter: String,

@@ -459,7 +459,7 @@ fn with_model(
 fn report_problems(outcome: &Outcome) {
     for target in &outcome.not_criterion {
         tell!(
-            "note: bench target `{target}` is left out: it is no criterion benchmark (one that \
+            "note: bench target `{target}` is left out: it is not a criterion benchmark (one that \
              should be needs `harness = false` in its [[bench]] section)"
         );
     }
