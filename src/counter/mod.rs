@@ -52,7 +52,7 @@ pub const MAX_COUNTERS: usize = 12;
 ///
 /// ```compile_fail,E0277
 /// let begun = criterion_topdown::counter::Reading::of_clock();
-/// std::thread::spawn(move || begun.at);
+/// std::thread::spawn(move || drop(begun));
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Reading {
