@@ -53,7 +53,7 @@ fn on_the_model_time_alone_judges_work_on_other_threads() {
         assert!(launches.iter().all(|launch| launch.slots.is_some() == own));
     }
 
-    bench("6", &[]).succeeds();
+    bench("20", &[]).succeeds();
     let compared = fixture.plain(&["topdown", "compare", "main", "--json"], &[]);
     let json: serde_json::Value = serde_json::from_str(&compared.stdout).unwrap();
     for verdict in json["benchmarks"].as_array().unwrap() {
