@@ -9,6 +9,11 @@
 //! It is a variance that is added to that of the launches. A factor on the standard errors, as in
 //! genomic control (Devlin & Roeder 1999), would give the quiet benchmarks of a suite too little of
 //! it, and the noisy ones too much.
+//!
+//! A machine that drifts multiplies times. What one session makes half as long, another makes twice as
+//! long, so drift is even on both sides in logarithms and not in differences: that of time is
+//! learned there, and what grew by a factor r has √r times as much of it in units of the baseline,
+//! since (r − 1) / √r is the logarithm of r but for a hundredth of it up to r = 1.6.
 
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal};
 
@@ -38,6 +43,8 @@ pub struct Expected {
     pub most_deviation: f64,
     /// That limit is worth so many degrees of freedom.
     pub least_degrees_of_freedom: f64,
+    /// Whether it multiplies, as that of time does.
+    pub is_factor: bool,
     /// Whether the median of the suite was taken out of the differences, which makes each as uncertain
     /// as the median is.
     pub centred: bool,
@@ -54,6 +61,8 @@ pub struct Drift {
     pub deviation: f64,
     /// How well that is known.
     pub degrees_of_freedom: f64,
+    /// Whether it multiplies: the deviation is then that of the logarithm.
+    pub is_factor: bool,
 }
 
 impl Drift {
@@ -61,7 +70,17 @@ impl Drift {
     pub const NONE: Drift = Drift {
         deviation: 0.0,
         degrees_of_freedom: f64::INFINITY,
+        is_factor: false,
     };
+
+    /// Its variance in what differs by `difference`.
+    pub fn variance_at(&self, difference: f64) -> f64 {
+        let variance = self.deviation.powi(2);
+        match self.is_factor {
+            true => variance * (1.0 + difference),
+            false => variance,
+        }
+    }
 
     /// The drift of a suite by the differences of its benchmarks and the standard errors that their
     /// launches give them.
@@ -70,6 +89,13 @@ impl Drift {
         if size < expected.least_benchmarks {
             return Drift::NONE;
         }
+        let benchmarks: Vec<Deviating> = benchmarks
+            .iter()
+            .map(|benchmark| match expected.is_factor {
+                true => benchmark.in_logarithms(),
+                false => *benchmark,
+            })
+            .collect();
         let within = densest_size(size);
         let differences = benchmarks.iter().map(|b| b.difference).collect();
         let centre = densest_centre(differences, within);
@@ -90,6 +116,7 @@ impl Drift {
         Drift {
             deviation: variance.sqrt(),
             degrees_of_freedom: (KNOWLEDGE * size as f64).max(expected.least_degrees_of_freedom),
+            is_factor: expected.is_factor,
         }
     }
 }
@@ -101,6 +128,15 @@ pub struct Deviating {
     pub difference: f64,
     /// As its launches have it.
     pub standard_error: f64,
+}
+
+impl Deviating {
+    fn in_logarithms(&self) -> Deviating {
+        Deviating {
+            difference: self.difference.ln_1p(),
+            standard_error: self.standard_error / (1.0 + self.difference),
+        }
+    }
 }
 
 /// What the benchmarks of a suite have in common.
@@ -183,6 +219,7 @@ mod tests {
         least_benchmarks: 10,
         most_deviation: 0.03,
         least_degrees_of_freedom: 20.0,
+        is_factor: false,
         centred: false,
         caution: 0.0,
     };
@@ -265,12 +302,42 @@ mod tests {
             least_benchmarks: 3,
             most_deviation: f64::INFINITY,
             least_degrees_of_freedom: 0.0,
+            is_factor: false,
             centred: true,
             caution: 0.0,
         };
         let drift = Drift::of(&suite, &centred);
         assert!((drift.deviation / (0.02 * (MEDIAN_VARIANCE / 4.0).sqrt()) - 1.0).abs() < 1e-9);
         assert_eq!(drift.degrees_of_freedom, 4.0 / 3.0);
+    }
+
+    #[test]
+    fn drift_that_multiplies_is_even_on_both_sides() {
+        let mut rng = Rng::with_seed(20261122);
+        let factors: Vec<f64> = (0..200).map(|_| (0.2 * normal(&mut rng)).exp()).collect();
+        let expected = Expected {
+            most_deviation: f64::INFINITY,
+            is_factor: true,
+            ..BOUNDED
+        };
+        let drift_of = |of: fn(f64) -> f64| {
+            let suite: Vec<Deviating> = factors
+                .iter()
+                .map(|factor| Deviating {
+                    difference: of(*factor) - 1.0,
+                    standard_error: 0.0,
+                })
+                .collect();
+            Drift::of(&suite, &expected)
+        };
+        let (up, down) = (drift_of(|f| f), drift_of(f64::recip));
+        assert!((up.deviation / down.deviation - 1.0).abs() < 1e-9);
+        assert!((up.deviation / 0.2 - 1.0).abs() < 0.2, "{up:?}");
+        for factor in [1.3, 1.6_f64] {
+            let errors = |difference: f64| difference / up.variance_at(difference).sqrt();
+            let (up, down) = (errors(factor - 1.0), errors(1.0 / factor - 1.0));
+            assert!((up / down + 1.0).abs() < 1e-9);
+        }
     }
 
     #[test]

@@ -79,7 +79,7 @@ impl Noise {
         });
         let (a, b) = (baseline.of_mean(), candidate.of_mean());
         // What differs between the sides does not shrink with more launches.
-        let drift = self.drift.deviation.powi(2);
+        let drift = self.drift.variance_at(contrast.difference);
         let whole = a + b + drift;
         Estimate {
             difference: contrast.difference,
@@ -191,6 +191,7 @@ mod tests {
         least_benchmarks: 10,
         most_deviation: 0.03,
         least_degrees_of_freedom: 20.0,
+        is_factor: false,
         centred: false,
         caution: 0.0,
     };

@@ -286,6 +286,9 @@ pub struct DriftBetween {
     pub deviation: f64,
     /// How well that is known.
     pub degrees_of_freedom: f64,
+    /// Whether it multiplies, as that of time does: what takes r times as long has √r times as much
+    /// of it.
+    pub is_factor: bool,
 }
 
 /// What the benchmarks of a suite have in common.

@@ -41,12 +41,14 @@ const SLOTS_DRIFT: Expected = Expected {
     least_benchmarks: 10,
     most_deviation: 0.03,
     least_degrees_of_freedom: 20.0,
+    is_factor: false,
     centred: false,
     caution: 0.35,
 };
 /// Time per slot has no such limit.
 const TIME_DRIFT: Expected = Expected {
     most_deviation: f64::INFINITY,
+    is_factor: true,
     caution: 0.0,
     ..SLOTS_DRIFT
 };
@@ -55,6 +57,7 @@ const DRIFT_OF_TIME_ALONE: Expected = Expected {
     least_benchmarks: LEAST_BENCHMARKS_OF_TIME,
     most_deviation: f64::INFINITY,
     least_degrees_of_freedom: 0.0,
+    is_factor: true,
     centred: true,
     caution: 0.55,
 };
@@ -373,6 +376,7 @@ impl SuiteTest {
             let drift = found.drift.map_or(Drift::NONE, |drift| Drift {
                 deviation: drift.deviation,
                 degrees_of_freedom: drift.degrees_of_freedom,
+                is_factor: drift.is_factor,
             });
             let common = found.common.map(|common| CommonDifference {
                 median: common.difference,
@@ -514,6 +518,7 @@ impl SuiteTest {
                         drift: (noise.drift != Drift::NONE).then_some(DriftBetween {
                             deviation: noise.drift.deviation,
                             degrees_of_freedom: noise.drift.degrees_of_freedom,
+                            is_factor: noise.drift.is_factor,
                         }),
                         common: noise.common.map(CommonPart::from),
                     })
