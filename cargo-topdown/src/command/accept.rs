@@ -5,6 +5,7 @@ use std::io::Write;
 use criterion_topdown::run_file;
 
 use super::compare::wanted_verdict;
+use super::history;
 use super::relaunch::{self, Relaunch, Side};
 use crate::accepted_file::{self, Found};
 use crate::baseline_store::{self, BaselineStore};
@@ -29,11 +30,13 @@ pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
         None => store.newest_path()?,
     };
     let candidate = run_file::read_run(&candidate_path)?;
+    let earlier = history::behind(&path, &candidate);
     // As `compare --relaunch` saw it, if it did; nothing is launched here.
     let comparison = relaunch::judge(
         &mut Side::new(&args.base, &path, baseline.clone()),
         &mut Side::new("the newest run", &candidate_path, candidate),
         &policy,
+        &earlier,
         Relaunch::Forbidden,
     )?;
     let verdict = wanted_verdict(&args.benchmark, &comparison)?;

@@ -22,7 +22,7 @@ use crate::report::request::Compared;
 use crate::report::style::{self, Look};
 use crate::report::{comparison_json, comparison_text};
 use topdown_gate::verdict::trend::Trend;
-use topdown_gate::verdict::{self, BenchmarkVerdict, Comparison, LabelledRun, Warning};
+use topdown_gate::verdict::{self, BenchmarkVerdict, Comparison, Warning};
 
 /// Lines of a report that goes to no terminal: logs of CI scroll sideways.
 const WIDTH_ELSEWHERE: usize = 120;
@@ -54,23 +54,25 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
         }
         Found::Expired(changes) => Some(Warning::AcceptedExpired { changes }),
     };
+    let mut runs = history::behind(&path, &candidate);
     let mut baseline = Side::new(&args.base, &path, baseline);
     let mut candidate = Side::new(label, &candidate_path, candidate);
     let relaunched = args.relaunch.unwrap_or(policy.relaunch);
     let mut comparison = if relaunched {
-        relaunch::judge(&mut baseline, &mut candidate, &policy, Relaunch::Allowed)?
+        relaunch::judge(
+            &mut baseline,
+            &mut candidate,
+            &policy,
+            &runs,
+            Relaunch::Allowed,
+        )?
     } else {
-        verdict::compare(baseline.labelled(), candidate.labelled(), &policy)
+        verdict::compare_after(&runs, baseline.labelled(), candidate.labelled(), &policy)
     };
     comparison.warnings.extend(expired);
-    if let Some(history) = history::continued(&args.base, &path, &candidate.run) {
-        let earlier = history.earlier.as_ref().map(|run| {
-            let label = "an earlier run";
-            let compared =
-                verdict::compare(LabelledRun { label, run }, candidate.labelled(), &policy);
-            (run, compared)
-        });
-        comparison = verdict::with_history(comparison, &history.trend, earlier, &policy);
+    if !runs.is_empty() {
+        runs.push(candidate.run.clone());
+        comparison = verdict::with_history(comparison, &runs, &policy);
     }
     let history = args
         .comparison

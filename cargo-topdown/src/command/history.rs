@@ -14,7 +14,7 @@ use crate::report::style::{self, Look};
 use crate::report::trend_text;
 use crate::terminal::tell;
 use topdown_gate::pattern::Pattern;
-use topdown_gate::verdict::trend::{LEAST_RUNS, NEWEST_RUNS, Trend, trend};
+use topdown_gate::verdict::trend::{LEAST_RUNS, Trend, trend};
 
 /// The probability of any change point in a suite that never changed, as the gate has it by default.
 const ALPHA: f64 = 0.05;
@@ -83,13 +83,13 @@ fn trend_of(label: &str, directory: &Path) -> Result<Trend, Error> {
 /// So many runs of a history are read by each comparison, which shall not take long.
 const RUNS_BEHIND_A_COMPARISON: usize = 30;
 
-/// The history of the baseline at `path`, which the user calls `label`, with `candidate` as its newest
-/// run; `None` if it has none, or one that is too short. A comparison without it is still a
-/// comparison, so what is wrong with it is a warning.
-pub fn continued(label: &str, path: &Path, candidate: &Run) -> Option<Continued> {
+/// The newest runs of the history of the baseline at `path` that are older than `candidate`, oldest
+/// first; the baseline is the last of them. None if it has no history. A comparison without it is still
+/// a comparison, so what is wrong with it is a warning.
+pub fn behind(path: &Path, candidate: &Run) -> Vec<Run> {
     let has_history = history::names(path).is_ok_and(|names| !names.is_empty());
     if !has_history {
-        return None;
+        return Vec::new();
     }
     let warn = |error: &dyn std::fmt::Display| {
         anstream::eprintln!("warning: slower over time cannot be told by all runs: {error}");
@@ -99,27 +99,13 @@ pub fn continued(label: &str, path: &Path, candidate: &Run) -> Option<Continued>
             Ok(read) => read,
             Err(error) => {
                 warn(&error);
-                return None;
+                return Vec::new();
             }
         };
     unreadable.iter().for_each(|error| warn(error));
     let at = |run: &Run| run.started_at.parse::<Timestamp>().ok();
     runs.retain(|run| run.id != candidate.id && at(run) <= at(candidate));
-    runs.push(candidate.clone());
-    let trend = trend(label, &runs, Vec::new(), ALPHA)?;
-    runs.pop();
-    // The baseline itself is the newest of them.
-    let ago = runs.len().saturating_sub(NEWEST_RUNS);
-    let earlier = (runs.len() > 1).then(|| runs.swap_remove(ago));
-    Some(Continued { trend, earlier })
-}
-
-/// A history behind a comparison.
-pub struct Continued {
-    /// With the candidate as its newest run.
-    pub trend: Trend,
-    /// The run of ten runs ago, or the oldest; none where it would be the baseline itself.
-    pub earlier: Option<Run>,
+    runs
 }
 
 /// The history for the page of a comparison with `base`, which is the newest run of it: that of the

@@ -69,7 +69,8 @@ pub enum Relaunch {
     Forbidden,
 }
 
-/// Judges in two looks where suspects can be launched again, else in one.
+/// Judges in two looks where suspects can be launched again, else in one. `earlier` runs of the machine
+/// tell its drift.
 ///
 /// # Errors
 /// When suspects could not be launched, or their launches not be stored.
@@ -77,6 +78,7 @@ pub fn judge(
     baseline: &mut Side<'_>,
     candidate: &mut Side<'_>,
     policy: &Policy,
+    earlier: &[Run],
     relaunch: Relaunch,
 ) -> Result<Comparison, Error> {
     let base_again = Again::of(baseline, relaunch)?;
@@ -92,7 +94,8 @@ pub fn judge(
                 candidate.label
             );
         }
-        return Ok(verdict::compare(
+        return Ok(verdict::compare_after(
+            earlier,
             baseline.labelled(),
             candidate.labelled(),
             policy,
@@ -102,7 +105,7 @@ pub fn judge(
         baseline.labelled(),
         candidate.labelled(),
         policy,
-        Sessions::Apart,
+        Sessions::Apart { earlier },
     );
     let suspects = verdict::suspects(&first, candidate_alone);
     let (base_further, further) = further_launches(

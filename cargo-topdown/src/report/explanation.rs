@@ -243,12 +243,11 @@ fn exact(effect: &Effect) -> String {
 }
 
 fn test(effect: &Effect, evidence: &Evidence, suite: &Suite) -> String {
-    let margin = effect.sure_margin + effect.resolution;
     let resolution = match effect.resolution {
         0.0 => String::new(),
         resolution => format!(" (resolution {} included)", hundredths(resolution)),
     };
-    let t = (effect.difference - margin) / effect.standard_error;
+    let t = (effect.difference - effect.limit) / effect.limit_standard_error;
     let outcome = if effect.hit {
         "hit".to_owned()
     } else if !effect.gated {
@@ -265,8 +264,8 @@ fn test(effect: &Effect, evidence: &Evidence, suite: &Suite) -> String {
         effect.metric.name(),
         percent_change(effect.difference),
         hundredths(effect.difference),
-        hundredths(margin),
-        hundredths(effect.standard_error),
+        hundredths(effect.limit),
+        hundredths(effect.limit_standard_error),
         equals(effect.p),
     )
 }

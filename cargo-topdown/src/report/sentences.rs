@@ -268,13 +268,17 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
     };
     for noise in suite.noise.iter().filter(drifting) {
         notes.push(format!(
-            "between the two runs {} of a benchmark drifts by {:.1} %, beyond what launches of one \
+            "between the two runs {} of a benchmark drifts by {:.1} %{}, beyond what launches of one \
              run differ by; intervals include that, and more launches do not shrink it",
             match noise.metric {
                 Metric::Wall => "the time",
                 _ => "the number of slots",
             },
             noise.drift.map_or(0.0, |drift| drift.deviation) * 100.0,
+            match noise.drift.map_or(0, |drift| drift.earlier_runs) {
+                0 => String::new(),
+                runs => format!(", as {runs} earlier runs do"),
+            },
         ));
     }
     notes

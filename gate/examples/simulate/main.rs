@@ -97,6 +97,7 @@ fn simulate_comparisons(out: &mut impl Write, args: &Args) -> io::Result<()> {
         planted: &[],
         wild: None,
         kind: Kind::Counted,
+        earlier: 0,
     };
     writeln!(
         out,

@@ -3,12 +3,14 @@
 use std::io::{self, Write};
 
 use super::{DESIGNS, Design};
+use crate::simulation::advice::{ADVISED_BENCHMARKS, ADVISED_PERCENT, Advice};
 use crate::simulation::machine::{MACHINES, SHARED_MACHINE};
 use crate::simulation::scenarios::{
-    BROAD, DOUBLED_TIME, DRIFTS_OF_TIME, ONE_SLOWER_IN_TIME, SCENARIO_MACHINES, SIZES_OF_DRIFT,
-    SIZES_OF_TIME, WILD, WILD_CHANGES, unchanged, with_wild,
+    BROAD, DOUBLED_TIME, DRIFTS_OF_TIME, EARLIER_RUNS, LONGER_AT_FLAT_SLOTS, ONE_SLOWER_IN_TIME,
+    SCENARIO_MACHINES, SIZES_OF_DRIFT, SIZES_OF_TIME, WILD, WILD_CHANGES, unchanged, with_wild,
 };
 use crate::simulation::{Experiment, Kind, Tally};
+use topdown_gate::statistics::outlook::MOST_LAUNCHES;
 
 /// 10/5 and 10/10.
 const USUAL_DESIGNS: [Design; 2] = [DESIGNS[2], DESIGNS[3]];
@@ -20,7 +22,10 @@ pub fn write(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
     drift(out, seed, suites)?;
     broad(out, seed, suites)?;
     wild(out, seed, suites)?;
-    time_alone(out, seed, suites)?;
+    time_alone(out, seed, suites, 0)?;
+    time_alone(out, seed, suites, EARLIER_RUNS)?;
+    advice(out, seed, suites)?;
+    flat_slots(out, seed, suites)?;
     modelled(out, seed, suites)
 }
 
@@ -121,7 +126,7 @@ fn wild(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
     Ok(())
 }
 
-fn time_alone(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
+fn time_alone(out: &mut impl Write, seed: u64, suites: u64, earlier: usize) -> io::Result<()> {
     let columns: Vec<String> = DRIFTS_OF_TIME
         .iter()
         .flat_map(|drift| {
@@ -129,26 +134,107 @@ fn time_alone(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
             [format!("{own:.0} %, {shift:+.0} %"), "found".to_owned()]
         })
         .collect();
+    let history = match earlier {
+        0 => String::new(),
+        runs => format!(", {runs} earlier runs"),
+    };
     let title = format!(
-        "Time alone, shared, 10/10, drift of each benchmark and of the machine: failing of {suites} \
-         unchanged suites, and +30 % of one benchmark found"
+        "Time alone{history}, shared, 10/10, drift of each benchmark and of the machine: failing of \
+         {suites} unchanged suites, and +30 % of one benchmark found"
     );
     heading(out, &title, &columns)?;
     for benchmarks in SIZES_OF_TIME {
         let cells = DRIFTS_OF_TIME.iter().flat_map(|drift| {
-            let unchanged = drift.of(benchmarks, &[], seed, suites).run();
-            let changed = drift.of(
-                benchmarks,
-                &ONE_SLOWER_IN_TIME,
-                seed.wrapping_add(1),
-                suites,
-            );
+            let tally = |planted, seed| {
+                let experiment = drift.of(benchmarks, planted, seed, suites);
+                Experiment {
+                    earlier,
+                    ..experiment
+                }
+                .run()
+            };
+            let changed = tally(&ONE_SLOWER_IN_TIME, seed.wrapping_add(1));
             [
-                unchanged.suites_failing.to_string(),
-                format!("{:.0} %", changed.run().power() * 100.0),
+                tally(&[], seed).suites_failing.to_string(),
+                format!("{:.0} %", changed.power() * 100.0),
             ]
         });
         row(out, &format!("{benchmarks} benchmarks"), cells)?;
+    }
+    Ok(())
+}
+
+fn advice(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
+    let suites = suites.div_ceil(20);
+    let title = format!(
+        "What is advised to whom nothing was told, 10/10, {ADVISED_BENCHMARKS} benchmarks, {suites} \
+         suites: \"needs N to M launches\", decided by N and by M; \"no number of launches\" or \"too \
+         noisy\", undecided by {MOST_LAUNCHES}"
+    );
+    let columns = [
+        "needs",
+        "by N",
+        "by M",
+        "no number",
+        "indeed",
+        "too noisy",
+        "indeed",
+    ];
+    heading(out, &title, &columns.map(str::to_owned))?;
+    for machine in [SHARED_MACHINE, MACHINES[3]] {
+        for percent in ADVISED_PERCENT {
+            let seed = seed.wrapping_add(3);
+            let advice = Advice::over(machine, f64::from(percent) / 100.0, seed, suites);
+            let share = |part: usize, whole: usize| match whole {
+                0 => "-".to_owned(),
+                _ => format!("{:.0} %", 100.0 * part as f64 / whole as f64),
+            };
+            let cells = [
+                advice.needs.to_string(),
+                share(advice.decided_by_half, advice.needs),
+                share(advice.decided_by_most, advice.needs_most),
+                advice.no_number.to_string(),
+                share(advice.no_number_indeed, advice.no_number),
+                advice.too_noisy.to_string(),
+                share(advice.too_noisy_indeed, advice.too_noisy),
+            ];
+            row(
+                out,
+                &format!("{}, +{percent} %", machine.name),
+                cells.into_iter(),
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn flat_slots(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
+    let suites = suites.div_ceil(3);
+    let title = format!(
+        "One in ten of 200 takes 8 % longer at flat slots, shared, {suites} suites: found, called \
+         unchanged, suites with a false alarm"
+    );
+    heading(
+        out,
+        &title,
+        &["found", "unchanged", "false"].map(str::to_owned),
+    )?;
+    for design in USUAL_DESIGNS {
+        let tally = Experiment {
+            seed: seed.wrapping_add(4),
+            suites,
+            design,
+            planted: &LONGER_AT_FLAT_SLOTS,
+            ..unchanged(SHARED_MACHINE, 200, 0.0)
+        }
+        .run();
+        let called_unchanged = 100.0 * tally.called_unchanged as f64 / tally.planted as f64;
+        let cells = [
+            format!("{:.0} %", tally.power() * 100.0),
+            format!("{called_unchanged:.0} %"),
+            tally.suites_with_false_alarm.to_string(),
+        ];
+        row(out, &super::shown(design), cells.into_iter())?;
     }
     Ok(())
 }

@@ -4,6 +4,7 @@
 //! iteration. So the differences of the categories add up exactly to that of the total, and a tiny
 //! category that doubles stays tiny.
 
+use super::autocorrelation::correlation;
 use super::{mean, variance};
 
 /// The launches of one metric of one benchmark: both sides, and the total that is the unit.
@@ -25,6 +26,8 @@ pub struct Spread {
     pub launches: usize,
     /// The sample variance between launches; 0 for a single one.
     pub variance: f64,
+    /// The correlation of launches that follow each other; absent where they do not vary.
+    pub of_neighbours: Option<f64>,
 }
 
 impl Spread {
@@ -93,6 +96,7 @@ fn spread(values: &[f64]) -> Spread {
     Spread {
         launches: values.len(),
         variance: variance(values),
+        of_neighbours: correlation(values),
     }
 }
 

@@ -31,6 +31,10 @@ const SHRINKAGE: f64 = 1.57;
 const KNOWLEDGE: f64 = 1.0 / 3.0;
 /// The variance of a median, in units of that of a mean.
 const MEDIAN_VARIANCE: f64 = std::f64::consts::FRAC_PI_2;
+/// Fewer pairs of earlier runs do not tell how far sessions drift.
+const LEAST_PAIRS: usize = 5;
+/// The median of a squared standard normal quantity.
+const CHI_SQUARED_MEDIAN: f64 = 0.454_936;
 /// The error of each end of the interval of a median.
 const ONE_SIDED_ERROR: f64 = 0.025;
 
@@ -49,8 +53,8 @@ pub struct Expected {
     /// as the median is.
     pub centred: bool,
     /// How little a suite is believed that looks steady: its distances are compared with the median of
-    /// unchanged suites less this part of 1/√k, with k benchmarks in the densest part. 0.35 makes that
-    /// the lowest third of them, 0.55 the lowest quarter.
+    /// unchanged suites less this part of 1/√k, with k benchmarks in the densest part. 0.55 makes that
+    /// the lowest quarter of them.
     pub caution: f64,
 }
 
@@ -63,6 +67,8 @@ pub struct Drift {
     pub degrees_of_freedom: f64,
     /// Whether it multiplies: the deviation is then that of the logarithm.
     pub is_factor: bool,
+    /// How many earlier runs told it too.
+    pub earlier_runs: usize,
 }
 
 impl Drift {
@@ -71,6 +77,7 @@ impl Drift {
         deviation: 0.0,
         degrees_of_freedom: f64::INFINITY,
         is_factor: false,
+        earlier_runs: 0,
     };
 
     /// Its variance in what differs by `difference`.
@@ -83,23 +90,26 @@ impl Drift {
     }
 
     /// The drift of a suite by the differences of its benchmarks and the standard errors that their
-    /// launches give them.
-    pub fn of(benchmarks: &[Deviating], expected: &Expected) -> Drift {
-        let size = benchmarks.len();
-        if size < expected.least_benchmarks {
-            return Drift::NONE;
-        }
+    /// launches give them, and by what is `known` of it from earlier runs: it is no less than either.
+    pub fn of(benchmarks: &[Deviating], expected: &Expected, known: Option<Drift>) -> Drift {
         let benchmarks: Vec<Deviating> = benchmarks
             .iter()
             .map(|benchmark| match expected.is_factor {
                 true => benchmark.in_logarithms(),
                 false => *benchmark,
             })
+            .filter(|benchmark| benchmark.difference.is_finite())
             .collect();
+        let size = benchmarks.len();
+        if size < expected.least_benchmarks {
+            return known.unwrap_or(Drift::NONE);
+        }
+        // What is known needs no caution.
+        let caution = known.map_or(expected.caution, |_| 0.0);
         let within = densest_size(size);
         let differences = benchmarks.iter().map(|b| b.difference).collect();
         let centre = densest_centre(differences, within);
-        let cautious = 1.0 - expected.caution / (within as f64).sqrt();
+        let cautious = 1.0 - caution / (within as f64).sqrt();
         let normal_distance = cautious * normal_distance(size, within);
         // The least variance with which the k-th closest is as close as chance has it.
         let mut variances: Vec<f64> = benchmarks
@@ -107,16 +117,72 @@ impl Drift {
             .map(|b| ((b.difference - centre) / normal_distance).powi(2) - b.standard_error.powi(2))
             .collect();
         let (_, variance, _) = variances.select_nth_unstable_by(within - 1, f64::total_cmp);
-        let mut variance = variance.clamp(0.0, expected.most_deviation.powi(2));
+        let degrees_of_freedom = (KNOWLEDGE * size as f64).max(expected.least_degrees_of_freedom);
+        // What launches alone may look like is no reason to doubt what is known.
+        let of_launches = benchmarks.iter().map(|b| b.standard_error.powi(2));
+        let doubt = known.map_or(0.0, |_| {
+            median(of_launches.collect()).unwrap_or(0.0) * (2.0 / degrees_of_freedom).sqrt()
+        });
+        let variance = (*variance - doubt).max(0.0);
+        let own = Drift {
+            deviation: variance.sqrt().min(expected.most_deviation),
+            degrees_of_freedom,
+            is_factor: expected.is_factor,
+            earlier_runs: 0,
+        };
+        let mut drift = known.map_or(own, |known| own.with(known));
         if expected.centred {
+            let variance = drift.deviation.powi(2);
             let whole = |b: &Deviating| b.standard_error.powi(2) + variance;
             let typical = median(benchmarks.iter().map(whole).collect()).unwrap_or(0.0);
-            variance += MEDIAN_VARIANCE * typical / size as f64;
+            drift.deviation = (variance + MEDIAN_VARIANCE * typical / size as f64).sqrt();
         }
+        drift
+    }
+
+    /// What drifts from one to the next of so many earlier runs by as many multiply, of which each
+    /// pair has its benchmarks in `pairs`.
+    ///
+    /// A run whose code changed is one of many, so this is the median of all. How much sessions differ
+    /// in their drift is known as well as their number allows.
+    pub fn between_earlier(pairs: &[Vec<Deviating>]) -> Option<Drift> {
+        let all: Vec<Deviating> = pairs
+            .iter()
+            .flatten()
+            .map(Deviating::in_logarithms)
+            .collect();
+        if pairs.len() < LEAST_PAIRS {
+            return None;
+        }
+        let of_one = |b: &Deviating| {
+            let squared = b.difference.powi(2) / CHI_SQUARED_MEDIAN;
+            squared - b.standard_error.powi(2)
+        };
+        let variance = median(all.iter().map(of_one).collect())?.max(0.0);
+        Some(Drift {
+            deviation: variance.sqrt(),
+            degrees_of_freedom: (KNOWLEDGE * all.len() as f64).min(pairs.len() as f64),
+            is_factor: true,
+            earlier_runs: pairs.len() + 1,
+        })
+    }
+
+    /// What the suite shows beside what is `known`.
+    fn with(self, known: Drift) -> Drift {
+        let (own, expected) = (self.deviation.powi(2), known.deviation.powi(2));
+        let variance = own.max(expected);
+        let beyond = variance - expected;
+        let together = self.degrees_of_freedom + known.degrees_of_freedom;
+        // Both know what is expected, and the suite alone what is beyond that (Satterthwaite).
+        let degrees_of_freedom = variance.powi(2)
+            / (expected.powi(2) / together + beyond.powi(2) / self.degrees_of_freedom);
         Drift {
             deviation: variance.sqrt(),
-            degrees_of_freedom: (KNOWLEDGE * size as f64).max(expected.least_degrees_of_freedom),
-            is_factor: expected.is_factor,
+            degrees_of_freedom: match variance > 0.0 {
+                true => degrees_of_freedom,
+                false => together,
+            },
+            ..known
         }
     }
 }
@@ -218,7 +284,7 @@ mod tests {
     const BOUNDED: Expected = Expected {
         least_benchmarks: 10,
         most_deviation: 0.03,
-        least_degrees_of_freedom: 20.0,
+        least_degrees_of_freedom: 6.0,
         is_factor: false,
         centred: false,
         caution: 0.0,
@@ -264,7 +330,7 @@ mod tests {
             for standard_error in [0.001, 0.005, 0.01] {
                 let found = typical(200, || {
                     let suite = drawn(size, standard_error, 0.01, &mut rng);
-                    Drift::of(&suite, &BOUNDED).deviation
+                    Drift::of(&suite, &BOUNDED, None).deviation
                 });
                 assert!(
                     (0.007..0.013).contains(&found),
@@ -282,12 +348,15 @@ mod tests {
             for (index, benchmark) in suite.iter_mut().take(7).enumerate() {
                 benchmark.difference += changed * (1.0 + index as f64);
             }
-            let drift = Drift::of(&suite, &BOUNDED);
+            let drift = Drift::of(&suite, &BOUNDED, None);
             assert!(drift.deviation < 0.02, "{drift:?}");
         }
         let wild = drawn(30, 0.002, 0.5, &mut rng);
-        assert_eq!(Drift::of(&wild, &BOUNDED).deviation, 0.03);
-        assert_eq!(Drift::of(&wild[..9], &BOUNDED), Drift::NONE);
+        assert_eq!(
+            Drift::of(&wild, &BOUNDED, None).deviation,
+            BOUNDED.most_deviation
+        );
+        assert_eq!(Drift::of(&wild[..9], &BOUNDED, None), Drift::NONE);
     }
 
     #[test]
@@ -306,9 +375,54 @@ mod tests {
             centred: true,
             caution: 0.0,
         };
-        let drift = Drift::of(&suite, &centred);
+        let drift = Drift::of(&suite, &centred, None);
         assert!((drift.deviation / (0.02 * (MEDIAN_VARIANCE / 4.0).sqrt()) - 1.0).abs() < 1e-9);
         assert_eq!(drift.degrees_of_freedom, 4.0 / 3.0);
+    }
+
+    #[test]
+    fn earlier_runs_tell_the_drift_of_any_suite_and_a_change_among_them_hides_nothing() {
+        let mut rng = Rng::with_seed(20261122);
+        for size in [1, 8] {
+            let known = typical(200, || {
+                let mut pairs: Vec<Vec<Deviating>> =
+                    (0..9).map(|_| drawn(size, 0.02, 0.1, &mut rng)).collect();
+                for benchmark in &mut pairs[4] {
+                    benchmark.difference += 1.0;
+                }
+                let known = Drift::between_earlier(&pairs).unwrap();
+                assert_eq!(known.degrees_of_freedom, [3.0, 9.0][usize::from(size > 1)]);
+                assert_eq!(known.earlier_runs, 10);
+                assert_eq!(Drift::of(&[], &BOUNDED, Some(known)), known);
+                known.deviation
+            });
+            assert!((known / 0.1 - 1.0).abs() < 0.2, "{size}: {known}");
+        }
+        let few = vec![drawn(30, 0.02, 0.1, &mut rng); 4];
+        assert_eq!(Drift::between_earlier(&few), None);
+    }
+
+    #[test]
+    fn a_suite_that_drifts_more_than_is_known_is_believed() {
+        let drift = |deviation: f64, degrees_of_freedom: f64| Drift {
+            deviation,
+            degrees_of_freedom,
+            is_factor: true,
+            earlier_runs: 0,
+        };
+        let known = drift(0.05, 8.0);
+        let with = |own: f64| drift(own, 3.0).with(known);
+        for less in [0.0, 0.03, 0.05] {
+            assert_eq!(
+                (with(less).deviation, with(less).degrees_of_freedom),
+                (0.05, 11.0)
+            );
+        }
+        let more = with(0.5);
+        assert!((more.deviation - 0.5).abs() < 1e-12);
+        assert!((more.degrees_of_freedom - 3.0).abs() < 0.1, "{more:?}");
+        // It goes on where it was.
+        assert!((with(0.0501).degrees_of_freedom - 11.0).abs() < 0.1);
     }
 
     #[test]
@@ -328,7 +442,7 @@ mod tests {
                     standard_error: 0.0,
                 })
                 .collect();
-            Drift::of(&suite, &expected)
+            Drift::of(&suite, &expected, None)
         };
         let (up, down) = (drift_of(|f| f), drift_of(f64::recip));
         assert!((up.deviation / down.deviation - 1.0).abs() < 1e-9);

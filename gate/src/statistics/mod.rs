@@ -8,6 +8,7 @@
 //! treating them as independent is the main cause of false alarms (Kalibera & Jones 2013,
 //! "Rigorous benchmarking in reasonable time").
 
+pub mod autocorrelation;
 pub mod change_points;
 pub mod contrast;
 pub mod drift;

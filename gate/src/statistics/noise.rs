@@ -1,9 +1,10 @@
 //! The noise of one metric over a suite, and what it makes of each benchmark's difference.
 
+use super::autocorrelation::{of_neighbours, variance_factor};
 use super::contrast::Contrast;
 use super::drift::{CommonDifference, Deviating, Drift, Expected};
 use super::prior::Prior;
-use super::student::upper_tail;
+use super::student::{upper_quantile, upper_tail};
 
 /// With fewer launches on a side no standard deviation below [`FEW_LAUNCHES_DEVIATION`] is
 /// believed.
@@ -18,6 +19,9 @@ pub const EXPECTED_SPREAD: f64 = 1.05;
 pub struct Noise {
     /// The variances of the suite.
     pub prior: Prior,
+    /// How much a launch is like the one before. Of launches in turn this is no matter: what slows
+    /// neighbours slows both sides.
+    pub autocorrelation: f64,
     /// What differs between the sides beyond their launches.
     pub drift: Drift,
     /// What the benchmarks have in common.
@@ -25,14 +29,21 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// The noise that these benchmarks show; without `drift` there is none between the sides. The order
+    /// The noise that these benchmarks show; without `drift` there is none between the sides, and `known`
+    /// is what earlier runs say of it. The order
     /// of `contrasts` decides the last bit of the result: it must not depend on anything accidental.
-    pub fn of(contrasts: &[Contrast], assumed_deviation: f64, drift: Option<Expected>) -> Noise {
+    pub fn of(
+        contrasts: &[Contrast],
+        assumed_deviation: f64,
+        drift: Option<Expected>,
+        known: Option<Drift>,
+    ) -> Noise {
         let spreads = contrasts
             .iter()
             .flat_map(|contrast| [contrast.baseline, contrast.candidate]);
         let of_launches = Noise {
-            prior: Prior::fit(spreads, assumed_deviation),
+            prior: Prior::fit(spreads.clone(), assumed_deviation),
+            autocorrelation: drift.map_or(0.0, |_| of_neighbours(spreads)),
             drift: Drift::NONE,
             common: CommonDifference::of(contrasts.iter().map(|c| c.difference).collect()),
         };
@@ -43,11 +54,11 @@ impl Noise {
             .iter()
             .map(|contrast| Deviating {
                 difference: contrast.difference,
-                standard_error: of_launches.estimate(contrast).standard_error,
+                standard_error: of_launches.estimate(contrast).whole.standard_error,
             })
             .collect();
         Noise {
-            drift: Drift::of(&deviating, &expected),
+            drift: Drift::of(&deviating, &expected, known),
             ..of_launches
         }
     }
@@ -77,24 +88,31 @@ impl Noise {
             launches: spread.launches as f64,
             degrees_of_freedom: self.prior.degrees_of_freedom + spread.degrees_of_freedom(),
         });
-        let (a, b) = (baseline.of_mean(), candidate.of_mean());
+        let [a, b] = [baseline, candidate].map(|side| side.of_mean(self.autocorrelation));
         // What differs between the sides does not shrink with more launches.
         let drift = self.drift.variance_at(contrast.difference);
-        let whole = a + b + drift;
+        let uncertainty = |drift: f64| {
+            let whole = a + b + drift;
+            Uncertainty {
+                standard_error: whole.sqrt(),
+                // Welch–Satterthwaite, in shares of the sum: squares of huge variances overflow.
+                degrees_of_freedom: 1.0
+                    / ((a / whole).powi(2) / baseline.degrees_of_freedom
+                        + (b / whole).powi(2) / candidate.degrees_of_freedom
+                        + (drift / whole).powi(2) / self.drift.degrees_of_freedom),
+            }
+        };
         Estimate {
             difference: contrast.difference,
             baseline_deviation: baseline.variance.sqrt(),
             candidate_deviation: candidate.variance.sqrt(),
-            standard_error: whole.sqrt(),
-            // Welch–Satterthwaite, in shares of the sum: squares of huge variances overflow.
-            degrees_of_freedom: 1.0
-                / ((a / whole).powi(2) / baseline.degrees_of_freedom
-                    + (b / whole).powi(2) / candidate.degrees_of_freedom
-                    + (drift / whole).powi(2) / self.drift.degrees_of_freedom),
+            of_launches: uncertainty(0.0),
+            whole: uncertainty(drift),
         }
     }
 }
 
+#[derive(Clone, Copy)]
 struct Side {
     variance: f64,
     launches: f64,
@@ -102,8 +120,8 @@ struct Side {
 }
 
 impl Side {
-    fn of_mean(&self) -> f64 {
-        self.variance / self.launches
+    fn of_mean(&self, autocorrelation: f64) -> f64 {
+        self.variance / self.launches * variance_factor(autocorrelation, self.launches)
     }
 }
 
@@ -116,10 +134,50 @@ pub struct Estimate {
     pub baseline_deviation: f64,
     /// The same of the candidate.
     pub candidate_deviation: f64,
-    /// The standard error of the difference, drift included.
+    /// How uncertain the difference is as far as launches go.
+    pub of_launches: Uncertainty,
+    /// The same with the drift.
+    pub whole: Uncertainty,
+}
+
+/// How uncertain a difference is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Uncertainty {
+    /// The standard error.
     pub standard_error: f64,
-    /// The degrees of freedom of the standard error.
+    /// Its degrees of freedom.
     pub degrees_of_freedom: f64,
+}
+
+impl Uncertainty {
+    const NONE: Uncertainty = Uncertainty {
+        standard_error: 0.0,
+        degrees_of_freedom: 0.0,
+    };
+
+    fn p(&self, beyond: f64) -> f64 {
+        match self.standard_error == 0.0 {
+            true if beyond > 0.0 => 0.0,
+            true => 1.0,
+            false => upper_tail(beyond / self.standard_error, self.degrees_of_freedom),
+        }
+    }
+
+    /// Half of the length of the interval whose ends are missed with probability `tail` each.
+    pub fn half(&self, tail: f64) -> f64 {
+        upper_quantile(tail, self.degrees_of_freedom) * self.standard_error
+    }
+}
+
+/// A test for a change.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SureTest {
+    /// What the difference must surely be above.
+    pub limit: f64,
+    /// The uncertainty that counts for it.
+    pub uncertainty: Uncertainty,
+    /// The p-value.
+    pub p: f64,
 }
 
 impl Estimate {
@@ -129,32 +187,56 @@ impl Estimate {
             difference,
             baseline_deviation: 0.0,
             candidate_deviation: 0.0,
-            standard_error: 0.0,
-            degrees_of_freedom: 0.0,
+            of_launches: Uncertainty::NONE,
+            whole: Uncertainty::NONE,
         }
     }
 
-    /// Whether it is without noise.
-    pub fn is_exact(&self) -> bool {
-        self.standard_error == 0.0
+    /// The test for a change to slower: by the launches the difference is more than `margin`, and with
+    /// the drift it is more than none. The margin is what unchanged benchmarks may differ by, and
+    /// drift is what they do differ by: both at once would count the same twice. `resolution` comes
+    /// on top of either.
+    pub fn surely_slower(&self, margin: f64, resolution: f64) -> SureTest {
+        self.surely(self.difference, margin, resolution)
+    }
+
+    /// The same for a change to faster.
+    pub fn surely_faster(&self, margin: f64) -> SureTest {
+        self.surely(-self.difference, margin, 0.0)
+    }
+
+    fn surely(&self, change: f64, margin: f64, resolution: f64) -> SureTest {
+        let test = |limit: f64, uncertainty: Uncertainty| SureTest {
+            limit,
+            uncertainty,
+            p: uncertainty.p(change - limit),
+        };
+        let by_launches = test(margin + resolution, self.of_launches);
+        let with_drift = test(resolution, self.whole);
+        match with_drift.p > by_launches.p {
+            true => with_drift,
+            false => by_launches,
+        }
+    }
+
+    /// Half of the length of the interval whose end next to zero is beyond `margin` exactly if the
+    /// test for a change has a p-value below `tail`.
+    pub fn half_beyond(&self, margin: f64, tail: f64) -> f64 {
+        let of_launches = self.of_launches.half(tail);
+        match self.whole == self.of_launches {
+            true => of_launches,
+            false => of_launches.max(self.whole.half(tail) - margin),
+        }
     }
 
     /// The p-value against "the true difference is at most `limit`".
     pub fn p_above(&self, limit: f64) -> f64 {
-        self.p(self.difference - limit)
+        self.whole.p(self.difference - limit)
     }
 
     /// The p-value against "the true difference is at least `limit`".
     pub fn p_below(&self, limit: f64) -> f64 {
-        self.p(limit - self.difference)
-    }
-
-    fn p(&self, beyond: f64) -> f64 {
-        match self.is_exact() {
-            true if beyond > 0.0 => 0.0,
-            true => 1.0,
-            false => upper_tail(beyond / self.standard_error, self.degrees_of_freedom),
-        }
+        self.whole.p(limit - self.difference)
     }
 }
 
@@ -190,7 +272,7 @@ mod tests {
     const DRIFT: Expected = Expected {
         least_benchmarks: 10,
         most_deviation: 0.03,
-        least_degrees_of_freedom: 20.0,
+        least_degrees_of_freedom: 6.0,
         is_factor: false,
         centred: false,
         caution: 0.0,
@@ -209,33 +291,33 @@ mod tests {
     #[test]
     fn the_moderated_test_agrees_with_scipy() {
         let contrasts = suite();
-        let noise = Noise::of(&contrasts, 0.01, None);
+        let noise = Noise::of(&contrasts, 0.01, None, None);
         assert!(noise.prior.fitted);
         close(noise.prior.degrees_of_freedom, 3.314741935135422);
         close(noise.prior.variance, 0.00011836236489034536);
         let estimate = noise.estimate(&contrasts[4]);
         close(estimate.difference, 0.05888243540957347);
         // 0.007832221123452391 with a λ of 1.4273264881593195 in it.
-        close(estimate.standard_error, 0.005487336771527883);
-        close(estimate.degrees_of_freedom, 14.492668140449798);
+        close(estimate.whole.standard_error, 0.005487336771527883);
+        close(estimate.whole.degrees_of_freedom, 14.492668140449798);
     }
 
     /// As above, with the assumed prior of 3 degrees of freedom and 1 %.
     #[test]
     fn a_small_suite_is_judged_by_an_assumed_prior() {
         let contrasts = &suite()[4..5];
-        let noise = Noise::of(contrasts, 0.01, Some(DRIFT));
+        let noise = Noise::of(contrasts, 0.01, Some(DRIFT), None);
         assert!(!noise.prior.fitted);
         assert_eq!(noise.drift, Drift::NONE);
         let estimate = noise.estimate(&contrasts[0]);
-        close(estimate.standard_error, 0.005117434178532046);
-        close(estimate.degrees_of_freedom, 13.811775338705795);
+        close(estimate.whole.standard_error, 0.005117434178532046);
+        close(estimate.whole.degrees_of_freedom, 13.811775338705795);
     }
 
     #[test]
     fn a_noisy_benchmark_is_not_judged_by_the_quiet_ones() {
         let contrasts = suite();
-        let noise = Noise::of(&contrasts, 0.01, Some(DRIFT));
+        let noise = Noise::of(&contrasts, 0.01, Some(DRIFT), None);
         for contrast in &contrasts {
             let estimate = noise.estimate(contrast);
             assert!(estimate.baseline_deviation.powi(2) >= contrast.baseline.variance * 0.999);
@@ -246,14 +328,47 @@ mod tests {
     #[test]
     fn what_differs_beyond_the_launches_does_not_shrink_with_their_number() {
         let contrasts = suite();
-        let noise = Noise::of(&contrasts, 0.01, Some(DRIFT));
+        let noise = Noise::of(&contrasts, 0.01, Some(DRIFT), None);
         assert!(noise.drift.deviation > 0.0);
         let mut more = contrasts[4];
         more.baseline.launches = 1_000_000;
         more.candidate.launches = 1_000_000;
         let estimate = noise.estimate(&more);
-        assert!((estimate.standard_error / noise.drift.deviation - 1.0).abs() < 1e-3);
-        assert!((estimate.degrees_of_freedom / 20.0 - 1.0).abs() < 1e-3);
+        let whole = estimate.whole;
+        assert!((whole.standard_error / noise.drift.deviation - 1.0).abs() < 1e-3);
+        assert!((whole.degrees_of_freedom / noise.drift.degrees_of_freedom - 1.0).abs() < 1e-3);
+        assert!(estimate.of_launches.standard_error < 1e-4);
+    }
+
+    /// Above what drift allows for there is no margin besides, and below it the margin is all.
+    #[test]
+    fn a_change_is_more_than_the_margin_by_its_launches_and_more_than_the_drift() {
+        let drifting = |deviation: f64| Estimate {
+            whole: Uncertainty {
+                standard_error: deviation,
+                degrees_of_freedom: 30.0,
+            },
+            of_launches: Uncertainty {
+                standard_error: 0.002,
+                degrees_of_freedom: 30.0,
+            },
+            ..Estimate::exact(0.05)
+        };
+        let [quiet, loud] =
+            [0.002, 0.02].map(|deviation| drifting(deviation).surely_slower(0.01, 0.004));
+        assert_eq!(
+            (quiet.limit, quiet.uncertainty.standard_error),
+            (0.014, 0.002)
+        );
+        assert_eq!((loud.limit, loud.uncertainty.standard_error), (0.004, 0.02));
+        for deviation in [0.002, 0.007, 0.01, 0.02] {
+            let estimate = drifting(deviation);
+            for tail in [1e-2, 1e-4, 1e-6] {
+                let rejects = estimate.surely_slower(0.01, 0.0).p < tail;
+                let low = estimate.difference - estimate.half_beyond(0.01, tail);
+                assert_eq!(rejects, low > 0.01, "{deviation} {tail}");
+            }
+        }
     }
 
     #[test]
@@ -262,7 +377,7 @@ mod tests {
         for (index, contrast) in contrasts.iter_mut().enumerate() {
             contrast.difference += 0.03 + 0.01 * index as f64;
         }
-        let noise = Noise::of(&contrasts, 0.01, Some(DRIFT));
+        let noise = Noise::of(&contrasts, 0.01, Some(DRIFT), None);
         assert!(noise.drift.deviation > 0.01, "{:?}", noise.drift);
         assert_eq!(noise.beside_the_common(0.1, 0.03, 0.01).drift, Drift::NONE);
         assert_eq!(noise.beside_the_common(-0.1, 0.03, 0.01), noise);
@@ -290,7 +405,7 @@ mod tests {
             candidate: &[1050.0; 4],
         })
         .unwrap();
-        let estimate = Noise::of(&[contrast], 0.01, None).estimate(&contrast);
+        let estimate = Noise::of(&[contrast], 0.01, None, None).estimate(&contrast);
         assert_eq!(estimate.baseline_deviation, FEW_LAUNCHES_DEVIATION);
         assert_eq!(estimate.candidate_deviation, FEW_LAUNCHES_DEVIATION);
     }

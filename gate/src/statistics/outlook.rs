@@ -81,7 +81,7 @@ impl Outlook<'_> {
 
     fn probability(&self, launches: u32) -> f64 {
         let decided = CLASSES.map(|class| {
-            let truth = self.estimate.difference + class * self.estimate.standard_error;
+            let truth = self.estimate.difference + class * self.estimate.whole.standard_error;
             self.decided(truth, launches, self.drift_deviation)
         });
         decided.iter().sum::<f64>() / CLASSES.len() as f64
@@ -91,8 +91,10 @@ impl Outlook<'_> {
     fn decided(&self, truth: f64, launches: u32, drift: f64) -> f64 {
         let of_launches = 2.0 * self.launch_deviation.powi(2) / f64::from(launches);
         let error = (of_launches + drift.powi(2)).sqrt();
+        let of_launches = of_launches.sqrt();
         let degrees_of_freedom = 2.0 * (self.prior_degrees_of_freedom + f64::from(launches) - 1.0);
-        let surely = self.sure_margin + self.per_test.at(degrees_of_freedom) * error;
+        let t = self.per_test.at(degrees_of_freedom);
+        let surely = (self.sure_margin + t * of_launches).max(t * error);
         let changed = surely.max(self.point_margin);
         let above = |limit: f64| probability_above(truth - limit, error);
         let within = self.point_margin - self.one_sided.at(degrees_of_freedom) * error;
@@ -108,29 +110,38 @@ impl Outlook<'_> {
 mod tests {
     use super::*;
     use crate::scenario::normal;
+    use crate::statistics::noise::Uncertainty;
     use fastrand::Rng;
 
     const SURE: f64 = 0.01;
     const POINT: f64 = 0.03;
     const ALPHA_PER_TEST: f64 = 0.05 / 100.0;
     const PRIOR: f64 = 6.0;
+    const SURELY: Uncertainty = Uncertainty {
+        standard_error: 0.0005,
+        degrees_of_freedom: 30.0,
+    };
 
     /// An estimate from so many launches a side of a true difference, with the deviation known.
     fn drawn(truth: f64, deviation: f64, launches: u32, rng: &mut Rng) -> Estimate {
         let error = deviation * (2.0 / f64::from(launches)).sqrt();
+        let uncertainty = Uncertainty {
+            standard_error: error,
+            degrees_of_freedom: 2.0 * (PRIOR + f64::from(launches) - 1.0),
+        };
         Estimate {
             difference: truth + error * normal(rng),
             baseline_deviation: deviation,
             candidate_deviation: deviation,
-            standard_error: error,
-            degrees_of_freedom: 2.0 * (PRIOR + f64::from(launches) - 1.0),
+            of_launches: uncertainty,
+            whole: uncertainty,
         }
     }
 
     fn is_decided(estimate: &Estimate) -> bool {
         let hit = |p: f64| p < ALPHA_PER_TEST && estimate.difference.abs() >= POINT;
-        hit(estimate.p_above(SURE))
-            || hit(estimate.p_below(-SURE))
+        hit(estimate.surely_slower(SURE, 0.0).p)
+            || hit(estimate.surely_faster(SURE).p)
             || estimate.p_above(-POINT) < 0.05 && estimate.p_below(POINT) < 0.05
     }
 
@@ -180,8 +191,8 @@ mod tests {
                 difference: 0.0295,
                 baseline_deviation: deviation,
                 candidate_deviation: deviation,
-                standard_error: 0.0005,
-                degrees_of_freedom: 30.0,
+                of_launches: SURELY,
+                whole: SURELY,
             },
             launch_deviation: deviation,
             drift_deviation,

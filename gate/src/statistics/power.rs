@@ -9,7 +9,7 @@
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 
 use super::contrast::{Contrast, Spread};
-use super::noise::Noise;
+use super::noise::{Noise, Uncertainty};
 use super::student::Quantiles;
 
 /// The probability with which a change is to be found.
@@ -94,10 +94,11 @@ impl Plan {
         ];
         let variances = deviations.map(|deviation| deviation.powi(2));
         let of_launches = variances.iter().sum::<f64>() / self.launches as f64;
-        let error = (of_launches + planned.noise.drift.deviation.powi(2)).sqrt();
+        let error = of_launches.sqrt();
         let spread = |variance| Spread {
             launches: self.launches,
             variance,
+            of_neighbours: None,
         };
         let mut hits = 0.0;
         for baseline in &self.variances {
@@ -109,8 +110,12 @@ impl Plan {
                     baseline: spread(baseline * variances[0]),
                     candidate: spread(candidate * variances[1]),
                 });
-                let t = self.per_test.at(estimate.degrees_of_freedom);
-                let sure = planned.sure_margin + t * estimate.standard_error;
+                let Uncertainty {
+                    standard_error,
+                    degrees_of_freedom,
+                } = estimate.of_launches;
+                let sure =
+                    planned.sure_margin + self.per_test.at(degrees_of_freedom) * standard_error;
                 hits += probability_above(change - sure.max(planned.point_margin), error);
             }
         }
@@ -148,6 +153,7 @@ mod tests {
                 variance: deviation.powi(2),
                 fitted: true,
             },
+            autocorrelation: 0.0,
             drift: Drift::NONE,
             common: None,
         }
@@ -182,7 +188,7 @@ mod tests {
                 candidate: &candidate,
             });
             let estimate = noise.estimate(&contrast.unwrap());
-            estimate.difference >= POINT && estimate.p_above(SURE) < ALPHA_PER_TEST
+            estimate.difference >= POINT && estimate.surely_slower(SURE, 0.0).p < ALPHA_PER_TEST
         });
         hits.count() as f64 / f64::from(TRIALS)
     }

@@ -90,6 +90,7 @@ mod tests {
             .map(|variance| Spread {
                 launches: 5,
                 variance,
+                of_neighbours: None,
             })
             .collect()
     }

@@ -261,7 +261,7 @@ pub struct Effect {
     pub point_margin: f64,
     /// What the true difference must surely be above.
     pub sure_margin: f64,
-    /// The p-value against "the true difference is at most the sure margin".
+    /// The p-value against "the true difference is at most `limit`".
     pub p: f64,
     /// Whether it got worse: the measured difference reaches the point margin and `p` is below the
     /// level per test.
@@ -276,6 +276,11 @@ pub struct Effect {
     pub standard_error: f64,
     /// The degrees of freedom of the standard error; 0 if exact.
     pub degrees_of_freedom: f64,
+    /// What `p` is about: the sure margin and the resolution by what launches differ, or the resolution
+    /// alone by what the sessions drift as well, whichever is the less certain.
+    pub limit: f64,
+    /// The standard error that goes with it.
+    pub limit_standard_error: f64,
     /// The baseline's own standard deviation between launches, a fraction of the total; 0 for a
     /// single launch.
     pub baseline_own_deviation: f64,

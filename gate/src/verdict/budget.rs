@@ -174,6 +174,7 @@ fn p_beyond(values: &[f64], value: f64, sure: f64, quantity: BudgetQuantity) -> 
     let spread = Spread {
         launches: relative.len(),
         variance: variance(&relative),
+        of_neighbours: None,
     };
     let prior = Prior::fit(std::iter::empty(), assumed);
     let standard_error = unit * (prior.moderate(spread) / relative.len() as f64).sqrt();

@@ -269,6 +269,9 @@ pub struct MetricNoise {
     pub prior_degrees_of_freedom: f64,
     /// Whether it was learned from the suite; else it was assumed, since the suite is small.
     pub prior_fitted: bool,
+    /// The correlation of launches that follow each other, as far as it is certain. Their mean is the
+    /// less certain for it.
+    pub autocorrelation: f64,
     /// What differs between the two sessions and not between launches; absent where there is no such
     /// thing, or too few benchmarks to tell.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -289,6 +292,13 @@ pub struct DriftBetween {
     /// Whether it multiplies, as that of time does: what takes r times as long has √r times as much
     /// of it.
     pub is_factor: bool,
+    /// How many earlier runs of the machine told it too.
+    #[serde(skip_serializing_if = "is_zero")]
+    pub earlier_runs: usize,
+}
+
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 /// What the benchmarks of a suite have in common.

@@ -51,7 +51,7 @@ pub fn of(
         let mut estimate = wall.estimate;
         estimate.difference = difference;
         difference >= wall.effect.point_margin
-            && estimate.p_above(wall.effect.sure_margin) < test.alpha_per_time()
+            && estimate.surely_slower(wall.effect.sure_margin, 0.0).p < test.alpha_per_time()
     };
     let as_measured = wall.estimate.difference;
     let machine = test.time_per_slot;

@@ -17,9 +17,9 @@ use super::suite::{Measured, SuiteTest};
 use crate::metric::Metric;
 use crate::policy::Policy;
 use crate::statistics::launch::MOST_TAKEN_OUT;
-use crate::statistics::noise::Estimate;
+use crate::statistics::noise::{Estimate, Uncertainty};
 use crate::statistics::outlook::{Obstacle, Outlook};
-use crate::statistics::student::{Quantiles, upper_quantile};
+use crate::statistics::student::Quantiles;
 
 /// The error of a one-sided statement about one benchmark alone.
 pub const ONE_SIDED_ERROR: f64 = 0.05;
@@ -131,7 +131,7 @@ impl<'a> Judge<'a> {
         }
         if verdict.class == Class::Improved && evidence.rule == Rule::Statistics {
             let estimate = total.estimate;
-            let interval = self.simultaneous_interval(&estimate, 0.0);
+            let interval = self.simultaneous_interval(&estimate, total.effect.sure_margin, 0.0);
             if let Some(total) = tested.iter_mut().find(|t| t.metric == main) {
                 total.effect.interval = Some(interval);
             }
@@ -196,17 +196,21 @@ impl<'a> Judge<'a> {
         } else {
             0.0
         };
-        let p = estimate.p_above(margins.sure + resolution);
+        let test = estimate.surely_slower(margins.sure, resolution);
         let hit = gated
             && least_launches > 1
             && estimate.difference >= margins.point
-            && p < self.test.alpha_per_test;
+            && test.p < self.test.alpha_per_test;
         let interval = if exact {
             Interval::point(estimate.difference)
         } else if hit {
-            self.simultaneous_interval(&estimate, resolution)
+            self.simultaneous_interval(&estimate, margins.sure, resolution)
         } else {
-            let half = self.two_sided.at(estimate.degrees_of_freedom) * estimate.standard_error;
+            let Uncertainty {
+                standard_error,
+                degrees_of_freedom,
+            } = estimate.whole;
+            let half = self.two_sided.at(degrees_of_freedom) * standard_error;
             Interval {
                 confidence: 1.0 - ONE_SIDED_ERROR,
                 ..Interval::around(estimate.difference, half + resolution)
@@ -223,14 +227,16 @@ impl<'a> Judge<'a> {
                 candidate: contrast.candidate_mean,
                 difference: estimate.difference,
                 interval: (least_launches > 1).then_some(interval),
-                p,
+                p: test.p,
                 hit,
                 looks_worse: false,
                 point_margin: margins.point,
                 sure_margin: margins.sure,
                 resolution,
-                standard_error: estimate.standard_error,
-                degrees_of_freedom: estimate.degrees_of_freedom,
+                standard_error: estimate.whole.standard_error,
+                degrees_of_freedom: estimate.whole.degrees_of_freedom,
+                limit: test.limit,
+                limit_standard_error: test.uncertainty.standard_error,
                 baseline_own_deviation: contrast.baseline.variance.sqrt(),
                 candidate_own_deviation: contrast.candidate.variance.sqrt(),
                 baseline_launch_deviation: estimate.baseline_deviation,
@@ -240,9 +246,8 @@ impl<'a> Judge<'a> {
     }
 
     /// The interval whose lower end is above the sure margin exactly if the test rejects.
-    fn simultaneous_interval(&self, estimate: &Estimate, resolution: f64) -> Interval {
-        let t = upper_quantile(self.test.alpha_per_test, estimate.degrees_of_freedom);
-        let half = t * estimate.standard_error + resolution;
+    fn simultaneous_interval(&self, estimate: &Estimate, sure: f64, resolution: f64) -> Interval {
+        let half = estimate.half_beyond(sure, self.test.alpha_per_test) + resolution;
         Interval {
             simultaneous: true,
             confidence: 1.0 - self.policy.alpha,
@@ -261,7 +266,7 @@ impl<'a> Judge<'a> {
         let Estimate { difference, .. } = total.estimate;
         let enough_launches = least_launches > 1;
         let p_slower = total.estimate.p_above(0.0);
-        let p_improved = total.estimate.p_below(-margins.sure);
+        let p_improved = total.estimate.surely_faster(margins.sure).p;
         let p_not_faster = total.estimate.p_above(-margins.point);
         let p_not_slower = total.estimate.p_below(margins.point);
         let hit = |of_category: bool| {

@@ -11,6 +11,7 @@ mod code_change;
 pub mod comparability;
 pub mod comparison;
 mod disagreement;
+mod earlier;
 mod functions;
 mod judge;
 mod left_out;
@@ -56,7 +57,17 @@ pub fn compare(
     candidate: LabelledRun<'_>,
     policy: &Policy,
 ) -> Comparison {
-    look(baseline, candidate, policy, 1, Sessions::Apart)
+    compare_after(&[], baseline, candidate, policy)
+}
+
+/// As [`compare`], where `earlier` runs of the machine, oldest first, tell how far it drifts between two sessions.
+pub fn compare_after(
+    earlier: &[Run],
+    baseline: LabelledRun<'_>,
+    candidate: LabelledRun<'_>,
+    policy: &Policy,
+) -> Comparison {
+    look(baseline, candidate, policy, 1, Sessions::Apart { earlier })
 }
 
 /// As [`compare`], of runs whose launches were made in turn.
@@ -74,7 +85,7 @@ pub fn first_look(
     baseline: LabelledRun<'_>,
     candidate: LabelledRun<'_>,
     policy: &Policy,
-    sessions: Sessions,
+    sessions: Sessions<'_>,
 ) -> Comparison {
     look(baseline, candidate, policy, 2, sessions)
 }
@@ -137,18 +148,10 @@ pub fn second_look(
     }
 }
 
-/// Adds what `history` says, of which the candidate is the newest run, and what the comparison with a
-/// run of some time ago: where benchmarks became slower in steps that each comparison let pass.
-pub fn with_history(
-    comparison: Comparison,
-    history: &trend::Trend,
-    earlier: Option<(&Run, Comparison)>,
-    policy: &Policy,
-) -> Comparison {
-    let mut slower_over_time = history.slower_over_time();
-    if let Some((run, earlier)) = earlier {
-        trend::add_slower_than(&mut slower_over_time, run, &earlier);
-    }
+/// Adds what `runs` say, oldest first, of which the candidate is the last: where benchmarks became slower in
+/// steps that each comparison let pass.
+pub fn with_history(comparison: Comparison, runs: &[Run], policy: &Policy) -> Comparison {
+    let mut slower_over_time = trend::slower_over_time(runs, policy);
     let is_news = |id: &BenchmarkId| {
         let mut benchmarks = comparison.benchmarks.iter();
         benchmarks.any(|b| b.id == *id && b.class != Class::Regressed)
@@ -174,7 +177,7 @@ fn look(
     candidate: LabelledRun<'_>,
     policy: &Policy,
     looks: u32,
-    sessions: Sessions,
+    sessions: Sessions<'_>,
 ) -> Comparison {
     let (base, new) = (baseline.run, candidate.run);
     let differences = comparability::forbidding(base, new, policy.compare_across_builds);

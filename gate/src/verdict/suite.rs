@@ -3,13 +3,14 @@
 
 use criterion_topdown::activity::Elsewhere;
 use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{Benchmark, LaunchValue};
+use criterion_topdown::run_file::{Benchmark, LaunchValue, Run};
 
 use super::benchmark_verdict::{Coarse, Rule};
 use super::comparability;
 use super::comparison::{
     CommonPart, Difference, DriftBetween, MachineShift, MetricNoise, ShiftBasis, Suite, TimePerSlot,
 };
+use super::earlier;
 use super::left_out::LeftOut;
 use crate::metric::Metric;
 use crate::policy::{Margins, Policy, Rules};
@@ -33,17 +34,17 @@ const LEAST_BENCHMARKS_WITH_SLOTS: usize = 20;
 /// With fewer benchmarks than this a median is that of the benchmark in question.
 const LEAST_BENCHMARKS_FOR_A_MEDIAN: usize = 3;
 /// Fewer benchmarks with nothing but time cannot tell how the machine drifted between two sessions.
-const LEAST_BENCHMARKS_OF_TIME: usize = 3;
+pub const LEAST_BENCHMARKS_OF_TIME: usize = 3;
 /// Time that doubles did not drift, however few benchmarks there are.
 const LARGEST_DRIFT_OF_TIME: f64 = 1.0;
 /// Slots drift by 3 % at the most: what differs by more changed.
 const SLOTS_DRIFT: Expected = Expected {
     least_benchmarks: 10,
     most_deviation: 0.03,
-    least_degrees_of_freedom: 20.0,
+    least_degrees_of_freedom: 6.0,
     is_factor: false,
     centred: false,
-    caution: 0.35,
+    caution: 0.55,
 };
 /// Time per slot has no such limit.
 const TIME_DRIFT: Expected = Expected {
@@ -63,7 +64,7 @@ const DRIFT_OF_TIME_ALONE: Expected = Expected {
 };
 /// Standard deviations between launches that are assumed where the suite is too small to tell.
 const ASSUMED_DEVIATION: f64 = 0.01;
-const ASSUMED_WALL_DEVIATION: f64 = 0.02;
+pub const ASSUMED_WALL_DEVIATION: f64 = 0.02;
 
 /// A benchmark that both runs have, as numbers.
 pub struct Measured<'a> {
@@ -291,10 +292,13 @@ fn contrast(
 }
 
 /// When the launches of the two sides were made.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Sessions {
+#[derive(Clone, Copy, Debug)]
+pub enum Sessions<'a> {
     /// In two sessions, between which machines drift.
-    Apart,
+    Apart {
+        /// Earlier runs of the machine, oldest first, which know how far; none where there are none.
+        earlier: &'a [Run],
+    },
     /// In turn: what drifts, drifts on both sides.
     InTurn,
 }
@@ -319,9 +323,13 @@ impl SuiteTest {
         suite: impl Iterator<Item = &'a Measured<'a>> + Clone,
         policy: &Policy,
         looks: u32,
-        sessions: Sessions,
+        sessions: Sessions<'_>,
     ) -> SuiteTest {
-        let apart = sessions == Sessions::Apart;
+        let apart = matches!(sessions, Sessions::Apart { .. });
+        let known = match sessions {
+            Sessions::Apart { earlier } => earlier::drift_of_time(suite.clone(), earlier, policy),
+            Sessions::InTurn => None,
+        };
         let counted = |m: &&Measured<'_>| m.has_slots() && !m.is_modelled();
         let with_counted_slots = suite.clone().filter(counted).count();
         let of_time = suite.clone().filter(|m| !m.has_slots()).count();
@@ -331,7 +339,7 @@ impl SuiteTest {
             alpha_per_test: policy.alpha,
             tests: 0,
             shift: machine_shift(suite.clone()).filter(|_| apart),
-            time_alone_is_gated: !apart || of_time >= LEAST_BENCHMARKS_OF_TIME,
+            time_alone_is_gated: !apart || known.is_some() || of_time >= LEAST_BENCHMARKS_OF_TIME,
             global_slots_difference: global_slots_difference(suite.clone()),
             wall_beside_slots_is_gated: with_counted_slots >= LEAST_BENCHMARKS_WITH_SLOTS,
             time_per_slot: time_per_slot(suite.clone()),
@@ -355,8 +363,11 @@ impl SuiteTest {
                 Metric::Wall => ASSUMED_WALL_DEVIATION,
                 _ => ASSUMED_DEVIATION,
             };
-            let drift = apart.then(|| test.expected_drift(metric));
-            let noise = Noise::of(&contrasts, assumed, drift);
+            let is_of_time_alone =
+                metric == Metric::Wall && of_time > 0 && !test.has_time_per_slot();
+            let drift = apart.then(|| expected_drift(metric, is_of_time_alone));
+            let known = known.filter(|_| is_of_time_alone);
+            let noise = Noise::of(&contrasts, assumed, drift, known);
             test.noise[metric as usize] = Some((noise, contrasts.len()));
         }
         test.alpha_per_test = test.alpha / f64::from(looks) / test.tests.max(1) as f64;
@@ -377,6 +388,7 @@ impl SuiteTest {
                 deviation: drift.deviation,
                 degrees_of_freedom: drift.degrees_of_freedom,
                 is_factor: drift.is_factor,
+                earlier_runs: drift.earlier_runs,
             });
             let common = found.common.map(|common| CommonDifference {
                 median: common.difference,
@@ -386,6 +398,7 @@ impl SuiteTest {
             });
             let found_noise = Noise {
                 prior,
+                autocorrelation: found.autocorrelation,
                 drift,
                 common,
             };
@@ -405,13 +418,9 @@ impl SuiteTest {
         }
     }
 
-    fn expected_drift(&self, metric: Metric) -> Expected {
-        let of_time_alone = self.shift.is_some_and(|s| s.basis == ShiftBasis::Time);
-        match metric {
-            Metric::Wall if of_time_alone => DRIFT_OF_TIME_ALONE,
-            Metric::Wall => TIME_DRIFT,
-            _ => SLOTS_DRIFT,
-        }
+    fn has_time_per_slot(&self) -> bool {
+        let basis = self.shift.map(|shift| shift.basis);
+        basis == Some(ShiftBasis::TimePerSlot)
     }
 
     /// Whether the drift of the machine can be told from a change of this benchmark.
@@ -515,16 +524,26 @@ impl SuiteTest {
                         prior_deviation: noise.prior.variance.sqrt(),
                         prior_degrees_of_freedom: noise.prior.degrees_of_freedom,
                         prior_fitted: noise.prior.fitted,
+                        autocorrelation: noise.autocorrelation,
                         drift: (noise.drift != Drift::NONE).then_some(DriftBetween {
                             deviation: noise.drift.deviation,
                             degrees_of_freedom: noise.drift.degrees_of_freedom,
                             is_factor: noise.drift.is_factor,
+                            earlier_runs: noise.drift.earlier_runs,
                         }),
                         common: noise.common.map(CommonPart::from),
                     })
                 })
                 .collect(),
         }
+    }
+}
+
+fn expected_drift(metric: Metric, is_of_time_alone: bool) -> Expected {
+    match metric {
+        Metric::Wall if is_of_time_alone => DRIFT_OF_TIME_ALONE,
+        Metric::Wall => TIME_DRIFT,
+        _ => SLOTS_DRIFT,
     }
 }
 

@@ -3,6 +3,7 @@
 //! Nobody can tell from real runs whether a gate was right. Here the truth is known, the noise is
 //! that of [`machine`], and the judge is the one that judges real runs.
 
+pub mod advice;
 pub mod history;
 pub mod machine;
 pub mod scenarios;
@@ -11,6 +12,7 @@ mod suite;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
+use criterion_topdown::run_file::Run;
 use fastrand::Rng;
 
 use machine::Machine;
@@ -19,7 +21,8 @@ use suite::{Plan, Suite};
 use topdown_gate::metric::Metric;
 use topdown_gate::policy::Policy;
 use topdown_gate::verdict::{
-    CauseKind, Class, Comparison, LabelledRun, Sessions, compare, first_look, second_look,
+    CauseKind, Class, Comparison, LabelledRun, Sessions, compare, compare_after, first_look,
+    second_look,
 };
 
 /// How a suite is run.
@@ -52,6 +55,9 @@ pub struct Experiment<'a> {
     pub wild: Option<WildLaunch>,
     /// Where the numbers come from.
     pub kind: Kind,
+    /// Earlier runs of the machine, the baseline included. Each is then a session of its own, of which
+    /// two drift as far apart as the machine says.
+    pub earlier: usize,
 }
 
 /// What the gate said.
@@ -117,8 +123,11 @@ impl Experiment<'_> {
 
     fn tally(&self, number: u64) -> Tally {
         let mut rng = Rng::with_seed(self.seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-        let suite = Suite::draw(self.machine, self.benchmarks, &mut rng);
-        let comparison = self.judge(&suite, &mut rng);
+        let mut suite = Suite::draw(self.machine, self.benchmarks, &mut rng);
+        let comparison = match self.earlier {
+            0 => self.judge(&suite, &mut rng),
+            _ => self.judge_after_others(&mut suite, &mut rng),
+        };
         self.tally_of(&suite, &comparison)
     }
 
@@ -150,7 +159,12 @@ impl Experiment<'_> {
         let Some((base_total, new_total)) = again else {
             return compare(sides[0], sides[1], &policy);
         };
-        let first = first_look(sides[0], sides[1], &policy, Sessions::Apart);
+        let first = first_look(
+            sides[0],
+            sides[1],
+            &policy,
+            Sessions::Apart { earlier: &[] },
+        );
         let suspect: Vec<bool> = first.benchmarks.iter().map(|b| b.suspect).collect();
         let more = [
             run(Session::Baseline, base_total - base_launches, &|i| {
@@ -166,6 +180,29 @@ impl Experiment<'_> {
             }
         }
         second_look(first, &baseline, &candidate, &policy)
+    }
+
+    /// As of a baseline with a history.
+    fn judge_after_others(&self, suite: &mut Suite, rng: &mut Rng) -> Comparison {
+        let mut run = |launches, planted| {
+            suite.begin_other_session(rng);
+            let plan = Plan {
+                session: Session::Candidate,
+                launches,
+                planted,
+                wild: None,
+                kind: self.kind,
+            };
+            suite.run(&plan, |_| true, rng)
+        };
+        let earlier: Vec<Run> = (0..self.earlier)
+            .map(|_| run(self.design.baseline, &[]))
+            .collect();
+        let candidate = run(self.design.candidate, self.planted);
+        let label = |label, run| LabelledRun { label, run };
+        let baseline = &earlier[self.earlier - 1];
+        let sides = [label("baseline", baseline), label("candidate", &candidate)];
+        compare_after(&earlier, sides[0], sides[1], &Policy::default())
     }
 
     fn tally_of(&self, suite: &Suite, comparison: &Comparison) -> Tally {
@@ -250,6 +287,7 @@ mod tests {
         planted: &[],
         wild: None,
         kind: Kind::Counted,
+        earlier: 0,
     };
 
     // `cargo topdown simulate` measures these rates on suites of 200 benchmarks. Here they are

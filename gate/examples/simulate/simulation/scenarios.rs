@@ -40,6 +40,7 @@ impl Broad {
             planted: self.planted,
             wild: None,
             kind: Kind::Counted,
+            earlier: 0,
         }
     }
 }
@@ -174,6 +175,8 @@ pub const DRIFTS_OF_TIME: [DriftOfTime; 3] = [
 ];
 /// Suites of one benchmark up to large ones.
 pub const SIZES_OF_TIME: [usize; 13] = [1, 2, 3, 5, 7, 8, 9, 10, 12, 16, 30, 100, 200];
+/// Runs of a history, the baseline included.
+pub const EARLIER_RUNS: usize = 10;
 /// One benchmark of the suite takes 30 % longer.
 pub const ONE_SLOWER_IN_TIME: [Planted; 1] = [Planted {
     metric: Metric::Wall,
@@ -185,6 +188,8 @@ pub const ONE_SLOWER_IN_TIME: [Planted; 1] = [Planted {
     },
 }];
 
+/// One benchmark in ten takes 8 % longer.
+pub const LONGER_AT_FLAT_SLOTS: [Planted; 1] = [Planted::every(10, Metric::Wall, 0.08)];
 /// One benchmark in ten takes 2.2 times as long.
 pub const DOUBLED_TIME: [Planted; 1] = [Planted::every(10, Metric::Wall, 1.2)];
 
@@ -293,6 +298,35 @@ mod tests {
                 failing += tally.suites_failing;
             }
             assert!(20 * failing <= suites, "{drift:?}: {failing} of {suites}");
+        }
+    }
+
+    /// Beyond thirty benchmarks 5 to 13 of 100 failed while drift was even in differences.
+    #[test]
+    fn a_large_suite_of_nothing_but_time_fails_no_more_than_a_small_one() {
+        let tally = DRIFTS_OF_TIME[2].of(200, &[], 20261122, 24).run();
+        assert!(tally.suites_failing <= 1, "{tally:?}");
+    }
+
+    #[test]
+    fn earlier_runs_let_one_benchmark_of_nothing_but_time_fail() {
+        for drift in DRIFTS_OF_TIME {
+            for benchmarks in [1, 2, 5, 12] {
+                let experiment = |planted| Experiment {
+                    earlier: EARLIER_RUNS,
+                    ..drift.of(benchmarks, planted, 20261122, 30)
+                };
+                let unchanged = experiment(&[]).run();
+                assert!(
+                    unchanged.suites_failing <= 3,
+                    "{drift:?}, {benchmarks}: {unchanged:?}"
+                );
+                let slower = experiment(&ONE_SLOWER_IN_TIME).run();
+                assert!(
+                    drift.deviation > 0.0 || slower.found >= 15,
+                    "{drift:?}, {benchmarks}: {slower:?}"
+                );
+            }
         }
     }
 

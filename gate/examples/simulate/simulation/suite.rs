@@ -164,6 +164,20 @@ impl Suite {
         }
     }
 
+    /// From here on any run is in another session, as are those before: two of them differ as far as
+    /// baseline and candidate of the machine do.
+    pub fn begin_other_session(&mut self, rng: &mut Rng) {
+        let half = std::f64::consts::FRAC_1_SQRT_2;
+        let machine = Machine {
+            session_time_shift: half * self.machine.session_time_shift * normal(rng),
+            session_deviation: half * self.machine.session_deviation,
+            ..self.machine
+        };
+        for workload in &mut self.workloads {
+            workload.session = session(&machine, rng);
+        }
+    }
+
     /// By how much, and in what, `planted` changes the benchmark with this number.
     pub fn change(&self, index: usize, planted: &[Planted]) -> Option<(Metric, f64)> {
         let planted = planted.iter().find(|planted| planted.which.has(index))?;

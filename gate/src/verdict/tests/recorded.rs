@@ -7,7 +7,7 @@ use criterion_topdown::run_file::{LaunchValue, Run};
 
 use super::{Outcome, Policy, judged_by};
 use crate::scenario;
-use crate::verdict::{Comparison, LabelledRun, compare_in_turn};
+use crate::verdict::{Comparison, LabelledRun, compare_after, compare_in_turn};
 
 const QUIET: [&str; 2] = [
     include_str!("recorded/quiet-eight.csv"),
@@ -21,8 +21,8 @@ const LOADED: [&str; 2] = [
 /// The launches of each benchmark of a run, in nanoseconds.
 type Recorded = Vec<Vec<f64>>;
 
-/// Runs that follow each other.
-fn adjacent(text: &str) -> Vec<[Recorded; 2]> {
+/// The runs of each session, in their order.
+fn sessions(text: &str) -> Vec<Vec<Recorded>> {
     let mut runs: Vec<((&str, u32), Recorded)> = Vec::new();
     for line in text.lines().skip(1) {
         let fields: Vec<&str> = line.split(',').collect();
@@ -33,10 +33,21 @@ fn adjacent(text: &str) -> Vec<[Recorded; 2]> {
         }
         runs.last_mut().unwrap().1.push(launches);
     }
-    runs.windows(2)
-        .filter(|pair| pair[0].0.0 == pair[1].0.0)
-        .map(|pair| [pair[0].1.clone(), pair[1].1.clone()])
+    let of_sessions = runs.chunk_by(|a, b| a.0.0 == b.0.0);
+    of_sessions
+        .map(|session| session.iter().map(|(_, run)| run.clone()).collect())
         .collect()
+}
+
+/// Runs that follow each other.
+fn adjacent(text: &str) -> Vec<[Recorded; 2]> {
+    let pairs = |session: Vec<Recorded>| -> Vec<[Recorded; 2]> {
+        let pairs = session.windows(2);
+        pairs
+            .map(|pair| [pair[0].clone(), pair[1].clone()])
+            .collect()
+    };
+    sessions(text).into_iter().flat_map(pairs).collect()
 }
 
 fn run_of(benchmarks: impl Iterator<Item = Vec<f64>>) -> Run {
@@ -153,4 +164,55 @@ fn launches_in_turn_need_no_other_benchmarks() {
         failed += usize::from(comparison.outcome == Outcome::Failed);
     }
     assert!(judged > 20 && 20 * failed <= judged, "{failed} of {judged}");
+}
+
+/// Both rates of a suite that cannot tell its drift by itself: what six or more earlier runs tell.
+#[test]
+fn earlier_runs_tell_the_drift_of_small_suites() {
+    let rates = |size: usize, factor: f64| {
+        let (mut judged, mut failed) = (0_u32, 0_u32);
+        for session in LOADED.into_iter().flat_map(sessions) {
+            for first in (0..session[0].len()).step_by(2) {
+                let run = |(number, recorded): (usize, &Recorded), factor: f64| {
+                    let wanted = (0..size).map(|n| &recorded[(first + n * 5) % recorded.len()]);
+                    let all = wanted.map(|all| all.iter().map(|ns| ns * factor).collect());
+                    Run {
+                        id: format!("run-{number}"),
+                        ..run_of(all)
+                    }
+                };
+                let runs: Vec<Run> = (session.iter().enumerate())
+                    .map(|recorded| run(recorded, 1.0))
+                    .collect();
+                for newest in 6..runs.len() {
+                    let label = |run| LabelledRun {
+                        label: "a run",
+                        run,
+                    };
+                    let candidate = run((newest, &session[newest]), factor);
+                    let comparison = compare_after(
+                        &runs[..newest],
+                        label(&runs[newest - 1]),
+                        label(&candidate),
+                        &Policy::default(),
+                    );
+                    judged += 1;
+                    failed += u32::from(comparison.outcome == Outcome::Failed);
+                }
+            }
+        }
+        (judged, failed)
+    };
+    let (mut judged, mut failed) = (0, 0);
+    for size in [1, 2, 3, 5, 8] {
+        let (of_size, fails) = rates(size, 1.0);
+        (judged, failed) = (judged + of_size, failed + fails);
+    }
+    assert!(
+        judged > 400 && 20 * failed <= judged,
+        "{failed} of {judged}"
+    );
+    // Without earlier runs nothing less than a doubling fails.
+    let (judged, found) = rates(1, 1.9);
+    assert!(4 * found >= judged, "{found} of {judged}");
 }

@@ -18,7 +18,7 @@ use serde::{Deserialize, Serialize};
 use super::{Difference, Metric};
 
 pub use judge::{LEAST_RUNS, trend};
-pub use since::{NEWEST_RUNS, SlowerOverTime, add_slower_than};
+pub use since::{SlowerOverTime, slower_over_time};
 
 /// The version of the JSON form.
 pub const TREND_SCHEMA_VERSION: u32 = 1;

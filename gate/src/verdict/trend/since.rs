@@ -7,10 +7,11 @@
 use criterion_topdown::run_file::{BenchmarkId, Run};
 use serde::{Deserialize, Serialize};
 
-use super::judge::run_of;
+use super::judge::{run_of, trend};
 use super::series::least_change_of;
 use super::{BenchmarkTrend, ChangeKind, Trend, TrendRun};
-use crate::verdict::{Class, Comparison, Metric};
+use crate::policy::{Accepted, Policy};
+use crate::verdict::{Class, Comparison, LabelledRun, Metric, compare};
 
 /// A change is told while it is within so many of the newest runs.
 pub const NEWEST_RUNS: usize = 10;
@@ -58,9 +59,77 @@ impl Trend {
     }
 }
 
+/// The benchmarks that are slower in the last of `runs` than some runs ago, in steps that each comparison
+/// let pass. A step that the comparison of its own run told was seen by whoever saved that run: what
+/// came before it is history.
+pub fn slower_over_time(runs: &[Run], policy: &Policy) -> Vec<SlowerOverTime> {
+    let told = told_by(runs, policy);
+    if told.is_empty() {
+        return told;
+    }
+    let regressed: Vec<Vec<BenchmarkId>> = runs[..runs.len() - 1]
+        .windows(2)
+        .map(|pair| regressed_of(&pair[0], &pair[1], policy))
+        .collect();
+    let seen = |slower: &SlowerOverTime| {
+        let step = regressed.iter().rposition(|ids| ids.contains(&slower.id));
+        step.map_or(0, |step| step + 1)
+    };
+    let mut starts: Vec<usize> = told.iter().map(seen).collect();
+    starts.sort_unstable();
+    starts.dedup();
+    let again: Vec<(usize, Vec<SlowerOverTime>)> = starts
+        .into_iter()
+        .filter(|start| *start > 0)
+        .map(|start| (start, told_by(&runs[start..], policy)))
+        .collect();
+    told.into_iter()
+        .filter_map(|slower| match seen(&slower) {
+            0 => Some(slower),
+            start => {
+                let (_, since) = again.iter().find(|(at, _)| *at == start)?;
+                since.iter().find(|since| since.id == slower.id).cloned()
+            }
+        })
+        .collect()
+}
+
+/// What the change points of `runs` tell of the last of them, and a comparison of it with the run of ten
+/// runs before, or the oldest.
+fn told_by(runs: &[Run], policy: &Policy) -> Vec<SlowerOverTime> {
+    let Some((candidate, before)) = runs.split_last() else {
+        return Vec::new();
+    };
+    let trend = trend("the history", runs, Vec::new(), policy.alpha);
+    let mut told = trend.map_or(Vec::new(), |trend| trend.slower_over_time());
+    // Where there is one, it is the baseline itself.
+    if before.len() > 1 {
+        let earlier = &before[before.len().saturating_sub(NEWEST_RUNS)];
+        add_slower_than(&mut told, earlier, &compared(earlier, candidate, policy));
+    }
+    told
+}
+
+fn compared(before: &Run, after: &Run, policy: &Policy) -> Comparison {
+    let label = |run| LabelledRun {
+        label: "a run of the history",
+        run,
+    };
+    compare(label(before), label(after), policy)
+}
+
+fn regressed_of(before: &Run, after: &Run, policy: &Policy) -> Vec<BenchmarkId> {
+    // What is expected now was not what the run of that time was judged by.
+    let mut policy = policy.clone();
+    policy.accepted = Accepted::default();
+    let benchmarks = compared(before, after, &policy).benchmarks.into_iter();
+    let regressed = benchmarks.filter(|b| b.class == Class::Regressed);
+    regressed.map(|benchmark| benchmark.id).collect()
+}
+
 /// Adds what regressed since `run`, by which the candidate was judged in `earlier`. Where change points
 /// tell a benchmark already, what tells more of it stays.
-pub fn add_slower_than(all: &mut Vec<SlowerOverTime>, run: &Run, earlier: &Comparison) {
+fn add_slower_than(all: &mut Vec<SlowerOverTime>, run: &Run, earlier: &Comparison) {
     let regressed = earlier.benchmarks.iter();
     for verdict in regressed.filter(|b| b.class == Class::Regressed) {
         let Some(effect) = verdict.main_effect() else {
@@ -85,7 +154,6 @@ pub fn add_slower_than(all: &mut Vec<SlowerOverTime>, run: &Run, earlier: &Compa
 mod tests {
     use super::*;
     use crate::scenario::{self, Planted, benchmark};
-    use crate::verdict::trend::trend;
 
     /// What is told after the last of so many runs, of which each is slower by what `size` says.
     fn told(runs: usize, size: impl Fn(usize) -> f64) -> Vec<SlowerOverTime> {

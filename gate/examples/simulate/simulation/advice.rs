@@ -1,0 +1,201 @@
+//! Whether the advice is true that a benchmark gets about which nothing was decided: it is launched
+//! again, as often as was advised.
+
+use std::collections::BTreeSet;
+
+use criterion_topdown::run_file::Run;
+use fastrand::Rng;
+
+use super::each_suite;
+use super::machine::Machine;
+use super::suite::{Kind, Plan, Planted, Session, Suite};
+use topdown_gate::metric::Metric;
+use topdown_gate::policy::Policy;
+use topdown_gate::statistics::outlook::MOST_LAUNCHES;
+use topdown_gate::verdict::{Comparison, LabelledRun, UndecidedReason, compare};
+
+/// Benchmarks of a suite that is asked for advice.
+pub const ADVISED_BENCHMARKS: usize = 100;
+/// How much slower all of them got, each in its own suites: from nothing to beyond doubt, with the
+/// margin between.
+pub const ADVISED_PERCENT: [u32; 6] = [0, 1, 2, 3, 5, 8];
+/// Launches of the comparison that gives the advice.
+const LAUNCHES: u32 = 10;
+
+/// Benchmarks about which nothing was decided, by what they were told.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Advice {
+    /// "Needs N launches", or "N to M".
+    pub needs: usize,
+    /// Those that N fresh launches a side decide: one in two, as is said.
+    pub decided_by_half: usize,
+    /// "Needs N to M launches".
+    pub needs_most: usize,
+    /// Those that M fresh launches decide: about three in four.
+    pub decided_by_most: usize,
+    /// "No number of launches is likely to tell": at the margin, or for drift.
+    pub no_number: usize,
+    /// Those that the most launches leave undecided.
+    pub no_number_indeed: usize,
+    /// "Too noisy to gate".
+    pub too_noisy: usize,
+    /// Those that the most launches leave undecided.
+    pub too_noisy_indeed: usize,
+}
+
+impl Advice {
+    /// Over so many suites, in each of which some benchmarks got slower by `change`.
+    pub fn over(machine: Machine, change: f64, seed: u64, suites: u64) -> Advice {
+        let of_suite = |number: u64| {
+            let mut rng = Rng::with_seed(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
+            Advice::of(machine, change, &mut rng)
+        };
+        each_suite(suites, of_suite, Advice::add)
+    }
+
+    fn of(machine: Machine, change: f64, rng: &mut Rng) -> Advice {
+        let suite = Suite::draw(machine, ADVISED_BENCHMARKS, rng);
+        let planted = [Planted::every(EVERY, Metric::BackendBound, change)];
+        let mut launched = |launches| {
+            [Session::Baseline, Session::Candidate].map(|session| {
+                let plan = Plan {
+                    session,
+                    launches,
+                    planted: &planted,
+                    wild: None,
+                    kind: Kind::Counted,
+                };
+                let nothing = Plan {
+                    planted: &[],
+                    ..plan
+                };
+                match session {
+                    Session::Baseline => suite.run(&nothing, |_| true, rng),
+                    Session::Candidate => suite.run(&plan, |_| true, rng),
+                }
+            })
+        };
+        let first = judged(&launched(LAUNCHES), LAUNCHES);
+        let fresh = launched(MOST_LAUNCHES);
+        let asked = |index: &usize| index.is_multiple_of(EVERY);
+        let told: Vec<(usize, Told)> = (0..ADVISED_BENCHMARKS)
+            .filter(asked)
+            .filter_map(|index| Some((index, Told::of(&first, index)?)))
+            .collect();
+        let mut advice = Advice::default();
+        let numbers: BTreeSet<u32> = told.iter().flat_map(|(_, told)| told.launches()).collect();
+        for launches in numbers {
+            let again = judged(&fresh, launches);
+            for (index, told) in &told {
+                let decided = usize::from(again.benchmarks[*index].class.is_decided());
+                advice.count(*told, launches, decided);
+            }
+        }
+        advice
+    }
+
+    fn count(&mut self, told: Told, launches: u32, decided: usize) {
+        match told {
+            Told::Needs(half, most) => {
+                if launches == half {
+                    self.needs += 1;
+                    self.decided_by_half += decided;
+                }
+                if Some(launches) == most {
+                    self.needs_most += 1;
+                    self.decided_by_most += decided;
+                }
+            }
+            Told::NoNumber if launches == MOST_LAUNCHES => {
+                self.no_number += 1;
+                self.no_number_indeed += 1 - decided;
+            }
+            Told::TooNoisy if launches == MOST_LAUNCHES => {
+                self.too_noisy += 1;
+                self.too_noisy_indeed += 1 - decided;
+            }
+            Told::NoNumber | Told::TooNoisy => {}
+        }
+    }
+
+    fn add(&mut self, other: &Advice) {
+        self.needs += other.needs;
+        self.decided_by_half += other.decided_by_half;
+        self.needs_most += other.needs_most;
+        self.decided_by_most += other.decided_by_most;
+        self.no_number += other.no_number;
+        self.no_number_indeed += other.no_number_indeed;
+        self.too_noisy += other.too_noisy;
+        self.too_noisy_indeed += other.too_noisy_indeed;
+    }
+}
+
+/// One benchmark in so many changed and is asked about; the others keep the suite from having moved.
+const EVERY: usize = 3;
+
+#[derive(Clone, Copy)]
+enum Told {
+    Needs(u32, Option<u32>),
+    NoNumber,
+    TooNoisy,
+}
+
+impl Told {
+    fn of(comparison: &Comparison, index: usize) -> Option<Told> {
+        let undecided = comparison.benchmarks[index].undecided.as_ref()?;
+        Some(match (undecided.launches_needed, &undecided.reason) {
+            (Some(half), _) => Told::Needs(half, undecided.launches_enough),
+            (None, UndecidedReason::Margin | UndecidedReason::Drift) => Told::NoNumber,
+            (None, _) => Told::TooNoisy,
+        })
+    }
+
+    fn launches(&self) -> Vec<u32> {
+        match *self {
+            Told::Needs(half, most) => std::iter::once(half).chain(most).collect(),
+            Told::NoNumber | Told::TooNoisy => vec![MOST_LAUNCHES],
+        }
+    }
+}
+
+/// The comparison by the first launches of each side.
+fn judged(sides: &[Run; 2], launches: u32) -> Comparison {
+    let [baseline, candidate] = sides.each_ref().map(|run| {
+        let mut run = run.clone();
+        for benchmark in &mut run.benchmarks {
+            benchmark.launches.retain(|launch| launch.launch < launches);
+        }
+        run
+    });
+    let label = |label, run| LabelledRun { label, run };
+    compare(
+        label("baseline", &baseline),
+        label("candidate", &candidate),
+        &Policy::default(),
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::simulation::machine::SHARED_MACHINE;
+
+    /// `cargo topdown simulate` has the figures of more suites.
+    #[test]
+    fn advice_is_mostly_true() {
+        let mut advice = Advice::default();
+        for percent in ADVISED_PERCENT {
+            let change = f64::from(percent) / 100.0;
+            advice.add(&Advice::over(SHARED_MACHINE, change, 20261122, 1));
+        }
+        let share = |part: usize, whole: usize| part as f64 / whole as f64;
+        assert!(
+            share(advice.decided_by_half, advice.needs) > 0.35,
+            "{advice:?}"
+        );
+        assert!(
+            share(advice.decided_by_most, advice.needs_most) > 0.55,
+            "{advice:?}"
+        );
+    }
+}

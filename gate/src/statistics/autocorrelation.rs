@@ -1,0 +1,120 @@
+//! How much a launch is like the one before.
+//!
+//! On a machine that others load, it is: what slows one launch slows the next. The mean of launches
+//! that follow each other is then less certain than their variance says (the variance of the mean of
+//! a first-order autoregression; Bartlett 1946, "On the theoretical specification and sampling
+//! properties of autocorrelated time-series"). Ten launches of one benchmark do not tell how much,
+//! those of a suite do.
+
+use super::contrast::Spread;
+use super::{mean, variance};
+
+/// Shorter series say next to nothing.
+const LEAST_LAUNCHES: usize = 8;
+/// A suite with fewer series does not either.
+const LEAST_SERIES: usize = 20;
+/// Beyond this a run is one launch.
+const MOST: f64 = 0.8;
+
+/// The correlation of neighbouring launches over a suite, as far as it is certain: less its standard
+/// error, and not below 0.
+pub fn of_neighbours(spreads: impl Iterator<Item = Spread>) -> f64 {
+    let correlations: Vec<f64> = spreads
+        .filter(|spread| spread.launches >= LEAST_LAUNCHES)
+        .filter_map(|spread| {
+            // Deviations from their own mean alternate: by this much (Marriott & Pope 1954).
+            let launches = spread.launches as f64;
+            let correlation = spread.of_neighbours?;
+            Some((correlation + 1.0 / launches) / (1.0 - 4.0 / launches))
+        })
+        .collect();
+    if correlations.len() < LEAST_SERIES {
+        return 0.0;
+    }
+    let error = (variance(&correlations) / correlations.len() as f64).sqrt();
+    (mean(&correlations) - error).clamp(0.0, MOST)
+}
+
+/// The variance of the mean of so many launches whose neighbours have this `correlation`, in units
+/// of their sample variance over their number.
+pub fn variance_factor(correlation: f64, launches: f64) -> f64 {
+    if correlation == 0.0 || launches < 2.0 {
+        return 1.0;
+    }
+    let apart = 1.0 - correlation;
+    let sum = (1.0 + correlation) / apart
+        - 2.0 * correlation * (1.0 - correlation.powf(launches)) / (launches * apart * apart);
+    // The sample variance is too small by as much as the mean varies.
+    sum * (launches - 1.0) / (launches - sum)
+}
+
+/// The correlation of neighbouring values; `None` where they do not vary.
+pub fn correlation(values: &[f64]) -> Option<f64> {
+    let mean = mean(values);
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    let products: f64 = values
+        .windows(2)
+        .map(|pair| (pair[0] - mean) * (pair[1] - mean))
+        .sum();
+    (squares > 0.0).then(|| products / squares)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scenario::normal;
+    use fastrand::Rng;
+
+    fn series(correlation: f64, launches: usize, rng: &mut Rng) -> Vec<f64> {
+        let mut state = normal(rng);
+        (0..launches)
+            .map(|_| {
+                state =
+                    correlation * state + (1.0 - correlation * correlation).sqrt() * normal(rng);
+                state
+            })
+            .collect()
+    }
+
+    fn spread(values: &[f64]) -> Spread {
+        Spread {
+            launches: values.len(),
+            variance: variance(values),
+            of_neighbours: correlation(values),
+        }
+    }
+
+    #[test]
+    fn a_suite_tells_how_alike_neighbours_are() {
+        let mut rng = Rng::with_seed(20261122);
+        for planted in [0.0, 0.2, 0.4, 0.6] {
+            let spreads = (0..400).map(|_| spread(&series(planted, 10, &mut rng)));
+            let found = of_neighbours(spreads.collect::<Vec<_>>().into_iter());
+            assert!((planted - found).abs() < 0.09, "{planted}: {found}");
+        }
+        let few = (0..19).map(|_| spread(&series(0.6, 10, &mut rng)));
+        assert_eq!(of_neighbours(few.collect::<Vec<_>>().into_iter()), 0.0);
+    }
+
+    #[test]
+    fn means_of_alike_launches_vary_as_much_as_they_are_said_to() {
+        let mut rng = Rng::with_seed(20261122);
+        for launches in [5, 10] {
+            for planted in [0.0, 0.4] {
+                let drawn: Vec<(f64, f64)> = (0..4000)
+                    .map(|_| {
+                        let values = series(planted, launches, &mut rng);
+                        (mean(&values), variance(&values))
+                    })
+                    .collect();
+                let (means, variances): (Vec<f64>, Vec<f64>) = drawn.into_iter().unzip();
+                let factor = variance(&means) * launches as f64 / mean(&variances);
+                let said = variance_factor(planted, launches as f64);
+                assert!(
+                    (said / factor - 1.0).abs() < 0.1,
+                    "{planted}: {said} {factor}"
+                );
+            }
+        }
+    }
+}

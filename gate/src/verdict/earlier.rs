@@ -1,0 +1,76 @@
+//! What the earlier runs of a machine tell of a suite that has nothing but time: how far times drift
+//! from one session to the next. A small suite cannot tell it by itself.
+
+use std::collections::HashMap;
+
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run};
+
+use super::comparability;
+use super::suite::{ASSUMED_WALL_DEVIATION, LEAST_BENCHMARKS_OF_TIME, Measured};
+use crate::metric::Metric;
+use crate::policy::Policy;
+use crate::statistics::contrast::Contrast;
+use crate::statistics::drift::{Deviating, Drift};
+use crate::statistics::median;
+use crate::statistics::noise::Noise;
+
+/// The drift of the times of `suite` between each two `earlier` runs that follow each other; `None`
+/// with too few of them. What was changed from one run to the next looks like drift, so it takes
+/// many that were not.
+pub fn drift_of_time<'a>(
+    suite: impl Iterator<Item = &'a Measured<'a>>,
+    earlier: &[Run],
+    policy: &Policy,
+) -> Option<Drift> {
+    let wanted: Vec<&BenchmarkId> = suite
+        .filter(|measured| !measured.has_slots())
+        .map(|measured| &measured.candidate.id)
+        .collect();
+    if wanted.is_empty() {
+        return None;
+    }
+    let pairs: Vec<Vec<Deviating>> = earlier
+        .windows(2)
+        .map(|pair| deviating(&pair[0], &pair[1], &wanted, policy))
+        .filter(|pair| !pair.is_empty())
+        .collect();
+    Drift::between_earlier(&pairs)
+}
+
+fn by_id(run: &Run) -> HashMap<&BenchmarkId, &Benchmark> {
+    run.benchmarks.iter().map(|b| (&b.id, b)).collect()
+}
+
+/// The benchmarks of two runs, without what the suite has in common where it is large enough to tell.
+fn deviating(
+    before: &Run,
+    after: &Run,
+    wanted: &[&BenchmarkId],
+    policy: &Policy,
+) -> Vec<Deviating> {
+    let cpus = comparability::of_cpus(&before.machine, &after.machine);
+    if !cpus.is_empty() || !comparability::forbidding(before, after, true).is_empty() {
+        return Vec::new();
+    }
+    let [before, after] = [by_id(before), by_id(after)];
+    let contrasts: Vec<Contrast> = wanted
+        .iter()
+        .filter_map(|id| {
+            let measured = Measured::of(before.get(id)?, after.get(id)?, policy, &[]).ok()?;
+            measured.raw(Metric::Wall)
+        })
+        .collect();
+    let of_launches = Noise::of(&contrasts, ASSUMED_WALL_DEVIATION, None, None);
+    let logarithms: Vec<f64> = contrasts.iter().map(|c| c.difference.ln_1p()).collect();
+    let common = match contrasts.len() >= LEAST_BENCHMARKS_OF_TIME {
+        true => median(logarithms).map_or(1.0, f64::exp),
+        false => 1.0,
+    };
+    contrasts
+        .iter()
+        .map(|contrast| Deviating {
+            difference: (1.0 + contrast.difference) / common - 1.0,
+            standard_error: of_launches.estimate(contrast).whole.standard_error / common,
+        })
+        .collect()
+}
