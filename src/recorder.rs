@@ -6,12 +6,11 @@
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
 use std::io::{self, IsTerminal, Write};
-use std::path::PathBuf;
 
 use crate::code::CodeSlots;
 use crate::formatter::split_line;
 use crate::provenance::{Provenance, SourceKind, TIMES_ITSELF};
-use crate::record::{Record, SAMPLES_VARIABLE, append};
+use crate::record::{Record, RecordsFile};
 use crate::sample::Sample;
 
 /// Room for the samples of one benchmark, so that keeping one seldom allocates: ten times
@@ -20,7 +19,7 @@ const ROOM_FOR_SAMPLES: usize = 1000;
 
 pub(crate) struct Recorder {
     samples: RefCell<Vec<Sample>>,
-    file: Option<PathBuf>,
+    file: Option<&'static RecordsFile>,
     /// What the benchmark that was sealed last has.
     measured: Cell<SourceKind>,
 }
@@ -28,14 +27,14 @@ pub(crate) struct Recorder {
 impl Recorder {
     /// Whether `cargo topdown` runs this process.
     pub(crate) fn is_wanted() -> bool {
-        std::env::var_os(SAMPLES_VARIABLE).is_some()
+        RecordsFile::of_environment().is_some()
     }
 
     /// `source` is that of the measurement.
     pub(crate) fn from_environment(source: SourceKind) -> Recorder {
         Recorder {
             samples: RefCell::new(Vec::with_capacity(ROOM_FOR_SAMPLES)),
-            file: std::env::var_os(SAMPLES_VARIABLE).map(PathBuf::from),
+            file: RecordsFile::of_environment(),
             measured: Cell::new(source),
         }
     }
@@ -66,20 +65,14 @@ impl Recorder {
         let provenance = provenance_of(&samples, provenance);
         self.measured.set(provenance.source);
         match &self.file {
-            Some(path) => {
+            Some(file) => {
                 let record = Record {
                     provenance: provenance.into_owned(),
                     samples: std::mem::take(&mut samples),
                     code,
                 };
                 samples.reserve(ROOM_FOR_SAMPLES);
-                if let Err(error) = append(path, |out| record.write_line(out)) {
-                    // The runner counts the records and refuses this launch; the cause is here.
-                    eprintln!(
-                        "error: could not write samples to {}: {error}",
-                        path.display()
-                    );
-                }
+                file.append(|out| record.write_line(out));
             }
             None => print_split(&samples, &provenance),
         }

@@ -47,6 +47,14 @@ fn a_panic_is_shown_and_the_other_targets_are_kept() {
 }
 
 #[test]
+fn issue_14_11_samples_are_kept_although_no_file_can_be_opened() {
+    let fixture = Fixture::new();
+    let outcome = bench_in(&fixture, "uses up the descriptors").succeeds();
+    let newest = fixture.newest_run();
+    assert!(names(&newest).contains(&"greedy"), "{}", outcome.stderr);
+}
+
+#[test]
 fn a_later_failure_takes_back_the_targets_earlier_launches() {
     let fixture = Fixture::new();
     bench_in(&fixture, "panics in launch 2").fails_with(101, "failed in launch 2");
