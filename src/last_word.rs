@@ -4,7 +4,8 @@
 //! whatever is going to measure owes the runner a last word from its beginning on, and says it when it
 //! is dropped. `process::exit` drops nothing.
 
-use crate::record::{LAST_WORD_OWED, LAST_WORD_SAID, RecordsFile};
+use crate::record::{LAST_WORD_OWED, LAST_WORD_SAID};
+use crate::records_file::RecordsFile;
 
 /// Says the last word when it is dropped.
 #[derive(Debug)]

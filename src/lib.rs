@@ -58,6 +58,8 @@ pub mod provenance;
 pub mod record;
 #[cfg(feature = "criterion")]
 mod recorder;
+#[cfg(feature = "criterion")]
+mod records_file;
 #[cfg(feature = "run_file")]
 pub mod run_file;
 pub mod sample;

@@ -10,7 +10,8 @@ use std::io::{self, IsTerminal, Write};
 use crate::code::CodeSlots;
 use crate::formatter::split_line;
 use crate::provenance::{Provenance, SourceKind, TIMES_ITSELF};
-use crate::record::{Record, RecordsFile};
+use crate::record::Record;
+use crate::records_file::RecordsFile;
 use crate::sample::Sample;
 
 /// Room for the samples of one benchmark, so that keeping one seldom allocates: ten times

@@ -1,0 +1,44 @@
+//! The file that a bench process appends its records to.
+
+use std::fs::{File, OpenOptions};
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::sync::OnceLock;
+
+use crate::record::SAMPLES_VARIABLE;
+
+/// The file of [`SAMPLES_VARIABLE`], open from its first use on: a benchmark may change its root
+/// directory or its user, or use up the file descriptors, before there is anything to write.
+#[derive(Debug)]
+pub(crate) struct RecordsFile {
+    path: PathBuf,
+    file: io::Result<File>,
+}
+
+impl RecordsFile {
+    /// `None` where `cargo topdown` does not run this process.
+    pub(crate) fn of_environment() -> Option<&'static RecordsFile> {
+        static FILE: OnceLock<Option<RecordsFile>> = OnceLock::new();
+        let open = || {
+            let path = PathBuf::from(std::env::var_os(SAMPLES_VARIABLE)?);
+            let file = OpenOptions::new().append(true).create(true).open(&path);
+            Some(RecordsFile { path, file })
+        };
+        FILE.get_or_init(open).as_ref()
+    }
+
+    /// Appends what `write` writes, in pieces. Where that fails, the runner misses a line and refuses
+    /// this launch; the cause is told here.
+    pub(crate) fn append(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+        let appended = self.file.as_ref().map(BufWriter::new).map(|mut out| {
+            write(&mut out)?;
+            out.flush()
+        });
+        let error = match &appended {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => error,
+            Err(error) => *error,
+        };
+        eprintln!("error: could not write to {}: {error}", self.path.display());
+    }
+}
