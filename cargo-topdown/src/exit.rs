@@ -157,8 +157,9 @@ fn of_shared_store(error: &SharedStoreError) -> Exit {
     match error {
         SharedStoreError::NotSet
         | SharedStoreError::Setting { .. }
-        | SharedStoreError::Address { .. }
-        | SharedStoreError::NotBuilt { .. } => Exit::Usage,
+        | SharedStoreError::Address { .. } => Exit::Usage,
+        #[cfg(not(feature = "object-store"))]
+        SharedStoreError::NotBuilt { .. } => Exit::Usage,
         SharedStoreError::Read { .. }
         | SharedStoreError::Corrupt { .. }
         | SharedStoreError::NoSuchBaseline { .. }

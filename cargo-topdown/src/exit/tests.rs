@@ -164,6 +164,7 @@ fn what_makes_no_sense_is_2() {
                 address: "x://".to_owned(),
                 reason: "no".to_owned(),
             },
+            #[cfg(not(feature = "object-store"))]
             SharedStoreError::NotBuilt {
                 address: "s3://a".to_owned(),
             },

@@ -43,10 +43,7 @@ pub enum SharedStoreError {
         "this cargo-topdown was built without `{address}`'s kind of store; to have it: \
          `cargo install cargo-topdown --features object-store`"
     )]
-    #[cfg_attr(
-        feature = "object-store",
-        expect(dead_code, reason = "this build has it")
-    )]
+    #[cfg(not(feature = "object-store"))]
     NotBuilt {
         /// What was given.
         address: String,

@@ -21,9 +21,11 @@ pub(super) fn given_core(
     cpu: &CpuIdentity,
     pmu: &str,
 ) -> Result<Option<&'static CpuTable>, OpenError> {
-    if GIVEN.get().is_none()
-        && let Ok(text) = std::env::var(CORE_VARIABLE)
-    {
+    let described = match GIVEN.get() {
+        Some(_) => None,
+        None => std::env::var(CORE_VARIABLE).ok(),
+    };
+    if let Some(text) = described {
         let core = DescribedCore::from_text(&text)
             .map_err(|problem| OpenError::DescribedCore { problem })?;
         give_core(core.into_table());
