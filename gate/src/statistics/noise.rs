@@ -192,6 +192,15 @@ impl Estimate {
         }
     }
 
+    /// The same with the margin and the drift added up: what must surely be above the margin is then
+    /// what remains of the difference with the drift.
+    pub fn added_up(self) -> Estimate {
+        Estimate {
+            of_launches: self.whole,
+            ..self
+        }
+    }
+
     /// The test for a change to slower: by the launches the difference is more than `margin`, and with
     /// the drift it is more than none. The margin is what unchanged benchmarks may differ by, and
     /// drift is what they do differ by: both at once would count the same twice. `resolution` comes
@@ -361,12 +370,17 @@ mod tests {
             (0.014, 0.002)
         );
         assert_eq!((loud.limit, loud.uncertainty.standard_error), (0.004, 0.02));
-        for deviation in [0.002, 0.007, 0.01, 0.02] {
-            let estimate = drifting(deviation);
+        let added_up = drifting(0.02).added_up().surely_slower(0.01, 0.004);
+        assert_eq!(
+            (added_up.limit, added_up.uncertainty.standard_error),
+            (0.014, 0.02)
+        );
+        let drifting = [0.002, 0.007, 0.01, 0.02].map(drifting);
+        for estimate in drifting.into_iter().chain(drifting.map(Estimate::added_up)) {
             for tail in [1e-2, 1e-4, 1e-6] {
                 let rejects = estimate.surely_slower(0.01, 0.0).p < tail;
                 let low = estimate.difference - estimate.half_beyond(0.01, tail);
-                assert_eq!(rejects, low > 0.01, "{deviation} {tail}");
+                assert_eq!(rejects, low > 0.01, "{estimate:?} {tail}");
             }
         }
     }
