@@ -48,6 +48,8 @@ work=${work:-$(mktemp -d)}
 mkdir -p "$work"
 [ -n "${TOPDOWN-}" ] || cargo build --quiet --release --manifest-path "$root/Cargo.toml" --package cargo-topdown
 topdown=("${TOPDOWN:-$root/target/release/cargo-topdown}" topdown)
+# A bench whose strings contain the name would be said not to inherit it.
+export -n TOPDOWN
 # One for all, so that what they share is compiled once.
 export CARGO_TARGET_DIR=$work/target
 
