@@ -307,6 +307,28 @@ fn issue_14_2_a_run_from_the_future_is_nobodys_baseline_and_takes_no_place_of_gc
 }
 
 #[test]
+fn issue_14_the_lock_of_a_killed_git_stops_neither_push_nor_pull() {
+    let machine = Machine::new();
+    let remote = machine.root.path();
+    git(remote, &["init", "--quiet", "--bare", "repository.git"], "");
+    let store = "git+../repository.git#runs";
+    machine.save("first", "2026-11-01T10:00:00Z");
+    machine.succeeds(&["baseline", "push", "--store", store]);
+    // git lists it before the branch, and it has the first run alone.
+    let other = ["branch", "a/refs/heads/runs", "runs"];
+    git(&remote.join("repository.git"), &other, "");
+    let references = machine.workspace().join(".git/refs/cargo-topdown");
+    fs::create_dir_all(&references).unwrap();
+    fs::write(references.join("runs.lock"), "").unwrap();
+    machine.save("second", "2026-11-02T10:00:00Z");
+    machine.succeeds(&["baseline", "push", "--store", store]);
+    fs::remove_dir_all(machine.workspace().join("baselines")).unwrap();
+    let output = machine.pull(store);
+    assert!(output.status.success(), "{output:?}");
+    assert!(machine.baseline().contains("second"));
+}
+
+#[test]
 fn issue_14_9_programs_that_save_at_once_keep_every_run() {
     const PROGRAMS: usize = 3;
     const RUNS: usize = 6;

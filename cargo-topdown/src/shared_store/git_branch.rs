@@ -10,6 +10,7 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::Duration;
 
@@ -28,7 +29,7 @@ const ATTEMPTS_WITHOUT_CHANGE: u32 = 4;
 /// second.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// Where fetched branches are kept: out of the way of the user's.
+/// What was fetched last has a name there: out of the way of the user's branches.
 const REFERENCES: &str = "refs/cargo-topdown";
 
 /// The id of no object, by which an index entry is removed.
@@ -40,6 +41,8 @@ pub struct GitBranch {
     directory: PathBuf,
     remote: String,
     branch: String,
+    /// The commit that was fetched last.
+    fetched: Mutex<Option<String>>,
 }
 
 /// What a new commit has that the one before has not, and the other way round.
@@ -63,30 +66,61 @@ impl GitBranch {
             directory,
             remote,
             branch,
+            fetched: Mutex::default(),
         }
     }
 
     /// The branch's newest commit, fetched; `None` where the remote has no such branch.
+    ///
+    /// Nothing waits for a lock: a git that was killed leaves its lock for ever.
     fn tip(&self) -> Result<Option<String>, BackendError> {
         let there = format!("refs/heads/{}", self.branch);
-        let here = format!("{REFERENCES}/{}", self.branch);
-        let listed = self.output(&["ls-remote", "--exit-code", &self.remote, &there], &[], "")?;
-        // As git documents it: no such reference.
-        if listed.status.code() == Some(2) {
-            return Ok(None);
-        }
-        checked(listed, "ls-remote")?;
-        let mut fetched = Ok(String::new());
-        for attempt in 0..ATTEMPTS_WITHOUT_CHANGE {
+        let mut attempt = 0;
+        loop {
             pause(attempt);
-            let refspec = format!("+{there}:{here}");
-            // Another process may hold the lock of the reference.
-            fetched = self.git(&["fetch", "--quiet", "--no-tags", &self.remote, &refspec]);
-            if fetched.is_ok() {
-                return self.git(&["rev-parse", &here]).map(Some);
+            attempt += 1;
+            let listed =
+                self.output(&["ls-remote", "--exit-code", &self.remote, &there], &[], "")?;
+            // As git documents it: no such reference.
+            if listed.status.code() == Some(2) {
+                return Ok(None);
+            }
+            let listed = checked(listed, "ls-remote")?;
+            // git lists what ends in this name as well.
+            let mut lines = listed.lines().filter_map(|line| line.split_once('\t'));
+            let Some((id, _)) = lines.find(|(_, reference)| *reference == there) else {
+                return Ok(None);
+            };
+            // An empty map: no reference of the user's remote is written either.
+            let fetch = [
+                "fetch",
+                "--quiet",
+                "--no-tags",
+                "--refmap=",
+                &self.remote,
+                &there,
+            ];
+            let fetched = self.git(&fetch).and_then(|_| {
+                // Somebody may have begun the branch anew in between.
+                self.git(&["cat-file", "-e", &format!("{id}^{{commit}}")])
+            });
+            match fetched {
+                Ok(_) => {
+                    // It spares the next fetch what this one has brought, and is no loss where
+                    // another process holds its lock.
+                    let here = format!("{REFERENCES}/{}", self.branch);
+                    let _ = self.git(&["update-ref", &here, id]);
+                    *self.last_fetched() = Some(id.to_owned());
+                    return Ok(Some(id.to_owned()));
+                }
+                Err(error) if attempt == ATTEMPTS_WITHOUT_CHANGE => return Err(error),
+                Err(_) => {}
             }
         }
-        fetched.map(|_| None)
+    }
+
+    fn last_fetched(&self) -> MutexGuard<'_, Option<String>> {
+        self.fetched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The paths of all files of a commit.
@@ -368,7 +402,10 @@ impl Backend for GitBranch {
         to: &mut dyn Write,
     ) -> Result<bool, BackendError> {
         // As `list` has fetched it: nothing that was there can be gone.
-        let tip = format!("{REFERENCES}/{}", self.branch);
+        let fetched = self.last_fetched().clone();
+        let Some(tip) = fetched.map_or_else(|| self.tip(), |tip| Ok(Some(tip)))? else {
+            return Ok(false);
+        };
         let path = format!("{place}/{}", file.name);
         let Some(GitFile { id, bytes }) = self.file(&tip, &path)? else {
             return Ok(false);
