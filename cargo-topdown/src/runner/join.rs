@@ -258,7 +258,11 @@ fn doubled(reported: &Reported, samples: Vec<Sample>) -> Result<Vec<IterationSam
     let count = samples.len();
     let last_two = [count.wrapping_sub(2), count.wrapping_sub(1)]
         .map(|index| doubling::iterations(index) as f64);
-    if count < 2 || reported.iterations != last_two {
+    // criterion reports the first sample twice where it took all of the time. A launch for fingerprints
+    // has little time, and gives such a benchmark none.
+    let is_too_long =
+        reported.sampling == Sampling::FirstTwo && count == 1 && reported.iterations == [1.0, 1.0];
+    if !is_too_long && (count < 2 || reported.iterations != last_two) {
         return Err(JoinError::Doubling {
             benchmark: reported.name.to_owned(),
             iterations: reported.iterations.to_vec(),
@@ -459,6 +463,20 @@ mod tests {
             let message = refusal(&reported, &line(slots));
             assert!(message.contains("not the last of"), "{message}");
         }
+    }
+
+    #[test]
+    fn a_first_sample_that_takes_all_of_the_time_fails_no_launch_for_fingerprints() {
+        let reported = Reported {
+            iterations: &[1.0, 1.0],
+            scalars: &[1.0, 1.0_f64.next_up()],
+            sampling: Sampling::FirstTwo,
+            ..REPORTED
+        };
+        let joined = join(&reported, &line(&[100])).unwrap().unwrap();
+        assert_eq!(joined.samples.len(), 1);
+        let message = refusal(&reported, &line(&[100, 200]));
+        assert!(message.contains("not the last of"), "{message}");
     }
 
     #[test]
