@@ -11,7 +11,7 @@
 //! use topdown_gate::verdict::{Class, LabelledRun, Outcome, compare};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let baseline = parse_run(&std::fs::read("baselines/main/run.json")?)?;
+//! let baseline = parse_run(&std::fs::read("baselines/main/KEY/run.json")?)?;
 //! let candidate = parse_run(&std::fs::read("target/topdown/newest/run.json")?)?;
 //! let comparison = compare(
 //!     LabelledRun { label: "main", run: &baseline },
