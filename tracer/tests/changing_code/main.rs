@@ -12,6 +12,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::ptr;
 use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
 use topdown_tracer::{Block, Config, Consumer, End, TraceError, Tracer};
@@ -170,52 +171,58 @@ fn close(handle: usize) {
 
 #[test]
 fn issue_14_5_another_thread_loads_a_plugin_in_the_place_of_another() {
-    let directory = tempfile::tempdir().unwrap();
-    let libraries = [1, 2].map(|value| plugin(directory.path(), value));
-    let [Some(one), Some(two)] = libraries else {
-        println!("skipped: no C compiler here");
-        return;
-    };
-    for spins in [false, true] {
-        let (handle, answer) = open(&one);
-        let place = answer as usize;
-        let turns = Turns(AtomicU32::new(0));
-        let second = AtomicPtr::new(ptr::null_mut());
-        let handle_of_second = AtomicU64::new(0);
-        let load_the_other = || {
-            close(handle);
-            let (handle, answer) = open(&two);
-            handle_of_second.store(handle as u64, Ordering::Relaxed);
-            second.store(answer as *mut (), Ordering::Release);
-        };
-        thread::scope(|scope| {
-            let other = spins.then(|| {
-                scope.spawn(|| {
-                    turns.wait_for(1);
-                    load_the_other();
-                    turns.give(2);
-                })
-            });
-            let (results, end) = traced(|| {
-                let first = answer();
-                if spins {
-                    turns.give(1);
-                    turns.wait_for(2);
-                } else {
-                    scope.spawn(load_the_other).join().unwrap();
-                }
-                // SAFETY: the other thread has stored the function.
-                let answer: Answer = unsafe { std::mem::transmute(second.load(Ordering::Acquire)) };
-                (first, answer())
-            });
-            drop(other);
-            assert_eq!(results, (1, 2));
-            assert_eq!(end, Ok(End::Detach));
-        });
-        let second = second.load(Ordering::Relaxed) as usize;
-        assert_eq!(second, place, "the loader took another place: no test");
-        close(handle_of_second.load(Ordering::Relaxed) as usize);
-    }
+    in_a_process_of_its_own(
+        "issue_14_5_another_thread_loads_a_plugin_in_the_place_of_another",
+        || {
+            let directory = tempfile::tempdir().unwrap();
+            let libraries = [1, 2].map(|value| plugin(directory.path(), value));
+            let [Some(one), Some(two)] = libraries else {
+                println!("skipped: no C compiler here");
+                return;
+            };
+            for spins in [false, true] {
+                let (handle, answer) = open(&one);
+                let place = answer as usize;
+                let turns = Turns(AtomicU32::new(0));
+                let second = AtomicPtr::new(ptr::null_mut());
+                let handle_of_second = AtomicU64::new(0);
+                let load_the_other = || {
+                    close(handle);
+                    let (handle, answer) = open(&two);
+                    handle_of_second.store(handle as u64, Ordering::Relaxed);
+                    second.store(answer as *mut (), Ordering::Release);
+                };
+                thread::scope(|scope| {
+                    let other = spins.then(|| {
+                        scope.spawn(|| {
+                            turns.wait_for(1);
+                            load_the_other();
+                            turns.give(2);
+                        })
+                    });
+                    let (results, end) = traced(|| {
+                        let first = answer();
+                        if spins {
+                            turns.give(1);
+                            turns.wait_for(2);
+                        } else {
+                            scope.spawn(load_the_other).join().unwrap();
+                        }
+                        // SAFETY: the other thread has stored the function.
+                        let answer: Answer =
+                            unsafe { std::mem::transmute(second.load(Ordering::Acquire)) };
+                        (first, answer())
+                    });
+                    drop(other);
+                    assert_eq!(results, (1, 2));
+                    assert_eq!(end, Ok(End::Detach));
+                });
+                let second = second.load(Ordering::Relaxed) as usize;
+                assert_eq!(second, place, "the loader took another place: no test");
+                close(handle_of_second.load(Ordering::Relaxed) as usize);
+            }
+        },
+    );
 }
 
 #[test]
@@ -293,6 +300,33 @@ extern "C" fn of_the_program() -> u64 {
 
 #[test]
 fn issue_14_5_the_program_changes_its_own_function() {
+    let _alone = alone_with_the_program();
+    the_program_changes_its_own_function();
+}
+
+/// Runs `test` again, alone in a process: what other tests have loaded, and that they have threads and
+/// handlers, decides what is trusted.
+fn in_a_process_of_its_own(test: &str, body: impl FnOnce()) {
+    const ALONE: &str = "TOPDOWN_TEST_ALONE";
+    if std::env::var_os(ALONE).is_some() {
+        return body();
+    }
+    let output = Command::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture"])
+        .env(ALONE, "1")
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{text}");
+}
+
+/// Held by each test that changes [`of_the_program`], of which there is one in the process.
+fn alone_with_the_program() -> MutexGuard<'static, ()> {
+    static PROGRAM: Mutex<()> = Mutex::new(());
+    PROGRAM.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn the_program_changes_its_own_function() {
     let memory = own_memory();
     let function = Page(of_the_program as *const () as usize);
     let mut before = code(0);
@@ -311,6 +345,7 @@ fn issue_14_5_the_program_changes_its_own_function() {
 
 #[test]
 fn issue_14_5_another_thread_changes_the_programs_own_function() {
+    let _alone = alone_with_the_program();
     let memory = own_memory();
     let function = of_the_program as *const () as u64;
     let mut before = code(0);
@@ -430,8 +465,9 @@ fn issue_14_5_random_programs_of_one_thread_are_the_same_traced() {
 /// The own changes of a process of one thread.
 #[test]
 fn issue_14_5_a_process_of_one_thread_changes_its_code() {
+    let _alone = alone_with_the_program();
     let status = in_child(|| {
-        issue_14_5_the_program_changes_its_own_function();
+        the_program_changes_its_own_function();
         issue_14_5_code_is_rewritten_through_an_alias();
         issue_14_5_a_signal_handler_rewrites();
     });
@@ -442,28 +478,35 @@ fn issue_14_5_a_process_of_one_thread_changes_its_code() {
 /// at the fault.
 #[test]
 fn the_handler_of_a_fault_changes_the_programs_own_function() {
-    static PAGE_THAT_FAULTS: AtomicU64 = AtomicU64::new(0);
-    extern "C" fn repair(_signal: i32) {
-        let function = of_the_program as *const () as u64;
-        own_memory().write_all_at(&code(2), function).unwrap();
-        Page(PAGE_THAT_FAULTS.load(Ordering::Relaxed) as usize).protect(READ_WRITE);
-    }
-    let status = in_child(|| {
-        let page = Page::map(None, libc::PROT_NONE, libc::MAP_PRIVATE, None);
-        PAGE_THAT_FAULTS.store(page.0 as u64, Ordering::Relaxed);
-        let function = Page(of_the_program as *const () as usize);
-        // SAFETY: the handler makes the page readable and returns.
-        unsafe { libc::signal(libc::SIGSEGV, repair as *const () as usize) };
-        let (results, end) = traced(|| {
-            let first = function.call();
-            // SAFETY: once the handler has been there.
-            let zero = unsafe { ptr::with_exposed_provenance::<u64>(page.0).read_volatile() };
-            (first, zero, function.call())
-        });
-        assert_eq!(results, (1, 0, 2));
-        assert_eq!(end, Err(TraceError::CodeChanged));
-    });
-    assert_eq!(status, 0);
+    in_a_process_of_its_own(
+        "the_handler_of_a_fault_changes_the_programs_own_function",
+        || {
+            let _alone = alone_with_the_program();
+            static PAGE_THAT_FAULTS: AtomicU64 = AtomicU64::new(0);
+            extern "C" fn repair(_signal: i32) {
+                let function = of_the_program as *const () as u64;
+                own_memory().write_all_at(&code(2), function).unwrap();
+                Page(PAGE_THAT_FAULTS.load(Ordering::Relaxed) as usize).protect(READ_WRITE);
+            }
+            let status = in_child(|| {
+                let page = Page::map(None, libc::PROT_NONE, libc::MAP_PRIVATE, None);
+                PAGE_THAT_FAULTS.store(page.0 as u64, Ordering::Relaxed);
+                let function = Page(of_the_program as *const () as usize);
+                // SAFETY: the handler makes the page readable and returns.
+                unsafe { libc::signal(libc::SIGSEGV, repair as *const () as usize) };
+                let (results, end) = traced(|| {
+                    let first = function.call();
+                    // SAFETY: once the handler has been there.
+                    let zero =
+                        unsafe { ptr::with_exposed_provenance::<u64>(page.0).read_volatile() };
+                    (first, zero, function.call())
+                });
+                assert_eq!(results, (1, 0, 2));
+                assert_eq!(end, Err(TraceError::CodeChanged));
+            });
+            assert_eq!(status, 0);
+        },
+    );
 }
 
 /// The check of a block faults where the program's code cannot be read: the handler sees the program's
