@@ -1,4 +1,4 @@
-//! The dependency on criterion in a manifest, whatever form it is written in.
+//! Finds and replaces the criterion dependency in a manifest, in any form cargo accepts.
 
 use std::path::{Path, PathBuf};
 
@@ -6,26 +6,26 @@ use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value};
 
 use super::{AdoptionError, ManifestChange};
 
-/// Where the library is to come from.
+/// Where the library comes from.
 #[derive(Clone, Debug)]
 pub enum Library {
     /// The registry, with this version requirement.
     Registry(String),
-    /// A directory on this machine.
+    /// A local directory.
     Path(PathBuf),
 }
 
-/// Where a package's dependency on criterion is written.
+/// Where a package declares its dependency on criterion.
 pub(super) enum Found {
-    /// In this manifest; here is the change.
+    /// In this manifest; holds the change.
     Here(ManifestChange),
     /// In the workspace's manifest (`workspace = true`).
     InWorkspace,
-    /// In none of the tables where it could be.
+    /// In none of the dependency tables.
     Nowhere,
 }
 
-/// criterion's features that this library passes on.
+/// The criterion features this library forwards.
 const FEATURES: [&str; 11] = [
     "async",
     "async_futures",
@@ -40,7 +40,7 @@ const FEATURES: [&str; 11] = [
     "stable",
 ];
 
-/// Finds the dependency in the manifest of a package and changes it.
+/// Finds the dependency in a package's manifest and replaces it.
 pub(super) fn change(text: &str, path: &Path, library: &Library) -> Result<Found, AdoptionError> {
     let mut document = parse(text, path)?;
     let Some(item) = criterion_of_package(document.as_table_mut()) else {
@@ -57,7 +57,7 @@ pub(super) fn change(text: &str, path: &Path, library: &Library) -> Result<Found
     Ok(Found::Here(replace(item, library).finish(path, document)))
 }
 
-/// Finds the dependency in the manifest of the workspace and changes it.
+/// Finds the dependency in the workspace's manifest and replaces it.
 pub(super) fn change_workspace(
     text: &str,
     path: &Path,
@@ -81,7 +81,7 @@ fn parse(text: &str, path: &Path) -> Result<DocumentMut, AdoptionError> {
 
 const TABLES: [&str; 2] = ["dev-dependencies", "dependencies"];
 
-/// `[dev-dependencies]`, `[dependencies]`, and the same for every `[target.…]`.
+/// Looks in `[dev-dependencies]`, `[dependencies]`, and the same tables of each `[target.…]`.
 fn criterion_of_package(manifest: &mut Table) -> Option<&mut Item> {
     let has = |table: &dyn TableLike, name: &str| {
         table
@@ -116,7 +116,7 @@ impl Replaced {
     }
 }
 
-/// Puts the library where criterion was, with those of its features that exist there.
+/// Replaces criterion with the library, keeping the features that the library has too.
 fn replace(item: &mut Item, library: &Library) -> Replaced {
     let before = one_line(item);
     let mut table = InlineTable::new();
@@ -145,7 +145,7 @@ fn replace(item: &mut Item, library: &Library) -> Replaced {
         table.insert("optional", true.into());
     }
     let mut value = Value::InlineTable(table);
-    // Keeps a comment that stands behind the old value.
+    // Keep a comment that follows the old value.
     if let Some(old) = item.as_value() {
         *value.decor_mut() = old.decor().clone();
     }

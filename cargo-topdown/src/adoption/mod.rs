@@ -1,7 +1,7 @@
-//! What a workspace has to change so that its criterion benches measure TopDown.
+//! Finds out what a workspace must change so that its criterion benches measure TopDown.
 //!
-//! [`plan`] looks and decides, without writing; [`Plan::apply`] writes the manifests. Sources are
-//! never edited: what has to change in them is listed with its place.
+//! [`plan`] decides without writing anything; [`Plan::apply`] writes the manifests. Sources are
+//! never edited: places that need a look are listed.
 
 mod manifest;
 mod source;
@@ -13,63 +13,57 @@ use thiserror::Error;
 
 pub use manifest::Library;
 
-/// Everything that adoption takes in one workspace.
+/// Everything a workspace needs to adopt the library.
 #[derive(Debug, Default)]
 pub struct Plan {
-    /// Manifests in which the dependency on criterion changes.
+    /// Manifests whose criterion dependency changes.
     pub manifests: Vec<ManifestChange>,
-    /// Places in bench sources that measure for themselves, and so have no slots.
+    /// Places in bench sources that time themselves, so have no slots.
     pub self_timed: Vec<SourcePlace>,
-    /// Packages whose benches use criterion through this library already.
+    /// Packages whose benches already use criterion through this library.
     pub adopted: Vec<String>,
-    /// Packages that have bench targets but no dependency on criterion.
+    /// Packages with bench targets but without a dependency on criterion.
     pub without_criterion: Vec<String>,
 }
 
 /// One changed manifest.
 #[derive(Debug)]
 pub struct ManifestChange {
-    /// The manifest.
     pub path: PathBuf,
-    /// The dependency's line or table before.
+    /// The dependency's line or table before the change.
     pub before: String,
-    /// And after.
+    /// And after it.
     pub after: String,
-    /// The whole new text.
+    /// The manifest's full new text.
     text: String,
 }
 
-/// A place in a bench source that does not compile after the change.
+/// A place in a bench source that times itself.
 #[derive(Debug, PartialEq)]
 pub struct SourcePlace {
-    /// The file.
     pub path: PathBuf,
-    /// The line, from 1.
+    /// The line number, from 1.
     pub line: usize,
-    /// What stands there.
+    /// The trimmed source line.
     pub text: String,
 }
 
-/// Why a plan could not be made or carried out.
+/// Why a plan could not be made or applied.
 #[derive(Debug, Error)]
 pub enum AdoptionError {
     /// A file could not be read or written.
     #[error("{}: {source}", path.display())]
     Io {
-        /// The file.
         path: PathBuf,
-        /// What the system said.
         source: std::io::Error,
     },
-    /// A manifest is not TOML.
+    /// A manifest is not valid TOML.
     #[error("{}: {source}", path.display())]
     Toml {
-        /// The manifest.
         path: PathBuf,
-        /// Where and why.
         source: toml_edit::TomlError,
     },
-    /// A package depends on criterion, but the manifests do not say where.
+    /// A package depends on criterion, but none of its manifest's tables names it.
     #[error(
         "package `{package}` depends on criterion, but no dependency table of {} names it; \
          change the dependency by hand to `criterion = {{ package = \"criterion-topdown\", … }}`",
@@ -83,7 +77,7 @@ pub enum AdoptionError {
     },
 }
 
-/// Looks at the workspace that `metadata` describes.
+/// Plans the adoption for the workspace that `metadata` describes.
 pub fn plan(metadata: &Metadata, library: &Library) -> Result<Plan, AdoptionError> {
     let mut plan = Plan::default();
     let root_manifest = metadata
@@ -151,12 +145,12 @@ fn not_found(package: &str, path: PathBuf) -> AdoptionError {
 }
 
 impl Plan {
-    /// Whether there is nothing to do.
+    /// Returns whether no manifest needs a change.
     pub fn is_empty(&self) -> bool {
         self.manifests.is_empty()
     }
 
-    /// Writes the manifests, each to a temporary file that is then renamed.
+    /// Writes each manifest to a temporary file, then renames it into place.
     pub fn apply(&self) -> Result<(), AdoptionError> {
         for change in &self.manifests {
             let error = |source| AdoptionError::Io {

@@ -1,14 +1,14 @@
-//! What in a bench source measures for itself, and so has no slots.
+//! Finds places in a bench source that time themselves, and so have no slots.
 
 use std::path::Path;
 
 use super::SourcePlace;
 
-/// Calls of `iter_custom`, whose closures mostly return a `Duration`. They compile and are measured by
-/// that time alone.
+/// Finds calls of `iter_custom`, whose closures usually return a `Duration`. Those still compile,
+/// but only their time is measured.
 ///
-/// Found by text and not by parsing Rust: a name in a comment costs a glance, and what is missed is
-/// marked `time` by every run.
+/// This searches the text instead of parsing Rust: a false match costs the reader a glance, and
+/// every run marks a missed one `time`.
 pub(super) fn self_timed(text: &str, path: &Path) -> Vec<SourcePlace> {
     text.lines()
         .enumerate()

@@ -1,17 +1,17 @@
-//! Holds the library's tables of Arm's cores to what Arm's own specifications say of them.
+//! Checks the library's tables of Arm cores against Arm's own specifications.
 
 use criterion_topdown::cpu::{CoreType, Counts, CpuTable, Event, Identity, table_for};
 
 use super::*;
 
-/// See the README beside it.
+/// See the README in that directory.
 const CORES: &str = include_str!("../../tests/data/arm/cores.json");
 
-/// Cycles that wait for an interrupt or event: of a thread in user mode next to none, which the
-/// tables take for none.
+/// Cycles spent waiting for an interrupt or event. A user-mode thread has next to none, and the
+/// tables assume none.
 const IDLE_CYCLES: &str = "IMP_WFX_CLOCK_CYCLES";
 
-/// A specification and the table of the same core.
+/// A core's specification and the library's table for it.
 struct Core {
     name: String,
     json: String,
@@ -43,7 +43,7 @@ fn core(json: &serde_json::Value) -> Core {
     }
 }
 
-/// Counts that are as good as random, by the codes of the events.
+/// Pseudo-random counts, seeded by event code.
 struct Counted {
     seed: u64,
     idle_code: Option<u64>,

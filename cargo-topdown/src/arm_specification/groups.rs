@@ -1,4 +1,4 @@
-//! The metric groups of a specification, and which of them its decision tree names for a category.
+//! A specification's metric groups, and which of them its decision tree names for each category.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,7 +9,7 @@ use serde::Deserialize;
 
 use super::{CYCLES, File, Group, in_one_line, leak};
 
-/// Groups of metrics, by what they are for.
+/// Groups of metrics, by purpose.
 #[derive(Default, Deserialize)]
 pub(super) struct Groups {
     #[serde(default)]
@@ -36,7 +36,7 @@ struct DecisionTree {
     metrics: Vec<TreeNode>,
 }
 
-/// A metric that decides where to look next: at other metrics, or at whole groups.
+/// A tree node: a metric that points to other metrics or to whole groups.
 #[derive(Deserialize)]
 struct TreeNode {
     name: String,
@@ -45,8 +45,8 @@ struct TreeNode {
     next_items: Vec<String>,
 }
 
-/// The roots of the tree, those with the most groups first: what several of them name stands where
-/// the first of them does.
+/// The roots of the tree, those with the most groups first. A group named by several roots is
+/// listed under the first.
 const ROOTS: [(&str, Category); 4] = [
     ("frontend_bound", Category::FrontendBound),
     ("backend_bound", Category::BackendBound),
@@ -54,12 +54,12 @@ const ROOTS: [(&str, Category); 4] = [
     ("retiring", Category::Retiring),
 ];
 
-/// The groups that the decision tree names; none where the file has no tree. One that
-/// needs more counters than there are is cut into parts, since counts of different launches are
-/// not put into one formula.
+/// Returns the groups that the decision tree names, or none if the file has no tree. A group that
+/// needs more counters than the core has is split, since one formula never combines counts of
+/// different launches.
 ///
 /// # Errors
-/// What is missing in the file or not understood, in one sentence.
+/// Returns a one-sentence description of what is missing from the file or not understood.
 pub(super) fn groups_of(file: &File) -> Result<Vec<MetricGroup>, String> {
     let Some(methodology) = &file.methodologies.topdown_methodology else {
         return Ok(Vec::new());
@@ -86,8 +86,8 @@ pub(super) fn groups_of(file: &File) -> Result<Vec<MetricGroup>, String> {
 }
 
 impl DecisionTree {
-    /// The groups that are named for a category: those of the metrics below it and those that the
-    /// last of them point to.
+    /// Returns a category's groups: those of the metrics below `root`, and those the leaf metrics
+    /// point to.
     fn groups_below<'a>(&'a self, root: &'a str) -> Vec<&'a str> {
         let node = |name: &str| self.metrics.iter().find(|node| node.name == name);
         let level1 = node(root).map(|node| node.group.as_str());
@@ -113,7 +113,7 @@ impl DecisionTree {
     }
 }
 
-/// Adds a group as one part, or as many as the counters make necessary.
+/// Adds a group, split into as many parts as the counters require.
 fn add_parts(
     groups: &mut Vec<MetricGroup>,
     file: &File,
@@ -136,7 +136,7 @@ fn add_parts(
             metrics.push(metric);
         }
         rest = &rest[metrics.len()..];
-        // They have a counter of their own, and prove that the group counts.
+        // Cycles have a dedicated counter, and prove that the group counts.
         events.place_of(CYCLES)?;
         groups.push(MetricGroup {
             name: leak(match part {
@@ -167,7 +167,7 @@ fn metric_of(file: &File, name: &str, events: &mut Group<'_>) -> Result<Metric, 
     ))
 }
 
-/// The units of a specification in those of this library's own groups.
+/// Rewrites a specification's unit in the form that the library's own groups use.
 fn unit_in_words(units: &str) -> String {
     match units.strip_prefix("percent of ") {
         Some(of) => format!("% of {of}"),
@@ -176,7 +176,7 @@ fn unit_in_words(units: &str) -> String {
     }
 }
 
-/// What a group is about, by the names that Arm's specifications have in common.
+/// Maps a group to its subject, by the names that Arm's specifications share.
 fn subject_of(group: &str) -> Subject {
     match group {
         "Branch_Effectiveness" => Subject::Branches,

@@ -1,13 +1,13 @@
 //! Formulas as Arm writes them: numbers and names with `+ - * /` and parentheses.
 
-/// How deeply parentheses may be nested: more than in any formula, less than a stack can bear.
+/// How deeply parentheses may nest: deeper than in any formula, but safe for the stack.
 const DEEPEST: usize = 64;
 
-/// Puts a formula into postfix notation. `event` says what stands there for a name, or why nothing
-/// can.
+/// Converts a formula to postfix notation. `event` returns the replacement for a name, or why there
+/// is none.
 ///
 /// # Errors
-/// What is wrong, with the part of the text that is.
+/// Returns a description of the problem that quotes the offending text.
 pub(super) fn to_postfix(
     text: &str,
     event: &mut dyn FnMut(&str) -> Result<String, String>,
@@ -39,7 +39,7 @@ impl Parser<'_, '_> {
         self.chain(&['*', '/'], Parser::operand)
     }
 
-    /// Operands with operators of one rank between them, which group to the left.
+    /// Parses operands joined by operators of equal precedence, which are left-associative.
     fn chain(
         &mut self,
         operators: &[char],
@@ -84,7 +84,7 @@ impl Parser<'_, '_> {
         }
     }
 
-    /// Steps over `sign` if it comes next.
+    /// Consumes `sign` if it comes next.
     fn takes(&mut self, sign: char) -> bool {
         match self.rest.trim_start().strip_prefix(sign) {
             Some(rest) => {

@@ -1,13 +1,13 @@
 //! Arm's telemetry specifications: files that describe the events and formulas of a core.
 //!
 //! Arm publishes one for each of its cores (`data/pmu/cpu` of the telemetry-solution repository,
-//! schema 1.0). A user who has the file of a core that no table of the library knows can have it
-//! measured: the formulas of the metrics `retiring`, `bad_speculation`, `frontend_bound` and
-//! `backend_bound` become a [`DescribedCore`], and so do the metric groups that its decision tree
-//! names (`groups`). They are taken as they are, but for STALL_SLOT: the sum of its two parts stands
-//! in for it, which saves a counter.
+//! schema 1.0). With such a file, a user can measure a core that the library has no table for: the
+//! formulas of the metrics `retiring`, `bad_speculation`, `frontend_bound` and `backend_bound`
+//! become a [`DescribedCore`], and so do the metric groups that its decision tree names (`groups`).
+//! Formulas are used unchanged, except that STALL_SLOT is replaced by the sum of its two parts,
+//! which saves a counter.
 //!
-//! The benches get the description as text: none of them is compiled with what reads such files.
+//! The benches receive the description as text, so they need not compile this parser.
 
 #[cfg(test)]
 mod arm_files;
@@ -23,11 +23,11 @@ use criterion_topdown::cpu::{Counter, DescribedCore, Event, MAX_EVENTS, Postfix}
 use serde::Deserialize;
 use thiserror::Error;
 
-/// The environment variable that names a telemetry specification of Arm for the CPU of this
-/// machine. It takes the place of the table that the library has, if it has one.
+/// The environment variable that names an Arm telemetry specification for this machine's CPU. It
+/// overrides the library's own table.
 pub const SPECIFICATION_VARIABLE: &str = "CARGO_TOPDOWN_ARM_SPECIFICATION";
 
-/// What benches are told of the core.
+/// The description of the core that is passed to benches.
 static FOR_BENCHES: OnceLock<String> = OnceLock::new();
 
 /// A specification that cannot be used.
@@ -38,11 +38,11 @@ pub struct SpecificationError {
     problem: String,
 }
 
-/// Has the specification used that [`SPECIFICATION_VARIABLE`] names, in this process and in the
-/// benches that it launches; does nothing where the variable is not set.
+/// Uses the specification named by [`SPECIFICATION_VARIABLE`], in this process and in the benches
+/// it launches. Does nothing if the variable is not set.
 ///
 /// # Errors
-/// What is missing in the file or not understood.
+/// Returns an error if something is missing from the file or not understood.
 pub fn use_the_one_of_the_environment() -> Result<(), SpecificationError> {
     let Some(path) = std::env::var_os(SPECIFICATION_VARIABLE) else {
         return Ok(());
@@ -53,7 +53,7 @@ pub fn use_the_one_of_the_environment() -> Result<(), SpecificationError> {
     Ok(())
 }
 
-/// The description that benches are handed, if the user gave a specification.
+/// Returns the description to pass to benches, if the user gave a specification.
 pub fn for_benches() -> Option<&'static str> {
     FOR_BENCHES.get().map(String::as_str)
 }
@@ -67,7 +67,7 @@ pub(crate) fn core_of_file(path: &Path) -> Result<DescribedCore, SpecificationEr
     described_core(&json).map_err(problem)
 }
 
-/// What is read of a file; the rest is for people.
+/// The parts of a file that are used; the rest is for people.
 #[derive(Deserialize)]
 struct File {
     product_configuration: Product,
@@ -112,10 +112,10 @@ const INSTRUCTIONS: &str = "INST_RETIRED";
 const STALLED: &str = "STALL_SLOT";
 const STALLED_PARTS: [&str; 2] = ["STALL_SLOT_FRONTEND", "STALL_SLOT_BACKEND"];
 
-/// Reads the text of a specification.
+/// Parses the text of a specification.
 ///
 /// # Errors
-/// What is missing in the file or not understood, in one sentence.
+/// Returns a one-sentence description of what is missing from the file or not understood.
 fn described_core(json: &str) -> Result<DescribedCore, String> {
     let file: File = serde_json::from_str(json).map_err(|error| error.to_string())?;
     let product = &file.product_configuration;
@@ -123,7 +123,7 @@ fn described_core(json: &str) -> Result<DescribedCore, String> {
         return Err("num_slots is 0: this core does not tell its slots".to_owned());
     }
     let mut group = Group::new(&file);
-    // The cycles lead.
+    // Cycles lead the group.
     group.place_of(CYCLES)?;
     let mut fingerprint = Fingerprint::default();
     fingerprint.add(&product.num_slots.to_string());
@@ -168,7 +168,7 @@ fn described_core(json: &str) -> Result<DescribedCore, String> {
     })
 }
 
-/// The events that the formulas have named so far.
+/// The events named by the formulas so far.
 #[derive(Clone)]
 struct Group<'a> {
     codes: &'a BTreeMap<String, EventCode>,
@@ -183,14 +183,14 @@ impl Group<'_> {
         }
     }
 
-    /// The formula of the metric of this name.
+    /// Parses a metric's formula.
     fn formula(&mut self, metric: &str, formula: &str) -> Result<Postfix, String> {
         infix::to_postfix(formula, &mut |event| self.meaning(event))
             .and_then(|postfix| postfix.parse())
             .map_err(|problem| format!("formula of `{metric}`: {problem}"))
     }
 
-    /// What stands for the event of this name in a formula.
+    /// Returns what replaces an event's name in a formula.
     fn meaning(&mut self, name: &str) -> Result<String, String> {
         if name == STALLED {
             let [first, second] = STALLED_PARTS;
@@ -232,7 +232,7 @@ fn leak(text: String) -> &'static str {
     text.leak()
 }
 
-/// A name that can stand in a line of a description.
+/// Returns a name if it fits on one line of a description.
 fn in_one_line(name: &str) -> Result<String, String> {
     match name.contains(char::is_control) {
         true => Err(format!("{name:?} is not a name")),
@@ -240,14 +240,14 @@ fn in_one_line(name: &str) -> Result<String, String> {
     }
 }
 
-/// A number such as `0x41`.
+/// Parses a number such as `0x41`.
 fn number(text: &str) -> Result<u32, String> {
     text.strip_prefix("0x")
         .and_then(|hex| u32::from_str_radix(hex, 16).ok())
         .ok_or_else(|| format!("`{text}` is not a hexadecimal number"))
 }
 
-/// Tells formulas apart, so that runs of different ones are not compared: FNV-1a of 32 bits.
+/// Identifies formulas, so that runs with different ones are not compared: 32-bit FNV-1a.
 struct Fingerprint {
     value: u32,
 }
@@ -272,7 +272,7 @@ mod tests {
     use criterion_topdown::cpu::{Counts, CpuTable};
     use criterion_topdown::sample::Level1;
 
-    /// A core of four slots that exists in this test alone.
+    /// A core of four slots that exists only in this test.
     const FILE: &str = include_str!("../../tests/data/arm-specification.json");
 
     fn table_of_specification(json: &str) -> Result<&'static CpuTable, String> {

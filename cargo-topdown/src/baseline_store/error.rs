@@ -1,4 +1,4 @@
-//! What can go wrong with the store, and how the program then ends.
+//! Errors of the store.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -8,50 +8,49 @@ use thiserror::Error;
 
 use super::name::{BaselineName, BaselineNameError};
 
-/// What can go wrong with the store.
+/// An error of the store.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// The workspace could not be found.
+    /// cargo found no workspace.
     #[error("could not find the workspace whose baselines are meant: {0}")]
     Workspace(#[source] Box<cargo_metadata::Error>),
-    /// A setting in a manifest is of another type.
+    /// A setting in a manifest has the wrong type.
     #[error("`workspace.metadata.topdown.baselines` in {} is {found}, not a directory's name", manifest.display())]
     Setting {
         /// The workspace's manifest.
         manifest: PathBuf,
-        /// What it is instead.
+        /// The type found.
         found: String,
     },
-    /// What was given is neither a run file nor a name.
+    /// The argument is neither a run file nor a baseline's name.
     #[error("there is no run file `{argument}`, and it is not the name of a baseline: {reason}")]
     NeitherFileNorName {
-        /// What was given.
         argument: String,
         /// Why it is not a name.
         reason: BaselineNameError,
     },
-    /// No baseline of this name on any machine.
+    /// No machine has a baseline of this name.
     #[error(
         "there is no baseline and no run file `{name}`{}\nto make a baseline: `cargo topdown bench --save {name}`",
         others_text(names, directory)
     )]
     NoSuchBaseline {
-        /// The name that was asked for.
+        /// The requested name.
         name: BaselineName,
-        /// The names that exist.
+        /// The existing names.
         names: Vec<BaselineName>,
-        /// Where they were looked for.
+        /// The directory that was searched.
         directory: PathBuf,
     },
-    /// No name was given, and there is not one baseline that could be meant.
+    /// No name was given, and there is not exactly one baseline to choose.
     #[error("{}", which_baseline_text(names, directory))]
     NoOnlyOne {
-        /// The names of this machine.
+        /// The names for this machine.
         names: Vec<BaselineName>,
-        /// Where they were looked for.
+        /// The directory that was searched.
         directory: PathBuf,
     },
-    /// The baseline was taken on other machines alone.
+    /// Only other machines have this baseline.
     #[error(
         "baseline `{name}` has no run of {of}; it has runs of\n  {}\n\
          slots of different machines cannot be compared, unless all are modelled (`--source model`); \
@@ -59,37 +58,37 @@ pub enum StoreError {
         keys.join("\n  ")
     )]
     OtherMachines {
-        /// The name that was asked for.
+        /// The requested name.
         name: BaselineName,
-        /// What it has none of, in words.
+        /// What it has no run of, in words.
         of: String,
-        /// The keys that exist.
+        /// The existing keys.
         keys: Vec<String>,
     },
-    /// The baseline has no run of the machine that was named.
+    /// The requested machine has no run of this baseline.
     #[error(
         "baseline `{name}` has no run of a machine `{key}`; it has runs of\n  {}\n\
          to name one: `--machine KEY`",
         keys.join("\n  ")
     )]
     NoSuchMachine {
-        /// The name that was asked for.
+        /// The requested name.
         name: BaselineName,
-        /// The key that was asked for.
+        /// The requested key.
         key: String,
-        /// The keys that exist.
+        /// The existing keys.
         keys: Vec<String>,
     },
     /// Nothing has been measured yet.
     #[error("there is no newest run in {}; run `cargo topdown bench` first", directory.display())]
     NoNewestRun {
-        /// Where it would be.
+        /// The directory that was searched.
         directory: PathBuf,
     },
     /// A run cannot be read.
     #[error(transparent)]
     Unreadable(RunFileError),
-    /// A run of a part of the suite would take the place of one that has more.
+    /// A run of part of the suite would replace one with more benchmarks.
     #[error(
         "baseline `{name}` was not replaced: it has {benchmarks} benchmarks, and this run was not asked \
          for {lost} of them, which nothing would guard any more\n\
@@ -98,12 +97,12 @@ pub enum StoreError {
     PartOfSuite {
         /// The baseline.
         name: BaselineName,
-        /// How many of its benchmarks the run was not asked for.
+        /// How many of its benchmarks the run did not select.
         lost: usize,
         /// How many it has.
         benchmarks: usize,
     },
-    /// A run in which something failed would let that go unnoticed for good.
+    /// A run with failures would hide them from every later comparison.
     #[error(
         "the run is not whole, so it was not saved as baseline `{name}`: {} failed in it\n\
          to get a whole run: mend what failed, or leave it out (`--leave-out PATTERN`), and run \
@@ -111,7 +110,6 @@ pub enum StoreError {
         failed_text(failed)
     )]
     NotWhole {
-        /// The baseline.
         name: BaselineName,
         /// What failed.
         failed: Vec<String>,
@@ -119,7 +117,7 @@ pub enum StoreError {
     /// A baseline's runs cannot be listed.
     #[error("could not read the baseline's history: {0}")]
     HistoryUnreadable(#[source] RunFileError),
-    /// A part of a baseline's path leads somewhere else.
+    /// A component of a baseline's path is a link.
     #[error(
         "{} is a link; baselines are not followed through links, so nothing would find what is \
          saved there\nto keep baselines elsewhere: `--baselines DIR`", path.display()
@@ -128,21 +126,19 @@ pub enum StoreError {
         /// The link.
         path: PathBuf,
     },
-    /// A run cannot be kept.
+    /// The baseline could not be written.
     #[error("could not save the baseline{}: {_0}", unless_written(_0))]
     NotSaved(#[source] RunFileError),
-    /// A run cannot be kept in the history.
+    /// The run could not be added to the history.
     #[error("the baseline is saved, but its history could not be written: {0}")]
     NotKept(#[source] RunFileError),
-    /// A run cannot be removed.
+    /// The baseline could not be removed.
     #[error("could not remove the baseline: {0}")]
     NotRemoved(#[source] RunFileError),
     /// The store's directory cannot be read.
     #[error("could not list the baselines in {}: {error}", directory.display())]
     List {
-        /// The directory.
         directory: PathBuf,
-        /// Why.
         #[source]
         error: io::Error,
     },
@@ -153,7 +149,7 @@ fn failed_text(failed: &[String]) -> String {
     names.join(", ")
 }
 
-/// What is then in the baseline's place.
+/// Says what happened to the previous baseline.
 fn unless_written(error: &RunFileError) -> &'static str {
     match error.problem {
         RunFileProblem::NotFlushed(_) => "",

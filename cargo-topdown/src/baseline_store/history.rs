@@ -1,9 +1,9 @@
-//! The runs that a baseline has had: what `cargo topdown history` reads.
+//! The past runs of a baseline, as read by `cargo topdown history`.
 //!
-//! Each is the `run.json` of its time, byte for byte and without samples, as
-//! `NAME/MACHINE-KEY/history/STAMP-DIGEST.json`. Such a file never changes: its name says when the
-//! run started and what the file holds. So writers never take each other's names, and the histories
-//! of two stores are joined by copying the files that the other has not.
+//! Each is stored as `NAME/MACHINE-KEY/history/STAMP-DIGEST.json`: the `run.json` of its time, byte
+//! for byte and without samples. Such a file never changes, since its name states when the run
+//! started and a digest of the file. So writers never collide, and two stores' histories are merged
+//! by copying the files that the other lacks.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -19,35 +19,35 @@ use criterion_topdown::run_file::{
 use jiff::{SignedDuration, Timestamp};
 use sha2::{Digest, Sha256};
 
-/// The directory of the history, below that of the baseline.
+/// The directory of the history, inside the baseline's directory.
 pub const HISTORY_DIRECTORY: &str = "history";
 
-/// How a run's file is called in a history: its name, and this.
+/// The extension of a run's file in a history.
 const FILE_SUFFIX: &str = ".json";
 
-/// How far the clock of the machine that took a run may be ahead of ours, and of the store's.
+/// How far the clock of the machine that took a run may be ahead of ours or the store's.
 pub const CLOCK_SKEW: SignedDuration = SignedDuration::from_hours(1);
 
-/// The hexadecimal digits of a SHA-256.
+/// The length of a SHA-256 in hexadecimal digits.
 const DIGEST_DIGITS: usize = 64;
 
-/// How a stamp is written, in UTC: `20261121T204659Z`.
+/// The format of a stamp, in UTC: `20261121T204659Z`.
 const STAMP_FORMAT: &str = "%Y%m%dT%H%M%SZ";
 
-/// The name of a run in a history. Names sort by the time of the run.
+/// The name of a run in a history. Names sort by the start of the run.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RunName {
     /// When the run started, in UTC: `20261121T204659Z`.
     stamp: String,
-    /// The file's SHA-256 in hexadecimal digits.
+    /// The file's SHA-256 in hexadecimal.
     digest: String,
 }
 
 impl RunName {
-    /// The name of the run with these bytes, which are those of a `run.json`.
+    /// Returns the name for the run with these `run.json` bytes.
     ///
     /// # Errors
-    /// When they are no run, or its `started_at` is no time.
+    /// Returns an error if they are not a run, or its `started_at` is not a time.
     pub fn of(json: &[u8]) -> Result<RunName, RunFileProblem> {
         let run = parse_run(json)?;
         let stamp = run
@@ -66,7 +66,8 @@ impl RunName {
         })
     }
 
-    /// Whether the run claims to have started after `moment`, by more than clocks differ.
+    /// Returns whether the run claims to have started after `moment`, beyond what clock skew
+    /// explains.
     pub fn is_after(&self, moment: Timestamp) -> bool {
         let latest = moment.checked_add(CLOCK_SKEW).unwrap_or(Timestamp::MAX);
         self.stamp > latest.strftime(STAMP_FORMAT).to_string()
@@ -79,7 +80,7 @@ impl fmt::Display for RunName {
     }
 }
 
-/// Not the name of a run in a history.
+/// The error for a name that no run in a history has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotInHistory;
 
@@ -116,15 +117,15 @@ fn digest(bytes: &[u8]) -> String {
     hash.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// The names in the history of the baseline in `baseline`, oldest first. Files of other names are
-/// no part of it. None where there is no history.
+/// Returns the names in the history of the baseline in directory `baseline`, oldest first, or none
+/// if it has no history. Files with other names are ignored.
 ///
 /// # Errors
-/// When the directory cannot be read.
+/// Returns an error if the directory cannot be read.
 pub fn names(baseline: &Path) -> io::Result<Vec<RunName>> {
     let history = baseline.join(HISTORY_DIRECTORY);
     let entries = match fs::symlink_metadata(&history) {
-        // It would lead out of the store.
+        // A link would lead out of the store.
         Ok(found) if found.is_symlink() => return Err(io::ErrorKind::NotADirectory.into()),
         Ok(_) => fs::read_dir(history)?,
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
@@ -143,11 +144,11 @@ pub fn names(baseline: &Path) -> io::Result<Vec<RunName>> {
     Ok(names)
 }
 
-/// The files of all runs that the baseline in `baseline` has had, oldest first. The run that it is
-/// now comes last if it is not in the history, as in a store from before there were histories.
+/// Returns the files of all runs of the baseline in directory `baseline`, oldest first. The current
+/// run comes last if it is not in the history, as in a store from before there were histories.
 ///
 /// # Errors
-/// When the directory or the run that the baseline is now cannot be read.
+/// Returns an error if the directory or the current run cannot be read.
 pub fn runs(baseline: &Path) -> Result<Vec<PathBuf>, RunFileError> {
     let names = names(baseline).map_err(|error| RunFileError {
         path: baseline.join(HISTORY_DIRECTORY),
@@ -167,10 +168,10 @@ pub fn runs(baseline: &Path) -> Result<Vec<PathBuf>, RunFileError> {
         .collect())
 }
 
-/// The run in one of the files that [`runs`] names. A file of a history holds what its name says.
+/// Reads the run in a file returned by [`runs`]. A file in a history must hold what its name says.
 ///
 /// # Errors
-/// When it cannot be read, or has been changed.
+/// Returns an error if the file cannot be read or was changed.
 pub fn read(path: &Path) -> Result<(RunName, Run), RunFileError> {
     let json = read_bytes(path)?;
     let in_file = |problem| RunFileError {
@@ -190,18 +191,18 @@ pub fn read(path: &Path) -> Result<(RunName, Run), RunFileError> {
     Ok((name, parse_run(&json).map_err(in_file)?))
 }
 
-/// Where the history of the baseline in `baseline` has this run.
+/// Returns the path of this run in the history of the baseline in directory `baseline`.
 pub fn path_of(baseline: &Path, name: &RunName) -> PathBuf {
     baseline
         .join(HISTORY_DIRECTORY)
         .join(format!("{name}{FILE_SUFFIX}"))
 }
 
-/// Adds the run in `json`, the bytes of a `run.json`, to the history of the baseline in `baseline`.
-/// A run that is there already is left as it is.
+/// Adds the run in `json`, the bytes of a `run.json`, to the history of the baseline in directory
+/// `baseline`. A run that is already there is left as it is.
 ///
 /// # Errors
-/// When it is no run, or cannot be written. The history is then as before.
+/// Returns an error if `json` is not a run or cannot be written. The history is then unchanged.
 pub fn add(baseline: &Path, json: &[u8]) -> Result<RunName, RunFileError> {
     let error = |problem| RunFileError {
         path: baseline.join(HISTORY_DIRECTORY),
@@ -210,12 +211,13 @@ pub fn add(baseline: &Path, json: &[u8]) -> Result<RunName, RunFileError> {
     let name = RunName::of(json).map_err(error)?;
     let history = baseline.join(HISTORY_DIRECTORY);
     let path = path_of(baseline, &name);
-    // Whoever changed it, it is put right.
+    // A file with other bytes is overwritten below, which repairs it.
     if read_bytes(&path).is_ok_and(|there| there == json) {
         return Ok(name);
     }
     fs::create_dir_all(&history).map_err(|e| error(RunFileProblem::Io(e)))?;
-    // Written beside the baseline's `run.json`, where the next save removes what a killed writer left.
+    // Written next to the baseline's `run.json`, where the next save removes what a killed writer
+    // left.
     stored_file::replace(&path, baseline, LONGEST_RUN_FILE_BYTES, |to| {
         to.write_all(json)
     })
@@ -223,11 +225,11 @@ pub fn add(baseline: &Path, json: &[u8]) -> Result<RunName, RunFileError> {
     Ok(name)
 }
 
-/// Removes the history of the baseline in `baseline`; what is not of it stays, and its directory
-/// with it.
+/// Removes the history of the baseline in directory `baseline`. Foreign files stay, and so does the
+/// directory if it has any.
 ///
 /// # Errors
-/// When a file cannot be removed. Those before it are then gone.
+/// Returns an error if a file cannot be removed. The files before it are then gone.
 pub fn remove(baseline: &Path) -> Result<(), RunFileError> {
     let history = baseline.join(HISTORY_DIRECTORY);
     let error = |path: &Path, error| RunFileError {
@@ -238,7 +240,7 @@ pub fn remove(baseline: &Path) -> Result<(), RunFileError> {
         let path = path_of(baseline, &name);
         fs::remove_file(&path).map_err(|e| error(&path, e))?;
     }
-    // Fails where there is none, or where something else is in it.
+    // Fails if there is no directory, or other files are in it.
     let _ = fs::remove_dir(&history);
     Ok(())
 }
@@ -307,7 +309,7 @@ mod tests {
         fs::write(&path, &changed).unwrap();
         let error = read(&path).unwrap_err().to_string();
         assert!(error.contains("was changed since it was kept"), "{error}");
-        // Saving the run again puts it right.
+        // Saving the run again repairs the file.
         add(root.path(), &json).unwrap();
         assert_eq!(read(&path).unwrap().0, name);
     }
@@ -321,7 +323,7 @@ mod tests {
         for day in &days {
             add(baseline, &run_of(day)).unwrap();
         }
-        // Again: nothing more.
+        // Adding a run twice changes nothing.
         add(baseline, &run_of(&days[0])).unwrap();
         fs::write(baseline.join(HISTORY_DIRECTORY).join("notes.txt"), "").unwrap();
         let stamps: Vec<String> = names(baseline)
@@ -334,7 +336,7 @@ mod tests {
             ["20261101T100000Z", "20261102T100000Z", "20261103T100000Z"]
         );
         assert_eq!(runs(baseline).unwrap().len(), 3);
-        // The run that the baseline is now: in the history, and not in the history.
+        // The current run, first in the history and then not.
         let newest = baseline.join(RUN_FILE_NAME);
         fs::write(&newest, run_of(&days[1])).unwrap();
         assert_eq!(runs(baseline).unwrap().len(), 3);
@@ -363,7 +365,7 @@ mod tests {
         let baseline = root.path().join("main");
         let run = run_of("2026-11-01T10:00:00Z");
         let name = add(&baseline, &run).unwrap();
-        // Other kinds of files: works for root too, whom permissions do not stop.
+        // Other kinds of files fail even for root, who ignores permissions.
         fs::remove_file(path_of(&baseline, &name)).unwrap();
         fs::create_dir(path_of(&baseline, &name)).unwrap();
         assert!(add(&baseline, &run).is_err());

@@ -1,10 +1,10 @@
-//! Where runs are kept: the newest one, and the baselines by name and machine.
+//! Stores runs: the newest one, and the baselines by name and machine.
 //!
-//! A baseline is a directory `NAME/MACHINE-KEY/` below the store's directory, which holds the two
-//! files of a run, and in `history/` the runs that were the baseline before. So the baselines of
-//! several machines stand side by side under one name, and a store can be committed. A run whose
-//! benchmarks are all modelled belongs to no machine, but to its modelled core. How a run is
-//! replaced without ever being half there is the business of `criterion_topdown::run_file`.
+//! A baseline is a directory `NAME/MACHINE-KEY/` in the store's directory. It holds the two files
+//! of a run and, in `history/`, the baseline's earlier runs. So one name can have a baseline for
+//! each of several machines, and a store can be committed. A run whose benchmarks are all modelled
+//! belongs to its modelled core instead of a machine. `criterion_topdown::run_file` replaces runs
+//! atomically.
 
 mod error;
 pub mod history;
@@ -32,7 +32,7 @@ pub use error::StoreError;
 pub use name::{BaselineName, BaselineNameError, is_machine_key};
 pub use workspace::{resolve_run, workspace};
 
-/// Where the newest run is kept, below the target directory.
+/// The newest run's directory, inside the target directory.
 const NEWEST: &str = "topdown/newest";
 
 /// The store of one workspace, as seen from one machine.
@@ -43,53 +43,53 @@ pub struct BaselineStore {
     machine: Machine,
 }
 
-/// The run of this process, whatever others make the newest run of the workspace meanwhile.
+/// This process's run, even if another process replaces the workspace's newest run meanwhile.
 #[derive(Debug)]
 pub struct OwnRun {
     directory: TempDir,
 }
 
 impl OwnRun {
-    /// The directory that holds it.
+    /// The directory that holds the run.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 }
 
-/// A run that the store holds.
+/// A run in the store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StoredBaseline {
-    /// Its name.
     pub name: BaselineName,
-    /// The [`key`](Run::key) of its run: of the machine that it was taken on, or of a modelled core.
+    /// The [`key`](Run::key) of its run: that of the machine it was taken on, or of a modelled
+    /// core.
     pub machine_key: String,
     /// The directory that holds its files.
     pub directory: PathBuf,
 }
 
 impl StoredBaseline {
-    /// The files of all runs that it has had, oldest first; its own, if nothing else is kept.
+    /// Returns the files of all its runs, oldest first; only its current one if it has no history.
     ///
     /// # Errors
-    /// When they cannot be listed.
+    /// Returns an error if they cannot be listed.
     pub fn runs(&self) -> Result<Vec<PathBuf>, StoreError> {
         runs_of(&self.directory)
     }
 }
 
-/// All runs that the baseline in `directory` has had, in the order in which they started, and the
-/// problems of those that cannot be read.
+/// Reads all runs of the baseline in `directory`, in the order in which they started, and returns
+/// the errors of those that cannot be read.
 ///
 /// # Errors
-/// When they cannot be listed.
+/// Returns an error if they cannot be listed.
 pub fn read_runs(directory: &Path) -> Result<(Vec<Run>, Vec<RunFileError>), StoreError> {
     read_newest_runs(directory, usize::MAX)
 }
 
-/// The same of the newest runs alone, `most` of them.
+/// Like [`read_runs`], but reads only the newest `most` runs.
 ///
 /// # Errors
-/// When they cannot be listed.
+/// Returns an error if they cannot be listed.
 pub fn read_newest_runs(
     directory: &Path,
     most: usize,
@@ -103,7 +103,8 @@ pub fn read_newest_runs(
             Err(error) => unreadable.push(error),
         }
     }
-    // By the moment, since offsets may differ; what is no time was never in a history.
+    // By instant, since time zone offsets may differ. A run without a valid time was never in a
+    // history.
     runs.sort_by_cached_key(|run| run.started_at.parse::<Timestamp>().ok());
     Ok((runs, unreadable))
 }
@@ -128,18 +129,18 @@ impl BaselineStore {
         &self.newest
     }
 
-    /// The newest run.
+    /// Reads the newest run.
     ///
     /// # Errors
-    /// When there is none, or it cannot be read.
+    /// Returns an error if there is none, or it cannot be read.
     pub fn newest(&self) -> Result<Run, StoreError> {
         run_file::read_run(&self.newest_path()?).map_err(StoreError::Unreadable)
     }
 
-    /// Where the newest run is.
+    /// Returns the path of the newest run.
     ///
     /// # Errors
-    /// When there is none.
+    /// Returns an error if there is none.
     pub fn newest_path(&self) -> Result<PathBuf, StoreError> {
         if is_run(&self.newest) {
             Ok(self.newest.clone())
@@ -152,7 +153,7 @@ impl BaselineStore {
     /// Makes the run that `write` writes into a directory the newest one.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// Returns an error if it cannot be written.
     pub fn make_newest(
         &self,
         write: impl FnOnce(&Path) -> Result<(), RunFileError>,
@@ -166,17 +167,18 @@ impl BaselineStore {
         Ok(OwnRun { directory })
     }
 
-    /// Where the run is that `argument` means: a baseline of this machine, else a run file or a
-    /// directory that holds one. A name comes first, so that a directory that happens to be called
-    /// `main` never takes the place of the baseline; `./main` is always the directory.
+    /// Returns the path of the run that `argument` refers to: a baseline of this machine, else a
+    /// run file or a directory that holds one. Baseline names come first, so that a directory that
+    /// happens to be called `main` never shadows the baseline; `./main` is always the directory.
     ///
     /// # Errors
-    /// When it is neither, with what there is instead.
+    /// Returns an error that lists what exists if it is neither.
     pub fn resolve(&self, argument: &str) -> Result<PathBuf, StoreError> {
         self.resolve_for(argument, || self.key_of_newest())
     }
 
-    /// The same, where a run with the key `wanted` is to be compared with it.
+    /// Like [`resolve`](BaselineStore::resolve), for comparison with a run that has the key
+    /// `wanted`.
     ///
     /// # Errors
     /// As [`resolve`](BaselineStore::resolve).
@@ -200,11 +202,11 @@ impl BaselineStore {
         }
     }
 
-    /// The baseline `name` of this machine, or of a modelled core; where it has both, the one that
-    /// the newest run can be compared with.
+    /// Finds the baseline `name` of this machine, or of a modelled core. If it has both, prefers
+    /// the one that the newest run can be compared with.
     ///
     /// # Errors
-    /// When there is none, with what there is instead.
+    /// Returns an error that lists what exists if there is none.
     pub fn find(&self, name: &BaselineName) -> Result<StoredBaseline, StoreError> {
         self.find_for(name, || self.key_of_newest())
     }
@@ -228,10 +230,10 @@ impl BaselineStore {
         let this_key = self.machine.key();
         let mut wanted_key = None;
         let found = match of_name[..] {
-            // Without a look at the run that it is for, which may be large.
+            // Avoids reading the run it is for, which may be large.
             [only] if is_of_this_machine(&&only) => Some(only),
-            // The run's own machine, whichever machine judges it. Of the others none may fit; the
-            // comparison will say in what.
+            // Prefer the machine that took the run, whichever machine judges it. If none of the
+            // others fits, the comparison will say why.
             _ => {
                 wanted_key = wanted();
                 let key = wanted_key.as_deref().unwrap_or(&this_key);
@@ -260,10 +262,10 @@ impl BaselineStore {
         self.newest().ok().map(|run| run.key())
     }
 
-    /// The baseline of this machine or a modelled core, where there is one name only.
+    /// Returns the baseline of this machine or a modelled core, if there is only one name.
     ///
     /// # Errors
-    /// When there is none or several.
+    /// Returns an error if there are none or several.
     pub fn only_one(&self) -> Result<StoredBaseline, StoreError> {
         let mut names: Vec<BaselineName> = self
             .list()?
@@ -281,10 +283,11 @@ impl BaselineStore {
         }
     }
 
-    /// Every baseline of every machine, by name and key. What is no run is passed over.
+    /// Lists the baselines of all machines, by name and key. Skips everything that is not a run. A
+    /// store that does not exist yet is empty.
     ///
     /// # Errors
-    /// When a directory cannot be read. A store that does not exist yet is empty.
+    /// Returns an error if a directory cannot be read.
     pub fn list(&self) -> Result<Vec<StoredBaseline>, StoreError> {
         let mut found = Vec::new();
         list_below(&self.directory, &mut Vec::new(), &mut found).map_err(|error| {
@@ -297,12 +300,13 @@ impl BaselineStore {
         Ok(found)
     }
 
-    /// Refuses `selection`, of a run with the key `machine_key`, as the next baseline `name` if the one
-    /// that there is has benchmarks which were not asked for: nothing would guard them any more.
-    /// Benchmarks that are gone from the suite do not prevent it.
+    /// Refuses `selection`, of a run with the key `machine_key`, as the next baseline `name` if the
+    /// current one has benchmarks outside the selection: nothing would guard them any more.
+    /// Benchmarks that are gone from the suite do not count. A baseline that cannot be read guards
+    /// nothing.
     ///
     /// # Errors
-    /// When it is refused. A baseline that cannot be read guards nothing.
+    /// Returns an error if the selection is refused.
     pub fn check_replaces_whole(
         &self,
         name: &BaselineName,
@@ -328,12 +332,12 @@ impl BaselineStore {
         }
     }
 
-    /// Keeps a copy of the run at `from` as baseline `name` under the run's [`key`](Run::key), and
-    /// in the baseline's [history].
+    /// Saves a copy of the run at `from` as baseline `name` under the run's [`key`](Run::key), and
+    /// adds it to the baseline's [history].
     ///
     /// # Errors
-    /// When the run cannot be read, or not be written. The baseline that was there before stays;
-    /// but where only the history could not be written, the new one is in its place.
+    /// Returns an error if the run cannot be read or written. The previous baseline then stays,
+    /// unless only the history could not be written: then the new one has replaced it.
     pub fn save(&self, name: &BaselineName, from: &Path) -> Result<StoredBaseline, StoreError> {
         let from = run_file::run_file_of(from);
         let unreadable = |problem| {
@@ -355,7 +359,7 @@ impl BaselineStore {
         let directory = self.directory_to_write(name, &machine_key)?;
         keep_current(&directory).map_err(StoreError::NotSaved)?;
         run_file::copy_run(&from, &directory).map_err(StoreError::NotSaved)?;
-        // After the baseline: a save that failed is to leave no run behind.
+        // After the baseline, so that a failed save leaves no run behind.
         history::add(&directory, &json).map_err(StoreError::NotKept)?;
         Ok(StoredBaseline {
             name: name.clone(),
@@ -364,11 +368,11 @@ impl BaselineStore {
         })
     }
 
-    /// As [`directory_of`](BaselineStore::directory_of), for writing: none of it is a link, which
-    /// would lead out of the store, and which [`list`](BaselineStore::list) does not follow.
+    /// Like [`directory_of`](BaselineStore::directory_of), but for writing: refuses links, which
+    /// would lead out of the store and which [`list`](BaselineStore::list) does not follow.
     ///
     /// # Errors
-    /// When a part of it is one.
+    /// Returns an error if a component of the path is a link.
     pub fn directory_to_write(
         &self,
         name: &BaselineName,
@@ -387,11 +391,11 @@ impl BaselineStore {
         Ok(directory)
     }
 
-    /// The runs of `name` that [`remove`](BaselineStore::remove) is to be called for: that of the
-    /// machine with this key, or of every machine.
+    /// Returns the baselines to [`remove`](BaselineStore::remove) for `name`: that of the machine
+    /// with this key, or those of all machines.
     ///
     /// # Errors
-    /// When there is none.
+    /// Returns an error if there are none.
     pub fn of_name(
         &self,
         name: &BaselineName,
@@ -419,13 +423,13 @@ impl BaselineStore {
         }
     }
 
-    /// Removes a baseline with its history, and the directories that are empty without it.
+    /// Removes a baseline with its history, and the directories this leaves empty.
     ///
     /// # Errors
-    /// When it cannot be removed.
+    /// Returns an error if it cannot be removed.
     pub fn remove(&self, stored: &StoredBaseline) -> Result<(), StoreError> {
-        // First: a history without a baseline would be found by nobody, and taken for its own by
-        // the next baseline of this name.
+        // The history goes first: without its baseline, it could not be found, and the next
+        // baseline of this name would inherit it.
         history::remove(&stored.directory).map_err(StoreError::NotRemoved)?;
         run_file::remove_run(&stored.directory).map_err(StoreError::NotRemoved)?;
         stored
@@ -433,7 +437,7 @@ impl BaselineStore {
             .ancestors()
             .skip(1)
             .take_while(|directory| *directory != self.directory)
-            // Fails at the first one that is not empty.
+            // Stops at the first directory that is not empty.
             .all(|directory| fs::remove_dir(directory).is_ok());
         Ok(())
     }
@@ -449,8 +453,8 @@ impl BaselineStore {
     }
 }
 
-/// Puts the run that the baseline in `directory` is now into its history, before another takes its
-/// place: a baseline from before there were histories is not in its own. What cannot be read was no
+/// Adds the current run of the baseline in `directory` to its history before another replaces it: a
+/// baseline from before there were histories is not in its own. A file that cannot be read is not a
 /// baseline, so nothing is lost with it.
 pub fn keep_current(directory: &Path) -> Result<(), RunFileError> {
     if let Ok(before) = run_file::read_bytes(&directory.join(RUN_FILE_NAME))
@@ -461,7 +465,7 @@ pub fn keep_current(directory: &Path) -> Result<(), RunFileError> {
     Ok(())
 }
 
-/// `words` lead from the store's directory to `directory`.
+/// `words` is the path from the store's directory to `directory`.
 fn list_below(
     directory: &Path,
     words: &mut Vec<String>,
@@ -474,7 +478,7 @@ fn list_below(
     };
     for entry in entries {
         let entry = entry?;
-        // Links are not followed: a store that names itself would be listed for ever.
+        // Do not follow links: listing a store that links to itself would never end.
         if !entry.file_type()?.is_dir() {
             continue;
         }
@@ -499,12 +503,12 @@ fn list_below(
     Ok(())
 }
 
-/// Whether there is a regular file at `path`, and no link to one.
+/// Returns whether `path` is a regular file, not a link to one.
 pub fn is_file_itself(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file())
 }
 
-/// Whether `path` is a file or a directory with a run file. What is in it, reading it will tell.
+/// Returns whether `path` is a file or a directory with a run file. Does not look into the file.
 fn is_run(path: &Path) -> bool {
     path.is_file() || path.join(RUN_FILE_NAME).is_file()
 }

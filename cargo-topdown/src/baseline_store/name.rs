@@ -1,4 +1,4 @@
-//! What a baseline may be called.
+//! Names of baselines.
 
 use std::fmt;
 use std::path::Path;
@@ -6,41 +6,40 @@ use std::str::FromStr;
 
 use thiserror::Error;
 
-/// The name of a baseline: what a git branch may be called, where that is a path on every system.
+/// The name of a baseline: like a git branch's, but a valid path on every system.
 ///
-/// Parts are joined by `/`, as in `feature/x`, and become directories. A part begins with no `.`
-/// and no `-`, ends with no `.` and no space, and has none of `\ : * ? " < > |` and control
-/// characters. At most 200 bytes.
+/// Parts are joined by `/`, as in `feature/x`, and become directories. A part may not begin with
+/// `.` or `-`, end with `.` or a space, or contain any of `\ : * ? " < > |` or control characters.
+/// A name has at most 200 bytes.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct BaselineName(String);
 
-/// Why something cannot name a baseline.
+/// Why a string is not a baseline's name.
 #[derive(Clone, Debug, Error, PartialEq, Eq)]
 pub enum BaselineNameError {
-    /// Nothing before, between or after the slashes.
+    /// Nothing before, after or between slashes.
     #[error("a name needs at least one character on either side of `/`")]
     EmptyPart,
-    /// A part that is hidden, a flag, or goes up.
+    /// A part that would be hidden, look like a flag, or be `..`.
     #[error("the part `{0}` begins with `.` or `-`")]
     BadStart(String),
-    /// A part whose end Windows drops.
+    /// A part whose last character Windows drops.
     #[error("the part `{0}` ends with `.` or a space")]
     BadEnd(String),
     /// A character that some file system forbids.
     #[error("{0:?} cannot be part of a file's name everywhere")]
     BadCharacter(char),
-    /// Too long.
     #[error("it has {0} bytes and may have 200")]
     TooLong(usize),
 }
 
 impl BaselineName {
-    /// The name itself.
+    /// Returns the name.
     pub fn as_str(&self) -> &str {
         &self.0
     }
 
-    /// The name as a path relative to the store.
+    /// Returns the name as a path relative to the store.
     pub fn as_path(&self) -> &Path {
         Path::new(&self.0)
     }
@@ -72,7 +71,7 @@ impl FromStr for BaselineName {
     }
 }
 
-/// Whether a machine or a modelled core can have this key, so that it can be a directory.
+/// Returns whether a machine or a modelled core can have this key, which becomes a directory.
 pub fn is_machine_key(key: &str) -> bool {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
     key.len() <= 200

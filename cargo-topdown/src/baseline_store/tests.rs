@@ -1,4 +1,4 @@
-//! The store as a whole: names, machines, what is replaced and what is refused.
+//! Tests of the whole store: names, machines, what it replaces and what it refuses.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use super::*;
 use criterion_topdown::provenance::SourceKind;
 use tempfile::TempDir;
 
-/// A run of another machine than any that tests run on.
+/// A run taken on a machine that no test runs on.
 pub const RUN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/run-v1");
 pub const RUN_KEY: &str = "x86_64-GenuineIntel-06-8f-08-kvm-smt";
 
@@ -16,7 +16,7 @@ fn store() -> (TempDir, BaselineStore) {
     (root, store)
 }
 
-/// The store of a workspace in `root`, on the machine of [`RUN`].
+/// Returns the store of a workspace in `root`, on the machine of [`RUN`].
 pub fn store_in(root: &Path) -> BaselineStore {
     BaselineStore {
         directory: root.join("baselines"),
@@ -51,7 +51,7 @@ fn a_baseline_is_kept_by_name_and_machine_byte_for_byte() {
         let copy = saved.directory.join(original.file_name().unwrap());
         assert_eq!(fs::read(copy).unwrap(), fs::read(original).unwrap());
     }
-    // The history is the third.
+    // The third entry is the history.
     assert_eq!(fs::read_dir(&saved.directory).unwrap().count(), 3);
 }
 
@@ -120,7 +120,7 @@ fn a_run_of_another_machine_is_judged_by_the_baseline_of_its_own() {
     assert!(error.contains(words), "{error}");
 }
 
-/// The golden run as if all of it were modelled on `core`, on a machine with another CPU.
+/// Writes the golden run as if all of it were modelled on `core`, on a machine with another CPU.
 fn modelled_elsewhere(root: &TempDir, core: &str) -> PathBuf {
     let mut run = run_file::read_run(Path::new(RUN)).unwrap();
     run.machine.vendor = "AuthenticAMD".to_owned();
@@ -160,12 +160,12 @@ fn of_several_baselines_the_one_that_fits_the_run_is_found() {
         let wanted = run_file::read_run(run).unwrap().key();
         let found = store.resolve_for("main", || Some(wanted)).unwrap();
         assert_eq!(found, store.directory_of(&name("main"), key));
-        // Asked for by name alone, it is the one that the newest run fits.
+        // By name alone, finds the one that the newest run fits.
         run_file::copy_run(run, store.newest_directory()).unwrap();
         assert_eq!(store.find(&name("main")).unwrap().machine_key, key);
         assert_eq!(store.only_one().unwrap().machine_key, key);
     }
-    // Where nothing fits, this machine's comes first.
+    // If none fits, this machine's comes first.
     let found = store.resolve_for("main", || None).unwrap();
     assert_eq!(found, store.directory_of(&name("main"), RUN_KEY));
 }
@@ -226,7 +226,7 @@ fn a_broken_run_is_not_saved_and_harms_no_baseline() {
 #[test]
 fn a_store_that_cannot_be_written_or_read_is_an_error() {
     let (root, store) = store();
-    // Files where directories are needed: works for root too, whom permissions do not stop.
+    // Files in place of directories fail even for root, who ignores permissions.
     fs::write(&store.directory, "").unwrap();
     let error = store.save(&name("main"), Path::new(RUN)).unwrap_err();
     assert!(matches!(error, StoreError::NotSaved(_)));
@@ -241,7 +241,7 @@ fn a_store_that_cannot_be_written_or_read_is_an_error() {
     assert!(matches!(error, StoreError::NotRemoved(_)));
 }
 
-/// The golden run without samples, as if it had started on another day of November.
+/// Writes the golden run without samples, as if it had started on another day of November.
 fn run_of_day(root: &TempDir, day: u32) -> PathBuf {
     let json = fs::read_to_string(Path::new(RUN).join(RUN_FILE_NAME)).unwrap();
     let mut run: serde_json::Value = serde_json::from_str(&json).unwrap();
@@ -267,7 +267,7 @@ fn every_saved_run_is_kept() {
         .collect();
     let expected = [1, 2, 3].map(|day| format!("2026-11-{day:02}T10:00:00Z"));
     assert_eq!(started, expected);
-    // What is kept is no baseline of its own.
+    // A kept run is not a baseline of its own.
     assert_eq!(store.list().unwrap(), [stored]);
 }
 
@@ -352,7 +352,7 @@ fn issue_14_1_links_and_pipes_in_a_store_are_no_runs() {
     fs::create_dir_all(&baseline).unwrap();
     symlink(&secret, baseline.join(RUN_FILE_NAME)).unwrap();
     assert_eq!(store.list().unwrap(), []);
-    // Samples: a copy of them would be readable, wherever it goes.
+    // A link to samples could be read from wherever it is copied to.
     let copied = root.path().join("copied");
     run_file::copy_run(Path::new(RUN), &copied).unwrap();
     let samples = run_file::samples_file_of(&copied.join(RUN_FILE_NAME)).unwrap();
@@ -391,7 +391,7 @@ fn issue_14_1_a_run_cannot_choose_a_directory_by_its_modelled_core() {
     let from = root.path().join("run");
     run_file::write_run_without_samples(&from, &run).unwrap();
     let saved = store.save(&name("main"), &from).unwrap();
-    // The control character was made visible when the run was read.
+    // The control character was escaped when the run was read.
     assert_eq!(saved.machine_key, "x86_64-model-.._.._u_1b_");
     assert_eq!(store.list().unwrap(), [saved]);
 }

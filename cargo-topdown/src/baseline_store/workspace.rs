@@ -1,4 +1,4 @@
-//! Which store a workspace has, and which run a user's argument means there.
+//! Finds a workspace's store, and the run that a user's argument refers to.
 
 use std::path::{Path, PathBuf};
 
@@ -10,19 +10,19 @@ use super::{BaselineStore, NEWEST, is_run};
 use crate::cli::StoreArgs;
 
 impl BaselineStore {
-    /// The store of the workspace that `args` mean, on this machine.
+    /// Opens the store of the workspace given by `args`, on this machine.
     ///
     /// # Errors
-    /// When cargo finds no workspace, or the workspace's settings make no sense.
+    /// Returns an error if cargo finds no workspace, or the workspace's settings are invalid.
     pub fn open(args: &StoreArgs) -> Result<BaselineStore, StoreError> {
         BaselineStore::of_workspace(&workspace(args)?, args.baselines.as_deref())
     }
 
-    /// The store of a workspace: `directory` if given, else what the workspace's manifest says,
-    /// else `baselines/` in its root.
+    /// Opens the store of a workspace: in `directory` if given, else where the workspace's manifest
+    /// says, else in `baselines/` in its root.
     ///
     /// # Errors
-    /// When the workspace's setting makes no sense.
+    /// Returns an error if the workspace's setting is invalid.
     pub fn of_workspace(
         metadata: &Metadata,
         directory: Option<&Path>,
@@ -49,10 +49,10 @@ impl BaselineStore {
     }
 }
 
-/// What cargo knows about the workspace that `args` mean.
+/// Returns cargo's metadata of the workspace given by `args`.
 ///
 /// # Errors
-/// When there is none.
+/// Returns an error if there is none.
 pub fn workspace(args: &StoreArgs) -> Result<Metadata, StoreError> {
     let mut command = MetadataCommand::new();
     command.no_deps();
@@ -64,8 +64,8 @@ pub fn workspace(args: &StoreArgs) -> Result<Metadata, StoreError> {
         .map_err(|error| StoreError::Workspace(Box::new(error)))
 }
 
-/// Where the run is that `argument` means; as [`BaselineStore::resolve`], but a file can also be
-/// read outside of any workspace.
+/// Returns the path of the run that `argument` refers to. Like [`BaselineStore::resolve`], but can
+/// also read a file outside any workspace.
 ///
 /// # Errors
 /// As [`BaselineStore::open`] and [`BaselineStore::resolve`].

@@ -1,4 +1,4 @@
-//! Which store is meant: a setting, and what it opens.
+//! Addresses of shared stores.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -10,34 +10,33 @@ use super::{Backend, SharedStoreError};
 /// Where a shared store is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// A directory, perhaps of a network file system.
+    /// A directory, possibly on a network file system.
     Directory(PathBuf),
     /// A branch of the remote `origin` of the workspace's repository, or of any repository.
     GitBranch {
-        /// What `git push` takes.
+        /// The repository, as `git push` takes it.
         remote: String,
-        /// The branch.
         branch: String,
     },
     /// A bucket.
     Object(String),
 }
 
-/// The schemes that are left to the crate `object_store`.
+/// The URL schemes handled by the crate `object_store`.
 const OBJECT_SCHEMES: [&str; 8] = ["s3", "s3a", "gs", "az", "azure", "adl", "abfs", "abfss"];
 
 impl Address {
-    /// Reads an address. A relative directory is one below `workspace_root`.
+    /// Parses an address. A relative directory is relative to `workspace_root`.
     ///
     /// # Errors
-    /// When it is of no known kind.
+    /// Returns an error if the kind of address is unknown.
     pub fn parse(text: &str, workspace_root: &Path) -> Result<Address, SharedStoreError> {
         let error = |reason: &str| SharedStoreError::Address {
             address: text.to_owned(),
             reason: reason.to_owned(),
         };
         let branch_name = |branch: &str| {
-            // Cannot be taken for a flag or a refspec by git; all else is checked by git itself.
+            // Refuse what git would take for a flag or a refspec; git checks the rest itself.
             let is_sound = !branch.is_empty() && !branch.starts_with('-') && !branch.contains(':');
             match is_sound {
                 true => Ok(branch.to_owned()),
@@ -74,10 +73,11 @@ impl Address {
         }
     }
 
-    /// What can be done with the store. git runs in `workspace_root`.
+    /// Opens the store. git runs in `workspace_root`.
     ///
     /// # Errors
-    /// When this program was built without it, or its address or credentials make no sense.
+    /// Returns an error if this program was built without support for it, or its address or
+    /// credentials are invalid.
     pub fn open(&self, workspace_root: &Path) -> Result<Box<dyn Backend>, SharedStoreError> {
         match self {
             Address::Directory(directory) => Ok(Box::new(Directory::new(directory.clone()))),
@@ -108,14 +108,14 @@ impl fmt::Display for Address {
     }
 }
 
-/// Addresses are printed to logs, and people put tokens into them.
+/// Removes credentials: addresses are printed to logs, and people put tokens into them.
 fn without_password(url: &str) -> String {
     let Some((scheme, rest)) = url.split_once("://") else {
         return url.to_owned();
     };
     let authority = rest.split('/').next().unwrap_or_default();
     match authority.rsplit_once('@') {
-        // The part before a single `@` of Azure's addresses is a container.
+        // In Azure's addresses, the part before a lone `@` is a container.
         Some((user, host)) if user.contains(':') || scheme.starts_with("http") => {
             format!("{scheme}://{host}{}", &rest[authority.len()..])
         }

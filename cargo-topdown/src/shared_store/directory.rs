@@ -1,7 +1,7 @@
-//! A store in a directory: one that is mounted everywhere, or stays on a runner.
+//! A store in a directory that is mounted on every machine, or stays on one runner.
 //!
-//! A run is written into a directory of another name beside its place and renamed, so it appears at
-//! once with all of its files.
+//! A run is written into a sibling directory under a temporary name and renamed, so it appears all
+//! at once with all its files.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -14,16 +14,15 @@ use jiff::Timestamp;
 use super::{ABANDONED_AFTER, Backend, BackendError, Listed, Outgoing, Place, WantedFile};
 use crate::baseline_store::is_file_itself;
 
-/// How the names of directories begin that are being written or removed. No name of a baseline does.
+/// The prefix of directories being written or removed. No baseline's name starts with it.
 const UNFINISHED: &str = ".unfinished-";
 
-/// The directory.
 pub struct Directory {
     root: PathBuf,
 }
 
 impl Directory {
-    /// The store in `root`, which is made when the first run comes.
+    /// Returns the store in `root`, which the first push creates.
     pub fn new(root: PathBuf) -> Directory {
         Directory { root }
     }
@@ -32,7 +31,7 @@ impl Directory {
         self.root.join(place.to_string())
     }
 
-    /// Every directory below the store and its path with `/`, parents first.
+    /// Lists every directory of the store with its `/`-separated path, parents first.
     fn directories(&self) -> Result<Vec<(PathBuf, String)>, BackendError> {
         let mut all = vec![(self.root.clone(), String::new())];
         let mut next = 0;
@@ -47,7 +46,7 @@ impl Directory {
             };
             for entry in entries {
                 let entry = entry.map_err(in_path(&directory))?;
-                // Links are not followed: a store that holds itself would be listed for ever.
+                // Do not follow links: listing a store that links to itself would never end.
                 let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
                 if let (true, Ok(name)) = (is_directory, entry.file_name().into_string()) {
                     let separator = if path.is_empty() { "" } else { "/" };
@@ -58,7 +57,7 @@ impl Directory {
         Ok(all)
     }
 
-    /// The run's place, if it was not there.
+    /// Pushes a run. Returns its place, unless it was already there.
     fn push_one(&self, run: &Outgoing) -> Result<Option<Place>, BackendError> {
         let path = self.path_of(&run.place);
         if path.exists() {
@@ -66,7 +65,7 @@ impl Directory {
         }
         let parent = path.parent().unwrap_or(&self.root);
         fs::create_dir_all(parent).map_err(in_path(parent))?;
-        // Not as `tempfile` makes it, whose directories nobody else may read.
+        // Not with `tempfile`, whose directories other users cannot read.
         let unfinished = parent.join(format!(
             "{UNFINISHED}{}-{:016x}",
             run.place.run,
@@ -74,14 +73,14 @@ impl Directory {
         ));
         let added = write_renamed(run, &unfinished, &path);
         if !matches!(added, Ok(true)) {
-            // Of no use to anybody; what went wrong is reported.
+            // It is useless now; the error itself is reported.
             let _ = fs::remove_dir_all(&unfinished);
         }
         Ok(added?.then(|| run.place.clone()))
     }
 }
 
-/// Whether this is what has added the run.
+/// Writes the run and renames it into place. Returns whether this call added it.
 fn write_renamed(run: &Outgoing, unfinished: &Path, path: &Path) -> Result<bool, BackendError> {
     fs::create_dir(unfinished).map_err(in_path(unfinished))?;
     for (name, from) in run.files() {
@@ -98,7 +97,7 @@ fn write_renamed(run: &Outgoing, unfinished: &Path, path: &Path) -> Result<bool,
             stored_file::flush_directory_of(path).map_err(|problem| in_file(path, problem))?;
             Ok(true)
         }
-        // Somebody has added the same run meanwhile.
+        // Another process has added the same run meanwhile.
         Err(_) if is_file_itself(&path.join(RUN_FILE_NAME)) => Ok(false),
         Err(error) => Err(in_path(path)(error)),
     }
@@ -179,8 +178,8 @@ impl Backend for Directory {
     }
 }
 
-/// When the file system last changed anything about the file. Unlike the time of its content, nobody
-/// can set it.
+/// When the file system last changed anything about the file. Unlike the modification time, users
+/// cannot set it.
 #[cfg(unix)]
 fn changed_at(metadata: &fs::Metadata) -> Timestamp {
     use std::os::unix::fs::MetadataExt;

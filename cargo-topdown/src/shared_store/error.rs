@@ -1,4 +1,4 @@
-//! What can go wrong with a store that is shared.
+//! Errors of shared stores.
 
 use std::io;
 use std::path::PathBuf;
@@ -9,43 +9,43 @@ use thiserror::Error;
 use super::Place;
 use crate::baseline_store::{BaselineName, StoreError};
 
-/// Why runs were not sent, fetched or removed.
+/// Why runs were not pushed, pulled or removed.
 #[derive(Debug, Error)]
 pub enum SharedStoreError {
-    /// Nobody said which store.
+    /// No store is configured.
     #[error(
         "no shared store is set; name one with `--store URL`, `CARGO_TOPDOWN_STORE` or \
          `workspace.metadata.topdown.store`"
     )]
     NotSet,
-    /// The setting is of another type.
+    /// The setting has the wrong type.
     #[error("`workspace.metadata.topdown.store` in {} is {found}, not the address of a store", manifest.display())]
     Setting {
         /// The workspace's manifest.
         manifest: PathBuf,
-        /// What it is instead.
+        /// The type found.
         found: String,
     },
-    /// The address is of no known kind.
+    /// The kind of address is unknown.
     #[error(
         "`{address}` is not the address of a store: {reason}\na store is a directory, \
          `git+branch:BRANCH`, `git+URL#BRANCH`, `s3://BUCKET/PATH`, `gs://BUCKET/PATH` or \
          `az://CONTAINER/PATH`"
     )]
     Address {
-        /// What was given.
+        /// The address as given.
         address: String,
-        /// Why it is none.
+        /// Why it is not valid.
         reason: String,
     },
-    /// The address needs what this program was built without.
+    /// The address needs a feature that this program was built without.
     #[error(
         "this cargo-topdown was built without `{address}`'s kind of store; to have it: \
          `cargo install cargo-topdown --features object-store`"
     )]
     #[cfg(not(feature = "object-store"))]
     NotBuilt {
-        /// What was given.
+        /// The address as given.
         address: String,
     },
     /// The store could not be read.
@@ -53,7 +53,6 @@ pub enum SharedStoreError {
     Read {
         /// Its address.
         store: String,
-        /// Why.
         #[source]
         error: BackendError,
     },
@@ -62,18 +61,17 @@ pub enum SharedStoreError {
     Write {
         /// Its address.
         store: String,
-        /// Why. Runs that were there before are as they were.
+        /// Existing runs are unaffected.
         #[source]
         error: BackendError,
     },
-    /// A run in the store is not the one that its place promises.
+    /// A run in the store does not match its place.
     #[error("{place} in the store {store} is not what its name says: {problem}")]
     Corrupt {
         /// Its address.
         store: String,
         /// Where the run is.
         place: Box<Place>,
-        /// What is wrong.
         problem: RunFileProblem,
     },
     /// The store has no such baseline.
@@ -81,24 +79,23 @@ pub enum SharedStoreError {
     NoSuchBaseline {
         /// Its address.
         store: String,
-        /// The name.
         name: BaselineName,
         /// Which machines were meant.
         of: String,
     },
-    /// There is nothing here to send.
+    /// There are no local runs to push.
     #[error("there are no baselines here to push{}", named(name))]
     NothingHere {
-        /// The name that was asked for.
+        /// The requested name.
         name: Option<BaselineName>,
     },
-    /// The baselines of this machine.
+    /// An error of the local store.
     #[error(transparent)]
     Local(#[from] StoreError),
-    /// A file of this machine.
+    /// An error with a local file.
     #[error(transparent)]
     File(#[from] RunFileError),
-    /// There is no place for temporary files.
+    /// A temporary directory could not be created.
     #[error("could not make a temporary directory: {0}")]
     Scratch(#[source] io::Error),
 }
@@ -110,24 +107,21 @@ fn named(name: &Option<BaselineName>) -> String {
     }
 }
 
-/// What a kind of store reports.
+/// An error of one kind of store.
 #[derive(Debug, Error)]
 pub enum BackendError {
-    /// A file or directory.
+    /// A file or directory of the store could not be read or written.
     #[error("{}: {error}", path.display())]
     Io {
-        /// Which one.
         path: PathBuf,
-        /// Why.
         #[source]
         error: io::Error,
     },
     /// A file of a run is not a regular file, or is too long.
     #[error("{path}: {problem}")]
     File {
-        /// Which one, in the store.
+        /// Its path in the store.
         path: String,
-        /// Why.
         #[source]
         problem: Box<RunFileProblem>,
     },
@@ -136,29 +130,27 @@ pub enum BackendError {
     Git {
         /// Its arguments.
         command: String,
-        /// What it said.
+        /// Its output.
         message: String,
     },
-    /// Others were faster every time.
+    /// Other writers won the race every time.
     #[error("{branch} was changed by others {attempts} times in turn; try again")]
     Contended {
-        /// The branch.
         branch: String,
-        /// How often it was tried.
+        /// How many pushes were tried.
         attempts: u32,
     },
-    /// An object store.
+    /// The object store failed.
     #[cfg(feature = "object-store")]
     #[error("{}", with_causes(error))]
     Object {
-        /// What it said.
         #[source]
         error: Box<object_store::Error>,
     },
 }
 
 impl BackendError {
-    /// What is wrong with the file `path` of the store.
+    /// Returns the error for the store's file `path`.
     pub fn in_file(path: impl Into<String>, problem: RunFileProblem) -> BackendError {
         BackendError::File {
             path: path.into(),
@@ -167,7 +159,7 @@ impl BackendError {
     }
 }
 
-/// The crate leaves causes, such as a refused connection, to the chain.
+/// Appends the error's causes, such as a refused connection, which the crate leaves out.
 #[cfg(feature = "object-store")]
 fn with_causes(error: &object_store::Error) -> String {
     let mut text = error.to_string();

@@ -1,9 +1,9 @@
 //! A store in a branch of a git repository, without a work tree.
 //!
-//! Commits are made of objects and a temporary index, and pushed. Whoever pushes second is refused
-//! by the remote, takes the other's commit and puts the own runs on top of it: they have other
-//! names, so nothing is ever merged. Removing runs begins the branch anew, since what a history
-//! still holds is not removed.
+//! Commits are built from objects and a temporary index, and pushed. The remote rejects the second
+//! of two concurrent pushes; that writer fetches the other's commit and puts its own runs on top.
+//! Their names differ, so nothing is ever merged. Removing runs starts the branch over with a new
+//! root commit, since git's history would keep what was removed.
 
 use std::collections::HashMap;
 use std::ffi::OsStr;
@@ -19,48 +19,48 @@ use jiff::Timestamp;
 
 use super::{Backend, BackendError, Listed, Outgoing, Place, WantedFile};
 
-/// How often a push is tried while others push too.
+/// How often to try a push while others push too.
 const ATTEMPTS: u32 = 30;
 
-/// How often a push may fail while the branch stays as it is: the remote then means it.
+/// How often a push may fail while the branch does not change: then the remote is not going to take
+/// it.
 const ATTEMPTS_WITHOUT_CHANGE: u32 = 4;
 
-/// The longest pause before the second attempt; each further one is longer by as much, up to a
+/// The longest pause before the second attempt. Each further attempt adds as much, up to one
 /// second.
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// What was fetched last has a name there: out of the way of the user's branches.
+/// The namespace for the last fetched commit, away from the user's branches.
 const REFERENCES: &str = "refs/cargo-topdown";
 
-/// The id of no object, by which an index entry is removed.
+/// The null object id, which removes an index entry.
 const NO_OBJECT: &str = "0000000000000000000000000000000000000000";
 
-/// The branch.
 pub struct GitBranch {
     /// Where git runs: in the repository whose remotes and credentials are used.
     directory: PathBuf,
     remote: String,
     branch: String,
-    /// The commit that was fetched last.
+    /// The commit fetched last.
     fetched: Mutex<Option<String>>,
 }
 
-/// What a new commit has that the one before has not, and the other way round.
+/// The difference between a new commit and its parent.
 #[derive(Default)]
 struct Change {
-    /// Paths, and the ids of the objects that they get.
+    /// Paths and their new object ids.
     added: Vec<(String, String)>,
     removed: Vec<String>,
 }
 
-/// A file of a commit.
+/// A file in a commit.
 struct GitFile {
     id: String,
     bytes: u64,
 }
 
 impl GitBranch {
-    /// `branch` of `remote`, which is what `git push` in `directory` takes.
+    /// Uses `branch` of `remote`, which is anything that `git push` in `directory` takes.
     pub fn new(directory: PathBuf, remote: String, branch: String) -> GitBranch {
         GitBranch {
             directory,
@@ -70,9 +70,9 @@ impl GitBranch {
         }
     }
 
-    /// The branch's newest commit, fetched; `None` where the remote has no such branch.
+    /// Fetches the branch's newest commit; `None` if the remote has no such branch.
     ///
-    /// Nothing waits for a lock: a git that was killed leaves its lock for ever.
+    /// Never wait for a lock: a killed git leaves its lock file behind.
     fn tip(&self) -> Result<Option<String>, BackendError> {
         let there = format!("refs/heads/{}", self.branch);
         let mut attempt = 0;
@@ -81,17 +81,17 @@ impl GitBranch {
             attempt += 1;
             let listed =
                 self.output(&["ls-remote", "--exit-code", &self.remote, &there], &[], "")?;
-            // As git documents it: no such reference.
+            // git documents this code: no such reference.
             if listed.status.code() == Some(2) {
                 return Ok(None);
             }
             let listed = checked(listed, "ls-remote")?;
-            // git lists what ends in this name as well.
+            // git also lists references that only end in this name.
             let mut lines = listed.lines().filter_map(|line| line.split_once('\t'));
             let Some((id, _)) = lines.find(|(_, reference)| *reference == there) else {
                 return Ok(None);
             };
-            // An empty map: no reference of the user's remote is written either.
+            // With an empty refmap, the user's remote-tracking branches are not updated either.
             let fetch = [
                 "fetch",
                 "--quiet",
@@ -101,13 +101,13 @@ impl GitBranch {
                 &there,
             ];
             let fetched = self.git(&fetch).and_then(|_| {
-                // Somebody may have begun the branch anew in between.
+                // Another writer may have started the branch over in between.
                 self.git(&["cat-file", "-e", &format!("{id}^{{commit}}")])
             });
             match fetched {
                 Ok(_) => {
-                    // It spares the next fetch what this one has brought, and is no loss where
-                    // another process holds its lock.
+                    // Keeps the commit for the next fetch. It does not matter if another process
+                    // holds the lock.
                     let here = format!("{REFERENCES}/{}", self.branch);
                     let _ = self.git(&["update-ref", &here, id]);
                     *self.last_fetched() = Some(id.to_owned());
@@ -123,13 +123,13 @@ impl GitBranch {
         self.fetched.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The paths of all files of a commit.
+    /// Returns the paths of all files in a commit.
     fn paths(&self, commit: &str) -> Result<Vec<String>, BackendError> {
         let list = self.git(&["ls-tree", "-r", "-z", "--name-only", "--full-tree", commit])?;
         Ok(list.split_terminator('\0').map(str::to_owned).collect())
     }
 
-    /// When each path of `tip` was added, as its commit says.
+    /// Returns when each path of `tip` was added, by its commit's time.
     fn times_of_arrival(&self, tip: &str) -> Result<HashMap<String, Timestamp>, BackendError> {
         let log = [
             "log",
@@ -150,7 +150,7 @@ impl GitBranch {
                     let at = parsed.and_then(|seconds| Timestamp::from_second(seconds).ok());
                     of_commit = at.unwrap_or(Timestamp::MAX);
                 }
-                // Newest first: the last time that it was added counts.
+                // Newest first: the latest addition counts.
                 None => {
                     times.entry(word.to_owned()).or_insert(of_commit);
                 }
@@ -159,7 +159,8 @@ impl GitBranch {
         Ok(times)
     }
 
-    /// The object that `commit` has at `path`, if it is a regular file; `None` where nothing is.
+    /// Returns the object at `path` in `commit`, which must be a regular file; `None` if there is
+    /// nothing.
     fn file(&self, commit: &str, path: &str) -> Result<Option<GitFile>, BackendError> {
         let listed = self.git(&["ls-tree", "-z", "--full-tree", "-l", commit, path])?;
         let Some(entry) = listed.split_terminator('\0').next() else {
@@ -180,7 +181,7 @@ impl GitBranch {
         }
     }
 
-    /// The tree of `commit` with this change.
+    /// Writes the tree of `commit` with this change.
     fn changed_tree(&self, commit: Option<&str>, change: &Change) -> Result<String, BackendError> {
         let scratch = tempfile::tempdir().map_err(|error| BackendError::Io {
             path: std::env::temp_dir(),
@@ -212,8 +213,8 @@ impl GitBranch {
         checked(self.output(&["write-tree"], &index, "")?, "write-tree")
     }
 
-    /// Pushes what `commit_on` makes of the branch's newest commit, again for each commit that
-    /// others push meanwhile. `None` leaves the branch as it is.
+    /// Pushes the commit that `commit_on` makes from the branch's newest commit, and starts again
+    /// for each commit that others push meanwhile. `None` leaves the branch unchanged.
     fn replace<T>(
         &self,
         mut commit_on: impl FnMut(Option<&str>) -> Result<(Option<String>, T), BackendError>,
@@ -232,7 +233,7 @@ impl GitBranch {
                 return Ok(result);
             };
             let there = format!("refs/heads/{}", self.branch);
-            // The branch must be as it was looked at. An empty id means that there is none.
+            // Require the branch to be as we saw it. An empty id means that it does not exist.
             let lease = format!(
                 "--force-with-lease={there}:{}",
                 tip.as_deref().unwrap_or("")
@@ -249,8 +250,8 @@ impl GitBranch {
             match self.git(&push) {
                 Ok(_) => return Ok(result),
                 Err(error) if without_change + 1 == ATTEMPTS_WITHOUT_CHANGE => return Err(error),
-                // git's words for a lost race differ by transport and version. Whether the branch
-                // has changed tells as well.
+                // git's message for a lost race depends on transport and version, so check whether
+                // the branch has changed instead.
                 Err(_) => before = Some(tip),
             }
         }
@@ -260,9 +261,9 @@ impl GitBranch {
         })
     }
 
-    /// Puts a file into the repository's objects.
+    /// Adds a file to the repository's objects.
     fn object_of(&self, path: &Path) -> Result<String, BackendError> {
-        // git runs elsewhere.
+        // git runs in another directory.
         let path = std::path::absolute(path).map_err(|error| BackendError::Io {
             path: path.to_owned(),
             error,
@@ -281,7 +282,7 @@ impl GitBranch {
         self.git(&[&["commit-tree", tree, "-m", message][..], &parent].concat())
     }
 
-    /// Runs git and returns what it prints.
+    /// Runs git and returns its output.
     fn git(&self, arguments: &[&str]) -> Result<String, BackendError> {
         checked(self.output(arguments, &[], "")?, &arguments.join(" "))
     }
@@ -299,7 +300,7 @@ impl GitBranch {
         let mut child = Command::new("git")
             .arg("-C")
             .arg(&self.directory)
-            // Who commits, where nobody is set; and no housekeeping while a benchmark may run.
+            // A default committer, and no housekeeping while a benchmark may be running.
             .args([
                 "-c",
                 "user.name=cargo-topdown",
@@ -308,7 +309,7 @@ impl GitBranch {
             ])
             .args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"])
             .args(arguments)
-            // Where nobody can answer, a question would be for ever.
+            // A prompt would wait forever in CI.
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("LC_ALL", "C")
             .envs(environment.iter().copied())
@@ -318,14 +319,14 @@ impl GitBranch {
             .spawn()
             .map_err(failure)?;
         if let Some(mut stdin) = child.stdin.take() {
-            // A git that ends early says why on its standard error.
+            // A git that exits early says why on its standard error.
             let _ = stdin.write_all(input.as_bytes());
         }
         child.wait_with_output().map_err(failure)
     }
 }
 
-/// Before the first attempt there is none.
+/// Waits before an attempt, except the first.
 fn pause(attempt: u32) {
     if attempt > 0 {
         let longest = (PAUSE * attempt).min(Duration::from_secs(1));
@@ -357,7 +358,7 @@ impl Backend for GitBranch {
         let listed = |path: &String| {
             Some(Listed {
                 place: Place::of_run_file(path)?,
-                // A merge by hand adds paths that its log does not have.
+                // Paths added by a manual merge are missing from its log.
                 arrived: times.get(path).copied().unwrap_or(Timestamp::MAX),
             })
         };
@@ -401,7 +402,7 @@ impl Backend for GitBranch {
         file: WantedFile<'_>,
         to: &mut dyn Write,
     ) -> Result<bool, BackendError> {
-        // As `list` has fetched it: nothing that was there can be gone.
+        // Use the commit fetched by `list`: its files cannot have gone.
         let fetched = self.last_fetched().clone();
         let Some(tip) = fetched.map_or_else(|| self.tip(), |tip| Ok(Some(tip)))? else {
             return Ok(false);
@@ -447,7 +448,7 @@ impl Backend for GitBranch {
     }
 
     fn abandoned(&self, _: bool) -> Result<Vec<String>, BackendError> {
-        // A push is one commit, so nothing of an unfinished one can be seen.
+        // A push is one commit, so an unfinished one leaves nothing visible.
         Ok(Vec::new())
     }
 }

@@ -1,12 +1,12 @@
-//! Baselines that a fleet of machines shares: a directory, a branch of a git repository, or a bucket.
+//! Baselines that a fleet of machines shares, in a directory, a git branch, or a bucket.
 //!
-//! A store holds runs, each below `NAME/MACHINE-KEY/STAMP-DIGEST/`: its `run.json` and, if they were
-//! kept, its samples. The last part of that place is made of the run itself, so a run never changes
-//! and no two runs have one place. Writers therefore need no locks: whoever adds a run takes nothing
-//! from anybody. The newest run of a machine class is the one that sorts last.
+//! A store holds runs, each in `NAME/MACHINE-KEY/STAMP-DIGEST/`: its `run.json` and, if kept, its
+//! samples. The last part of that place is derived from the run itself, so a run never changes and
+//! no two runs share a place. So writers need no locks: adding a run never affects another. The
+//! newest run of a machine class is the one that sorts last.
 //!
-//! Knows where runs are in a store and that one is seen whole or not at all; what is sent and fetched
-//! is the business of [`transfer`].
+//! Backends know where runs are in a store and make each appear whole or not at all; [`transfer`]
+//! decides what to send and fetch.
 
 mod address;
 mod directory;
@@ -32,7 +32,7 @@ use crate::baseline_store::{BaselineName, is_machine_key};
 pub use address::Address;
 pub use error::{BackendError, SharedStoreError};
 
-/// What a writer of this age has not finished belongs to a writer that is no more.
+/// Unfinished work of this age is assumed to belong to a dead writer.
 const ABANDONED_AFTER: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// Where a run is in a store.
@@ -47,13 +47,13 @@ pub struct Place {
 }
 
 impl Place {
-    /// The place of the run whose `run.json` has this path below the store; `None` for every other
-    /// path.
+    /// Returns the place of the run whose `run.json` has this path in the store; `None` for every
+    /// other path.
     fn of_run_file(path: &str) -> Option<Place> {
         let directory = path.strip_suffix(RUN_FILE_NAME)?.strip_suffix('/')?;
         let (directory, run) = directory.rsplit_once('/')?;
         let (name, machine_key) = directory.rsplit_once('/')?;
-        // What is here becomes a path on this machine.
+        // It becomes a path on this machine.
         if !is_machine_key(machine_key) {
             return None;
         }
@@ -66,25 +66,24 @@ impl Place {
 }
 
 impl fmt::Display for Place {
-    /// The path below the store, with `/` on every system.
+    /// Formats the path in the store, with `/` on every system.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}/{}", self.name, self.machine_key, self.run)
     }
 }
 
-/// A run that a store holds.
+/// A run in a store.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
-    /// Where it is.
     pub place: Place,
-    /// When it came, by the clock of whoever keeps the store: the object's or the file's time of
-    /// change, or the time of the commit.
+    /// When it arrived, by the store's clock: the object's or file's time of change, or the time of
+    /// the commit.
     pub arrived: Timestamp,
 }
 
 impl Listed {
-    /// Whether the run says that it started after it came, or after `now`. Such a run would pass for
-    /// the newest one, perhaps for ever.
+    /// Returns whether the run claims to have started after it arrived, or after `now`. Such a run
+    /// would pass for the newest one, perhaps forever.
     pub fn is_from_the_future(&self, now: Timestamp) -> bool {
         self.place.run.is_after(self.arrived.min(now))
     }
@@ -95,23 +94,24 @@ impl Listed {
 pub struct WantedFile<'a> {
     /// `run.json`, or the name of its samples.
     pub name: &'a str,
-    /// A longer one is refused.
+    /// A longer file is refused.
     pub longest_bytes: u64,
 }
 
-/// A run on this machine that can be sent to a store.
+/// A local run that can be pushed to a store.
 #[derive(Clone, Debug)]
 pub struct Outgoing {
     /// Where it belongs.
     pub place: Place,
-    /// Its `run.json`, under whatever name.
+    /// Its `run.json`, which may have another name here.
     pub run_file: PathBuf,
-    /// Its samples, where they are kept.
+    /// Its samples, if they are kept.
     pub samples: Option<PathBuf>,
 }
 
 impl Outgoing {
-    /// The files and their names in the store, in the order in which they have to appear there.
+    /// Returns the files and their names in the store, in the order in which they must appear
+    /// there.
     fn files(&self) -> impl Iterator<Item = (String, &Path)> {
         let samples = self.samples.iter().filter_map(|path| {
             let name = path.file_name()?.to_str()?;
@@ -121,16 +121,16 @@ impl Outgoing {
     }
 }
 
-/// Something that holds runs.
+/// A kind of store.
 pub trait Backend: Send + Sync {
-    /// All runs that are whole.
+    /// Lists all complete runs.
     fn list(&self) -> Result<Vec<Listed>, BackendError>;
 
-    /// Adds those of `runs` that are not there, each whole or not at all, and returns their places.
+    /// Adds those of `runs` that are missing, each whole or not at all. Returns their places.
     fn push(&self, runs: &[Outgoing]) -> Result<Vec<Place>, BackendError>;
 
-    /// Writes the content of one regular file of the run at `place` to `to`. `false` where there is
-    /// none. What else is in the store, and how that is called, concerns nobody.
+    /// Writes one regular file of the run at `place` to `to`. Returns `false` if there is none.
+    /// Never depends on other contents of the store.
     fn read(
         &self,
         place: &Place,
@@ -138,9 +138,10 @@ pub trait Backend: Send + Sync {
         to: &mut dyn Write,
     ) -> Result<bool, BackendError>;
 
-    /// Removes these runs. Each is gone at once, and one that is gone already is not an error.
+    /// Removes these runs. Each disappears at once; one that is already gone is not an error.
     fn remove(&self, places: &[Place]) -> Result<(), BackendError>;
 
-    /// The paths of what writers left unfinished more than a day ago; removes it, if told to.
+    /// Returns the paths of what writers left unfinished more than a day ago; removes it if
+    /// `remove` is set.
     fn abandoned(&self, remove: bool) -> Result<Vec<String>, BackendError>;
 }

@@ -1,7 +1,7 @@
 //! A store in a bucket of S3, Google Cloud Storage or Azure.
 //!
-//! Objects are only ever made, never replaced: first the samples, then `run.json`. A run is there
-//! once its `run.json` is, and what a killed writer left before that is nobody's run.
+//! Objects are only created, never replaced: first the samples, then `run.json`. A run exists once
+//! its `run.json` does; without it, what a killed writer left is ignored.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
@@ -20,7 +20,7 @@ use super::{
     ABANDONED_AFTER, Backend, BackendError, Listed, Outgoing, Place, SharedStoreError, WantedFile,
 };
 
-/// The bucket, and where in it the store begins.
+/// The bucket, and the store's prefix in it.
 pub struct Objects {
     store: Box<dyn ObjectStore>,
     prefix: Path,
@@ -28,17 +28,17 @@ pub struct Objects {
 }
 
 impl Objects {
-    /// The store at `url`. Credentials, region and endpoint come from the environment variables that
-    /// the providers' own tools use, such as `AWS_ACCESS_KEY_ID` and `AWS_ENDPOINT`.
+    /// Opens the store at `url`. Credentials, region and endpoint come from the environment
+    /// variables that the providers' own tools use, such as `AWS_ACCESS_KEY_ID` and `AWS_ENDPOINT`.
     ///
     /// # Errors
-    /// When the address or the environment make no sense.
+    /// Returns an error if the address or the environment is invalid.
     pub fn open(url: &str) -> Result<Objects, SharedStoreError> {
         let error = |reason: String| SharedStoreError::Address {
             address: url.to_owned(),
             reason,
         };
-        // Fails where it has been done before.
+        // Fails if a provider is already installed.
         let _ = rustls::crypto::ring::default_provider().install_default();
         let parsed = Url::parse(url).map_err(|e| error(e.to_string()))?;
         let environment = std::env::vars_os()
@@ -48,7 +48,7 @@ impl Objects {
         Objects::of(store, prefix).map_err(|e| error(e.to_string()))
     }
 
-    /// The runs below `prefix` of any object store.
+    /// Uses the objects below `prefix` of any object store.
     pub(super) fn of(store: Box<dyn ObjectStore>, prefix: Path) -> std::io::Result<Objects> {
         Ok(Objects {
             store,
@@ -57,7 +57,7 @@ impl Objects {
         })
     }
 
-    /// Waits for `work`.
+    /// Blocks on `work`.
     fn wait<T>(
         &self,
         work: impl Future<Output = Result<T, object_store::Error>>,
@@ -65,7 +65,7 @@ impl Objects {
         self.runtime.block_on(work).map_err(refused)
     }
 
-    /// Every object, and its path below the prefix.
+    /// Lists every object with its path below the prefix.
     fn objects(&self) -> Result<Vec<(String, ObjectMeta)>, BackendError> {
         let objects: Vec<ObjectMeta> =
             self.wait(self.store.list(Some(&self.prefix)).try_collect())?;
@@ -81,12 +81,12 @@ impl Objects {
             .collect())
     }
 
-    /// Not encoded: stores take what a baseline may be called, and encode it themselves.
+    /// Not encoded: stores accept every baseline name, and encode it themselves.
     fn path_of(&self, place: &Place, name: &str) -> Result<Path, object_store::Error> {
         Ok(Path::parse(format!("{}/{place}/{name}", self.prefix))?)
     }
 
-    /// The run's place, if it was not there.
+    /// Pushes a run. Returns its place, unless it was already there.
     async fn push_one(&self, run: &Outgoing) -> Result<Option<Place>, BackendError> {
         let mut added = false;
         for (name, from) in run.files() {
@@ -98,7 +98,8 @@ impl Objects {
                 .put_opts(&path, PutPayload::from(bytes), PutMode::Create.into());
             added = match put.await {
                 Ok(_) => true,
-                // The same bytes: the place is made of them. A push that was cut short goes on here.
+                // It has the same bytes, since the place is derived from them. So this resumes an
+                // interrupted push.
                 Err(object_store::Error::AlreadyExists { .. }) => false,
                 Err(error) => return Err(refused(error)),
             };
@@ -164,7 +165,7 @@ impl Backend for Objects {
         let mut received: u64 = 0;
         let mut chunks = object.into_stream();
         while let Some(chunk) = self.wait(chunks.try_next())? {
-            // A server can send more than it has announced.
+            // A server can send more than it announced.
             received += chunk.len() as u64;
             if received > longest_bytes {
                 return Err(in_file(RunFileProblem::TooLong { longest_bytes }));
@@ -182,7 +183,7 @@ impl Backend for Objects {
             let of_run = objects
                 .iter()
                 .filter(|(path, _)| path.starts_with(&directory));
-            // First what makes it a run.
+            // `run.json` first: without it, the rest is not a run.
             let (run_file, others): (Vec<_>, Vec<_>) =
                 of_run.partition(|(path, _)| path.ends_with(&format!("/{RUN_FILE_NAME}")));
             for (_, object) in run_file.into_iter().chain(others) {
@@ -199,7 +200,7 @@ impl Backend for Objects {
             let Some((directory, name)) = path.rsplit_once('/') else {
                 continue;
             };
-            // What is in no run's place is not ours.
+            // Not a run's place, so not ours.
             if Place::of_run_file(&format!("{directory}/{RUN_FILE_NAME}")).is_none() {
                 continue;
             }

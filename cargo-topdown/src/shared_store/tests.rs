@@ -1,4 +1,5 @@
-//! Every kind of store: what is sent is fetched, by many at once, and nothing is lost or half there.
+//! Tests every kind of store: what is pushed can be pulled, by many machines at once, and no run is
+//! lost or incomplete.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -15,7 +16,7 @@ use super::*;
 use crate::baseline_store::tests::{RUN, RUN_KEY, store_in};
 use crate::baseline_store::{BaselineStore, history};
 
-/// One machine of the fleet: a workspace of its own.
+/// One machine of the fleet, with its own workspace.
 struct Machine {
     root: TempDir,
     local: BaselineStore,
@@ -29,7 +30,7 @@ impl Machine {
         Machine { root, local }
     }
 
-    /// Saves the golden run as if it had started at this hour of a November, with its samples.
+    /// Saves the golden run with its samples, as if it had started at this hour of a November.
     fn save(&self, name: &str, hour: u32) {
         let mut run = read_run(Path::new(RUN)).unwrap();
         run.started_at = format!("2026-11-{:02}T{:02}:00:00Z", 1 + hour / 24, hour % 24);
@@ -54,7 +55,7 @@ impl Machine {
             .unwrap()
     }
 
-    /// The hours of all runs that are here of `name`; the last is the baseline.
+    /// The hours of all local runs of `name`; the last is the baseline.
     fn hours(&self, name: &str) -> Vec<u32> {
         let directory = self.local.directory_of(&name.parse().unwrap(), RUN_KEY);
         let hour = |path: &Path| -> u32 {
@@ -72,7 +73,7 @@ impl Machine {
     }
 }
 
-/// One address of every kind, without a network.
+/// One address of every kind that needs no network.
 fn addresses() -> (TempDir, Vec<Address>) {
     let root = tempfile::tempdir().unwrap();
     let repository = root.path().join("repository.git");
@@ -163,7 +164,7 @@ fn a_newer_baseline_stays_and_an_older_one_is_kept() {
         assert_eq!(b.hours("main"), [5, 7]);
         assert!(c.pull(address)[0].renewed);
         assert_eq!(c.hours("main"), [3, 5]);
-        // The store's newest is the latest run, in whatever order they come.
+        // The store's newest is the latest run, in whatever order they arrive.
         b.push(address);
         c.push(address);
         a.pull(address);
@@ -230,7 +231,8 @@ fn gc_keeps_the_newest_of_each_baseline_and_says_what_it_removes() {
         b.pull(address);
         assert_eq!(b.hours("main"), [4]);
         assert_eq!(b.hours("other"), [9]);
-        // Whoever has an old run may bring it back: it was not forbidden, only old.
+        // A machine that still has an old run may push it again: garbage collection does not ban
+        // it.
         a.save("main", 6);
         a.push(address);
         b.pull(address);
@@ -410,7 +412,7 @@ fn a_run_that_was_changed_in_the_store_is_refused_by_place() {
     }
 }
 
-/// A directory with a file in it, both as old as is asked for.
+/// Creates a file in a new directory, both old if `is_old`.
 fn leave(path: &Path, is_old: bool) {
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     let file = File::create(path).unwrap();

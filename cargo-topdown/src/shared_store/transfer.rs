@@ -1,4 +1,4 @@
-//! What is sent to a shared store, fetched from it, and removed.
+//! Pushes runs to a shared store, pulls them, and removes old ones.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -24,58 +24,57 @@ use crate::baseline_store::{
     BaselineName, BaselineStore, StoredBaseline, is_file_itself, keep_current,
 };
 
-/// A shared store, and what errors call it.
+/// A shared store, and its address for errors.
 pub struct SharedStore {
     address: String,
     backend: Box<dyn Backend>,
 }
 
-/// What became of one baseline that was fetched.
+/// What happened to one baseline that was pulled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Pulled {
-    /// Its name.
     pub name: BaselineName,
     /// The machine's key.
     pub machine_key: String,
-    /// Whether the newest run in the store has become the baseline here; if not, the one here is
-    /// that run, or a newer one.
+    /// Whether the store's newest run has become the baseline here. If not, the local baseline is
+    /// the same run or a newer one.
     pub renewed: bool,
-    /// How many runs were added to the history here.
+    /// How many runs were added to the local history.
     pub added: usize,
-    /// Runs that were left where they are, since they say that they started after they came.
+    /// Runs that were not pulled because they claim to have started after they arrived.
     pub refused: Vec<Place>,
 }
 
-/// What `gc` removes, or would.
+/// What `gc` removes, or would remove.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Garbage {
-    /// Runs behind the newest ones.
+    /// Runs older than those to keep.
     pub runs: Vec<Place>,
-    /// Runs from the future, which stay.
+    /// Runs from the future that are kept.
     pub refused: Vec<Place>,
     /// What killed writers left.
     pub abandoned: Vec<String>,
 }
 
-/// What `gc` is to do.
+/// The settings of `gc`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Collection {
-    /// How many runs of each baseline and machine stay.
+    /// How many runs to keep for each baseline and machine.
     pub keep: usize,
-    /// Whether runs from the future go.
+    /// Whether to remove runs from the future.
     pub from_the_future: bool,
-    /// Whether nothing is removed.
+    /// Whether to remove nothing.
     pub dry_run: bool,
 }
 
-/// Which machines' baselines are meant.
+/// Which machines' baselines to use.
 #[derive(Clone, Copy, Debug)]
 pub enum Machines<'a> {
     /// Those whose runs may be comparable with this machine's.
     Like(&'a Machine),
-    /// That with this key.
+    /// The one with this key.
     Key(&'a str),
-    /// All.
+    /// All of them.
     Every,
 }
 
@@ -90,7 +89,7 @@ impl fmt::Display for Machines<'_> {
 }
 
 impl SharedStore {
-    /// The store at `address`; git runs in `workspace_root`.
+    /// Opens the store at `address`; git runs in `workspace_root`.
     ///
     /// # Errors
     /// As [`Address::open`].
@@ -101,16 +100,16 @@ impl SharedStore {
         })
     }
 
-    /// Its address, for people.
+    /// Returns its address, for display.
     pub fn address(&self) -> &str {
         &self.address
     }
 
-    /// Adds every run of the baselines `names` (or of all) that the store does not have. Returns the
-    /// places of those that it did not have, and how many it has of them now.
+    /// Adds every run of the baselines `names` (all if empty) that the store lacks. Returns the
+    /// places of the added runs, and how many of the local runs the store now has.
     ///
     /// # Errors
-    /// When there is nothing to send, or it cannot be sent. Runs that were sent before stay there.
+    /// Returns an error if there is nothing to push or it fails. Runs already pushed stay there.
     pub fn push(
         &self,
         local: &BaselineStore,
@@ -140,12 +139,12 @@ impl SharedStore {
         Ok((added, runs.len()))
     }
 
-    /// Fetches the baselines `names` (or all) of `machines`: the newest run becomes the baseline
-    /// here, unless a newer one is, and all others go into its history.
+    /// Fetches the baselines `names` (all if empty) of `machines`. The newest run becomes the local
+    /// baseline unless that is newer, and all others go into its history.
     ///
     /// # Errors
-    /// When the store has none of that name, or it cannot be fetched. Each baseline here is as it was
-    /// before, or what it was to become.
+    /// Returns an error if the store has no such baseline, or it cannot be fetched. Each local
+    /// baseline is then either unchanged or complete.
     pub fn pull(
         &self,
         local: &BaselineStore,
@@ -195,7 +194,7 @@ impl SharedStore {
         runs: &[Place],
         now: Timestamp,
     ) -> Result<(bool, usize), SharedStoreError> {
-        // One from the future would stay for ever.
+        // One from the future would stay forever.
         let here = current(directory).filter(|here| !here.is_after(now));
         let newest = runs.last();
         let renews = newest.filter(|newest| here.as_ref().is_none_or(|here| *here < newest.run));
@@ -203,7 +202,7 @@ impl SharedStore {
         if let Some(place) = renews
             && let Some(fetched) = self.fetch(place, true)?
         {
-            // The one that was the baseline goes nowhere.
+            // Keep the run that was the baseline.
             keep_current(directory)?;
             run_file::copy_run(fetched.path(), directory)?;
             renewed = true;
@@ -211,12 +210,12 @@ impl SharedStore {
         let known = history::names(directory).map_err(|error| in_directory(directory, error))?;
         let mut added = 0;
         for place in runs.iter().filter(|place| !known.contains(&place.run)) {
-            // The run that has just been fetched is read here, all others there.
+            // The run just fetched is read locally, all others from the store.
             let json = match here_as(directory, &place.run) {
                 Some(json) => json,
                 None => match self.fetch(place, false)? {
                     Some(fetched) => read_bytes(&fetched.path().join(RUN_FILE_NAME))?,
-                    // Removed meanwhile, as an old one.
+                    // Removed meanwhile by garbage collection.
                     None => continue,
                 },
             };
@@ -226,7 +225,7 @@ impl SharedStore {
         Ok((renewed, added))
     }
 
-    /// The files of a run in a temporary directory, checked; `None` where it is gone.
+    /// Fetches and checks the files of a run into a temporary directory; `None` if the run is gone.
     fn fetch(
         &self,
         place: &Place,
@@ -258,7 +257,7 @@ impl SharedStore {
         Ok(Some(directory))
     }
 
-    /// Whether these are the bytes of the run at `place`; the name of its samples file.
+    /// Checks that `json` is the run at `place`, and returns the name of its samples file.
     fn check(&self, place: &Place, json: &[u8]) -> Result<String, SharedStoreError> {
         let corrupt = |problem| SharedStoreError::Corrupt {
             store: self.address.clone(),
@@ -297,15 +296,16 @@ impl SharedStore {
         self.backend.list().map_err(|error| self.read_error(error))
     }
 
-    /// What is left of the baselines `names` (or of all) behind the newest runs of each machine
-    /// class, and what killed writers left; removed, unless it is a dry run.
+    /// Removes, unless this is a dry run, all runs of the baselines `names` (all if empty) except
+    /// the newest of each machine class, and what killed writers left. Returns what was, or would
+    /// be, removed.
     ///
-    /// Newest are those that started last, and also those that came last: a run can say when it
-    /// started, but not when it came. Runs from the future take nobody's place. They are removed
-    /// only when that is asked for, since it may be our clock that is wrong.
+    /// The newest runs include both those that started last and those that arrived last, since a
+    /// run can claim any start but no arrival. Runs from the future do not count as newest. They
+    /// are removed only on request, since it may be our clock that is wrong.
     ///
     /// # Errors
-    /// When the store cannot be read or changed.
+    /// Returns an error if the store cannot be read or changed.
     pub fn collect_garbage(
         &self,
         names: &[BaselineName],
@@ -361,7 +361,7 @@ fn is_meant(names: &[BaselineName], name: &BaselineName) -> bool {
     names.is_empty() || names.contains(name)
 }
 
-/// The runs of each baseline and machine, oldest first.
+/// Groups runs by baseline and machine, oldest first.
 fn by_baseline(mut listed: Vec<Listed>) -> BTreeMap<(BaselineName, String), Vec<Listed>> {
     listed.sort_unstable_by(|a, b| a.place.cmp(&b.place));
     let mut baselines: BTreeMap<(BaselineName, String), Vec<Listed>> = BTreeMap::new();
@@ -376,8 +376,8 @@ fn places(listed: Vec<Listed>) -> Vec<Place> {
     listed.into_iter().map(|run| run.place).collect()
 }
 
-/// Those of `runs`, oldest first, that are neither among the `keep` that started last nor among the
-/// `keep` that came last.
+/// Returns those of `runs`, oldest first, that are neither among the `keep` that started last nor
+/// among the `keep` that arrived last.
 fn behind_the_newest(runs: Vec<Listed>, keep: usize) -> Vec<Place> {
     let mut by_arrival: Vec<&Listed> = runs.iter().collect();
     by_arrival.sort_by_key(|run| run.arrived);
@@ -388,7 +388,7 @@ fn behind_the_newest(runs: Vec<Listed>, keep: usize) -> Vec<Place> {
     behind.map(|run| run.place.clone()).collect()
 }
 
-/// All runs of a baseline here. Samples are kept of the newest one alone.
+/// Returns all local runs of a baseline. Only the newest has samples.
 fn outgoing(stored: &StoredBaseline) -> Result<Vec<Outgoing>, SharedStoreError> {
     let newest = current(&stored.directory);
     let mut runs = Vec::new();
@@ -410,18 +410,18 @@ fn outgoing(stored: &StoredBaseline) -> Result<Vec<Outgoing>, SharedStoreError> 
     Ok(runs)
 }
 
-/// The samples of the run that a baseline is now.
+/// Returns the samples of a baseline's current run.
 fn samples_of(directory: &Path) -> Option<PathBuf> {
     let name = samples_file_of(&directory.join(RUN_FILE_NAME))?;
     Some(directory.join(name)).filter(|path| is_file_itself(path))
 }
 
-/// The name of the run that a baseline is now; `None` where there is none that can be read.
+/// Returns the name of a baseline's current run; `None` if it has no readable one.
 fn current(directory: &Path) -> Option<RunName> {
     RunName::of(&read_bytes(&directory.join(RUN_FILE_NAME)).ok()?).ok()
 }
 
-/// The `run.json` of a baseline, if it is now this run.
+/// Returns the `run.json` of a baseline if this run is the current one.
 fn here_as(directory: &Path, run: &RunName) -> Option<Vec<u8>> {
     let json = read_bytes(&directory.join(RUN_FILE_NAME)).ok()?;
     (RunName::of(&json).ok()? == *run).then_some(json)
