@@ -1,7 +1,7 @@
-//! What the threads of a process did while windows were open, and whether the slots of the measuring
-//! thread are about the work.
+//! What the threads of a process did while windows were open, and whether the slots of the
+//! measuring thread represent the work.
 //!
-//! Says what processor time means for a benchmark. How it is read is the business of `counter`.
+//! This module interprets processor time; `counter` reads it.
 
 use std::fmt;
 
@@ -9,20 +9,21 @@ use std::fmt;
 use serde::{Deserialize, Serialize};
 
 /// Other threads work for a benchmark if they use at least this fraction of its processor time.
-/// What they do in less is no more than the margin of the gate.
+/// Less than that is within the gate's margin.
 const LEAST_FRACTION_OF_OTHERS: f64 = 0.01;
 
-/// And at least this much in a window: two readings of the clocks are some ten nanoseconds apart from
-/// each other, and waking up a thread costs more than a microsecond.
+/// Other threads must also use at least this much per window: the two clocks are read some ten
+/// nanoseconds apart, and waking a thread costs more than a microsecond.
 const LEAST_NS_OF_OTHERS: u64 = 1000;
 
-/// A thread waits if it gives up the CPU in every window, and for at least this fraction of the time.
+/// A thread waits if it gives up the CPU in every window and for at least this fraction of the
+/// time.
 const LEAST_FRACTION_OF_WAITING: f64 = 0.5;
 
-/// What the threads of a process did in the windows that were watched.
+/// What the threads of a process did in the watched windows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Activity {
-    /// How many windows were watched; not all of them are.
+    /// Number of windows watched; not all of them are.
     pub windows: u64,
     /// Their wall-clock time.
     pub wall_ns: u64,
@@ -30,11 +31,11 @@ pub struct Activity {
     pub own_ns: u64,
     /// Processor time of all other threads of the process.
     pub others_ns: u64,
-    /// How often the measuring thread gave up the CPU to wait for something.
+    /// How often the measuring thread gave up the CPU to wait.
     pub blocked: u64,
 }
 
-/// Why the slots of a benchmark are not about its work: they decide nothing then, and time alone does.
+/// Why a benchmark's slots do not represent its work. Such slots decide nothing; only time does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -43,20 +44,20 @@ pub struct Activity {
     serde(rename_all = "snake_case", tag = "kind", deny_unknown_fields)
 )]
 pub enum Elsewhere {
-    /// Threads work for it whose slots are not counted.
+    /// Threads whose slots are not counted do part of the work.
     OtherThreads {
-        /// Their part of its processor time, 0 to 1.
+        /// Their share of the processor time, 0 to 1.
         fraction: f64,
     },
     /// The measuring thread waits.
     Waiting {
-        /// For this part of the time, 0 to 1.
+        /// The fraction of the time it waits, 0 to 1.
         fraction: f64,
     },
 }
 
 impl Activity {
-    /// Both together.
+    /// Returns the sum of both.
     #[must_use]
     pub fn plus(&self, other: &Activity) -> Activity {
         Activity {
@@ -68,21 +69,22 @@ impl Activity {
         }
     }
 
-    /// The part of other threads in the processor time (0 to 1), if they work for the benchmark.
+    /// Returns the other threads' fraction of the processor time (0 to 1), if they work for the
+    /// benchmark.
     pub fn fraction_of_others(&self) -> Option<f64> {
         let fraction = fraction(self.others_ns, self.own_ns.saturating_add(self.others_ns));
         let enough = self.others_ns >= LEAST_NS_OF_OTHERS.saturating_mul(self.windows);
         (enough && fraction >= LEAST_FRACTION_OF_OTHERS).then_some(fraction)
     }
 
-    /// Where the work is, if the slots of the measuring thread are not about it.
+    /// Returns where the work happens, if not in the slots of the measuring thread.
     pub fn elsewhere_of_own_slots(&self) -> Option<Elsewhere> {
         self.fraction_of_others()
             .map(|fraction| Elsewhere::OtherThreads { fraction })
             .or_else(|| self.waiting(self.own_ns))
     }
 
-    /// The same of the slots of all threads.
+    /// Returns where the work happens, if not in the slots of all threads.
     pub fn elsewhere_of_all_slots(&self) -> Option<Elsewhere> {
         self.waiting(self.own_ns.saturating_add(self.others_ns))
     }
@@ -98,7 +100,7 @@ impl Activity {
 }
 
 impl Elsewhere {
-    /// How much of the work it is, 0 to 1.
+    /// Returns the fraction of the work this accounts for, 0 to 1.
     pub fn fraction(self) -> f64 {
         match self {
             Elsewhere::OtherThreads { fraction } | Elsewhere::Waiting { fraction } => fraction,
@@ -185,7 +187,7 @@ mod tests {
         let waits = Some(Elsewhere::Waiting { fraction: 0.5 });
         assert_eq!(with(500_000, 3).elsewhere_of_own_slots(), waits);
         assert_eq!(with(500_001, 3).elsewhere_of_own_slots(), None);
-        // Whoever is only pushed off the CPU does not wait.
+        // A preempted thread does not wait.
         assert_eq!(with(100_000, 2).elsewhere_of_own_slots(), None);
     }
 

@@ -1,20 +1,20 @@
-//! Where in the code slots went: what the bench process says about it, address by address.
+//! Where in the code slots went, as the bench process reports it: by address.
 //!
-//! Knows files and places in them. Which functions these are is the program's business, which can
-//! read symbols without being compiled into every bench.
+//! This module knows files and offsets. The program resolves them to functions, so that benches
+//! need not compile a symbol reader.
 
 use std::ops::AddAssign;
 
 #[cfg(feature = "run_file")]
 use serde::{Deserialize, Serialize};
 
-/// What was counted in a part of the code.
+/// Counts for a part of the code.
 ///
 /// Retiring and frontend bound slots belong to the code that was issued, bad speculation to the
-/// branch or load that was wrong, backend bound slots to the code that stood at the head of the
-/// reorder buffer.
+/// mispredicted branch or the load that caused the clear, and backend bound slots to the code at
+/// the head of the reorder buffer.
 ///
-/// In files the counts are an array in the order of the fields: there are many of them.
+/// Files store the counts as an array in field order, because there are many of them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -22,26 +22,26 @@ use serde::{Deserialize, Serialize};
 pub struct CodeCounts {
     /// Executed instructions.
     pub instructions: u64,
-    /// Slots of instructions that retired.
+    /// Slots of retired instructions.
     pub retiring_slots: u64,
     /// Part of retiring.
     pub heavy_operations_slots: u64,
-    /// Slots spent on work that was thrown away.
+    /// Slots spent on discarded work.
     pub bad_speculation_slots: u64,
     /// Part of bad speculation.
     pub branch_mispredict_slots: u64,
-    /// Slots for which the frontend delivered nothing.
+    /// Slots in which the frontend delivered nothing.
     pub frontend_bound_slots: u64,
     /// Part of frontend bound.
     pub fetch_latency_slots: u64,
-    /// Slots for which the backend could accept nothing.
+    /// Slots in which the backend could accept nothing.
     pub backend_bound_slots: u64,
     /// Part of backend bound.
     pub memory_bound_slots: u64,
 }
 
 impl CodeCounts {
-    /// The categories: retiring, bad speculation, frontend bound, backend bound.
+    /// Returns the categories: retiring, bad speculation, frontend bound, backend bound.
     pub fn level1_slots(&self) -> [u64; 4] {
         [
             self.retiring_slots,
@@ -51,7 +51,8 @@ impl CodeCounts {
         ]
     }
 
-    /// The measured part of each category, in the order of [`level1_slots`](CodeCounts::level1_slots).
+    /// Returns the measured part of each category, in the order of
+    /// [`level1_slots`](CodeCounts::level1_slots).
     pub fn level2_slots(&self) -> [u64; 4] {
         [
             self.heavy_operations_slots,
@@ -61,7 +62,7 @@ impl CodeCounts {
         ]
     }
 
-    /// All slots. Saturates, which counts of a sound file never reach.
+    /// Returns the sum of all slots, saturating. Counts in a valid file never saturate.
     pub fn slots(&self) -> u64 {
         let slots = self.level1_slots().into_iter();
         slots.fold(0, u64::saturating_add)
@@ -69,7 +70,7 @@ impl CodeCounts {
 }
 
 impl From<CodeCounts> for [u64; 9] {
-    /// In the order of the fields.
+    /// Lists the fields in declaration order.
     fn from(counts: CodeCounts) -> [u64; 9] {
         [
             counts.instructions,
@@ -86,7 +87,7 @@ impl From<CodeCounts> for [u64; 9] {
 }
 
 impl From<[u64; 9]> for CodeCounts {
-    /// In the order of the fields.
+    /// Expects the fields in declaration order.
     fn from(counts: [u64; 9]) -> CodeCounts {
         let [
             instructions,
@@ -114,7 +115,7 @@ impl From<[u64; 9]> for CodeCounts {
 }
 
 impl AddAssign for CodeCounts {
-    /// Count by count. Saturates, which counts of a sound file never reach.
+    /// Adds each count, saturating. Counts in a valid file never saturate.
     fn add_assign(&mut self, other: CodeCounts) {
         let mut sum = <[u64; 9]>::from(*self);
         for (count, more) in sum.iter_mut().zip(<[u64; 9]>::from(other)) {
@@ -127,58 +128,58 @@ impl AddAssign for CodeCounts {
 /// Where in the code the slots of a benchmark's samples went, in one launch.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CodeSlots {
-    /// What the code was loaded from: the path of a file, a name of the kernel's such as `[vdso]`, or
-    /// nothing for memory without a name.
+    /// The modules the code was loaded from: a file path, a kernel name such as `[vdso]`, or an
+    /// empty string for anonymous memory.
     pub modules: Vec<String>,
-    /// The blocks of instructions that were executed.
+    /// The executed blocks of instructions.
     pub blocks: Vec<CodeBlock>,
-    /// For each sample what its blocks cost: the index of the block, and its counts. The slots of a
-    /// sample are the sum over its blocks.
+    /// For each sample, the index and counts of each of its blocks. A sample's slots are the sum
+    /// over its blocks.
     pub samples: Vec<Vec<(u32, CodeCounts)>>,
-    /// What the first [samples of a fingerprint](crate::doubling::FINGERPRINT_SAMPLES) executed: the
-    /// index of a block, and how many instructions of it. Empty where that is not known, as where other
-    /// threads work too.
+    /// The instructions executed in the first [samples of a
+    /// fingerprint](crate::doubling::FINGERPRINT_SAMPLES): a block's index and its instruction
+    /// count. Empty if unknown, for example when other threads work too.
     pub first_samples: Vec<(u32, u64)>,
-    /// A hash of the blocks and the data addresses of these samples in the order of execution, in the
-    /// places that the model gives them.
+    /// A hash of these samples' blocks and data addresses in execution order, with addresses as the
+    /// model assigns them.
     pub first_samples_data: u64,
-    /// The way of the execution.
+    /// The execution path.
     pub trail: Trail,
 }
 
-/// A straight run of instructions.
+/// A straight-line run of instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodeBlock {
-    /// Index of the module that it was loaded from.
+    /// Index of the module it was loaded from.
     pub module: u32,
-    /// Where it begins: a position in the module's file in bytes, or an address where the module is
-    /// no file.
+    /// Where it begins: a byte offset in the module's file, or an address if the module is not a
+    /// file.
     pub offset: u64,
-    /// How long it is.
+    /// Its length.
     pub bytes: u32,
-    /// A hash of its instructions, without the distances to other code and to static data.
+    /// A hash of its instructions, excluding relative offsets to other code and to static data.
     pub content: u64,
 }
 
-/// The way that the execution of a benchmark took, from its warm-up on, as hashes: all that was traced.
+/// The path that a benchmark's execution took, from warm-up on, as hashes of everything traced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "run_file", serde(deny_unknown_fields))]
 pub struct Trail {
-    /// Which benchmark of the process, from 0.
+    /// The benchmark's number within the process, from 0.
     pub number: u32,
-    /// How many blocks were executed.
+    /// Number of executed blocks.
     pub blocks: u64,
-    /// The hash of all their contents, in the order of execution.
+    /// A hash of all block contents, in execution order.
     pub hash: u64,
-    /// How many blocks there are from one hash to the next: a power of two.
+    /// Number of blocks from one entry of `hashes` to the next: a power of two.
     pub every_blocks: u64,
-    /// As `hash`, of all blocks so far.
+    /// Intermediate values of `hash`, each over all blocks so far.
     pub hashes: Vec<u64>,
-    /// The number of the first block of `stretch`.
+    /// The number of the first block in `stretch`.
     pub stretch_from: u64,
-    /// Blocks in the order of execution, by index, where they were asked for.
+    /// Block indices in execution order, if requested.
     pub stretch: Vec<u32>,
 }
 

@@ -1,27 +1,26 @@
 //! Launches whose samples have 1, 2, 4, 8, … iterations.
 //!
-//! criterion's `--quick` takes such samples whatever a group sets: its `sample_size`,
-//! `warm_up_time` and `sampling_mode` play no part, and the clock decides about no number of
-//! iterations. criterion ends once the last two scalars are alike per iteration, and 100 ms have
-//! passed. So the scalars that it gets here are not what was measured: they say whether more is
+//! criterion's `--quick` takes such samples regardless of a group's settings: it ignores
+//! `sample_size`, `warm_up_time` and `sampling_mode`, and the clock does not influence the number
+//! of iterations. It stops once the last two scalars agree per iteration and 100 ms have passed.
+//! The scalars returned here are therefore not measurements: they say whether more samples are
 //! wanted.
 
-/// The environment variable with which `cargo topdown` says what decides how many iterations samples
-/// have: [`DOUBLING`], [`FIRST_TWO`], [`AUTHOR`], or else its own plan.
+/// The environment variable with which `cargo topdown` selects how many iterations samples have:
+/// [`DOUBLING`], [`FIRST_TWO`], [`AUTHOR`], or otherwise its own plan.
 pub const SAMPLING_VARIABLE: &str = "CARGO_TOPDOWN_SAMPLING";
 
 /// Samples double.
 pub const DOUBLING: &str = "doubling";
 
-/// Samples double, and two are enough: what a [fingerprint](crate::code::CodeSlots::first_samples)
-/// takes.
+/// Samples double, and two suffice, as for a [fingerprint](crate::code::CodeSlots::first_samples).
 pub const FIRST_TWO: &str = "first-two";
 
-/// What the groups set holds, as in a plain `cargo bench`.
+/// The groups' own settings apply, as in a plain `cargo bench`.
 pub const AUTHOR: &str = "author";
 
-/// How many samples `cargo topdown` asks this process for at least, if it asks for samples that
-/// double.
+/// Returns the minimum number of samples that `cargo topdown` requests, if it requests doubling
+/// samples.
 #[cfg(feature = "criterion")]
 pub(crate) fn least_samples() -> Option<usize> {
     match std::env::var(SAMPLING_VARIABLE).as_deref() {
@@ -31,13 +30,13 @@ pub(crate) fn least_samples() -> Option<usize> {
     }
 }
 
-/// How many samples a benchmark has at least: as many as a launch on the machine needs.
+/// Minimum number of samples per benchmark, as a launch on hardware needs.
 pub const LEAST_SAMPLES: usize = 4;
 
-/// A fingerprint is of the first iteration, which may prepare something, and of the two after it.
+/// A fingerprint covers the first iteration, which may do set-up, and the two after it.
 pub const FINGERPRINT_SAMPLES: usize = 2;
 
-/// The iterations of a sample, by its index from 0.
+/// Returns the number of iterations of a sample, by its index from 0.
 pub fn iterations(sample: usize) -> u64 {
     u32::try_from(sample)
         .ok()
@@ -45,8 +44,8 @@ pub fn iterations(sample: usize) -> u64 {
         .unwrap_or(u64::MAX)
 }
 
-/// What criterion is told of a sample, by its index: as much per iteration as of any other that is
-/// enough, and the same for all that are not.
+/// Returns the scalar reported to criterion for a sample, by its index: equal per iteration for all
+/// samples that suffice, and constant for all that do not.
 pub fn scalar(sample: usize, is_enough: bool) -> f64 {
     match is_enough {
         true => iterations(sample) as f64,
@@ -58,7 +57,7 @@ pub fn scalar(sample: usize, is_enough: bool) -> f64 {
 mod tests {
     use super::*;
 
-    /// What criterion 0.8 decides by, at a significance level of eight times its default.
+    /// criterion 0.8's stopping rule, at a significance level of eight times its default.
     fn ends(before: f64, now: f64) -> bool {
         let mean = (before + 2.0 * now) / 5.0;
         let deviation = ((before - mean).powi(2) + (now - 2.0 * mean).powi(2)).sqrt();
@@ -71,7 +70,7 @@ mod tests {
             let scalars: Vec<f64> = (0..60).map(|n| scalar(n, n >= first_enough)).collect();
             let mut pairs = scalars.windows(2);
             let last = pairs.position(|pair| ends(pair[0], pair[1])).unwrap() + 1;
-            // 1 and 2 are alike per iteration whoever says so.
+            // 1 and 2 always agree per iteration.
             let expected = if first_enough == 1 {
                 1
             } else {

@@ -8,7 +8,7 @@ use thiserror::Error;
 /// An event on a PMU: the place that an [`OpenError`] names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventPlace {
-    /// The event's name in sysfs or in the vendor's documents.
+    /// The event's name in sysfs or in the vendor's documentation.
     pub event: &'static str,
     /// The PMU's directory in sysfs, such as `cpu` or `cpu_core`.
     pub pmu: String,
@@ -22,42 +22,42 @@ impl fmt::Display for EventPlace {
 
 /// Why a source could not be opened.
 ///
-/// Each message is one line: what happened, where, and what to do next. [`remedy`] is the last
-/// part alone.
+/// Each message is one line: what happened, where, and what to do next. [`remedy`] returns only the
+/// last part.
 ///
 /// [`remedy`]: OpenError::remedy
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// A source was asked for that does not exist.
+    /// The requested source does not exist.
     #[error("unknown source `{name}`; the sources are auto, hardware, model and time")]
     UnknownSource {
-        /// What was asked for.
+        /// The requested name.
         name: String,
     },
 
-    /// The model was asked for, and code cannot be traced.
+    /// The model was requested, but code cannot be traced.
     #[error("the model cannot be used: {reason}")]
     Model {
-        /// Why.
+        /// Why not.
         reason: String,
     },
 
-    /// Counters were asked for that do not exist.
+    /// The requested kind of counters does not exist.
     #[error("unknown counters `{name}`; the choices are auto, metrics and exact")]
     UnknownCounters {
-        /// What was asked for.
+        /// The requested name.
         name: String,
     },
 
-    /// Threads were asked for that do not exist.
+    /// The requested choice of threads does not exist.
     #[error("unknown threads `{name}`; the choices are auto, own and all")]
     UnknownThreads {
-        /// What was asked for.
+        /// The requested name.
         name: String,
     },
 
-    /// Threads came and went while the counters of all of them were opened.
+    /// Threads started or exited while their counters were being opened.
     #[error(
         "the threads of this process did not stay the same while counters were opened for them"
     )]
@@ -72,18 +72,18 @@ pub enum OpenError {
         error: io::Error,
     },
 
-    /// A metric group was asked for that this CPU does not have.
+    /// This CPU does not have the requested metric group.
     #[error("{cpu} has no metric group `{name}`; the groups are {known}")]
     UnknownGroup {
-        /// What was asked for.
+        /// The requested name.
         name: String,
-        /// The cores, by the name of their table.
+        /// The cores, by their table's name.
         cpu: &'static str,
-        /// The groups that there are.
+        /// The available groups.
         known: String,
     },
 
-    /// This operating system or processor architecture has no counters that are supported.
+    /// Counters are not supported on this operating system or processor architecture.
     #[error(
         "hardware counters need Linux on x86-64 or 64-bit Arm; this is {name} on {}",
         std::env::consts::ARCH
@@ -105,7 +105,7 @@ pub enum OpenError {
         hypervisor: bool,
     },
 
-    /// A virtual machine has a PMU, but its CPU's slots and PERF_METRICS are not passed through.
+    /// The virtual machine has a PMU, but not its CPU's slots and PERF_METRICS.
     #[error(
         "PMU `{pmu}` of this virtual machine has no event `{missing}`: the hypervisor hides the TopDown counters of {cpu}; {BARE_METAL}"
     )]
@@ -118,7 +118,7 @@ pub enum OpenError {
         cpu: String,
     },
 
-    /// A CPU whose TopDown events are not supported.
+    /// The TopDown events of this CPU are not supported.
     #[error("PMU `{pmu}` of {cpu} is not supported: {reason}")]
     UnsupportedCpu {
         /// The PMU.
@@ -129,7 +129,7 @@ pub enum OpenError {
         reason: &'static str,
     },
 
-    /// The core that the user described is not that of this machine, or is not described right.
+    /// The user's core description does not match this machine or is invalid.
     #[error(
         "could not use the telemetry specification of CARGO_TOPDOWN_ARM_SPECIFICATION: {problem}"
     )]
@@ -138,7 +138,7 @@ pub enum OpenError {
         problem: String,
     },
 
-    /// A file that describes the PMU could not be read or holds something unexpected.
+    /// A file that describes the PMU could not be read or has unexpected contents.
     #[error("could not read {path}: {problem}; {REPORT}")]
     BadDescription {
         /// The file.
@@ -147,7 +147,7 @@ pub enum OpenError {
         problem: String,
     },
 
-    /// A hybrid machine, and the thread may run on efficiency cores only.
+    /// On a hybrid machine, the thread may run only on efficiency cores.
     #[error(
         "this thread may run on CPUs {allowed} only, and the TopDown counters of PMU `{pmu}` are on CPUs {performance}{}",
         next(self.remedy())
@@ -161,18 +161,18 @@ pub enum OpenError {
         allowed: String,
     },
 
-    /// A hybrid machine, and the thread could not be kept on its performance cores.
+    /// On a hybrid machine, the thread could not be pinned to the performance cores.
     #[error("could not keep this thread on CPUs {performance} of PMU `{pmu}`: {error}{}", next(self.remedy()))]
     Pinning {
         /// The PMU of the performance cores.
         pmu: String,
         /// Its CPUs, as a list.
         performance: String,
-        /// What `sched_setaffinity` said.
+        /// The error from `sched_setaffinity`.
         error: io::Error,
     },
 
-    /// `EACCES`: the kernel does not let this user count.
+    /// `EACCES`: the kernel does not allow this user to count.
     #[error(
         "could not open {place}: permission denied; {}{}",
         paranoid_in_words(*.paranoid), next(self.remedy())
@@ -189,7 +189,7 @@ pub enum OpenError {
     Forbidden {
         /// Which event.
         place: EventPlace,
-        /// What `perf_event_open` said.
+        /// The error from `perf_event_open`.
         error: io::Error,
     },
 
@@ -200,43 +200,43 @@ pub enum OpenError {
         place: EventPlace,
     },
 
-    /// `EINVAL` or `E2BIG`: the kernel refuses the event in this form or in this group.
+    /// `EINVAL` or `E2BIG`: the kernel rejects the event in this form or in this group.
     #[error("could not open {place}: the kernel refuses it ({error}); TopDown groups need Linux 5.10, on hybrid CPUs 6.2{}", next(self.remedy()))]
     Rejected {
         /// Which event.
         place: EventPlace,
-        /// What `perf_event_open` said.
+        /// The error from `perf_event_open`.
         error: io::Error,
     },
 
-    /// `ENODEV` or `EOPNOTSUPP`: there is no PMU behind the event, or a guest has it.
+    /// `ENODEV` or `EOPNOTSUPP`: the event has no PMU, or a guest owns it.
     #[error("could not open {place}: {error}; the PMU is absent, or a virtual machine on this host owns it{}", next(self.remedy()))]
     PmuUnavailable {
         /// Which event.
         place: EventPlace,
-        /// What `perf_event_open` said.
+        /// The error from `perf_event_open`.
         error: io::Error,
     },
 
-    /// `EMFILE`, `ENFILE` or `ENOSPC`: a limit on files or counters.
+    /// `EMFILE`, `ENFILE` or `ENOSPC`: a limit on files or counters was reached.
     #[error("could not open {place}: {error}; a limit is used up{}", next(self.remedy()))]
     LimitReached {
         /// Which event.
         place: EventPlace,
-        /// What `perf_event_open` said.
+        /// The error from `perf_event_open`.
         error: io::Error,
     },
 
-    /// Any other answer of `perf_event_open`.
+    /// Any other error from `perf_event_open`.
     #[error("could not open {place}: {error}; {REPORT}")]
     Open {
         /// Which event.
         place: EventPlace,
-        /// What `perf_event_open` said.
+        /// The error from `perf_event_open`.
         error: io::Error,
     },
 
-    /// `EPERM` of `mmap`: this user's budget of pinned pages is used up.
+    /// `EPERM` from `mmap`: this user's budget of pinned pages is used up.
     #[error(
         "could not map the page of {place}: the budget of locked memory is used up (kernel.perf_event_mlock_kb{}){}",
         value_in_words(*.mlock_kb), next(self.remedy())
@@ -248,27 +248,27 @@ pub enum OpenError {
         mlock_kb: Option<i32>,
     },
 
-    /// Any other answer of `mmap`.
+    /// Any other error from `mmap`.
     #[error("could not map the page of {place}: {error}; {REPORT}")]
     Map {
         /// Which event.
         place: EventPlace,
-        /// What `mmap` said.
+        /// The error from `mmap`.
         error: io::Error,
     },
 
     /// An `ioctl` or a `read` on the group failed.
     #[error("could not {action} the group of {place}: {error}; {REPORT}")]
     Control {
-        /// What was tried.
+        /// The attempted action.
         action: &'static str,
         /// The group's leader.
         place: EventPlace,
-        /// What the kernel said.
+        /// The kernel's error.
         error: io::Error,
     },
 
-    /// The group was opened but is not on the PMU: something else has the counters.
+    /// The group was opened but is not on the PMU: something else uses the counters.
     #[error(
         "the counters of {place} were opened on CPU {cpu} but never ran: another user of the PMU has them{}{}",
         if *.nmi_watchdog == Some(true) { ", and the NMI watchdog is on" } else { "" },
@@ -283,20 +283,19 @@ pub enum OpenError {
         nmi_watchdog: Option<bool>,
     },
 
-    /// `EINVAL` for a member of a group of plain counters: the kernel sees that the PMU cannot hold
-    /// the whole group.
+    /// `EINVAL` for a member of a group of plain counters: the PMU cannot hold the whole group.
     #[error(
         "could not open {place}: the PMU cannot hold its group, which needs {needed} general counters; a virtual machine may have fewer than its CPU{}",
         next(self.remedy())
     )]
     GroupTooLarge {
-        /// The first event that found no room.
+        /// The first event that did not fit.
         place: EventPlace,
-        /// General counters that the group needs.
+        /// General counters the group needs.
         needed: u32,
     },
 
-    /// The NMI watchdog has a counter that the group needs.
+    /// The NMI watchdog holds a counter that the group needs.
     #[error(
         "the counters of {place} were opened but never ran: beside the NMI watchdog the group needs {needed} general counters, and there are {available}{}",
         next(self.remedy())
@@ -304,13 +303,13 @@ pub enum OpenError {
     TooFewCounters {
         /// The group's leader.
         place: EventPlace,
-        /// General counters that the group needs while the watchdog is on.
+        /// General counters the group needs while the watchdog is on.
         needed: u32,
-        /// General counters that a thread of this CPU has then.
+        /// General counters left to a thread on this CPU.
         available: u32,
     },
 
-    /// The group runs part of the time only. Its counts would have to be scaled, which is guessing.
+    /// The group was on the PMU only part of the time. Scaling its counts would be guessing.
     #[error(
         "the counters of {place} ran for {running_ns} ns of {enabled_ns} ns: another user of the PMU takes turns with them{}",
         next(self.remedy())
@@ -324,7 +323,7 @@ pub enum OpenError {
         running_ns: u64,
     },
 
-    /// The kernel put an event on another register than the one that TopDown needs.
+    /// The kernel put the event on a register other than the one TopDown needs.
     #[error(
         "{place} is on counter {index:#x} instead of {expected:#x}: this kernel does not treat it as a TopDown event{}",
         next(self.remedy())
@@ -334,16 +333,16 @@ pub enum OpenError {
         place: EventPlace,
         /// The index in its page.
         index: u32,
-        /// The index that the register has.
+        /// The register's index.
         expected: u32,
     },
 
-    /// The self-check ran a loop and the counter did not move as it should.
+    /// The self-check ran a loop, and the counter did not move as expected.
     #[error("the self-check of {place} failed: {problem}{}", next(self.remedy()))]
     SelfCheck {
         /// Which event.
         place: EventPlace,
-        /// What was seen, with its limits.
+        /// The observed value, with its limits.
         problem: String,
     },
 }
@@ -358,8 +357,8 @@ const OTHER_USERS: &str =
     "stop `perf`, VTune, other profilers and system-wide TopDown monitoring on this machine";
 
 impl OpenError {
-    /// What to do next: a command, or one clause of advice. `None` where nothing on this machine
-    /// helps.
+    /// Returns what to do next: a command, or one clause of advice. `None` if nothing on this
+    /// machine helps.
     pub fn remedy(&self) -> Option<&'static str> {
         use OpenError::*;
         Some(match self {

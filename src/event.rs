@@ -1,14 +1,14 @@
-//! What can be counted beside slots, instructions and cycles: branches, misses, bytes.
+//! Countable events besides slots, instructions and cycles: branches, misses, bytes.
 //!
-//! Knows the names and what each event means. Who counts which of them is the sources' business,
-//! showing them the program's.
+//! This module defines the names and what each event means. The sources decide which to count, and
+//! the program how to show them.
 
 #[cfg(feature = "run_file")]
 use serde::{Deserialize, Serialize};
 
 macro_rules! events {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
-        /// Something that is counted while code executes.
+        /// Something counted while code executes.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -17,7 +17,7 @@ macro_rules! events {
         }
 
         impl Event {
-            /// Every event, in the order in which they are shown.
+            /// Every event, in display order.
             pub const ALL: [Event; [$($name),*].len()] = [$(Event::$variant),*];
 
             /// The name in files and reports.
@@ -33,33 +33,33 @@ macro_rules! events {
 events! {
     /// Branch instructions of all kinds that retired: conditional, direct, indirect, call, return.
     Branches = "branches",
-    /// Those whose direction or target was predicted wrongly.
+    /// Branches whose direction or target was mispredicted.
     BranchMispredicts = "branch_mispredicts",
-    /// Loads that ran before an older store to the same place, and other reasons to throw away
+    /// Loads that ran before an older store to the same address, and other causes of discarding
     /// correctly predicted work.
     MachineClears = "machine_clears",
-    /// Demand fetches of a line of code that were not in the L1 instruction cache.
+    /// Demand fetches of a code line that missed the L1 instruction cache.
     L1iMisses = "l1i_misses",
-    /// Demand accesses to a line of data that were not in the L1 data cache.
+    /// Demand accesses to a data line that missed the L1 data cache.
     L1dMisses = "l1d_misses",
-    /// Demand requests, of data or code, that were not in the L2.
+    /// Demand requests, for data or code, that missed the L2.
     L2Misses = "l2_misses",
-    /// Demand requests that were not in the last-level cache.
+    /// Demand requests that missed the last-level cache.
     L3Misses = "l3_misses",
-    /// Data accesses whose translation was in no TLB: page walks.
+    /// Data accesses whose translation missed all TLBs: page walks.
     DtlbWalks = "dtlb_walks",
-    /// The same for code fetches.
+    /// Code fetches whose translation missed all TLBs.
     ItlbWalks = "itlb_walks",
-    /// Bytes read from memory, by demand or by a prefetcher.
+    /// Bytes read from memory, by demand or prefetch.
     MemoryReadBytes = "memory_read_bytes",
     /// Bytes written back to memory.
     MemoryWriteBytes = "memory_write_bytes",
-    /// Executed instructions of a form that the model's table does not know. They are charged one
-    /// slot and one cycle; of no source but the model.
+    /// Executed instructions that are not in the model's table, charged one slot and one cycle
+    /// each. Only the model reports them.
     UnknownInstructions = "unknown_instructions",
 }
 
-/// A count per event; those that are not counted are absent, never 0.
+/// A count per event. Events that are not counted are absent, never 0.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Events<T>([Option<T>; Event::ALL.len()]);
 
@@ -67,30 +67,30 @@ impl<T: Copy> Events<T> {
     /// No event is counted.
     pub const NONE: Events<T> = Events([None; Event::ALL.len()]);
 
-    /// The count of `event`.
+    /// Returns the count of `event`.
     pub fn get(&self, event: Event) -> Option<T> {
         self.0[event as usize]
     }
 
-    /// These counts, with that of `event` replaced.
+    /// Returns these counts with that of `event` replaced.
     #[must_use]
     pub fn with(mut self, event: Event, count: T) -> Events<T> {
         self.0[event as usize] = Some(count);
         self
     }
 
-    /// Whether nothing is counted.
+    /// Returns whether nothing is counted.
     pub fn is_empty(&self) -> bool {
         self.0.iter().all(Option::is_none)
     }
 
-    /// The events that are counted, in the order of [`Event::ALL`].
+    /// Returns the counted events, in the order of [`Event::ALL`].
     pub fn iter(&self) -> impl Iterator<Item = (Event, T)> + '_ {
         let counted = |event: Event| Some((event, self.get(event)?));
         Event::ALL.into_iter().filter_map(counted)
     }
 
-    /// Event by event; what only one of the two counts is unknown for both.
+    /// Combines event by event. An event that only one of the two counts is absent from the result.
     pub fn combined(&self, other: &Events<T>, combine: impl Fn(T, T) -> T) -> Events<T> {
         let mut both = Events::NONE;
         for (place, (a, b)) in both.0.iter_mut().zip(self.0.iter().zip(&other.0)) {

@@ -1,4 +1,4 @@
-//! How slots read in criterion's own output.
+//! Formats slots for criterion's own output.
 
 use criterion::Throughput;
 use criterion::measurement::ValueFormatter;
@@ -6,18 +6,18 @@ use criterion::measurement::ValueFormatter;
 use crate::provenance::{Provenance, SourceKind};
 use crate::sample::{Flags, Sample};
 
-/// Formats slots, or nanoseconds where that is what is measured.
+/// Formats slots, or nanoseconds if that is what is measured.
 #[derive(Debug)]
 pub(crate) struct SlotsFormatter {
     units: &'static Units,
 }
 
-/// The names of a quantity at 1, 10^3, 10^6 and 10^9 times its size; the first is reached from
-/// criterion's nanoseconds or slots without scaling.
+/// The names of a quantity at 1, 10^3, 10^6 and 10^9 times its size. criterion's nanoseconds or
+/// slots are in the first one without scaling.
 #[derive(Debug)]
 struct Units {
     value: [&'static str; 4],
-    /// What a throughput is counted per, and how many of the scalar's units that is.
+    /// The denominator of throughputs, in units of the scalar.
     per: f64,
     bytes: &'static str,
     elements: &'static str,
@@ -100,7 +100,7 @@ impl ValueFormatter for SlotsFormatter {
     }
 }
 
-/// The TopDown split of a benchmark in one line; `None` where there are no slots to split.
+/// Returns the TopDown split of a benchmark on one line, or `None` if there are no slots to split.
 pub(crate) fn split_line(total: &Sample, provenance: &Provenance) -> Option<String> {
     let level1 = total.level1?;
     let slots = total.slots.filter(|slots| *slots > 0)? as f64;

@@ -1,23 +1,22 @@
-//! How `cargo topdown` learns that a bench came to its end.
+//! Tells `cargo topdown` that a bench ran to its end.
 //!
-//! A bench that calls `process::exit` in the middle looks like one that has nothing more to say. So
-//! whatever is going to measure owes the runner a last word from its beginning on, and says it when it
-//! is dropped. `process::exit` drops nothing.
+//! A bench that calls `process::exit` halfway looks like one that is done. So every measurement
+//! announces a last word when it starts, and writes it when dropped. `process::exit` drops nothing.
 
 use crate::record::{LAST_WORD_OWED, LAST_WORD_SAID};
 use crate::records_file::RecordsFile;
 
-/// Says the last word when it is dropped.
+/// Writes the last word when dropped.
 #[derive(Debug)]
 pub struct LastWord {
-    /// To whom; nobody waits for it in a plain `cargo bench`.
+    /// The file to write to; `None` in a plain `cargo bench`, where nothing waits for it.
     file: Option<&'static RecordsFile>,
-    /// Who owes it: not a copy of this process that `fork` made.
+    /// The process that owes the last word, as opposed to its forks.
     process: u32,
 }
 
 impl LastWord {
-    /// From now on `cargo topdown`, if it runs this process, waits for the last word.
+    /// Makes `cargo topdown`, if it runs this process, wait for the last word from now on.
     pub fn owed() -> LastWord {
         let owed = LastWord {
             file: RecordsFile::of_environment(),

@@ -21,8 +21,8 @@
 //! ```
 //!
 //! This package can also stand in for criterion: `criterion = { package = "criterion-topdown" }`
-//! makes existing benches measure TopDown with their source unchanged, wherever the types allow.
-//! For that, criterion's own names are exported here, with `TopDown` as the default measurement.
+//! makes existing benches measure TopDown with their source unchanged, wherever the types allow. To
+//! that end, it re-exports criterion's names with `TopDown` as the default measurement.
 //!
 //! `cargo topdown` runs such benchmarks, keeps baselines, compares, and fails CI with a reason.
 //!
@@ -30,10 +30,11 @@
 //!
 //! * `criterion` (default): the measurement for criterion 0.8.
 //! * `counters` (default): the sources of counts.
-//! * `model` (default): the source `model`, on x86-64 Linux. Without it benches compile without an
+//! * `model` (default): the source `model`, on x86-64 Linux. Without it, benches do not compile an
 //!   instruction decoder.
-//! * `run_file`: the files of runs and baselines, for programs that read them. Benches do without.
-//! * `html_reports`, `plotters`, `rayon`, `async_tokio` …: criterion's own, passed on.
+//! * `run_file`: the files of runs and baselines, for programs that read them. Benches do not need
+//!   it.
+//! * `html_reports`, `plotters`, `rayon`, `async_tokio` …: forwarded to criterion.
 //!
 //! [criterion]: https://docs.rs/criterion
 

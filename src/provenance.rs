@@ -1,6 +1,6 @@
-//! What a set of samples is: which source, which formula, on which kind of core, at which cost.
+//! What a set of samples is: its source, formula, kind of core, and measurement cost.
 //!
-//! Travels from the bench process to the run file. Runs of different sources or formulas are never
+//! The bench process passes it on to the run file. Runs of different sources or formulas are never
 //! compared.
 
 use std::fmt;
@@ -10,10 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use crate::activity::Elsewhere;
 
-/// The reason of a benchmark that has time alone since its `iter_custom` returned durations.
+/// The reason given for a benchmark that has only time because its `iter_custom` returned
+/// durations.
 pub const TIMES_ITSELF: &str = "the benchmark times itself: its `iter_custom` returns a `Duration`";
 
-/// Where numbers come from. Numbers of different sources are never mixed.
+/// Where numbers come from. Numbers from different sources are never mixed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -21,14 +22,14 @@ pub const TIMES_ITSELF: &str = "the benchmark times itself: its `iter_custom` re
 pub enum SourceKind {
     /// The CPU's performance counters.
     Hardware,
-    /// A model of a core, fed with the executed instructions.
+    /// A model of a core that is fed the executed instructions.
     Model,
-    /// The clock: no slots at all.
+    /// The clock, without any slots.
     Time,
 }
 
 impl SourceKind {
-    /// The word that files, flags and reports use.
+    /// The word used in files, flags and reports.
     pub fn name(self) -> &'static str {
         match self {
             SourceKind::Hardware => "hardware",
@@ -44,21 +45,22 @@ impl fmt::Display for SourceKind {
     }
 }
 
-/// Whose slots are counted. Those of one thread and of all are different things.
+/// Which threads' slots are counted. One thread's slots and those of all threads are not
+/// comparable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "run_file", serde(rename_all = "lowercase"))]
 pub enum CountedThreads {
-    /// Those of the measuring thread.
+    /// The measuring thread.
     #[default]
     Own,
-    /// Those of all threads of the process.
+    /// All threads of the process.
     All,
 }
 
 impl CountedThreads {
-    /// The word that files, flags and reports use.
+    /// The word used in files, flags and reports.
     pub fn name(self) -> &'static str {
         match self {
             CountedThreads::Own => "own",
@@ -80,8 +82,8 @@ impl CountedThreads {
 pub struct Provenance {
     /// Where the numbers come from.
     pub source: SourceKind,
-    /// Which formula made categories of counts, as `name/version`; a change of either makes runs
-    /// incomparable. `time/1` where there are no slots.
+    /// The formula that turned counts into categories, as `name/version`; runs with different
+    /// formulas or versions cannot be compared. `time/1` if there are no slots.
     pub formula: String,
     /// The PMU of a hybrid machine's core type, such as `cpu_core`; absent elsewhere.
     #[cfg_attr(
@@ -89,28 +91,28 @@ pub struct Provenance {
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub core_type: Option<String>,
-    /// Issue slots per cycle of this core, where known.
+    /// Issue slots per cycle of this core, if known.
     #[cfg_attr(
         feature = "run_file",
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub slots_per_cycle: Option<u32>,
-    /// Why this source was chosen, one sentence for people.
+    /// Why this source was chosen, in one readable sentence.
     pub reason: String,
-    /// What an empty window costs, measured at open. Not subtracted from samples; launch values are
-    /// without it.
+    /// What an empty window costs, measured at open. It is subtracted from launch values, not from
+    /// samples.
     #[cfg_attr(
         feature = "run_file",
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub empty_window: Option<EmptyWindow>,
-    /// Whose slots are counted; absent for those of the measuring thread alone.
+    /// Which threads' slots are counted; absent if only the measuring thread's.
     #[cfg_attr(
         feature = "run_file",
         serde(default, skip_serializing_if = "CountedThreads::is_own")
     )]
     pub threads: CountedThreads,
-    /// Why the slots of the benchmark would not be about its work, so that its time alone was kept.
+    /// Why the benchmark's slots do not represent its work, so that only its time was kept.
     #[cfg_attr(
         feature = "run_file",
         serde(default, skip_serializing_if = "Option::is_none")
@@ -119,8 +121,8 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// That of the same benchmark where its slots are not about its work: it has time alone, and time
-    /// judges it.
+    /// Returns the provenance of the same benchmark with slots that do not represent its work: it
+    /// has only time, and is judged by time.
     pub fn with_work(&self, elsewhere: Elsewhere) -> Provenance {
         Provenance {
             source: SourceKind::Time,
@@ -137,14 +139,14 @@ impl Provenance {
         }
     }
 
-    /// The modelled core, and the version of the model; `None` for other sources.
+    /// Returns the modelled core and the version of the model, or `None` for other sources.
     pub fn modelled_core(&self) -> Option<(&str, &str)> {
         let formula = self.formula.strip_prefix("model-")?;
         (self.source == SourceKind::Model).then(|| formula.split_once('/'))?
     }
 }
 
-/// The cost of a window that holds nothing: the median of many.
+/// The cost of an empty window: the median of many.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -156,13 +158,13 @@ pub struct EmptyWindow {
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub slots: Option<u64>,
-    /// Instructions between the two readings, where they are counted.
+    /// Instructions between the two readings, if counted.
     #[cfg_attr(
         feature = "run_file",
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub instructions: Option<u64>,
-    /// Cycles between the two readings, where they are counted.
+    /// Cycles between the two readings, if counted.
     #[cfg_attr(
         feature = "run_file",
         serde(default, skip_serializing_if = "Option::is_none")

@@ -1,8 +1,8 @@
-//! What a bench process hands to `cargo topdown`: one line per benchmark, beside criterion's own
-//! protocol, which carries a single number per sample.
+//! What a bench process hands to `cargo topdown`: one line per benchmark, in addition to
+//! criterion's own protocol, which carries a single number per sample.
 //!
-//! The line is JSON, and `run_file` reads it. It is written here by hand: whatever this module
-//! takes to compile, a user pays for with every bench.
+//! The line is JSON, read by `run_file`. It is written by hand here because every bench of every
+//! user pays for the compile time of this module.
 
 use std::fmt::{Arguments, Display};
 use std::io::{self, Write};
@@ -16,13 +16,13 @@ use crate::sample::{Level1, Level2, Sample};
 /// The version of the file formats that this library writes.
 pub const SCHEMA_VERSION: u32 = 3;
 
-/// The environment variable in which `cargo topdown` names the file that a bench process appends
-/// its records to.
+/// The environment variable in which `cargo topdown` names the file to which a bench process
+/// appends its records.
 pub const SAMPLES_VARIABLE: &str = "CARGO_TOPDOWN_SAMPLES";
 
-/// A line of that file: something has begun that will say when it is over.
+/// A line of that file: a measurement has begun and will report its end.
 pub const LAST_WORD_OWED: &str = "last word owed";
-/// A line of that file: something that has begun is over.
+/// A line of that file: a measurement has ended.
 pub const LAST_WORD_SAID: &str = "last word said";
 
 /// The samples of one benchmark in one launch.
@@ -32,23 +32,23 @@ pub struct Record {
     pub provenance: Provenance,
     /// In the order in which criterion asked for their scalars.
     pub samples: Vec<Sample>,
-    /// Where in the code their slots went, where that is known.
+    /// Where in the code their slots went, if known.
     pub code: Option<CodeSlots>,
 }
 
 impl Record {
-    /// The record as one line of JSON, newline included.
+    /// Returns the record as one line of JSON, newline included.
     pub fn to_line(&self) -> String {
         let mut line = Vec::new();
         self.write_line(&mut line).expect("a vector takes all");
         String::from_utf8(line).expect("JSON is text")
     }
 
-    /// Writes that line in small pieces. What is allocated does not depend on how long numbers are: where
-    /// the heap of a launch on the model lies then does not depend on the clock.
+    /// Writes that line in small pieces. Allocations do not depend on the length of numbers, so
+    /// that in a launch on the model the heap layout does not depend on the clock.
     ///
     /// # Errors
-    /// When `out` does.
+    /// Returns an error if writing to `out` fails.
     pub fn write_line(&self, out: &mut dyn Write) -> io::Result<()> {
         let mut json = Json::to(out);
         json.object(|json| {
@@ -109,11 +109,11 @@ fn provenance(json: &mut Json<'_>, of: &Provenance) {
     }
 }
 
-/// The name of a quantity, and how a row has it.
+/// The name of a quantity, and how to get it from a row.
 type Column<T, N> = (&'static str, fn(&T) -> N);
 
-/// One column for each quantity. What is missing in any sample is left out for all of them: half a
-/// column could not be compared.
+/// Writes one column per quantity. A quantity missing in any sample is left out for all of them,
+/// since half a column could not be compared.
 fn samples(json: &mut Json<'_>, samples: &[Sample]) {
     let all = |json: &mut Json<'_>, name: &str, of: fn(&Sample) -> u64| {
         json.name(name);
@@ -152,7 +152,7 @@ fn samples(json: &mut Json<'_>, samples: &[Sample]) {
         });
     }
     if let Some(groups) = known_of_all(samples, |sample| sample.group_counts) {
-        // All samples are of one group.
+        // All samples belong to one group.
         let events = groups.iter().map(|group| group.as_slice().len()).max();
         let events: Vec<usize> = (0..events.unwrap_or(0)).collect();
         json.name("group_counts");
@@ -215,7 +215,7 @@ fn level2(json: &mut Json<'_>, levels: &[Level2]) {
     json.numbers(&columns, levels);
 }
 
-/// What was not watched in a sample is 0.
+/// Writes 0 for samples that were not watched.
 fn activity(json: &mut Json<'_>, samples: &[Sample]) {
     let columns: [Column<Activity, u64>; 5] = [
         ("windows", |activity| activity.windows),
@@ -274,10 +274,10 @@ fn trail(json: &mut Json<'_>, trail: &Trail) {
     json.array(&trail.stretch, |json, block| json.value(block));
 }
 
-/// JSON that is being written.
+/// A JSON document under construction.
 struct Json<'a> {
     out: &'a mut dyn Write,
-    /// Whether nothing of the object or array that is open has been written yet, or a name alone.
+    /// Whether the open object or array is still empty, or a name has just been written.
     begins: bool,
     /// The first error.
     result: io::Result<()>,
@@ -302,20 +302,20 @@ impl<'a> Json<'a> {
         self.write(format_args!("{text}"));
     }
 
-    /// A comma, where something of the same object or array is before.
+    /// Writes a comma, unless this is the first element.
     fn separate(&mut self) {
         if !std::mem::take(&mut self.begins) {
             self.literal(",");
         }
     }
 
-    /// What is JSON already, as numbers are.
+    /// Writes a value whose text is valid JSON, such as an integer.
     fn value(&mut self, value: &dyn Display) {
         self.separate();
         self.write(format_args!("{value}"));
     }
 
-    /// As the shortest digits that are read back as the same number.
+    /// Writes the shortest digits that read back as the same number.
     fn number(&mut self, number: f64) {
         if number.is_finite() {
             self.value(&format_args!("{number:?}"));

@@ -1,7 +1,7 @@
-//! Keeps the sample vectors of the benchmark that is running and hands them on when it is done.
+//! Collects the samples of the current benchmark and hands them on when it completes.
 //!
-//! Under `cargo topdown` they go to the file that the environment names; in a plain `cargo bench`
-//! their TopDown split is printed.
+//! Under `cargo topdown` they go to the file named in the environment; a plain `cargo bench` prints
+//! their TopDown split.
 
 use std::borrow::Cow;
 use std::cell::{Cell, RefCell};
@@ -14,19 +14,19 @@ use crate::record::Record;
 use crate::records_file::RecordsFile;
 use crate::sample::Sample;
 
-/// Room for the samples of one benchmark, so that keeping one seldom allocates: ten times
-/// criterion's default sample size.
+/// Initial capacity for the samples of one benchmark, so that keeping one rarely allocates: ten
+/// times criterion's default sample size.
 const ROOM_FOR_SAMPLES: usize = 1000;
 
 pub(crate) struct Recorder {
     samples: RefCell<Vec<Sample>>,
     file: Option<&'static RecordsFile>,
-    /// What the benchmark that was sealed last has.
+    /// What the last sealed benchmark measured.
     measured: Cell<SourceKind>,
 }
 
 impl Recorder {
-    /// Whether `cargo topdown` runs this process.
+    /// Returns whether `cargo topdown` runs this process.
     pub(crate) fn is_wanted() -> bool {
         RecordsFile::of_environment().is_some()
     }
@@ -40,24 +40,25 @@ impl Recorder {
         }
     }
 
-    /// Called between windows.
+    /// Keeps a sample; called between windows.
     pub(crate) fn keep(&self, sample: &Sample) {
         self.samples.borrow_mut().push(*sample);
     }
 
-    /// How many samples have been kept of the benchmark that is running.
+    /// Returns the number of samples kept of the current benchmark.
     pub(crate) fn kept(&self) -> usize {
         self.samples.borrow().len()
     }
 
-    /// What the benchmark that was sealed last has, which is not always what the source measures.
+    /// Returns what the last sealed benchmark measured, which is not always what the source
+    /// measures.
     pub(crate) fn measured(&self) -> SourceKind {
         self.measured.get()
     }
 
-    /// The samples kept so far are all of one benchmark, and `code` says where in the code their slots
-    /// went. Those of a benchmark that is never
-    /// sealed (test mode, a panic) are no data and vanish with the process.
+    /// Completes a benchmark: all samples kept so far belong to it, and `code` says where in the
+    /// code their slots went. Samples of a benchmark that is never sealed (test mode, a panic) are
+    /// not data and vanish with the process.
     pub(crate) fn seal(&self, provenance: &Provenance, code: Option<CodeSlots>) {
         let mut samples = self.samples.borrow_mut();
         if samples.is_empty() {
@@ -81,8 +82,8 @@ impl Recorder {
     }
 }
 
-/// What a benchmark that times itself measures is time, whatever the others have: its `iter_custom`
-/// returned durations.
+/// Returns the provenance for `samples`: time for a benchmark that times itself, whose
+/// `iter_custom` returned durations, regardless of the other benchmarks.
 fn provenance_of<'a>(samples: &[Sample], provenance: &'a Provenance) -> Cow<'a, Provenance> {
     let has_time_alone = |sample: &Sample| {
         let time_alone = Sample {
@@ -92,8 +93,8 @@ fn provenance_of<'a>(samples: &[Sample], provenance: &'a Provenance) -> Cow<'a, 
         };
         *sample == time_alone
     };
-    // Windows of the source `time` tell of the threads' activity. Those of a benchmark that could not be
-    // modelled have time alone too, and no cost.
+    // Windows of the source `time` include the threads' activity. A benchmark that could not be
+    // modelled also has only time, and no cost.
     let is_timed = provenance.source == SourceKind::Time;
     let has_reason = is_timed && provenance.empty_window.is_none();
     if has_reason || !samples.iter().all(has_time_alone) {
@@ -122,6 +123,6 @@ fn print_split(samples: &[Sample], provenance: &Provenance) {
     // criterion leaves "Benchmarking …: Analyzing" on the terminal's current line, to be
     // overwritten.
     let overwrite = if out.is_terminal() { "\r\x1b[K" } else { "" };
-    // Nothing can be done about a closed standard output, and criterion is about to notice too.
+    // A closed standard output cannot be helped, and criterion is about to notice it too.
     let _ = writeln!(out, "{overwrite}{line}");
 }

@@ -1,4 +1,4 @@
-//! The file that a bench process appends its records to.
+//! The file to which a bench process appends its records.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 use crate::record::SAMPLES_VARIABLE;
 
-/// The file of [`SAMPLES_VARIABLE`], open from its first use on: a benchmark may change its root
-/// directory or its user, or use up the file descriptors, before there is anything to write.
+/// The file of [`SAMPLES_VARIABLE`]. Opened early, because a benchmark may change its root
+/// directory or user, or use up the file descriptors, before there is anything to write.
 #[derive(Debug)]
 pub(crate) struct RecordsFile {
     path: PathBuf,
@@ -16,7 +16,7 @@ pub(crate) struct RecordsFile {
 }
 
 impl RecordsFile {
-    /// `None` where `cargo topdown` does not run this process.
+    /// Returns `None` if `cargo topdown` does not run this process.
     pub(crate) fn of_environment() -> Option<&'static RecordsFile> {
         static FILE: OnceLock<Option<RecordsFile>> = OnceLock::new();
         let open = || {
@@ -27,8 +27,8 @@ impl RecordsFile {
         FILE.get_or_init(open).as_ref()
     }
 
-    /// Appends what `write` writes, in pieces. Where that fails, the runner misses a line and refuses
-    /// this launch; the cause is told here.
+    /// Appends what `write` writes, in pieces. On failure, reports the cause here; the runner finds
+    /// a line missing and rejects the launch.
     pub(crate) fn append(&self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
         let appended = self.file.as_ref().map(BufWriter::new).map(|mut out| {
             write(&mut out)?;

@@ -1,35 +1,35 @@
 //! How much of a benchmark is modelled, and which samples of a launch on the model count.
 //!
-//! The samples of such a launch [double](crate::doubling). They are modelled until one is long
-//! enough, or the next does not fit into the budget, and the last of them counts: about as many
-//! iterations as all before it, which warmed predictors and caches up. That depends on the numbers of
-//! instructions and windows and on nothing else.
+//! The samples of such a launch [double](crate::doubling). Modelling continues until a sample is
+//! long enough or the next does not fit the budget. Only the last sample counts: it has about as
+//! many iterations as all before it, which warmed up predictors and caches. This depends only on
+//! the numbers of instructions and windows.
 
 use crate::sample::{Flags, Sample};
 
-/// With fewer samples a launch on the model says nothing: the first only warms it up.
+/// With fewer samples, a launch on the model is useless: the first only warms it up.
 pub const LEAST_SAMPLES: usize = 2;
 
-/// With fewer samples the warm-up was short: of 8 iterations after 7.
+/// With fewer samples, the warm-up was short. 4 samples are 8 iterations after 7.
 pub const ENOUGH_SAMPLES: usize = 4;
 
-/// How many samples are modelled where the budget has room for them: 32 iterations after 31.
+/// The number of samples to model if the budget allows: 32 iterations after 31.
 const WANTED_SAMPLES: usize = 6;
 
-/// A sample of so many instructions is long enough: of the half a million slots that it has at least,
-/// beginning and ending a window take less than a thousandth.
+/// A sample with this many instructions is long enough: it has at least half a million slots, of
+/// which beginning and ending a window take less than a thousandth.
 const LONG_INSTRUCTIONS: u64 = 1_000_000;
 
-/// The samples of a benchmark with several windows in each are no longer than 1024 iterations. Their
-/// inputs are made beforehand: nothing is known of how much memory and time that takes.
+/// Samples with several windows have at most 1024 iterations. Their inputs are made in advance, and
+/// we do not know how much memory and time that takes.
 const MOST_SAMPLES_OF_WINDOWS: usize = 11;
 
-/// How many samples count of a launch that has `usable` of them; they are the last ones.
+/// Returns how many of the `usable` samples of a launch count; they are the last ones.
 pub fn steady_samples(usable: usize) -> usize {
     usable.min(1)
 }
 
-/// What has been modelled of a benchmark.
+/// What has been modelled of a benchmark so far.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Modelled {
     samples: usize,
@@ -37,13 +37,13 @@ pub struct Modelled {
 }
 
 impl Modelled {
-    /// How many samples have been modelled.
+    /// Returns the number of modelled samples.
     pub fn samples(&self) -> usize {
         self.samples
     }
 
-    /// Counts `sample`, the next of the benchmark. Says whether one of twice as many iterations is
-    /// wanted, with a budget of so many instructions.
+    /// Counts `sample`, the benchmark's next. Returns whether a sample of twice as many iterations
+    /// is wanted, given a budget in instructions.
     pub fn wants_more_after(&mut self, sample: &Sample, budget_instructions: u64) -> bool {
         let Some(instructions) = sample.instructions else {
             return false;
@@ -66,8 +66,8 @@ impl Modelled {
 mod tests {
     use super::*;
 
-    /// The iterations of the sample that counts, of a benchmark with so many instructions in each
-    /// iteration and a fixed number in each window.
+    /// Returns the number of iterations in the sample that counts, for a benchmark with
+    /// `per_iteration` instructions and a fixed number of iterations per window.
     fn counted(per_iteration: u64, windows: impl Fn(u64) -> u64) -> u64 {
         let mut modelled = Modelled::default();
         let samples = (0..).map(|index| {
@@ -89,7 +89,7 @@ mod tests {
         assert_eq!(of_one_window(100), 1 << 14);
         assert_eq!(of_one_window(10_000), 128);
         assert_eq!(of_one_window(100_000), 32);
-        // By the budget: 31, 7 and 3 iterations.
+        // Limited by the budget: 31, 7 and 3 iterations.
         assert_eq!(of_one_window(900_000), 16);
         assert_eq!(of_one_window(1_900_000), 8);
         assert_eq!(of_one_window(4_000_000), 4);

@@ -16,33 +16,33 @@ use crate::sample::{Flags, Sample};
 
 /// Measures where the issue slots of a benchmark went.
 ///
-/// criterion sees one number per sample: slots, or nanoseconds where slots cannot be counted. The
-/// whole [`Sample`] is recorded beside it, for `cargo topdown` and for the line that plain
-/// `cargo bench` prints after each benchmark.
+/// criterion sees one number per sample: slots, or nanoseconds if slots cannot be counted. The
+/// whole [`Sample`] is recorded as well, for `cargo topdown` and for the line that plain `cargo
+/// bench` prints after each benchmark.
 ///
-/// Counters belong to the thread that opened them, so a `TopDown` cannot be sent to another: work
-/// that a benchmark hands to other threads is not counted.
+/// Counters belong to the thread that opened them, so a `TopDown` cannot be sent to another thread.
+/// Work that a benchmark hands to other threads is not counted.
 pub struct TopDown {
     source: Box<dyn Source>,
     recorder: Recorder,
-    /// How many samples a benchmark has at least, if they [double](crate::doubling).
+    /// The minimum number of samples of a benchmark, if they [double](crate::doubling).
     least_doubling: Option<usize>,
-    /// The benchmark that is running needs no further sample.
+    /// Whether the current benchmark needs no further sample.
     has_enough: Cell<bool>,
     _last_word: LastWord,
-    /// Neither `Send` nor `Sync`, whatever the source is.
+    /// Makes the type neither `Send` nor `Sync`, regardless of the source.
     bound_to_thread: PhantomData<*const ()>,
 }
 
 impl TopDown {
-    /// The hardware counters where they can be used, else the clock. Says on standard error, once
-    /// per process, which it is and why.
+    /// Uses the hardware counters if possible, otherwise the clock. Prints which, and why, to
+    /// standard error once per process.
     ///
-    /// The environment variable `CARGO_TOPDOWN_SOURCE` (`auto`, `hardware`, `model`, `time`) changes the
-    /// choice. A source that is not available ends the process with a message and code 101, since a
-    /// benchmark that measures something else than it was asked for must not look like a success.
-    /// `model` is available under `cargo topdown bench` alone: plain criterion plans far more iterations
-    /// than can be modelled.
+    /// The environment variable `CARGO_TOPDOWN_SOURCE` (`auto`, `hardware`, `model`, `time`)
+    /// overrides the choice. An unavailable source ends the process with a message and code 101,
+    /// since a benchmark that measures something other than requested must not look like a success.
+    /// `model` is available only under `cargo topdown bench`: plain criterion plans far more
+    /// iterations than can be modelled.
     pub fn new() -> TopDown {
         match TopDown::open() {
             Ok(measurement)
@@ -66,10 +66,10 @@ impl TopDown {
         }
     }
 
-    /// As [`new`](TopDown::new), silently.
+    /// Like [`new`](TopDown::new), but silent.
     ///
     /// # Errors
-    /// When `CARGO_TOPDOWN_SOURCE` names no source, or one that cannot be used here.
+    /// Returns an error if `CARGO_TOPDOWN_SOURCE` names no source, or one that cannot be used here.
     pub fn open() -> Result<TopDown, OpenError> {
         Ok(TopDown::with_source(choose(Choice::from_environment()?)?))
     }
@@ -86,13 +86,13 @@ impl TopDown {
         }
     }
 
-    /// What the numbers are and how they are obtained.
+    /// Returns what the numbers are and how they are obtained.
     pub fn provenance(&self) -> &Provenance {
         self.source.provenance()
     }
 
-    /// Measures one window: the helper for criterion's `iter_custom`, whose closure returns the
-    /// measured value itself.
+    /// Measures one window. For criterion's `iter_custom`, whose closure returns the measured value
+    /// itself.
     ///
     /// ```no_run
     /// # use criterion_topdown::TopDown;
@@ -110,7 +110,7 @@ impl TopDown {
     /// # }
     /// ```
     ///
-    /// Samples of several windows are added with [`Sample::plus`].
+    /// Use [`Sample::plus`] to add the windows of a sample.
     pub fn measure<T>(&self, work: impl FnOnce() -> T) -> Sample {
         let start = self.source.start();
         let result = work();
@@ -125,7 +125,7 @@ impl TopDown {
         self.source.sample_boundary();
     }
 
-    /// Keeps a sample, and says what criterion is told of it.
+    /// Keeps a sample and returns the scalar to report to criterion.
     fn keep_doubling(&self, sample: &Sample, least_samples: usize) -> f64 {
         let index = self.recorder.kept();
         let mut sample = *sample;
@@ -133,8 +133,8 @@ impl TopDown {
             self.keep(&sample);
             self.has_enough.set(!self.source.wants_more_after(&sample));
         } else {
-            // How many more criterion takes is up to the clock, so what the model of an `iter_custom`
-            // makes of them must not count.
+            // How many more samples criterion takes depends on the clock, so those of an
+            // `iter_custom` benchmark must not count on the model.
             if self.provenance().source == SourceKind::Model && sample.slots.is_some() {
                 sample.flags |= Flags::NOT_COUNTING;
             }
@@ -175,15 +175,15 @@ impl Measurement for TopDown {
         left.plus(right)
     }
 
-    /// Called by criterion before the first window of a warm-up, of a measurement, and of every
+    /// criterion calls this before the first window of a warm-up, of a measurement, and of every
     /// sample of `iter_batched`.
     fn zero(&self) -> Sample {
         self.source.sample_boundary();
         Sample::EMPTY
     }
 
-    /// The recording hook: criterion calls this exactly once for every sample that it keeps and
-    /// never in warm-up.
+    /// Records the sample: criterion calls this exactly once for every sample it keeps, and never
+    /// during warm-up.
     fn to_f64(&self, sample: &Sample) -> f64 {
         match self.least_doubling {
             Some(least) => self.keep_doubling(sample, least),
@@ -194,8 +194,8 @@ impl Measurement for TopDown {
         }
     }
 
-    /// Called by criterion once per benchmark when its samples are complete, and once more for a
-    /// group's summary, when there is nothing left to seal.
+    /// criterion calls this once per benchmark when its samples are complete, and once more for a
+    /// group's summary, when nothing is left to seal.
     fn formatter(&self) -> &dyn ValueFormatter {
         let code = self.source.take_code();
         self.recorder.seal(self.provenance(), code);
@@ -207,7 +207,7 @@ impl Measurement for TopDown {
 
 fn announce(provenance: &Provenance) {
     static ONCE: std::sync::Once = std::sync::Once::new();
-    // Under `cargo topdown` the program says it, once for all launches.
+    // `cargo topdown` prints it itself, once for all launches.
     if Recorder::is_wanted() {
         return;
     }
@@ -249,7 +249,7 @@ mod tests {
         assert_eq!(measurement.to_f64(&sum), 80.0);
     }
 
-    /// As `iter_custom` does it whose closure returns a `Duration`.
+    /// As with an `iter_custom` closure that returns a `Duration`.
     #[test]
     fn a_benchmark_that_times_itself_is_told_in_time_and_the_next_in_slots() {
         let measurement = TopDown::with_source(Box::new(Scripted::new()));

@@ -1,13 +1,13 @@
-//! Characters that do something to a terminal, written so that people see them.
+//! Makes characters visible that would otherwise control a terminal.
 //!
-//! Names come from benches, run files and executables of others. An escape sequence in one could
-//! move the cursor or hide a verdict, and a line break could add a line that this program never
-//! wrote. So no name keeps such characters: what comes in is made visible where it is read.
+//! Names come from other people's benches, run files and executables. An escape sequence in a name
+//! could move the cursor or hide a verdict, and a line break could add a line that this program
+//! never wrote. So no name keeps such characters: input is made visible where it is read.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Whether `c` is a control character, breaks a line, or turns the direction of writing.
+/// Returns whether `c` is a control character, breaks a line, or changes the text direction.
 pub fn is_hidden(c: char) -> bool {
     c.is_control()
         || matches!(
@@ -17,7 +17,7 @@ pub fn is_hidden(c: char) -> bool {
         || matches!(c, '\u{2066}'..='\u{2069}')
 }
 
-/// `text` with hidden characters as Rust writes them in a literal: `\n`, `\u{1b}`.
+/// Returns `text` with hidden characters as Rust writes them in a literal: `\n`, `\u{1b}`.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_hidden) {
         return Cow::Borrowed(text);
@@ -32,9 +32,9 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// `json` whose strings are [`visible`]. What is no JSON stays wrong.
+/// Returns `json` with its strings made [`visible`]. Invalid JSON stays invalid.
 pub fn visible_json(json: &[u8]) -> Cow<'_, [u8]> {
-    // The first bytes of hidden characters, and of what JSON writes for them.
+    // The first bytes of hidden characters, and of their JSON escapes.
     let may_hide = |byte: &u8| matches!(byte, b'\\' | 0x7f | 0xc2 | 0xd8 | 0xe2);
     let Some(text) = json
         .iter()
@@ -49,7 +49,7 @@ pub fn visible_json(json: &[u8]) -> Cow<'_, [u8]> {
     while let Some(c) = rest.chars().next() {
         let (hidden, length) = match c {
             '\\' => escaped(rest),
-            // Between strings JSON may have line breaks.
+            // JSON may have line breaks between strings.
             c => (
                 (is_hidden(c) && !c.is_ascii_whitespace()).then_some(c),
                 c.len_utf8(),
@@ -57,7 +57,7 @@ pub fn visible_json(json: &[u8]) -> Cow<'_, [u8]> {
         };
         match hidden {
             Some(hidden) => {
-                // The backslash that people are to see is written as two.
+                // The visible backslash is itself escaped in JSON.
                 for c in hidden.escape_default() {
                     let _ = match c {
                         '\\' => shown.write_str("\\\\"),
@@ -72,8 +72,8 @@ pub fn visible_json(json: &[u8]) -> Cow<'_, [u8]> {
     Cow::Owned(shown.into_bytes())
 }
 
-/// Which hidden character the escape sequence at the beginning of `rest` stands for, if it does; and
-/// its length in bytes.
+/// Returns the hidden character that the escape sequence at the start of `rest` stands for, if any,
+/// and the sequence's length in bytes.
 fn escaped(rest: &str) -> (Option<char>, usize) {
     let hidden = |c: char| Some(c).filter(|c| is_hidden(*c));
     match rest.as_bytes().get(1) {
@@ -88,7 +88,7 @@ fn escaped(rest: &str) -> (Option<char>, usize) {
                 .and_then(|digits| u32::from_str_radix(digits, 16).ok());
             match number {
                 Some(number) => (char::from_u32(number).and_then(hidden), 6),
-                // No JSON.
+                // Not valid JSON.
                 None => (None, 2),
             }
         }

@@ -1,4 +1,4 @@
-//! Which source this process uses: the best that works, or the one that was asked for.
+//! Chooses this process's source: the requested one, or else the best that works.
 
 use std::str::FromStr;
 
@@ -8,29 +8,29 @@ use crate::error::OpenError;
 /// The environment variable that [`Choice::from_environment`] reads.
 pub const SOURCE_VARIABLE: &str = "CARGO_TOPDOWN_SOURCE";
 
-/// Which source is wanted.
+/// The requested source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
-    /// The hardware counters, else the clock.
+    /// The hardware counters, or the clock if they cannot be used.
     #[default]
     Auto,
-    /// The hardware counters and nothing else.
+    /// Only the hardware counters.
     Hardware,
-    /// The model of a core, even where there are counters.
+    /// The model of a core, even if there are counters.
     Model,
-    /// The model of a core, else the clock: what `cargo topdown` asks for where it has seen that
-    /// [`Choice::Auto`] gives the clock. Where that program does not run the process, the model
-    /// would be asked for far more iterations than it can execute.
+    /// The model of a core, or the clock if code cannot be traced. `cargo topdown` requests this
+    /// after it has seen [`Choice::Auto`] choose the clock. In a process that it does not run, the
+    /// model would have to execute far more iterations than it can.
     ModelOrTime,
-    /// The clock, even where there are counters.
+    /// The clock, even if there are counters.
     Time,
 }
 
 impl Choice {
-    /// What [`SOURCE_VARIABLE`] says; [`Choice::Auto`] where it is not set.
+    /// Reads [`SOURCE_VARIABLE`]; [`Choice::Auto`] if it is not set.
     ///
     /// # Errors
-    /// [`OpenError::UnknownSource`] where it names no source.
+    /// Returns [`OpenError::UnknownSource`] if it names no source.
     pub fn from_environment() -> Result<Choice, OpenError> {
         match std::env::var(SOURCE_VARIABLE) {
             Ok(name) => name.parse(),
@@ -56,14 +56,13 @@ impl FromStr for Choice {
     }
 }
 
-/// Opens the source that `choice` asks for, on the calling thread. Counters that the thread has
-/// open already are shared.
+/// Opens the source for `choice` on the calling thread. Counters that the thread already has open
+/// are shared.
 ///
 /// # Errors
-/// [`Choice::Hardware`] fails where the counters cannot be used and [`Choice::Model`] where code
-/// cannot be traced; the other choices fail where
-/// [`COUNTERS_VARIABLE`](super::COUNTERS_VARIABLE) or a described core is wrong, and
-/// never else.
+/// [`Choice::Hardware`] fails if the counters cannot be used, and [`Choice::Model`] if code cannot
+/// be traced. The other choices fail only if [`COUNTERS_VARIABLE`](super::COUNTERS_VARIABLE) or a
+/// described core is wrong.
 pub fn choose(choice: Choice) -> Result<Box<dyn Source>, OpenError> {
     match choice {
         Choice::Time => Ok(Box::new(Time::new("the clock was asked for"))),
@@ -75,7 +74,7 @@ pub fn choose(choice: Choice) -> Result<Box<dyn Source>, OpenError> {
         }),
         Choice::Auto => Ok(match Hardware::open() {
             Ok(hardware) => Box::new(hardware),
-            // What the user asked for in so many words is not passed over.
+            // Do not ignore what the user requested explicitly.
             Err(
                 error @ (OpenError::UnknownCounters { .. }
                 | OpenError::UnknownThreads { .. }

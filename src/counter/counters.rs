@@ -1,4 +1,4 @@
-//! Which counters the hardware source uses where a CPU offers two ways.
+//! Which counters the hardware source uses on CPUs that offer two kinds.
 
 use std::str::FromStr;
 
@@ -7,35 +7,35 @@ use crate::error::OpenError;
 /// The environment variable that [`Counters::from_environment`] reads.
 pub const COUNTERS_VARIABLE: &str = "CARGO_TOPDOWN_COUNTERS";
 
-/// The formula of PERF_METRICS on CPUs with both levels: slots x fraction / 255, without the corrections that Intel's
-/// own metrics apply per CPU.
+/// The formula of PERF_METRICS on CPUs with both levels: slots x fraction / 255, without the
+/// per-CPU corrections that Intel's own metrics apply.
 pub const FORMULA_LEVEL2: &str = "intel-perf-metrics-level2/1";
-/// The same on CPUs with level 1 only.
+/// The same formula on CPUs with level 1 only.
 pub const FORMULA_LEVEL1: &str = "intel-perf-metrics-level1/1";
 
-/// Which counters are wanted.
+/// The requested kind of counters.
 ///
-/// Intel's performance cores since Ice Lake count TopDown in several ways, whose numbers are not
-/// comparable with each other. PERF_METRICS needs no general counters and is coarse: no category is
-/// more exact than 1/255 of a window, however long. Plain counters are exact to the event, and the
-/// better choice for windows of less than 100 000 slots or effects of less than half a percent. All
-/// other CPUs have plain counters only.
+/// Intel's performance cores since Ice Lake can count TopDown in several ways, whose numbers are
+/// not comparable with each other. PERF_METRICS needs no general counters but is coarse: no
+/// category is more exact than 1/255 of a window, however long. Plain counters are exact to the
+/// event, and the better choice for windows of less than 100 000 slots or effects of less than half
+/// a percent. All other CPUs have only plain counters.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Counters {
-    /// PERF_METRICS where the CPU has it, else plain counters.
+    /// PERF_METRICS if the CPU has it, otherwise plain counters.
     #[default]
     Auto,
-    /// PERF_METRICS and nothing else: the register as it is.
+    /// Only PERF_METRICS: the uncorrected register.
     Metrics,
-    /// PERF_METRICS with the corrections of Intel's own metrics, the `tma_…` of `perf stat`: one
-    /// or two plain counters more.
+    /// PERF_METRICS with the corrections of Intel's own metrics, the `tma_…` of `perf stat`: one or
+    /// two additional plain counters.
     Tma,
-    /// Plain counters, even where there is PERF_METRICS.
+    /// Plain counters, even if the CPU has PERF_METRICS.
     Exact,
 }
 
 impl Counters {
-    /// Whether only the PERF_METRICS register will do.
+    /// Returns whether only the PERF_METRICS register will do.
     #[cfg_attr(
         not(all(
             target_os = "linux",
@@ -47,10 +47,10 @@ impl Counters {
         matches!(self, Counters::Metrics | Counters::Tma)
     }
 
-    /// What [`COUNTERS_VARIABLE`] says; [`Counters::Auto`] where it is not set.
+    /// Reads [`COUNTERS_VARIABLE`]; [`Counters::Auto`] if it is not set.
     ///
     /// # Errors
-    /// [`OpenError::UnknownCounters`] where it says something else.
+    /// Returns [`OpenError::UnknownCounters`] if it has any other value.
     pub fn from_environment() -> Result<Counters, OpenError> {
         match std::env::var(COUNTERS_VARIABLE) {
             Ok(name) => name.parse(),

@@ -16,7 +16,7 @@ pub struct Hardware(Infallible);
 
 impl Hardware {
     /// # Errors
-    /// Always [`OpenError::OperatingSystem`].
+    /// Always returns [`OpenError::OperatingSystem`].
     pub fn open() -> Result<Hardware, OpenError> {
         Err(unsupported())
     }
@@ -32,12 +32,12 @@ pub struct CountedTree(Infallible);
 
 impl TreeCounters {
     /// # Errors
-    /// Always [`OpenError::OperatingSystem`].
+    /// Always returns [`OpenError::OperatingSystem`].
     pub fn prepare(_: Counters) -> Result<TreeCounters, OpenError> {
         Err(unsupported())
     }
 
-    /// What the numbers are.
+    /// Returns what the numbers are.
     pub fn provenance(&self) -> &Provenance {
         match self.0 {}
     }
@@ -57,7 +57,7 @@ impl CountedTree {
     }
 }
 
-/// A survey of a machine that has nothing to look at.
+/// Returns the survey of a machine without counters.
 pub fn survey() -> Survey {
     Survey {
         pmus: Vec::new(),
@@ -72,7 +72,7 @@ pub fn survey() -> Survey {
 }
 
 /// # Errors
-/// Always [`OpenError::OperatingSystem`].
+/// Always returns [`OpenError::OperatingSystem`].
 pub fn table(_core_type: Option<&str>) -> Result<&'static CpuTable, OpenError> {
     Err(unsupported())
 }

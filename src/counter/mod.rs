@@ -1,9 +1,9 @@
 //! Where slot counts come from.
 //!
-//! A [`Source`] takes a [`Reading`] at the start of a window and makes a [`Sample`] of it at the
+//! A [`Source`] takes a [`Reading`] at the start of a window and turns it into a [`Sample`] at the
 //! end. `hardware` reads the CPU's counters, `model` runs the executed instructions through a model
-//! of a core, `time` knows nothing but the clock, and `scripted`, which only tests have, plays back
-//! what they wrote down. Which one is used on this machine is decided in [`choose`].
+//! of a core, `time` reads only the clock, and `scripted`, for tests only, plays back predefined
+//! counts. [`choose`] selects the source on this machine.
 
 mod choose;
 mod counters;
@@ -42,13 +42,13 @@ use crate::error::OpenError;
 use crate::provenance::{EmptyWindow, Provenance, SourceKind};
 use crate::sample::Sample;
 
-/// How many plain counters a [`Reading`] can hold: the most that any CPU table of `cpu` asks for.
+/// The number of plain counters a [`Reading`] can hold: the most that any CPU table in `cpu` needs.
 pub const MAX_COUNTERS: usize = 12;
 
-/// Raw counts at an instant. What each field means is known to the source that took it alone.
+/// Raw counts at an instant. Only the source that took it knows what each field means.
 ///
-/// It belongs to the thread that took it: the counters of another thread are others, and a window that
-/// one thread began another cannot end.
+/// A reading belongs to the thread that took it: another thread has its own counters, so it cannot
+/// end a window that this one began.
 ///
 /// ```compile_fail,E0277
 /// let begun = criterion_topdown::counter::Reading::of_clock();
@@ -60,9 +60,9 @@ pub struct Reading {
     pub at: Instant,
     /// The sequence number of the leader's page.
     pub lock: u32,
-    /// The CPU that the thread ran on.
+    /// The CPU on which the thread ran.
     pub cpu: u32,
-    /// Time that the group was enabled, and the part of it that it was on the PMU.
+    /// How long the group was enabled, and how much of that it was on the PMU.
     pub time_enabled_ns: u64,
     /// See `time_enabled_ns`.
     pub time_running_ns: u64,
@@ -79,7 +79,7 @@ pub struct Reading {
 }
 
 impl Reading {
-    /// A reading of the clock alone, now.
+    /// Reads only the clock, now.
     pub fn of_clock() -> Reading {
         Reading {
             at: Instant::now(),
@@ -96,34 +96,34 @@ impl Reading {
     }
 }
 
-/// Something that can say where the slots between two instants went.
+/// Reports where the slots between two instants went.
 ///
 /// A source belongs to the thread that opened it. Between [`start`](Source::start) and
-/// [`end`](Source::end) an implementation must not allocate, lock, log or make an avoidable
+/// [`end`](Source::end), an implementation must not allocate, lock, log or make an avoidable
 /// syscall: all of that would be measured.
 pub trait Source {
-    /// What the numbers are and how they were obtained.
+    /// Returns what the numbers are and how they were obtained.
     fn provenance(&self) -> &Provenance;
 
     /// Called between samples, outside every window: the next window is the first of a sample.
     fn sample_boundary(&self) {}
 
-    /// Called outside every window: the windows since the last boundary are a sample that is kept.
+    /// Called outside every window: the windows since the last boundary form a sample that is kept.
     fn sample_kept(&self) {}
 
-    /// Called after [`sample_kept`](Source::sample_kept) where samples [double](crate::doubling):
-    /// whether the next one, of twice as many iterations, is to be measured too.
+    /// Called after [`sample_kept`](Source::sample_kept) if samples [double](crate::doubling).
+    /// Returns whether to measure the next sample too, which has twice as many iterations.
     fn wants_more_after(&self, _sample: &Sample) -> bool {
         false
     }
 
-    /// Called when all samples of a benchmark have been taken: where in the code their slots went,
-    /// where the source knows that of every sample that was kept.
+    /// Called when a benchmark has all its samples. Returns where in the code their slots went, if
+    /// the source knows that for every sample kept.
     fn take_code(&self) -> Option<CodeSlots> {
         None
     }
 
-    /// Called when all samples of a benchmark have been taken.
+    /// Called when a benchmark has all its samples.
     fn benchmark_boundary(&self) {}
 
     /// Opens a window. Work that must not be measured (a reset) comes before the reading.
@@ -133,11 +133,11 @@ pub trait Source {
     fn end(&self, start: &Reading) -> Sample;
 }
 
-/// The table of the cores that `provenance` tells of, on this machine or modelled.
+/// Returns the table of the cores described by `provenance`, on this machine or modelled.
 ///
 /// # Errors
-/// [`OpenError::UnsupportedCpu`] where no table knows them, and whatever is wrong with a core
-/// that the user described.
+/// Returns [`OpenError::UnsupportedCpu`] if no table knows them, or an error if the core that the
+/// user described is wrong.
 pub fn table_behind(provenance: &Provenance) -> Result<&'static CpuTable, OpenError> {
     match provenance.source {
         SourceKind::Model => Ok(&MODELLED),
@@ -147,7 +147,7 @@ pub fn table_behind(provenance: &Provenance) -> Result<&'static CpuTable, OpenEr
     }
 }
 
-/// The median cost of a window of `source` that holds nothing.
+/// Returns the median cost of an empty window of `source`.
 fn empty_window_of(source: &dyn Source) -> EmptyWindow {
     empty_window_by(|| {
         source.sample_boundary();
@@ -156,7 +156,7 @@ fn empty_window_of(source: &dyn Source) -> EmptyWindow {
     })
 }
 
-/// The same of whatever makes windows.
+/// Returns the median cost of an empty window made by `window`.
 fn empty_window_by(window: impl Fn() -> Sample) -> EmptyWindow {
     const WINDOWS: usize = 101;
     let samples: Vec<Sample> = (0..WINDOWS).map(|_| window()).collect();

@@ -1,14 +1,14 @@
 //! Where slots would go on a modelled core: for machines without a PMU.
 //!
 //! The window's instructions are traced while they execute ([`topdown_tracer`]) and run through a
-//! model of a core ([`topdown_core_model`]). Tracing is some hundred times slower than the code
-//! itself, so the time that a modelled window takes means nothing: whoever wants both measures time
-//! in launches of its own.
+//! model of a core ([`topdown_core_model`]). Tracing is several hundred times slower than the code
+//! itself, so a modelled window's time is meaningless: to get both, measure time in separate
+//! launches.
 //!
-//! Which windows are traced does not depend on the clock: all of them, until a sample is long enough or
-//! the benchmark has used up its budget of instructions ([`crate::steady`]). A benchmark whose first
-//! window alone is so long that the budget would not do for [`LEAST_ITERATIONS`] is not modelled; its
-//! samples have time alone, and its provenance says so.
+//! Which windows are traced does not depend on the clock: all of them, until a sample is long
+//! enough or the benchmark has used up its budget of instructions ([`crate::steady`]). A benchmark
+//! is not modelled if its first window alone is so long that the budget would not cover
+//! [`LEAST_ITERATIONS`]; its samples then have only time, and its provenance says so.
 
 mod before_main;
 mod code;
@@ -35,58 +35,58 @@ use crate::provenance::SourceKind;
 use crate::sample::{Flags, Level1, Level2, Sample};
 use crate::steady::Modelled;
 
-/// The environment variable with the budget of a benchmark in seconds; [`DEFAULT_BUDGET_SECONDS`]
-/// where it is not set.
+/// The environment variable with a benchmark's budget in seconds; [`DEFAULT_BUDGET_SECONDS`] if not
+/// set.
 pub const BUDGET_VARIABLE: &str = "CARGO_TOPDOWN_MODEL_BUDGET";
 
-/// The environment variable with the name of the modelled core, as in [`cores::ALL`]; `nearest`, or
-/// not set, means the one that is nearest to this machine's.
+/// The environment variable with the name of the modelled core, as in [`cores::ALL`]. `nearest` or
+/// unset means the one nearest to this machine's.
 pub const CORE_VARIABLE: &str = "CARGO_TOPDOWN_MODEL_CORE";
 
-/// How long a benchmark is modelled in each launch, about.
+/// Roughly how long a benchmark is modelled in each launch.
 pub const DEFAULT_BUDGET_SECONDS: f64 = 2.0;
 
-/// What a second of the budget is worth: a fixed number, so that what is modelled does not depend on
+/// Instructions per second of budget: a fixed number, so that the modelled work does not depend on
 /// the clock. The model executes 4 to 33 million instructions per second.
 const INSTRUCTIONS_PER_SECOND: f64 = 15e6;
 
-/// Twice the time that criterion takes samples that double for at the least.
+/// Twice the minimum time for which criterion takes doubling samples.
 const CRITERIONS_LEAST_NS: u64 = 200_000_000;
 
-/// A benchmark is modelled if its budget has room for as many: a sample of one to warm up, and one of
-/// two.
+/// A benchmark is modelled if its budget covers this many iterations: one sample of one iteration
+/// to warm up, and one of two.
 pub const LEAST_ITERATIONS: u64 = 3;
 
-/// Why a benchmark is not modelled in a process without room for its translation.
+/// Why a benchmark is not modelled in a process whose translation space is full.
 const TOO_MUCH_CODE: &str = "this process has executed more different code than there is room for, in this \
      benchmark and those before it; put it into a bench target of its own";
 
 pub use self::trail::STRETCHES_VARIABLE;
 
-/// The modelled core of the thread that opened it.
+/// The modelled core, for the thread that opened it.
 pub struct Model {
     tracer: Tracer<Budgeted>,
     core: &'static CoreParameters,
-    /// What the consumer had counted when the open window began.
+    /// The consumer's counts when the open window began.
     before: Cell<Counts>,
     benchmark: Cell<Benchmark>,
     code: RefCell<CodeAccount>,
-    /// How many instructions of a benchmark are modelled.
+    /// The number of instructions to model per benchmark.
     budget_instructions: u64,
-    /// No more samples are taken than a fingerprint needs.
+    /// Whether to stop once there are enough samples for a fingerprint.
     ends_with_fingerprint: bool,
     modelled: Provenance,
 }
 
-/// What is known about the benchmark that is running.
+/// What is known about the current benchmark.
 #[derive(Clone, Copy, Default)]
 struct Benchmark {
     instructions: u64,
     fate: Fate,
     modelled: Modelled,
-    /// No further window is traced.
+    /// Whether tracing is complete.
     has_enough: bool,
-    /// A window of the sample that is being taken was not traced to its end.
+    /// Whether some window of the current sample was not traced to its end.
     has_gap: bool,
 }
 
@@ -96,11 +96,11 @@ enum Fate {
     #[default]
     Open,
     Modelled,
-    /// It has time alone, for this reason.
+    /// It has only time, for this reason.
     Timed(&'static Provenance),
 }
 
-/// The model, and how much of a window it still takes.
+/// The model, and how much of a window it still accepts.
 struct Budgeted {
     model: topdown_core_model::Model,
     executed: Executed,
@@ -124,11 +124,11 @@ impl Consumer for Budgeted {
 }
 
 impl Model {
-    /// Opens a tracer for the calling thread, and the model of the core that is wanted.
+    /// Opens a tracer for the calling thread, and the model of the requested core.
     ///
     /// # Errors
-    /// [`OpenError::Model`] where code cannot be traced, [`BUDGET_VARIABLE`] is not a positive number, or
-    /// [`CORE_VARIABLE`] names no core.
+    /// Returns [`OpenError::Model`] if code cannot be traced, [`BUDGET_VARIABLE`] is not a positive
+    /// number, or [`CORE_VARIABLE`] names no core.
     pub fn open() -> Result<Model, OpenError> {
         let core = core_named(std::env::var(CORE_VARIABLE).ok().as_deref())?;
         Model::of_core(core, budget_seconds()?)
@@ -173,7 +173,7 @@ impl Model {
         Ok(model)
     }
 
-    /// `None` inside a window, where the model is the tracer's.
+    /// Returns `None` inside a window, when the tracer owns the model.
     fn with_account<R>(
         &self,
         work: impl FnOnce(&mut CodeAccount, &mut Budgeted) -> R,
@@ -182,8 +182,8 @@ impl Model {
             .with_consumer(|consumer| work(&mut self.code.borrow_mut(), consumer))
     }
 
-    /// Ends a window that has no end: its code panicked, or another window lies inside it. Nothing of
-    /// it, and of its benchmark, belongs to what comes.
+    /// Ends a window that was never closed: its code panicked, or another window lies inside it.
+    /// Discards the window and its benchmark.
     #[inline(never)]
     fn abandon_open_window(&self) {
         if self.tracer.is_attached() {
@@ -196,7 +196,7 @@ impl Model {
         self.budget_instructions / LEAST_ITERATIONS
     }
 
-    /// How many instructions of the window that begins are modelled.
+    /// Returns how many instructions of the new window to model.
     fn room_for(&self, benchmark: &Benchmark) -> u64 {
         let left = self
             .budget_instructions
@@ -209,7 +209,7 @@ impl Model {
         }
     }
 
-    /// Why a benchmark is not modelled, for the rest of the process.
+    /// Returns the provenance that says why a benchmark is not modelled.
     fn timed(&self, end: Option<Result<End, TraceError>>) -> &'static Provenance {
         let is_full = self
             .tracer
@@ -228,7 +228,8 @@ impl Model {
                     .to_owned()
             }
         };
-        // Leaked: once for each benchmark that cannot be modelled, and `provenance` lends it out.
+        // Leaked once per benchmark that cannot be modelled, because `provenance` returns a
+        // reference.
         Box::leak(Box::new(Provenance {
             source: SourceKind::Time,
             formula: "time/1".to_owned(),
@@ -241,7 +242,7 @@ impl Model {
         }))
     }
 
-    /// The sample of a window that was traced to its end.
+    /// Returns the sample of a window that was traced to its end.
     fn sample(&self, counts: &Counts) -> Sample {
         let slots = &counts.slots;
         Sample {
@@ -279,7 +280,7 @@ fn budget_seconds() -> Result<f64, OpenError> {
     }
 }
 
-/// The model's events under the names that all sources share.
+/// Maps the model's events to the names that all sources share.
 fn events(counts: &topdown_core_model::Events) -> Events<u64> {
     [
         (Event::Branches, counts.branches),
@@ -299,7 +300,7 @@ fn events(counts: &topdown_core_model::Events) -> Events<u64> {
     .collect()
 }
 
-/// The core with this name; without one, the nearest to this machine's.
+/// Returns the core with this name, or the nearest to this machine's if there is no name.
 fn core_named(name: Option<&str>) -> Result<&'static CoreParameters, OpenError> {
     match name {
         None | Some("" | "nearest") => Ok(nearest_core(&Machine::of_this_machine())),
@@ -315,7 +316,7 @@ fn core_named(name: Option<&str>) -> Result<&'static CoreParameters, OpenError> 
     }
 }
 
-/// The core of `machine`, or the one that is described best.
+/// Returns the core of `machine`, or else the best described one.
 fn nearest_core(machine: &Machine) -> &'static CoreParameters {
     if machine.vendor == "AuthenticAMD" {
         &cores::ZEN_5
@@ -363,8 +364,8 @@ impl Source for Model {
             .wants_more_after(sample, self.budget_instructions)
             && !(self.ends_with_fingerprint && benchmark.modelled.samples() >= FINGERPRINT_SAMPLES);
         if !wants_more && !benchmark.has_enough {
-            // criterion goes on for 100 ms. How many samples that are would be up to the clock, and what they
-            // leave in the allocator would decide where the next benchmark's data lies.
+            // criterion would go on for 100 ms. The clock would decide how many samples that takes,
+            // and their allocations where the next benchmark's data lies.
             topdown_tracer::pass_time(CRITERIONS_LEAST_NS);
         }
         benchmark.has_enough = !wants_more;
@@ -378,7 +379,7 @@ impl Source for Model {
             .with_account(|code, consumer| code.take(&consumer.model, &mut consumer.executed))
             .flatten()?;
         if !works_alone {
-            // What other threads executed nobody knows.
+            // What other threads executed is unknown.
             code.first_samples.clear();
         }
         Some(code)
@@ -404,7 +405,7 @@ impl Source for Model {
         }
         let reading = Reading::of_clock();
         if wanted {
-            // Where that is not possible, `end` sees it by the missing trace.
+            // If that fails, `end` notices the missing trace.
             let _ = self.tracer.attach();
         }
         reading
@@ -420,7 +421,8 @@ impl Source for Model {
             consumer.model.drain();
             consumer.model.counts() - self.before.get()
         });
-        // criterion plans by its clock, and a group can set it a limit: neither shall see the model.
+        // criterion plans by its clock, and a group can set a time limit; hide the model's time
+        // from both.
         if was_traced {
             topdown_tracer::hide_time(wall_ns);
         }

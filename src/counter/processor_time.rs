@@ -1,17 +1,17 @@
-//! The processor time of the calling thread and of its process, read around a window.
+//! Reads the processor time of the calling thread and of its process around a window.
 //!
-//! Each reading is three system calls, so it lies outside of the window, and not every window has one:
-//! where they follow each other closely, the next one is watched after [`LEAST_DISTANCE`].
+//! Each reading takes three system calls, so it is done outside the window, and not for every
+//! window: if windows follow each other closely, the next is watched after [`LEAST_DISTANCE`].
 
 use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 use crate::activity::Activity;
 
-/// Some six microseconds of readings for each of these.
+/// Readings take some six microseconds per interval of this length.
 const LEAST_DISTANCE: Duration = Duration::from_millis(1);
 
-/// What the kernel has booked so far.
+/// The kernel's accounting so far.
 #[derive(Clone, Copy, Debug)]
 struct ProcessorTime {
     thread_ns: u64,
@@ -23,12 +23,12 @@ struct ProcessorTime {
 #[derive(Debug, Default)]
 pub(super) struct Watch {
     watched_at: Cell<Option<Instant>>,
-    /// As it was before the window that is open, if that is watched.
+    /// The times before the open window, if it is watched.
     before: Cell<Option<ProcessorTime>>,
 }
 
 impl Watch {
-    /// To be called before a window opens.
+    /// Call this before a window opens.
     pub fn before_window(&self) {
         let now = Instant::now();
         let is_due = |at: Instant| now.duration_since(at) >= LEAST_DISTANCE;
@@ -38,7 +38,7 @@ impl Watch {
         }
     }
 
-    /// To be called when the window has closed; `None` for one that is not watched.
+    /// Call this when the window has closed. Returns `None` if it is not watched.
     pub fn after_window(&self, wall_ns: u64) -> Option<Activity> {
         let (before, after) = (self.before.take()?, read_after()?);
         self.watched_at.set(Some(Instant::now()));
@@ -54,15 +54,16 @@ impl Watch {
     }
 }
 
-/// How often a thread of this process was switched out so far, modulo 2^32; 0 where nobody knows.
+/// Returns how often a thread of this process has been switched out so far, modulo 2^32; 0 if
+/// unknown.
 #[cfg(target_os = "linux")]
 pub(super) fn switches_of_process() -> u32 {
     linux::usage(libc::RUSAGE_SELF).map_or(0, |usage| (usage.ru_nvcsw + usage.ru_nivcsw) as u32)
 }
 
-/// The thread's clock comes before that of the process here, and after it in [`read_after`]. What the
-/// thread does in between then makes the others' time smaller, never larger: a process of one thread
-/// has none, however often it is interrupted.
+/// Reads the thread's clock before the process's; [`read_after`] does the reverse. What the thread
+/// does in between then makes the others' time smaller, never larger: a process of one thread has
+/// none, however often it is interrupted.
 #[cfg(target_os = "linux")]
 fn read_before() -> Option<ProcessorTime> {
     Some(ProcessorTime {
@@ -97,8 +98,8 @@ mod linux {
 
     pub fn clock_ns(clock: libc::clockid_t) -> Option<u64> {
         let mut time = MaybeUninit::<libc::timespec>::zeroed();
-        // SAFETY: the pointer is valid for writes of a timespec, of which any bits are a value, so
-        // that the zeroed one is a value even where the call fails.
+        // SAFETY: the pointer is valid for writes of a timespec. Any bit pattern is a valid
+        // timespec, so the zeroed one is valid even if the call fails.
         let (result, time) = unsafe {
             let result = libc::clock_gettime(clock, time.as_mut_ptr());
             (result, time.assume_init())
@@ -109,8 +110,8 @@ mod linux {
 
     pub fn usage(of: libc::c_int) -> Option<libc::rusage> {
         let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-        // SAFETY: the pointer is valid for writes of a rusage, whose fields are numbers, so that
-        // the zeroed one is a value even where the call fails.
+        // SAFETY: the pointer is valid for writes of a rusage. Its fields are numbers, so the
+        // zeroed one is valid even if the call fails.
         let (result, usage) = unsafe {
             let result = libc::getrusage(of, usage.as_mut_ptr());
             (result, usage.assume_init())
@@ -124,7 +125,7 @@ mod tests {
     use super::*;
     use std::thread;
 
-    /// Enough for the clocks to tell.
+    /// Long enough for the clocks to notice.
     const WORK: Duration = Duration::from_millis(20);
 
     fn work() {

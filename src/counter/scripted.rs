@@ -1,8 +1,8 @@
-//! A machine for tests: the benched code itself says what it costs.
+//! A machine for tests: the benchmarked code itself states its cost.
 //!
 //! [`spend`] adds to counters of the calling thread, and the [`Scripted`] source reads them as
-//! another source reads the CPU's. So a test knows the expected numbers exactly, at any iteration
-//! count, through criterion and the whole program.
+//! other sources read the CPU's. So a test knows the exact numbers to expect, for any iteration
+//! count, from criterion and from the whole program.
 
 use std::cell::Cell;
 use std::time::Instant;
@@ -18,7 +18,7 @@ use crate::sample::{Flags, GroupCounts, Level1, Level2, Sample};
 /// The formula of scripted counts.
 pub const FORMULA: &str = "scripted/1";
 
-/// An event's code is the place of its counter in a reading.
+/// An event's code is the position of its counter in a reading.
 const HEAVY_OPERATIONS: Event = Event::general("heavy operations", 4);
 const MEMORY_BOUND: Event = Event::general("memory bound", 7);
 const INSTRUCTIONS: Event = Event::general("instructions", 8);
@@ -66,14 +66,14 @@ pub static TABLE: CpuTable = CpuTable {
     ],
 };
 
-/// What a piece of scripted work costs.
+/// The cost of a piece of scripted work.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Work {
-    /// Slots by category. They are counted in thousandths of a slot.
+    /// Slots by category, counted in thousandths of a slot.
     pub level1: Level1,
-    /// The part of them that level 2 tells.
+    /// The level-2 part of them.
     pub level2: Level2,
-    /// Instructions retired.
+    /// Retired instructions.
     pub instructions: u64,
 }
 
@@ -92,7 +92,7 @@ thread_local! {
     };
 }
 
-/// Lets the calling thread pay for `work`.
+/// Charges `work` to the calling thread.
 pub fn spend(work: &Work) {
     let thousandths = |slots: f64| (slots * 1000.0).round() as u64;
     let level1 = [
@@ -118,15 +118,15 @@ pub fn spend(work: &Work) {
     COUNTERS.set(counters);
 }
 
-/// Raises a doubt about the window that is open on the calling thread.
+/// Raises a doubt about the calling thread's open window.
 pub fn raise(flags: Flags) {
     let mut counters = COUNTERS.get();
     counters.flags |= flags;
     COUNTERS.set(counters);
 }
 
-/// The source of scripted counts. It calls itself hardware, so that everything behind it treats
-/// it so; its formula is `scripted/1`.
+/// The source of scripted counts. It reports itself as hardware, so that all downstream code treats
+/// it as such; its formula is `scripted/1`.
 #[derive(Debug)]
 pub struct Scripted {
     provenance: Provenance,
@@ -134,7 +134,7 @@ pub struct Scripted {
 }
 
 impl Scripted {
-    /// A machine with level 1 and level 2, exact counts and 4 slots per cycle.
+    /// Returns a machine with level 1 and level 2, exact counts and 4 slots per cycle.
     pub fn new() -> Scripted {
         Scripted {
             group: None,
@@ -154,11 +154,11 @@ impl Scripted {
         }
     }
 
-    /// The same, counting the metric group that the environment asks for, if it does.
+    /// Returns the same machine, counting the metric group that the environment requests, if any.
     ///
     /// # Errors
-    /// [`OpenError::UnknownGroup`], and [`OpenError::GroupTooLarge`] for the group that the machine
-    /// has no room for.
+    /// Returns [`OpenError::UnknownGroup`], or [`OpenError::GroupTooLarge`] if the group does not
+    /// fit on the machine.
     pub fn from_environment() -> Result<Scripted, OpenError> {
         let scripted = Scripted::new();
         let Wanted::Group(name) = Wanted::from_environment()? else {

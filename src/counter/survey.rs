@@ -1,28 +1,28 @@
-//! What a machine offers to the hardware source, as data: for `cargo topdown doctor`.
+//! What a machine offers the hardware source, as data for `cargo topdown doctor`.
 //!
-//! Says what is there and what stands in the way. Printing it is the program's business.
+//! This module collects features and obstacles; the program prints them.
 
 use crate::error::OpenError;
 use crate::provenance::Provenance;
 
-/// A machine's performance counters, its settings, and what came of trying to use them.
+/// A machine's performance counters, its settings, and the result of opening them.
 #[derive(Debug)]
 pub struct Survey {
-    /// The core PMUs: `cpu`, or the `cpu_*` of a hybrid machine. Empty where there is none.
+    /// The core PMUs: `cpu`, or the `cpu_*` of a hybrid machine. Empty if there is none.
     pub pmus: Vec<Pmu>,
     /// Vendor, family, model and name of the CPU.
     pub cpu: String,
-    /// `kernel.perf_event_paranoid`; 2 or lower lets a user count his own code.
+    /// `kernel.perf_event_paranoid`; 2 or lower lets users count their own code.
     pub perf_event_paranoid: Option<i32>,
-    /// `kernel.nmi_watchdog`: on, it occupies one counter of every CPU.
+    /// `kernel.nmi_watchdog`: if on, it occupies one counter of every CPU.
     pub nmi_watchdog: Option<bool>,
     /// Whether hardware threads share cores.
     pub smt_active: Option<bool>,
     /// Whether CPUID reports a hypervisor.
     pub hypervisor: bool,
-    /// What stands in the way or spoils results, most important first.
+    /// What prevents counting or degrades results, most important first.
     pub obstacles: Vec<Obstacle>,
-    /// What opening the hardware source on this thread gave.
+    /// The result of opening the hardware source on this thread.
     pub opened: Result<Provenance, OpenError>,
 }
 
@@ -31,13 +31,13 @@ pub struct Survey {
 pub struct Pmu {
     /// The directory's name: `cpu`, `cpu_core`, `cpu_atom`.
     pub name: String,
-    /// The CPUs that it counts, as a list such as `0-7`; absent where it counts all.
+    /// The CPUs that it counts, as a list such as `0-7`; absent if it counts all.
     pub cpus: Option<String>,
     /// `rdpmc`: 0 never, 1 while an event is mapped, 2 always.
     pub rdpmc: Option<u32>,
     /// The names of its events in sysfs, sorted. Scale and unit files are left out.
     pub events: Vec<String>,
-    /// What its TopDown events are.
+    /// The kind of its TopDown events.
     pub topdown: TopdownEvents,
 }
 
@@ -55,7 +55,7 @@ pub enum TopdownEvents {
 }
 
 impl TopdownEvents {
-    /// Whether there is PERF_METRICS.
+    /// Returns whether the PMU has PERF_METRICS.
     pub fn is_metrics(self) -> bool {
         matches!(
             self,
@@ -64,22 +64,22 @@ impl TopdownEvents {
     }
 }
 
-/// Something that stands in the way of good counts.
+/// Something that prevents good counts.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Obstacle {
-    /// Whether it prevents counting or only makes it worse.
+    /// Whether it prevents counting or only degrades it.
     pub severity: Severity,
-    /// What it is, with the value that was found.
+    /// Describes it, with the value found.
     pub what: String,
-    /// What removes it: a command, or advice where no command does.
+    /// What removes it: a command, or advice if there is none.
     pub remedy: Option<String>,
 }
 
-/// What an [`Obstacle`] does.
+/// The effect of an [`Obstacle`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Severity {
     /// Nothing can be counted.
     Prevents,
-    /// Counts are dearer or noisier than they could be.
+    /// Counts are costlier or noisier than they could be.
     Degrades,
 }

@@ -1,4 +1,4 @@
-//! Whose slots the hardware counts.
+//! Which threads' slots the hardware counts.
 
 use std::str::FromStr;
 
@@ -7,28 +7,28 @@ use crate::error::OpenError;
 /// The environment variable that [`Threads::from_environment`] reads.
 pub const THREADS_VARIABLE: &str = "CARGO_TOPDOWN_THREADS";
 
-/// The environment variable with which `cargo topdown` says what an earlier launch has decided for
-/// [`Threads::Auto`]: a letter for each benchmark of the process, in the order in which they run, `a` for
-/// all threads and `o` for the own one.
+/// The environment variable with which `cargo topdown` passes on what an earlier launch decided for
+/// [`Threads::Auto`]: one letter per benchmark of the process, in execution order, `a` for all
+/// threads and `o` for the measuring thread only.
 pub const DECIDED_VARIABLE: &str = "CARGO_TOPDOWN_THREADS_DECIDED";
 
-/// Whose slots are wanted. Slots of one thread and of all are never compared.
+/// Which threads' slots to count. One thread's slots are never compared with those of all.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Threads {
-    /// Those of the measuring thread, and of all threads in benchmarks in which others work.
+    /// The measuring thread, or all threads in benchmarks where others work.
     #[default]
     Auto,
-    /// Those of the measuring thread. What other threads do does not count as work of the benchmark.
+    /// The measuring thread. Other threads' activity does not count as work of the benchmark.
     Own,
-    /// Those of all threads of the process.
+    /// All threads of the process.
     All,
 }
 
 impl Threads {
-    /// What [`THREADS_VARIABLE`] says; [`Threads::Auto`] where it is not set.
+    /// Reads [`THREADS_VARIABLE`]; [`Threads::Auto`] if it is not set.
     ///
     /// # Errors
-    /// [`OpenError::UnknownThreads`] where it says something else.
+    /// Returns [`OpenError::UnknownThreads`] if it has any other value.
     pub fn from_environment() -> Result<Threads, OpenError> {
         match std::env::var(THREADS_VARIABLE) {
             Ok(name) => name.parse(),

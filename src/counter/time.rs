@@ -1,4 +1,4 @@
-//! The clock alone: what is left where no slots can be counted.
+//! The clock alone, for when slots cannot be counted.
 
 use std::time::Instant;
 
@@ -15,7 +15,7 @@ pub struct Time {
 }
 
 impl Time {
-    /// `reason` says why no better source is used.
+    /// Creates the source; `reason` says why no better one is used.
     pub fn new(reason: impl Into<String>) -> Time {
         let mut source = Time {
             provenance: Provenance {
@@ -31,7 +31,7 @@ impl Time {
             watch: Watch::default(),
         };
         source.provenance.empty_window = Some(super::empty_window_of(&source));
-        // Those were no windows of a benchmark, whose first one is to be watched.
+        // Those windows belonged to no benchmark, and a benchmark's first window must be watched.
         source.watch = Watch::default();
         source
     }
@@ -52,7 +52,7 @@ impl Source for Time {
         Sample {
             windows: 1,
             wall_ns,
-            // Known or not: a duration that `iter_custom` returned has none.
+            // Set even if unknown: only a duration returned by `iter_custom` has none.
             activity: Some(self.watch.after_window(wall_ns).unwrap_or_default()),
             ..Sample::EMPTY
         }

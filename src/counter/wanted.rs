@@ -1,4 +1,4 @@
-//! What the counters shall count: level 1, or a metric group in its place.
+//! What the counters should count: level 1, or a metric group in its place.
 
 use super::Counters;
 use crate::error::OpenError;
@@ -7,21 +7,21 @@ use crate::error::OpenError;
 /// [`CpuTable::groups`](crate::cpu::CpuTable::groups).
 pub const GROUP_VARIABLE: &str = "CARGO_TOPDOWN_GROUP";
 
-/// What the counters shall count.
+/// What the counters should count.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Wanted {
-    /// Level 1, and level 2 where it fits.
+    /// Level 1, and level 2 if it fits.
     Categories(Counters),
     /// The metric group of this name.
     Group(String),
 }
 
 impl Wanted {
-    /// What [`GROUP_VARIABLE`] says; where it is not set, what
-    /// [`COUNTERS_VARIABLE`](super::COUNTERS_VARIABLE) does.
+    /// Reads [`GROUP_VARIABLE`], or [`COUNTERS_VARIABLE`](super::COUNTERS_VARIABLE) if that is not
+    /// set.
     ///
     /// # Errors
-    /// As [`Counters::from_environment`].
+    /// Same as [`Counters::from_environment`].
     pub fn from_environment() -> Result<Wanted, OpenError> {
         match std::env::var(GROUP_VARIABLE) {
             Ok(name) if !name.is_empty() => Ok(Wanted::Group(name)),
@@ -29,7 +29,7 @@ impl Wanted {
         }
     }
 
-    /// Which kind of counters it takes: a group is made of plain ones.
+    /// Returns the kind of counters it takes: a group consists of plain ones.
     pub(super) fn counters(&self) -> Counters {
         match self {
             Wanted::Categories(counters) => *counters,

@@ -1,16 +1,16 @@
-//! What an x86 CPU says about itself through the CPUID instruction: the hypervisor's name, which
-//! Linux does not export, and the identity on systems without `/proc/cpuinfo`.
+//! What an x86 CPU reports through the CPUID instruction: the hypervisor's name, which Linux does
+//! not export, and the CPU's identity on systems without `/proc/cpuinfo`.
 //!
-//! Leaves: Intel SDM volume 2A, "CPUID"; AMD APM volume 3, appendix E. The leaf 0x40000000 is not
-//! architectural but used alike by KVM, Hyper-V, VMware, Xen and QEMU (Linux, `cpuid_base.h`).
+//! Leaves: Intel SDM volume 2A, "CPUID"; AMD APM volume 3, appendix E. Leaf 0x40000000 is not
+//! architectural, but KVM, Hyper-V, VMware, Xen and QEMU all use it (Linux, `cpuid_base.h`).
 
 use std::arch::x86_64::CpuidResult;
 
 use super::Machine;
 
 fn leaf(number: u32) -> CpuidResult {
-    // SAFETY: every x86_64 CPU has the instruction, and it changes nothing but four registers.
-    // Newer compilers know this and call the intrinsic safe; the oldest that is supported does not.
+    // SAFETY: every x86_64 CPU has the instruction, and it changes only four registers. Newer
+    // compilers know this and call the intrinsic safe; the oldest supported one does not.
     #[allow(unused_unsafe)]
     unsafe {
         std::arch::x86_64::__cpuid(number)
@@ -45,7 +45,7 @@ pub(super) fn complete(machine: &mut Machine) {
     }
 }
 
-/// CPUID.1:EAX, with the extended fields added as the SDM prescribes.
+/// Decodes CPUID.1:EAX, adding the extended fields as the SDM prescribes.
 fn family_model_stepping(eax: u32) -> (u32, u32, u32) {
     let (family, model) = ((eax >> 8) & 0xf, (eax >> 4) & 0xf);
     let extended_model = ((eax >> 16) & 0xf) << 4;

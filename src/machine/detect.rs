@@ -1,4 +1,4 @@
-//! Finds out which machine this is, from the files of a Linux system.
+//! Identifies this machine from the files of a Linux system.
 
 use std::fs;
 use std::path::Path;
@@ -15,7 +15,7 @@ pub(super) fn this_machine() -> Machine {
     machine
 }
 
-/// The machine that sysfs and procfs describe, mounted at these places.
+/// Reads the machine described by sysfs and procfs mounted at these paths.
 pub(super) fn from_files(sys: &Path, proc: &Path) -> Machine {
     let line = |directory: &Path, path: &str| {
         let text = fs::read_to_string(directory.join(path)).ok()?;
@@ -39,7 +39,7 @@ pub(super) fn from_files(sys: &Path, proc: &Path) -> Machine {
         governor: line(sys, "devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         host: line(proc, "sys/kernel/hostname"),
         hypervisor: line(sys, "hypervisor/type")
-            // "linux,kvm" and the like, where a device tree describes the guest.
+            // A device tree that describes the guest says "linux,kvm" or similar.
             .or_else(|| line(proc, "device-tree/hypervisor/compatible"))
             .map(|name| name.trim_start_matches("linux,").to_owned()),
         ..Machine::default()
@@ -70,7 +70,7 @@ fn identify_x86(machine: &mut Machine, cpuinfo: &str) {
     }
 }
 
-/// Fields of MIDR_EL1: Arm Architecture Reference Manual, DDI 0487, D19.2 "MIDR_EL1".
+/// Decodes MIDR_EL1: Arm Architecture Reference Manual, DDI 0487, D19.2 "MIDR_EL1".
 fn identify_arm(machine: &mut Machine, midr: u64) {
     let bits = |from: u32, count: u32| ((midr >> from) & ((1 << count) - 1)) as u32;
     machine.vendor = format!("{:#04x}", bits(24, 8));
@@ -79,7 +79,7 @@ fn identify_arm(machine: &mut Machine, midr: u64) {
     machine.stepping = bits(20, 4) << 4 | bits(0, 4);
 }
 
-/// MIDR_EL1 put together again from the fields that `/proc/cpuinfo` prints.
+/// Reassembles MIDR_EL1 from the fields that `/proc/cpuinfo` prints.
 fn midr_of_cpuinfo(cpuinfo: &str) -> Option<u64> {
     let number = |key| {
         let value = field(cpuinfo, key)?;
@@ -96,7 +96,7 @@ fn midr_of_cpuinfo(cpuinfo: &str) -> Option<u64> {
     )
 }
 
-/// The value of `key` for the first CPU that has it.
+/// Returns the value of `key` for the first CPU that has it.
 fn field<'a>(cpuinfo: &'a str, key: &str) -> Option<&'a str> {
     cpuinfo
         .lines()
@@ -105,7 +105,7 @@ fn field<'a>(cpuinfo: &'a str, key: &str) -> Option<&'a str> {
         .map(|(_, value)| value.trim())
 }
 
-/// How many CPUs a list such as `0-3,8` names.
+/// Counts the CPUs in a list such as `0-3,8`.
 fn cpus_in(list: &str) -> Option<u32> {
     list.split(',')
         .map(|range| {

@@ -1,7 +1,7 @@
-//! Which machine a run was taken on, and whether two runs can be compared.
+//! Identifies the machine of a run, and decides whether two runs can be compared.
 //!
-//! Knows what identifies a machine; `detect` finds it out from `/proc` and `/sys`, `cpuid` from the
-//! CPU itself.
+//! This module knows what identifies a machine; `detect` reads it from `/proc` and `/sys`, `cpuid`
+//! from the CPU itself.
 
 #[cfg(target_arch = "x86_64")]
 mod cpuid;
@@ -12,11 +12,11 @@ use std::fmt;
 #[cfg(feature = "run_file")]
 use serde::{Deserialize, Serialize};
 
-/// The identity of a machine, from CPUID and stable strings only: nothing that is measured, such
-/// as a clock rate, since that would make a machine a stranger to itself.
+/// The identity of a machine, from CPUID and stable strings only. Nothing measured, such as a clock
+/// rate, is part of it: the same machine would then look like a different one.
 ///
-/// What a system does not tell is empty, 0 or `None`. [`key`](Machine::key) says which fields decide
-/// whether two runs can be compared; the others are told to people.
+/// Unknown fields are empty, 0 or `None`. [`key`](Machine::key) lists the fields that decide
+/// whether two runs can be compared; the others are informational.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -32,16 +32,16 @@ pub struct Machine {
     pub model: u32,
     /// CPUID stepping; on Arm, variant in bits 7:4 and revision in bits 3:0.
     pub stepping: u32,
-    /// The name that the CPU gives itself.
+    /// The CPU's own name.
     pub name: String,
-    /// The hypervisor's name (`unknown` where there is one without a name); absent on bare metal,
-    /// and on Arm guests whose firmware does not tell.
+    /// The hypervisor's name (`unknown` if it has none); absent on bare metal, and on Arm guests
+    /// whose firmware does not report it.
     #[cfg_attr(
         feature = "run_file",
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub hypervisor: Option<String>,
-    /// Whether hardware threads share cores; absent where the system does not say.
+    /// Whether hardware threads share cores; absent if the system does not say.
     #[cfg_attr(
         feature = "run_file",
         serde(default, skip_serializing_if = "Option::is_none")
@@ -49,13 +49,13 @@ pub struct Machine {
     pub smt_active: Option<bool>,
     /// CPUs online.
     pub cpus: u32,
-    /// The kernel's release.
+    /// The kernel release.
     #[cfg_attr(
         feature = "run_file",
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub kernel: Option<String>,
-    /// The microcode's revision.
+    /// The microcode revision.
     #[cfg_attr(
         feature = "run_file",
         serde(default, skip_serializing_if = "Option::is_none")
@@ -67,7 +67,7 @@ pub struct Machine {
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub governor: Option<String>,
-    /// The name of the host, for people only.
+    /// The host name, informational only.
     #[cfg_attr(
         feature = "run_file",
         serde(default, skip_serializing_if = "Option::is_none")
@@ -76,23 +76,23 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// The machine that this process runs on. Never fails: what is unknown is left empty.
+    /// Returns the machine this process runs on. Never fails: unknown fields stay empty.
     pub fn of_this_machine() -> Machine {
         detect::this_machine()
     }
 
-    /// The machine that sysfs and procfs describe, mounted at these places.
+    /// Reads the machine described by sysfs and procfs mounted at these paths.
     #[cfg(all(feature = "counters", target_os = "linux"))]
     pub(crate) fn from_files(sys: &std::path::Path, proc: &std::path::Path) -> Machine {
         detect::from_files(sys, proc)
     }
 
-    /// Names the class of machines whose runs can be compared: equal keys, comparable runs.
+    /// Names the class of machines whose runs can be compared: equal keys mean comparable runs.
     ///
-    /// Made of architecture, vendor, family, model, stepping, hypervisor and SMT. Host, kernel and
-    /// microcode are left out: they are worth a warning, not a refusal. Safe as a file name (ASCII
-    /// letters, digits, `-`, `_`, `.`). Family, model and stepping are hexadecimal as in the names
-    /// of Intel's microcode files: `x86_64-GenuineIntel-06-8f-08-smt`.
+    /// Consists of architecture, vendor, family, model, stepping, hypervisor and SMT. Host, kernel
+    /// and microcode are excluded: a difference deserves a warning, not a refusal. Safe as a file
+    /// name (ASCII letters, digits, `-`, `_`, `.`). Family, model and stepping are hexadecimal, as
+    /// in the names of Intel's microcode files: `x86_64-GenuineIntel-06-8f-08-smt`.
     pub fn key(&self) -> String {
         let mut words = vec![file_name_safe(&self.architecture)];
         if self.vendor.is_empty() {
@@ -115,16 +115,16 @@ impl Machine {
 
 /// Keys of modelled runs.
 impl Machine {
-    /// Names the class of runs whose slots are those of the modelled core `core` throughout:
-    /// `x86_64-model-golden-cove`. Of the machine nothing but its architecture decides.
+    /// Names the class of runs in which all slots come from the modelled core `core`:
+    /// `x86_64-model-golden-cove`. Only the machine's architecture matters.
     pub fn modelled_key(&self, core: &str) -> String {
-        // Run files of others name it, and it becomes a directory.
+        // The name comes from run files, possibly other people's, and becomes a directory.
         let core: Vec<String> = core.split('-').map(file_name_safe).collect();
         format!("{}{}", self.modelled_prefix(), core.join("-"))
     }
 
-    /// Whether runs with this key may be comparable with runs of this machine: its own, and those
-    /// of any modelled core.
+    /// Returns whether runs with this key may be comparable with runs of this machine: its own, and
+    /// those of any modelled core.
     pub fn may_compare(&self, key: &str) -> bool {
         key == self.key() || key.starts_with(&self.modelled_prefix())
     }
@@ -136,8 +136,8 @@ impl Machine {
 
 /// Reading keys.
 impl Machine {
-    /// The machine of a [`key`](Machine::key), of which nothing else is known; `None` where no
-    /// machine has this key.
+    /// Returns the machine with this [`key`](Machine::key), with all other fields unknown. `None`
+    /// if no machine has this key.
     pub fn of_key(key: &str) -> Option<Machine> {
         let (architecture, rest) = key.split_once('-')?;
         let mut words: Vec<&str> = rest.split('-').collect();
@@ -180,7 +180,7 @@ impl Machine {
 }
 
 impl fmt::Display for Machine {
-    /// For people: `Intel(R) Xeon(R) Platinum 8481C, kvm`.
+    /// Formats for display: `Intel(R) Xeon(R) Platinum 8481C, kvm`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (self.name.as_str(), self.vendor.as_str()) {
             ("", "") => write!(f, "unknown {} CPU", self.architecture)?,

@@ -1,8 +1,8 @@
 //! Who decides how long and how often a benchmark is measured.
 //!
-//! In a plain `cargo bench` its author does. A launch of `cargo topdown` has a plan of its own: a group
-//! that asks for five seconds would take fifty in ten launches. `--author-settings` keeps what the
-//! author asked for.
+//! In a plain `cargo bench` its author does. A launch of `cargo topdown` has its own plan: a group
+//! that asks for five seconds would take fifty in ten launches. `--author-settings` keeps the
+//! author's settings.
 
 use std::sync::LazyLock;
 use std::time::Duration;
@@ -12,13 +12,13 @@ use criterion::measurement::Measurement;
 use crate::doubling::{AUTHOR, SAMPLING_VARIABLE};
 use crate::recorder::Recorder;
 
-/// Whether what the author sets holds.
+/// Returns whether the author's settings apply.
 pub(super) fn decides() -> bool {
     !Recorder::is_wanted() || comes_first()
 }
 
-/// Whether it holds against the flags of a launch, too. In a plain `cargo bench` flags come from a
-/// person, who comes first.
+/// Returns whether they also override the flags of a launch. In a plain `cargo bench` the user
+/// passes the flags, and they take precedence.
 fn comes_first() -> bool {
     static COMES_FIRST: LazyLock<bool> = LazyLock::new(|| {
         Recorder::is_wanted() && std::env::var(SAMPLING_VARIABLE).as_deref() == Ok(AUTHOR)
@@ -26,7 +26,7 @@ fn comes_first() -> bool {
     *COMES_FIRST
 }
 
-/// What the author sets for all benchmarks of a `Criterion`, which criterion's flags override.
+/// The author's settings for all benchmarks of a `Criterion`, which criterion's flags override.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Plan {
     pub(super) sample_size: Option<usize>,
@@ -35,7 +35,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Sets it again, after criterion has read its flags, where it comes first.
+    /// Restores the settings after criterion has read its flags, if they take precedence.
     pub(super) fn restore<M: Measurement>(
         self,
         mut criterion: criterion::Criterion<M>,

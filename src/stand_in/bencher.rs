@@ -1,8 +1,8 @@
-//! `Bencher` and `AsyncBencher` with an `iter_custom` that takes what criterion's users return.
+//! `Bencher` and `AsyncBencher` with an `iter_custom` that accepts what criterion's users return.
 //!
-//! criterion's `iter_custom` wants the measurement's own value. Closures written for wall-clock time
-//! return a `Duration`, so here anything is taken that becomes that value. All else is handed to the
-//! original, routines by value, so that nothing is added to the loop that is measured.
+//! criterion's `iter_custom` requires the measurement's own value. Closures written for wall-clock
+//! time return a `Duration`, so this one accepts anything that converts into that value. Everything
+//! else goes to the original, with routines by value so that the measured loop stays the same.
 
 #[cfg(feature = "async")]
 use std::future::Future;
@@ -14,7 +14,7 @@ use criterion::measurement::Measurement;
 
 use crate::TopDown;
 
-/// criterion's `Bencher`, whatever it borrows: users write one lifetime, and a reference to the
+/// criterion's `Bencher` with the borrow hidden: users write one lifetime, but a reference to the
 /// original has two.
 trait Original<M: Measurement> {
     fn lend(&mut self, borrower: &mut dyn FnMut(&mut criterion::Bencher<'_, M>));
@@ -26,7 +26,7 @@ impl<M: Measurement> Original<M> for criterion::Bencher<'_, M> {
     }
 }
 
-/// criterion's `Bencher`, measuring TopDown unless told otherwise.
+/// criterion's `Bencher`, measuring TopDown by default.
 pub struct Bencher<'a, M: Measurement = TopDown> {
     original: &'a mut (dyn Original<M> + 'a),
 }
@@ -45,7 +45,7 @@ impl<'a, M: Measurement> Bencher<'a, M> {
         });
     }
 
-    /// As criterion's `iter`.
+    /// Like criterion's `iter`.
     pub fn iter<O, R>(&mut self, routine: R)
     where
         R: FnMut() -> O,
@@ -53,9 +53,9 @@ impl<'a, M: Measurement> Bencher<'a, M> {
         self.with(|b| b.iter(routine));
     }
 
-    /// As criterion's `iter_custom`. The closure returns what the measurement does, a
-    /// [`Sample`](crate::sample::Sample) of [`TopDown::measure`], or what becomes that: a
-    /// `Duration`, of which only the time is known.
+    /// Like criterion's `iter_custom`. The closure returns the measurement's value, a
+    /// [`Sample`](crate::sample::Sample) from [`TopDown::measure`], or something that converts into
+    /// it: a `Duration`, which carries only the time.
     pub fn iter_custom<V, R>(&mut self, mut routine: R)
     where
         V: Into<M::Value>,
@@ -64,7 +64,7 @@ impl<'a, M: Measurement> Bencher<'a, M> {
         self.with(|b| b.iter_custom(|iterations| routine(iterations).into()));
     }
 
-    /// As criterion's `iter_with_setup`.
+    /// Like criterion's `iter_with_setup`.
     pub fn iter_with_setup<I, O, S, R>(&mut self, setup: S, routine: R)
     where
         S: FnMut() -> I,
@@ -73,7 +73,7 @@ impl<'a, M: Measurement> Bencher<'a, M> {
         self.with(|b| b.iter_with_setup(setup, routine));
     }
 
-    /// As criterion's `iter_with_large_drop`.
+    /// Like criterion's `iter_with_large_drop`.
     pub fn iter_with_large_drop<O, R>(&mut self, routine: R)
     where
         R: FnMut() -> O,
@@ -81,7 +81,7 @@ impl<'a, M: Measurement> Bencher<'a, M> {
         self.with(|b| b.iter_with_large_drop(routine));
     }
 
-    /// As criterion's `iter_batched`.
+    /// Like criterion's `iter_batched`.
     pub fn iter_batched<I, O, S, R>(&mut self, setup: S, routine: R, size: BatchSize)
     where
         S: FnMut() -> I,
@@ -90,7 +90,7 @@ impl<'a, M: Measurement> Bencher<'a, M> {
         self.with(|b| b.iter_batched(setup, routine, size));
     }
 
-    /// As criterion's `iter_batched_ref`.
+    /// Like criterion's `iter_batched_ref`.
     pub fn iter_batched_ref<I, O, S, R>(&mut self, setup: S, routine: R, size: BatchSize)
     where
         S: FnMut() -> I,
@@ -99,7 +99,7 @@ impl<'a, M: Measurement> Bencher<'a, M> {
         self.with(|b| b.iter_batched_ref(setup, routine, size));
     }
 
-    /// As criterion's `to_async`.
+    /// Like criterion's `to_async`.
     #[cfg(feature = "async")]
     pub fn to_async<'b, A: AsyncExecutor>(&'b mut self, runner: A) -> AsyncBencher<'a, 'b, A, M> {
         AsyncBencher {
@@ -109,7 +109,7 @@ impl<'a, M: Measurement> Bencher<'a, M> {
     }
 }
 
-/// criterion's `AsyncBencher`, measuring TopDown unless told otherwise.
+/// criterion's `AsyncBencher`, measuring TopDown by default.
 #[cfg(feature = "async")]
 pub struct AsyncBencher<'a, 'b, A: AsyncExecutor, M: Measurement = TopDown> {
     bencher: &'b mut Bencher<'a, M>,
@@ -129,7 +129,7 @@ impl<A: AsyncExecutor> AsyncExecutor for Borrowed<'_, A> {
 
 #[cfg(feature = "async")]
 impl<A: AsyncExecutor, M: Measurement> AsyncBencher<'_, '_, A, M> {
-    /// As criterion's `iter`.
+    /// Like criterion's `iter`.
     pub fn iter<O, R, F>(&mut self, routine: R)
     where
         R: FnMut() -> F,
@@ -139,7 +139,7 @@ impl<A: AsyncExecutor, M: Measurement> AsyncBencher<'_, '_, A, M> {
         bencher.with(|b| b.to_async(Borrowed(runner)).iter(routine));
     }
 
-    /// As criterion's `iter_custom`, taking what [`Bencher::iter_custom`] takes.
+    /// Like criterion's `iter_custom`, accepting what [`Bencher::iter_custom`] accepts.
     pub fn iter_custom<V, R, F>(&mut self, mut routine: R)
     where
         V: Into<M::Value>,
@@ -155,7 +155,7 @@ impl<A: AsyncExecutor, M: Measurement> AsyncBencher<'_, '_, A, M> {
         });
     }
 
-    /// As criterion's `iter_with_setup`.
+    /// Like criterion's `iter_with_setup`.
     pub fn iter_with_setup<I, O, S, R, F>(&mut self, setup: S, routine: R)
     where
         S: FnMut() -> I,
@@ -166,7 +166,7 @@ impl<A: AsyncExecutor, M: Measurement> AsyncBencher<'_, '_, A, M> {
         bencher.with(|b| b.to_async(Borrowed(runner)).iter_with_setup(setup, routine));
     }
 
-    /// As criterion's `iter_with_large_drop`.
+    /// Like criterion's `iter_with_large_drop`.
     pub fn iter_with_large_drop<O, R, F>(&mut self, routine: R)
     where
         R: FnMut() -> F,
@@ -176,7 +176,7 @@ impl<A: AsyncExecutor, M: Measurement> AsyncBencher<'_, '_, A, M> {
         bencher.with(|b| b.to_async(Borrowed(runner)).iter_with_large_drop(routine));
     }
 
-    /// As criterion's `iter_with_large_setup`.
+    /// Like criterion's `iter_with_large_setup`.
     pub fn iter_with_large_setup<I, O, S, R, F>(&mut self, setup: S, routine: R)
     where
         S: FnMut() -> I,
@@ -190,7 +190,7 @@ impl<A: AsyncExecutor, M: Measurement> AsyncBencher<'_, '_, A, M> {
         });
     }
 
-    /// As criterion's `iter_batched`.
+    /// Like criterion's `iter_batched`.
     pub fn iter_batched<I, O, S, R, F>(&mut self, setup: S, routine: R, size: BatchSize)
     where
         S: FnMut() -> I,
@@ -204,7 +204,7 @@ impl<A: AsyncExecutor, M: Measurement> AsyncBencher<'_, '_, A, M> {
         });
     }
 
-    /// As criterion's `iter_batched_ref`.
+    /// Like criterion's `iter_batched_ref`.
     pub fn iter_batched_ref<I, O, S, R, F>(&mut self, setup: S, routine: R, size: BatchSize)
     where
         S: FnMut() -> I,

@@ -9,27 +9,27 @@ use criterion::{PlotConfiguration, SamplingMode, Throughput};
 use super::original::{Id, OriginalGroup};
 use super::{Bencher, author};
 
-/// As criterion's `BenchmarkId`.
+/// Like criterion's `BenchmarkId`.
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct BenchmarkId(pub(super) criterion::BenchmarkId);
 
 impl BenchmarkId {
-    /// As criterion's `new`.
+    /// Like criterion's `new`.
     pub fn new<S: Into<String>, P: Display>(function_name: S, parameter: P) -> BenchmarkId {
         BenchmarkId(criterion::BenchmarkId::new(function_name, parameter))
     }
 
-    /// As criterion's `from_parameter`.
+    /// Like criterion's `from_parameter`.
     pub fn from_parameter<P: Display>(parameter: P) -> BenchmarkId {
         BenchmarkId(criterion::BenchmarkId::from_parameter(parameter))
     }
 }
 
-/// What a benchmark of a group can be called: a [`BenchmarkId`], or a text.
+/// The types that name a benchmark in a group: a [`BenchmarkId`] or a string.
 ///
-/// criterion has such a trait too and keeps it to itself.
+/// criterion has such a trait too, but keeps it private.
 pub trait IntoBenchmarkId {
-    /// Whatever criterion takes.
+    /// Converts to what criterion accepts.
     #[doc(hidden)]
     fn into_id(self) -> Id;
 }
@@ -46,10 +46,10 @@ impl<S: Into<String>> IntoBenchmarkId for S {
     }
 }
 
-/// As criterion's `BenchmarkGroup`.
+/// Like criterion's `BenchmarkGroup`.
 pub struct BenchmarkGroup<'a, M: Measurement + 'a>(pub(super) Box<dyn OriginalGroup<'a, M> + 'a>);
 
-/// The methods of the original that return it.
+/// Forwards the methods of the original that return it.
 macro_rules! forward {
     ($($name:ident($argument:ident: $type:ty);)*) => { $(
         #[doc = concat!("As criterion's `", stringify!($name), "`.")]
@@ -60,7 +60,7 @@ macro_rules! forward {
     )* };
 }
 
-/// The same, but for launches in which [`cargo topdown` decides](super::author).
+/// Forwards likewise, except in launches where [`cargo topdown` decides](super::author).
 macro_rules! forward_in_plain_criterion {
     ($($name:ident($argument:ident: $type:ty);)*) => { $(
         #[doc = concat!("As criterion's `", stringify!($name), "`. `cargo topdown` decides in its place.")]
@@ -90,7 +90,7 @@ impl<M: Measurement> BenchmarkGroup<'_, M> {
         throughput(throughput: Throughput);
     }
 
-    /// As criterion's `bench_function`.
+    /// Like criterion's `bench_function`.
     pub fn bench_function<ID: IntoBenchmarkId, F>(&mut self, id: ID, mut f: F) -> &mut Self
     where
         F: FnMut(&mut Bencher<'_, M>),
@@ -99,7 +99,7 @@ impl<M: Measurement> BenchmarkGroup<'_, M> {
         self
     }
 
-    /// As criterion's `bench_with_input`.
+    /// Like criterion's `bench_with_input`.
     pub fn bench_with_input<ID: IntoBenchmarkId, F, I>(
         &mut self,
         id: ID,
@@ -115,6 +115,6 @@ impl<M: Measurement> BenchmarkGroup<'_, M> {
         self
     }
 
-    /// As criterion's `finish`.
+    /// Like criterion's `finish`.
     pub fn finish(self) {}
 }

@@ -6,8 +6,8 @@
 //! criterion = { package = "criterion-topdown", version = "0.1" }
 //! ```
 //!
-//! Existing benches then measure TopDown with their source unchanged. Of a benchmark whose
-//! `iter_custom` returns a `Duration` the time alone is known; one that is to have slots returns a
+//! Existing benches then measure TopDown with their source unchanged. A benchmark whose
+//! `iter_custom` returns a `Duration` yields only time; to get slots, return a
 //! [`Sample`](crate::sample::Sample) from [`TopDown::measure`].
 
 mod author;
@@ -38,7 +38,7 @@ use crate::counter::time::Time;
 pub use crate::last_word::LastWord;
 use original::OriginalCriterion;
 
-/// criterion's `measurement` module, where `WallTime`, the name of the default measurement in
+/// criterion's `measurement` module, in which `WallTime`, the default measurement's name in
 /// signatures, is [`TopDown`].
 pub mod measurement {
     pub use criterion::measurement::{Measurement, ValueFormatter};
@@ -46,10 +46,10 @@ pub mod measurement {
     pub use crate::TopDown as WallTime;
 }
 
-/// criterion's `Criterion`, measuring TopDown unless told otherwise.
+/// criterion's `Criterion`, measuring TopDown by default.
 ///
-/// A type of its own and not an alias, because `Default` of the original always means wall-clock
-/// time. Whatever is not defined here is the original's, by way of `Deref`.
+/// A separate type rather than an alias, because the original's `Default` always means wall-clock
+/// time. Everything not defined here is the original's, via `Deref`.
 pub struct Criterion<M: Measurement = TopDown> {
     original: Box<dyn OriginalCriterion<M>>,
     plan: author::Plan,
@@ -78,7 +78,7 @@ impl<M: Measurement> DerefMut for Criterion<M> {
     }
 }
 
-/// The methods of criterion that take and return a whole `Criterion`.
+/// Forwards the methods of criterion that take and return a whole `Criterion`.
 macro_rules! forward {
     ($($name:ident($($argument:ident: $type:ty),*);)*) => { $(
         #[doc = concat!("As criterion's `", stringify!($name), "`.")]
@@ -89,7 +89,7 @@ macro_rules! forward {
     )* };
 }
 
-/// The same, but for launches in which [`cargo topdown` decides](author).
+/// Forwards likewise, except in launches where [`cargo topdown` decides](author).
 macro_rules! forward_in_plain_criterion {
     ($($name:ident($argument:ident: $type:ty);)*) => { $(
         #[doc = concat!("As criterion's `", stringify!($name), "`. `cargo topdown` decides in its place.")]
@@ -111,7 +111,7 @@ impl<M: Measurement> Criterion<M> {
         measurement_time(duration: Duration);
     }
 
-    /// As criterion's `with_measurement`.
+    /// Like criterion's `with_measurement`.
     #[must_use]
     pub fn with_measurement<M2: Measurement + 'static>(self, measurement: M2) -> Criterion<M2> {
         Criterion {
@@ -120,13 +120,13 @@ impl<M: Measurement> Criterion<M> {
         }
     }
 
-    /// As criterion's `with_profiler`.
+    /// Like criterion's `with_profiler`.
     #[must_use]
     pub fn with_profiler<P: Profiler + 'static>(self, profiler: P) -> Self {
         self.with(|original| original.with_profiler(profiler))
     }
 
-    /// As criterion's `with_filter`.
+    /// Like criterion's `with_filter`.
     #[must_use]
     pub fn with_filter<S: Into<String>>(self, filter: S) -> Self {
         self.with(|original| original.with_filter(filter))
@@ -148,8 +148,8 @@ impl<M: Measurement> Criterion<M> {
         profile_time(duration: Option<Duration>);
     }
 
-    /// As criterion's `configure_from_args`. With `cargo topdown bench --author-settings` what was set
-    /// before goes on to hold.
+    /// Like criterion's `configure_from_args`. With `cargo topdown bench --author-settings`,
+    /// earlier settings stay in force.
     #[must_use]
     pub fn configure_from_args(self) -> Self {
         Criterion {
@@ -172,12 +172,12 @@ impl<M: Measurement> Criterion<M> {
 }
 
 impl<M: Measurement + 'static> Criterion<M> {
-    /// As criterion's `benchmark_group`.
+    /// Like criterion's `benchmark_group`.
     pub fn benchmark_group<S: Into<String>>(&mut self, group_name: S) -> BenchmarkGroup<'_, M> {
         BenchmarkGroup(self.original.group(group_name.into()))
     }
 
-    /// As criterion's `bench_function`.
+    /// Like criterion's `bench_function`.
     pub fn bench_function<F>(&mut self, id: &str, mut f: F) -> &mut Criterion<M>
     where
         F: FnMut(&mut Bencher<'_, M>),
@@ -187,7 +187,7 @@ impl<M: Measurement + 'static> Criterion<M> {
         self
     }
 
-    /// As criterion's `bench_with_input`.
+    /// Like criterion's `bench_with_input`.
     pub fn bench_with_input<F, I>(
         &mut self,
         id: BenchmarkId,
@@ -203,7 +203,7 @@ impl<M: Measurement + 'static> Criterion<M> {
     }
 }
 
-/// As criterion's `criterion_group!`.
+/// Like criterion's `criterion_group!`.
 #[macro_export]
 macro_rules! criterion_group {
     (name = $name:ident; config = $config:expr; targets = $($target:path),+ $(,)?) => {
@@ -222,7 +222,7 @@ macro_rules! criterion_group {
     };
 }
 
-/// As criterion's `criterion_main!`.
+/// Like criterion's `criterion_main!`.
 #[macro_export]
 macro_rules! criterion_main {
     ($($group:path),+ $(,)?) => {
@@ -235,8 +235,8 @@ macro_rules! criterion_main {
     };
 }
 
-/// What `criterion_main!` does last. Measures nothing, so it opens no counters; the clock stands in
-/// for them, since another type of measurement would have criterion compiled once more.
+/// The last step of `criterion_main!`. It measures nothing, so it opens no counters. It uses a
+/// clock because another type of measurement would compile criterion once more.
 #[doc(hidden)]
 pub fn final_summary() {
     let clock = TopDown::with_source(Box::new(Time::new("nothing is measured")));

@@ -1,19 +1,19 @@
 //! criterion's own types behind trait objects, with one type of closure for all benchmarks.
 //!
-//! criterion is generic over the measurement and over each benchmark's closure: sampling, analysis
-//! and the command line would be compiled anew in every bench target, most of it once per benchmark.
-//! Behind these traits they are compiled once per measurement, and for [`TopDown`](crate::TopDown)
-//! with this library. What is measured stays as it was: [`Bencher`](super::Bencher) hands
-//! routines on by value.
+//! criterion is generic over the measurement and over each benchmark's closure: every bench target
+//! would compile sampling, analysis and the command line anew, mostly once per benchmark. Behind
+//! these traits they are compiled once per measurement, and for [`TopDown`](crate::TopDown) as part
+//! of this library. The measured code is unaffected, since [`Bencher`](super::Bencher) passes
+//! routines by value.
 
 use criterion::measurement::Measurement;
 
 use super::author::Plan;
 
-/// A benchmark as criterion calls it; an input is its closure's business.
+/// A benchmark as criterion calls it. An input is captured by the closure.
 pub(super) type Routine<'f, M> = &'f mut dyn FnMut(&mut criterion::Bencher<'_, M>);
 
-/// A function of criterion that takes a whole `Criterion` and returns it. It is called once.
+/// A function of criterion that takes and returns a whole `Criterion`. It is called once.
 pub(super) type Change<'f, M> =
     &'f mut dyn FnMut(criterion::Criterion<M>) -> criterion::Criterion<M>;
 
@@ -91,15 +91,16 @@ impl<'a, M: Measurement> OriginalGroup<'a, M> for criterion::BenchmarkGroup<'a, 
     }
 }
 
-/// What criterion takes for the name of a benchmark.
+/// What criterion accepts as the name of a benchmark.
 pub enum Id {
-    /// A text.
+    /// A plain name.
     Name(String),
     /// A function, a parameter, or both.
     Original(criterion::BenchmarkId),
 }
 
-/// One type for all benchmarks, since criterion's functions that take an input pass it on as it is.
+/// Returns one closure type for all benchmarks, since criterion's functions with an input are
+/// generic over it.
 fn without_input<M: Measurement>(
     routine: Routine<'_, M>,
 ) -> impl FnMut(&mut criterion::Bencher<'_, M>, &()) {
