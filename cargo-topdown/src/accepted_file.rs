@@ -1,7 +1,7 @@
-//! Changes that the user expects: a file beside the baseline that they are relative to.
+//! Changes that the user accepted, stored next to the baseline that they are relative to.
 //!
-//! `accepted.json` names the run that it belongs to. When the baseline is taken again the file no
-//! longer holds, so an acceptance cannot outlive its reason.
+//! `accepted.json` names the run it belongs to. Replacing the baseline invalidates the file, so an
+//! acceptance cannot outlive its reason.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};
@@ -15,7 +15,7 @@ use thiserror::Error;
 
 use topdown_gate::policy::{Accepted, AcceptedChange};
 
-/// The file, in the directory of the baseline's run.
+/// The file's name in the directory of the baseline's run.
 const FILE: &str = "accepted.json";
 /// The version of the format.
 pub const ACCEPTED_SCHEMA_VERSION: u32 = 1;
@@ -42,22 +42,22 @@ struct Version {
 fn parse<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Problem> {
     let deserializer = &mut serde_json::Deserializer::from_slice(json);
     serde_path_to_error::deserialize(deserializer).map_err(|error| Problem::Json {
-        // Metrics are no strings: their part of the path is `?`.
+        // Metric keys are not strings, so their part of the path is `?`.
         field: error.path().to_string().trim_end_matches(".?").to_owned(),
         error: error.into_inner(),
     })
 }
 
-/// Accepted changes as they were found.
+/// Accepted changes as found on disk.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found {
-    /// They hold; none if there is no file.
+    /// They apply; empty if there is no file.
     Holding(Accepted),
-    /// They were of a run that the baseline no longer is: so many.
+    /// They belong to a run that is no longer the baseline. Holds their number.
     Expired(usize),
 }
 
-/// Accepted changes that cannot be read or written.
+/// Accepted changes could not be read or written.
 #[derive(Debug, Error)]
 #[error("{}: {problem}", path.display())]
 pub struct AcceptedError {
@@ -86,10 +86,10 @@ enum Problem {
     Difference(String, f64),
 }
 
-/// Reads the accepted changes beside `baseline`, the run at `path` (its file or directory).
+/// Reads the accepted changes for `baseline`, the run at `path` (its file or directory).
 ///
 /// # Errors
-/// When there is a file that cannot be read or makes no sense.
+/// Returns an error if the file exists but cannot be read or parsed.
 pub fn read(path: &Path, baseline: &Run) -> Result<Found, AcceptedError> {
     let path = file_beside(path);
     let error = |problem| AcceptedError {
@@ -104,7 +104,7 @@ pub fn read(path: &Path, baseline: &Run) -> Result<Found, AcceptedError> {
         Err(problem) => return Err(error(Problem::File(problem))),
     };
     let json = visible_json(&json);
-    // Another version is refused as such, and not by the first field that differs.
+    // Check the version first, so that another one is not reported as an unknown field.
     let Version { schema_version } = parse(&json).map_err(error)?;
     if schema_version != ACCEPTED_SCHEMA_VERSION {
         return Err(error(Problem::SchemaVersion(schema_version)));
@@ -123,10 +123,10 @@ pub fn read(path: &Path, baseline: &Run) -> Result<Found, AcceptedError> {
     })
 }
 
-/// Writes `accepted` beside `baseline`, the run at `path`; returns the file.
+/// Writes `accepted` for `baseline`, the run at `path`, and returns the file's path.
 ///
 /// # Errors
-/// When it cannot be written. What was accepted before then still is.
+/// Returns an error if it cannot be written. The previously accepted changes then still apply.
 pub fn write(accepted: &Accepted, path: &Path, baseline: &Run) -> Result<PathBuf, AcceptedError> {
     let path = file_beside(path);
     let wire = AcceptedFile {

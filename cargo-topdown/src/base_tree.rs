@@ -1,9 +1,9 @@
-//! The sources that a run is compared against: a commit in a worktree of its own, or a directory.
+//! The sources to compare against: a commit in its own worktree, or a directory.
 //!
-//! There is one worktree per target directory, at one path and with a target directory of its own,
-//! and it is moved from commit to commit. So the executables of the last base are kept and used
-//! again, and the next base is built on top of its dependencies. Sharing a target directory with
-//! the candidate would be faster still, and would let one side's executables pass for the other's.
+//! Each target directory has one worktree, at a fixed path and with its own target directory, which
+//! is moved from commit to commit. So the last base's executables are kept and reused, and the next
+//! base reuses its dependencies. Sharing a target directory with the candidate would be even
+//! faster, but could confuse the executables of the two sides.
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -12,10 +12,10 @@ use std::process::Command;
 
 use thiserror::Error;
 
-/// The word that means the commit at which the current branch left the default branch.
+/// The word for the commit at which the current branch left the default branch.
 const MERGE_BASE: &str = "merge-base";
 
-/// Where the default branch is looked for, in this order.
+/// Candidates for the default branch, in this order.
 const DEFAULT_BRANCHES: [&str; 5] = [
     "origin/HEAD",
     "origin/main",
@@ -24,19 +24,18 @@ const DEFAULT_BRANCHES: [&str; 5] = [
     "master",
 ];
 
-/// How much of a commit's hash is shown.
+/// How many digits of a commit's hash to show.
 const SHOWN_HASH_DIGITS: usize = 12;
 
-/// The sources of the base, ready to be built.
+/// The sources of the base, ready to build.
 #[derive(Debug)]
 pub struct BaseTree {
-    /// The root of the base's workspace.
     pub workspace_root: PathBuf,
     /// Where the base is built.
     pub target_directory: PathBuf,
-    /// The base, for people: a directory, or a reference and its commit.
+    /// A label for people: a directory, or a reference and its commit.
     pub label: String,
-    /// Held as long as the tree is used: another process would move it to another commit.
+    /// Held while the tree is in use, so that no other process moves it to another commit.
     _lock: File,
 }
 
@@ -48,26 +47,26 @@ pub enum BaseTreeError {
     Git {
         /// Its arguments.
         command: String,
-        /// What it said.
+        /// Its error output.
         message: String,
     },
-    /// It is neither a commit nor a directory.
+    /// The reference is neither a commit nor a directory.
     #[error(
         "`{reference}` is neither a commit that git knows nor a directory with a Cargo.toml; in \
          CI, check out with the full history (`fetch-depth: 0`)"
     )]
     Unknown {
-        /// What was asked for.
+        /// The reference as given.
         reference: String,
     },
-    /// `merge-base` without a branch to have left.
+    /// `merge-base` was given, but there is no default branch.
     #[error(
         "there is no default branch to find the merge base with (looked for {}); name a commit \
          instead of `merge-base`",
         DEFAULT_BRANCHES.join(", ")
     )]
     NoDefaultBranch,
-    /// Another process uses the one worktree that there is.
+    /// Another process uses the only worktree.
     #[error(
         "another `bench --against` is at work in {}; wait for it, or use another --target-dir",
         path.display()
@@ -87,11 +86,12 @@ pub enum BaseTreeError {
 }
 
 impl BaseTree {
-    /// Prepares what `reference` means: a directory with a `Cargo.toml`, `merge-base`, or anything
-    /// that git takes for a commit. `workspace_root` and `target_directory` are the candidate's.
+    /// Prepares the sources that `reference` names: a directory with a `Cargo.toml`, `merge-base`,
+    /// or anything that git resolves to a commit. `workspace_root` and `target_directory` are the
+    /// candidate's.
     ///
     /// # Errors
-    /// When there is no such commit, or no worktree can be made of it.
+    /// Returns an error if there is no such commit, or its worktree cannot be created.
     pub fn prepare(
         reference: &str,
         workspace_root: &Path,
@@ -126,8 +126,8 @@ impl BaseTree {
         check_out(&commit, workspace_root, &tree)?;
         let inside = git(workspace_root, &["rev-parse", "--show-prefix"])?;
         let base_root = tree.join(inside);
-        // A library may not keep its lock file in git; without it the base would be built with
-        // other versions of its dependencies.
+        // A library may not commit its lock file. Without it, the base would be built with other
+        // versions of its dependencies.
         let lock_file = base_root.join("Cargo.lock");
         let candidates_lock_file = workspace_root.join("Cargo.lock");
         if !lock_file.exists() && candidates_lock_file.exists() {
@@ -164,7 +164,7 @@ fn resolve(reference: &str, directory: &Path) -> Result<String, BaseTreeError> {
     )
 }
 
-/// Brings the worktree at `tree` to `commit`; makes it, if it is not there or of no use.
+/// Moves the worktree at `tree` to `commit`, creating it if it is missing or unusable.
 fn check_out(commit: &str, repository: &Path, tree: &Path) -> Result<(), BaseTreeError> {
     let moved = tree.join(".git").exists()
         && git(
@@ -183,7 +183,8 @@ fn check_out(commit: &str, repository: &Path, tree: &Path) -> Result<(), BaseTre
     }
     git(repository, &["worktree", "prune"])?;
     let path = tree.display().to_string();
-    // The second `--force` is for a worktree that was being made when git was killed: it stays locked.
+    // The second `--force` overrides the lock that git leaves behind when killed while adding a
+    // worktree.
     let arguments = [
         "worktree", "add", "--quiet", "--force", "--force", "--detach",
     ];
@@ -213,7 +214,7 @@ fn git(directory: &Path, arguments: &[&str]) -> Result<String, BaseTreeError> {
 mod tests {
     use super::*;
 
-    /// A repository with two commits, whose file `which` says which one it is.
+    /// Creates a repository with two commits, each naming itself in the file `which`.
     fn repository() -> tempfile::TempDir {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path();
@@ -231,7 +232,7 @@ mod tests {
     }
 
     fn which(repository: &Path, reference: &str) -> String {
-        // A process that another test is just starting can hold the lock for a moment longer.
+        // A process that another test is starting can hold the lock a moment longer.
         let tree = loop {
             match BaseTree::prepare(reference, repository, &repository.join("target")) {
                 Err(BaseTreeError::Busy { .. }) => std::thread::yield_now(),
@@ -262,10 +263,10 @@ mod tests {
         let tree = path.join("target/topdown/against/tree");
         let of_git = path.join(".git/worktrees/tree");
         assert_eq!(which(path, "HEAD~1"), "first");
-        // While it checks out.
+        // git was killed during checkout.
         fs::write(of_git.join("index.lock"), "").unwrap();
         assert_eq!(which(path, "HEAD"), "second");
-        // While it makes the worktree, before and after there are files.
+        // git was killed while adding the worktree, before and after it wrote files.
         for has_files in [false, true] {
             fs::write(of_git.join("locked"), "initializing").unwrap();
             fs::remove_file(tree.join(".git")).unwrap();

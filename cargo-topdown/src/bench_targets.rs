@@ -1,6 +1,6 @@
-//! Which bench executables there are, and what each needs to run as `cargo bench` would run it.
+//! Finds bench executables, and what each needs to run as `cargo bench` would run it.
 //!
-//! cargo builds them and names them in its messages. It is not asked to run them: it would hand
+//! cargo builds them and names them in its messages. We do not let it run them: it would pass
 //! criterion's arguments to every libtest harness too, which rejects them.
 
 use std::collections::{BTreeMap, HashMap};
@@ -24,7 +24,7 @@ use crate::runner::protocol::RUNNER_NAME;
 use crate::settings::{Settings, WorkspaceSettings};
 use crate::terminal::tell;
 
-/// The variable in which the dynamic linker looks for directories, and cargo's own choice on macOS.
+/// The variable in which the dynamic linker looks for directories; on macOS, the one cargo uses.
 const LIBRARY_PATH_VARIABLE: &str = if cfg!(windows) {
     "PATH"
 } else if cfg!(target_os = "macos") {
@@ -40,17 +40,17 @@ pub struct BenchTarget {
     pub package: String,
     /// The target's name, unique within the package.
     pub name: String,
-    /// What to start.
     pub executable: PathBuf,
-    /// Where to start it: the directory of the package's manifest.
+    /// The working directory: that of the package's manifest.
     pub package_root: PathBuf,
-    /// What cargo sets in the environment of the package's benches, but for `CARGO`.
+    /// The environment variables that cargo sets for the package's benches, except `CARGO`.
     pub environment: BTreeMap<String, OsString>,
     /// How to measure it.
     pub settings: Settings,
-    /// The benchmarks to run, by criterion's full ids, where the user's filter does not decide.
+    /// The benchmarks to run, by criterion's full ids; `None` if the user's filter decides.
     pub benchmarks: Option<Vec<String>>,
-    /// Patterns of the environment variables that it inherits, beside what all benches do.
+    /// Patterns of environment variables that it inherits, in addition to those all benches
+    /// inherit.
     #[serde(default)]
     pub keep_env: Vec<String>,
     /// Whether criterion is linked in.
@@ -58,12 +58,12 @@ pub struct BenchTarget {
 }
 
 impl BenchTarget {
-    /// Whether the benchmark is one of this target's.
+    /// Returns whether the benchmark belongs to this target.
     pub fn has(&self, id: &BenchmarkId) -> bool {
         (&id.package, &id.target) == (&self.package, &self.name)
     }
 
-    /// The benchmark of this target with criterion's id `name`.
+    /// Returns the id of this target's benchmark whose criterion id is `name`.
     pub fn id_of(&self, name: String) -> BenchmarkId {
         BenchmarkId {
             package: self.package.clone(),
@@ -85,21 +85,20 @@ pub enum BuildError {
     /// `cargo metadata` failed.
     #[error("{0}")]
     Metadata(#[from] cargo_metadata::Error),
-    /// cargo could not be started, or its messages not be read.
+    /// cargo could not be started, or its messages could not be read.
     #[error("could not run `{cargo} bench --no-run`: {error}")]
     Cargo {
         /// `$CARGO`.
         cargo: String,
-        /// Why.
         error: io::Error,
     },
-    /// cargo failed. It has said why.
+    /// cargo failed, and has already said why.
     #[error("the benches could not be built")]
     Failed,
-    /// The user stopped it.
+    /// The user interrupted it.
     #[error("interrupted")]
     Interrupted,
-    /// An executable that cargo named cannot be read.
+    /// An executable named by cargo cannot be read.
     #[error("could not read {}: {error}", path.display())]
     Executable {
         /// The executable.
@@ -109,21 +108,21 @@ pub enum BuildError {
     },
 }
 
-/// cargo, its workspace, and what the command line says about both.
+/// cargo, its workspace, and the command line's options for both.
 pub struct Cargo<'a> {
     /// `$CARGO`.
     pub program: PathBuf,
-    /// The flags for it.
+    /// Flags passed through to cargo.
     pub flags: &'a CargoBenchArgs,
     /// `--manifest-path`.
     pub manifest_path: Option<&'a Path>,
-    /// Where to start it, if not here: its configuration files are looked for from there.
+    /// Where to start cargo, if not here: it searches from there for configuration files.
     pub directory: Option<&'a Path>,
     /// When to use colours.
     pub color: ColorChoice,
 }
 
-/// `$CARGO`, which cargo sets for its subcommands: the cargo that the user called.
+/// Returns `$CARGO`, which cargo sets for its subcommands: the cargo that the user called.
 pub fn cargo_program() -> PathBuf {
     env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from)
 }
@@ -132,7 +131,7 @@ impl Cargo<'_> {
     /// Reads the workspace.
     ///
     /// # Errors
-    /// When there is none, or cargo does not understand it.
+    /// Returns an error if there is none, or cargo cannot parse it.
     pub fn metadata(&self) -> Result<Metadata, BuildError> {
         let mut command = MetadataCommand::new();
         command.cargo_path(&self.program).no_deps();
@@ -149,7 +148,7 @@ impl Cargo<'_> {
     /// Builds the selected benches and returns their executables, sorted by package and name.
     ///
     /// # Errors
-    /// When cargo fails, or an executable cannot be read.
+    /// Returns an error if cargo fails, or an executable cannot be read.
     pub fn bench_targets(
         &self,
         metadata: &Metadata,
@@ -159,7 +158,7 @@ impl Cargo<'_> {
         let library_directories = rustc_library_directories();
         let mut targets = Vec::new();
         for artifact in &built.benches {
-            // A bench target of a package outside of the workspace cannot be selected.
+            // A package outside the workspace cannot be selected.
             let Some(package) = metadata
                 .packages
                 .iter()
@@ -210,7 +209,8 @@ impl Cargo<'_> {
             .stdout(Stdio::piped())
             .spawn()
             .map_err(error)?;
-        // A signal to this program alone does not reach cargo, and one to cargo no compiler.
+        // A signal to this program alone does not reach cargo, and one to cargo does not reach
+        // compilers.
         let registered = interrupt::ends(child.id());
         let stdout = child.stdout.take().expect("stdout was piped");
         let mut built = Built::default();
@@ -218,7 +218,7 @@ impl Cargo<'_> {
             match message.map_err(error)? {
                 Message::CompilerArtifact(artifact) => built.add(artifact),
                 Message::BuildScriptExecuted(script) => built.scripts.push(script),
-                // What a compiler or a build script prints for people to standard output.
+                // Output of compilers and build scripts, for people.
                 Message::TextLine(line) => tell!("{line}"),
                 _ => {}
             }
@@ -234,7 +234,7 @@ impl Cargo<'_> {
         }
     }
 
-    /// The flags that both `cargo metadata` and `cargo bench` take.
+    /// Returns the flags that both `cargo metadata` and `cargo bench` take.
     fn common_flags(&self) -> Vec<String> {
         let flags = self.flags;
         let mut words = Vec::new();
@@ -290,11 +290,11 @@ fn each(words: &mut Vec<String>, flag: &str, values: &[String]) {
     }
 }
 
-/// What cargo said while it built.
+/// The artifacts reported by a build.
 #[derive(Default)]
 struct Built {
     benches: Vec<Artifact>,
-    /// The programs of each package, which its benches may want to start.
+    /// Each package's programs, which its benches may start.
     programs: HashMap<PackageId, Vec<(String, PathBuf)>>,
     scripts: Vec<BuildScript>,
 }
@@ -303,8 +303,8 @@ impl Built {
     fn add(&mut self, artifact: Artifact) {
         let kind = &artifact.target.kind;
         if artifact.profile.test {
-            // The library and the programs are built as bench targets too, unless their manifest
-            // says `bench = false`; theirs is the libtest harness.
+            // The library and the programs are also built as bench targets with the libtest
+            // harness, unless their manifest says `bench = false`.
             if kind.contains(&TargetKind::Bench) {
                 self.benches.push(artifact);
             }
@@ -318,7 +318,7 @@ impl Built {
         }
     }
 
-    /// What `cargo bench` sets for the benches of `package`, as observed with cargo 1.95.
+    /// Returns what `cargo bench` sets for the benches of `package`, as observed with cargo 1.95.
     fn environment(
         &self,
         package: &Package,
@@ -378,8 +378,8 @@ impl Built {
         environment
     }
 
-    /// Where dynamic libraries are found: those of build scripts, of this build and of the
-    /// toolchain, before those that the user has set.
+    /// Returns where to find dynamic libraries: the directories of build scripts, of this build and
+    /// of the toolchain, then those set by the user.
     fn library_path(&self, executable: &Path, library_directories: &[PathBuf]) -> OsString {
         let profile_directory = executable.parent().and_then(Path::parent);
         let of_scripts = self.scripts.iter().flat_map(|script| &script.linked_paths);
@@ -389,7 +389,7 @@ impl Built {
                 Some((_kind, directory)) => PathBuf::from(directory),
                 None => PathBuf::from(path),
             })
-            // As cargo: the system's own libraries are found without.
+            // Like cargo: the system's libraries are found anyway.
             .filter(|path| profile_directory.is_some_and(|directory| path.starts_with(directory)))
             .collect();
         directories.extend(profile_directory.map(Path::to_owned));
@@ -398,7 +398,7 @@ impl Built {
         if let Some(existing) = env::var_os(LIBRARY_PATH_VARIABLE) {
             directories.extend(env::split_paths(&existing));
         }
-        // It fails for a directory with a separator in its name, which no variable can hold.
+        // Fails if a directory's name contains the separator, which the variable cannot express.
         env::join_paths(directories).unwrap_or_default()
     }
 }
@@ -408,8 +408,8 @@ fn package_root(package: &Package) -> PathBuf {
     manifest.parent().unwrap_or(manifest).to_owned()
 }
 
-/// Where the standard library is, for benches that link it dynamically; nothing where `rustc`
-/// does not say, since almost none do.
+/// Returns where the standard library is, for benches that link it dynamically. Since few do, the
+/// result is empty if `rustc` fails.
 fn rustc_library_directories() -> Vec<PathBuf> {
     let rustc = env::var_os("RUSTC").unwrap_or_else(|| "rustc".into());
     let output = Command::new(rustc)
@@ -427,11 +427,11 @@ fn rustc_library_directories() -> Vec<PathBuf> {
         .collect()
 }
 
-/// Whether criterion is part of `executable`.
+/// Returns whether criterion is linked into `executable`.
 ///
-/// cargo's metadata does not tell a target with `harness = false` from one with the libtest
-/// harness, nor criterion from another harness, and to try would hand arguments to programs that
-/// reject them, or run for minutes. The name of the runner is in every executable with criterion.
+/// cargo's metadata does not distinguish `harness = false` from the libtest harness, nor criterion
+/// from another harness. Running the executable to find out could pass arguments that it rejects,
+/// or take minutes. But every executable with criterion contains the runner's name.
 fn has_criterion(executable: &Path) -> Result<bool, BuildError> {
     let content = fs::read(executable).map_err(|error| BuildError::Executable {
         path: executable.to_owned(),

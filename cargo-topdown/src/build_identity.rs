@@ -11,12 +11,12 @@ use crate::cli::CargoBenchArgs;
 /// The profile that `cargo bench` builds with.
 const DEFAULT_PROFILE: &str = "bench";
 
-/// What separates the flags in `CARGO_ENCODED_RUSTFLAGS`.
+/// The separator of flags in `CARGO_ENCODED_RUSTFLAGS`.
 const ENCODED_SEPARATOR: char = '\x1f';
 
-/// The identity of a build that `flags` asked for in the workspace at `root`.
+/// Returns the identity of a build with `flags` in the workspace at `root`.
 ///
-/// What is unknown is left empty: none of it changes what was measured.
+/// Unknown fields stay empty: none of them affects the measurements.
 pub fn build_identity(flags: &CargoBenchArgs, root: &Path) -> Build {
     let rustc = env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
     let version = output_of(&rustc, &["-vV"], root).unwrap_or_default();
@@ -32,7 +32,7 @@ pub fn build_identity(flags: &CargoBenchArgs, root: &Path) -> Build {
         target: target.unwrap_or_else(|| host.unwrap_or_default().to_owned()),
         rustflags,
         git_commit: output_of("git", &["rev-parse", "HEAD"], root),
-        // Files that git does not know do not count: reports and baselines are often among them.
+        // Untracked files do not count: they are often reports and baselines.
         git_dirty: output_of(
             "git",
             &["status", "--porcelain", "--untracked-files=no"],
@@ -42,7 +42,7 @@ pub fn build_identity(flags: &CargoBenchArgs, root: &Path) -> Build {
     }
 }
 
-/// What a program prints, trimmed; `None` where it fails or is not there.
+/// Returns a program's trimmed output; `None` if it fails or does not exist.
 fn output_of(program: &str, arguments: &[&str], directory: &Path) -> Option<String> {
     let output = Command::new(program)
         .args(arguments)

@@ -1,8 +1,8 @@
-//! One launch of a command, from its `exec` to its end, with the counters of all its processes.
+//! One launch of a command, from its `exec` to its exit, with the counters of all its processes.
 //!
-//! Counters must be attached before the command's first instruction, and must count nothing else.
-//! So this program starts itself (`exec-when-told`), attaches the counters to that process, and
-//! tells it to become the command: `exec` keeps the process and switches the counters on.
+//! Counters must be attached before the command's first instruction and must count nothing else. So
+//! this program starts itself (`exec-when-told`), attaches the counters to that process, and tells
+//! it to become the command: `exec` keeps the process and enables the counters.
 
 use std::ffi::OsString;
 use std::io;
@@ -13,37 +13,35 @@ use criterion_topdown::error::OpenError;
 use criterion_topdown::sample::{Flags, Sample};
 use thiserror::Error;
 
-/// Why a launch gave nothing.
+/// Why a launch produced no sample.
 #[derive(Debug, Error)]
 pub enum CommandError {
-    /// It could not be started.
+    /// The command could not be started.
     #[error("could not start `{command}`: {reason}")]
     NotStarted {
         /// The program.
         command: String,
-        /// Why.
         reason: String,
     },
-    /// Something around it failed.
+    /// An operation around the command failed.
     #[error("could not {action}: {error}")]
     Io {
-        /// What was attempted.
+        /// The operation that failed.
         action: &'static str,
-        /// Why it failed.
         error: io::Error,
     },
-    /// It failed; the time of a failure is not the time of the work.
+    /// The command failed. The time of a failure is not the time of the work.
     #[error("`{command}` ended with {status}")]
     Failed {
         /// The program.
         command: String,
-        /// How it ended.
+        /// How it exited.
         status: ExitStatus,
     },
-    /// The counters could not be used, or were not there all the time.
+    /// The counters could not be used, or did not count all the time.
     #[error(transparent)]
     Counters(#[from] OpenError),
-    /// What was counted makes no sense.
+    /// The counts are inconsistent.
     #[error(
         "the categories do not add up to the slots ({0}); `--counters exact` does without PERF_METRICS"
     )]
@@ -54,17 +52,18 @@ pub enum CommandError {
 pub struct CountedCommand<'a> {
     /// The program and its arguments; not empty.
     pub command: &'a [OsString],
-    /// Whether what it prints is hidden.
+    /// Whether to hide its output.
     pub quiet: bool,
-    /// The counters; without any, time alone is measured.
+    /// The counters; with none, only time is measured.
     pub counters: Option<&'a TreeCounters>,
 }
 
 impl CountedCommand<'_> {
-    /// Runs the command once and returns how it ended and what it took.
+    /// Runs the command once, and returns its exit status and sample.
     ///
     /// # Errors
-    /// When it could not be started or counted. That it failed is not an error here.
+    /// Returns an error if it could not be started or counted. A failing command is not an error
+    /// here.
     pub fn launch(&self) -> Result<(ExitStatus, Sample), CommandError> {
         let (status, sample) = match self.counters {
             Some(counters) => counted::launch(self, counters)?,
@@ -76,7 +75,7 @@ impl CountedCommand<'_> {
         }
     }
 
-    /// The program's name, for people.
+    /// Returns the program's name, for people.
     pub fn program(&self) -> String {
         self.command[0].to_string_lossy().into_owned()
     }
@@ -122,12 +121,12 @@ mod counted {
 
     use super::*;
 
-    /// A process that has not become the command yet does not outlive the interest in it.
+    /// A process that waits to become the command, killed on drop.
     struct Waiting(Child);
 
     impl Drop for Waiting {
         fn drop(&mut self) {
-            // Both fail, or do nothing, where it has been waited for.
+            // These fail or do nothing if the process was already reaped.
             let _ = self.0.kill();
             let _ = self.0.wait();
         }
@@ -145,10 +144,11 @@ mod counted {
             .stdin(OwnedFd::from(its_end));
         what.hide_output(&mut command);
         let mut process = Waiting(command.spawn().map_err(preparing)?);
-        // Holds this process's copy of the other end, whose closing is to be noticed.
+        // `command` holds a copy of the child's end, which would keep the channel open.
         drop(command);
-        // The parent of a new process can go on before the kernel has switched on what waits for the
-        // `exec` that made it: that of this program would be counted as the command.
+        // The kernel may still be about to enable enable-on-exec counters for the `exec` of this
+        // program when its parent continues; attached now, they would count this program as the
+        // command. So wait until it runs.
         channel.read_exact(&mut [0]).map_err(preparing)?;
         let counted = counters.attach(process.0.id())?;
         let begun_at = Instant::now();
@@ -171,17 +171,17 @@ mod counted {
     }
 }
 
-/// What `exec-when-told` says first, and what it waits for then.
+/// What `exec-when-told` sends first, and what it then waits for.
 #[cfg(unix)]
 const READY: u8 = b'?';
 #[cfg(unix)]
 const GO: u8 = b'!';
 
-/// Waits on standard input for the word, then becomes `command`. Returns if that fails, after it
-/// has said so on the same channel.
+/// Waits for [`GO`] on standard input, then becomes `command`. If that fails, sends the error on
+/// the same channel and returns.
 ///
 /// # Errors
-/// When nobody gives the word.
+/// Returns an error if the channel closes first.
 #[cfg(unix)]
 pub fn become_when_told(command: &[OsString]) -> io::Result<()> {
     use std::io::{Read, Write};
@@ -189,7 +189,7 @@ pub fn become_when_told(command: &[OsString]) -> io::Result<()> {
     use std::os::unix::net::UnixStream;
     use std::os::unix::process::CommandExt;
 
-    // A copy that `exec` closes: that is the sign of its success.
+    // `exec` closes this copy, which signals its success.
     let mut channel = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
     channel.write_all(&[READY])?;
     channel.read_exact(&mut [0])?;
@@ -200,7 +200,7 @@ pub fn become_when_told(command: &[OsString]) -> io::Result<()> {
     channel.write_all(error.to_string().as_bytes())
 }
 
-/// Elsewhere there are no counters to wait for.
+/// Other systems have no counters to wait for.
 ///
 /// # Errors
 /// Always.

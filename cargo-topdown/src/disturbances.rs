@@ -1,7 +1,6 @@
-//! What on this machine makes measurements noisy, apart from the counters themselves.
+//! Finds what makes measurements noisy on this machine, apart from the counters themselves.
 //!
-//! Reads `/proc` and `/sys`. What a system does not tell is passed over: a check without a file
-//! finds nothing.
+//! Reads `/proc` and `/sys`. A check whose file does not exist finds nothing.
 
 use std::fs;
 use std::path::Path;
@@ -11,13 +10,13 @@ use criterion_topdown::machine::Machine;
 /// Something that makes launches differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Disturbance {
-    /// What it is, with the value that was found, and what it does.
+    /// A description with the value found, and the effect.
     pub what: String,
-    /// A command that removes it, or advice where no command does.
+    /// A command that removes it, or advice if there is none.
     pub remedy: String,
 }
 
-/// The disturbances of `machine`, whose `/proc` and `/sys` are below `root`; the worst first.
+/// Returns the disturbances of `machine`, whose `/proc` and `/sys` are below `root`, worst first.
 pub fn disturbances(machine: &Machine, root: &Path) -> Vec<Disturbance> {
     let system = System { root, machine };
     [
@@ -39,7 +38,7 @@ pub fn disturbances(machine: &Machine, root: &Path) -> Vec<Disturbance> {
     .collect()
 }
 
-/// Load per CPU above which other work is certain to take turns with a bench.
+/// The load per CPU above which other work certainly takes turns with a bench.
 const BUSY_LOAD_PER_CPU: f64 = 0.25;
 
 struct System<'a> {
@@ -67,7 +66,7 @@ impl System<'_> {
         })
     }
 
-    /// Of control groups version 2: `cpu.max` holds a quota and a period in microseconds.
+    /// For control groups version 2: `cpu.max` holds a quota and a period in microseconds.
     fn cpu_quota(&self) -> Found {
         let text = self.line("sys/fs/cgroup/cpu.max")?;
         let (quota, period) = text.split_once(' ')?;

@@ -1,5 +1,4 @@
-//! Tests of the guide: the commands that it shows are commands of this program, and its links lead
-//! somewhere.
+//! Tests of the guide: the commands it shows are valid for this program, and its links resolve.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +10,7 @@ use crate::cli::Cli;
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// Markdown and workflows, with their texts.
+/// Returns the Markdown files and workflows, with their text.
 fn documents() -> Vec<(PathBuf, String)> {
     let root = Path::new(REPOSITORY);
     let mut paths = vec![root.join("README.md"), root.join("baselines/README.md")];
@@ -26,10 +25,10 @@ fn documents() -> Vec<(PathBuf, String)> {
         .collect()
 }
 
-/// What follows `cargo topdown ` in code: in a code span up to its end, else to the end of the line
-/// or of what belongs to the command.
+/// Extracts what follows `cargo topdown ` in code: to the end of a code span, or else to the end of
+/// the command or line.
 fn commands(text: &str) -> Vec<String> {
-    // Lines that a shell would join.
+    // Join lines as a shell would.
     let text = text.replace("\\\n", " ");
     let mut commands = Vec::new();
     for (index, _) in text.match_indices("cargo topdown ") {
@@ -84,10 +83,10 @@ fn every_command_of_the_guide_is_understood() {
                 Ok(_) => understood += 1,
                 Err(error) => match error.kind() {
                     ErrorKind::DisplayHelp => understood += 1,
-                    // A subcommand by its name alone, spoken about.
+                    // The text only mentions a subcommand by name.
                     ErrorKind::MissingRequiredArgument
                     | ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {}
-                    // A flag by its name alone, likewise.
+                    // The text only mentions a flag by name.
                     ErrorKind::InvalidValue if last_word_is_flag(&command) => {}
                     _ => panic!("{}: `cargo topdown {command}`: {error}", path.display()),
                 },

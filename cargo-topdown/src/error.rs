@@ -1,4 +1,4 @@
-//! The errors that end a command before its work is done.
+//! The errors that end a command early.
 
 use std::io;
 
@@ -18,13 +18,13 @@ use crate::report::foreign_comment::ForeignComparisonError;
 use crate::report::request::ReportError;
 use crate::shared_store::SharedStoreError;
 
-/// Everything that ends a command before its work is done.
+/// An error that ends a command early.
 #[derive(Debug, Error)]
 pub enum Error {
     /// The workspace could not be read.
     #[error("{0}")]
     Metadata(#[source] cargo_metadata::Error),
-    /// The telemetry specification that the user named.
+    /// The user's telemetry specification cannot be used.
     #[error(transparent)]
     Specification(#[from] SpecificationError),
     /// The library could not be adopted.
@@ -36,41 +36,41 @@ pub enum Error {
     /// Nothing could be explained.
     #[error(transparent)]
     Explain(#[from] ExplainError),
-    /// Runs that do not belong together.
+    /// The runs cannot be merged.
     #[error(transparent)]
     Merge(#[from] MergeError),
     /// A command could not be measured.
     #[error(transparent)]
     Exec(#[from] ExecError),
-    /// What another tool measured cannot be used.
+    /// Another tool's measurements cannot be used.
     #[error(transparent)]
     Import(#[from] ImportError),
     /// An imported run could not be stored.
     #[error("could not store the run; the one before is unchanged: {0}")]
     ImportNotStored(#[source] RunFileError),
-    /// The baselines, or a run that was asked for.
+    /// A baseline or a requested run could not be used.
     #[error(transparent)]
     Store(#[from] StoreError),
-    /// Baselines that machines share.
+    /// A shared store could not be used.
     #[error(transparent)]
     SharedStore(#[from] SharedStoreError),
-    /// A policy that makes no sense.
+    /// The policy is invalid.
     #[error(transparent)]
     Policy(#[from] PolicyError),
-    /// A run was to be judged by itself.
+    /// A run was compared with itself.
     #[error(
         "`{baseline}` and `{candidate}` are the same run, {id}, which says nothing; \
          measure again: `cargo topdown bench`"
     )]
     SameRun {
-        /// What the user called the one.
+        /// The baseline's argument.
         baseline: String,
-        /// What the user called the other.
+        /// The candidate's argument.
         candidate: String,
-        /// The run.
+        /// The run's id.
         id: String,
     },
-    /// `accept` of a benchmark that did not regress.
+    /// `accept` was given a benchmark that did not regress.
     #[error("`{id}` is {class}; only what is regressed can be accepted")]
     NothingToAccept {
         /// The benchmark.
@@ -78,24 +78,24 @@ pub enum Error {
         /// Its verdict.
         class: &'static str,
     },
-    /// Accepted changes that cannot be read or written.
+    /// Accepted changes could not be read or written.
     #[error(transparent)]
     Accepted(#[from] AcceptedError),
-    /// `check` without anything to check by.
+    /// `check` was called without any budgets.
     #[error(
         "there are no budgets in `[[workspace.metadata.topdown.policy.budgets]]` of Cargo.toml; \
          docs/gate.md shows how to write one"
     )]
     NoBudgets,
-    /// No single benchmark of both runs is meant.
+    /// The argument does not select exactly one benchmark of both runs.
     #[error("`{wanted}` is {}", which_text(like))]
     NoSuchBenchmark {
-        /// What was asked for.
+        /// The argument.
         wanted: String,
         /// The ids that contain it.
         like: Vec<String>,
     },
-    /// No benchmark of a history is meant.
+    /// The patterns match no benchmark of the history.
     #[error(
         "no benchmark matches `{wanted}`; `cargo topdown history` without --benchmark lists them"
     )]
@@ -103,33 +103,33 @@ pub enum Error {
         /// The patterns.
         wanted: String,
     },
-    /// A history in which nothing can be found.
+    /// The history has too few runs to find changes.
     #[error(
         "the history has {runs} runs of this kind, and change points are looked for from {least} \
          on; save more with `cargo topdown bench --save NAME`"
     )]
     ShortHistory {
-        /// How many there are.
+        /// How many runs it has.
         runs: usize,
-        /// How many it takes.
+        /// How many are needed.
         least: usize,
     },
-    /// A run that cannot be read.
+    /// A run cannot be read.
     #[error(transparent)]
     RunFile(#[from] RunFileError),
-    /// Something that is no baseline's name.
+    /// An argument is not a baseline's name.
     #[error("not the name of a baseline: {0}")]
     BaselineName(BaselineNameError),
-    /// A source was asked for that does not exist.
+    /// The requested source does not exist.
     #[error(transparent)]
     Source(#[from] criterion_topdown::error::OpenError),
-    /// A report that could not be written to its file.
+    /// A report could not be written to its file.
     #[error(transparent)]
     Report(#[from] ReportError),
-    /// A comparison of a pull request that is none.
+    /// The comparison of a pull request is invalid.
     #[error(transparent)]
     ForeignComparison(#[from] ForeignComparisonError),
-    /// A report that could not be printed.
+    /// A report could not be printed.
     #[error("could not print the report: {0}")]
     Output(#[from] io::Error),
 }

@@ -1,4 +1,4 @@
-//! How the program ends: the only place that maps an error or an outcome to an exit code.
+//! How the program ends: the only place that maps errors and outcomes to exit codes.
 
 use std::process::ExitCode;
 
@@ -16,17 +16,17 @@ use topdown_gate::verdict::Outcome;
 pub enum Exit {
     /// Nothing regressed, or the command was not a comparison.
     Success = 0,
-    /// The command line or the settings make no sense.
+    /// The command line or the settings are invalid.
     Usage = 2,
     /// A benchmark regressed.
     Regressed = 100,
     /// Building or running a bench failed, or there was no benchmark to run.
     BenchFailed = 101,
-    /// There was nothing valid to compare: no such baseline, another machine, another source.
+    /// There was no valid comparison: no such baseline, another machine, another source.
     NoComparison = 102,
-    /// The comparison decided nothing, and the policy says that this fails.
+    /// The comparison was inconclusive, and the policy makes that a failure.
     Inconclusive = 103,
-    /// Ctrl-C, as shells have it: 128 and the signal's number.
+    /// Ctrl-C, following the shells' convention: 128 plus the signal's number.
     Interrupted = 130,
 }
 
@@ -100,7 +100,7 @@ fn of_bench(error: &BenchError) -> Exit {
     }
 }
 
-/// Without a base there is nothing to compare with.
+/// Without a base, there is nothing to compare with.
 fn of_base_tree(error: &BaseTreeError) -> Exit {
     match error {
         BaseTreeError::Unknown { .. } | BaseTreeError::NoDefaultBranch => Exit::NoComparison,

@@ -1,6 +1,6 @@
-//! One benchmark with the metric groups that explain where its slots went.
+//! One benchmark, and the metric groups that explain where its slots went.
 //!
-//! Which category is explained and which groups that takes are decided here; the numbers come from
+//! This module selects the category to explain and the groups for it. The numbers come from
 //! launches that counted one group each, and are never scaled.
 
 use criterion_topdown::cpu::{
@@ -15,78 +15,76 @@ use thiserror::Error;
 use topdown_gate::statistics::launch::LEAST_SAMPLES;
 use topdown_gate::summary::{Shares, Summary};
 
-/// Retiring is explained only from this share of all slots on: below it there is more to be won
-/// elsewhere. The threshold of Intel's metrics (`tma_retiring`, TMA_Metrics-full.csv 5.2).
+/// Retiring is explained only from this share of all slots on: below it, there is more to gain
+/// elsewhere. This is the threshold of Intel's metrics (`tma_retiring`, TMA_Metrics-full.csv 5.2).
 const MUCH_RETIRING: f64 = 0.70;
 
 /// A benchmark, its categories, and what explains one of them.
 #[derive(Debug)]
 pub struct Explained {
-    /// Which benchmark.
     pub id: BenchmarkId,
-    /// Where it ran.
+    /// The machine it ran on.
     pub machine: Machine,
     /// How its categories were obtained.
     pub provenance: Provenance,
     /// The launch of level 1.
     pub summary: Summary,
-    /// Its categories; `None` on cores that tell stalled cycles alone.
+    /// Its categories; `None` on cores that only count stalled cycles.
     pub shares: Option<Shares>,
     /// The category that is explained.
     pub category: Category,
-    /// In the order in which the decision tree names them.
+    /// In the order of the decision tree.
     pub groups: Vec<MeasuredGroup>,
 }
 
-/// A metric group, and what its launch gave.
+/// A metric group and the values from its launch.
 #[derive(Debug)]
 pub struct MeasuredGroup {
-    /// The group.
     pub group: &'static MetricGroup,
     /// One value for each of its metrics.
     pub values: Result<Vec<Option<f64>>, GroupError>,
 }
 
 impl MeasuredGroup {
-    /// The metrics with their values; none where the group was not measured.
+    /// Returns the metrics with their values; empty if the group was not measured.
     pub fn metrics(&self) -> impl Iterator<Item = (&'static Metric, Option<f64>)> {
         let values = self.values.as_deref().unwrap_or_default();
         self.group.metrics.iter().zip(values.iter().copied())
     }
 }
 
-/// Why a group was not measured; the others are, nevertheless.
+/// Why a group was not measured. The other groups still are.
 #[derive(Debug, Error)]
 pub enum GroupError {
-    /// The bench could not open it, and said why.
+    /// The bench could not open it. Holds the bench's message.
     #[error("{0}")]
     Refused(String),
     /// The launch failed in another way.
     #[error("its launch failed: {0}")]
     Launch(String),
-    /// Something else was counted.
+    /// The bench counted something else.
     #[error(
         "the bench measured `{formula}` in its place: it chooses its source itself, or was built with \
          a criterion-topdown that knows no groups"
     )]
     NotCounted {
-        /// The formula of what was measured.
+        /// The formula that it used instead.
         formula: String,
     },
-    /// Too few samples were fit for use.
+    /// Too few samples were usable.
     #[error(
         "its launch has fewer than {} usable samples (flags: {flags}); measure for longer, or pin \
          the bench to one CPU",
         LEAST_SAMPLES
     )]
     NothingUsable {
-        /// The doubts about its samples.
+        /// The flags of its samples.
         flags: Flags,
     },
 }
 
-/// The category to explain: the one that most slots are lost to, or retiring where next to none
-/// are.
+/// Returns the category to explain: the one that loses most slots, or retiring if next to none are
+/// lost.
 pub fn dominant_category(shares: &Shares) -> Category {
     let [retiring, lost @ ..] = shares.level1;
     if retiring >= MUCH_RETIRING {
@@ -101,7 +99,7 @@ pub fn dominant_category(shares: &Shares) -> Category {
         .map_or(Category::Retiring, |(category, _)| category)
 }
 
-/// The group that stands in for level 1 on cores that cannot count slots: Neoverse N1 and its like.
+/// Returns the group that replaces level 1 on cores that cannot count slots, such as Neoverse N1.
 pub fn stalled_cycles(table: &CpuTable) -> Option<&'static MetricGroup> {
     match table.level1 {
         Level1Counting::Unsupported(_) => {
@@ -111,8 +109,8 @@ pub fn stalled_cycles(table: &CpuTable) -> Option<&'static MetricGroup> {
     }
 }
 
-/// The category to explain where only the stalls of frontend and backend are known: the larger of
-/// the two, in the order of the group's metrics.
+/// Returns the category to explain if only frontend and backend stalls are known: the larger of the
+/// two, which are the group's first metrics.
 pub fn stalling_category(stalls: &[Option<f64>]) -> Category {
     match stalls {
         [Some(frontend), Some(backend), ..] if frontend > backend => Category::FrontendBound,
@@ -120,8 +118,8 @@ pub fn stalling_category(stalls: &[Option<f64>]) -> Category {
     }
 }
 
-/// The groups that the decision tree of a CPU names for a category. Those of level 2 are left out
-/// where level 1 was counted together with it.
+/// Returns the groups that a CPU's decision tree names for a category. Omits those of level 2 if
+/// level 1 was counted together with it.
 pub fn groups_for(
     table: &CpuTable,
     category: Category,
@@ -134,10 +132,10 @@ pub fn groups_for(
         .filter(move |group| !(has_level2 && group.subject == Subject::Level2))
 }
 
-/// What the metrics of `group` are over all usable samples of its launch: ratios of sums.
+/// Computes the metrics of `group` over all usable samples of its launch, as ratios of sums.
 ///
 /// # Errors
-/// When something else was counted, or nothing that can be used.
+/// Returns an error if something else was counted, or too few samples are usable.
 pub fn values_of(
     group: &'static MetricGroup,
     provenance: &Provenance,
@@ -155,10 +153,10 @@ pub fn values_of(
     Ok(ratios(group, sum, provenance))
 }
 
-/// The same for samples of the model, which hold the events of all groups.
+/// Like [`values_of`], for samples of the model, which hold the events of all groups.
 ///
 /// # Errors
-/// When nothing was modelled that can be used.
+/// Returns an error if too few samples are usable.
 pub fn modelled_values_of(
     group: &'static MetricGroup,
     provenance: &Provenance,
@@ -171,7 +169,7 @@ pub fn modelled_values_of(
     Ok(ratios(group, sum, provenance))
 }
 
-/// The sum over all usable samples; `None` where they are not of one group.
+/// Sums over all usable samples; `None` if they are not of one group.
 fn sum_over(
     samples: &[IterationSample],
     counts_of: impl Fn(&Sample) -> Option<GroupCounts>,
@@ -227,7 +225,7 @@ mod tests {
         assert_eq!(category([0.6, 0.25, 0.1, 0.05]), Category::BadSpeculation);
         assert_eq!(category([0.1, 0.0, 0.9, 0.0]), Category::FrontendBound);
         assert_eq!(category([0.7, 0.0, 0.0, 0.3]), Category::Retiring);
-        // A category can be below zero by its resolution.
+        // A category can be negative within its resolution.
         assert_eq!(
             category([0.5, -0.01, -0.02, -0.03]),
             Category::BadSpeculation

@@ -1,8 +1,8 @@
 //! `cargo topdown`: runs criterion benches, compares TopDown slots with a baseline, and fails CI.
 //!
-//! The way of the data: `command::bench` builds the bench targets and lets [`runner`] launch
-//! them; their samples become a run file. `command::compare` reads two of them, [`topdown_gate`]
-//! judges, and [`report`] prints without computing anything.
+//! Data flow: `command::bench` builds the bench targets, and [`runner`] launches them; their
+//! samples become a run file. `command::compare` reads two run files, [`topdown_gate`] judges them,
+//! and [`report`] prints the result without computing anything.
 #![forbid(unsafe_code)]
 
 mod accepted_file;
@@ -45,8 +45,8 @@ fn main() -> ExitCode {
     let cli = cli::Cli::parse_from(cli::arguments());
     match command::run(cli.command) {
         Ok(exit) => exit.into(),
-        // The reader of our output has seen enough, as in `… | head`. Not a failure, but not
-        // a success either: a gate may have been cut short.
+        // The reader of our output closed it, as in `… | head`. This is not a failure, but not a
+        // success either: it may have cut a gate short.
         Err(error::Error::Output(error)) if error.kind() == ErrorKind::BrokenPipe => {
             exit::Exit::BenchFailed.into()
         }

@@ -1,5 +1,5 @@
-//! The policy in `Cargo.toml`: `[workspace.metadata.topdown.policy]`, and the same of a package
-//! for the benchmarks of that package.
+//! The policy in `Cargo.toml`: `[workspace.metadata.topdown.policy]`, and the same table in a
+//! package for that package's benchmarks.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use topdown_gate::policy::{
     checked_alpha, percent,
 };
 
-/// A policy that makes no sense.
+/// An invalid policy.
 #[derive(Debug, Error, PartialEq)]
 #[error("in `[{table}]` of {manifest}: {what}")]
 pub struct PolicyError {
@@ -21,7 +21,6 @@ pub struct PolicyError {
     pub table: &'static str,
     /// The path of the manifest.
     pub manifest: String,
-    /// What is wrong with it.
     pub what: String,
 }
 
@@ -67,11 +66,11 @@ enum MarginsValue {
     Both { sure: String, point: String },
 }
 
-/// The default policy, changed by the manifests of the workspace and its packages, changed by a
-/// command line.
+/// Applies the manifests of the workspace and its packages to the default policy, then the command
+/// line.
 ///
 /// # Errors
-/// When a key or value makes no sense.
+/// Returns an error if a key or value is invalid.
 pub fn resolve(workspace: Option<&Metadata>, overrides: &Overrides) -> Result<Policy, PolicyError> {
     let mut policy = Policy::default();
     if let Some(metadata) = workspace {
@@ -155,7 +154,7 @@ fn exception(table: &RulesTable) -> Result<Exception, String> {
         .as_ref()
         .map(|metrics| metrics.iter().map(|metric| metric.parse()).collect())
         .transpose()?;
-    // `categories` first, so that a single category prevails over it.
+    // `categories` first, so that a single category overrides it.
     let mut margins: Vec<(&String, &MarginsValue)> = table.margins.iter().collect();
     margins.sort_by_key(|(metric, _)| *metric != "categories");
     let margins = margins

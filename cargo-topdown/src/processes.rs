@@ -1,13 +1,13 @@
-//! Other processes of this machine: which there are below one, and how they are ended.
+//! Other processes on this machine: finds the descendants of a process, and kills processes.
 //!
-//! What is below a process is read from `/proc`; elsewhere than on Linux nothing is known.
+//! Descendants come from `/proc`, so they are only known on Linux.
 
 use std::collections::HashMap;
 use std::fs;
 
 use criterion_topdown::visible::visible;
 
-/// All processes below `process`.
+/// Returns all descendants of `process`.
 pub fn below(process: u32) -> Vec<u32> {
     let mut children: HashMap<u32, Vec<u32>> = HashMap::new();
     for id in all() {
@@ -26,7 +26,8 @@ pub fn below(process: u32) -> Vec<u32> {
     found
 }
 
-/// Whether this program has any child; `true` where nothing tells. Far cheaper than to look for them.
+/// Returns whether this program has any children, or `true` if unknown. Far cheaper than listing
+/// them.
 pub fn has_children() -> bool {
     #[cfg(unix)]
     {
@@ -38,36 +39,37 @@ pub fn has_children() -> bool {
     true
 }
 
-/// All processes that can be seen.
+/// Returns all visible processes.
 pub fn all() -> impl Iterator<Item = u32> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok())
 }
 
-/// The parent in the text of `/proc/PID/stat`, where the program's name can hold anything.
+/// Parses the parent from the text of `/proc/PID/stat`, where the program's name can contain
+/// anything.
 fn parent_in(stat: &str) -> Option<u32> {
     let (_, behind_name) = stat.rsplit_once(')')?;
     behind_name.split_whitespace().nth(1)?.parse().ok()
 }
 
-/// Whether `process` has ended and waits for its parent to notice.
+/// Returns whether `process` has exited but has not been reaped.
 fn is_zombie(process: u32) -> bool {
     let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
     let behind_name = stat.rsplit_once(')').map(|(_, rest)| rest.trim_start());
     behind_name.is_none_or(|rest| rest.starts_with('Z'))
 }
 
-/// Its program's name and its number, for people.
+/// Returns the program's name and process id, for people.
 pub fn name_of(process: u32) -> String {
     let name = fs::read_to_string(format!("/proc/{process}/comm")).unwrap_or_default();
     format!("`{}` ({process})", visible(name.trim_end()))
 }
 
-/// Ends all processes that `which` names, again and again until it names none: they can start others
-/// meanwhile.
+/// Kills all processes that `which` returns, repeating until it returns none, since a process may
+/// fork while we look.
 pub fn end_all(which: impl Fn() -> Vec<u32>) {
-    /// What a system under load needs to carry out a signal; a process that waits for a device that
-    /// does not answer cannot be ended at all.
+    /// Enough for a loaded system to deliver a signal. A process blocked on a device that does not
+    /// answer cannot be killed at all.
     const ATTEMPTS: u32 = 200;
     for _ in 0..ATTEMPTS {
         let mut alive = which();
@@ -82,7 +84,7 @@ pub fn end_all(which: impl Fn() -> Vec<u32>) {
     }
 }
 
-/// Ends `process` and all processes below it. It is stopped before, so that it starts no others.
+/// Kills `process` and all its descendants. Stops it first so that it cannot start others.
 pub fn end_tree(process: u32) {
     #[cfg(unix)]
     signal(process, rustix::process::Signal::STOP);
@@ -90,7 +92,7 @@ pub fn end_tree(process: u32) {
     kill(process);
 }
 
-/// Ends `process`.
+/// Kills `process`.
 pub fn kill(process: u32) {
     #[cfg(unix)]
     signal(process, rustix::process::Signal::KILL);
@@ -102,12 +104,12 @@ pub fn kill(process: u32) {
 fn signal(process: u32, signal: rustix::process::Signal) {
     let process = i32::try_from(process).ok();
     if let Some(process) = process.and_then(rustix::process::Pid::from_raw) {
-        // It fails where the process has ended, which is what is wanted.
+        // Fails if the process has already exited, which is fine.
         let _ = rustix::process::kill_process(process, signal);
     }
 }
 
-/// From now on processes whose parents have ended become children of this one.
+/// Makes this process the parent of orphaned descendants from now on.
 pub fn adopt_orphans() {
     #[cfg(target_os = "linux")]
     {
@@ -116,7 +118,7 @@ pub fn adopt_orphans() {
     }
 }
 
-/// Takes note of the end of those that were adopted and have ended.
+/// Reaps adopted children that have exited.
 pub fn bury(adopted: &[u32]) {
     #[cfg(unix)]
     for process in adopted {

@@ -1,5 +1,5 @@
-//! The JSON Schemas in `docs/schema/`, held true by tests: they are those of the types that are
-//! written, and what tests print is valid by them.
+//! The JSON Schemas in `docs/schema/`. Tests check that they match the types that are written, and
+//! that what tests print conforms to them.
 
 #[path = "../tests/published_schema/mod.rs"]
 mod published_schema;
@@ -32,7 +32,7 @@ use topdown_gate::verdict::{
     noise_of,
 };
 
-/// Something that programs can read.
+/// A machine-readable document.
 struct Document {
     name: &'static str,
     title: &'static str,
@@ -119,7 +119,7 @@ impl Document {
         directory().join(file)
     }
 
-    /// The schema of the type.
+    /// Generates the schema of the type.
     fn generated(&self) -> Value {
         let generator = SchemaSettings::draft2020_12()
             .for_serialize()
@@ -134,7 +134,7 @@ impl Document {
     }
 }
 
-/// What is not there is left out, and never `null`.
+/// Removes `null` from types: absent fields are omitted, never `null`.
 fn without_null(schema: &mut Schema) {
     let Some(properties) = schema.get_mut("properties").and_then(Value::as_object_mut) else {
         return;
@@ -158,8 +158,7 @@ fn without_null(schema: &mut Schema) {
     }
 }
 
-/// Descriptions are the documentation of the types, whose links lead nowhere here, and whose line
-/// ends mean nothing.
+/// Removes links and line breaks from descriptions, which come from the types' documentation.
 fn without_rustdoc(schema: &mut Schema) {
     if let Some(Value::String(text)) = schema.get_mut("description") {
         let paragraphs: Vec<String> = text
@@ -178,14 +177,14 @@ fn without_rustdoc(schema: &mut Schema) {
     }
 }
 
-/// Checks what is about to be serialised.
+/// Checks a value that is about to be serialized.
 pub fn check_type(name: &str, document: &impl serde::Serialize) {
-    // As text, which is what other programs get.
+    // As text, as other programs read it.
     let text = serde_json::to_string(document).unwrap();
     check(name, &serde_json::from_str(&text).unwrap());
 }
 
-/// Set to write the schemas instead of comparing them.
+/// Set this variable to write the schemas instead of comparing them.
 const UPDATE: &str = "UPDATE_SCHEMAS";
 
 #[test]

@@ -1,4 +1,4 @@
-//! What a command line selects of a workspace, as a run keeps it.
+//! What a command line selects from a workspace, as stored in a run.
 
 use std::collections::BTreeSet;
 
@@ -9,14 +9,14 @@ use topdown_gate::pattern::Pattern;
 use crate::bench_targets::BenchTarget;
 use crate::cli::LaunchArgs;
 
-/// What `args` select of the workspace, of which `targets` were built.
+/// Returns what `args` select from the workspace, of which `targets` were built.
 pub fn of_command_line(
     args: &LaunchArgs,
     metadata: &Metadata,
     targets: &[BenchTarget],
 ) -> Selection {
     let built: BTreeSet<TargetId> = targets.iter().map(target_id).collect();
-    // Another target would not be missing: it was never named.
+    // If targets were named, the others are not missing.
     let are_named = !(args.cargo.package.is_empty() && args.cargo.bench.is_empty());
     Selection {
         filter: filter_of(args),
@@ -31,7 +31,7 @@ pub fn of_command_line(
     }
 }
 
-/// What settings leave out, as a run keeps it.
+/// Converts what settings leave out to the form stored in a run.
 pub fn left_out(patterns: &[Pattern]) -> Vec<LeftOut> {
     let kept = |pattern: &Pattern| LeftOut {
         package: pattern.package().map(str::to_owned),
@@ -40,7 +40,7 @@ pub fn left_out(patterns: &[Pattern]) -> Vec<LeftOut> {
     patterns.iter().map(kept).collect()
 }
 
-/// The filter of a command line.
+/// Returns the filter of a command line.
 pub fn filter_of(args: &LaunchArgs) -> Option<Filter> {
     args.filter().map(|expression| Filter {
         expression: expression.to_owned(),
@@ -55,7 +55,7 @@ fn target_id(target: &BenchTarget) -> TargetId {
     }
 }
 
-/// All bench targets of the workspace's manifests.
+/// Returns all bench targets in the workspace's manifests.
 fn targets_of(metadata: &Metadata) -> BTreeSet<TargetId> {
     let of_package = |package: &cargo_metadata::Package| -> Vec<TargetId> {
         let targets = package.targets.iter();

@@ -1,8 +1,8 @@
 //! How long and how often to measure: from flags, the environment and `Cargo.toml`.
 //!
 //! Each setting is looked up in this order: flag, environment variable `CARGO_TOPDOWN_…`,
-//! `[package.metadata.topdown]`, `[workspace.metadata.topdown]`, default. The first two are one
-//! step here, since clap has merged them.
+//! `[package.metadata.topdown]`, `[workspace.metadata.topdown]`, default. The first two are a
+//! single step here, since clap merges them.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -16,23 +16,23 @@ use thiserror::Error;
 use crate::cli::{CountersChoice, MeasuringArgs, ModelCore, SourceChoice, ThreadsChoice};
 use topdown_gate::pattern::Pattern;
 
-/// The key of cargo's metadata tables that is ours.
+/// Our key in cargo's metadata tables.
 const TABLE: &str = "topdown";
 
 /// The least number of samples that criterion accepts.
 const LEAST_SAMPLE_SIZE: u32 = 10;
 
-/// The shortest time that a run file can say.
+/// The shortest time that a run file can express.
 const LEAST_TIME: Duration = Duration::from_millis(1);
 
-/// How one bench target is measured.
+/// How to measure one bench target.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Settings {
-    /// Processes; at least 1.
+    /// The number of processes; at least 1.
     pub launches: u32,
     /// Samples per benchmark and launch; at least 10.
     pub sample_size: u32,
-    /// Warm-up per benchmark and launch.
+    /// Warm-up time per benchmark and launch.
     pub warm_up_time: Duration,
     /// Planned measurement time per benchmark and launch.
     pub measurement_time: Duration,
@@ -40,40 +40,40 @@ pub struct Settings {
     pub source: SourceChoice,
     /// How long a launch models a benchmark, at a fixed number of instructions per second.
     pub model_budget: Duration,
-    /// Which core is modelled.
+    /// Which core to model.
     pub model_core: ModelCore,
-    /// Which hardware counters.
+    /// Which hardware counters to use.
     pub counters: CountersChoice,
-    /// Whose slots the hardware counts.
+    /// Which threads the hardware counts.
     pub threads: ThreadsChoice,
-    /// What decides how many iterations samples have.
+    /// What decides the number of iterations of each sample.
     #[serde(default)]
     pub sampling: Sampling,
-    /// How long a launch may take, where its first launch does not decide.
+    /// The time limit of a launch; if unset, the first launch determines it.
     #[serde(default)]
     pub launch_timeout: Option<Duration>,
-    /// Whether one launch is traced for what the benchmarks execute.
+    /// Whether to trace one launch for what the benchmarks execute.
     #[serde(default)]
     pub fingerprints: bool,
 }
 
-/// What decides how many iterations samples have.
+/// What decides the number of iterations of each sample.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Sampling {
     /// criterion's plan for the sample size and times of these settings.
     #[default]
     Planned,
-    /// The same, but what a group sets comes first.
+    /// The same, except that a group's own settings take precedence.
     Author,
-    /// They have 1, 2, 4, 8, …: see [`criterion_topdown::doubling`].
+    /// Samples have 1, 2, 4, 8, … iterations: see [`criterion_topdown::doubling`].
     Doubling,
-    /// They have 1 and 2, and there are no more.
+    /// Only two samples, of 1 and 2 iterations.
     FirstTwo,
 }
 
 impl Sampling {
-    /// What the library reads from [`criterion_topdown::doubling::SAMPLING_VARIABLE`].
+    /// Returns what the library reads from [`criterion_topdown::doubling::SAMPLING_VARIABLE`].
     pub fn name(self) -> &'static str {
         match self {
             Sampling::Planned => "planned",
@@ -83,15 +83,15 @@ impl Sampling {
         }
     }
 
-    /// Whether each sample has twice the iterations of the one before.
+    /// Returns whether each sample has twice the iterations of the previous one.
     pub fn doubles(self) -> bool {
         matches!(self, Sampling::Doubling | Sampling::FirstTwo)
     }
 }
 
 impl Default for Settings {
-    /// 10 launches of 20 samples, since launches say more than samples do. At 0.25 s criterion's
-    /// linear sampling makes the first of 20 samples about 1 ms long.
+    /// 10 launches of 20 samples, since additional launches say more than additional samples. At
+    /// 0.25 s, criterion's linear sampling makes the first of 20 samples about 1 ms long.
     fn default() -> Settings {
         Settings {
             launches: 10,
@@ -110,7 +110,7 @@ impl Default for Settings {
     }
 }
 
-/// What a metadata table says; `cargo` reads neither its keys nor its values.
+/// A metadata table. cargo checks neither its keys nor its values.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 struct Table {
@@ -141,36 +141,37 @@ struct Table {
     _policy: Option<IgnoredAny>,
 }
 
-/// A setting that makes no sense.
+/// An invalid setting.
 #[derive(Debug, Error, PartialEq)]
 pub enum SettingsError {
-    /// A key that does not exist, or a value of the wrong kind.
+    /// A key that does not exist, or a value of the wrong type.
     #[error("in `[{table}]` of {manifest}: {what}")]
     Table {
         /// The table's name in the manifest.
         table: &'static str,
         /// The path of the manifest.
         manifest: String,
-        /// What serde says, which names the key.
+        /// serde's message, which names the key.
         what: String,
     },
-    /// A value out of its range.
+    /// A value out of range.
     #[error("{setting} is {value}; it must be {range}")]
     Range {
         /// The setting as a flag.
         setting: &'static str,
         /// Its value.
         value: String,
-        /// What it may be.
+        /// The allowed range.
         range: &'static str,
     },
 }
 
 impl Table {
-    /// Reads our table out of `metadata`, the `metadata` table of a package or workspace.
+    /// Reads our table from `metadata`, the `metadata` table of a package or workspace.
     ///
     /// # Errors
-    /// When it has an unknown key or a value of the wrong kind. `table` and `manifest` say where.
+    /// Returns an error, located by `table` and `manifest`, if it has an unknown key or a value of
+    /// the wrong type.
     fn of_metadata(
         metadata: &serde_json::Value,
         table: &'static str,
@@ -190,24 +191,25 @@ impl Table {
 /// The settings of all packages of a workspace.
 #[derive(Debug)]
 pub struct WorkspaceSettings {
-    /// Those of a package that says nothing of its own.
+    /// The settings of packages without their own.
     pub workspace: Settings,
-    /// What is not launched. The manifests' patterns add up; a flag or the variable stands for all of
-    /// them.
+    /// Benchmarks to skip. The manifests' patterns add up; a flag or the variable replaces them
+    /// all.
     pub leave_out: Vec<Pattern>,
-    /// What the benches of all packages inherit of the environment, beside what all benches do.
+    /// Environment variables that benches of all packages inherit, in addition to those all benches
+    /// do.
     keep_env: Vec<String>,
-    /// And those of one package.
+    /// The same for single packages.
     keep_env_of_packages: HashMap<PackageId, Vec<String>>,
     packages: HashMap<PackageId, Settings>,
 }
 
 impl WorkspaceSettings {
-    /// The settings that `flags` and the manifests make.
+    /// Resolves the settings from `flags` and the manifests.
     ///
     /// # Errors
-    /// When a setting makes no sense, even one of a package that is not going to be benched: a
-    /// misspelt setting must not wait to be noticed.
+    /// Returns an error if any setting is invalid, even one of a package that will not be benched,
+    /// so that typos are noticed early.
     pub fn resolve(
         flags: &MeasuringArgs,
         metadata: &Metadata,
@@ -245,12 +247,13 @@ impl WorkspaceSettings {
         })
     }
 
-    /// Those of one package.
+    /// Returns the settings of one package.
     pub fn of_package(&self, id: &PackageId) -> Settings {
         self.packages.get(id).copied().unwrap_or(self.workspace)
     }
 
-    /// What the benches of one package inherit of the environment, beside what all benches do.
+    /// Returns the environment variables that one package's benches inherit, in addition to those
+    /// all benches do.
     pub fn keep_env_of(&self, id: &PackageId) -> Vec<String> {
         let own = self.keep_env_of_packages.get(id).into_iter().flatten();
         self.keep_env.iter().chain(own).cloned().collect()
@@ -258,10 +261,10 @@ impl WorkspaceSettings {
 }
 
 impl Settings {
-    /// The settings of one package's benches.
+    /// Resolves the settings of one package's benches.
     ///
     /// # Errors
-    /// When a value is out of its range.
+    /// Returns an error if a value is out of range.
     fn resolve(
         flags: &MeasuringArgs,
         package: &Table,

@@ -1,23 +1,23 @@
-//! Parts of a suite that several machines of one class share.
+//! Cuts a suite into parts for several machines of one class.
 //!
-//! Knows how a suite is cut; which benchmarks it has is found out by `command::bench`, and
-//! [`merge`](crate::merge) puts the parts together.
+//! `command::bench` finds out which benchmarks the suite has, and [`merge`](crate::merge) puts the
+//! parts together.
 
 use std::fmt;
 use std::str::FromStr;
 
 use thiserror::Error;
 
-/// Which part of how many: `2/4`.
+/// A part and the number of parts: `2/4`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ShardNumber {
     /// From 1 to `of`.
     pub number: u32,
-    /// How many parts there are.
+    /// The number of parts.
     pub of: u32,
 }
 
-/// A text that is not the number of a shard.
+/// The text is not a shard number.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("`{0}` is not `I/N`, the shard I of N, counted from 1")]
 pub struct ShardNumberError(String);
@@ -42,12 +42,12 @@ impl fmt::Display for ShardNumber {
     }
 }
 
-/// The number, from 1 to `of`, of the shard of each item, in their order.
+/// Returns the shard of each item, from 1 to `of`, in the items' order.
 ///
-/// Neighbours stay together: a bench target prepares its data in every process, so it should be
-/// started by few machines. All shards cost nearly the same: an item goes where its middle falls
-/// when the sum of `costs` (all above 0) is cut into `of` equal lengths. Equal costs make shards
-/// whose numbers of items differ by at most one.
+/// Neighbours stay together: a bench target prepares its data in every process, so few machines
+/// should start it. All shards cost nearly the same: if the sum of `costs` (all above 0) is cut
+/// into `of` equal lengths, an item goes where its middle falls. With equal costs, the shards' item
+/// counts differ by at most one.
 pub fn cut(costs: &[f64], of: u32) -> Vec<u32> {
     let total: f64 = costs.iter().sum();
     let mut begin = 0.0;
@@ -56,7 +56,7 @@ pub fn cut(costs: &[f64], of: u32) -> Vec<u32> {
         .map(|cost| {
             let middle = begin + cost / 2.0;
             begin += cost;
-            // Rounding could put the last item behind the end.
+            // Rounding could put the last item past the end.
             ((middle / total * f64::from(of)) as u32 + 1).min(of)
         })
         .collect()

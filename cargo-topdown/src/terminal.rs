@@ -1,8 +1,8 @@
 //! All text for people goes through here, to a terminal or to the log of a CI job.
 //!
-//! Text quotes others: names, what benches print, what git and cargo say. Of control characters only
-//! line breaks, tabs and colours pass; and no line is a command to GitHub, which obeys lines that
-//! begin with `::` and `##[` anywhere. The annotations that this program itself means are written by
+//! Text quotes others: names, output of benches, messages of git and cargo. Of control characters,
+//! only line breaks, tabs and colours pass. No line is a command to GitHub, which obeys lines that
+//! start with `::` and `##[` anywhere. Intentional annotations are written by
 //! `report::annotations`.
 
 use std::fmt;
@@ -10,8 +10,7 @@ use std::io::{self, Write};
 
 use criterion_topdown::visible::is_hidden;
 
-/// Writes a line for people to standard error, as `eprintln!` does; where it cannot be written,
-/// nobody is there to be told.
+/// Writes a line for people to standard error, like `eprintln!`, but ignores errors.
 macro_rules! tell {
     ($($argument:tt)*) => { $crate::terminal::tell_text(format_args!($($argument)*)) };
 }
@@ -23,12 +22,12 @@ pub fn tell_text(text: fmt::Arguments<'_>) {
     let _ = writeln!(out, "{text}");
 }
 
-/// Writes `text` for people to standard error as it is, without a line end of its own.
+/// Writes `text` for people to standard error, without adding a line end.
 pub fn print_text(text: &str) {
     let _ = Lines::new(anstream::stderr()).write_all(text.as_bytes());
 }
 
-/// Writes whole lines to `inner`, made harmless.
+/// Writes whole lines to `inner`, sanitized.
 pub struct Lines<W: Write> {
     inner: W,
     /// The line that has no end yet.
@@ -36,7 +35,7 @@ pub struct Lines<W: Write> {
 }
 
 impl<W: Write> Lines<W> {
-    /// Before `inner`.
+    /// Wraps `inner`.
     pub fn new(inner: W) -> Lines<W> {
         Lines {
             inner,
@@ -62,7 +61,7 @@ impl<W: Write> Write for Lines<W> {
         Ok(bytes.len())
     }
 
-    /// What has no line end yet may still become something else.
+    /// An unfinished line is kept, since what follows may still change what it means.
     fn flush(&mut self) -> io::Result<()> {
         self.inner.flush()
     }
@@ -76,7 +75,7 @@ impl<W: Write> Drop for Lines<W> {
     }
 }
 
-/// A line with its end, if it has one.
+/// Sanitizes a line, which may have a line end.
 fn harmless(line: &str) -> String {
     let mut shown = String::with_capacity(line.len() + 8);
     let mut rest = line;
@@ -101,8 +100,8 @@ fn harmless(line: &str) -> String {
     not_a_command(shown)
 }
 
-/// The length of the sequence that sets a colour or style at the beginning of `rest`; 0 where there
-/// is none.
+/// Returns the length of the colour or style sequence at the start of `rest`, or 0 if there is
+/// none.
 fn colour_at(rest: &str) -> usize {
     let Some(parameters) = rest.strip_prefix("\u{1b}[") else {
         return 0;
@@ -114,7 +113,7 @@ fn colour_at(rest: &str) -> usize {
     }
 }
 
-/// GitHub looks at a line without its colours and without the spaces before it.
+/// GitHub ignores a line's colours and leading spaces.
 fn not_a_command(line: String) -> String {
     let mut start = 0;
     loop {
@@ -177,7 +176,7 @@ mod tests {
             ("one\n::two\n", "one\n\\u{3a}:two\n"),
         ] {
             assert_eq!(written(&[text]), shown);
-            // In whatever parts it is written.
+            // Written in any number of parts.
             let characters: Vec<String> = text.chars().map(String::from).collect();
             let parts: Vec<&str> = characters.iter().map(String::as_str).collect();
             assert_eq!(written(&parts), shown);

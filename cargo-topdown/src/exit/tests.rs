@@ -1,4 +1,4 @@
-//! Which error ends with which exit code: the codes are part of the interface, and CI relies on them.
+//! Tests the exit code of each error. The codes are part of the interface, and CI relies on them.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,4 @@
-//! What an iteration executed, function by function, as hashes that two builds can be compared by.
+//! Hashes of what an iteration executed, function by function, for comparing two builds.
 
 use std::collections::BTreeMap;
 
@@ -8,11 +8,11 @@ use sha2::{Digest, Sha256};
 
 use super::{Place, Symbols, limited};
 
-/// How many instructions were executed of blocks with the same content, by content.
+/// How many instructions were executed in blocks with the same content, by content.
 type Executed = BTreeMap<u64, u64>;
 
-/// The fingerprint of the first samples of `code`; `None` where that is not known, and where code was
-/// executed that no file holds: it was made at run time.
+/// Returns the fingerprint of the first samples of `code`; `None` if they are unknown, or if they
+/// executed code that is in no file, such as JIT-compiled code.
 pub fn fingerprint_of(code: &CodeSlots, symbols: &mut Symbols) -> Option<Fingerprint> {
     let mut by_place: BTreeMap<Place, Executed> = BTreeMap::new();
     let mut all = Executed::new();
@@ -95,7 +95,7 @@ mod tests {
         assert_eq!(here, moved);
         let oftener = of("/nowhere/bench", &[(0, 11, 44), (64, 22, 2)]).unwrap();
         assert_ne!(here.code, oftener.code);
-        // The same block in two places is one that ran twice as often.
+        // The same block in two places equals one block that ran twice as often.
         let twice = of("/nowhere/bench", &[(0, 11, 20), (64, 22, 2), (99, 11, 20)]).unwrap();
         assert_eq!(here, twice);
         let other = of("/nowhere/bench", &[(0, 12, 40), (64, 22, 2)]).unwrap();

@@ -1,19 +1,19 @@
-//! The functions that the compiler inlined, from the debug information of an executable.
+//! Finds inlined functions from an executable's debug information.
 //!
-//! A block of code is often made of several functions, the standard library's among them, which
-//! nobody looks for. So a block counts for the innermost function that is not the standard
-//! library's, and of several such for the one that most of its bytes are of.
+//! A block of code often contains code of several functions, many of them in the standard library,
+//! which users do not look for. So each block is attributed to the innermost function outside the
+//! standard library; if it has several, to the one with the most bytes.
 
 use std::ops::Range;
 use std::path::Path;
 
 use addr2line::Loader;
 
-/// Where the standard library's sources were when it was built: `/rustc/HASH/library/core/…`, and
-/// where they are if rustup has installed them.
+/// Where the standard library's sources were when it was built (`/rustc/HASH/library/core/…`), and
+/// where rustup installs them.
 const STANDARD_LIBRARY: [&str; 2] = ["/rustc/", "/lib/rustlib/src/rust/library/"];
 
-/// A block is looked at once for so many bytes: about every instruction.
+/// How many bytes apart to look up a block's functions: about every instruction.
 const STEP_BYTES: usize = 4;
 
 /// The debug information of one file.
@@ -22,14 +22,14 @@ pub struct InlinedFunctions {
 }
 
 impl InlinedFunctions {
-    /// `None` for a file that is not an object file.
+    /// Returns `None` if the file is not an object file.
     pub fn read(path: &Path) -> Option<InlinedFunctions> {
         let loader = Loader::new(path).ok()?;
         Some(InlinedFunctions { loader })
     }
 
-    /// The mangled name of the inlined function that most of these addresses of the file belong to;
-    /// `None` where that is the function itself that they are in, or nothing tells.
+    /// Returns the mangled name of the inlined function that has the most of these addresses;
+    /// `None` if most belong to the enclosing function itself or are unknown.
     pub fn most_of(&self, addresses: Range<u64>) -> Option<String> {
         let mut votes: Vec<(Option<String>, usize)> = Vec::new();
         for address in addresses.step_by(STEP_BYTES) {
@@ -39,23 +39,23 @@ impl InlinedFunctions {
                 None => votes.push((name, 1)),
             }
         }
-        // Of equals the first one.
+        // On a tie, the first wins.
         let most = votes.into_iter().rev().max_by_key(|(_, count)| *count)?;
         most.0
     }
 
-    /// The file and the line at an address of the file.
+    /// Returns the source file and line of an address.
     pub fn line_of(&self, address: u64) -> Option<String> {
         let location = self.loader.find_location(address).ok()??;
         Some(format!("{}:{}", location.file?, location.line?))
     }
 
-    /// The innermost function at `address` that is not the standard library's, if it is inlined.
+    /// Returns the innermost function at `address` outside the standard library, if it is inlined.
     fn innermost(&self, address: u64) -> Option<String> {
         let mut frames = self.loader.find_frames(address).ok()?;
         let mut found = None;
         while let Ok(Some(frame)) = frames.next() {
-            // The outermost frame is not inlined: there has to be another behind what was found.
+            // The outermost frame is not inlined, so accept `found` only if another frame follows.
             if found.is_some() {
                 return found;
             }
@@ -73,12 +73,12 @@ impl InlinedFunctions {
     }
 }
 
-/// Whether a name says in which module it is. Line tables alone have the last part of a path.
+/// Returns whether a name contains its module path. Line tables have only the last part.
 fn is_mangled(name: &str) -> bool {
     name.starts_with("_R") || name.starts_with("_ZN")
 }
 
-/// The end of a path: what stands before it differs between machines and work trees.
+/// Returns the end of a path. The start differs between machines and work trees.
 fn shortened(file: &str) -> &str {
     let mut slashes = file.rmatch_indices('/').map(|(index, _)| index);
     slashes.nth(1).map_or(file, |index| &file[index + 1..])
@@ -111,7 +111,7 @@ mod tests {
         }
     ";
 
-    /// The functions of the bytes of `outer`, as votes over small blocks.
+    /// The functions of the bytes of `outer`, by majority over small blocks.
     #[test]
     #[cfg(target_os = "linux")]
     fn an_inlined_function_is_known_with_debug_information_alone() {
@@ -138,7 +138,7 @@ mod tests {
         let name = found("1").unwrap();
         let demangled = format!("{:#}", rustc_demangle::demangle(&name));
         assert_eq!(demangled, "program::kernel::divide");
-        // Line tables name the function without its path, and the file that it is in.
+        // Line tables give the function's name without its path, and its file.
         let name = found("line-tables-only").unwrap();
         let directory = directory.path().file_name().unwrap().to_str().unwrap();
         assert_eq!(name, format!("divide ({directory}/program.rs)"));

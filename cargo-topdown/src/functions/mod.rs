@@ -1,8 +1,8 @@
-//! Which functions the slots of a benchmark went to.
+//! Attributes a benchmark's slots to functions.
 //!
-//! The bench process says what each block of its code cost, by module and place; [`symbols`] and
-//! [`inlined`] know the names there, [`attribute`] puts both together for the samples of one launch, and
-//! [`functions_of`] sums them up over the samples that the launch values are made of.
+//! The bench process reports the cost of each block of its code by module and offset, and
+//! [`symbols`] and [`inlined`] know the names. [`attribute`] combines both for the samples of one
+//! launch, and [`functions_of`] sums over the samples that make up the launch values.
 
 mod fingerprint;
 mod inlined;
@@ -18,31 +18,31 @@ pub use symbols::Symbols;
 
 use topdown_gate::statistics::launch::{Taken, kept_for_slots};
 
-/// A function has a row of its own until the rows have this much of the slots, in percent…
+/// Functions get a row of their own until the rows have this percentage of the slots…
 const PERCENT_OF_SLOTS: u128 = 99;
 
-/// … or are this many.
+/// … or there are this many rows.
 const MOST_FUNCTIONS: usize = 30;
 
-/// A longer name loses its middle: types of iterators can fill pages.
+/// A longer name loses its middle: the types of iterators can fill pages.
 const MOST_NAME_CHARS: usize = 200;
 
-/// Which function: a name, and the module where that is not the bench executable.
+/// A function: its name, and its module unless that is the bench executable.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 struct Place {
     name: Option<String>,
     module: Option<String>,
 }
 
-/// What each function cost in each sample of one launch.
+/// The cost of each function in each sample of one launch.
 #[derive(Debug, Default)]
 pub struct SampleFunctions {
     places: Vec<Place>,
-    /// For each sample, the index of a place, and its counts.
+    /// For each sample, pairs of an index into `places` and its counts.
     samples: Vec<Vec<(usize, CodeCounts)>>,
 }
 
-/// The functions of the samples of `code`, as `symbols` name them.
+/// Attributes the samples of `code` to functions, named by `symbols`.
 pub fn attribute(code: &CodeSlots, symbols: &mut Symbols) -> SampleFunctions {
     let mut functions = SampleFunctions::default();
     let mut index_of: HashMap<Place, usize> = HashMap::new();
@@ -74,11 +74,11 @@ pub fn attribute(code: &CodeSlots, symbols: &mut Symbols) -> SampleFunctions {
     functions
 }
 
-/// The functions of a benchmark, given the samples of its launches and what each function cost in
-/// them; the sums are over the samples that their launch values are made of.
+/// Sums up the functions of a benchmark, given each launch's samples and their cost by function.
+/// Only the samples that make up the launch values count.
 ///
-/// `None` where a launch does not know its functions, and where their slots are not those of the
-/// samples: a closure of `iter_custom` has a measurement of its own.
+/// Returns `None` if a launch does not know its functions, or if their slots differ from the
+/// samples': closures of `iter_custom` measure for themselves.
 pub fn functions_of(
     launches: &[(&[IterationSample], Option<&SampleFunctions>)],
     taken: Taken,
@@ -89,7 +89,7 @@ pub fn functions_of(
         let functions = (*functions)?;
         for index in kept_for_slots(samples, taken).unwrap_or_default() {
             let (sample, costs) = (&samples[index], functions.samples.get(index)?);
-            // Saturating, here as below: a bench can write what it wants.
+            // Saturating, here and below: a bench can write anything.
             let slots = costs.iter().map(|(_, counts)| counts.slots());
             let slots = slots.fold(0, u64::saturating_add);
             if sample.sample.slots != Some(slots) {
@@ -104,7 +104,7 @@ pub fn functions_of(
     (iterations > 0).then(|| ranked(iterations, sums))
 }
 
-/// The largest first, and what remains.
+/// Ranks functions by slots, and sums up the remaining ones.
 fn ranked(iterations: u64, sums: HashMap<&Place, CodeCounts>) -> Functions {
     let mut all: Vec<(&Place, CodeCounts)> = sums.into_iter().collect();
     all.sort_unstable_by(|a, b| b.1.slots().cmp(&a.1.slots()).then_with(|| a.0.cmp(b.0)));
@@ -186,7 +186,7 @@ mod tests {
         }
     }
 
-    /// Eight samples in which `a` has what `b` leaves of the slots, and the slots of each.
+    /// Eight samples with these slots, of which `b` has 8 and `a` the rest.
     fn launch() -> (Vec<IterationSample>, SampleFunctions) {
         let slots = [1000, 100, 101, 102, 103, 104, 10, 105];
         let functions = SampleFunctions {
@@ -225,7 +225,7 @@ mod tests {
             functions_of(&[(&samples, Some(&functions))], Taken::OnTheMachine),
             None
         );
-        // A sample that is not used may be of any kind.
+        // A sample that is not used may be unusable.
         let (mut samples, functions) = launch();
         samples[0].sample.flags = Flags::NOT_COUNTING;
         samples[0].sample.slots = Some(0);
@@ -239,7 +239,7 @@ mod tests {
             let sums = names.iter().zip(0..).map(|(p, n)| (p, counts(slots(n))));
             ranked(1, sums.collect())
         };
-        // 97 % and 2 % for two of them.
+        // Two functions with 97 % and 2 %.
         let few = ranked_of(&|n| [9700, 200][..].get(n as usize).copied().unwrap_or(1));
         let names_of = |functions: &Functions| -> Vec<String> {
             let rows = functions.largest.iter();
@@ -249,7 +249,7 @@ mod tests {
         let others = few.others.unwrap();
         assert_eq!((others.functions, others.counts.slots()), (98, 98));
         assert_eq!(few.total().slots(), 9998);
-        // All alike: by name, and no more than there is room for.
+        // All equal: sorted by name, up to the limit.
         let many = ranked_of(&|_| 4);
         assert_eq!(many.largest.len(), MOST_FUNCTIONS);
         assert_eq!(many.largest[1].name.as_deref(), Some("f01"));

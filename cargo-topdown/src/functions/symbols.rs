@@ -1,8 +1,8 @@
-//! The names of functions, from the symbol tables of the files that code was loaded from.
+//! Finds function names in the symbol tables of the files that code was loaded from.
 //!
-//! A file that cannot be read, or has no symbol at a place, is not an error: its code has no name then. A
-//! symbol counts only inside of its size, so that code between the symbols of a stripped library is
-//! not taken for the function before it.
+//! If a file cannot be read, or has no symbol at a position, its code has no name; this is not an
+//! error. A symbol counts only within its size, so code between the symbols of a stripped library
+//! is not attributed to the preceding function.
 
 use std::collections::HashMap;
 use std::collections::hash_map::Entry;
@@ -15,10 +15,10 @@ use object::{SymbolKind, read};
 
 use super::inlined::InlinedFunctions;
 
-/// The symbols of a bench executable and the libraries that it loaded, read when they are needed.
+/// The symbols of a bench executable and its libraries, read on demand.
 pub struct Symbols {
     executable: PathBuf,
-    /// By path; `None` for what has none.
+    /// By path; `None` if a file has no symbols.
     modules: HashMap<String, Option<Module>>,
 }
 
@@ -31,10 +31,10 @@ struct Module {
 const MOST_BLOCK_BYTES: u32 = 48 * 15;
 
 impl Symbols {
-    /// Those of processes of `executable`.
+    /// Returns the symbols for processes of `executable`.
     pub fn of(executable: &Path) -> Symbols {
         Symbols {
-            // As the kernel names it.
+            // The kernel reports the canonical path.
             executable: executable
                 .canonicalize()
                 .unwrap_or_else(|_| executable.to_owned()),
@@ -42,8 +42,8 @@ impl Symbols {
         }
     }
 
-    /// The demangled name of the function that a block of code belongs to, which begins at a position
-    /// of the file `module`.
+    /// Returns the demangled name of the function that a block of code belongs to. The block starts
+    /// at `offset` in the file `module`.
     pub fn name_of(&mut self, module: &str, offset: u64, bytes: u32) -> Option<String> {
         let module = match self.modules.entry(module.to_owned()) {
             Entry::Occupied(known) => known.into_mut(),
@@ -54,13 +54,13 @@ impl Symbols {
         let end = address.saturating_add(bytes.clamp(1, MOST_BLOCK_BYTES).into());
         let inlined = inlined.as_ref().and_then(|i| i.most_of(address..end));
         let mangled = inlined.as_deref().or_else(|| table.symbol_at(address))?;
-        // `#` leaves out the hash.
+        // `#` omits the hash.
         let name = format!("{:#}", rustc_demangle::demangle(mangled));
         Some(visible(&name).into_owned())
     }
 
-    /// What people call a position of the file `module`: its function with file and line, or where
-    /// nothing is known, the position.
+    /// Describes a position in the file `module`: its function with source file and line, or the
+    /// position itself if unknown.
     pub fn place_name(&mut self, module: &str, offset: u64) -> String {
         let function = self.name_of(module, offset, 1);
         let known = self.modules.get(module).and_then(Option::as_ref);
@@ -78,7 +78,7 @@ impl Symbols {
         }
     }
 
-    /// What people call `module`; nothing for the bench executable itself.
+    /// Returns a label for `module`; `None` for the bench executable itself.
     pub fn label_of(&self, module: &str) -> Option<String> {
         if module.is_empty() {
             return Some("[anonymous memory]".to_owned());
@@ -122,7 +122,7 @@ struct FunctionSymbol {
 
 impl SymbolTable {
     fn read(path: &Path) -> Option<SymbolTable> {
-        // Executables with debug information are large; only what is looked at is read.
+        // Executables with debug information are large, so read only what is used.
         let cache = ReadCache::new(File::open(path).ok()?);
         let file = read::File::parse(&cache).ok()?;
         let segments = file.segments().map(|segment| {
@@ -146,7 +146,8 @@ impl SymbolTable {
                 })
             })
             .collect();
-        // Of several names for one place, the same one always: without underscores if possible.
+        // Of several names at one address, always keep the same one, preferably without
+        // underscores.
         functions.sort_by(|a, b| {
             let key = |f: &FunctionSymbol| (f.address, f.name.starts_with("__"));
             key(a).cmp(&key(b)).then_with(|| a.name.cmp(&b.name))
@@ -158,7 +159,7 @@ impl SymbolTable {
         })
     }
 
-    /// Where a position of the file is loaded, before the loader moves the file as a whole.
+    /// Returns the address of a file position, before relocation.
     fn address_of(&self, offset: u64) -> Option<u64> {
         let segment = self
             .segments
@@ -167,7 +168,7 @@ impl SymbolTable {
         Some(segment.address.wrapping_add(offset - segment.offset))
     }
 
-    /// The name of the function that is at an address.
+    /// Returns the name of the function at an address.
     fn symbol_at(&self, address: u64) -> Option<&str> {
         let after = self.functions.partition_point(|f| f.address <= address);
         let function = self.functions[..after].last()?;
@@ -206,7 +207,7 @@ mod tests {
         assert_eq!(found, [None, first, first, None, second, None, None, None]);
     }
 
-    /// The address of a function of this test, found through its own executable.
+    /// Finds the address of a function of this test through its own executable.
     #[test]
     #[cfg(target_os = "linux")]
     fn this_executable_knows_its_functions() {

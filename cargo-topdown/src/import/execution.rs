@@ -1,48 +1,46 @@
-//! What a tool printed about one execution of a command: names and numbers, and how they are found.
+//! What a tool printed about one execution of a command: names and numbers, and lookups of them.
 
 use super::Problem;
 
-/// A line of the file, from 1, or the file as a whole; and what is wrong with it.
+/// A problem, with its line in the file (from 1) unless it concerns the whole file.
 pub type Located = (Option<usize>, Problem);
 
 /// One execution.
 #[derive(Debug, Default, PartialEq)]
 pub struct Execution {
-    /// The tool, as formulas and ids name it.
+    /// The tool's name, as used in formulas and ids.
     pub tool: &'static str,
-    /// The tool's own words for its version.
+    /// The tool's version, as printed.
     pub tool_version: Option<String>,
-    /// Events.
     pub counts: Vec<Count>,
-    /// What the tool computed of them.
+    /// What the tool computed from them.
     pub metrics: Vec<Metric>,
     /// Whether there were metrics without a name.
     pub has_nameless_metrics: bool,
-    /// The wall-clock time.
     pub wall_ns: Option<u64>,
 }
 
-/// An event and how often it happened.
+/// An event and its count.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Count {
-    /// The name as it was printed.
+    /// The event's name, as printed.
     pub name: String,
-    /// Where it stands.
+    /// The line it is on.
     pub line: usize,
-    /// How often, or why that is not known.
+    /// The count, or why it is unknown.
     pub count: Result<u64, Lost>,
-    /// How long it was counted, over all threads together.
+    /// How long the event was counted, summed over all threads.
     pub running_ns: Option<u64>,
 }
 
-/// Why a count is none.
+/// Why a count is unknown.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Lost {
-    /// The tool's own words, such as `<not counted>`.
+    /// The tool's own placeholder, such as `<not counted>`.
     Missing(String),
-    /// It was counted part of the time, and scaled.
+    /// It was counted only part of the time, and scaled.
     Multiplexed {
-        /// How much of the time: `50.25 %`, `9/10`.
+        /// The fraction of the time, such as `50.25 %` or `9/10`.
         running: String,
     },
 }
@@ -50,26 +48,26 @@ pub enum Lost {
 /// A number that the tool computed.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Metric {
-    /// The name as it was printed.
+    /// The metric's name, as printed.
     pub name: String,
-    /// Where it stands.
+    /// The line it is on.
     pub line: usize,
-    /// The number, or why there is none. Shares are in percent.
+    /// The number, or why it is unknown. Shares are in percent.
     pub value: Result<f64, Lost>,
-    /// How far the printed digits are from the number at most.
+    /// The largest possible rounding error of the printed number.
     pub rounding: f64,
 }
 
-/// An event's name without its PMU and modifiers: `slots` of `cpu_core/slots/u` and of `slots:u`.
+/// An event's name without PMU and modifiers: `slots` for `cpu_core/slots/u` and `slots:u`.
 pub struct EventName<'a> {
-    /// `cpu_core` of `cpu_core/slots/`.
+    /// `cpu_core` for `cpu_core/slots/`.
     pub pmu: Option<&'a str>,
-    /// The name, in lower case.
+    /// The name in lower case.
     pub name: String,
 }
 
 impl Execution {
-    /// The PMUs that events name and that counted something.
+    /// Returns the PMUs named by events with a non-zero count.
     pub fn pmus(&self) -> Vec<String> {
         let mut pmus: Vec<String> = self
             .counts
@@ -82,7 +80,7 @@ impl Execution {
         pmus
     }
 
-    /// The event of this name, in lower case.
+    /// Returns the event with this lower-case name.
     pub fn count(&self, name: &str) -> Result<Option<&Count>, Located> {
         let mut found = self
             .counts
@@ -90,7 +88,8 @@ impl Execution {
             .filter(|count| count.event().name == name);
         let first = found.next();
         match (first, found.next()) {
-            // What does not fit the counters is often counted twice, too, which is the lesser evil.
+            // An event that did not fit the counters is often listed twice as well. Report the lost
+            // count, which matters more.
             (Some(a), Some(b)) if a.count.is_err() || b.count.is_err() => {
                 Ok([a, b].into_iter().find(|count| count.count.is_err()))
             }
@@ -105,7 +104,7 @@ impl Execution {
         }
     }
 
-    /// The first of these events that there is.
+    /// Returns the first of these events that was counted.
     pub fn first_count(&self, names: &[&str]) -> Result<Option<&Count>, Located> {
         for name in names {
             if let Some(count) = self.count(name)? {
@@ -115,7 +114,7 @@ impl Execution {
         Ok(None)
     }
 
-    /// The last part of a node's name says which it is: `Memory_Bound` of
+    /// Finds a metric by the last part of its name: `memory_bound` finds
     /// `Backend_Bound.Memory_Bound`.
     pub fn metric(&self, name: &str) -> Option<&Metric> {
         self.metrics.iter().find(|metric| {
@@ -124,7 +123,7 @@ impl Execution {
         })
     }
 
-    /// An event that is shown, not judged: an unknown one is not an error.
+    /// Returns a count that is shown but not judged, so an unknown one is not an error.
     pub fn plain(&self, names: &[&str]) -> Option<u64> {
         let count = self.first_count(names).ok()??;
         count.count.clone().ok()
@@ -132,11 +131,11 @@ impl Execution {
 }
 
 impl Count {
-    /// The event's name, taken apart.
+    /// Splits the event's name.
     pub fn event(&self) -> EventName<'_> {
         let text = self.name.trim();
         let (pmu, name) = match text.split('/').collect::<Vec<_>>()[..] {
-            // With terms inside it is an event of its own, not a name.
+            // With terms inside the slashes, the whole text is the event.
             [pmu, name, _] if !name.contains(['=', ',']) => (Some(pmu), name),
             _ => (None, text),
         };
@@ -150,7 +149,7 @@ impl Count {
         }
     }
 
-    /// What was counted.
+    /// Returns the count, or the error that it is unknown.
     pub fn known(&self) -> Result<u64, Located> {
         self.count.clone().map_err(|lost| {
             let name = self.name.clone();
@@ -163,7 +162,7 @@ impl Count {
 }
 
 impl Metric {
-    /// What was computed.
+    /// Returns the value, or the error that it is unknown.
     pub fn known(&self) -> Result<f64, Located> {
         self.value.clone().map_err(|lost| {
             let name = self.name.clone();
@@ -172,7 +171,8 @@ impl Metric {
     }
 }
 
-/// How far a number printed as `text` can be from the number that was meant: half of its last digit.
+/// Returns the largest possible rounding error of a number printed as `text`: half a unit of its
+/// last digit.
 pub fn rounding_of(text: &str) -> f64 {
     match text.trim().split_once('.') {
         Some((_, digits)) => 0.5 * 10_f64.powi(-(digits.len().min(15) as i32)),

@@ -1,4 +1,4 @@
-//! The formats, and how to tell them apart.
+//! The formats, and how to detect them.
 
 use clap::ValueEnum;
 
@@ -21,7 +21,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// The format of a file with this content.
+    /// Detects the format of a file from its content.
     pub fn of(text: &str) -> Option<Format> {
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let first = lines.next()?;
@@ -50,7 +50,7 @@ impl Format {
     /// Reads a file of this format.
     ///
     /// # Errors
-    /// What is wrong with it, and where.
+    /// Returns what is wrong with it, and where.
     pub fn read(self, text: &str) -> Result<Vec<Execution>, Located> {
         match self {
             Format::PerfJson => perf_json::read(text),

@@ -1,14 +1,14 @@
 //! Finds slots and categories among the names and numbers of a tool.
 //!
-//! There are three ways, in this order:
+//! There are three methods, tried in this order:
 //!
-//! 1. The tool's own shares (`tma_retiring` …, `Frontend_Bound` …) of slots that it counted or computed.
-//! 2. The slots of each category, where the tool counted those: the events of Intel's PERF_METRICS.
-//! 3. The formula of `criterion_topdown::cpu` for the machine, where all of its events were counted.
+//! 1. The tool's own shares (`tma_retiring` …, `Frontend_Bound` …) of slots that it counted or
+//!    computed.
+//! 2. The slots of each category, if the tool counted them: the events of Intel's PERF_METRICS.
+//! 3. The formula of `criterion_topdown::cpu` for the machine, if all its events were counted.
 //!
-//! The way is part of the formula's name, so that numbers that were made differently are never
-//! compared. Slots, not shares, are what is compared: a program that takes twice as long may have
-//! the shares that it had.
+//! The method is part of the formula's name, so numbers obtained differently are never compared.
+//! Comparisons use slots, not shares: a program that takes twice as long may have the same shares.
 
 use criterion_topdown::cpu::{CoreType, Counts, CpuTable, Form, Identity, table_for};
 use criterion_topdown::machine::Machine;
@@ -17,35 +17,35 @@ use criterion_topdown::sample::{Level1, Level2, Sample};
 use super::Problem;
 use super::execution::{Count, Execution, Located, Metric};
 
-/// What is known beside the file.
+/// What is known besides the file.
 pub struct Known<'a> {
-    /// Where it was measured.
+    /// The machine that was measured.
     pub machine: &'a Machine,
-    /// The width of the pipeline, if the user said it.
+    /// The width of the pipeline, if the user gave it.
     pub slots_per_cycle: Option<u32>,
-    /// The wall-clock time, if the user said it.
+    /// The wall-clock time, if the user gave it.
     pub seconds: Option<f64>,
-    /// The tool's version, if the user said it.
+    /// The tool's version, if the user gave it.
     pub tool_version: Option<&'a str>,
 }
 
-/// What the numbers are.
+/// The source of the numbers.
 #[derive(Debug)]
 pub struct Meaning {
-    /// Tool, way and kind of time, as `name/version`.
+    /// Tool, method and kind of time, as `name/version`.
     pub formula: String,
-    /// The PMU of one type of core.
+    /// The PMU, if it belongs to one core type.
     pub core_type: Option<String>,
-    /// The width of the pipeline, where it was needed.
+    /// The width of the pipeline, if it was needed.
     pub slots_per_cycle: Option<u32>,
-    /// The same for people.
+    /// A description of the formula for people.
     pub words: String,
 }
 
-/// The sample that an execution is.
+/// Converts an execution to a sample.
 ///
 /// # Errors
-/// What is missing in it.
+/// Returns what it lacks.
 pub fn of(execution: &Execution, known: &Known<'_>) -> Result<(Sample, Meaning), Located> {
     let pmus = execution.pmus();
     if pmus.len() > 1 {
@@ -62,7 +62,7 @@ pub fn of(execution: &Execution, known: &Known<'_>) -> Result<(Sample, Meaning),
     let total = found.sample.level1.unwrap_or_default().total_slots();
     let slots = found.sample.slots.unwrap_or(0) as f64;
     let percent = 100.0 * total / slots;
-    // NaN where there are no slots.
+    // NaN if there are no slots.
     if !(98.0..=102.0).contains(&percent) {
         return Err((
             Some(found.line).filter(|line| *line > 0),
@@ -93,20 +93,20 @@ pub fn of(execution: &Execution, known: &Known<'_>) -> Result<(Sample, Meaning),
     ))
 }
 
-/// Slots and categories, and where they are from.
+/// Slots and categories, and how they were found.
 struct Found {
     sample: Sample,
-    /// For the formula's name, with a version.
+    /// The method and its version, for the formula's name.
     way: String,
-    /// For people.
+    /// A description of the method for people.
     words: String,
     slots_per_cycle: Option<u32>,
-    /// Where the first category stands.
+    /// The line of the first category.
     line: usize,
     running_ns: Option<u64>,
 }
 
-/// The names of the categories, in the spellings of the tools without capitals; level 2 below.
+/// The names of the categories in lower case; those of level 2 are below.
 const LEVEL1: [&str; 4] = [
     "retiring",
     "bad_speculation",
@@ -120,10 +120,10 @@ const LEVEL2: [&[&str]; 4] = [
     &["fetch_latency"],
     &["memory_bound"],
 ];
-/// Slots, as tools compute them.
+/// Metrics from which tools report slots.
 const SLOTS_METRICS: [&str; 3] = ["slots", "info_thread_slots", "info_slots"];
 
-/// Events of PERF_METRICS: Linux, arch/x86/events/intel/core.c.
+/// The events of PERF_METRICS: Linux, arch/x86/events/intel/core.c.
 const METRIC_EVENTS: [&str; 8] = [
     "topdown-retiring",
     "topdown-bad-spec",
@@ -134,17 +134,17 @@ const METRIC_EVENTS: [&str; 8] = [
     "topdown-fetch-lat",
     "topdown-mem-bound",
 ];
-/// The slots counter, in the kernel's and in Intel's spelling.
+/// The slots counter, as the kernel and Intel spell it.
 const SLOTS_EVENTS: [&str; 4] = ["slots", "topdown.slots", "topdown.slots_p", "topdown_slots"];
 
 impl Found {
-    /// The tool's shares of slots.
+    /// Uses the tool's shares of slots.
     fn shares(
         execution: &Execution,
         known: &Known<'_>,
         pmu: Option<&str>,
     ) -> Result<Option<Found>, Located> {
-        // perf prints shares named `Retiring` beside the events of PERF_METRICS, too.
+        // perf also prints shares named `Retiring` along with the events of PERF_METRICS.
         let prefix = match execution.metric("tma_retiring") {
             Some(_) => "tma_",
             None if execution.count(METRIC_EVENTS[0])?.is_some() => return Ok(None),
@@ -228,7 +228,7 @@ impl Found {
         }))
     }
 
-    /// The slots of each category, counted.
+    /// Uses the counted slots of each category.
     fn events_of_metrics(execution: &Execution) -> Result<Option<Found>, Located> {
         let Some(slots) = execution.first_count(&SLOTS_EVENTS)? else {
             return Ok(None);
@@ -276,7 +276,7 @@ impl Found {
         }))
     }
 
-    /// Our own formula of the tool's counts.
+    /// Applies our own formula to the tool's counts.
     fn by_table(
         execution: &Execution,
         known: &Known<'_>,
@@ -314,10 +314,10 @@ impl Found {
     }
 }
 
-/// Instructions, as tools call them.
+/// Instructions, as tools spell them.
 const INSTRUCTIONS: [&str; 3] = ["instructions", "inst_retired.any", "inst_retired"];
 
-/// Cycles, as tools call them.
+/// Cycles, as tools spell them.
 const CYCLES: [&str; 6] = [
     "cycle",
     "cycles",
@@ -327,8 +327,8 @@ const CYCLES: [&str; 6] = [
     "ls_not_halted_cyc",
 ];
 
-/// The counts of all events of a form, in its order, and the first count of a row; `None` if one was
-/// not counted at all. Instructions are shown and in no formula: 0 stands in for them.
+/// Returns the counts of a form's events, in its order, and the first of them; `None` if any was
+/// not counted. Instructions default to 0: they are shown, but no formula uses them.
 fn counts_of_form<'a>(
     execution: &'a Execution,
     form: &Form,
@@ -373,7 +373,7 @@ fn width(known: &Known<'_>, pmu: Option<&str>) -> Result<u32, Located> {
         })
 }
 
-/// Which time a run has.
+/// The kind of time that a run has.
 #[derive(Clone, Copy)]
 enum KindOfTime {
     Wall,

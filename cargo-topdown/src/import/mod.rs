@@ -1,7 +1,7 @@
-//! What other tools measured, as samples of ours.
+//! Imports what other tools measured as samples.
 //!
-//! Each format has a module that reads it into [`Execution`]s: counts and metrics by name, and no
-//! meaning. `meaning` finds slots and categories among them, the same way for every tool.
+//! Each format has a module that reads it into [`Execution`]s: counts and metrics by name, not yet
+//! interpreted. `meaning` finds slots and categories among them, the same way for every tool.
 
 mod execution;
 mod format;
@@ -27,10 +27,10 @@ pub use format::Format;
 use meaning::{Known, Meaning};
 pub use problem::Problem;
 
-/// Why a file gives no run.
+/// Why files do not make a run.
 #[derive(Debug, Error)]
 pub enum ImportError {
-    /// It could not be read.
+    /// A file could not be read.
     #[error("could not read {}: {error}", path.display())]
     Unreadable {
         /// The file.
@@ -38,24 +38,22 @@ pub enum ImportError {
         /// Why.
         error: io::Error,
     },
-    /// Its content is not what it should be.
+    /// A file has the wrong content.
     #[error("{}: {problem}", place(path, *line))]
     Content {
-        /// The file.
         path: PathBuf,
-        /// Which line of it, from 1, where one is to blame.
+        /// The line, from 1, if the problem is on one.
         line: Option<usize>,
-        /// What is wrong.
         problem: Problem,
     },
-    /// Two executions were not measured alike.
+    /// Two executions were measured differently.
     #[error(
         "{} was measured by `{other}` and {} by `{first}`; executions of one benchmark must have been \
          measured alike",
         path.display(), first_path.display()
     )]
     Mixed {
-        /// A file.
+        /// The file that differs.
         path: PathBuf,
         /// Its formula.
         other: String,
@@ -73,11 +71,11 @@ fn place(path: &Path, line: Option<usize>) -> String {
     }
 }
 
-/// The longest output that is read, in bytes. Of a tool that counts whole commands it has a line for each
+/// The longest output to read, in bytes. A tool that counts whole commands prints one line per
 /// event and execution.
 const LONGEST_BYTES: u64 = 64 << 20;
 
-/// What is at `path`, which may be a pipe, up to one byte more than is allowed.
+/// Reads the file or pipe at `path`, but at most one byte more than allowed.
 fn read_limited(path: &Path) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     File::open(path)?
@@ -86,34 +84,34 @@ fn read_limited(path: &Path) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// What the user knows and files do not say.
+/// What the user knows but the files do not say.
 pub struct Told<'a> {
-    /// The format of all files; found out where not said.
+    /// The format of all files; detected if not given.
     pub format: Option<Format>,
-    /// The tool's version, where its output does not name it.
+    /// The tool's version, if its output does not name it.
     pub tool_version: Option<&'a str>,
-    /// The wall-clock time of each execution; empty where the files know it.
+    /// The wall-clock time of each execution; empty if the files have it.
     pub seconds: &'a [f64],
-    /// The width of the pipeline, where no table knows it.
+    /// The width of the pipeline, if no table has it.
     pub slots_per_cycle: Option<u32>,
-    /// Where it was measured.
+    /// The machine that was measured.
     pub machine: &'a Machine,
 }
 
-/// What files say about one benchmark.
+/// The measurements of one benchmark.
 pub struct Imported {
-    /// What the numbers are.
+    /// The source of the numbers.
     pub provenance: Provenance,
-    /// The tool, for a name.
+    /// The tool's name.
     pub tool: &'static str,
-    /// One for each execution.
+    /// One sample per execution.
     pub samples: Vec<IterationSample>,
 }
 
-/// Reads files, each with one execution of the same command or, where the tool appends, several.
+/// Reads files, each with one execution of the same command, or several if the tool appends.
 ///
 /// # Errors
-/// The first file that says nothing that could be compared.
+/// Returns the problem of the first file that contains nothing comparable.
 pub fn read(paths: &[PathBuf], told: &Told<'_>) -> Result<Imported, ImportError> {
     let mut executions: Vec<(&Path, Execution)> = Vec::new();
     for path in paths {

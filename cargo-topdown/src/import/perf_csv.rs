@@ -1,8 +1,9 @@
-//! The lines of `perf stat -x,`: value, unit, event, running time, percent of it, metric, its unit.
+//! Reads the lines of `perf stat -x,`: value, unit, event, running time, its percentage, metric,
+//! and the metric's unit.
 //!
 //! Source: Linux, tools/perf/Documentation/perf-stat.txt, "CSV FORMAT", and the output of perf
-//! 6.1.187 in tests/data/import. Other than that page says, a line of a further metric has two empty
-//! fields less, and an event of the form `cpu/…/` can contain the separator.
+//! 6.1.187 in tests/data/import. Contrary to that page, the line of an additional metric has two
+//! empty fields fewer, and an event of the form `cpu/…/` can contain the separator.
 
 use super::Problem;
 use super::execution::{Count, Execution, Located, Lost, Metric, rounding_of};
@@ -10,7 +11,7 @@ use super::execution::{Count, Execution, Located, Lost, Metric, rounding_of};
 /// The tool's name in formulas.
 pub(super) const TOOL: &str = "perf-stat";
 
-/// What begins an execution in a file that perf wrote (`-o`) or appended to.
+/// Starts each execution in a file that perf wrote (`-o`) or appended to.
 const BEGINNING: &str = "# started on";
 
 const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
@@ -18,7 +19,7 @@ const SEPARATORS: [char; 4] = [',', ';', '\t', '|'];
 /// What `--metric-only` writes above columns of places.
 const HEADINGS_OF_PLACES: [&str; 5] = ["CPU", "core", "die", "socket", "node"];
 
-/// Whether a line can be one of these.
+/// Returns whether a line looks like such output.
 pub fn is_row(line: &str) -> bool {
     let Some(separator) = separator_of(line) else {
         return false;
@@ -33,7 +34,7 @@ pub fn is_row(line: &str) -> bool {
 /// Reads a file.
 ///
 /// # Errors
-/// What is wrong with it, and where.
+/// Returns what is wrong with it, and where.
 pub fn read(text: &str) -> Result<Vec<Execution>, Located> {
     per_execution(text, |(line, row), execution| add(execution, line, row))
 }
@@ -72,7 +73,7 @@ fn add(execution: &mut Execution, line: usize, row: &str) -> Result<(), Problem>
     let fields = fields(row, separator);
     let field = |at: usize| fields.get(at).map_or("", |field| field.trim());
     if field(0).is_empty() {
-        // A further metric of the event above.
+        // An additional metric of the event above.
         return match &fields[..] {
             [.., value, name] => metric(execution, line, value, name),
             _ => Ok(()),
@@ -83,7 +84,7 @@ fn add(execution: &mut Execution, line: usize, row: &str) -> Result<(), Problem>
         .filter(|field| !field.is_empty())
         .all(|field| field.parse::<f64>().is_ok())
     {
-        // --metric-only has numbers alone.
+        // --metric-only prints only numbers.
         execution.has_nameless_metrics = true;
         return Ok(());
     }
@@ -100,7 +101,7 @@ fn add(execution: &mut Execution, line: usize, row: &str) -> Result<(), Problem>
         return Err(Problem::Means);
     }
     if !field(0).starts_with('<') && field(1).parse::<f64>().is_ok() {
-        // The time comes before the value.
+        // With `-I`, a time precedes the value.
         return Err(Problem::Intervals);
     }
     let number = |at: usize, what: &str| {
@@ -142,7 +143,7 @@ fn metric(execution: &mut Execution, line: usize, value: &str, name: &str) -> Re
     Ok(())
 }
 
-/// The fields of a row. An event between slashes keeps its separators.
+/// Splits a row into fields. An event between slashes keeps its separators.
 fn fields(row: &str, separator: char) -> Vec<String> {
     const EVENT: usize = 2;
     let mut fields: Vec<String> = Vec::new();
@@ -158,7 +159,7 @@ fn fields(row: &str, separator: char) -> Vec<String> {
     fields
 }
 
-/// Whether a field says where something was counted: `S0-D0-C0`, `CPU0`, `N1`.
+/// Returns whether a field is the place of a count: `S0-D0-C0`, `CPU0`, `N1`.
 fn is_place(field: &str) -> bool {
     let is_word = |word: &str| {
         let digits = word.trim_start_matches(|c: char| c.is_ascii_alphabetic());
@@ -169,7 +170,7 @@ fn is_place(field: &str) -> bool {
     field.split('-').all(is_word)
 }
 
-/// The count, unless it was scaled.
+/// Returns the count, unless it was scaled.
 pub(super) fn lost_of(
     value: f64,
     running_percent: f64,
@@ -188,7 +189,7 @@ pub(super) fn lost_of(
     })
 }
 
-/// A metric's name without its unit: `tma_retiring` of `%  tma_retiring`.
+/// Returns a metric's name without its unit: `tma_retiring` from `%  tma_retiring`.
 pub(super) fn metric_name(unit: &str) -> &str {
     let unit = unit.trim();
     match unit.rsplit_once("  ") {

@@ -1,8 +1,8 @@
-//! The lines of `perf stat -j`: one JSON object for each event, and one for each further metric of
-//! it.
+//! Reads the lines of `perf stat -j`: one JSON object for each event, and one for each additional
+//! metric of it.
 //!
-//! perf 6.1 writes the second metric of an event behind the closing brace of the first, without a
-//! brace of its own. Source: Linux, tools/perf/util/stat-display.c, and the output of perf 6.1.187 in
+//! perf 6.1 writes an event's second metric after the closing brace of the first, without an
+//! opening brace. Source: Linux, tools/perf/util/stat-display.c, and the output of perf 6.1.187 in
 //! tests/data/import.
 
 use serde_json::{Map, Value};
@@ -11,7 +11,7 @@ use super::Problem;
 use super::execution::{Count, Execution, Located, Lost, Metric, rounding_of};
 use super::perf_csv::{TOOL, lost_of, metric_name, per_execution};
 
-/// Fields that say that counts were kept apart.
+/// Fields that show that counts were not summed over CPUs.
 const PER_CPU: [&str; 8] = [
     "cpu", "core", "die", "socket", "node", "thread", "cluster", "cache",
 ];
@@ -19,10 +19,10 @@ const PER_CPU: [&str; 8] = [
 /// Reads a file.
 ///
 /// # Errors
-/// What is wrong with it, and where.
+/// Returns what is wrong with it, and where.
 pub fn read(text: &str) -> Result<Vec<Execution>, Located> {
     per_execution(text, |line, execution| {
-        // perf 6.1 writes no JSON then.
+        // In that case, perf 6.1 does not write valid JSON.
         if line.1.contains("\"aggregate-number\"") {
             return Err(Problem::PerCpu);
         }
@@ -50,7 +50,7 @@ fn objects(
         match values.next() {
             Some(Ok(object)) => each((number, object))?,
             Some(Err(error)) => {
-                // Its line is that within this line.
+                // Drop the error's line number, which counts from this line.
                 let error = error.to_string();
                 let what = error.split(" at line ").next().unwrap_or_default();
                 return Err(Problem::malformed(format!("no JSON object: {what}")));
@@ -96,7 +96,7 @@ fn add(
             rounding: rounding(value),
         }),
         (Some(_), _) => execution.has_nameless_metrics = true,
-        // With --metric-only, perf since 6.4 names each metric in its key.
+        // With --metric-only, perf since 6.4 uses each metric's name as a key.
         (None, _) if !object.contains_key("counter-value") => {
             for (name, value) in &object {
                 if let Some(number) = value.as_str().and_then(|text| text.parse().ok()) {
@@ -134,7 +134,7 @@ fn text<'a>(object: &'a Map<String, Value>, key: &str) -> Result<&'a str, Proble
         .ok_or_else(|| Problem::malformed(format!("no text in field `{key}`")))
 }
 
-/// A number, which perf writes as one or as text.
+/// Parses a number, which perf writes as a number or as text.
 fn number(key: &str, value: &Value) -> Result<f64, Problem> {
     let number = match value {
         Value::String(text) => text.trim().parse().ok(),

@@ -1,28 +1,28 @@
-//! What can be wrong with a file.
+//! Problems with imported files.
 
 use thiserror::Error;
 
 use super::execution::Lost;
 
-/// What is wrong, and what to do about it.
+/// What is wrong with a file, and what to do about it.
 #[derive(Debug, Error, PartialEq)]
 pub enum Problem {
-    /// Bytes that are not UTF-8.
+    /// The bytes are not UTF-8.
     #[error("not text")]
     NotText,
     /// Longer than any output of these tools.
     #[error("longer than 64 MiB, which no output of these tools is")]
     TooLong,
-    /// None of the formats.
+    /// None of the known formats.
     #[error(
         "no known format; known are the outputs of `perf stat -j` and `-x,`, `toplev -x,`, \
          `topdown-tool --cpu-generate-csv events` and `wperf stat --json`; to insist on one: --format"
     )]
     UnknownFormat,
-    /// A line or a field is not as the format has it.
+    /// A line or a field does not follow the format.
     #[error("{what}")]
     Malformed {
-        /// What was found, and what should have been there.
+        /// What was found, and what was expected.
         what: String,
     },
     /// Nothing was measured.
@@ -40,25 +40,23 @@ pub enum Problem {
          itself: `perf stat --append -o FILE …` several times, or a file each"
     )]
     Means,
-    /// A number that is needed is not there.
+    /// A required number is missing.
     #[error("`{name}` {}", lost_text(lost))]
     Lost {
         /// The event or metric.
         name: String,
-        /// Why there is none.
         lost: Lost,
     },
-    /// An event that is needed was counted more than once.
+    /// A required event was counted more than once.
     #[error(
         "`{name}` was counted more than once (line {first} too); count each event once, in one group"
     )]
     Twice {
-        /// The event.
         name: String,
         /// The line of the first count.
         first: usize,
     },
-    /// Counts of two types of core.
+    /// Counts of several core types.
     #[error(
         "counts of several types of core ({}); bind the command to one type with `taskset` and count \
          that alone",
@@ -83,13 +81,13 @@ pub enum Problem {
         /// The table that was tried.
         table: String,
     },
-    /// Shares that are none.
+    /// The shares do not add up to 100 %.
     #[error("the categories add up to {percent:.1} % of the slots")]
     DoNotAddUp {
         /// Their sum.
         percent: f64,
     },
-    /// The pipeline's width.
+    /// The pipeline's width is required but unknown.
     #[error(
         "its slots are cycles times the width of the pipeline, and that of {machine} is not known; give it \
          with --slots-per-cycle, or name the machine with --machine"
@@ -98,10 +96,10 @@ pub enum Problem {
         /// The machine.
         machine: String,
     },
-    /// No time.
+    /// The time is unknown.
     #[error("no time that the command took; give the seconds with --seconds")]
     NoTime,
-    /// As many times as executions.
+    /// `--seconds` has the wrong number of values.
     #[error("--seconds has {given} values, and there are {executions} executions")]
     Seconds {
         /// How many were given.
@@ -114,7 +112,7 @@ pub enum Problem {
 const HOW_TO_GET_SLOTS: &str = "docs/import.md says which command to use";
 
 impl Problem {
-    /// What was found in place of what.
+    /// Makes a [`Problem::Malformed`].
     pub fn malformed(what: impl Into<String>) -> Problem {
         Problem::Malformed { what: what.into() }
     }

@@ -1,5 +1,5 @@
-//! The tables of Arm's `topdown-tool --cpu-generate-csv`: of events, and of metrics, which have no
-//! slots.
+//! Reads the tables of Arm's `topdown-tool --cpu-generate-csv`: of events, and of metrics, which
+//! lack slots.
 //!
 //! Source: telemetry-solution, tools/topdown_tool/README.CPU.md at 9f631412, "CSV output".
 
@@ -10,7 +10,7 @@ const TOOL: &str = "topdown-tool";
 const EVENTS: &str = "run,time,event,value";
 const METRICS: &str = "time,group,stage,level,metric,value,units";
 
-/// Whether a line is the headings of one of the tables.
+/// Returns whether a line is the header of one of the tables.
 pub fn is_header(line: &str) -> bool {
     matches!(line.trim(), EVENTS | METRICS)
 }
@@ -18,7 +18,7 @@ pub fn is_header(line: &str) -> bool {
 /// Reads a file.
 ///
 /// # Errors
-/// What is wrong with it, and where.
+/// Returns what is wrong with it, and where.
 pub fn read(text: &str) -> Result<Execution, Located> {
     let mut execution = Execution {
         tool: TOOL,

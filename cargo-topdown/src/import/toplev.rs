@@ -1,4 +1,4 @@
-//! The table of `toplev -x, -o FILE`: one row for each node and metric, under a row of headings.
+//! Reads the table of `toplev -x, -o FILE`: a header, then one row for each node and metric.
 //!
 //! Source: pmu-tools, tl_output.py at 024b2284, and its wiki page "toplev CSV output fields".
 
@@ -7,7 +7,7 @@ use super::execution::{Execution, Located, Lost, Metric, rounding_of};
 
 const TOOL: &str = "toplev";
 
-/// Whether a line is the row of headings.
+/// Returns whether a line is the header.
 pub fn is_header(line: &str) -> bool {
     let columns: Vec<&str> = line.split([',', ';', '\t']).collect();
     ["Area", "Value", "Unit"]
@@ -18,7 +18,7 @@ pub fn is_header(line: &str) -> bool {
 /// Reads a file.
 ///
 /// # Errors
-/// What is wrong with it, and where.
+/// Returns what is wrong with it, and where.
 pub fn read(text: &str) -> Result<Execution, Located> {
     let mut execution = Execution {
         tool: TOOL,
@@ -68,7 +68,7 @@ pub fn read(text: &str) -> Result<Execution, Located> {
             field.unwrap_or_default().trim()
         };
         let (name, value) = (field(area), field(value));
-        // What follows the table, such as a note, has fewer fields.
+        // Skip notes after the table, which have fewer fields.
         if value.is_empty() {
             continue;
         }

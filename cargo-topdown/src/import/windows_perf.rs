@@ -1,7 +1,7 @@
-//! The document of `wperf stat --json`: the counters of each core.
+//! Reads the document of `wperf stat --json`: the counters of each core.
 //!
-//! Source: WindowsPerf, wperf/README.md, "Emit JSON output for simple counting", of which a document
-//! like it is in tests/data/import.
+//! Source: WindowsPerf, wperf/README.md, "Emit JSON output for simple counting"; tests/data/import
+//! has such a document.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,7 @@ use super::execution::{Count, Execution, Located, Lost};
 
 const TOOL: &str = "wperf";
 
-/// Whether the text is one such document.
+/// Returns whether the text is such a document.
 pub fn is_document(text: &str) -> bool {
     let document: Result<BTreeMap<String, Value>, _> = serde_json::from_str(text);
     document
@@ -42,14 +42,14 @@ struct Core {
 struct Counter {
     counter_value: u64,
     event_name: String,
-    /// `9/10`, where counters were shared by turns.
+    /// `9/10` if the counters were multiplexed.
     multiplexed: Option<String>,
 }
 
-/// Reads a file. The counts of all cores are added up.
+/// Reads a file and sums the counts of all cores.
 ///
 /// # Errors
-/// What is wrong with it.
+/// Returns what is wrong with it.
 pub fn read(text: &str) -> Result<Execution, Located> {
     let malformed = |error: serde_json::Error| {
         let line = (error.line() > 0).then(|| error.line());
@@ -107,7 +107,7 @@ pub fn read(text: &str) -> Result<Execution, Located> {
     })
 }
 
-/// Whether `9/10` is a whole.
+/// Returns whether a fraction such as `9/10` is 1.
 fn is_whole(turns: &str) -> bool {
     turns.split_once('/').is_some_and(|(part, all)| part == all)
 }

@@ -1,4 +1,5 @@
-//! One run out of several that share no benchmark: the shards of a suite, from machines of one class.
+//! Merges runs without common benchmarks into one: the shards of a suite, from machines of one
+//! class.
 //!
 //! A merged run is judged like any other, so the parts must be what one machine of the class would
 //! have measured: same class, same build, same commit, same settings.
@@ -19,19 +20,18 @@ use topdown_gate::verdict::comparison::Difference;
 
 pub use problem::{MergeError, Note};
 
-/// A run, and where it was read from.
+/// A run and where it was read from.
 #[derive(Debug)]
 pub struct Part {
-    /// For messages.
+    /// The name used in messages.
     pub label: String,
-    /// The run.
     pub run: Run,
 }
 
-/// Refuses a shard, for those who need a whole run.
+/// Refuses a shard if a whole run is required.
 ///
 /// # Errors
-/// When `run` is a shard; it is called `label`.
+/// Returns an error that names the run `label` if it is a shard.
 pub fn check_whole(label: &str, run: &Run) -> Result<(), MergeError> {
     match &run.shard {
         None => Ok(()),
@@ -42,16 +42,17 @@ pub fn check_whole(label: &str, run: &Run) -> Result<(), MergeError> {
     }
 }
 
-/// The run that `parts` make, called `id`; at least one part. A `partial` one may lack shards.
+/// Merges `parts`, of which there is at least one, into a run called `id`. If `partial` is set,
+/// shards may be missing.
 ///
 /// # Errors
-/// When they do not belong together, or are not all, in this order.
+/// Returns an error if the parts do not belong together or, checked last, if any are missing.
 pub fn merge(
     mut parts: Vec<Part>,
     id: String,
     partial: bool,
 ) -> Result<(Run, Vec<Note>), MergeError> {
-    // Whatever the order in which a shell names the files.
+    // The order of the arguments does not matter.
     parts.sort_by_key(|part| part.run.shard.as_ref().map(|shard| shard.number));
     let (first, others) = parts.split_first().expect("at least one part");
     for other in others {
@@ -88,7 +89,7 @@ pub fn merge(
     Ok((run, notes))
 }
 
-/// What was asked for before it was cut into shards.
+/// Returns what was selected before the suite was cut into shards.
 fn selection_of_suite(part: &Run) -> Selection {
     Selection {
         only_benchmarks: None,
@@ -96,7 +97,7 @@ fn selection_of_suite(part: &Run) -> Selection {
     }
 }
 
-/// What all benchmarks of both have in common must be the same.
+/// Checks that both parts agree in all settings that apply to the whole run.
 fn check_same(first: &Part, other: &Part) -> Result<(), MergeError> {
     let mut differences = comparability::forbidding(&first.run, &other.run, false);
     let (a, b) = (&first.run, &other.run);
@@ -181,7 +182,7 @@ fn check_shards(parts: &[Part]) -> Result<(), MergeError> {
     Ok(())
 }
 
-/// Ids once each, and counts of one package counted in one way.
+/// Checks that no id occurs twice, and notes packages whose slots only some parts counted.
 fn check_benchmarks(parts: &[Part]) -> Result<Vec<Note>, MergeError> {
     let mut seen: HashMap<&BenchmarkId, &str> = HashMap::new();
     for part in parts {
@@ -240,7 +241,7 @@ fn check_benchmarks(parts: &[Part]) -> Result<Vec<Note>, MergeError> {
     Ok(notes)
 }
 
-/// What is not there of the suite whose shards are among `parts`.
+/// Describes what is missing from the suite whose shards are among `parts`.
 fn missing_text(parts: &[Part]) -> Option<String> {
     let shards: Vec<(&Run, &Shard)> = parts
         .iter()
@@ -269,7 +270,8 @@ fn missing_text(parts: &[Part]) -> Option<String> {
     (!texts.is_empty()).then(|| texts.join("; "))
 }
 
-/// The machine as far as all parts agree: the fields of the key do, and what does not is not told.
+/// Returns the machine that the parts have in common. They agree in the fields of the key; of the
+/// others, those that differ are unset, except that all hosts are listed.
 fn machine_of(parts: &[Part]) -> Machine {
     let machines: Vec<&Machine> = parts.iter().map(|part| &part.run.machine).collect();
     fn common<T: PartialEq + Clone>(

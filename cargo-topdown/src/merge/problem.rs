@@ -1,27 +1,27 @@
-//! What is wrong with runs that are to be merged, and what is to be known about a merged one.
+//! Why runs cannot be merged, and what to know about a merged run.
 
 use criterion_topdown::run_file::{BenchmarkId, Shard};
 use thiserror::Error;
 
 use topdown_gate::verdict::comparison::Difference;
 
-/// Something that a merged run has and one machine's run has not.
+/// A property of a merged run that a run of one machine would not have.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Note {
-    /// Slots were counted in one part and not in another.
+    /// Slots were counted in one part but not in another.
     TimeOnly {
-        /// The package whose benchmarks have time alone in `label`.
+        /// The package that has only time in `label`.
         package: String,
         /// The part.
         label: String,
-        /// Why, in the words of the source.
+        /// The reason given by the source.
         reason: String,
-        /// A part that has slots of the package.
+        /// A part that has slots for the package.
         other: String,
     },
-    /// The work tree differed from the commit, perhaps in different ways.
+    /// The work tree differed from the commit, perhaps differently for each part.
     Uncommitted,
-    /// Shards, or benchmarks of shards, that are not there.
+    /// Shards, or benchmarks of shards, are missing.
     Incomplete(String),
 }
 
@@ -50,55 +50,53 @@ impl std::fmt::Display for Note {
 /// Why runs cannot be merged.
 #[derive(Debug, Error, PartialEq)]
 pub enum MergeError {
-    /// They are not of one class of machines, build, commit or settings.
+    /// They differ in machine class, build, commit or settings.
     #[error(
         "{first} and {other} cannot be merged: {}",
         differences.iter().map(text_of).collect::<Vec<_>>().join("; ")
     )]
     Different {
-        /// One of the two.
+        /// The first part.
         first: String,
-        /// The other.
+        /// The other part.
         other: String,
-        /// In what they differ.
+        /// How they differ.
         differences: Vec<Difference>,
     },
     /// One benchmark was measured twice.
     #[error("benchmark `{id}` is in {first} and in {other}")]
     Twice {
-        /// The benchmark.
         id: Box<BenchmarkId>,
-        /// One of the two.
+        /// The part that has it first.
         first: String,
-        /// The other.
+        /// The other part.
         other: String,
     },
     /// One shard was given twice.
     #[error("{first} and {other} are both shard {shard}")]
     SameShard {
-        /// Which shard.
         shard: Shard,
-        /// One of the two.
+        /// The first part.
         first: String,
-        /// The other.
+        /// The other part.
         other: String,
     },
-    /// Shards of suites that were cut differently.
+    /// The shards are of suites that were cut differently.
     #[error(
         "{first} is shard {first_shard} and {other} shard {other_shard} of another suite: filter, \
          packages, features and settings must be the same for all shards"
     )]
     OtherSuite {
-        /// One of the two.
+        /// The first part.
         first: String,
         /// Its shard.
         first_shard: Box<Shard>,
-        /// The other.
+        /// The other part.
         other: String,
         /// Its shard.
         other_shard: Box<Shard>,
     },
-    /// A shard where a whole run is needed.
+    /// A shard was given where a whole run is required.
     #[error(
         "{label} is shard {shard} of a suite, which says nothing about the others; to put them \
          together: `cargo topdown merge RUN...`"
@@ -109,7 +107,7 @@ pub enum MergeError {
         /// Which shard it is.
         shard: Shard,
     },
-    /// Shards are missing, or benchmarks of shards.
+    /// Shards, or benchmarks of shards, are missing.
     #[error("{0}\nto merge what there is: `--partial`")]
     Incomplete(String),
 }

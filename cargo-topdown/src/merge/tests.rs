@@ -1,4 +1,4 @@
-//! Parts that make a run, and parts that do not.
+//! Tests of parts that can be merged and parts that cannot.
 
 use super::*;
 use topdown_gate::scenario::{self, Planted};
@@ -34,7 +34,7 @@ fn shards_make_the_run_of_the_whole_suite() {
     two.run.machine.host = Some("runner-2".to_owned());
     two.run.machine.kernel = Some("6.13.0".to_owned());
     two.run.started_at = "2026-11-20T09:00:00Z".to_owned();
-    // In any order.
+    // Deliberately not in order.
     let (run, notes) = merged(vec![two, one]).unwrap();
     assert_eq!(notes, []);
     let names: Vec<&str> = run.benchmarks.iter().map(|b| b.id.name.as_str()).collect();
