@@ -1,4 +1,4 @@
-//! `cargo topdown baseline accept`: a regression that is expected, with the reason.
+//! `cargo topdown baseline accept`: accepts an expected regression, with a reason.
 
 use std::io::Write;
 
@@ -18,7 +18,6 @@ use topdown_gate::metric::Metric;
 use topdown_gate::policy::{Accepted, AcceptedChange};
 use topdown_gate::verdict::Class;
 
-/// Runs the subcommand.
 pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
     let metadata = baseline_store::workspace(&args.store)?;
     let store = BaselineStore::of_workspace(&metadata, args.store.baselines.as_deref())?;
@@ -31,7 +30,7 @@ pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
     };
     let candidate = run_file::read_run(&candidate_path)?;
     let earlier = history::behind(&path, &candidate);
-    // As `compare --relaunch` saw it, if it did; nothing is launched here.
+    // Count launches that `compare --relaunch` made, if any; nothing is launched here.
     let comparison = relaunch::judge(
         &mut Side::new(&args.base, &path, baseline.clone()),
         &mut Side::new("the newest run", &candidate_path, candidate),

@@ -1,4 +1,4 @@
-//! `cargo topdown baseline`: list, show, save and remove.
+//! `cargo topdown baseline`: lists, shows, saves and removes baselines.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -25,7 +25,6 @@ use crate::terminal::tell;
 use topdown_gate::policy::Overrides;
 use topdown_gate::verdict::{self, LabelledRun, named, wild_launches};
 
-/// Runs the subcommand.
 pub fn run(command: BaselineCommand) -> Result<Exit, Error> {
     match command {
         BaselineCommand::List(args) => list(&args),
@@ -39,7 +38,7 @@ pub fn run(command: BaselineCommand) -> Result<Exit, Error> {
     }
 }
 
-/// The version of the JSON form of `list`.
+/// The version of `list`'s JSON format.
 pub const BASELINES_SCHEMA_VERSION: u32 = 1;
 
 /// The baselines of a store: the JSON of `cargo topdown baseline list --json`.
@@ -157,7 +156,7 @@ fn sources_of(run: &Run) -> Vec<SourceKind> {
     sources
 }
 
-/// One block per name, one line per machine.
+/// Writes a block per name with a line per machine.
 fn write_list(out: &mut impl Write, entries: &[Entry]) -> io::Result<()> {
     let (heading, good, bad, dim) = (style::HEADING, style::GOOD, style::BAD, style::DIM);
     for of_name in entries.chunk_by(|a, b| a.name == b.name) {
@@ -208,7 +207,7 @@ fn write_list(out: &mut impl Write, entries: &[Entry]) -> io::Result<()> {
     Ok(())
 }
 
-/// A commit as git abbreviates it.
+/// Returns a commit as git abbreviates it.
 fn abbreviated(commit: &str) -> &str {
     commit.get(..9).unwrap_or(commit)
 }
@@ -229,7 +228,7 @@ fn show(args: &BaselineShowArgs) -> Result<Exit, Error> {
         out.write_all(&run_file::read_bytes(&file)?)?;
     } else {
         let look = style::Look::of_environment();
-        // A run that is no baseline has no history.
+        // A run that is not a baseline has no history.
         let kept = history::names(&path).map_or(0, |names| names.len());
         write_run_origin(&mut out, &run, kept, look)?;
         writeln!(out)?;
@@ -239,14 +238,14 @@ fn show(args: &BaselineShowArgs) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
-/// How much the launches differ, and how large a change this baseline lets the gate find.
+/// Shows how much the launches differ, and how large a change the gate can find with this baseline.
 fn write_noise(
     out: &mut impl Write,
     args: &BaselineShowArgs,
     run: &Run,
     look: style::Look,
 ) -> Result<(), Error> {
-    // A run file can be read outside of any workspace.
+    // A run file can be read outside any workspace.
     let metadata = baseline_store::workspace(&args.store).ok();
     let policy = policy_table::resolve(metadata.as_ref(), &Overrides::default())?;
     let label = &args.name;
@@ -260,7 +259,7 @@ fn save(args: &BaselineSaveArgs) -> Result<Exit, Error> {
     let store = BaselineStore::open(&args.store)?;
     let from = match &args.run {
         Some(run) => store.resolve(run)?,
-        // Says what to do where there is none.
+        // If there is none, the error says what to do.
         None => store.newest_path()?,
     };
     let run = run_file::read_run(&from)?;
@@ -273,7 +272,7 @@ fn save(args: &BaselineSaveArgs) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
-/// Names the launches that comparisons will leave out.
+/// Lists the launches that comparisons will leave out.
 pub fn warn_of_wild_launches(run: &Run) {
     let wild = wild_launches(run);
     if !wild.is_empty() {
@@ -285,7 +284,7 @@ pub fn warn_of_wild_launches(run: &Run) {
     }
 }
 
-/// Says where a baseline went; `bench --save` says it too.
+/// Reports where a baseline was saved; used by `bench --save` too.
 pub fn report_saved(out: &mut impl Write, stored: &StoredBaseline) -> io::Result<()> {
     let StoredBaseline {
         name, directory, ..
@@ -321,7 +320,7 @@ fn remove(args: &BaselineRemoveArgs) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
-/// A path as people know it: relative to where they are, if it is below.
+/// Returns a path relative to the current directory if it is inside.
 fn shown(path: &Path) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     path.strip_prefix(here)

@@ -1,4 +1,4 @@
-//! `cargo topdown check`: one run against the budgets of the manifest.
+//! `cargo topdown check`: checks a run against the budgets in the manifest.
 
 use std::io::Write;
 

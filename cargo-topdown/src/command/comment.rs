@@ -1,4 +1,4 @@
-//! `cargo topdown comment`: what a privileged job posts on a pull request.
+//! `cargo topdown comment`: prints what a privileged job posts on a pull request.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ use crate::report::style;
 /// Runs the subcommand.
 ///
 /// # Errors
-/// When the file is missing or holds no valid comparison.
+/// Returns an error if the file is missing or is not a valid comparison.
 pub fn run(args: &CommentArgs) -> Result<Exit, Error> {
     let comparison = ForeignComparison::read(&args.comparison)?;
     write!(style::stdout(ColorChoice::Never), "{comparison}")?;

@@ -1,4 +1,4 @@
-//! `cargo topdown compare`: two stored runs, one verdict.
+//! `cargo topdown compare`: judges two stored runs.
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ use crate::report::{comparison_json, comparison_text};
 use topdown_gate::verdict::trend::Trend;
 use topdown_gate::verdict::{self, BenchmarkVerdict, Comparison, Warning};
 
-/// Lines of a report that goes to no terminal: logs of CI scroll sideways.
+/// The width of a report that does not go to a terminal: CI logs scroll sideways.
 const WIDTH_ELSEWHERE: usize = 120;
 
 /// Runs the subcommand; its exit code is the gate.
@@ -39,7 +39,7 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
     )?;
     let label = args.candidate.as_deref().unwrap_or("the newest run");
     check_whole(&args.base, &baseline)?;
-    // Saving a run as the baseline and forgetting to measure again would pass for ever.
+    // Otherwise, saving a run as the baseline and forgetting to measure again would always pass.
     if baseline.id == candidate.id {
         return Err(Error::SameRun {
             baseline: args.base,
@@ -97,7 +97,7 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
     Ok(comparison.outcome.into())
 }
 
-/// The workspace with its baselines and settings. Run files can be compared without one.
+/// The workspace with its baselines and settings, which run files can be compared without.
 struct Workspace {
     metadata: Option<Metadata>,
     store: Option<BaselineStore>,
@@ -132,12 +132,12 @@ impl Workspace {
         match (&args.candidate, &self.store) {
             (Some(candidate), _) => self.path(candidate),
             (None, Some(store)) => Ok(store.newest_path()?),
-            // Says that there is no workspace.
+            // Returns the error that there is no workspace.
             (None, None) => Ok(BaselineStore::open(&args.store)?.newest_path()?),
         }
     }
 
-    /// Where the baseline is that the run at `candidate` is to be compared with.
+    /// Returns the path of the baseline for the run at `candidate`.
     fn base_path(&self, base: &str, candidate: &Path) -> Result<PathBuf, Error> {
         let key = || run_file::read_run(candidate).ok().map(|run| run.key());
         match &self.store {
@@ -154,7 +154,7 @@ impl Workspace {
     }
 }
 
-/// Reads both runs at once: parsing them is most of the time that a comparison takes.
+/// Reads both runs in parallel: a comparison spends most of its time parsing them.
 fn both(
     baseline: impl FnOnce() -> Result<Run, Error>,
     candidate: impl FnOnce() -> Result<Run, Error> + Send,
@@ -175,11 +175,11 @@ fn both(
 pub struct Sides<'a> {
     pub baseline: &'a Run,
     pub candidate: &'a Run,
-    /// What pages show of the baseline's earlier runs.
+    /// The baseline's history, for pages.
     pub history: Option<&'a Trend>,
 }
 
-/// Prints a comparison and writes the reports that are asked for.
+/// Prints a comparison and writes the requested reports.
 pub fn report(
     args: &ComparisonArgs,
     color: ColorChoice,
@@ -230,7 +230,7 @@ fn explain(
     Ok(())
 }
 
-/// The benchmark whose id or name is `wanted`, else the only one whose id contains it.
+/// Finds the benchmark whose id or name is `wanted`, or else the only one whose id contains it.
 pub(super) fn wanted_verdict<'a>(
     wanted: &str,
     comparison: &'a Comparison,

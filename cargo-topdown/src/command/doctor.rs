@@ -1,4 +1,4 @@
-//! `cargo topdown doctor`: what this machine can measure, and what stands in the way.
+//! `cargo topdown doctor`: shows what this machine can measure, and what prevents more.
 
 use std::io::Write;
 use std::path::Path;
@@ -15,7 +15,7 @@ use crate::report::diagnosis::{Diagnosis, write_text};
 use crate::report::diagnosis_json;
 use crate::report::style::{self, Look};
 
-/// Looks at the machine, and tries to open its counters and the model.
+/// Inspects the machine, and tries to open its counters and the model.
 pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
     if args.noise {
         return noise::run(args);

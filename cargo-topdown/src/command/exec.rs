@@ -1,4 +1,4 @@
-//! `cargo topdown exec`: a command several times over, counted with all its processes.
+//! `cargo topdown exec`: runs a command several times and counts all its processes.
 
 use std::ffi::OsString;
 
@@ -20,7 +20,7 @@ use crate::exit::Exit;
 use crate::runner::interrupt;
 use crate::terminal::tell;
 
-/// What a command is called in the places of a package and a bench target.
+/// The package and bench target names under which commands are stored.
 const PACKAGE: &str = "exec";
 const TARGET: &str = "command";
 
@@ -30,14 +30,13 @@ pub enum ExecError {
     /// A launch failed.
     #[error("launch {launch} of {launches}: {error}; nothing was stored")]
     Launch {
-        /// Which, from 1.
+        /// The launch's number, from 1.
         launch: u32,
-        /// Of how many.
+        /// The number of launches.
         launches: u32,
-        /// What happened.
         error: CommandError,
     },
-    /// The hardware was asked for and cannot be used.
+    /// The hardware was requested but cannot be used.
     #[error(transparent)]
     Counters(OpenError),
     /// The model cannot follow a command.
@@ -48,7 +47,7 @@ pub enum ExecError {
     /// Ctrl-C could not be handled.
     #[error("could not handle Ctrl-C: {0}")]
     Interrupt(#[from] ctrlc::Error),
-    /// The user stopped the run.
+    /// The user interrupted the run.
     #[error("interrupted; nothing was stored")]
     Interrupted,
     /// The run could not be stored.
@@ -56,10 +55,10 @@ pub enum ExecError {
     NotStored(RunFileError),
 }
 
-/// Runs the command as often as asked for, stores the run, and prints its table.
+/// Runs the command as often as requested, stores the run, and prints its table.
 ///
 /// # Errors
-/// When a launch fails. Nothing is stored then.
+/// Returns an error if a launch fails. Nothing is stored then.
 pub fn run(args: &ExecArgs) -> Result<Exit, Error> {
     let destination = Destination::of(&args.stored)?;
     let (counters, provenance) = counters(args)?;
@@ -89,7 +88,7 @@ pub fn run(args: &ExecArgs) -> Result<Exit, Error> {
     };
     let build = Build {
         profile: TARGET.to_owned(),
-        // The command need not come from this workspace's compiler.
+        // Some other compiler may have built the command.
         rustc: String::new(),
         target: String::new(),
         rustflags: String::new(),
@@ -136,7 +135,7 @@ fn launch_all(
         .collect()
 }
 
-/// The counters to use, if any, and what the numbers will be.
+/// Returns the counters to use, if any, and the provenance of the numbers.
 fn counters(args: &ExecArgs) -> Result<(Option<TreeCounters>, Provenance), ExecError> {
     let time = |reason: String| Provenance {
         source: SourceKind::Time,
@@ -178,10 +177,10 @@ fn command_line(command: &[OsString]) -> String {
     words.join(" ")
 }
 
-/// The subcommand that `exec` starts: becomes the command when the counters are attached.
+/// Runs the subcommand that `exec` starts: becomes the command once the counters are attached.
 ///
 /// # Errors
-/// None: who started it reads of a failure, or has gone and would read of none.
+/// Never. The parent process learns of failures through its channel, or is already gone.
 pub fn when_told(args: &ExecWhenToldArgs) -> Result<Exit, Error> {
     let _ = counted_command::become_when_told(&args.command);
     Ok(Exit::BenchFailed)

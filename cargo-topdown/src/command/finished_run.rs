@@ -1,4 +1,4 @@
-//! What is done with a run that is a list of whole launches: stored, printed, kept as a baseline.
+//! Stores and prints a run made of whole launches, and saves it as a baseline.
 
 use std::path::Path;
 
@@ -19,18 +19,17 @@ use crate::report::run_table::write_run_table;
 use crate::report::style::{self, Look};
 use topdown_gate::statistics::launch::value_of_whole_launch;
 
-/// A benchmark of which every launch is one sample of one iteration.
+/// A benchmark whose launches are one sample of one iteration each.
 pub struct WholeLaunches {
-    /// Which benchmark.
     pub id: BenchmarkId,
-    /// What the numbers are.
+    /// The source of the numbers.
     pub provenance: Provenance,
-    /// One for each launch.
+    /// One sample for each launch.
     pub samples: Vec<IterationSample>,
 }
 
 impl WholeLaunches {
-    /// The run of this benchmark alone; `None` if one of the samples is unusable.
+    /// Returns the run of this single benchmark; `None` if one of the samples is unusable.
     pub fn into_run(
         self,
         started_at: Timestamp,
@@ -77,9 +76,9 @@ impl WholeLaunches {
     }
 }
 
-/// Where a run will go. Found out before it is made, which can take long.
+/// Where to store a run. Determined before the run is made, which can take long.
 pub enum Destination {
-    /// A directory of the user's choice.
+    /// A directory given by the user.
     Directory(std::path::PathBuf),
     /// The workspace's newest run.
     Workspace {
@@ -91,10 +90,10 @@ pub enum Destination {
 }
 
 impl Destination {
-    /// What the command line says.
+    /// Returns the destination given by the command line.
     ///
     /// # Errors
-    /// When there is no workspace and none was said to be needed.
+    /// Returns an error if there is no workspace and no directory was given.
     pub fn of(args: &StoredRunArgs) -> Result<Destination, Error> {
         if let Some(directory) = &args.out {
             return Ok(Destination::Directory(directory.clone()));
@@ -107,7 +106,7 @@ impl Destination {
         })
     }
 
-    /// The directory whose git commit a run names.
+    /// Returns the directory whose git commit the run records.
     pub fn root(&self) -> &Path {
         match self {
             Destination::Directory(_) => Path::new("."),
@@ -115,10 +114,10 @@ impl Destination {
         }
     }
 
-    /// Stores the run, prints its table, and keeps it as a baseline if that was asked for.
+    /// Stores the run, prints its table, and saves it as a baseline if requested.
     ///
     /// # Errors
-    /// When it cannot be written. `not_stored` makes an error of it.
+    /// Returns the error that `not_stored` makes if it cannot be written.
     pub fn keep(
         &self,
         (run, samples): &(Run, Vec<LaunchSamples>),

@@ -1,4 +1,4 @@
-//! `cargo topdown history`: where the benchmarks of a baseline's runs changed for good.
+//! `cargo topdown history`: shows where the benchmarks of a baseline's runs changed for good.
 
 use std::io::Write;
 use std::path::Path;
@@ -16,13 +16,13 @@ use crate::terminal::tell;
 use topdown_gate::pattern::Pattern;
 use topdown_gate::verdict::trend::{LEAST_RUNS, Trend, trend};
 
-/// The probability of any change point in a suite that never changed, as the gate has it by default.
+/// The probability of finding any change point in a suite that never changed; the gate's default.
 const ALPHA: f64 = 0.05;
 
 /// Runs the subcommand.
 ///
 /// # Errors
-/// When there is no such baseline or benchmark, or none of its runs can be read.
+/// Returns an error if there is no such baseline or benchmark, or none of its runs can be read.
 pub fn run(args: &HistoryArgs) -> Result<Exit, Error> {
     let store = BaselineStore::open(&args.store)?;
     let stored = match (&args.name, &args.machine) {
@@ -31,7 +31,7 @@ pub fn run(args: &HistoryArgs) -> Result<Exit, Error> {
         (None, _) => store.only_one()?,
     };
     let mut trend = trend_of(stored.name.as_str(), &stored.directory)?;
-    // After the judgement, which must not depend on what is shown of it.
+    // After the judgement, which must not depend on what is shown.
     if !args.benchmarks.is_empty() {
         let patterns: Vec<Pattern> = args.benchmarks.iter().map(|g| Pattern::new(g)).collect();
         trend.retain(|id| patterns.iter().any(|pattern| pattern.matches(id)));
@@ -63,13 +63,13 @@ pub fn run(args: &HistoryArgs) -> Result<Exit, Error> {
     })
 }
 
-/// The trend of the runs of the baseline in `directory`, which the user calls `label`.
+/// Returns the trend of the runs of the baseline in `directory`, which the user calls `label`.
 fn trend_of(label: &str, directory: &Path) -> Result<Trend, Error> {
     let (runs, unreadable) = baseline_store::read_runs(directory)?;
     let problems = unreadable.iter().map(ToString::to_string).collect();
     match trend(label, &runs, problems, ALPHA) {
         Some(trend) => Ok(trend),
-        // The baseline itself is among its runs, so its reason is among these.
+        // The baseline's current run comes last, so the last error is about it.
         None => Err(match unreadable.into_iter().next_back() {
             Some(error) => Error::RunFile(error),
             None => Error::ShortHistory {
@@ -80,12 +80,12 @@ fn trend_of(label: &str, directory: &Path) -> Result<Trend, Error> {
     }
 }
 
-/// So many runs of a history are read by each comparison, which shall not take long.
+/// How many runs of the history a comparison reads. More would take too long.
 const RUNS_BEHIND_A_COMPARISON: usize = 30;
 
-/// The newest runs of the history of the baseline at `path` that are older than `candidate`, oldest
-/// first; the baseline is the last of them. None if it has no history. A comparison without it is still
-/// a comparison, so what is wrong with it is a warning.
+/// Returns the newest runs in the history of the baseline at `path` that are not newer than
+/// `candidate`, oldest first; the baseline itself comes last. Returns none if it has no history. A
+/// comparison works without it, so problems are only warnings.
 pub fn behind(path: &Path, candidate: &Run) -> Vec<Run> {
     let has_history = history::names(path).is_ok_and(|names| !names.is_empty());
     if !has_history {
@@ -108,9 +108,9 @@ pub fn behind(path: &Path, candidate: &Run) -> Vec<Run> {
     runs
 }
 
-/// The history for the page of a comparison with `base`, which is the newest run of it: that of the
-/// baseline called as what was built, else of the only one on this machine. What is wrong with it is
-/// a warning, as in [`beside`].
+/// Returns the history for the page of a comparison with `base`, which comes last in it: that of
+/// the baseline named `built`, or else of the only one on this machine. As in [`beside`], problems
+/// are only warnings.
 pub fn up_to(store: &BaselineStore, built: &str, base: &Run) -> Option<Trend> {
     let named = built.parse().ok().and_then(|name| store.find(&name).ok());
     let stored = named.or_else(|| store.only_one().ok())?;
@@ -127,8 +127,8 @@ pub fn up_to(store: &BaselineStore, built: &str, base: &Run) -> Option<Trend> {
     trend(&label, &runs, problems, ALPHA)
 }
 
-/// The history for the page of the run at `path`, which the user calls `label`, if it is a baseline
-/// with one. A page without its history is still a page, so what is wrong with it is a warning.
+/// Returns the history for the page of the run at `path`, which the user calls `label`, if it is a
+/// baseline with one. A page works without it, so problems are only warnings.
 pub fn beside(label: &str, path: &Path) -> Option<Trend> {
     let has_history = history::names(path).is_ok_and(|names| !names.is_empty());
     match has_history.then(|| trend_of(label, path))? {

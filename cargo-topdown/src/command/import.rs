@@ -1,4 +1,4 @@
-//! `cargo topdown import`: a run of what another tool measured.
+//! `cargo topdown import`: makes a run from another tool's measurements.
 
 use criterion_topdown::machine::Machine;
 use criterion_topdown::run_file::{BenchmarkId, Build};
@@ -10,14 +10,14 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::import::{self, Told};
 
-/// What an imported run says in the place of a package and of a cargo profile.
+/// The package and cargo profile of an imported run.
 const PACKAGE: &str = "import";
 const PROFILE: &str = "unknown";
 
 /// Reads the files, stores the run, and prints its table.
 ///
 /// # Errors
-/// When a file says nothing that could be compared, or the run cannot be written.
+/// Returns an error if a file has nothing comparable, or the run cannot be written.
 pub fn run(args: &ImportArgs) -> Result<Exit, Error> {
     let destination = Destination::of(&args.stored)?;
     let machine = args
@@ -43,7 +43,7 @@ pub fn run(args: &ImportArgs) -> Result<Exit, Error> {
         provenance: imported.provenance,
         samples: imported.samples,
     };
-    // How the command was built, nobody says.
+    // How the command was built is unknown.
     let build = Build {
         profile: PROFILE.to_owned(),
         ..Build::default()

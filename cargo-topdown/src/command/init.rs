@@ -1,4 +1,4 @@
-//! `cargo topdown init`: says what a workspace would have to change, and changes it when told to.
+//! `cargo topdown init`: lists what a workspace would have to change, and applies it on request.
 
 use std::fmt::Write as _;
 use std::io::Write as _;

@@ -1,4 +1,5 @@
-//! `cargo topdown completions` and `cargo topdown man`: what a packager installs beside the program.
+//! `cargo topdown completions` and `cargo topdown man`: files that a packager installs with the
+//! program.
 
 use std::io::{self, Write};
 
@@ -8,14 +9,14 @@ use crate::cli::{Cli, CompletionsArgs, ManArgs};
 use crate::error::Error;
 use crate::exit::Exit;
 
-/// The program's file name, which shells complete and `man` looks for: cargo's own word before it
-/// is completed by cargo's completions.
+/// The program's file name, for shell completions and `man`. As a cargo subcommand it is completed
+/// by cargo's own completions.
 const PROGRAM: &str = "cargo-topdown";
 
-/// Prints the completions of a shell.
+/// Prints the completions for a shell.
 ///
 /// # Errors
-/// When standard output cannot be written.
+/// Returns an error if standard output cannot be written.
 pub fn completions(args: &CompletionsArgs) -> Result<Exit, Error> {
     let mut script = Vec::new();
     let mut command = Cli::command().bin_name(PROGRAM);
@@ -27,7 +28,7 @@ pub fn completions(args: &CompletionsArgs) -> Result<Exit, Error> {
 /// Writes the manual pages, one for the program and one for each subcommand.
 ///
 /// # Errors
-/// When they cannot be written.
+/// Returns an error if they cannot be written.
 pub fn man(args: &ManArgs) -> Result<Exit, Error> {
     std::fs::create_dir_all(&args.directory)?;
     let command = Cli::command().name(PROGRAM).display_name(PROGRAM);

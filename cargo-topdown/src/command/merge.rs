@@ -1,4 +1,4 @@
-//! `cargo topdown merge`: the shards of a suite become one run.
+//! `cargo topdown merge`: merges the shards of a suite into one run.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -18,7 +18,6 @@ use crate::merge::{Part, merge};
 use crate::report::style;
 use crate::terminal::tell;
 
-/// Runs the subcommand.
 pub fn run(args: &MergeArgs) -> Result<Exit, Error> {
     let parts = args.runs.iter().map(|path| {
         Ok(Part {
@@ -66,7 +65,8 @@ pub fn run(args: &MergeArgs) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
-/// All samples; `None` where a run came without its own, since a part of them would be no run's.
+/// Reads all samples; `None` if any run lacks its own, since partial samples would not match the
+/// run.
 fn samples_of(runs: &[PathBuf]) -> Result<Option<Vec<LaunchSamples>>, Error> {
     let mut all = Vec::new();
     for path in runs {

@@ -26,7 +26,7 @@ use crate::cli::Command;
 use crate::error::Error;
 use crate::exit::Exit;
 
-/// Runs a subcommand to its exit code.
+/// Runs a subcommand and returns the exit code.
 pub fn run(command: Command) -> Result<Exit, Error> {
     arm_specification::use_the_one_of_the_environment()?;
     match command {

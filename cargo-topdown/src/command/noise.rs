@@ -1,4 +1,4 @@
-//! `cargo topdown doctor --noise`: the suite compared with itself.
+//! `cargo topdown doctor --noise`: compares the suite with itself.
 
 use std::io::Write;
 
@@ -19,7 +19,7 @@ use crate::runner::interrupt;
 use crate::settings::{Settings, WorkspaceSettings};
 use topdown_gate::verdict::{LabelledRun, noise_of};
 
-/// Runs the suite, or takes the run that was named. Nothing is stored.
+/// Runs the suite, or reads the given run. Stores nothing.
 pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
     let (policy, run, launches) = match &args.run {
         Some(name) => {
@@ -57,7 +57,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
-/// Runs the suite with twice the launches. Returns with how many it would be compared.
+/// Runs the suite with twice the launches. Returns the run, and how many launches each side has.
 fn measure(args: &DoctorArgs, cargo: &Cargo<'_>, metadata: &Metadata) -> Result<(Run, u32), Error> {
     let settings = WorkspaceSettings::resolve(&args.launch.measuring, metadata)
         .map_err(BenchError::Settings)?;

@@ -1,8 +1,8 @@
-//! The second look of `compare`: suspects are launched again, once.
+//! The second look of `compare`: launches suspects again, once.
 //!
-//! Further launches are kept beside the run that they belong to and never become part of it. So a
-//! comparison that is asked for again finds them and comes to the same verdict: nothing is launched
-//! a third time, and no launch counts twice.
+//! Further launches are stored next to the run they belong to and never become part of it. So
+//! repeating a comparison finds them and gives the same verdict: nothing is launched a third time,
+//! and no launch counts twice.
 
 use std::path::{Path, PathBuf};
 
@@ -22,20 +22,20 @@ use topdown_gate::metric::Metric;
 use topdown_gate::policy::Policy;
 use topdown_gate::verdict::{self, Comparison, LabelledRun, Sessions};
 
-/// Where the further launches of a run are, in its directory.
+/// The directory of a run's further launches, inside its own.
 const FURTHER: &str = "further";
 
 /// A stored run that is compared.
 pub struct Side<'a> {
-    /// The name or path by which the user asked for it.
+    /// The name or path under which the user requested it.
     pub label: &'a str,
-    /// What was stored; a second look adds further launches to it, in memory alone.
+    /// The run as stored, to which a second look adds further launches, but only in memory.
     pub run: Run,
     directory: PathBuf,
 }
 
 impl<'a> Side<'a> {
-    /// `run`, which was read from `path`: a run file, or the directory that holds one.
+    /// `run` was read from `path`: a run file, or the directory that holds one.
     pub fn new(label: &'a str, path: &Path, run: Run) -> Side<'a> {
         let file = run_file::run_file_of(path);
         let directory = file.parent().unwrap_or(Path::new("")).to_owned();
@@ -46,7 +46,7 @@ impl<'a> Side<'a> {
         }
     }
 
-    /// For [`verdict`].
+    /// Returns the run as [`verdict`] takes it.
     pub fn labelled(&self) -> LabelledRun<'_> {
         LabelledRun {
             label: self.label,
@@ -65,15 +65,15 @@ impl<'a> Side<'a> {
 pub enum Relaunch {
     /// They may. Where it cannot be done there is one look, and a note says why.
     Allowed,
-    /// They may not, but further launches that there are already count.
+    /// They may not, but existing further launches count.
     Forbidden,
 }
 
-/// Judges in two looks where suspects can be launched again, else in one. `earlier` runs of the machine
-/// tell its drift.
+/// Judges in two looks if suspects can be launched again, otherwise in one. The `earlier` runs show
+/// the machine's drift.
 ///
 /// # Errors
-/// When suspects could not be launched, or their launches not be stored.
+/// Returns an error if suspects could not be launched, or their launches could not be stored.
 pub fn judge(
     baseline: &mut Side<'_>,
     candidate: &mut Side<'_>,
@@ -114,7 +114,7 @@ pub fn judge(
         &suspects,
         candidate_alone,
     )?;
-    // What another comparison wanted of these runs is not this one's business.
+    // Another comparison of these runs may have had other suspects.
     let of_suspects = |further: Vec<Benchmark>| -> Vec<Benchmark> {
         let further = further.into_iter();
         further.filter(|b| suspects.contains(&b.id)).collect()
@@ -129,7 +129,7 @@ pub fn judge(
     ))
 }
 
-/// Says what `--relaunch` could decide, to those who may not know it.
+/// Suggests `--relaunch` to users who may not know it, if it could decide anything.
 pub fn hint(baseline: &Side<'_>, candidate: &Side<'_>, comparison: &Comparison) {
     let can_launch = |side: &Side<'_>| LaunchRecord::read(&side.directory, &side.run).is_ok();
     let suspects = verdict::suspects(comparison, false);
@@ -148,9 +148,9 @@ pub fn hint(baseline: &Side<'_>, candidate: &Side<'_>, comparison: &Comparison) 
     }
 }
 
-/// What further launches a run has, and whether it can have more.
+/// A run's further launches, and whether it can have more.
 struct Again {
-    /// `None` if it was not asked for.
+    /// `None` if relaunching is forbidden.
     record: Result<Option<LaunchRecord>, CannotLaunchAgain>,
     further: Option<Run>,
 }
@@ -168,7 +168,7 @@ impl Again {
         };
         Ok(Again {
             record,
-            // Else it belongs to a run that was there before.
+            // Otherwise it belongs to a previous run in this directory.
             further: further.filter(|further| further.id == further_id(&side.run)),
         })
     }
@@ -197,7 +197,7 @@ impl Again {
         self.record().map_or(Vec::new(), LaunchRecord::targets)
     }
 
-    /// Stores what is new beside what there was, and returns all of it.
+    /// Stores new launches together with existing ones, and returns all of them.
     fn with(self, side: &Side<'_>, more: Collected) -> Result<Vec<Benchmark>, Error> {
         let directory = side.directory.join(FURTHER);
         let mut samples: Vec<LaunchSamples> = Vec::new();
@@ -227,7 +227,7 @@ fn further_id(run: &Run) -> String {
     format!("{}-further", run.id)
 }
 
-/// The further launches of both sides, after those that suspects lack have been made.
+/// Makes the further launches that suspects lack, and returns those of both sides.
 fn further_launches(
     (baseline, base_again): (&Side<'_>, Again),
     (candidate, again): (&Side<'_>, Again),

@@ -1,4 +1,4 @@
-//! `cargo topdown report`: a stored run again, as a table or as a page.
+//! `cargo topdown report`: shows a stored run as a table or a page.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -20,7 +20,7 @@ use crate::report::style::{self, Look};
 /// Runs the subcommand.
 ///
 /// # Errors
-/// When there is no such run, or the page cannot be written.
+/// Returns an error if there is no such run, or the page cannot be written.
 pub fn run(args: &ReportArgs) -> Result<Exit, Error> {
     let stored = match &args.run {
         Some(name) => Some(resolve_run(&args.store, name)?),

@@ -1,4 +1,4 @@
-//! `cargo topdown baseline push`, `pull` and `gc`: the store that machines share.
+//! `cargo topdown baseline push`, `pull` and `gc`: use the store that machines share.
 
 use std::io::Write;
 
@@ -14,7 +14,7 @@ use crate::shared_store::transfer::{Collection, Machines, Pulled, SharedStore};
 use crate::shared_store::{Address, SharedStoreError};
 use crate::terminal::tell;
 
-/// Sends what the store does not have.
+/// Pushes the runs that the store lacks.
 pub fn push(args: &BaselinePushArgs) -> Result<Exit, Error> {
     let (local, shared) = stores(&args.shared)?;
     let (added, all) = shared.push(&local, &args.names)?;
@@ -31,7 +31,7 @@ pub fn push(args: &BaselinePushArgs) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
-/// Fetches what the store has of this machine's class.
+/// Pulls the baselines for this machine's class, unless the arguments name others.
 pub fn pull(args: &BaselinePullArgs) -> Result<Exit, Error> {
     let (local, shared) = stores(&args.shared)?;
     let this_machine = Machine::of_this_machine();
@@ -72,7 +72,6 @@ pub fn pull(args: &BaselinePullArgs) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
-/// Removes old runs.
 pub fn gc(args: &BaselineGcArgs) -> Result<Exit, Error> {
     let (_, shared) = stores(&args.shared)?;
     let collection = Collection {
@@ -103,7 +102,7 @@ pub fn gc(args: &BaselineGcArgs) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
-/// The baselines of this machine, and the store that the flags or the workspace name.
+/// Returns the local store, and the shared store given by the flags or the workspace.
 fn stores(args: &SharedStoreArgs) -> Result<(BaselineStore, SharedStore), Error> {
     let metadata = workspace(&args.local)?;
     let local = BaselineStore::of_workspace(&metadata, args.local.baselines.as_deref())?;

@@ -1,4 +1,4 @@
-//! `cargo topdown start-bench`: what `bench` starts to become a bench in a session of its own.
+//! `cargo topdown start-bench`: started by `bench` to become a bench in its own session.
 
 use crate::cli::StartBenchArgs;
 use crate::error::Error;
@@ -8,7 +8,7 @@ use crate::runner::session;
 /// Becomes the bench.
 ///
 /// # Errors
-/// None: who started it reads of a failure, or has gone and would read of none.
+/// Never. The parent process learns of failures through its channel, or is already gone.
 pub fn run(args: &StartBenchArgs) -> Result<Exit, Error> {
     #[cfg(target_os = "linux")]
     let _ = session::become_bench(args.parent, args.cgroup.as_deref(), &args.command);

@@ -1,7 +1,8 @@
-//! `cargo topdown bench --against`: base and candidate, built and launched side by side, and judged.
+//! `cargo topdown bench --against`: builds base and candidate, launches them side by side, and
+//! judges.
 //!
-//! The strongest comparison there is: same machine, same minutes, no stored baseline. Whatever
-//! looks slower without being certain is launched again, once, and judged by all of its launches.
+//! This is the strongest comparison: same machine, same minutes, no stored baseline. Suspected
+//! regressions are launched again, once, and judged by all their launches.
 
 use std::path::Path;
 
@@ -30,7 +31,7 @@ use crate::settings::WorkspaceSettings;
 use topdown_gate::selection::NameFilter;
 use topdown_gate::verdict::{self, LabelledRun, Sessions};
 
-/// The candidate, built.
+/// The candidate, already built.
 pub struct Candidate<'a> {
     pub cargo: &'a Cargo<'a>,
     pub metadata: &'a Metadata,
@@ -39,14 +40,14 @@ pub struct Candidate<'a> {
     pub targets: &'a [BenchTarget],
     /// The filter of the command line.
     pub names: &'a NameFilter,
-    /// What the command line selects of it.
+    /// What the command line selects from it.
     pub selection: &'a Selection,
 }
 
-/// Builds what `reference` means, launches both sides, and compares.
+/// Builds the sources that `reference` names, launches both sides, and compares them.
 ///
 /// # Errors
-/// As `bench` itself, and when there is no base.
+/// Returns the errors of `bench`, and an error if there is no base.
 pub fn run(
     args: &BenchArgs,
     candidate: &Candidate<'_>,
@@ -123,7 +124,7 @@ pub fn run(
         directory: candidate.store.newest_directory(),
     }
     .with(new.collected);
-    // Before the second look, which may be interrupted.
+    // Store both runs before the second look, which may be interrupted.
     base.write()?;
     new.write()?;
 
@@ -167,8 +168,8 @@ pub fn run(
     Ok(comparison.outcome.into())
 }
 
-/// Builds the base with the candidate's flags, at the candidate's place within the workspace: its
-/// targets, and what the flags select of them.
+/// Builds the base with the candidate's flags, at the candidate's place within the workspace.
+/// Returns its targets, and what the flags select from them.
 fn build_base(
     args: &BenchArgs,
     candidate: &Candidate<'_>,
@@ -200,7 +201,7 @@ fn build_base(
         program: candidate.cargo.program.clone(),
         flags: &flags,
         manifest_path: manifest_path.as_deref(),
-        // A package that is new has no directory in the base.
+        // A new package has no directory in the base.
         directory: Some(if directory.is_dir() {
             &directory
         } else {
@@ -212,7 +213,7 @@ fn build_base(
     let settings = WorkspaceSettings::resolve(&args.launch.measuring, &metadata)?;
     let mut targets = cargo.bench_targets(&metadata, &settings).map_err(of_base)?;
     for target in &mut targets {
-        // Both sides are measured as the candidate's manifests say.
+        // Both sides use the settings in the candidate's manifests.
         let same =
             |other: &&BenchTarget| (&other.package, &other.name) == (&target.package, &target.name);
         if let Some(same) = candidate.targets.iter().find(same) {
@@ -247,7 +248,7 @@ impl Measured<'_> {
         }
     }
 
-    /// Adds further launches of the suspects behind those that there are.
+    /// Appends further launches of the suspects.
     fn extend(&mut self, more: Collected, suspects: &[BenchmarkId]) {
         let more = again::numbered_behind(&self.run, suspects, more);
         again::append(&mut self.run, &more.benchmarks);

@@ -1,7 +1,8 @@
-//! `cargo topdown bench --changed`: only what executes something else than in an earlier run.
+//! `cargo topdown bench --changed`: launches only benchmarks whose code differs from an earlier
+//! run's.
 //!
-//! Whatever is not certain is launched: benchmarks without a fingerprint on either side, as where other
-//! threads work or code is made at run time, and all of them where the toolchain is another.
+//! When in doubt, a benchmark is launched: without a fingerprint on either side, for example if
+//! other threads work or code is generated at run time. With another toolchain, all are launched.
 
 use criterion_topdown::run_file::{BenchmarkId, Build, Fingerprint, Run, Unchanged};
 
@@ -9,15 +10,15 @@ use crate::bench_targets::BenchTarget;
 use crate::runner::fingerprints::Fingerprints;
 use crate::terminal::tell;
 
-/// So many benchmarks are told by their names.
+/// At most this many benchmarks are listed by name.
 const MOST_NAMES: usize = 10;
 
-/// A suite without the benchmarks that execute what they did in an earlier run.
+/// A suite without the benchmarks that execute the same code as in an earlier run.
 #[derive(Debug)]
 pub struct Changed {
-    /// What is launched.
+    /// Benchmarks to launch.
     pub targets: Vec<BenchTarget>,
-    /// What is not.
+    /// Benchmarks to skip.
     pub unchanged: Unchanged,
     differing: usize,
     uncertain: usize,
@@ -26,7 +27,7 @@ pub struct Changed {
 }
 
 impl Changed {
-    /// `targets` execute `fingerprints`, built by `build`.
+    /// Compares the `fingerprints` of `targets`, built by `build`, with those of `base`.
     pub fn since(
         base: &Run,
         build: &Build,
@@ -68,7 +69,7 @@ impl Changed {
             kept.push(id.name.clone());
         }
         match (leaves_out, kept.is_empty()) {
-            // The filter goes on to decide.
+            // The filter still decides.
             (false, _) => self.targets.push(target),
             (true, true) => {}
             (true, false) => self.targets.push(BenchTarget {
@@ -78,7 +79,7 @@ impl Changed {
         }
     }
 
-    /// Says what is launched and what is left out, and why.
+    /// Reports what is launched and what is skipped, and why.
     pub fn tell(&self, base: &str) {
         let left_out = &self.unchanged.benchmarks;
         let launched = self.differing + self.uncertain;
@@ -106,13 +107,14 @@ impl Changed {
     }
 }
 
-/// Whether the benchmark executes what it did in `base`; `None` where a side does not know.
+/// Returns whether the benchmark executes the same code as in `base`, or `None` if either run lacks
+/// a fingerprint.
 fn is_same(base: &Run, id: &BenchmarkId, now: Option<&Fingerprint>) -> Option<bool> {
     let before = base.benchmarks.iter().find(|b| b.id == *id)?;
     Some(before.fingerprint.as_ref()?.is_same(now?))
 }
 
-/// Whether two builds are of the same compiler with the same settings.
+/// Returns whether two builds used the same compiler and settings.
 fn is_same_toolchain(a: &Build, b: &Build) -> bool {
     (&a.rustc, &a.profile, &a.target, &a.rustflags)
         == (&b.rustc, &b.profile, &b.target, &b.rustflags)

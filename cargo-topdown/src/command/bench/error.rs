@@ -1,4 +1,4 @@
-//! What ends `cargo topdown bench` before its work is done.
+//! The errors of `cargo topdown bench`.
 
 use std::io;
 
@@ -11,18 +11,18 @@ use crate::runner::launch::LaunchError;
 use crate::settings::SettingsError;
 use crate::shard::ShardNumber;
 
-/// Why there is no run, or one that lacks something.
+/// Why there is no run, or an incomplete one.
 #[derive(Debug, Error)]
 pub enum BenchError {
-    /// A setting makes no sense.
+    /// A setting is invalid.
     #[error(transparent)]
     Settings(#[from] SettingsError),
-    /// An argument for criterion that this program cannot let through.
+    /// An argument cannot be passed to criterion.
     #[error("`{flag}` cannot be passed to criterion: {instead}")]
     CriterionArgument {
         /// The flag.
         flag: String,
-        /// Why, or what to use in its place.
+        /// Why, or what to use instead.
         instead: &'static str,
     },
     /// The benches could not be built.
@@ -31,12 +31,11 @@ pub enum BenchError {
     /// The sources to compare against are not available.
     #[error(transparent)]
     BaseTree(BaseTreeError),
-    /// The benches to compare against could not be built.
+    /// The base's benches could not be built.
     #[error("{error}; this was the base, {base}")]
     BaseBuild {
         /// The base.
         base: String,
-        /// Why.
         error: BuildError,
     },
     /// There was nothing to build.
@@ -68,7 +67,6 @@ pub enum BenchError {
     Filter {
         /// The filter.
         filter: String,
-        /// Why not.
         error: Box<regex::Error>,
     },
     /// There are fewer benchmarks than shards.
@@ -77,12 +75,11 @@ pub enum BenchError {
          shards"
     )]
     EmptyShard {
-        /// Which shard.
         shard: ShardNumber,
         /// How many benchmarks the suite has.
         benchmarks: usize,
     },
-    /// Bench targets or benchmarks failed. Each has been named.
+    /// Bench targets or benchmarks failed; each has been reported.
     #[error("{failed} of the benches failed, see above")]
     BenchesFailed {
         /// How many.
@@ -94,13 +91,13 @@ pub enum BenchError {
     /// Ctrl-C could not be handled.
     #[error("could not handle Ctrl-C: {0}")]
     Interrupt(#[from] ctrlc::Error),
-    /// There is no place for temporary files.
+    /// A temporary directory could not be created.
     #[error("could not make a temporary directory: {0}")]
     Scratch(io::Error),
     /// The run could not be stored.
     #[error("could not store the run; the one before is unchanged: {0}")]
     NotStored(RunFileError),
-    /// The user stopped the run.
+    /// The user interrupted the run.
     #[error("interrupted; nothing was stored")]
     Interrupted,
 }

@@ -1,4 +1,4 @@
-//! Environment variables that a user has set for benches, which do not inherit them.
+//! Warns about environment variables set for benches that do not inherit them.
 
 use std::collections::BTreeMap;
 
@@ -6,11 +6,11 @@ use crate::bench_targets::BenchTarget;
 use crate::runner::environment;
 use crate::terminal::tell;
 
-/// Names the variables that are set, that benches do not inherit, and that they may be waiting for.
+/// Lists the set variables that benches do not inherit but may be expecting.
 pub fn tell(targets: &[BenchTarget]) {
     let mut missed: BTreeMap<String, Vec<String>> = BTreeMap::new();
     for target in targets {
-        // A target that cannot be read will fail where it is launched.
+        // A target that cannot be read will fail when launched.
         for name in environment::missed(target, std::env::vars_os()).unwrap_or_default() {
             missed.entry(name).or_default().push(target.to_string());
         }

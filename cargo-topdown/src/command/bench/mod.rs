@@ -46,8 +46,8 @@ use topdown_gate::selection::NameFilter;
 use changed::Changed;
 pub use error::BenchError;
 
-/// Flags of criterion that this program sets itself, with the flag of ours to use; and those under
-/// which criterion measures nothing, or something that cannot be kept.
+/// Flags of criterion that this program sets itself, with our flag to use instead, and flags under
+/// which criterion measures nothing, or nothing that can be stored.
 const REFUSED_FLAGS: [(&str, &str); 18] = [
     ("--bench", "it is always set"),
     ("--save-baseline", "use `--save NAME` before the `--`"),
@@ -75,7 +75,7 @@ const REFUSED_FLAGS: [(&str, &str); 18] = [
 /// Runs the benches, stores the run, and prints its table.
 ///
 /// # Errors
-/// When the benches could not be built, or there is nothing to store.
+/// Returns an error if the benches could not be built, or there is nothing to store.
 pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     check_criterion_arguments(&args.launch.criterion)?;
     let names = checked_filter(&args.launch)?;
@@ -118,7 +118,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         };
         return against::run(args, &candidate, reference, guard);
     }
-    // Before the launches, which take long; the key of what will be modelled is not known yet.
+    // Before the launches, which take long; the key of modelled benchmarks is not known yet.
     if let (Some(name), false) = (&args.save, args.partial)
         && let Ok(before) = store.find(name)
     {
@@ -169,14 +169,15 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         failed: failed_names(&outcome),
         ..empty_run
     };
-    // Not below `--target-dir`, which `compare` will not be given.
+    // Not below `--target-dir`, which `compare` does not know.
     let own = store
         .make_newest(|to| write_run(to, &run, &outcome.collected.samples))
         .map_err(BenchError::NotStored)?;
     let criterion = args.launch.criterion_without_filter();
     record_launches(&store, &run, &targets, &criterion);
     let saved = match &args.save {
-        // A baseline without the benchmarks that failed would let them go unnoticed for good.
+        // A baseline without the benchmarks that failed would hide their failures from later
+        // comparisons.
         Some(name) if failed == 0 => {
             if !args.partial {
                 store.check_replaces_whole(name, &run.key(), &run.selection)?;
@@ -221,14 +222,14 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
-/// The run that `name` means, which is to be compared with.
+/// Reads the run that `name` refers to, which must not be a shard.
 fn whole_run(store: &BaselineStore, name: &str) -> Result<Run, Error> {
     let run = run_file::read_run(&store.resolve(name)?)?;
     check_whole(name, &run)?;
     Ok(run)
 }
 
-/// What the benchmarks of `targets` execute, as far as the settings want to know it.
+/// Traces what the benchmarks of `targets` execute, if the settings require it.
 fn fingerprints(
     args: &LaunchArgs,
     targets: &[BenchTarget],
@@ -244,7 +245,7 @@ fn fingerprints(
     Fingerprints::take(targets, launcher).map_err(|_| BenchError::Interrupted)
 }
 
-/// Targets that failed when they were traced, and not when they were measured.
+/// Reports targets that failed while they were traced but not while they were measured.
 fn report_untraced(fingerprints: &Fingerprints, outcome: &Outcome) {
     for (target, error) in &fingerprints.failures {
         let name = target.to_string();
@@ -258,7 +259,8 @@ fn report_untraced(fingerprints: &Fingerprints, outcome: &Outcome) {
     }
 }
 
-/// Launches all of `targets` but for what settings leave out, and returns their benchmarks, none of which may fail.
+/// Launches all of `targets` except what settings leave out, and returns their benchmarks. Any
+/// failure is an error.
 pub fn measure_all(
     args: &LaunchArgs,
     settings: &WorkspaceSettings,
@@ -280,7 +282,7 @@ pub fn measure_all(
     Ok(outcome.collected.benchmarks)
 }
 
-/// `targets` without what settings leave out, which is told by name.
+/// Returns `targets` without what settings leave out, and reports the omitted ones by name.
 pub fn without_left_out(
     settings: &WorkspaceSettings,
     targets: Vec<BenchTarget>,
@@ -301,7 +303,8 @@ pub fn without_left_out(
     }
 }
 
-/// Writes down how the newest run was launched. Without it only `compare --relaunch` is poorer.
+/// Records how the newest run was launched. Only `compare --relaunch` needs it, so failing is not
+/// an error.
 fn record_launches(
     store: &BaselineStore,
     run: &Run,
@@ -313,7 +316,7 @@ fn record_launches(
     }
 }
 
-/// What is known about a run of the whole suite before its benchmarks.
+/// Returns a run of the whole suite without its benchmarks.
 pub fn measured_run(
     args: &LaunchArgs,
     workspace_root: &Path,
@@ -335,7 +338,7 @@ pub fn measured_run(
     }
 }
 
-/// Where the files of one launch live.
+/// Creates the directory for a launch's files.
 pub fn scratch_directory() -> Result<Scratch, BenchError> {
     Scratch::new().map_err(BenchError::Scratch)
 }
@@ -357,12 +360,12 @@ fn launcher(args: &LaunchArgs, cargo: &Path, scratch: &Path) -> Launcher {
     }
 }
 
-/// Refuses a filter that criterion would panic at, after the build.
+/// Refuses an invalid filter before the build; criterion would only panic after it.
 fn checked_filter(args: &LaunchArgs) -> Result<NameFilter, BenchError> {
     names_of(selection::filter_of(args).as_ref())
 }
 
-/// What `filter` lets through.
+/// Returns the names that `filter` lets through.
 pub fn names_of(filter: Option<&Filter>) -> Result<NameFilter, BenchError> {
     NameFilter::of(filter).map_err(|error| BenchError::Filter {
         filter: filter.map_or(String::new(), |filter| filter.expression.clone()),
@@ -370,7 +373,7 @@ pub fn names_of(filter: Option<&Filter>) -> Result<NameFilter, BenchError> {
     })
 }
 
-/// Refuses what would break a launch, with what to do in its place.
+/// Refuses arguments that would break a launch, and says what to use instead.
 fn check_criterion_arguments(arguments: &[String]) -> Result<(), BenchError> {
     for argument in arguments {
         let flag = argument.split('=').next().unwrap_or(argument);
@@ -394,7 +397,7 @@ fn launch(
     Ok(outcome)
 }
 
-/// Runs all launches of `targets` one after the other.
+/// Runs all launches of `targets`, one after the other.
 fn launch_all(
     args: &LaunchArgs,
     targets: &[BenchTarget],
@@ -409,7 +412,7 @@ fn launch_all(
     })
 }
 
-/// Puts modelled slots beside the time of those targets that ask for the model, or found no counters.
+/// Adds modelled slots to the time of those targets that request the model or found no counters.
 fn with_model(
     args: &LaunchArgs,
     targets: &[BenchTarget],
@@ -505,7 +508,7 @@ fn failures(outcome: &Outcome) -> usize {
     outcome.failures.len() + outcome.collected.errors.len()
 }
 
-/// What failed, by name.
+/// Lists what failed, by name.
 fn failed_names(outcome: &Outcome) -> Vec<String> {
     let targets = outcome
         .failures
@@ -517,7 +520,7 @@ fn failed_names(outcome: &Outcome) -> Vec<String> {
         .collect()
 }
 
-/// Why there is nothing to store.
+/// Explains why there is nothing to store.
 fn nothing_to_keep(args: &LaunchArgs, targets: &[BenchTarget], outcome: &Outcome) -> BenchError {
     match args.filter() {
         _ if failures(outcome) > 0 => BenchError::BenchesFailed {
@@ -533,7 +536,7 @@ fn nothing_to_keep(args: &LaunchArgs, targets: &[BenchTarget], outcome: &Outcome
     }
 }
 
-/// The time and a random word: containers that begin together share process ids.
+/// Returns the time and a random word: containers that start together share process ids.
 pub fn run_id(started_at: Timestamp) -> String {
     format!(
         "{}-{}",
@@ -542,7 +545,7 @@ pub fn run_id(started_at: Timestamp) -> String {
     )
 }
 
-/// What all targets have in common; the workspace's settings where packages differ.
+/// Returns the settings common to all targets, or the workspace's if they differ.
 fn launch_settings(targets: &[BenchTarget], workspace: &Settings) -> LaunchSettings {
     let first = targets.first().map_or(workspace, |target| &target.settings);
     let settings = if targets.iter().all(|t| t.settings == *first) {

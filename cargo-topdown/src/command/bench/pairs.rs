@@ -1,4 +1,4 @@
-//! Launches of the two sides of a comparison, in turn.
+//! Launches the two sides of a comparison in turn.
 
 use criterion_topdown::run_file::BenchmarkId;
 
@@ -11,17 +11,16 @@ use crate::runner::progress::{Progress, Style};
 use crate::runner::{self, Outcome};
 use crate::terminal::tell;
 
-/// What is launched.
+/// The targets of both sides, and how to launch them.
 pub struct Pairs<'a> {
-    /// The base's targets; none where its executables are not there.
+    /// The base's targets; empty if its executables are gone.
     pub base: &'a [BenchTarget],
     /// The candidate's targets.
     pub candidate: &'a [BenchTarget],
-    /// How.
     pub launcher: &'a Launcher,
-    /// Whether nothing is said about it.
+    /// Whether to print nothing about it.
     pub quiet: bool,
-    /// Whether the first failure is the end.
+    /// Whether to stop at the first failure.
     pub fail_fast: bool,
 }
 
@@ -45,7 +44,7 @@ impl Pairs<'_> {
         })
     }
 
-    /// Launches the suspects again, so often that they have [`LAUNCHES_OF_SUSPECTS`] in the end.
+    /// Launches the suspects again until they have [`LAUNCHES_OF_SUSPECTS`] launches.
     pub fn launch_again(
         &self,
         suspects: &[BenchmarkId],
@@ -76,7 +75,7 @@ impl Pairs<'_> {
     }
 }
 
-/// A side that is not whole decides nothing.
+/// Returns an error if anything of a side failed, since an incomplete side decides nothing.
 pub fn check(side: &'static str, outcome: &Outcome) -> Result<(), BenchError> {
     let failed = failures(outcome);
     if failed > 0 || !outcome.collected.lost_launches.is_empty() {

@@ -1,8 +1,8 @@
-//! `cargo topdown bench --shard`: which benchmarks of the suite this machine runs.
+//! `cargo topdown bench --shard`: selects the benchmarks that this machine runs.
 //!
-//! The bench executables are asked for their benchmarks first, in a launch each that measures
-//! nothing. So a suite is cut between benchmarks, wherever they are, and every machine that builds
-//! the same commit cuts it in the same way.
+//! First, each bench executable lists its benchmarks, in a launch that measures nothing. So a suite
+//! is cut between benchmarks, not targets, and every machine that builds the same commit cuts it in
+//! the same way.
 
 use criterion_topdown::run_file::{BenchmarkId, Shard};
 use sha2::{Digest, Sha256};
@@ -18,23 +18,23 @@ use topdown_gate::selection::NameFilter;
 /// Hexadecimal digits of a suite's name: 64 bits.
 const NAME_DIGITS: usize = 16;
 
-/// What one machine launches.
+/// The part of a suite that one machine launches.
 pub struct Part {
     /// The targets, each restricted to the benchmarks of this part.
     pub targets: Vec<BenchTarget>,
-    /// The benchmarks of this part, but for those of targets that could not be asked.
+    /// The benchmarks of this part, except those of targets that could not list them.
     pub benchmarks: Vec<BenchmarkId>,
-    /// What the run says about it.
+    /// The shard as recorded in the run.
     pub shard: Shard,
 }
 
-/// Lists the benchmarks of `targets` and takes the part `number` of them.
+/// Lists the benchmarks of `targets` and returns the part `number`.
 ///
-/// A target that fails when asked stays whole, and counts as one benchmark: it will fail where it
-/// is launched, by name.
+/// A target that fails to list them is not cut and counts as one benchmark: launching it will
+/// report the failure.
 ///
 /// # Errors
-/// When nothing matches the filter, or when the part is empty.
+/// Returns an error if nothing matches the filter, or the part is empty.
 pub fn part(
     args: &LaunchArgs,
     names_wanted: &NameFilter,
@@ -52,7 +52,7 @@ pub fn part(
                     names_wanted.lets_through(name) && only.is_none_or(|only| only.contains(name))
                 };
                 names.retain(is_kept);
-                // Whatever the order in which a process with random hashes has them.
+                // A process with random hashes lists them in any order.
                 names.sort();
                 items.extend(names.into_iter().map(|name| (index, Some(name))));
             }
@@ -111,8 +111,8 @@ fn ids(targets: &[BenchTarget], items: &[(usize, Option<String>)]) -> Vec<Benchm
     items.iter().filter_map(id).collect()
 }
 
-/// The targets that have benchmarks in `mine`, each with those alone; and those without criterion,
-/// which are named in every shard.
+/// Returns the targets with benchmarks in `mine`, restricted to those, and the targets without
+/// criterion, which every shard reports.
 fn restricted(targets: &[BenchTarget], mine: &[(usize, Option<String>)]) -> Vec<BenchTarget> {
     let mut restricted = Vec::new();
     for (index, target) in targets.iter().enumerate() {
@@ -125,7 +125,7 @@ fn restricted(targets: &[BenchTarget], mine: &[(usize, Option<String>)]) -> Vec<
             continue;
         }
         restricted.push(BenchTarget {
-            // Without names the user's filter decides.
+            // Without names, the user's filter decides.
             benchmarks: names
                 .into_iter()
                 .cloned()
@@ -137,14 +137,14 @@ fn restricted(targets: &[BenchTarget], mine: &[(usize, Option<String>)]) -> Vec<
     restricted
 }
 
-/// What criterion plans for one benchmark of these settings; code that has settings of its own is
-/// not known here.
+/// Returns the time that criterion plans for one benchmark. Settings made in code are unknown here.
 fn planned_seconds(settings: &Settings) -> f64 {
     let per_launch = settings.warm_up_time + settings.measurement_time;
     f64::from(settings.launches) * per_launch.as_secs_f64()
 }
 
-/// Equal for equal suites that are cut alike. Each id ends with a byte that no id holds.
+/// Names a suite: equal suites that are cut alike have equal names. A byte that no id contains ends
+/// each id.
 fn name_of(targets: &[BenchTarget], items: &[(usize, Option<String>)]) -> String {
     let mut hash = Sha256::new();
     for (index, name) in items {

@@ -1,4 +1,4 @@
-//! What ends `cargo topdown explain` before there is an explanation.
+//! The errors of `cargo topdown explain`.
 
 use criterion_topdown::error::OpenError;
 use criterion_topdown::run_file::BenchmarkId;
@@ -7,16 +7,16 @@ use thiserror::Error;
 /// Why nothing is explained.
 #[derive(Debug, Error)]
 pub enum ExplainError {
-    /// More than one benchmark is meant.
+    /// Several benchmarks match.
     #[error(
         "`{wanted}` matches {} benchmarks; name one of them with `--exact`:\n  {}",
         ids.len(),
         lines_of(ids)
     )]
     NotOne {
-        /// What was asked for.
+        /// The argument.
         wanted: String,
-        /// What it matches.
+        /// The matching benchmarks.
         ids: Vec<BenchmarkId>,
     },
     /// There are no categories to explain.
@@ -31,10 +31,10 @@ pub enum ExplainError {
         /// Why it has no slots.
         reason: String,
     },
-    /// The launch counted slots that cannot be divided into categories.
+    /// The launch counted slots but no categories.
     #[error("`{0}` has no slots by category, so there is nothing to explain; measure for longer")]
     NoCategories(BenchmarkId),
-    /// The groups of this CPU are not known.
+    /// There are no metric groups for this CPU.
     #[error("the metric groups of this CPU are not known: {0}")]
     NoTable(OpenError),
 }

@@ -1,5 +1,5 @@
-//! `cargo topdown explain`: level 1 of one benchmark, then the metric groups that the decision tree
-//! names for the category that most of its slots are lost to, one group per launch.
+//! `cargo topdown explain`: launches one benchmark for level 1, then once for each metric group
+//! that the decision tree names for the category that loses most slots.
 
 mod error;
 
@@ -31,14 +31,14 @@ use topdown_gate::summary::Summary;
 
 pub use error::ExplainError;
 
-/// How the library begins the line in which it says why a source cannot be opened.
+/// The start of the line in which the library says why it cannot open a source.
 const ERROR_PREFIX: &str = "error: ";
 
 /// Runs the subcommand.
 ///
 /// # Errors
-/// When there is no such benchmark, or none of it can be explained. Groups that cannot be counted
-/// are part of the explanation.
+/// Returns an error if there is no such benchmark, or nothing about it can be explained. A group
+/// that cannot be counted is reported in the explanation.
 pub fn run(args: &ExplainArgs) -> Result<Exit, Error> {
     let cargo = Cargo {
         program: cargo_program(),
@@ -98,7 +98,7 @@ pub fn run(args: &ExplainArgs) -> Result<Exit, Error> {
     })
 }
 
-/// The launches of one explanation.
+/// The launches for one explanation.
 struct Session<'a> {
     args: &'a ExplainArgs,
     launcher: Launcher,
@@ -143,14 +143,14 @@ impl Session<'_> {
         })
     }
 
-    /// The explanation of a benchmark without slots, on cores that count stalled cycles instead.
+    /// Explains a benchmark without slots, on cores that count stalled cycles instead.
     fn explain_stalls(
         &self,
         benchmark: Benchmark,
         targets: &[BenchTarget],
     ) -> Result<Explained, Error> {
         let id = benchmark.id.clone();
-        // Another reason for the lack of slots than the kind of core has its own remedy.
+        // If the slots are missing for a reason other than the core, the error gives its remedy.
         let table = criterion_topdown::counter::hardware::table(None).ok();
         let stalls = table.and_then(|table| Some((table, stalled_cycles(table)?)));
         let (Some((table, stalls)), Some(summary)) = (stalls, Summary::of(&benchmark)) else {
@@ -178,7 +178,7 @@ impl Session<'_> {
         })
     }
 
-    /// One launch of level 1, of every target that has a benchmark of this name.
+    /// Launches every target that has a benchmark of this name once, for level 1.
     fn the_benchmark(
         &self,
         targets: &[BenchTarget],
@@ -195,7 +195,7 @@ impl Session<'_> {
             modelled::join(&mut outcome, modelled, &on_the_model);
         }
         let samples_of = |benchmark: Benchmark| {
-            // Those of the model come behind those of the clock.
+            // Samples from the model follow those from the clock.
             let mut samples = outcome.collected.samples.into_iter().rev();
             let samples = samples.find(|(id, _, _)| *id == benchmark.id);
             (
@@ -231,7 +231,7 @@ impl Session<'_> {
         })
     }
 
-    /// One launch that counts `group` in place of the categories.
+    /// Launches the target once to count `group` instead of the categories.
     fn measure(
         &self,
         group: &'static MetricGroup,
@@ -248,7 +248,7 @@ impl Session<'_> {
                 source: SourceChoice::Hardware,
                 ..target.settings
             },
-            // The filter names one of them.
+            // The filter selects one of them.
             benchmarks: None,
             ..target.clone()
         }];
@@ -296,7 +296,7 @@ fn values(group: &'static MetricGroup, outcome: Outcome) -> Result<Vec<Option<f6
     }
 }
 
-/// What the bench said about the group, else how it ended.
+/// Returns the bench's message about the group, or else how the bench ended.
 fn refusal(failure: &TargetFailure) -> GroupError {
     let mut lines = failure.output.lines().rev();
     match lines.find_map(|line| line.strip_prefix(ERROR_PREFIX)) {
