@@ -1,8 +1,8 @@
-//! AMD's Zen cores. Zen 4 and later count dispatch slots, in five categories: the slots that went
-//! to the other hardware thread are one of their own.
+//! AMD's Zen cores. Zen 4 and later count dispatch slots in five categories: slots that went to the
+//! other hardware thread are a category of their own.
 //!
-//! An event number of 12 bits has its upper four in bits 32 to 35 of the raw code: event 0x1a0 with
-//! umask 1 is 0x1_0000_01a0, and 0x1a0 itself would be event 0xa0.
+//! Twelve-bit event numbers have their upper four bits in bits 32 to 35 of the raw code: event
+//! 0x1a0 with umask 1 is 0x1_0000_01a0, while 0x1a0 itself would be event 0xa0.
 
 use super::metric_group::amd;
 use super::{Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Numbers, Split};
@@ -24,7 +24,8 @@ pub(super) fn slots(counts: &Counts) -> f64 {
     counts.slots_per_cycle() * counts[CYCLES]
 }
 
-/// Bad speculation can fall below 0 by a little: fused ops retire as more than they dispatch as.
+/// Bad speculation can fall slightly below 0: fused ops count as more at retirement than at
+/// dispatch.
 fn split(counts: &Counts, smt_contention_slots: f64) -> Split {
     Split {
         slots: slots(counts),
@@ -39,7 +40,8 @@ fn split(counts: &Counts, smt_contention_slots: f64) -> Split {
     }
 }
 
-/// What the other categories leave, when the watchdog has the sixth counter.
+/// SMT contention as the remainder of the other categories, for when the watchdog holds the sixth
+/// counter.
 fn smt_by_rest(counts: &Counts) -> Split {
     split(
         counts,
@@ -70,8 +72,8 @@ pub(super) static ZEN_1_TO_3: CpuTable = CpuTable {
 const ZEN_3: &[std::ops::RangeInclusive<u32>] = &[0x00..=0x0f, 0x20..=0x2f, 0x40..=0x5f];
 
 /// The examples are from a public log of `perf stat` on a Zen 4 compiling with gcc. It counted the
-/// groups one after the other, so that its cycles differ by some thousandths between them; the
-/// example of level 1 has those of bad speculation for all.
+/// groups one after the other, so that their cycles differ by a few thousandths; the level-1
+/// example uses those of bad speculation throughout.
 pub(super) static ZEN_4: CpuTable = CpuTable {
     name: "Zen 4",
     models: &[Models::amd(0x19, Numbers::NotIn(ZEN_3))],
@@ -123,7 +125,7 @@ pub(super) static ZEN_4: CpuTable = CpuTable {
     groups: amd::ZEN_4,
 };
 
-/// Zen 6 shares the family number and, by its event files, width and formulas.
+/// Zen 6 shares the family number and, according to its event files, the width and formulas.
 pub(super) static ZEN_5: CpuTable = CpuTable {
     name: "Zen 5",
     models: &[Models::amd(0x1a, Numbers::All)],

@@ -1,12 +1,11 @@
 //! Arm's Neoverse and C1 cores, and a fallback for other Arm cores that count stalled slots.
 //!
 //! Event numbers are those of the architecture. STALL_SLOT is the sum of its two parts, which are
-//! counted anyway: a counter saved, and the categories add up exactly. On C1 cores Arm's formulas
-//! also take away the cycles in WFI and WFE; a thread that is counted in user mode alone spends
-//! next to none, so that they are taken as 0 here.
+//! counted anyway: this saves a counter, and the categories add up exactly. On C1 cores Arm's
+//! formulas also subtract the cycles in WFI and WFE; a thread counted in user mode only spends
+//! almost none there, so they are taken as 0 here.
 //!
-//! perf's own metrics take other corrections on some of these cores; the numbers are not
-//! comparable with them.
+//! perf's own metrics use other corrections on some of these cores; the numbers are not comparable.
 
 use std::ops::RangeInclusive;
 
@@ -16,7 +15,7 @@ use super::{
 };
 use crate::sample::Level1;
 
-/// Has a counter of its own.
+/// Has a dedicated counter.
 const CYCLES: Event = Event::fixed("CPU_CYCLES", 0x11);
 const INSTRUCTIONS: Event = Event::general("INST_RETIRED", 0x08);
 const OPERATIONS_RETIRED: Event = Event::general("OP_RETIRED", 0x3a);
@@ -29,14 +28,14 @@ const FLUSH: Event = Event::general("STALL_FRONTEND_FLUSH", 0x8162);
 /// All revisions of a core.
 const ANY: RangeInclusive<u32> = 0..=u32::MAX;
 
-/// What is taken from the stalled slots and given to bad speculation, in slots.
+/// Corrections that move stalled slots to bad speculation, in slots.
 #[derive(Default)]
 struct Corrections {
-    /// Counted as frontend bound, but belongs to no category at all.
+    /// Counted as frontend bound, but belonging to no category.
     frontend_overcount: f64,
-    /// Frontend bound that bad speculation caused.
+    /// Frontend bound slots caused by bad speculation.
     from_frontend: f64,
-    /// Backend bound that bad speculation caused.
+    /// Backend bound slots caused by bad speculation.
     from_backend: f64,
 }
 
@@ -45,7 +44,7 @@ fn split(counts: &Counts, corrections: Corrections) -> Split {
     let frontend = counts[FRONTEND] - corrections.frontend_overcount;
     let backend = counts[BACKEND];
     let used = slots - frontend - backend;
-    // Where nothing was issued, nothing was thrown away.
+    // If nothing was issued, nothing was discarded.
     let retired_fraction = if counts[OPERATIONS] > 0.0 {
         counts[OPERATIONS_RETIRED] / counts[OPERATIONS]
     } else {
@@ -65,7 +64,7 @@ fn split(counts: &Counts, corrections: Corrections) -> Split {
     }
 }
 
-/// Neoverse V1: a mispredicted branch costs four cycles of the frontend.
+/// Neoverse V1: a mispredicted branch costs four frontend cycles.
 fn four_cycles_per_mispredict(counts: &Counts) -> Split {
     let cycle_each = counts.slots_per_cycle() * counts[MISPREDICTED];
     split(
@@ -77,7 +76,7 @@ fn four_cycles_per_mispredict(counts: &Counts) -> Split {
     )
 }
 
-/// Neoverse V2 and N2: one cycle of the frontend and three of the backend.
+/// Neoverse V2 and N2: one frontend cycle and three backend cycles.
 fn one_and_three_cycles_per_mispredict(counts: &Counts) -> Split {
     let cycle_each = counts.slots_per_cycle() * counts[MISPREDICTED];
     split(
@@ -90,8 +89,8 @@ fn one_and_three_cycles_per_mispredict(counts: &Counts) -> Split {
     )
 }
 
-/// Neoverse N2 before r0p3: as later ones, but for an erratum that counts one slot of every cycle
-/// as stalled.
+/// Neoverse N2 before r0p3: like later revisions, except for an erratum that counts one slot of
+/// every cycle as stalled.
 fn one_and_three_cycles_with_erratum(counts: &Counts) -> Split {
     let cycle_each = counts.slots_per_cycle() * counts[MISPREDICTED];
     split(
@@ -139,7 +138,7 @@ const WITH_FLUSH: &[Event] = &[
 const MISPREDICTED_COUNTS: &[u64] = &[
     1_000_000, 2_000_000, 3_800_000, 4_000_000, 1_600_000, 2_400_000, 20_000,
 ];
-/// The same with 15 000 cycles of flush.
+/// The same counts with 15 000 cycles of flush.
 const FLUSH_COUNTS: &[u64] = &[
     1_000_000, 2_000_000, 3_800_000, 4_000_000, 1_600_000, 2_400_000, 15_000,
 ];
@@ -281,7 +280,7 @@ pub(super) static C1_NANO: CpuTable = CpuTable {
     sources: SOURCE,
     level1: Level1Counting::Forms(&[Form {
         formula: "c1-nano/1",
-        // Made up, since the other cores' example stalls more slots than this one has.
+        // Made up, since the other cores' example stalls more slots than this core has.
         example: example(
             &[
                 1_000_000, 900_000, 1_425_000, 1_500_000, 600_000, 900_000, 15_000,
@@ -322,8 +321,8 @@ pub(super) static C1_ULTRA: CpuTable = CpuTable {
     groups: arm::NEOVERSE_3,
 };
 
-/// For cores that no other table knows: what the architecture defines, without corrections. Needs
-/// a kernel that tells the width.
+/// For cores that no other table knows: what the architecture defines, without corrections. Needs a
+/// kernel that reports the width.
 pub(super) static GENERIC: CpuTable = CpuTable {
     name: "Arm",
     models: &[Models {

@@ -1,7 +1,7 @@
-//! A core that its user describes, as text.
+//! A core described by its user, as text.
 //!
-//! `cargo topdown` makes the description of Arm's telemetry specification and hands it to the
-//! benches, so that none of them is compiled with what reads such a file.
+//! `cargo topdown` generates the description from Arm's telemetry specification and passes it to
+//! the benches, so that they need not compile a reader for such files.
 
 use std::fmt;
 
@@ -12,26 +12,26 @@ use super::{
 };
 use crate::sample::Level1;
 
-/// The counters beside that of the cycles on all of Arm's server cores so far.
+/// The number of counters besides the cycle counter on all of Arm's server cores so far.
 const GENERAL_COUNTERS: u32 = 6;
 
-/// What is known of a core that no table knows.
+/// What is known of a core that no table covers.
 ///
-/// As text it has a line for each event and formula, fields separated by tabs. The text of a metric
-/// group has its events alone: what they mean, a bench does not need to know.
+/// The text form has one line per event and formula, with fields separated by tabs. A metric
+/// group's text lists only its events: a bench does not need to know what they mean.
 #[derive(Debug)]
 pub struct DescribedCore {
-    /// What its maker calls it.
+    /// Its maker's name for it.
     pub name: String,
-    /// Its maker's number.
+    /// The implementer's number.
     pub implementer: u32,
-    /// Its number.
+    /// The part number.
     pub part: u32,
     /// The width of its pipeline.
     pub slots_per_cycle: u32,
-    /// What a provenance calls the formulas.
+    /// The name of the formulas in provenances.
     pub formula: String,
-    /// The group of level 1. The first counts cycles.
+    /// The level-1 group. The first event counts cycles.
     pub events: Vec<Event>,
     /// Retiring, bad speculation, frontend bound and backend bound, in percent of the slots.
     pub categories_percent: [Postfix; 4],
@@ -40,13 +40,13 @@ pub struct DescribedCore {
 }
 
 impl DescribedCore {
-    /// How many general-purpose counters such a core has.
+    /// Number of general-purpose counters of such a core.
     pub const GENERAL_COUNTERS: u32 = GENERAL_COUNTERS;
 
-    /// Reads a description; its strings live as long as the process, as those of tables do.
+    /// Reads a description. Its strings are leaked, since tables are static.
     ///
     /// # Errors
-    /// The line that is wrong.
+    /// Returns a message that quotes the offending line.
     pub fn from_text(text: &str) -> Result<DescribedCore, String> {
         let mut core = None;
         let mut groups: Vec<(String, Vec<Event>)> = Vec::new();
@@ -105,8 +105,7 @@ impl DescribedCore {
         })
     }
 
-    /// The table of the core. It lives as long as the process: it is made once, and tables are
-    /// static.
+    /// Returns the core's table. It is leaked: it is made once, and tables are static.
     pub fn into_table(self) -> &'static CpuTable {
         let find = |name: &str| self.events.iter().copied().find(|event| event.name == name);
         let categories = self.categories_percent;
@@ -116,7 +115,7 @@ impl DescribedCore {
             formula: self.formula.leak(),
             events: self.events.leak(),
             split: Box::leak(Box::new(move |counts: &Counts| split(&categories, counts))),
-            // Nobody gave one, and none is needed where the formula is not ours.
+            // None is given, and none is needed because the formula is not ours.
             example: Example {
                 counts: &[],
                 level1_percent: [""; 4],
@@ -148,7 +147,7 @@ impl DescribedCore {
 }
 
 fn split(categories_percent: &[Postfix; 4], counts: &Counts) -> Split {
-    // The cycles lead.
+    // Cycles come first.
     let slots = counts.slots_per_cycle() * counts.at(0);
     let [retiring, bad_speculation, frontend_bound, backend_bound] =
         categories_percent.each_ref().map(|formula| {
@@ -182,7 +181,7 @@ fn events_alone(name: String, events: Vec<Event>) -> MetricGroup {
 }
 
 impl fmt::Display for DescribedCore {
-    /// As [`from_text`](DescribedCore::from_text) reads it.
+    /// Writes the format that [`from_text`](DescribedCore::from_text) reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(
             f,
@@ -217,7 +216,7 @@ mod tests {
     use super::*;
     use crate::cpu::{CoreType, Identity};
 
-    /// A core of four slots that exists in tests alone.
+    /// A fictional core with four slots.
     const TEXT: &str = "core\tExample E1\t65\t3585\t4\texample-e1-00000000/1\n\
         fixed\tCPU_CYCLES\t17\n\
         general\tSTALL_SLOT_FRONTEND\t62\n\

@@ -5,25 +5,25 @@ use std::ops::Index;
 
 use super::MAX_EVENTS;
 
-/// Something that a core can count.
+/// An event that a core can count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Event {
-    /// The name, in its maker's spelling.
+    /// The name, in the maker's spelling.
     pub name: &'static str,
     /// `config` of `perf_event_attr`, for the raw type of the core's PMU.
     pub config: u64,
-    /// Which counters can count it.
+    /// The counters that can count it.
     pub counter: Counter,
 }
 
-/// Which counters can count an event.
+/// The counters that can count an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counter {
     /// A general-purpose counter.
     General,
-    /// A counter of its own that nothing else wants.
+    /// A dedicated counter that nothing else needs.
     Fixed,
-    /// The fixed counter of the cycles: the NMI watchdog wants it too.
+    /// The fixed cycle counter, which the NMI watchdog also needs.
     FixedCycles,
 }
 
@@ -46,13 +46,13 @@ impl Event {
 }
 
 impl fmt::Display for Event {
-    /// `IDQ_UOPS_NOT_DELIVERED.CORE (0x19c)`.
+    /// Writes `IDQ_UOPS_NOT_DELIVERED.CORE (0x19c)`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{} ({:#x})", self.name, self.config)
     }
 }
 
-/// What a group counted in a window, by event.
+/// A group's counts in a window, by event.
 #[derive(Clone, Copy, Debug)]
 pub struct Counts {
     events: &'static [Event],
@@ -61,7 +61,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// `deltas` are in the order of `events`; those that are missing are 0.
+    /// Creates counts from `deltas`, in the order of `events`; missing ones are 0.
     ///
     /// A double holds a count exactly below 2^53: half a month of eight slots per cycle at 5 GHz.
     pub fn new(
@@ -80,12 +80,12 @@ impl Counts {
         }
     }
 
-    /// The count of the event at this place of the group.
+    /// Returns the count of the event at this position in the group.
     pub(super) fn at(&self, place: usize) -> f64 {
         self.values[place]
     }
 
-    /// The width of the pipeline: the kernel's word where it knows better than the table.
+    /// Returns the width of the pipeline: the kernel's value if it has one, otherwise the table's.
     pub fn slots_per_cycle(&self) -> f64 {
         self.slots_per_cycle
     }
@@ -94,16 +94,16 @@ impl Counts {
 impl Index<Event> for Counts {
     type Output = f64;
 
-    /// The count of an event of the group.
+    /// Returns the count of an event in the group.
     ///
     /// # Panics
-    /// When a formula asks for an event that its own group lacks, which the worked example of every
-    /// formula rules out.
+    /// Panics if a formula uses an event that its own group lacks. The worked example of every
+    /// formula rules that out.
     fn index(&self, event: Event) -> &f64 {
         let position = self
             .events
             .iter()
-            // Within a group no two events have the same code.
+            // No two events of a group have the same code.
             .position(|member| member.config == event.config)
             .unwrap_or_else(|| panic!("{event} is not in the group of this formula"));
         &self.values[position]

@@ -1,8 +1,8 @@
 //! Intel's efficient cores: Silvermont … Skymont.
 //!
-//! From Tremont on the categories are events that count slots. The widths and codes are easily
-//! mistaken for each other: Tremont is 4 wide, Gracemont 5, Crestmont 6, Skymont 8, and the event
-//! for retiring moved twice.
+//! From Tremont on, the categories are events that count slots. The widths and codes are easily
+//! confused: Tremont is 4 wide, Gracemont 5, Crestmont 6, Skymont 8, and the event for retiring
+//! moved twice.
 
 use super::metric_group::intel_atom;
 use super::{
@@ -33,8 +33,8 @@ const RETIRING: Event = Event::general("TOPDOWN_RETIRING.ALL", 0x00c2);
 const RETIRING_CRESTMONT: Event = Event::general("TOPDOWN_RETIRING.ALL", 0x0072);
 pub(super) const BACKEND: Event = Event::general("TOPDOWN_BE_BOUND.ALL", 0x0074);
 
-// Skymont. The kernel moves these to fixed counters 4 to 6 by itself; the codes 0x0500 … 0x0700 of
-// Intel's lists are not for it.
+// Skymont. The kernel moves these to fixed counters 4 to 6 by itself; it does not accept the codes
+// 0x0500 … 0x0700 of Intel's lists.
 const FRONTEND_SKYMONT: Event = Event::general("TOPDOWN_FE_BOUND.ALL_P", 0x019c);
 const BAD_SPECULATION_SKYMONT: Event = Event::general("TOPDOWN_BAD_SPECULATION.ALL_P", 0x0073);
 const RETIRING_SKYMONT: Event = Event::general("TOPDOWN_RETIRING.ALL_P", 0x02c2);
@@ -58,7 +58,8 @@ fn split(counts: &Counts, [retiring, bad_speculation, frontend, backend]: [Event
     }
 }
 
-/// They count cycles for two of the categories, need three events for them, and have two counters.
+/// Two of the categories are counted in cycles and need three events, but these cores have two
+/// counters.
 pub(super) static SILVERMONT: CpuTable = CpuTable {
     name: "Silvermont, Knights Landing",
     models: &[Models::intel(&[0x37, 0x4a, 0x4c, 0x4d, 0x5a, 0x57, 0x85])],
@@ -73,7 +74,7 @@ pub(super) static SILVERMONT: CpuTable = CpuTable {
     groups: &[],
 };
 
-/// Backend bound is the rest: its event, ISSUE_SLOTS_NOT_CONSUMED.RESOURCE_FULL, would be the
+/// Backend bound is the remainder: its event, ISSUE_SLOTS_NOT_CONSUMED.RESOURCE_FULL, would be the
 /// fifth on four counters.
 pub(super) static GOLDMONT: CpuTable = CpuTable {
     name: "Goldmont",
@@ -159,7 +160,7 @@ pub(super) static TREMONT: CpuTable = CpuTable {
     groups: intel_atom::TREMONT,
 };
 
-/// Bad speculation is the rest, as in version 4 of Intel's formulas.
+/// Bad speculation is the remainder, as in version 4 of Intel's formulas.
 pub(super) static GRACEMONT: CpuTable = CpuTable {
     name: "Gracemont",
     models: &[

@@ -1,7 +1,7 @@
-//! Intel's performance cores by plain counters: Sandy Bridge … Cascade Lake.
+//! Intel's performance cores with plain counters: Sandy Bridge … Cascade Lake.
 //!
-//! Backend bound is the rest of the slots, the other categories are counts of their own, exact to
-//! the event.
+//! Backend bound is the remainder of the slots. The other categories have their own counts, exact
+//! to the event.
 
 use super::metric_group::intel_core;
 use super::{Counter, Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Split};
@@ -23,8 +23,8 @@ const RECOVERY_SKYLAKE: Event = Event::general("INT_MISC.RECOVERY_CYCLES", 0x010
 
 /// The formula for a thread whose sibling is idle, or which has none.
 ///
-/// Not taken: Intel's formula for SMT, with half of the cycles in which any thread ran. It is right
-/// for the sum of both threads' counts and doubles every share of a single thread's.
+/// Intel's formula for SMT, which uses half of the cycles in which any thread ran, is not used: it
+/// is right for the sum of both threads' counts, but doubles every share of a single thread's.
 fn by_issue(counts: &Counts, recovery: Event) -> Split {
     let slots = counts.slots_per_cycle() * counts[CYCLES];
     let retiring_slots = counts[RETIRED];
@@ -47,7 +47,7 @@ fn by_issue(counts: &Counts, recovery: Event) -> Split {
     }
 }
 
-/// Four events and the cycles: all counters that a thread has while SMT is enabled in the firmware.
+/// Four events and the cycles: all the counters a thread has while SMT is enabled in the firmware.
 pub(super) static SANDY_BRIDGE: CpuTable = CpuTable {
     name: "Sandy Bridge … Broadwell",
     models: &[Models::intel(&[
@@ -102,8 +102,8 @@ pub(super) static SKYLAKE: CpuTable = CpuTable {
         cycles: Some(CYCLES),
         instructions: Some(INSTRUCTIONS),
         split: &|counts| by_issue(counts, RECOVERY_SKYLAKE),
-        // Arm's learning path on TopDown, a chain of divisions on a Skylake-class Xeon: the second
-        // run, with the undelivered uops of the first. The instructions are not in it.
+        // A chain of divisions on a Skylake-class Xeon, from Arm's learning path on TopDown: the
+        // second run, with the undelivered uops of the first. Instructions are not published.
         example: Example {
             counts: &[
                 19_206_823_557,
@@ -125,8 +125,8 @@ pub(super) static SKYLAKE: CpuTable = CpuTable {
 mod tests {
     use super::*;
 
-    /// The first run of the chain of divisions, of which the retired slots are not published;
-    /// backend bound does not depend on them.
+    /// The first run of the chain of divisions, whose retired slots are not published; backend
+    /// bound does not depend on them.
     #[test]
     fn backend_bound_of_the_published_division_chain() {
         let form = &SKYLAKE.forms()[0];

@@ -1,11 +1,11 @@
-//! Intel's performance cores by plain counters: Ice Lake … Lion Cove.
+//! Intel's performance cores with plain counters: Ice Lake … Lion Cove.
 //!
-//! Here slots and categories are counts of their own, exact to the event. The PERF_METRICS register
-//! of the same cores tells all categories at once in steps of 1/255; `counter` reads it, and
+//! Here slots and categories have their own counts, exact to the event. The PERF_METRICS register
+//! of the same cores gives all categories at once, in steps of 1/255; `counter` reads it, and
 //! `intel_metrics` corrects it.
 //!
-//! Bad speculation is the rest of the slots. Intel's own tools cut it off at 0; here it keeps its
-//! sign.
+//! Bad speculation is the remainder of the slots. Intel's own tools clamp it at 0; here it keeps
+//! its sign.
 
 use super::metric_group::intel_cove;
 use super::{
@@ -21,13 +21,13 @@ pub(super) const CYCLES: Event = Event {
 };
 pub(super) const INSTRUCTIONS: Event = Event::fixed("INST_RETIRED.ANY", 0x00c0);
 const SLOTS: Event = Event::fixed("TOPDOWN.SLOTS", 0x0400);
-/// The same in a general counter, for virtual machines, which do not see fixed counter 3.
+/// Slots on a general counter, for virtual machines, which do not see fixed counter 3.
 pub(super) const SLOTS_P: Event = Event::general("TOPDOWN.SLOTS_P", 0x01a4);
 pub(super) const RETIRED: Event = Event::general("UOPS_RETIRED.SLOTS", 0x02c2);
 pub(super) const NOT_DELIVERED: Event = Event::general("IDQ_UOPS_NOT_DELIVERED.CORE", 0x019c);
 pub(super) const BACKEND_BOUND: Event = Event::general("TOPDOWN.BACKEND_BOUND_SLOTS", 0x02a4);
 pub(super) const DROPPING_ICE_LAKE: Event = Event::general("INT_MISC.UOP_DROPPING", 0x100d);
-/// Cmask 1 and edge: how often, not for how long.
+/// Cmask 1 and edge: number of clears, not their duration.
 pub(super) const CLEARS_ICE_LAKE: Event = Event::general("INT_MISC.CLEARS_COUNT", 0x0104_010d);
 /// Golden Cove moved `INT_MISC` to event 0xad.
 pub(super) const DROPPING_GOLDEN_COVE: Event = Event::general("INT_MISC.UOP_DROPPING", 0x10ad);
@@ -40,13 +40,13 @@ pub(super) const NOTHING_DELIVERED_GOLDEN_COVE: Event = Event::general(
     "IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE",
     0x0600_019c,
 );
-/// Cycles of a starvation that lasts two or more of them.
+/// Cycles in starvations that last at least two cycles.
 pub(super) const FETCH_LATENCY_LION_COVE: Event =
     Event::general("IDQ_BUBBLES.FETCH_LATENCY", 0x049c);
 /// Lion Cove's name for [`NOT_DELIVERED`].
 pub(super) const BUBBLES_LION_COVE: Event = Event::general("IDQ_BUBBLES.CORE", 0x019c);
 
-/// Bad speculation is what the three other categories leave.
+/// Bad speculation is what the other three categories leave.
 fn by_rest(
     slots: f64,
     retiring_slots: f64,
@@ -265,7 +265,7 @@ const LION_COVE_EXAMPLE: Example = Example {
     level2_percent: None,
 };
 
-/// No uops are dropped here, so that no event corrects for them.
+/// No uops are dropped here, so no event corrects for them.
 pub(super) static LION_COVE: CpuTable = CpuTable {
     name: "Lion Cove",
     models: &[Models::intel_hybrid(

@@ -1,10 +1,11 @@
-//! What Intel's own metrics make of the PERF_METRICS register: the `tma_…` of `perf stat` and of
+//! Intel's own corrections of the PERF_METRICS register: the `tma_…` metrics of `perf stat` and
 //! toplev.
 //!
-//! The register counts some slots in another category than the method wants, and its fractions need
-//! not add up to one. Plain counters beside it say by how much. Source of the formulas:
+//! The register counts some slots in a different category than the method does, and its fractions
+//! need not add up to one. Additional plain counters say by how much. Source of the formulas:
 //! `TMA_Metrics-full.csv` 5.2 of <https://github.com/intel/perfmon> at 6dadedf; those for level 2
-//! are the same file's `Fetch_Latency`, `Heavy_Operations`, `Branch_Mispredicts` and `Memory_Bound`.
+//! are the same file's `Fetch_Latency`, `Heavy_Operations`, `Branch_Mispredicts` and
+//! `Memory_Bound`.
 
 use super::intel_cove::{CLEARS_ICE_LAKE, DROPPING_GOLDEN_COVE, DROPPING_ICE_LAKE};
 use super::{Counts, Event, Split};
@@ -12,28 +13,27 @@ use crate::sample::{Level1, Level2};
 
 /// How Intel's metrics correct the register on one family of cores.
 pub struct MetricsCorrection {
-    /// Which formula, as `name/version`: see [`Form::formula`](super::Form::formula).
+    /// The formula, as `name/version`: see [`Form::formula`](super::Form::formula).
     pub formula: &'static str,
-    /// What is counted beside the register, at most
-    /// [`MAX_CORRECTION_EVENTS`].
+    /// Events counted in addition to the register, at most [`MAX_CORRECTION_EVENTS`].
     pub events: &'static [Event],
-    /// The categories as the register has them and the counts in, the corrected categories out. No
-    /// category is clamped.
+    /// Takes the categories from the register and the counts, and returns the corrected categories.
+    /// No category is clamped.
     pub correct: fn(Split, &Counts) -> Split,
     /// A worked example, which a test recomputes.
     pub example: CorrectionExample,
 }
 
-/// The most events that any correction has.
+/// The largest number of events in any correction.
 pub const MAX_CORRECTION_EVENTS: usize = 2;
 
-/// What the register says, what is counted, and the percentages that the formula makes of it.
+/// The register's value, the counts, and the percentages that the formula computes from them.
 pub struct CorrectionExample {
     /// The slots of the window.
     pub slots: f64,
     /// PERF_METRICS, lowest byte first.
     pub fractions: [u8; 8],
-    /// One count for each event.
+    /// One count per event.
     pub counts: &'static [u64],
     /// Retiring, bad speculation, frontend bound, backend bound.
     pub level1_percent: [&'static str; 4],
@@ -50,11 +50,11 @@ impl std::fmt::Debug for MetricsCorrection {
     }
 }
 
-/// The categories scaled so that those of level 1 add up to the slots: Intel divides each fraction
-/// by the sum of the four.
+/// Scales the categories so that level 1 adds up to the slots: Intel divides each fraction by the
+/// sum of the four.
 fn scaled(split: Split) -> Split {
     let sum = split.level1.total_slots();
-    // A window without slots has nothing to scale.
+    // There is nothing to scale in a window without slots.
     if sum <= 0.0 {
         return split;
     }
@@ -78,7 +78,7 @@ fn scaled(split: Split) -> Split {
     }
 }
 
-/// Takes `dropped` slots from the frontend and gives `cleared` to the backend; bad speculation is
+/// Takes `dropped` slots from the frontend and gives `cleared` to the backend. Bad speculation is
 /// what the others leave.
 fn moved(split: Split, dropped: f64, cleared: f64) -> Split {
     let Split {
@@ -139,12 +139,12 @@ pub(super) static GOLDEN_COVE: MetricsCorrection = MetricsCorrection {
     },
 };
 
-/// Nothing is dropped here; the fractions are divided by their sum, that is all.
+/// Nothing is dropped here: the fractions are only divided by their sum.
 pub(super) static LION_COVE: MetricsCorrection = MetricsCorrection {
     formula: "lion-cove-metrics-tma/1",
     events: &[],
     correct: |split, _| scaled(split),
-    // Truncated fractions, whose sum is 253.
+    // Truncated fractions, with a sum of 253.
     example: CorrectionExample {
         slots: 16_000_000.0,
         fractions: [101, 25, 51, 76, 25, 20, 30, 45],

@@ -1,8 +1,8 @@
-//! Metric groups: events that are counted in launches of their own to explain a category.
+//! Metric groups: events counted in separate launches to explain a category.
 //!
-//! The groups are called as in Arm's methodology on every CPU (Arm, *Topdown Methodology
-//! Specification* 109542), and PipelineL2 and TopdownL2 as AMD and Intel call them. Each file of
-//! this module holds those of one family.
+//! On every CPU the groups are named as in Arm's methodology (Arm, *Topdown Methodology
+//! Specification* 109542), except for PipelineL2 and TopdownL2, which are AMD's and Intel's names.
+//! Each file of this module covers one family.
 
 pub(super) mod amd;
 pub(super) mod arm;
@@ -14,36 +14,36 @@ use std::fmt;
 
 use super::{Counts, Event};
 
-/// A group that is measured by itself, since the counters that level 1 leaves are too few for it.
+/// A group that is measured on its own, because level 1 leaves too few counters for it.
 #[derive(Debug)]
 pub struct MetricGroup {
-    /// The name, which no other group of its table has.
+    /// The name, unique within its table.
     pub name: &'static str,
-    /// What it is about.
+    /// The subject it covers.
     pub subject: Subject,
     /// The nodes of the decision tree that name this group.
     pub explains: &'static [Node],
-    /// The events. The first leads the group.
+    /// The events. The first one is the leader.
     pub events: &'static [Event],
-    /// What is computed of their counts.
+    /// The metrics computed from their counts.
     pub metrics: &'static [Metric],
     /// A worked example, which a test recomputes.
     pub example: MetricExample,
 }
 
-/// Counts of a group, and what each of its metrics makes of them, as text.
+/// Counts of a group and the values of its metrics, as text.
 #[derive(Debug)]
 pub struct MetricExample {
-    /// One count for each event.
+    /// One count per event.
     pub counts: &'static [u64],
-    /// One value for each metric, in its unit, to the digits given.
+    /// One value per metric, in its unit, to the digits given.
     pub values: &'static [&'static str],
-    /// The width of the pipeline that it holds for, where cores of several widths share the group.
+    /// The width of the pipeline it applies to, if cores of several widths share the group.
     pub slots_per_cycle: Option<u32>,
 }
 
 impl MetricExample {
-    /// For groups that came without one.
+    /// For groups that came without an example.
     pub const NONE: MetricExample = MetricExample::of(&[], &[]);
 
     pub(crate) const fn of(
@@ -66,42 +66,42 @@ impl MetricExample {
 }
 
 impl MetricGroup {
-    /// What a provenance calls the counts of this group.
+    /// Returns the name of this group's counts in provenances.
     pub fn formula(&self) -> String {
         format!("group-{}/1", self.name)
     }
 
-    /// Whether the decision tree names this group for a category or a node below it.
+    /// Returns whether the decision tree names this group for a category or a node below it.
     pub fn is_for(&self, category: Category) -> bool {
         self.node_in(category).is_some()
     }
 
-    /// The node of `category` that this group explains.
+    /// Returns the node of `category` that this group explains.
     pub fn node_in(&self, category: Category) -> Option<Node> {
         let mut nodes = self.explains.iter().copied();
         nodes.find(|node| node.category() == category)
     }
 }
 
-/// One number of a [`MetricGroup`].
+/// A number computed from a [`MetricGroup`].
 pub struct Metric {
-    /// The name, in its maker's spelling where it has one.
+    /// The name, in the maker's spelling if there is one.
     pub name: &'static str,
-    /// What stands behind the number: `% of slots`, `per 1000 instructions`.
+    /// The unit printed after the number: `% of slots`, `per 1000 instructions`.
     pub unit: &'static str,
     formula: MetricFormula,
 }
 
 #[derive(Clone, Copy)]
 enum MetricFormula {
-    /// Scale x one event over another.
+    /// The scale times one event divided by another.
     Ratio(f64, Event, Event),
     /// Anything else; in the unit of the metric.
     Other(&'static (dyn Fn(&Counts) -> f64 + Sync)),
 }
 
 impl Metric {
-    /// How often an event occurs in a thousand instructions.
+    /// Returns a metric for an event's occurrences per thousand instructions.
     pub(crate) const fn per_kilo(name: &'static str, event: Event, instructions: Event) -> Metric {
         Metric {
             name,
@@ -110,7 +110,7 @@ impl Metric {
         }
     }
 
-    /// An event in percent of another. `unit` begins with `%`.
+    /// Returns a metric for an event as a percentage of another. `unit` begins with `%`.
     pub(crate) const fn percent(
         name: &'static str,
         event: Event,
@@ -124,7 +124,7 @@ impl Metric {
         }
     }
 
-    /// A number that `formula` gives in `unit`.
+    /// Returns a metric that `formula` computes in `unit`.
     pub const fn of(
         name: &'static str,
         unit: &'static str,
@@ -137,8 +137,8 @@ impl Metric {
         }
     }
 
-    /// The number, in its unit: signed and not clamped. `None` where nothing was counted that it
-    /// could be divided by.
+    /// Returns the number in its unit, signed and not clamped, or `None` if the divisor was not
+    /// counted.
     pub fn value(&self, counts: &Counts) -> Option<f64> {
         let value = match self.formula {
             MetricFormula::Ratio(scale, event, per) => scale * counts[event] / counts[per],
@@ -154,12 +154,12 @@ impl fmt::Debug for Metric {
     }
 }
 
-/// The categories of level 1 that a program can do something about, in the order of reports.
+/// The level-1 categories that a program can influence, in report order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Category {
     /// See [`Level1::retiring_slots`](crate::sample::Level1::retiring_slots), and so on.
     Retiring,
-    /// Work that was thrown away.
+    /// Discarded work.
     BadSpeculation,
     /// Nothing was delivered.
     FrontendBound,
@@ -168,7 +168,7 @@ pub enum Category {
 }
 
 impl Category {
-    /// All, in the order of reports.
+    /// All categories, in report order.
     pub const ALL: [Category; 4] = [
         Category::Retiring,
         Category::BadSpeculation,
@@ -197,7 +197,7 @@ pub enum Node {
 }
 
 impl Node {
-    /// The category that the node is a part of, or is.
+    /// Returns the category that the node is or belongs to.
     pub fn category(self) -> Category {
         match self {
             Node::Category(category) => category,
@@ -207,7 +207,7 @@ impl Node {
         }
     }
 
-    /// The words of reports.
+    /// Returns its name in reports.
     pub fn name(self) -> &'static str {
         match self {
             Node::Category(Category::Retiring) => "retiring",
@@ -229,7 +229,7 @@ pub(super) const BAD_SPECULATION: Node = Node::Category(Category::BadSpeculation
 pub(super) const FRONTEND_BOUND: Node = Node::Category(Category::FrontendBound);
 pub(super) const BACKEND_BOUND: Node = Node::Category(Category::BackendBound);
 
-/// What a group is about: a report has one sentence of advice for each.
+/// A group's subject: reports have one sentence of advice for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Subject {
     /// The parts of a category, as a share of all slots.
@@ -238,24 +238,24 @@ pub enum Subject {
     Branches,
     /// Machine clears.
     Clears,
-    /// Translation of the addresses of instructions.
+    /// Address translation for instructions.
     InstructionTlb,
-    /// The first cache of instructions.
+    /// The first-level instruction cache.
     InstructionCache,
     /// The cache of decoded instructions.
     DecodedCache,
-    /// Translation of the addresses of data.
+    /// Address translation for data.
     DataTlb,
-    /// The first cache of data.
+    /// The first-level data cache.
     DataCache,
-    /// The second level of cache.
+    /// The second-level cache.
     L2Cache,
-    /// The last level of cache, and memory behind it.
+    /// The last-level cache, and memory behind it.
     LastLevelCache,
-    /// What the cycles without progress waited for.
+    /// What cycles without progress waited for.
     Stalls,
-    /// What was executed.
+    /// The kinds of executed operations.
     OperationMix,
-    /// Something that a specification of the user's describes.
+    /// A subject from the user's specification.
     Other,
 }

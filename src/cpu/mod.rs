@@ -1,16 +1,16 @@
 //! CPUs as data: which events make up the categories on which core, and by which formula.
 //!
 //! Every family has a [`CpuTable`] in one of the modules `intel_core`, `intel_cove`, `intel_atom`,
-//! `amd_zen` and `arm_neoverse`; [`table_for`] picks the one of a CPU. A table knows events,
-//! formulas and a worked example of each formula, which a test recomputes. It knows nothing of the
-//! kernel: how a group is opened and read is the business of `counter`. So a new CPU is a new table
-//! and nothing else.
+//! `amd_zen` and `arm_neoverse`; [`table_for`] selects the one for a CPU. A table contains events,
+//! formulas and a worked example of each formula, which a test recomputes. It is independent of the
+//! kernel: `counter` opens and reads the groups. So supporting a new CPU takes a new table and
+//! nothing else.
 //!
 //! # Sources
 //!
 //! Event codes and Intel's formulas: the files of <https://github.com/intel/perfmon> at 6dadedf
 //! (`mapfile.csv`, `<FAMILY>/events/*_core.json`, `TMA_Metrics-full.csv` 5.2,
-//! `E-core_TMA_Metrics.csv` 4). Each table adds what is its own.
+//! `E-core_TMA_Metrics.csv` 4). Each table adds its own sources.
 
 mod amd_zen;
 mod arm_neoverse;
@@ -39,46 +39,46 @@ pub use select::{CoreType, Identity, Maker, Models, Numbers, TABLES, table_for};
 
 use crate::sample::{Level1, Level2};
 
-/// The most events that a group of any table has.
+/// The largest number of events in a group of any table.
 pub const MAX_EVENTS: usize = 12;
 
 const _: () = assert!(MAX_EVENTS == crate::sample::MAX_GROUP_EVENTS);
 
-/// How one family of cores tells where its issue slots went.
+/// How one family of cores reports where its issue slots went.
 #[derive(Debug)]
 pub struct CpuTable {
-    /// The family, as its maker calls it.
+    /// The family, by its maker's name.
     pub name: &'static str,
-    /// The CPUs that this table is for. No CPU has two tables.
+    /// The CPUs that this table covers. No CPU has two tables.
     pub models: &'static [Models],
-    /// The width of the pipeline; `None` where only the kernel knows it.
+    /// The width of the pipeline; `None` if only the kernel knows it.
     pub slots_per_cycle: Option<u32>,
-    /// General-purpose counters per hardware thread, with SMT on where that makes a difference.
+    /// General-purpose counters per hardware thread, with SMT on if that makes a difference.
     pub general_counters: u32,
-    /// How Intel's own metrics correct the PERF_METRICS register, where the cores have one.
+    /// How Intel's own metrics correct the PERF_METRICS register, if the cores have one.
     pub metrics: Option<&'static MetricsCorrection>,
-    /// Where the numbers are from, beside the sources of the whole module.
+    /// Where the numbers come from, in addition to the sources of the whole module.
     pub sources: &'static str,
     /// How level 1 is counted, or why it cannot be.
     pub level1: Level1Counting,
-    /// Groups that are measured in launches of their own to explain a category, in the order in
-    /// which the decision tree names them.
+    /// Groups measured in separate launches to explain a category, in the order in which the
+    /// decision tree names them.
     pub groups: &'static [MetricGroup],
 }
 
 /// How level 1 is counted on a family of cores, or why it cannot be.
 #[derive(Debug)]
 pub enum Level1Counting {
-    /// The groups that do it, best first. A machine uses the first that its counters can hold: some
-    /// counters are taken by the NMI watchdog, or hidden from a virtual machine.
+    /// The groups that count it, best first. A machine uses the first that its counters can hold:
+    /// the NMI watchdog takes some counters, and a virtual machine may hide some.
     Forms(&'static [Form]),
-    /// These cores cannot split their slots in one group of counters. A sentence for people, which
-    /// says what can be measured instead.
+    /// These cores cannot split their slots in one group of counters. A readable sentence that says
+    /// what can be measured instead.
     Unsupported(&'static str),
 }
 
 impl CpuTable {
-    /// The ways in which level 1 can be counted, best first; none where it cannot be.
+    /// Returns the ways to count level 1, best first, or none if it cannot be counted.
     pub fn forms(&self) -> &'static [Form] {
         match self.level1 {
             Level1Counting::Forms(forms) => forms,
@@ -86,15 +86,16 @@ impl CpuTable {
         }
     }
 
-    /// The group of this name.
+    /// Returns the group with this name.
     pub fn group(&self, name: &str) -> Option<&'static MetricGroup> {
         self.groups.iter().find(|group| group.name == name)
     }
 
-    /// How many general-purpose counters a group of `events` needs, and how many it can have.
+    /// Returns how many general-purpose counters a group of `events` needs, and how many it can
+    /// have.
     ///
-    /// The NMI watchdog counts cycles: on the fixed counter for them, so that a group with cycles
-    /// needs a general one, or on a general counter where there is no fixed one.
+    /// The NMI watchdog counts cycles: on their fixed counter, so that a group with cycles needs a
+    /// general one, or on a general counter if there is no fixed one.
     pub fn general_counters_for(&self, events: &[Event], nmi_watchdog: bool) -> CounterBudget {
         let on = |events: &[Event], counter| {
             events.iter().filter(|e| e.counter == counter).count() as u32
@@ -123,39 +124,38 @@ impl fmt::Debug for Form {
     }
 }
 
-/// General-purpose counters that a group needs and can have.
+/// The general-purpose counters that a group needs and can have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CounterBudget {
-    /// How many the group needs.
+    /// Counters the group needs.
     pub needed: u32,
-    /// How many there are for it.
+    /// Counters available to it.
     pub available: u32,
 }
 
 impl CounterBudget {
-    /// Whether the group can run.
+    /// Returns whether the group can run.
     pub fn is_enough(self) -> bool {
         self.needed <= self.available
     }
 }
 
-/// Makes categories of counts.
+/// Turns counts into categories.
 pub type Formula = dyn Fn(&Counts) -> Split + Sync;
 
-/// One group of events and the formula that makes categories of its counts.
+/// One group of events and the formula that turns its counts into categories.
 pub struct Form {
-    /// Which formula, as `name/version`. Runs of different formulas are never compared, so a change
-    /// of the formula is a new version. Forms that compute the same numbers from other counters
-    /// share it.
+    /// The formula's `name/version`. Runs of different formulas are never compared, so changing the
+    /// formula means a new version. Forms that compute the same numbers from other counters share
+    /// it.
     pub formula: &'static str,
-    /// The group. The first event leads it.
+    /// The events. The first one is the leader.
     pub events: &'static [Event],
     /// The event that counts unhalted core cycles, if the group has one.
     pub cycles: Option<Event>,
     /// The event that counts retired instructions, if the group has one.
     pub instructions: Option<Event>,
-    /// The formula. Counts in, slots out; no category is clamped, since a mean of clamped values is
-    /// biased.
+    /// Turns counts into slots. No category is clamped, since a mean of clamped values is biased.
     pub split: &'static Formula,
     /// A worked example, which a test recomputes.
     pub example: Example,
@@ -168,19 +168,19 @@ pub struct Split {
     pub slots: f64,
     /// By category.
     pub level1: Level1,
-    /// In more detail, where the group tells.
+    /// In more detail, if the group provides it.
     pub level2: Option<Level2>,
 }
 
-/// Counts and the percentages that the formula makes of them, as text: a test recomputes them to
-/// the digits given.
+/// Counts and the percentages that the formula computes from them, as text: a test recomputes them
+/// to the digits given.
 #[derive(Debug)]
 pub struct Example {
-    /// One count for each event of the group.
+    /// One count per event of the group.
     pub counts: &'static [u64],
     /// Retiring, bad speculation, frontend bound, backend bound.
     pub level1_percent: [&'static str; 4],
-    /// The fifth category, where there is one.
+    /// The fifth category, if there is one.
     pub smt_contention_percent: Option<&'static str>,
     /// Heavy operations, branch mispredict, fetch latency, memory bound.
     pub level2_percent: Option<[&'static str; 4]>,

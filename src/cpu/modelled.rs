@@ -1,14 +1,14 @@
-//! What explains the categories of a modelled core: the events that the model counts beside slots.
+//! What explains the categories of a modelled core: the events that the model counts besides slots.
 //!
-//! They are no events of a PMU. They come with every sample of the model, so that their groups need
-//! no launches of their own.
+//! They are not PMU events. They come with every sample of the model, so their groups need no
+//! separate launches.
 
 use super::metric_group::{BAD_SPECULATION, FRONTEND_BOUND, RETIRING};
 use super::{CpuTable, Event, Level1Counting, Metric, MetricExample, MetricGroup, Node, Subject};
 use crate::event;
 use crate::sample::{GroupCounts, Sample};
 
-/// An event's code is its place in [`event::Event::ALL`]; what is no event comes behind.
+/// An event's code is its position in [`event::Event::ALL`]; instructions and cycles follow.
 const BRANCHES: Event = Event::general("branches", event::Event::Branches as u64);
 const MISPREDICTS: Event =
     Event::general("branch_mispredicts", event::Event::BranchMispredicts as u64);
@@ -134,8 +134,7 @@ pub static MODELLED: CpuTable = CpuTable {
     ],
 };
 
-/// What a sample of the model says about the events of a group of [`MODELLED`]; `None` where it does
-/// not know all of them.
+/// Returns a model sample's counts for a group of [`MODELLED`], or `None` if some are unknown.
 pub fn modelled_counts(group: &MetricGroup, sample: &Sample) -> Option<GroupCounts> {
     let count = |event: &Event| match event.config {
         config if config == INSTRUCTIONS.config => sample.instructions,
@@ -165,7 +164,7 @@ mod tests {
         let counts = |name| modelled_counts(MODELLED.group(name).unwrap(), &sample);
         let mix = counts("Operation_Mix").unwrap();
         assert_eq!(mix.as_slice(), [400, 1000, 200]);
-        // The mispredicts are not known.
+        // The mispredicts are unknown.
         assert_eq!(counts("Branch_Effectiveness"), None);
     }
 

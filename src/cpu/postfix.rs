@@ -1,23 +1,23 @@
-//! Formulas as text that is simple to read: numbers, counts and operators in postfix notation.
+//! Formulas in an easily parsed text form: numbers, counts and operators in postfix notation.
 //!
-//! `#1 #2 / 100 *` is the count of event 1 over that of event 2, times 100.
+//! `#1 #2 / 100 *` is the count of event 1 divided by that of event 2, times 100.
 
 use std::fmt;
 use std::str::FromStr;
 
 use super::{Counts, MAX_EVENTS};
 
-/// How many values can wait for their operator: more than in any formula.
+/// The maximum depth of the stack: more than any formula needs.
 const DEEPEST: usize = 32;
 
-/// A formula of the counts of a group.
+/// A formula over the counts of a group.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Postfix(Vec<Step>);
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Step {
     Number(f64),
-    /// The count of the event at this place of the group.
+    /// The count of the event at this position in the group.
     Count(usize),
     Add,
     Subtract,
@@ -26,7 +26,7 @@ enum Step {
 }
 
 impl Postfix {
-    /// The value for some counts; not a number where 0 is divided by 0.
+    /// Returns the value for some counts, or NaN if 0 is divided by 0.
     pub fn value(&self, counts: &Counts) -> f64 {
         let mut values = [0.0; DEEPEST];
         let mut depth = 0;
@@ -52,7 +52,7 @@ impl Postfix {
 impl FromStr for Postfix {
     type Err = String;
 
-    /// Takes what can be computed and nothing else: `value` relies on it.
+    /// Accepts only formulas that can be computed; `value` relies on that.
     fn from_str(text: &str) -> Result<Postfix, String> {
         let mut depth = 0_usize;
         let mut steps = Vec::new();
@@ -91,7 +91,7 @@ impl Step {
 }
 
 impl fmt::Display for Postfix {
-    /// As it is read.
+    /// Writes the format that `from_str` reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (at, step) in self.0.iter().enumerate() {
             if at > 0 {

@@ -1,8 +1,8 @@
-//! What holds for every table: worked examples, counters that suffice, names.
+//! Properties of every table: worked examples, sufficient counters, names.
 
 use super::*;
 
-/// `value` with as many digits after the point as `like` has.
+/// Formats `value` with as many decimals as `like` has.
 fn rounded(value: f64, like: &str) -> String {
     let decimals = like.split_once('.').map_or(0, |(_, digits)| digits.len());
     format!("{value:.decimals$}")
@@ -143,7 +143,7 @@ fn every_metric_reproduces_its_example_to_the_digits_given() {
     }
 }
 
-/// The self-check of `counter` looks for an event that its loop is bound to move.
+/// The self-check of `counter` looks for an event that its loop must advance.
 #[test]
 fn every_group_has_an_event_that_any_code_moves() {
     const MOVED: [&str; 9] = [
@@ -189,7 +189,7 @@ fn every_category_of_a_core_that_counts_them_has_metric_groups() {
     }
 }
 
-/// Counters 0 to 3 are the only ones that take certain codes on Ice Lake and Golden Cove: Linux,
+/// On Ice Lake and Golden Cove, only counters 0 to 3 accept certain codes: Linux,
 /// arch/x86/events/intel/core.c, `intel_icl_event_constraints` and `intel_glc_event_constraints`.
 #[test]
 fn codes_of_four_counters_are_not_asked_for_more_often() {

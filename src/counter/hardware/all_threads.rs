@@ -1,8 +1,8 @@
 //! The counters of all threads of this process.
 //!
-//! Each thread that exists gets an `inherited_group` of its own, and the threads that descend from it
-//! are in its copies. From then on there is no thread that is not counted, whoever starts one: nobody
-//! needs to be looked for again. Reading takes a system call for each of these groups.
+//! Each existing thread gets its own `inherited_group`, whose copies cover the threads that descend
+//! from it. From then on every thread is counted, whoever starts it, so there is no need to look
+//! for new ones. Reading takes one system call per group.
 
 use std::cell::Cell;
 use std::collections::BTreeSet;
@@ -17,7 +17,7 @@ use crate::counter::{MAX_COUNTERS, Reading};
 use crate::error::OpenError;
 use crate::sample::{Flags, Sample};
 
-/// How often the threads are listed until none has come.
+/// How often the threads are listed until no new one has appeared.
 const ATTEMPTS: u32 = 10;
 
 /// Enabled groups.
@@ -25,12 +25,12 @@ const ATTEMPTS: u32 = 10;
 pub(super) struct AllThreads {
     shape: Shape,
     groups: Vec<InheritedGroup>,
-    /// How often threads had been switched out when the open window began.
+    /// The threads' switch count when the open window began.
     switches: Cell<u32>,
 }
 
 impl AllThreads {
-    /// Opens a group for each thread that exists, and proves that they count. The calling thread's own
+    /// Opens a group for each existing thread, and proves that they count. The calling thread's own
     /// group must be off the PMU.
     pub fn open(opener: &Opener<'_>, shape: Shape) -> Result<AllThreads, OpenError> {
         for _ in 0..ATTEMPTS {
@@ -39,7 +39,7 @@ impl AllThreads {
                 .iter()
                 .filter_map(|thread| group_of(opener, shape, *thread).transpose())
                 .collect::<Result<Vec<InheritedGroup>, OpenError>>()?;
-            // One that came meanwhile may be in the copies of another, or in none.
+            // A thread that started meanwhile may be in another's copies, or in none.
             if !opener.paths.threads()?.is_subset(&before) {
                 continue;
             }
@@ -79,7 +79,7 @@ impl AllThreads {
         reading
     }
 
-    /// `None` where a group could not be read.
+    /// Returns `None` if a group could not be read.
     fn totals(&self) -> Option<Totals> {
         let mut all = Totals::default();
         for group in &self.groups {
@@ -121,7 +121,7 @@ impl AllThreads {
             flags |= Flags::WENT_BACKWARDS;
         }
         if flags.intersects(Flags::NOT_COUNTING | Flags::WENT_BACKWARDS) {
-            // The flags say that 0 stands in for the counts.
+            // The flags mark these zeros as placeholders.
             counts = [0; MOST_EVENTS];
         }
         let switches = self.switches_so_far().wrapping_sub(self.switches.get());
@@ -140,7 +140,7 @@ impl AllThreads {
         }
     }
 
-    /// Each costs the 8-bit ratios a step; plain counters do not mind.
+    /// Each switch costs the 8-bit ratios a step; plain counters are unaffected.
     fn switches_so_far(&self) -> u32 {
         match self.shape {
             Shape::Metrics(_) => switches_of_process(),
@@ -149,7 +149,7 @@ impl AllThreads {
     }
 }
 
-/// `None` for a thread that has ended meanwhile.
+/// Returns `None` for a thread that has exited meanwhile.
 fn group_of(
     opener: &Opener<'_>,
     shape: Shape,
@@ -167,7 +167,7 @@ fn group_of(
 }
 
 impl super::SystemPaths {
-    /// The ids of the threads of this process.
+    /// Returns the ids of this process's threads.
     fn threads(&self) -> Result<BTreeSet<i32>, OpenError> {
         let directory = self.proc.join("self/task");
         let failed = |error| OpenError::Threads {

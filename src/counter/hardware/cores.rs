@@ -1,17 +1,17 @@
 //! Keeps a thread on the cores that have the counters.
 //!
-//! On a hybrid machine each type of core has a PMU of its own. A thread that moves to another type
-//! stops counting, and if it moves between the look at the page and RDPMC, the instruction can
-//! fault, since the efficiency cores have neither the slots counter nor PERF_METRICS: the process
-//! dies. So the thread must not be able to move there. Reading with system calls on any core was
-//! rejected: the counts would have holes.
+//! On a hybrid machine each type of core has its own PMU. A thread that moves to another type stops
+//! counting. If it moves between reading the page and RDPMC, the instruction can fault and kill the
+//! process, since the efficiency cores have neither the slots counter nor PERF_METRICS. So the
+//! thread must not be able to move there. Reading with system calls on any core was rejected: the
+//! counts would have holes.
 
 use super::syscalls::{affinity, set_affinity};
 use super::system::{CorePmu, cpu_list};
 use crate::error::OpenError;
 
-/// Lets the calling thread run only on those of its CPUs that `pmu` counts. Returns the list of
-/// them if that changed anything.
+/// Restricts the calling thread to those of its CPUs that `pmu` counts. Returns the list of these
+/// CPUs if that changed anything.
 pub(super) fn confine(pmu: &CorePmu) -> Result<Option<String>, OpenError> {
     let Some(counted) = &pmu.cpus else {
         return Ok(None);

@@ -1,26 +1,26 @@
-//! Which doubts the two ends of a window raise.
+//! The doubts that the two ends of a window raise.
 
 use crate::counter::Reading;
 use crate::sample::Flags;
 
-/// A window of fewer slots is flagged. An empty window costs 200 to 500 slots, which are 1 % of
+/// Windows with fewer slots are flagged. An empty window costs 200 to 500 slots, which is 1 % of
 /// this; and the slots between a reset and the first reading, up to about 1200, widen the
 /// resolution by a twentieth at most.
 pub(super) const FEW_SLOTS: u64 = 50_000;
 
-/// A switch out and back in changes the leader's page at least twice, and each change raises the
-/// lock by 2. Linux 6.1 and 6.12 were seen to change it three times; counting too many switches
-/// keeps the resolution an upper bound on kernels that change it less often.
+/// Switching out and back in changes the leader's page at least twice, and each change raises the
+/// lock by 2. Linux 6.1 and 6.12 change it three times; counting too many switches keeps the
+/// resolution an upper bound on kernels that change it less often.
 const LOCK_STEPS_PER_SWITCH: u32 = 4;
 
-/// How often the thread was switched out between two values of the leader's lock, at most.
+/// Returns how often the thread was switched out between two values of the leader's lock, at most.
 pub(super) fn switches(start_lock: u32, end_lock: u32) -> u32 {
     end_lock
         .wrapping_sub(start_lock)
         .div_ceil(LOCK_STEPS_PER_SWITCH)
 }
 
-/// The doubts about a window of slots, from where and when its two readings were taken.
+/// Returns the doubts about a window of slots, from where and when its two readings were taken.
 pub(super) fn between(start: &Reading, end: &Reading) -> Flags {
     let mut flags = whatever_was_counted(start, end);
     if end.slots < start.slots {
@@ -31,7 +31,7 @@ pub(super) fn between(start: &Reading, end: &Reading) -> Flags {
     flags
 }
 
-/// The doubts that do not depend on what was counted.
+/// Returns the doubts that do not depend on what was counted.
 pub(super) fn whatever_was_counted(start: &Reading, end: &Reading) -> Flags {
     let mut flags = start.flags | end.flags;
     if switches(start.lock, end.lock) > 0 {

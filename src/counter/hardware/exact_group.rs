@@ -1,10 +1,9 @@
 //! Plain counters in one group, by the table of a CPU.
 //!
-//! Knows nothing of any CPU: the table says which events form the group and what their counts mean,
-//! be they the categories or a metric group.
-//! The counters are read in user code where the kernel allows it, else with read(); the numbers are
-//! the same, and a window costs more. They are never reset, so that the kernel's protocol for
-//! plain events holds.
+//! This module is independent of any CPU: the table says which events form the group and what their
+//! counts mean, whether they are the categories or a metric group. The counters are read in user
+//! code if the kernel allows it, otherwise with read(). The numbers are the same, but a window then
+//! costs more. The counters are never reset, so that the kernel's protocol for plain events holds.
 
 use std::time::Instant;
 
@@ -23,18 +22,18 @@ const _: () = assert!(MAX_EVENTS <= MAX_COUNTERS);
 /// Words before the counts in a group read.
 const HEADER_WORDS: usize = 3;
 
-/// The categories of the self-check's loop add up to all slots within this fraction. A wrong width
-/// of the pipeline is off by more; what events of a real core miss or count twice is less.
+/// The categories of the self-check's loop must add up to all slots within this fraction. A wrong
+/// pipeline width is off by more; events that a real core misses or double-counts amount to less.
 const TOLERANCE: f64 = 0.1;
 
 /// Which events are counted, and what their counts mean.
 #[derive(Clone, Copy)]
 pub(super) struct Plan {
     pub events: &'static [cpu::Event],
-    /// Where the events for these are.
+    /// The positions of these events.
     pub cycles_at: Option<usize>,
     pub instructions_at: Option<usize>,
-    /// The formula of the categories; a metric group has none, and its counts are handed on.
+    /// The formula of the categories. A metric group has none: its counts are passed on.
     pub split: Option<&'static Formula>,
 }
 
@@ -71,9 +70,9 @@ impl std::fmt::Debug for Plan {
 #[derive(Debug)]
 pub(super) struct ExactGroup {
     leader: Event,
-    /// Held open; they are read through their pages or through the leader.
+    /// Kept open; read through their pages or through the leader.
     _members: Vec<Event>,
-    /// One for each event of the plan, in its order.
+    /// One per event of the plan, in its order.
     pages: Vec<Page>,
     plan: Plan,
     slots_per_cycle: u32,
@@ -85,7 +84,7 @@ impl ExactGroup {
     /// Opens the best form of `table` that this machine can count, and proves that it counts.
     ///
     /// # Errors
-    /// Why the least demanding form cannot be counted.
+    /// Returns why the least demanding form cannot be counted.
     pub fn open(
         opener: &Opener<'_>,
         table: &'static CpuTable,
@@ -108,7 +107,7 @@ impl ExactGroup {
     /// Opens a metric group of `table`, and proves that it counts.
     ///
     /// # Errors
-    /// Why this machine cannot count it.
+    /// Returns why this machine cannot count it.
     pub fn open_group(
         opener: &Opener<'_>,
         table: &'static CpuTable,
@@ -166,8 +165,8 @@ impl ExactGroup {
                 other => other,
             },
         )?;
-        // An index of 0 on the PMU: the kernel does not let user code read. On Arm the page then
-        // still claims the contrary.
+        // On the PMU with an index of 0: the kernel does not let user code read. On Arm, the page
+        // still claims otherwise.
         group.reads_in_user_code = group
             .pages
             .iter()
@@ -176,8 +175,8 @@ impl ExactGroup {
         Ok(group)
     }
 
-    /// What the counters of a loop have to look like. An event that a CPU does not have, or that
-    /// a hypervisor does not pass on, opens all the same and counts 0.
+    /// Checks the counters of a loop. An event that a CPU lacks, or that a hypervisor does not pass
+    /// through, opens successfully and counts 0.
     fn check(&self, opener: &Opener<'_>) -> Result<(), OpenError> {
         let start = self.reading();
         self_check::spin();
@@ -190,7 +189,7 @@ impl ExactGroup {
             return Err(failed(format!("its counts are unusable: {}", sample.flags)));
         }
         if let Some(counts) = sample.group_counts {
-            // Every group has an event that such a loop moves by more than its turns.
+            // Every group has an event that such a loop advances by more than its number of turns.
             let most = counts.as_slice().iter().max().copied().unwrap_or(0);
             return match most >= self_check::SPIN_TURNS {
                 true => Ok(()),
@@ -228,27 +227,27 @@ impl ExactGroup {
         Ok(())
     }
 
-    /// What is counted.
+    /// Returns what is counted.
     pub fn plan(&self) -> Plan {
         self.plan
     }
 
-    /// The width of the pipeline.
+    /// Returns the width of the pipeline.
     pub fn slots_per_cycle(&self) -> u32 {
         self.slots_per_cycle
     }
 
-    /// Whether the counters are read without system calls.
+    /// Returns whether the counters are read without system calls.
     pub fn reads_in_user_code(&self) -> bool {
         self.reads_in_user_code
     }
 
-    /// Leaves the PMU to others.
+    /// Releases the PMU.
     pub fn suspend(&self) -> std::io::Result<()> {
         self.leader.disable()
     }
 
-    /// Counts again.
+    /// Resumes counting.
     pub fn resume(&self) -> std::io::Result<()> {
         self.leader.enable()
     }
@@ -333,7 +332,7 @@ impl ExactGroup {
             counting_flags |= Flags::WENT_BACKWARDS;
         }
         if counting_flags.intersects(Flags::NOT_COUNTING | Flags::WENT_BACKWARDS) {
-            // The flags say that 0 stands in for the counts.
+            // The flags mark these zeros as placeholders.
             deltas = [0; MAX_COUNTERS];
         }
         let sample = Sample {
@@ -367,7 +366,7 @@ impl ExactGroup {
     }
 }
 
-/// The reason why a group cannot run beside the NMI watchdog, if that is the reason.
+/// Returns an error if the NMI watchdog leaves too few counters for the group.
 fn too_few_counters(
     opener: &Opener<'_>,
     table: &CpuTable,

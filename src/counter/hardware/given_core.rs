@@ -1,4 +1,4 @@
-//! The core that a user describes, in place of the tables of this library.
+//! The core that a user describes, in place of this library's tables.
 
 use std::sync::OnceLock;
 
@@ -11,12 +11,12 @@ pub const CORE_VARIABLE: &str = "CARGO_TOPDOWN_CORE";
 
 static GIVEN: OnceLock<&'static CpuTable> = OnceLock::new();
 
-/// Uses `table` for the cores of this machine from now on, in this process. The first one stays.
+/// Uses `table` for this machine's cores in this process from now on. Later calls have no effect.
 pub fn give_core(table: &'static CpuTable) {
     GIVEN.get_or_init(|| table);
 }
 
-/// The table of the core that was given to this process, if one was.
+/// Returns the table of the core given to this process, if any.
 pub(super) fn given_core(
     cpu: &CpuIdentity,
     pmu: &str,

@@ -1,7 +1,7 @@
 //! A group that threads and processes inherit, and what its counts mean.
 //!
-//! The kernel copies the group to every new thread and adds the copies up. Such a group has no page
-//! to map, so it is read with read(). The events and formulas are those of a thread's own groups.
+//! The kernel copies the group to every new thread and adds up the copies. Such a group has no page
+//! to map, so it is read with read(). Its events and formulas are those of a thread's own groups.
 
 use super::Engine;
 use super::exact_group::Plan;
@@ -17,14 +17,14 @@ use crate::sample::{GroupCounts, Sample};
 /// Words before the counts in a group read.
 const HEADER_WORDS: usize = 3;
 
-/// How often a group is read whose copies are not whole: a thread needs some microseconds to end, and
-/// a CPU.
+/// How often to read a group whose copies are incomplete: a thread takes some microseconds, and a
+/// CPU, to exit.
 const READ_ATTEMPTS: u32 = 1000;
 
 /// A leader and its members.
 pub(super) const MOST_EVENTS: usize = 1 + MAX_COUNTERS;
 
-/// What the group consists of.
+/// The events of the group.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Shape {
     Metrics(MetricsShape),
@@ -35,22 +35,22 @@ pub(super) enum Shape {
 #[derive(Debug)]
 pub(super) struct InheritedGroup {
     leader: Event,
-    /// Held open; they are read through the leader.
+    /// Kept open; read through the leader.
     _members: Vec<Event>,
     events: usize,
 }
 
-/// What a group has counted so far, over all of its copies.
+/// What a group has counted so far, over all its copies.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Totals {
     pub enabled_ns: u64,
     pub running_ns: u64,
-    /// One for each event of the shape, the leader's first.
+    /// One per event of the shape, the leader's first.
     pub counts: [u64; MOST_EVENTS],
 }
 
 impl Shape {
-    /// The group that counts the same as that of a thread.
+    /// Returns the group that counts the same as a thread's own group.
     pub fn like(engine: &Engine) -> Shape {
         match engine {
             Engine::Exact(group) => Shape::Exact {
@@ -62,7 +62,7 @@ impl Shape {
         }
     }
 
-    /// What it is called in provenances.
+    /// Returns its name in provenances.
     pub fn name(self) -> &'static str {
         match self {
             Shape::Metrics(_) => "PERF_METRICS",
@@ -70,7 +70,7 @@ impl Shape {
         }
     }
 
-    /// Names and codes, the leader's first.
+    /// Returns names and codes, the leader's first.
     pub fn events(self) -> Vec<(&'static str, u64)> {
         match self {
             Shape::Exact { plan, .. } => plan.events.iter().map(|e| (e.name, e.config)).collect(),
@@ -80,7 +80,7 @@ impl Shape {
         }
     }
 
-    /// The leader's name.
+    /// Returns the leader's name.
     pub fn leader(self) -> &'static str {
         match self {
             Shape::Exact { plan, .. } => plan.events[0].name,
@@ -88,8 +88,9 @@ impl Shape {
         }
     }
 
-    /// Without windows, time and doubts. One count for each of [`events`](Shape::events);
-    /// `switches` is how often one of the threads was switched out, at most.
+    /// Returns a sample without windows, time and doubts. Takes one count for each of
+    /// [`events`](Shape::events); `switches` is the maximum number of times the threads were
+    /// switched out.
     pub fn sample(self, counts: &[u64; MOST_EVENTS], switches: u32) -> Sample {
         match self {
             Shape::Exact {
@@ -132,7 +133,7 @@ impl Shape {
 }
 
 impl InheritedGroup {
-    /// Opens the group for whom `opener` counts.
+    /// Opens the group for the threads that `opener` counts.
     pub fn open(opener: &Opener<'_>, shape: Shape) -> Result<InheritedGroup, OpenError> {
         let events = shape.events();
         let [(name, config), others @ ..] = &events[..] else {
@@ -155,7 +156,7 @@ impl InheritedGroup {
         self.leader.enable()
     }
 
-    /// `None` where the kernel has something else to say than the group's counts.
+    /// Returns `None` if the kernel returns something other than the group's counts.
     pub fn totals(&self) -> std::io::Result<Option<Totals>> {
         let mut words = [0; HEADER_WORDS + MOST_EVENTS];
         let filled = self.read(&mut words)?;
@@ -169,8 +170,8 @@ impl InheritedGroup {
 }
 
 impl InheritedGroup {
-    /// While a thread ends, the kernel takes its copy of the group apart, event by event, and refuses to
-    /// read what is not whole. Whoever has joined the thread does not know that it is still ending.
+    /// While a thread exits, the kernel dismantles its copy of the group event by event, and
+    /// refuses to read an incomplete one. A joined thread may still be exiting.
     fn read(&self, words: &mut [u64]) -> std::io::Result<usize> {
         for _ in 0..READ_ATTEMPTS {
             match self.leader.read_group(words) {
@@ -185,7 +186,7 @@ impl InheritedGroup {
 }
 
 impl Totals {
-    /// Those of both groups.
+    /// Returns the sum of both groups.
     pub fn plus(&self, other: &Totals) -> Totals {
         Totals {
             enabled_ns: self.enabled_ns.wrapping_add(other.enabled_ns),

@@ -1,8 +1,8 @@
 //! Slots, PERF_METRICS and a few plain counters in one group, read with RDPMC.
 //!
-//! The registers of this group are not read as the kernel's header tells for other events: their
-//! raw values are continuous across context switches, since the kernel saves and restores them,
-//! while the page's `offset` counts what was before a second time. One metric event is enough: all
+//! The registers of this group are not read as the kernel's header prescribes for other events.
+//! Their raw values are continuous across context switches, since the kernel saves and restores
+//! them, while the page's `offset` counts the past a second time. One metric event is enough: all
 //! of them name the same register, which holds all eight fractions.
 
 use std::cell::Cell;
@@ -28,12 +28,12 @@ const METRICS_INDEX: u32 = 0x2000_0001;
 /// The slots register has 48 bits.
 const SLOTS_MASK: u64 = (1 << 48) - 1;
 
-/// Where a reading keeps its plain counters: the events of a correction come after these two.
+/// Positions of plain counters in a reading. The events of a correction come after these two.
 const INSTRUCTIONS_AT: usize = 0;
 const CYCLES_AT: usize = 1;
 const CORRECTION_AT: usize = 2;
 const MAX_PLAIN: usize = CORRECTION_AT + MAX_CORRECTION_EVENTS;
-/// And how often the registers had been set to 0 before it.
+/// Number of resets of the registers before the reading.
 const RESETS_AT: usize = MAX_PLAIN;
 const _: () = assert!(RESETS_AT < MAX_COUNTERS);
 
@@ -45,23 +45,24 @@ pub(super) struct MetricsGroup {
     metrics: Page,
     /// Instructions, cycles, and the events of the correction.
     plain: Vec<Page>,
-    /// Held open; they are read through their pages.
+    /// Kept open; read through their pages.
     _retiring: Event,
     _plain_events: Vec<Event>,
     shape: MetricsShape,
     policy: ResetPolicy,
-    /// A window that saw one, by another window inside it, has no start to count from.
+    /// Number of resets. If it changes within a window, because another window lies inside it, the
+    /// window has no start to count from.
     resets: Cell<u64>,
 }
 
-/// What the group's registers and pages say at one instant.
+/// The state of the group's registers and pages at one instant.
 #[derive(Clone, Copy)]
 struct Snapshot {
     registers: Registers,
     plain: PlainCounts,
 }
 
-/// The same of all but the two registers.
+/// All of it except the two registers.
 #[derive(Clone, Copy)]
 struct PlainCounts {
     lock: u32,
@@ -70,11 +71,11 @@ struct PlainCounts {
 }
 
 impl MetricsGroup {
-    /// Opens the group and proves that it counts. `None` where the kernel forbids RDPMC.
+    /// Opens the group and proves that it counts. Returns `None` if the kernel forbids RDPMC.
     ///
-    /// The order matters: a leader that runs before its members join is preset like a plain
-    /// counter, and the ratios then refer to 2^47 slots that never were. So it is opened disabled,
-    /// enabled when the group is complete, and reset once it is on the PMU.
+    /// The order matters: if the leader runs before its members join, it is preset like a plain
+    /// counter, and the ratios then refer to 2^47 slots that never happened. So it is opened
+    /// disabled, enabled when the group is complete, and reset once it is on the PMU.
     pub fn open(
         opener: &Opener<'_>,
         shape: MetricsShape,
@@ -150,14 +151,14 @@ impl MetricsGroup {
         let after = look()?;
         self_check::counted(opener, before, after.registers.slots)?;
         self_check::adds_up(opener, after.registers)?;
-        // The times in the page are those of its last change; a read() brings today's.
+        // The times in the page are those of its last change; a read() updates them.
         self_check::group_times(opener, SLOTS.0, &self.leader).map(|_| ())
     }
 
-    /// `None` where an event of the group is not on the PMU.
+    /// Returns `None` if an event of the group is not on the PMU.
     ///
-    /// Slots and ratios are the last to be read at the start of a window and the first at its end:
-    /// so the slots of the window hold as little of the measurement itself as can be.
+    /// Slots and ratios are read last at the start of a window and first at its end, so that the
+    /// window's slots contain as little of the measurement itself as possible.
     #[inline]
     fn snapshot<const AT_END: bool>(&self) -> Option<Snapshot> {
         if self.shape.clears {
@@ -181,8 +182,8 @@ impl MetricsGroup {
         .flatten()
     }
 
-    /// The registers are read once: a second look would find them at 0. No lock has to hold
-    /// meanwhile, since what the kernel saves and restores on a switch goes on where it was.
+    /// Reads the registers once, because a second read would find 0. No lock is needed, since the
+    /// kernel saves and restores their state across a switch.
     #[inline]
     fn clearing_snapshot<const AT_END: bool>(&self) -> Option<Snapshot> {
         let plain = || consistent(|| locks(&self.plain), || self.plain_counts()).flatten();
@@ -197,7 +198,7 @@ impl MetricsGroup {
         Some(Snapshot { registers, plain })
     }
 
-    /// Slots before ratios: the ratios are then of these slots and a few more, never of fewer.
+    /// Reads slots before ratios: the ratios then cover these slots and a few more, never fewer.
     #[inline]
     fn registers(&self) -> Option<Registers> {
         let slots = self.slots.raw(SLOTS_INDEX)? & SLOTS_MASK;
@@ -218,7 +219,7 @@ impl MetricsGroup {
         })
     }
 
-    /// What the group holds.
+    /// Returns the shape of the group.
     pub fn shape(&self) -> MetricsShape {
         self.shape
     }
@@ -227,12 +228,12 @@ impl MetricsGroup {
         self.policy.sample_begins();
     }
 
-    /// Leaves the PMU to others.
+    /// Releases the PMU.
     pub fn suspend(&self) -> std::io::Result<()> {
         self.leader.disable()
     }
 
-    /// Counts again.
+    /// Resumes counting.
     pub fn resume(&self) -> std::io::Result<()> {
         self.leader.enable()?;
         self.leader.reset()
@@ -253,8 +254,8 @@ impl MetricsGroup {
         self.reading()
     }
 
-    /// A reset that fails leaves the slots since the last one in the reading, and with them a
-    /// wider resolution: nothing else has to be done about it.
+    /// Resets the registers. If that fails, the reading includes the slots since the last reset,
+    /// which only widens the resolution.
     fn reset(&self) {
         let _ = self.leader.reset();
         self.resets.set(self.resets.get() + 1);
@@ -271,7 +272,7 @@ impl MetricsGroup {
             None => reading.flags = Flags::NOT_COUNTING,
         }
         if self.shape.clears {
-            // What was found has been cleared: it is of before the window.
+            // The values just read were cleared: they predate the window.
             (reading.slots, reading.ratios) = (0, 0);
         }
         reading.counts[RESETS_AT] = self.resets.get();
@@ -290,7 +291,7 @@ impl MetricsGroup {
         let mut sample = Sample {
             windows: 1,
             wall_ns: at.duration_since(start.at).as_nanos() as u64,
-            // Placeholders, where the flags say that nothing was counted.
+            // Placeholders: the flags say that nothing was counted.
             slots: Some(0),
             level1: Some(Default::default()),
             level2: self.shape.level2.then(Default::default),

@@ -1,5 +1,5 @@
-//! What a group with PERF_METRICS holds beside the register, and what is made of its counts: the
-//! same whether it is read with RDPMC or with read().
+//! What a group with PERF_METRICS holds besides the register, and how its counts are interpreted:
+//! the same for RDPMC and read().
 
 use crate::counter::counters::{FORMULA_LEVEL1, FORMULA_LEVEL2};
 use crate::cpu::{Counts, MetricsCorrection, Split};
@@ -22,21 +22,21 @@ pub(super) const METRIC_EVENTS: [(&str, u64); 8] = [
 const INSTRUCTIONS: (&str, u64) = ("instructions", 0x00c0);
 const CYCLES: (&str, u64) = ("cycles", 0x003c);
 
-/// Which form of PERF_METRICS is counted.
+/// The variant of PERF_METRICS to count.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MetricsShape {
     /// Whether the register has the four fractions of level 2.
     pub level2: bool,
-    /// Whether RDPMC of the register sets it to 0.
+    /// Whether reading the register with RDPMC clears it.
     pub clears: bool,
-    /// Intel's corrections, where they are wanted.
+    /// Intel's corrections, if requested.
     pub correction: Option<&'static MetricsCorrection>,
-    /// The width of the pipeline, where it is known; a correction needs it.
+    /// The width of the pipeline, if known; a correction needs it.
     pub slots_per_cycle: Option<u32>,
 }
 
 impl MetricsShape {
-    /// The plain events of the group: instructions, cycles, and those of the correction.
+    /// Returns the plain events of the group: instructions, cycles, and those of the correction.
     pub fn plain_events(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let correction = self
             .correction
@@ -46,7 +46,7 @@ impl MetricsShape {
             .chain(correction.iter().map(|event| (event.name, event.config)))
     }
 
-    /// The metric events that this CPU has.
+    /// Returns the metric events that this CPU has.
     pub fn metric_events(&self) -> &'static [(&'static str, u64)] {
         match self.level2 {
             true => &METRIC_EVENTS,
@@ -54,7 +54,7 @@ impl MetricsShape {
         }
     }
 
-    /// All events but the slots, for a group that is read with read().
+    /// Returns all events except slots, for a group that is read with read().
     pub fn events_of_read(&self) -> impl Iterator<Item = (&'static str, u64)> {
         self.metric_events()
             .iter()
@@ -62,7 +62,7 @@ impl MetricsShape {
             .chain(self.plain_events())
     }
 
-    /// The categories of what read() counted: one count for each of
+    /// Returns the categories of a read() result, with one count for each of
     /// [`events_of_read`](MetricsShape::events_of_read).
     pub fn split_of_read(&self, slots: u64, counts: &[u64]) -> Split {
         let count = |at: usize| counts[at] as f64;
@@ -82,12 +82,12 @@ impl MetricsShape {
                 memory_bound_slots: count(7),
             }),
         };
-        // Behind instructions and cycles.
+        // After instructions and cycles.
         let corrections = &counts[self.metric_events().len() + 2..];
         self.corrected(raw, corrections.iter().copied())
     }
 
-    /// The formula that makes categories of the counts.
+    /// Returns the formula that turns the counts into categories.
     pub fn formula(&self) -> &'static str {
         match self.correction {
             Some(correction) => correction.formula,
@@ -96,7 +96,7 @@ impl MetricsShape {
         }
     }
 
-    /// `raw` with the correction, if there is one; `counts` are those of its events, in their
+    /// Applies the correction to `raw`, if there is one; `counts` are those of its events, in their
     /// order.
     #[inline]
     pub fn corrected(&self, raw: Split, counts: impl Iterator<Item = u64>) -> Split {

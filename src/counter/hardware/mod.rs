@@ -2,18 +2,17 @@
 //!
 //! [`Hardware`] finds the PMU (`system`), keeps the thread on its cores (`cores`), opens a group
 //! (`opener`, `syscalls`), proves that it counts (`self_check`) and reads it. There are two kinds
-//! of group. That of plain counters (`exact_group`) follows the table of the CPU in
-//! [`cpu`](crate::cpu). That of Intel's PERF_METRICS (`metrics_shape`) is read with RDPMC
-//! (`metrics_group`), or with read() where RDPMC is off (`read_group`); `ratios` turns its registers
-//! into slots, and `reset` decides when they start anew. `page` reads counters without system
-//! calls, and `doubts` raises the flags.
+//! of group. Plain counters (`exact_group`) follow the table of the CPU in [`cpu`](crate::cpu).
+//! Intel's PERF_METRICS (`metrics_shape`) is read with RDPMC (`metrics_group`), or with read() if
+//! RDPMC is off (`read_group`); `ratios` turns its registers into slots, and `reset` decides when
+//! to clear them. `page` reads counters without system calls, and `doubts` raises the flags.
 //!
-//! All threads of the process are counted by groups that new threads inherit (`inherited_group`,
-//! `all_threads`) where others work for a benchmark; `whose` decides that and switches over.
-//! [`TreeCounters`] (`process_tree`) counts a whole command, with all processes that it starts, by
-//! the same events and formulas.
+//! If other threads work for a benchmark, groups that new threads inherit (`inherited_group`,
+//! `all_threads`) count all threads of the process; `whose` decides that and switches over.
+//! [`TreeCounters`] (`process_tree`) counts a whole command, with all processes that it starts,
+//! using the same events and formulas.
 //!
-//! `unsafe` is in `syscalls` and `page` alone.
+//! Only `syscalls` and `page` contain `unsafe`.
 
 mod all_threads;
 mod cores;
@@ -61,17 +60,17 @@ use syscalls::Counted;
 use system::{CorePmu, CpuIdentity, core_pmu};
 use whose::Whose;
 
-/// The counters of the thread that opened them, and of all other threads of its process in benchmarks
-/// in which others work: see [`Threads`].
+/// The counters of the thread that opened them, and of all other threads of its process in
+/// benchmarks where others work: see [`Threads`].
 ///
-/// Counts user mode only, so it needs no more than `kernel.perf_event_paranoid` 2. Counts of a
-/// sample whose flags are [`UNUSABLE`](crate::sample::Flags::UNUSABLE) may be placeholders of 0.
+/// Counts user mode only, so `kernel.perf_event_paranoid` 2 suffices. If a sample's flags are
+/// [`UNUSABLE`](crate::sample::Flags::UNUSABLE), its counts may be placeholders of 0.
 ///
-/// A thread has one slots counter, so all handles of a thread share one group. A window that is
-/// opened inside another one spoils the outer one, which is flagged.
+/// A thread has one slots counter, so all handles of a thread share one group. Opening a window
+/// inside another one spoils the outer one, which is flagged.
 #[derive(Debug)]
 pub struct Hardware {
-    /// Not an `Arc`: on another thread RDPMC would read somebody else's counters.
+    /// Not an `Arc`: on another thread, RDPMC would read that thread's counters.
     opened: Rc<Opened>,
 }
 
@@ -82,7 +81,7 @@ struct Opened {
     wanted: Wanted,
     pmu: CorePmu,
     engine: Engine,
-    /// That of the thread's own group.
+    /// The provenance of the thread's own group.
     provenance: Provenance,
     whose: Whose,
 }
@@ -100,17 +99,17 @@ enum Engine {
 
 impl Hardware {
     /// Opens the counters of the calling thread and proves that they count, which takes about a
-    /// millisecond. Which counters, the environment variable `CARGO_TOPDOWN_COUNTERS` says: see
-    /// [`Counters`]; and `CARGO_TOPDOWN_GROUP` may name a metric group to count in place of the
+    /// millisecond. The environment variable `CARGO_TOPDOWN_COUNTERS` selects the counters (see
+    /// [`Counters`]); `CARGO_TOPDOWN_GROUP` may name a metric group to count in place of the
     /// categories.
     ///
-    /// On a hybrid machine the thread is kept on the cores of one type from then on, and the
-    /// provenance says so: on the performance cores if it may run there, else on the others. It
-    /// must not be moved to others while the handle is in use: RDPMC of counters that they do not
-    /// have ends the process.
+    /// On a hybrid machine, pins the thread to the cores of one type from then on, and says so in
+    /// the provenance: to the performance cores if the thread may run there, otherwise to the
+    /// others. It must not be moved to others while the handle is in use: RDPMC of counters that
+    /// they do not have kills the process.
     ///
     /// # Errors
-    /// Why the counters cannot be used on this machine, by this user, or at this moment.
+    /// Returns why the counters cannot be used on this machine, by this user, or at this moment.
     pub fn open() -> Result<Hardware, OpenError> {
         let paths = SystemPaths::default();
         let hardware = Hardware::open_counting(
@@ -124,39 +123,41 @@ impl Hardware {
         Ok(hardware)
     }
 
-    /// Takes what an earlier launch has decided for [`Threads::Auto`], as [`DECIDED_VARIABLE`] has it.
+    /// Applies an earlier launch's decisions for [`Threads::Auto`], in the format of
+    /// [`DECIDED_VARIABLE`].
     pub fn decide_threads(&self, decided: &str) {
         self.opened.whose.decide(decided);
     }
 
-    /// The counters of the calling thread alone, with the kernel's file systems at other places.
+    /// Opens the counters of the calling thread alone, with the kernel's file systems mounted
+    /// elsewhere.
     ///
     /// # Errors
-    /// As [`open`](Hardware::open).
+    /// Same as [`open`](Hardware::open).
     pub fn open_in(paths: &SystemPaths) -> Result<Hardware, OpenError> {
         Hardware::open_wanted(paths, Wanted::from_environment()?)
     }
 
-    /// As [`open_in`](Hardware::open_in), with certain counters.
+    /// Like [`open_in`](Hardware::open_in), with the given counters.
     ///
     /// # Errors
-    /// As [`open`](Hardware::open).
+    /// Same as [`open`](Hardware::open).
     pub fn open_with(paths: &SystemPaths, counters: Counters) -> Result<Hardware, OpenError> {
         Hardware::open_wanted(paths, Wanted::Categories(counters))
     }
 
-    /// As [`open_in`](Hardware::open_in), for what is `wanted`.
+    /// Like [`open_in`](Hardware::open_in), counting what is `wanted`.
     ///
     /// # Errors
-    /// As [`open`](Hardware::open).
+    /// Same as [`open`](Hardware::open).
     pub fn open_wanted(paths: &SystemPaths, wanted: Wanted) -> Result<Hardware, OpenError> {
         Hardware::open_counting(paths, wanted, Threads::Own)
     }
 
-    /// As [`open_wanted`](Hardware::open_wanted), of these `threads`.
+    /// Like [`open_wanted`](Hardware::open_wanted), for these `threads`.
     ///
     /// # Errors
-    /// As [`open`](Hardware::open).
+    /// Same as [`open`](Hardware::open).
     pub fn open_counting(
         paths: &SystemPaths,
         wanted: Wanted,
@@ -172,7 +173,7 @@ impl Hardware {
         let hardware = Hardware {
             opened: Rc::new(Opened::new(paths, wanted)?),
         };
-        // Taken of a handle that is not shared yet, so that it can still be written down.
+        // Measured with a handle that is not shared yet, so that the result can still be stored.
         let empty_window = empty_window_of(&hardware);
         let mut opened = hardware.opened;
         if let Some(opened) = Rc::get_mut(&mut opened) {
@@ -234,7 +235,7 @@ impl Opened {
     }
 }
 
-/// A group and what has to be said about it.
+/// A group and what to say about it.
 struct Group {
     engine: Engine,
     formula: String,
@@ -287,8 +288,8 @@ fn open_metrics(
     })
 }
 
-/// The table of the cores that the PMU of this name counts: the one that the user gave, if there is
-/// one.
+/// Returns the table of the cores counted by the PMU of this name: the one given by the user, if
+/// any.
 fn table_of(cpu: &CpuIdentity, pmu: &str) -> Result<&'static CpuTable, OpenError> {
     match given_core::given_core(cpu, pmu)? {
         Some(table) => Ok(table),
@@ -300,10 +301,10 @@ fn table_of(cpu: &CpuIdentity, pmu: &str) -> Result<&'static CpuTable, OpenError
     }
 }
 
-/// The table of a type of core of this machine; without a `core_type`, of its only one.
+/// Returns the table of a core type of this machine, or of its only one if there is no `core_type`.
 ///
 /// # Errors
-/// [`OpenError::NoPmu`], [`OpenError::UnsupportedCpu`], or [`OpenError::DescribedCore`].
+/// Returns [`OpenError::NoPmu`], [`OpenError::UnsupportedCpu`], or [`OpenError::DescribedCore`].
 pub fn table(core_type: Option<&str>) -> Result<&'static CpuTable, OpenError> {
     let paths = SystemPaths::default();
     let cpu = CpuIdentity::read(&paths);

@@ -1,4 +1,4 @@
-//! Opens the events of one PMU, and makes of every refusal an error that says where it was.
+//! Opens the events of one PMU, and turns every refusal into an error that says where it happened.
 
 use std::io;
 
@@ -24,13 +24,13 @@ impl Opener<'_> {
         }
     }
 
-    /// A group's leader, disabled.
+    /// Opens a group's leader, disabled.
     pub fn leader(&self, name: &'static str, config: u64) -> Result<Event, OpenError> {
         Event::open_leader(self.code(config), self.counted)
             .map_err(|error| self.refusal(name, error))
     }
 
-    /// The same of the slots event, such that RDPMC of PERF_METRICS sets both to 0.
+    /// Opens the slots event as leader, such that RDPMC of PERF_METRICS clears both registers.
     pub fn clearing_leader(&self, name: &'static str, config: u64) -> Result<Event, OpenError> {
         let code = EventCode {
             metrics_clear: true,
@@ -62,7 +62,7 @@ impl Opener<'_> {
         })
     }
 
-    /// Makes an error of what went wrong with a group that is already open.
+    /// Returns a function that turns a failure on an open group into an error.
     pub fn control(
         &self,
         leader: &'static str,

@@ -1,9 +1,9 @@
 //! The page that the kernel shares for an event, and reading a counter without a system call.
 //!
-//! The kernel raises `lock` whenever it moves an event on or off the PMU. What is read between two
-//! looks at `lock` that agree is one consistent state. Which of the two protocols an event follows
-//! is known to its group: [`Page::raw`] for the registers of a TopDown group, whose `offset`
-//! misleads, [`Page::count`] for plain counters.
+//! The kernel raises `lock` whenever it moves an event on or off the PMU. Values read between two
+//! equal values of `lock` form one consistent state. An event's group knows which of two protocols
+//! it follows: [`Page::raw`] for the registers of a TopDown group, whose `offset` misleads,
+//! [`Page::count`] for plain counters.
 
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -15,23 +15,23 @@ use perf_event_open_sys::bindings::perf_event_mmap_page;
 /// Bit 2 of `capabilities`: this event may be read with RDPMC.
 const CAP_USER_RDPMC: u64 = 1 << 2;
 
-/// How often a snapshot is tried while the kernel keeps moving events. One disturbance in the few
-/// dozen instructions of a snapshot is rare, and a second in a row is a broken kernel.
+/// How often to retry a snapshot while the kernel keeps moving events. One disturbance in the few
+/// dozen instructions of a snapshot is rare; if they continue, the kernel is broken.
 const SNAPSHOT_ATTEMPTS: u32 = 16;
 
 /// The page of one event of the thread that mapped it. Unmapped on drop.
 ///
-/// Neither `Send` nor `Sync`: on another thread RDPMC would read somebody else's counter.
+/// Neither `Send` nor `Sync`: on another thread, RDPMC would read that thread's counter.
 #[derive(Debug)]
 pub(crate) struct Page {
     address: NonNull<perf_event_mmap_page>,
 }
 
-/// One field of the page, read by a volatile load, since the kernel changes it at any time.
+/// Reads one field of the page with a volatile load, since the kernel changes it at any time.
 macro_rules! field {
     ($page:expr, $($field:ident).+) => {
         // SAFETY: `address` points to a mapped page from `map` to `drop`, and the kernel keeps the
-        // structure at its start. The place is read as a whole and no reference to it is made.
+        // structure at its start. The field is read as a whole, without creating a reference.
         unsafe { (&raw const (*$page.address.as_ptr()).$($field).+).read_volatile() }
     };
 }
@@ -59,28 +59,28 @@ impl Page {
             .ok_or_else(|| io::Error::other("mapped at address 0"))
     }
 
-    /// The sequence number: it differs when the event was moved in between.
+    /// Returns the sequence number, which changes whenever the event is moved.
     pub fn lock(&self) -> u32 {
         field!(self, lock)
     }
 
-    /// Where the event is: 0 nowhere, else the RDPMC selector and 1.
+    /// Returns the event's location: 0 if it is on no counter, otherwise the RDPMC selector plus 1.
     pub fn index(&self) -> u32 {
         field!(self, index)
     }
 
-    /// Whether the kernel allows RDPMC for this event.
+    /// Returns whether the kernel allows RDPMC for this event.
     pub fn allows_rdpmc(&self) -> bool {
         field!(self, __bindgen_anon_1.capabilities) & CAP_USER_RDPMC != 0
     }
 
-    /// How long the event was enabled and how long it was on the PMU, in nanoseconds, at the
-    /// kernel's last change of the page.
+    /// Returns how long the event was enabled and how long it was on the PMU, in nanoseconds, as of
+    /// the kernel's last change of the page.
     pub fn times_ns(&self) -> (u64, u64) {
         (field!(self, time_enabled), field!(self, time_running))
     }
 
-    /// The register as it is, all 64 bits, if the event is on the counter that has `index`.
+    /// Returns the uncorrected register, all 64 bits, if the event is on the counter with `index`.
     #[inline]
     pub fn raw(&self, index: u32) -> Option<u64> {
         if self.index() == index && self.allows_rdpmc() {
@@ -90,10 +90,10 @@ impl Page {
         }
     }
 
-    /// The count of a plain event modulo 2^width, if it is on a counter; with the mask of that
-    /// width.
+    /// Returns the count of a plain event modulo 2^width, with the mask for that width, if the
+    /// event is on a counter.
     ///
-    /// Only differences have a meaning, and only modulo the width: after a reset the kernel's
+    /// Only differences are meaningful, and only modulo the width: after a reset, the kernel's
     /// offset is 2^48 short until the next switch.
     #[inline]
     pub fn count(&self) -> Option<MaskedCount> {
@@ -105,9 +105,10 @@ impl Page {
         Some(masked(raw, field!(self, offset), field!(self, pmc_width)))
     }
 
-    /// The count of a plain event in all 64 bits, if it is on a counter: the kernel's offset and
-    /// the counter, whose highest bit is a sign. Holds as long as nobody resets the event; unlike
-    /// [`count`](Page::count) it also holds for longer than a counter of 32 bits takes to wrap.
+    /// Returns the full 64-bit count of a plain event, if it is on a counter: the kernel's offset
+    /// plus the counter, whose highest bit is a sign. Valid as long as the event is not reset.
+    /// Unlike [`count`](Page::count), it remains valid for longer than a 32-bit counter takes to
+    /// wrap.
     #[inline]
     pub fn full_count(&self) -> Option<u64> {
         let index = self.index();
@@ -124,14 +125,14 @@ impl Page {
     fn read_counter(&self, index: u32) -> Option<u64> {
         let selector = index.wrapping_sub(1);
         let (low, high): (u32, u32);
-        // SAFETY: RDPMC faults on selectors that the CPU does not have and where the kernel has
-        // not allowed it. The kernel wrote this selector into the page of an event of this thread,
-        // said in the same page that it allows RDPMC, and allows it until the page is unmapped. If
-        // the thread is switched out right here, the selector still exists on the CPU on which
-        // it goes on, since all CPUs that the thread may run on have this PMU (`cores` sees to that
-        // on hybrids); the value is then stale, which the caller sees at the lock. The
-        // instruction changes nothing but the two registers. Not `pure` or `nomem`: the compiler
-        // must not move it across the measured code.
+        // SAFETY: RDPMC faults on selectors that the CPU does not have, and if the kernel has not
+        // allowed it. The kernel wrote this selector into the page of an event of this thread, said
+        // in the same page that it allows RDPMC, and allows it until the page is unmapped. If the
+        // thread is switched out right here, the selector still exists on the CPU on which it
+        // resumes, since all CPUs that the thread may run on have this PMU (`cores` ensures that on
+        // hybrids); the value is then stale, which the caller detects by the lock. The instruction
+        // changes only the two registers. Not `pure` or `nomem`: the compiler must not move it
+        // across the measured code.
         unsafe {
             std::arch::asm!(
                 "rdpmc",
@@ -144,19 +145,19 @@ impl Page {
         Some(u64::from(high) << 32 | u64::from(low))
     }
 
-    /// As above. Index 32 is the cycle counter; the newest kernels' 33, for the counter of
-    /// instructions, is not known here.
+    /// Reads the counter, as above. Index 32 is the cycle counter. 33, the newest kernels'
+    /// instruction counter, is not supported.
     #[cfg(target_arch = "aarch64")]
     #[inline]
     fn read_counter(&self, index: u32) -> Option<u64> {
         let value: u64;
-        // The number of a register is part of the instruction, so each has its own.
+        // The register number is part of the instruction, so each register needs its own.
         macro_rules! register {
             ($name:literal) => {
-                // SAFETY: the registers of counters trap in user mode unless the kernel allows
-                // access, which it does on the CPU that runs this thread while it shows an index
-                // in the page of an event of this thread. The instruction changes one register.
-                // Not `pure` or `nomem`: it must not move across the measured code.
+                // SAFETY: the counter registers trap in user mode unless the kernel allows access,
+                // which it does on the CPU that runs this thread while the page of one of the
+                // thread's events shows an index. The instruction changes one register. Not `pure`
+                // or `nomem`: it must not move across the measured code.
                 unsafe {
                     std::arch::asm!(
                         concat!("mrs {value}, ", $name),
@@ -212,8 +213,8 @@ impl Page {
 
 impl Drop for Page {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made by `map` with this size, and nothing refers into it. A
-        // failure leaves it mapped, which harms nobody.
+        // SAFETY: `map` made the mapping with this size, and nothing refers into it. If the call
+        // fails, the page stays mapped, which is harmless.
         unsafe { libc::munmap(self.address.as_ptr().cast(), page_size()) };
     }
 }
@@ -226,14 +227,14 @@ pub(crate) struct MaskedCount {
 }
 
 impl MaskedCount {
-    /// How far the count went since it was `earlier`.
+    /// Returns how far the count has advanced since `earlier`.
     pub fn since(self, earlier: u64) -> u64 {
         self.value.wrapping_sub(earlier) & self.mask
     }
 }
 
-/// The count of the mmap protocol, modulo 2^width. Its sign extension, which adds multiples of
-/// 2^width, falls away in the modulus.
+/// Returns the count by the mmap protocol, modulo 2^width. Sign extension adds multiples of
+/// 2^width, so it vanishes in the modulus.
 fn masked(raw: u64, offset: i64, width: u16) -> MaskedCount {
     let mask = match width {
         1..=63 => (1 << width) - 1,
@@ -245,7 +246,7 @@ fn masked(raw: u64, offset: i64, width: u16) -> MaskedCount {
     }
 }
 
-/// The count of the mmap protocol: the counter's highest bit is a sign.
+/// Returns the count by the mmap protocol: the counter's highest bit is a sign.
 fn extended(raw: u64, offset: i64, width: u16) -> u64 {
     let unused_bits = match width {
         1..=63 => 64 - u32::from(width),
@@ -255,7 +256,8 @@ fn extended(raw: u64, offset: i64, width: u16) -> u64 {
     offset.wrapping_add(signed) as u64
 }
 
-/// The sum of the locks of `pages`. Locks only ever grow, so it changes if any of them does.
+/// Returns the sum of the locks of `pages`. Locks only ever grow, so it changes if any of them
+/// does.
 #[inline]
 pub(crate) fn locks<'a>(pages: impl IntoIterator<Item = &'a Page>) -> u32 {
     pages
@@ -263,13 +265,14 @@ pub(crate) fn locks<'a>(pages: impl IntoIterator<Item = &'a Page>) -> u32 {
         .fold(0, |sum, page| sum.wrapping_add(page.lock()))
 }
 
-/// Takes `snapshot` until `locks` did not change meanwhile; `None` if that does not happen.
+/// Takes `snapshot` until `locks` stays unchanged meanwhile. Returns `None` if that does not
+/// happen.
 #[inline]
 pub(crate) fn consistent<T>(locks: impl Fn() -> u32, snapshot: impl Fn() -> T) -> Option<T> {
     for _ in 0..SNAPSHOT_ATTEMPTS {
         let before = locks();
         // The kernel writes the page on the CPU that this thread runs on, so only the compiler
-        // could reorder these accesses as seen from here; no CPU fence is needed for them.
+        // could visibly reorder these accesses; no CPU fence is needed.
         compiler_fence(Ordering::SeqCst);
         wait_for_earlier_instructions();
         let taken = snapshot();
@@ -282,9 +285,9 @@ pub(crate) fn consistent<T>(locks: impl Fn() -> u32, snapshot: impl Fn() -> T) -
     None
 }
 
-/// Reading a counter does not wait for the instructions before it, which in a short window belong
-/// to the measured code, nor do those after it wait for the reading. LFENCE, and ISB on Arm, hold
-/// both back.
+/// Keeps counter reads apart from the measured code. A read does not wait for the instructions
+/// before it, nor do those after it wait for the read; in a short window they are the measured
+/// code. LFENCE, and ISB on Arm, hold both back.
 #[inline]
 fn wait_for_earlier_instructions() {
     #[cfg(target_arch = "aarch64")]

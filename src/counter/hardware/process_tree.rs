@@ -1,8 +1,8 @@
-//! The counters of a command: of a process from its `exec` on, and of all threads and processes that
-//! descend from it.
+//! The counters of a command: of a process from its `exec` on, and of all threads and processes
+//! that descend from it.
 //!
-//! One `inherited_group`, read once, when the command has ended. [`TreeCounters::prepare`] opens a
-//! thread's own group first, for its self-check.
+//! Uses one `inherited_group`, read once when the command has ended. [`TreeCounters::prepare`]
+//! first opens a thread's own group for its self-check.
 
 use std::time::Duration;
 
@@ -16,11 +16,11 @@ use crate::error::OpenError;
 use crate::provenance::Provenance;
 use crate::sample::{Flags, Sample};
 
-/// How far the categories may be from adding up to the slots, as a fraction. The kernel continues
-/// PERF_METRICS from 8-bit values at every context switch.
+/// The maximum difference between the sum of the categories and the slots, as a fraction. The
+/// kernel resumes PERF_METRICS from 8-bit values at every context switch.
 const TOLERANCE: f64 = 0.05;
 
-/// Counters that are known to work on this machine, for commands that have not begun.
+/// Counters that are known to work on this machine, for commands that have not started.
 #[derive(Debug)]
 pub struct TreeCounters {
     paths: SystemPaths,
@@ -38,23 +38,23 @@ pub struct CountedTree<'a> {
 }
 
 impl TreeCounters {
-    /// Finds the counters and proves on the calling thread that they count. [`Counters::Auto`] is
-    /// plain counters, else PERF_METRICS: what the kernel makes of ratios at every context switch of
-    /// every process would add up.
+    /// Finds the counters and proves on the calling thread that they count. [`Counters::Auto`]
+    /// means plain counters, or else PERF_METRICS: the kernel's rounding of ratios at every context
+    /// switch of every process would add up.
     ///
-    /// On a hybrid machine the thread is kept on the cores of one type from then on, and the
-    /// processes that it starts are, too.
+    /// On a hybrid machine, pins the thread and the processes that it starts to the cores of one
+    /// type.
     ///
     /// # Errors
-    /// Why the counters cannot be used.
+    /// Returns why the counters cannot be used.
     pub fn prepare(counters: Counters) -> Result<TreeCounters, OpenError> {
         TreeCounters::prepare_in(&SystemPaths::default(), counters)
     }
 
-    /// As [`prepare`](TreeCounters::prepare), with the kernel's file systems at other places.
+    /// Like [`prepare`](TreeCounters::prepare), with the kernel's file systems mounted elsewhere.
     ///
     /// # Errors
-    /// As [`prepare`](TreeCounters::prepare).
+    /// Same as [`prepare`](TreeCounters::prepare).
     pub fn prepare_in(paths: &SystemPaths, counters: Counters) -> Result<TreeCounters, OpenError> {
         let open = |counters| Hardware::open_with(paths, counters);
         let hardware = match counters {
@@ -72,7 +72,7 @@ impl TreeCounters {
                 shape.name(),
                 pmu.name
             ),
-            // That of a window inside a process says nothing about a command.
+            // The cost of a window inside a process does not apply to a command.
             empty_window: None,
             ..opened.provenance.clone()
         };
@@ -84,15 +84,16 @@ impl TreeCounters {
         })
     }
 
-    /// What the counts are.
+    /// Returns what the counts are.
     pub fn provenance(&self) -> &Provenance {
         &self.provenance
     }
 
-    /// Counts the process with this id from its next `exec` on. It must wait until this returns.
+    /// Counts the process with this id from its next `exec` on. The process must not call it until
+    /// this returns.
     ///
     /// # Errors
-    /// Why the counters cannot be opened for it.
+    /// Returns why the counters cannot be opened for it.
     pub fn attach(&self, process: u32) -> Result<CountedTree<'_>, OpenError> {
         let opener = Opener {
             paths: &self.paths,
@@ -110,11 +111,12 @@ impl TreeCounters {
 }
 
 impl CountedTree<'_> {
-    /// What was counted so far, as one window of the length `wall`. Processes that are still running
+    /// Returns the counts so far, as one window of length `wall`. Processes that are still running
     /// are counted up to now.
     ///
     /// # Errors
-    /// When the group was not on the PMU whenever the command was, or the counts cannot be read.
+    /// Returns an error if the group was ever off the PMU while the command ran, or if the counts
+    /// cannot be read.
     pub fn sample(&self, wall: Duration) -> Result<Sample, OpenError> {
         let leader = self.shape.leader();
         let totals = self
@@ -130,7 +132,7 @@ impl CountedTree<'_> {
                 running_ns: totals.running_ns,
             });
         }
-        // How often the processes were switched out is not known.
+        // How often the processes were switched out is unknown.
         let sample = self.shape.sample(&totals.counts, 0);
         let slots = sample.slots.unwrap_or(0) as f64;
         let total = sample.level1.unwrap_or_default().total_slots();

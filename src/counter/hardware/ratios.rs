@@ -1,19 +1,19 @@
 //! Slots by category from Intel's PERF_METRICS register.
 //!
-//! PERF_METRICS holds eight fractions in units of 1/255 of the slots since both registers were
-//! last set to 0: retiring, bad speculation, frontend bound, backend bound, and from Sapphire
-//! Rapids and Alder Lake on heavy operations, branch mispredict, fetch latency and memory bound,
-//! lowest byte first. It is a ratio, not a counter: what a window holds is the difference of
-//! slots x fraction at its two ends. Source: Linux, tools/perf/Documentation/topdown.txt, whose
-//! sample code forgets to divide by 255.
+//! PERF_METRICS holds eight fractions in units of 1/255 of the slots since both registers were last
+//! cleared: retiring, bad speculation, frontend bound, backend bound, and from Sapphire Rapids and
+//! Alder Lake on heavy operations, branch mispredict, fetch latency and memory bound, lowest byte
+//! first. It is a ratio, not a counter: a window's share is the difference of slots x fraction at
+//! its two ends. Source: Linux, tools/perf/Documentation/topdown.txt, whose sample code forgets to
+//! divide by 255.
 //!
-//! The fractions are divided by 255 and not by their sum, as the kernel does: where they are
-//! truncated the sum falls short, and dividing by it can make a single category worse.
+//! Like the kernel, we divide the fractions by 255 and not by their sum: if they are truncated the
+//! sum falls short, and dividing by it can make a single category worse.
 
 use crate::cpu::Split;
 use crate::sample::{Level1, Level2};
 
-/// What a fraction is counted in: Linux, arch/x86/events/intel/core.c, `icl_get_metrics_event_value`.
+/// The unit of a fraction: Linux, arch/x86/events/intel/core.c, `icl_get_metrics_event_value`.
 const FULL_FRACTION: f64 = 255.0;
 
 /// The two registers at one instant.
@@ -26,14 +26,14 @@ pub(super) struct Registers {
 }
 
 impl Registers {
-    /// Below so many slots since the reset the register may not hold ratios yet.
+    /// With fewer slots since the reset, the register may not hold ratios yet.
     const SETTLED_SLOTS: u64 = 1000;
 
     fn category_slots(self, byte: usize) -> f64 {
         self.slots as f64 * f64::from(self.ratios.to_le_bytes()[byte]) / FULL_FRACTION
     }
 
-    /// The sum of the four fractions of level 1; nominally 255.
+    /// Returns the sum of the four level-1 fractions; nominally 255.
     pub fn level1_sum(self) -> u32 {
         self.ratios.to_le_bytes()[..4]
             .iter()
@@ -41,15 +41,15 @@ impl Registers {
             .sum()
     }
 
-    /// Whether the fractions of level 1 add up, give or take their rounding.
+    /// Returns whether the level-1 fractions add up, within rounding.
     pub fn adds_up(self) -> bool {
         self.slots < Registers::SETTLED_SLOTS || (253..=257).contains(&self.level1_sum())
     }
 }
 
-/// The slots between two states of the registers by category. A difference may fall below 0 by as
-/// much as [`resolution_slots`]. Level 2 is of no use on CPUs that have four fractions: there its
-/// bytes are reserved.
+/// Splits the slots between two states of the registers by category. A difference may fall below 0
+/// by as much as [`resolution_slots`]. Level 2 is meaningless on CPUs with four fractions, where
+/// its bytes are reserved.
 pub(super) fn split_between(start: Registers, end: Registers, level2: bool) -> Split {
     Split {
         slots: end.slots.saturating_sub(start.slots) as f64,
@@ -79,12 +79,12 @@ fn level2_between(start: Registers, end: Registers) -> Level2 {
     }
 }
 
-/// How far a category of the difference can be from the truth, in slots.
+/// Returns the maximum error of a category's difference, in slots.
 ///
 /// How the hardware rounds its fractions is not documented. Rounding, truncating, and forcing the
-/// sum to 255 all stay within (2 S + D) / 255, S being the slots at the start and D those of the
-/// window. Each time the thread is switched out, the kernel keeps the fractions only, and counting
-/// goes on from them: one more step of 1/255 of the slots at most.
+/// sum to 255 all stay within (2 S + D) / 255, where S is the slots at the start and D those of the
+/// window. Each time the thread is switched out, the kernel keeps only the fractions, and counting
+/// resumes from them: at most one more step of 1/255 of the slots.
 pub(super) fn resolution_slots(start_slots: u64, end_slots: u64, switches: u32) -> f64 {
     let window_slots = end_slots.saturating_sub(start_slots);
     (2.0 * start_slots as f64
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_short_window_long_after_the_reset_can_come_out_negative() {
-        // 80/2/8/10 % of 24 042 slots after 72 million of another mix: one byte step is 282 000.
+        // 80/2/8/10 % of 24 042 slots after 72 million with another mix: one byte step is 282 000.
         let start = Registers {
             slots: 72_000_000,
             ratios: 0x4c33_1a66,

@@ -1,8 +1,8 @@
-//! The same events read with read(), for machines where the administrator has turned RDPMC off.
+//! The same events read with read(), for machines on which the administrator has turned off RDPMC.
 //!
-//! Every read() takes the slots of each category from the registers by the formula of `ratios`,
-//! rounded down to whole slots, adds them to the events' counts and sets the registers to 0. So a
-//! window begins at 0 by itself, the numbers are comparable with those of RDPMC, and only the
+//! Every read() computes the slots of each category from the registers by the formula of `ratios`,
+//! rounded down to whole slots, adds them to the events' counts and clears the registers. So a
+//! window starts at 0 by itself, and the numbers are comparable with those of RDPMC. Only the
 //! window costs more: two system calls, whose user part is measured.
 
 use std::time::Instant;
@@ -29,7 +29,7 @@ const _: () = assert!(MOST_MEMBERS <= MAX_COUNTERS);
 #[derive(Debug)]
 pub(super) struct ReadGroup {
     leader: Event,
-    /// The leader's page, for its lock: it says whether the thread was switched out.
+    /// The leader's page, for its lock, which says whether the thread was switched out.
     page: Page,
     members: Vec<Event>,
     shape: MetricsShape,
@@ -60,17 +60,17 @@ impl ReadGroup {
         Ok(group)
     }
 
-    /// What the group holds.
+    /// Returns the shape of the group.
     pub fn shape(&self) -> MetricsShape {
         self.shape
     }
 
-    /// Leaves the PMU to others.
+    /// Releases the PMU.
     pub fn suspend(&self) -> std::io::Result<()> {
         self.leader.disable()
     }
 
-    /// Counts again.
+    /// Resumes counting.
     pub fn resume(&self) -> std::io::Result<()> {
         self.leader.enable()
     }
@@ -85,7 +85,7 @@ impl ReadGroup {
         reading
     }
 
-    /// Fills in everything but the time, which is taken outside.
+    /// Fills in everything but the time, which the caller takes.
     fn reading(&self, mut reading: Reading) -> Reading {
         let mut words = [0; MOST_WORDS];
         let wanted = HEADER_WORDS + 1 + self.members.len();
@@ -111,7 +111,7 @@ impl ReadGroup {
         end.at = Instant::now();
         let flags = doubts::between(start, &end);
         let usable = !flags.intersects(Flags::NOT_COUNTING | Flags::WENT_BACKWARDS);
-        // Where nothing was counted the flags say so, and 0 stands in for the counts.
+        // If nothing was counted, the flags say so, and 0 stands in for the counts.
         let count = |at: usize| match usable {
             true => end.counts[at].wrapping_sub(start.counts[at]),
             false => 0,

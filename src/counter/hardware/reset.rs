@@ -1,15 +1,15 @@
-//! When the slots and PERF_METRICS registers are set to 0.
+//! Decides when to clear the slots and PERF_METRICS registers.
 //!
-//! The resolution of a window is a share of the slots since the last reset, so a reset before each
-//! window is best. It costs a system call, outside the window; that is lost in any sample of a few
-//! windows, but not in `iter_batched` with a window per call of a short routine. Two limits follow:
+//! The resolution of a window is a share of the slots since the last reset, so resetting before
+//! each window is best. It costs a system call outside the window. That is negligible in a sample
+//! of a few windows, but not in `iter_batched` with one window per call of a short routine. Hence
+//! two limits:
 //!
-//! * each of the first [`WINDOWS_WITH_RESET`] windows of a sample has its reset: at most as many
-//!   system calls, some milliseconds;
-//! * later windows have one when more than [`SLOTS_WITHOUT_RESET`] slots went by since the last,
-//!   setup between the windows included. So the slots before a window add at most
-//!   2 x 4096 / 255 = 32 slots to its resolution, and there is at most one system call per 4096
-//!   slots.
+//! * The first [`WINDOWS_WITH_RESET`] windows of a sample each have a reset: at most that many
+//!   system calls, some milliseconds.
+//! * Later windows have one if more than [`SLOTS_WITHOUT_RESET`] slots have passed since the last,
+//!   including setup between the windows. So the slots before a window add at most 2 x 4096 / 255 =
+//!   32 slots to its resolution, and there is at most one system call per 4096 slots.
 //!
 //! Resetting at ever longer intervals instead was rejected: the bound of a window grows with the
 //! slots since the reset, and soon exceeds the window.
@@ -26,19 +26,19 @@ pub(super) struct ResetPolicy {
 }
 
 impl ResetPolicy {
-    /// The next window is the first of a sample.
+    /// Declares the next window the first of a sample.
     pub fn sample_begins(&self) {
         self.windows.set(0);
     }
 
-    /// Counts a window and says whether it has a reset in any case.
+    /// Counts a window and returns whether it has a reset in any case.
     pub fn window_begins(&self) -> bool {
         let windows = self.windows.get();
         self.windows.set(windows.saturating_add(1));
         windows < WINDOWS_WITH_RESET
     }
 
-    /// Whether so many slots since the last reset are too many for the next window.
+    /// Returns whether this many slots since the last reset are too many for the next window.
     pub fn is_due_after(slots: u64) -> bool {
         slots > SLOTS_WITHOUT_RESET
     }

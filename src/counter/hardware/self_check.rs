@@ -1,4 +1,4 @@
-//! The proof that a group counts: a successful open is none.
+//! Proves that a group counts: a successful open is not proof.
 
 use std::hint::black_box;
 
@@ -8,20 +8,20 @@ use super::ratios::Registers;
 use super::syscalls::Event;
 use crate::error::OpenError;
 
-/// Each turn is at least two instructions, each of which takes a slot.
+/// Each turn is at least two instructions, and each takes a slot.
 pub(super) const SPIN_TURNS: u64 = 200_000;
 
-/// Room for a group read: three words and the most events that a group has.
+/// Room for a group read: three words and the largest number of events in a group.
 const READ_WORDS: usize = 3 + 13;
 
-/// A few hundred thousand slots of work.
+/// Does a few hundred thousand slots of work.
 pub(super) fn spin() {
     for turn in 0..SPIN_TURNS {
         black_box(turn);
     }
 }
 
-/// Whether the slots counter went on over [`spin`] as it should.
+/// Checks that the slots counter advanced over [`spin`] as expected.
 pub(super) fn counted(opener: &Opener<'_>, before: u64, after: u64) -> Result<(), OpenError> {
     if after.saturating_sub(before) >= SPIN_TURNS {
         return Ok(());
@@ -32,7 +32,7 @@ pub(super) fn counted(opener: &Opener<'_>, before: u64, after: u64) -> Result<()
     })
 }
 
-/// Whether the fractions of level 1 add up.
+/// Checks that the level-1 fractions add up.
 pub(super) fn adds_up(opener: &Opener<'_>, registers: Registers) -> Result<(), OpenError> {
     if registers.adds_up() {
         return Ok(());
@@ -47,8 +47,8 @@ pub(super) fn adds_up(opener: &Opener<'_>, registers: Registers) -> Result<(), O
     })
 }
 
-/// Reads the group with read(), which also sets the registers of a TopDown group to 0, and checks
-/// that it was on the PMU all the time. Returns the counts, leader first.
+/// Reads the group with read(), which also clears the registers of a TopDown group, and checks that
+/// it was on the PMU all the time. Returns the counts, leader first.
 pub(super) fn group_times(
     opener: &Opener<'_>,
     name: &'static str,

@@ -1,16 +1,16 @@
-//! Looks at the machine for `cargo topdown doctor`.
+//! Surveys the machine for `cargo topdown doctor`.
 
 use super::Hardware;
 use super::system::{CpuIdentity, SystemPaths, core_pmus};
 use crate::counter::Source;
 use crate::counter::survey::{Obstacle, Severity, Survey};
 
-/// Looks at this machine, and tries to open its counters on the calling thread.
+/// Surveys this machine, and tries to open its counters on the calling thread.
 pub fn survey() -> Survey {
     survey_in(&SystemPaths::default())
 }
 
-/// As [`survey`], with the kernel's file systems at other places.
+/// Like [`survey`], with the kernel's file systems mounted elsewhere.
 pub fn survey_in(paths: &SystemPaths) -> Survey {
     let cpu = CpuIdentity::read(paths);
     let mut survey = Survey {

@@ -1,7 +1,7 @@
-//! The system calls of counting: opening an event, controlling and reading its group, and the
-//! CPUs that a thread may run on.
+//! The system calls for counting: opening an event, controlling and reading its group, and the CPUs
+//! that a thread may run on.
 //!
-//! Knows the kernel's structures and nothing of what is counted.
+//! This module knows the kernel's structures, but not what is counted.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
@@ -15,26 +15,26 @@ use sys::bindings::{
 /// What to count: `type` and `config` of `perf_event_attr`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EventCode {
-    /// The PMU's number.
+    /// The PMU's type number.
     pub pmu_type: u32,
     /// The raw event code.
     pub config: u64,
-    /// Whether user code is to read the counter itself, where the kernel wants to be asked: on Arm.
+    /// Whether user code should read the counter itself, which must be requested on Arm.
     pub user_access: bool,
-    /// Whether RDPMC of PERF_METRICS is to set it and the slots to 0: of the slots event on Intel.
+    /// Whether RDPMC of PERF_METRICS should clear it and the slots; for the slots event on Intel.
     pub metrics_clear: bool,
 }
 
-/// Whose work is counted.
+/// Which threads or processes are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Counted {
-    /// The calling thread's.
+    /// The calling thread.
     ThisThread,
-    /// That of the thread with this id, 0 being the calling one, and of all threads that descend from
-    /// it from now on.
+    /// The thread with this id, 0 being the calling one, and all threads that descend from it from
+    /// now on.
     ThreadAndDescendants(libc::pid_t),
-    /// That of the process with this id from its next `exec` on, and of all threads and processes
-    /// that it starts afterwards.
+    /// The process with this id from its next `exec` on, and all threads and processes that it
+    /// starts afterwards.
     Tree(libc::pid_t),
 }
 
@@ -47,9 +47,9 @@ pub(crate) struct Event {
 impl Event {
     /// Opens the leader of a group, disabled.
     ///
-    /// That of a thread is pinned: the group is either on the PMU or refused, it never shares the
-    /// counters by turns. One that is inherited is not: a thread or process whose pinned copy of the
-    /// group loses the PMU would be missing without a sign, while turns show in the times.
+    /// A thread's own group is pinned: it is either on the PMU or refused, and never shares the
+    /// counters by turns. An inherited one is not: if a thread's or process's pinned copy of the
+    /// group lost the PMU, its counts would be missing silently, while turns show in the times.
     pub fn open_leader(code: EventCode, counted: Counted) -> io::Result<Event> {
         let mut attributes = attributes(code, counted);
         attributes.set_disabled(1);
@@ -93,23 +93,22 @@ impl Event {
                 )
             };
             if result >= 0 {
-                // SAFETY: the kernel has just made this descriptor, and nobody else has it.
+                // SAFETY: the kernel has just made this descriptor, and nothing else owns it.
                 let descriptor = unsafe { OwnedFd::from_raw_fd(result) };
                 return Ok(Event { descriptor });
             }
             let error = io::Error::last_os_error();
-            // Arm cores before PMUv3.5 have no counters of 64 bits.
+            // Arm cores before PMUv3.5 have no 64-bit counters.
             if error.raw_os_error() == Some(libc::EOPNOTSUPP) && asks_for_64_bits(&attributes) {
                 set_config1(&mut attributes, USER_ACCESS);
                 continue;
             }
-            // Kernels before 5.13 let processes inherit, too, or nobody.
+            // Kernels before 5.13 cannot exclude processes from inheritance.
             if error.raw_os_error() == Some(libc::EINVAL) && attributes.inherit_thread() == 1 {
                 attributes.set_inherit_thread(0);
                 continue;
             }
-            // A host that lends its PMU to guests has to be told that the guests' time is not
-            // meant.
+            // A host that lends its PMU to guests requires guest time to be excluded explicitly.
             if error.raw_os_error() == Some(libc::EOPNOTSUPP) && attributes.exclude_guest() == 0 {
                 attributes.set_exclude_guest(1);
                 continue;
@@ -118,19 +117,19 @@ impl Event {
         }
     }
 
-    /// Starts the group. Counters go on from where they are.
+    /// Starts the group. Counters continue from their current values.
     pub fn enable(&self) -> io::Result<()> {
         // SAFETY: the descriptor is open, and the request takes a number, not a pointer.
         done(unsafe { sys::ioctls::ENABLE(self.descriptor.as_raw_fd(), 0) })
     }
 
-    /// Stops the group, such that others can have its counters. They keep their counts.
+    /// Stops the group, so that others can use its counters. They keep their counts.
     pub fn disable(&self) -> io::Result<()> {
         // SAFETY: as in `enable`.
         done(unsafe { sys::ioctls::DISABLE(self.descriptor.as_raw_fd(), 0) })
     }
 
-    /// Sets this event's count to 0; of a TopDown event that is on the PMU also the slots and
+    /// Sets this event's count to 0; for a TopDown event on the PMU, also the slots and
     /// PERF_METRICS registers.
     pub fn reset(&self) -> io::Result<()> {
         // SAFETY: as in `enable`.
@@ -138,10 +137,11 @@ impl Event {
     }
 
     /// Reads the group into `words` and returns how many were filled: the number of events, the
-    /// time enabled, the time running, then one count for each event, leader first. None are
-    /// filled where a pinned group could not be put on the PMU.
+    /// time enabled, the time running, then one count for each event, leader first. Fills none if a
+    /// pinned group could not be put on the PMU.
     pub fn read_group(&self, words: &mut [u64]) -> io::Result<usize> {
-        // SAFETY: the buffer is valid for writes of its size in bytes, and any bits are a u64.
+        // SAFETY: the buffer is valid for writes of its size in bytes, and any bit pattern is a
+        // u64.
         let bytes = unsafe {
             libc::read(
                 self.descriptor.as_raw_fd(),
@@ -155,7 +155,7 @@ impl Event {
         Ok(bytes as usize / size_of::<u64>())
     }
 
-    /// The descriptor, for mapping the event's page.
+    /// Returns the descriptor, for mapping the event's page.
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
     }
@@ -203,7 +203,7 @@ fn set_config1(attributes: &mut perf_event_attr, config1: u64) {
 }
 
 fn asks_for_64_bits(attributes: &perf_event_attr) -> bool {
-    // SAFETY: every field of this union is a number, for which any bits are a value.
+    // SAFETY: every field of this union is a number, for which any bit pattern is valid.
     unsafe { attributes.__bindgen_anon_3.config1 == USER_ACCESS | LONG_COUNTER }
 }
 
@@ -215,28 +215,28 @@ fn done(result: libc::c_int) -> io::Result<()> {
     }
 }
 
-/// The CPU that the calling thread runs on. The C library answers without a system call.
+/// Returns the CPU that the calling thread runs on. The C library answers without a system call.
 pub(crate) fn current_cpu() -> u32 {
     // SAFETY: the call takes nothing and has no effect.
     let cpu = unsafe { libc::sched_getcpu() };
-    // It fails on kernels without the call only, which are older than TopDown events.
+    // It fails only on kernels without the call, which are older than TopDown events.
     u32::try_from(cpu).unwrap_or(0)
 }
 
 const WORDS_OF_CPUS: usize = 128;
 
-/// The CPUs that the calling thread may run on, in ascending order.
+/// Returns the CPUs that the calling thread may run on, in ascending order.
 pub(crate) fn affinity() -> io::Result<Vec<u32>> {
     let mut words = [0_u64; WORDS_OF_CPUS];
-    // SAFETY: the mask is as long as its size says; the kernel's masks are arrays of words, too,
-    // so a longer one than `cpu_set_t` is allowed.
+    // SAFETY: the mask is as long as its size says. The kernel's masks are also arrays of words, so
+    // one longer than `cpu_set_t` is allowed.
     done(unsafe { libc::sched_getaffinity(0, size_of_val(&words), words.as_mut_ptr().cast()) })?;
     Ok((0..words.len() as u32 * 64)
         .filter(|cpu| words[*cpu as usize / 64] >> (cpu % 64) & 1 == 1)
         .collect())
 }
 
-/// Lets the calling thread run on `cpus` only.
+/// Restricts the calling thread to `cpus`.
 pub(crate) fn set_affinity(cpus: &[u32]) -> io::Result<()> {
     let mut words = [0_u64; WORDS_OF_CPUS];
     for cpu in cpus {

@@ -10,7 +10,7 @@ use crate::cpu::{CoreType, CpuTable, Identity, table_for};
 use crate::error::OpenError;
 use crate::machine::Machine;
 
-/// Where the kernel's file systems are mounted. A test puts its own directories in their place.
+/// Where the kernel's file systems are mounted. Tests substitute their own directories.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SystemPaths {
     /// sysfs: `/sys`.
@@ -29,7 +29,7 @@ impl Default for SystemPaths {
 }
 
 impl SystemPaths {
-    /// Where the kernel lists its PMUs.
+    /// Returns where the kernel lists its PMUs.
     pub(super) fn pmus(&self) -> PathBuf {
         self.sys.join("bus/event_source/devices")
     }
@@ -46,8 +46,8 @@ impl SystemPaths {
         number::<u32>(&self.proc.join("sys/kernel/nmi_watchdog")).map(|value| value != 0)
     }
 
-    /// Whether the kernel is to be asked for reading counters in user code: Arm's kernels have the
-    /// setting, others do not ask.
+    /// Returns whether user-space reads of counters must be requested: Arm kernels have this
+    /// setting, others need no request.
     pub(super) fn user_access_on_arm(&self) -> bool {
         number::<u32>(&self.proc.join("sys/kernel/perf_user_access")) == Some(1)
     }
@@ -67,7 +67,7 @@ fn number<T: std::str::FromStr>(path: &Path) -> Option<T> {
     text(path)?.parse().ok()
 }
 
-/// Who made the CPU and which it is.
+/// The vendor and model of the CPU.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct CpuIdentity {
     pub vendor: String,
@@ -95,12 +95,12 @@ impl CpuIdentity {
         }
     }
 
-    /// What is known of the cores that the PMU of this name counts.
+    /// Returns the table of the cores that the PMU of this name counts.
     pub fn table(&self, pmu: &str) -> Option<&'static CpuTable> {
         table_for(&self.identity(pmu))
     }
 
-    /// The cores that the PMU of this name counts.
+    /// Returns the identity of the cores that the PMU of this name counts.
     pub fn identity(&self, pmu: &str) -> Identity<'_> {
         Identity {
             vendor: &self.vendor,
@@ -111,8 +111,8 @@ impl CpuIdentity {
         }
     }
 
-    /// Whether these cores have the slots counter, and with it PERF_METRICS, though the kernel
-    /// may not see it.
+    /// Returns whether these cores have the slots counter, and with it PERF_METRICS, even if the
+    /// kernel does not see it.
     fn has_slots_counter(&self, pmu: &str) -> bool {
         let forms = self.table(pmu).map_or(&[][..], |table| table.forms());
         forms
@@ -136,19 +136,19 @@ pub(super) struct CorePmu {
     pub name: String,
     /// `type` of `perf_event_attr`.
     pub type_number: u32,
-    /// The CPUs that it counts; `None` where it counts all.
+    /// The CPUs that it counts; `None` if it counts all.
     pub cpus: Option<Vec<u32>>,
     /// Whether the machine has other types of core, which this PMU does not count.
     pub is_one_of_several: bool,
-    /// What TopDown events the kernel lists for it.
+    /// The TopDown events that the kernel lists for it.
     pub topdown: TopdownEvents,
-    /// Whether RDPMC of PERF_METRICS can be made to set it and the slots to 0.
+    /// Whether RDPMC of PERF_METRICS can be made to clear it and the slots.
     pub clears_metrics: bool,
-    /// The width of the pipeline, where the kernel tells: on Arm.
+    /// The width of the pipeline, if the kernel reports it, as on Arm.
     pub slots_per_cycle: Option<u32>,
 }
 
-/// The core PMUs of this machine, in the order in which they are preferred.
+/// Returns the core PMUs of this machine, in order of preference.
 ///
 /// On Arm their names begin with the architecture's version, as in `armv8_pmuv3_0` and
 /// `armv8_cortex_a76`; PMUs of other parts are called `arm_…`.
@@ -190,7 +190,7 @@ fn describe(paths: &SystemPaths, name: &str) -> Option<Pmu> {
     })
 }
 
-/// Tells PERF_METRICS from plain events that have the same names: efficiency cores publish
+/// Distinguishes PERF_METRICS from plain events of the same names: efficiency cores publish
 /// `topdown-retiring`, too, but with the code of a general counter. The pseudo events of
 /// PERF_METRICS have umasks from 0x80 on.
 fn topdown_events(directory: &Path, events: &[String]) -> TopdownEvents {
@@ -211,7 +211,7 @@ fn topdown_events(directory: &Path, events: &[String]) -> TopdownEvents {
     }
 }
 
-/// The umask of a code such as `event=0x00,umask=0x80`.
+/// Returns the umask of a code such as `event=0x00,umask=0x80`.
 fn umask_of(code: &str) -> Option<u32> {
     code.split(',')
         .filter_map(|term| term.split_once('='))
@@ -219,19 +219,19 @@ fn umask_of(code: &str) -> Option<u32> {
         .and_then(|(_, value)| u32::from_str_radix(value.trim().strip_prefix("0x")?, 16).ok())
 }
 
-/// The PMU to count with: the first that counts a CPU on which this thread may run.
+/// Returns the PMU to count with: the first that counts a CPU on which this thread may run.
 ///
-/// So the affinity of a thread, as `taskset` sets it, says which cores of a hybrid machine are
-/// measured, and the performance cores are where it leaves a choice.
+/// So a thread's affinity, as set by `taskset`, selects which cores of a hybrid machine are
+/// measured; if it allows both, the performance cores are.
 ///
 /// # Errors
-/// Why there is none with the `counters` that are wanted.
+/// Returns why none can be used with the requested `counters`.
 pub(super) fn core_pmu(
     paths: &SystemPaths,
     cpu: &CpuIdentity,
     counters: Counters,
 ) -> Result<CorePmu, OpenError> {
-    // Where this fails, `cores::confine` is about to say so.
+    // If this fails, `cores::confine` will report it.
     let allowed = affinity().unwrap_or_default();
     let pmus = core_pmus(paths);
     let Some(first) = pmus.first() else {
@@ -297,7 +297,7 @@ fn identify(paths: &SystemPaths, pmu: &Pmu, is_one_of_several: bool) -> Result<C
         clears_metrics: directory.join("format/metrics_clear").exists(),
         slots_per_cycle: text(&directory.join("caps/slots"))
             .and_then(|hex| u32::from_str_radix(hex.trim_start_matches("0x"), 16).ok())
-            // 0 means that the core does not tell.
+            // 0 means that the core does not say.
             .filter(|slots| *slots > 0),
     })
 }
@@ -308,7 +308,7 @@ fn parse_cpu_list(list: &str) -> Option<Vec<u32>> {
     for part in list.split(',') {
         let (first, last) = part.split_once('-').unwrap_or((part, part));
         let (first, last): (u32, u32) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-        // No machine has more; the limit keeps a damaged file from filling the memory.
+        // No machine has more; the limit keeps a damaged file from exhausting memory.
         if last < first || last >= 1 << 16 {
             return None;
         }

@@ -1,8 +1,8 @@
-//! Whose slots the windows have: those of the measuring thread, or of all threads.
+//! Which threads' slots the windows count: the measuring thread's, or all threads'.
 //!
-//! Only one group of a thread can have the slots counter, so the thread's own is off the PMU while all
-//! threads are counted. What is decided is decided in the warm-up, or by an earlier launch: all samples
-//! of a benchmark that are kept have the slots of the same threads.
+//! Only one group of a thread can have the slots counter, so the thread's own is off the PMU while
+//! all threads are counted. The decision is made in the warm-up, or by an earlier launch, so all
+//! samples kept of a benchmark count the same threads.
 
 use std::cell::{Cell, OnceCell, RefCell};
 
@@ -20,7 +20,7 @@ use crate::error::OpenError;
 use crate::provenance::{CountedThreads, Provenance};
 use crate::sample::Sample;
 
-/// What is known about the benchmark that is running.
+/// What is known about the current benchmark.
 #[derive(Debug)]
 pub(super) struct Whose {
     wanted: Threads,
@@ -28,13 +28,13 @@ pub(super) struct Whose {
     /// What the threads did in its windows so far.
     activity: Cell<Activity>,
     has_sample: Cell<bool>,
-    /// What earlier launches have decided: see [`DECIDED_VARIABLE`](crate::counter::DECIDED_VARIABLE).
+    /// Earlier launches' decisions: see [`DECIDED_VARIABLE`](crate::counter::DECIDED_VARIABLE).
     decided: RefCell<String>,
-    /// While all threads are counted.
+    /// Set while all threads are counted.
     all: RefCell<Option<AllThreads>>,
-    /// Once all threads were.
+    /// Set once all threads have been counted.
     provenance_of_all: OnceCell<Provenance>,
-    /// Once they should have been and could not.
+    /// Set once all threads should have been counted, but could not be.
     provenance_of_own: OnceCell<Provenance>,
 }
 
@@ -60,7 +60,7 @@ impl Whose {
         *self.decided.borrow_mut() = decided.to_owned();
     }
 
-    /// Whether all threads are to be counted in the benchmark that is running.
+    /// Returns whether to count all threads in the current benchmark.
     fn wants_all(&self) -> bool {
         match self.decided.borrow().as_bytes().get(BENCHMARKS.get()) {
             Some(b'a') => true,
@@ -71,7 +71,7 @@ impl Whose {
 }
 
 thread_local! {
-    /// How many benchmarks this thread has measured, whatever handles it had.
+    /// Number of benchmarks this thread has measured, through any handle.
     static BENCHMARKS: Cell<usize> = const { Cell::new(0) };
 }
 
@@ -107,8 +107,8 @@ impl Opened {
         sample
     }
 
-    /// To be called outside of every window: counts all threads from now on if others have worked in
-    /// the warm-up.
+    /// Switches to counting all threads if others have worked in the warm-up. Call this outside
+    /// every window.
     pub(super) fn decide_whose(&self) {
         let whose = &self.whose;
         let is_open = whose.wanted == Threads::Auto
@@ -144,7 +144,7 @@ impl Opened {
         }
     }
 
-    /// Counts all threads in place of the own one.
+    /// Counts all threads instead of the measuring one.
     pub(super) fn count_all(&self) -> Result<(), OpenError> {
         let opener = self.opener();
         self.engine
@@ -192,13 +192,14 @@ impl Opened {
             threads: CountedThreads::All,
             ..self.provenance.clone()
         };
-        // What is there already differs in the cost of an empty window alone.
+        // An existing one differs only in the cost of an empty window.
         let _ = self.whose.provenance_of_all.set(provenance);
         Ok(all)
     }
 
-    /// Plain counters, where nobody asked for PERF_METRICS: what the kernel makes of ratios at every
-    /// switch of a thread that waits would add up. `None` where they do not fit, or are used already.
+    /// Opens plain counters, unless PERF_METRICS was requested: the kernel's rounding of ratios at
+    /// every switch of a waiting thread would add up. Returns `None` if they do not fit, or are
+    /// used already.
     fn plain_counters(&self, opener: &Opener<'_>) -> Option<super::Group> {
         let is_free = self.wanted == Wanted::Categories(Counters::Auto);
         let has_metrics = matches!(self.engine, Engine::Rdpmc(_) | Engine::Read(_));

@@ -1,6 +1,6 @@
-//! What has to be done before the program's `main` in a launch on the model.
+//! Set-up that must run before the program's `main` in a launch on the model.
 //!
-//! `RandomState` draws its keys once per thread, and criterion itself asks for one before any
+//! `RandomState` draws its keys once per thread, and criterion itself needs one before any
 //! measurement is opened. So the values that differ in every process are fixed before that.
 
 use topdown_tracer::fix_system_values;
@@ -8,7 +8,7 @@ use topdown_tracer::fix_system_values;
 use crate::counter::Choice;
 use crate::record::SAMPLES_VARIABLE;
 
-/// Called by the loader, as every function of this section.
+/// The loader calls it, like every function in this section.
 #[used]
 // SAFETY: the section holds pointers to functions of this type, and this is one.
 #[unsafe(link_section = ".init_array")]
@@ -20,7 +20,7 @@ extern "C" fn before_main() {
         Ok(Choice::Model | Choice::ModelOrTime)
     );
     if on_the_model && std::env::var_os(SAMPLES_VARIABLE).is_some() {
-        // Where the system forbids it, launches may differ, which the program sees and says.
+        // If the system forbids it, launches may differ, which the program detects and reports.
         let _ = fix_system_values();
     }
 }

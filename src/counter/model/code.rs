@@ -1,9 +1,9 @@
 //! What each block cost in each sample that is kept.
 //!
-//! The model counts per block from its beginning on. Here the counts at the beginning of a sample
-//! are remembered and subtracted at its end, both outside of windows. Samples that turn out to have
-//! warmed the model up are emptied again. All room is reserved when the
-//! source is opened: what is kept here shall not move what the benchmark allocates.
+//! The model counts per block from the start of the process. This module remembers the counts at
+//! the start of a sample and subtracts them at its end, both outside of windows. Samples that turn
+//! out to be warm-up are emptied again. All memory is reserved when the source is opened, so that
+//! it does not affect where the benchmark's allocations lie.
 
 use std::ops::Range;
 
@@ -15,33 +15,33 @@ use crate::code::{CodeBlock, CodeCounts, CodeSlots, Trail};
 use crate::doubling::FINGERPRINT_SAMPLES;
 use crate::steady::steady_samples;
 
-/// How many blocks of samples a benchmark has room for: the 10 that count of 40 samples, with 23
-/// thousand blocks each. A benchmark that needs more has no functions.
+/// Room for this many block costs per benchmark: the 10 that count of 40 samples, with 23 thousand
+/// blocks each. A benchmark that needs more has no functions.
 const MOST_COSTS: usize = 256 * 1024;
 
-/// More samples than criterion takes unless it is told to.
+/// More samples than criterion takes by default.
 const MOST_SAMPLES: usize = 1000;
 
-/// The account of the benchmark that is running.
+/// The account of the current benchmark.
 pub(super) struct CodeAccount {
-    /// What each block had cost when the sample began, by its number.
+    /// Each block's cost when the sample began, by block number.
     before: Vec<CodeCounts>,
-    /// The number of a block, and what it cost in a sample; sample by sample.
+    /// Block numbers and their costs, sample by sample.
     costs: Vec<(u32, CodeCounts)>,
     /// Where each sample ends in `costs`.
     ends: Vec<usize>,
-    /// Which samples are usable.
+    /// Indices of the usable samples.
     usable: Vec<usize>,
-    /// What the first samples executed: the number of a block, and how many instructions of it.
+    /// What the first samples executed: block numbers and instruction counts.
     first: Vec<(u32, u64)>,
-    /// One of these samples was not traced to its end.
+    /// Whether one of these samples was not traced to its end.
     first_has_gap: bool,
-    /// There was no room for a sample.
+    /// Whether a sample did not fit.
     is_full: bool,
 }
 
 impl CodeAccount {
-    /// With room for a model of so many blocks.
+    /// Reserves room for a model of this many blocks.
     pub(super) fn new(blocks: usize) -> CodeAccount {
         CodeAccount {
             before: Vec::with_capacity(blocks),
@@ -54,12 +54,12 @@ impl CodeAccount {
         }
     }
 
-    /// How many samples of the benchmark have been kept.
+    /// Returns the number of samples kept of the benchmark.
     pub(super) fn kept_samples(&self) -> usize {
         self.ends.len()
     }
 
-    /// A sample begins; what was executed since the last one was none.
+    /// Begins a sample. Executions since the previous one belong to no sample.
     pub(super) fn begin_sample(&mut self, model: &Model) {
         self.before.clear();
         let blocks = model.blocks().take(self.before.capacity());
@@ -67,7 +67,7 @@ impl CodeAccount {
             .extend(blocks.map(|(_, _, counts)| code_counts(&counts)));
     }
 
-    /// What was executed since the sample began is kept; `is_usable` says whether its windows were
+    /// Keeps what was executed since the sample began. `is_usable` says whether its windows were
     /// traced to their ends.
     pub(super) fn keep_sample(&mut self, model: &Model, is_usable: bool) {
         let begin = self.costs.len();
@@ -116,7 +116,7 @@ impl CodeAccount {
         }
     }
 
-    /// The kept samples of the benchmark that ends here, if there was room for all.
+    /// Ends the benchmark and returns its kept samples, if all fitted.
     pub(super) fn take(&mut self, model: &Model, executed: &mut Executed) -> Option<CodeSlots> {
         let is_whole = !self.is_full && !self.ends.is_empty();
         if self.first_has_gap || self.ends.len() < FINGERPRINT_SAMPLES {
@@ -172,15 +172,15 @@ impl CodeAccount {
     }
 }
 
-/// The `items` in memory of a size that does not depend on how many they are: what a record takes from the
-/// allocator and gives back to it is then the same for another program, too.
+/// Collects `items` in an allocation whose size does not depend on their number, so that a record
+/// uses the allocator in the same way for another program.
 fn with_room<T>(room: usize, items: impl Iterator<Item = T>) -> Vec<T> {
     let mut all = Vec::with_capacity(room);
     all.extend(items);
     all
 }
 
-/// The blocks of a record, by the numbers that they have in the process.
+/// The blocks of a record, by their numbers in the process.
 struct BlockTable {
     ranges: Vec<Range<u64>>,
     index_of: Vec<Option<u32>>,
@@ -189,7 +189,7 @@ struct BlockTable {
 }
 
 impl BlockTable {
-    /// The index of a block in the record, which has it from now on.
+    /// Returns the index of a block in the record, adding it if necessary.
     fn index(&mut self, number: u32, executed: &Executed) -> u32 {
         *self.index_of[number as usize].get_or_insert_with(|| {
             let range = &self.ranges[number as usize];
@@ -221,7 +221,7 @@ fn code_counts(counts: &BlockCounts) -> CodeCounts {
     }
 }
 
-/// Counts only grow.
+/// Subtracts counts, which only grow.
 fn difference(after: CodeCounts, before: CodeCounts) -> CodeCounts {
     let mut counts = <[u64; 9]>::from(after);
     for (count, less) in counts.iter_mut().zip(<[u64; 9]>::from(before)) {

@@ -1,11 +1,11 @@
-//! What instructions are, whatever the linker and the loader made of their addresses.
+//! The identity of instructions, independent of the addresses chosen by linker and loader.
 
 use topdown_tracer::iced_x86::{FlowControl, Instruction, OpKind};
 use topdown_tracer::{AccessKind, Address, Block};
 
-/// A hash of a block's instructions. The distances of direct branches and of operands relative to
-/// RIP do not count: another function in front of the code changes them, and what is executed then says
-/// where they lead.
+/// Returns a hash of a block's instructions. It excludes the displacements of direct branches and
+/// of RIP-relative operands: another function in front of the code changes them, and the execution
+/// itself shows where they lead.
 pub(super) fn content_of(block: &Block<'_>) -> u64 {
     let instructions = block.instructions.iter();
     instructions.fold(0, |hash, instruction| {
@@ -18,7 +18,7 @@ fn content_of_instruction(hash: u64, instruction: &Instruction) -> u64 {
         && matches!(instruction.op0_kind(), OpKind::NearBranch64)
         && instruction.flow_control() != FlowControl::Next;
     if is_direct_branch {
-        // Not its form: a short distance has another one.
+        // Without its form, which depends on the distance.
         return mix(hash, instruction.mnemonic() as u64);
     }
     let prefixes = u64::from(instruction.has_lock_prefix())
@@ -57,8 +57,8 @@ fn memory(hash: u64, instruction: &Instruction) -> u64 {
     }
 }
 
-/// A hash of the places that an execution of `block` accesses; those that stand in the instructions
-/// are the linker's and do not count.
+/// Returns a hash of the places that an execution of `block` accesses, except those encoded in the
+/// instructions, which the linker chooses.
 pub(super) fn data_of(
     hash: u64,
     block: &Block<'_>,
@@ -76,7 +76,7 @@ pub(super) fn data_of(
     })
 }
 
-/// Adds `value` to a hash: fast, and no match for who wants two things to be alike.
+/// Adds `value` to a hash. Fast, but not collision-resistant against an adversary.
 pub(super) fn mix(hash: u64, value: u64) -> u64 {
     (hash.rotate_left(5) ^ value).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }

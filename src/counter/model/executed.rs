@@ -1,4 +1,4 @@
-//! What a benchmark executed, apart from what it cost: instructions, data addresses, and the way.
+//! What a benchmark executed, as opposed to its cost: instructions, data addresses, and the path.
 
 use topdown_core_model::AddressSpace;
 use topdown_tracer::{Block, Mapping};
@@ -7,19 +7,19 @@ use super::content::{content_of, data_of, mix};
 use super::trail::TrailKeeper;
 use crate::code::Trail;
 
-/// Fed with the same blocks as the model. It reserves all memory when it is made.
+/// Receives the same blocks as the model. All memory is reserved on creation.
 pub(super) struct Executed {
-    /// By the number of a block: a hash of its instructions.
+    /// A hash of each block's instructions, by block number.
     contents: Vec<u64>,
     trail: TrailKeeper,
-    /// Places of their own: they do not depend on the benchmarks before this one.
+    /// Separate places, so that they do not depend on earlier benchmarks.
     places: AddressSpace,
     data: u64,
     takes_data: bool,
 }
 
 impl Executed {
-    /// With room for so many blocks; `stretches` as in [`super::trail::STRETCHES_VARIABLE`].
+    /// Reserves room for this many blocks; `stretches` as in [`super::trail::STRETCHES_VARIABLE`].
     pub(super) fn new(blocks: usize, stretches: &str) -> Executed {
         Executed {
             contents: Vec::with_capacity(blocks),
@@ -41,28 +41,29 @@ impl Executed {
         self.trail.step(block.id.0, content);
         if self.takes_data {
             let places = &mut self.places;
-            // How often each block runs does not tell a branch that alternates from one that turns once.
+            // Execution counts cannot distinguish a branch that alternates from one that turns
+            // once.
             let hash = mix(self.data, content);
             self.data = data_of(hash, block, recorded, |address| places.place(address));
         }
     }
 
-    /// A hash of the instructions of a block, by its number.
+    /// Returns a hash of a block's instructions, by block number.
     pub(super) fn content(&self, id: u32) -> u64 {
         self.contents.get(id as usize).copied().unwrap_or_default()
     }
 
-    /// The trail of the benchmark, which ends.
+    /// Ends the benchmark and returns its trail.
     pub(super) fn take_trail(&mut self) -> Trail {
         self.trail.take()
     }
 
-    /// A benchmark begins.
+    /// Begins a benchmark.
     pub(super) fn begin_benchmark(&mut self) {
         self.trail.begin();
     }
 
-    /// From now on blocks and data addresses are those of a benchmark's first samples.
+    /// Starts hashing blocks and data addresses, for a benchmark's first samples.
     pub(super) fn begin_data(&mut self) {
         self.places.clear();
         self.data = 0;
@@ -73,7 +74,7 @@ impl Executed {
         self.takes_data = false;
     }
 
-    /// A hash of the blocks and the data addresses between the two, in the order of execution.
+    /// Returns a hash of the blocks and data addresses in between, in execution order.
     pub(super) fn data(&self) -> u64 {
         self.data
     }

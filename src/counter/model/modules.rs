@@ -1,37 +1,37 @@
-//! What this process has loaded where, as the kernel tells in `/proc/self/maps`; proc(5) describes
-//! the lines.
+//! Where this process has loaded which modules, according to `/proc/self/maps`; proc(5) describes
+//! the format.
 
 use std::fs::File;
 use std::io::Read;
 
-/// What a process mostly has at most. What is allocated shall not depend on the program.
+/// What most processes stay below. Allocations should not depend on the program.
 const MOST_BYTES: usize = 64 * 1024;
 const MOST_MODULES: usize = 64;
 
-/// Memory with code in it, and what it was loaded from.
+/// Memory that contains code, and what it was loaded from.
 pub(super) struct ModuleMap {
     /// In ascending order, without overlaps.
     mappings: Vec<Mapping>,
-    /// By the index that [`place_of`](ModuleMap::place_of) gives, a mapping that has the name; `None` for no
-    /// name. A handful.
+    /// For each index returned by [`place_of`](ModuleMap::place_of), a mapping with that name;
+    /// `None` if unnamed. There are only a few.
     named: Vec<Option<usize>>,
 }
 
 struct Mapping {
     start: u64,
     end: u64,
-    /// Where in the file it begins.
+    /// Its start offset in the file.
     offset: u64,
     name: String,
 }
 
-/// How many threads this process has; `None` where the system does not tell.
+/// Returns the number of threads of this process, or `None` if the system does not say.
 pub(super) fn threads() -> Option<usize> {
     Some(std::fs::read_dir("/proc/self/task").ok()?.count())
 }
 
 impl ModuleMap {
-    /// The mappings of now. Where they cannot be read, no code has a name.
+    /// Reads the current mappings. If that fails, no code has a name.
     pub(super) fn of_this_process() -> ModuleMap {
         let mut maps = String::with_capacity(MOST_BYTES);
         let read =
@@ -51,8 +51,8 @@ impl ModuleMap {
         }
     }
 
-    /// The index of the module at `address`, and the position in its file; for what is no file the
-    /// address itself.
+    /// Returns the index of the module at `address`, and the position in its file, or the address
+    /// itself if it is not a file.
     pub(super) fn place_of(&mut self, address: u64) -> (u32, u64) {
         let after = self.mappings.partition_point(|m| m.start <= address);
         let mapping = after.checked_sub(1).filter(|&last| {
@@ -73,7 +73,7 @@ impl ModuleMap {
         (index as u32, place)
     }
 
-    /// The names of the modules that were asked for, by index.
+    /// Returns the names of the modules looked up so far, by index.
     pub(super) fn into_names(mut self) -> Vec<String> {
         let mut names = Vec::with_capacity(MOST_MODULES);
         names.extend(self.named.iter().map(|named| match named {
@@ -85,7 +85,7 @@ impl ModuleMap {
 }
 
 impl Mapping {
-    /// `None` for text that is not a line of the file, and for memory that holds no code.
+    /// Returns `None` for text that is not a line of the file, and for memory without code.
     fn parse(line: &str) -> Option<Mapping> {
         let mut rest = line;
         let mut field = || {

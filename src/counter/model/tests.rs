@@ -8,8 +8,8 @@ fn window(model: &Model, work: impl FnOnce()) -> Sample {
     model.end(&start)
 }
 
-/// Four divisions per round, each waiting for the one before: without optimisation a round has
-/// too many instructions for one of them to be what it waits for.
+/// Executes four divisions per round, each waiting for the one before: in unoptimised builds a
+/// round has too many instructions for one of them to be the bottleneck.
 fn divisions(rounds: u64) {
     const LARGE: u64 = 1 << 63;
     let divisor = black_box(1_000_003);
@@ -73,7 +73,7 @@ fn the_blocks_of_the_last_kept_sample_have_its_slots() {
     assert_eq!(second.instructions, Some(instructions));
     let here = std::env::current_exe().unwrap();
     assert!(code.modules.iter().any(|name| here == *name));
-    // The next benchmark begins with nothing.
+    // The next benchmark starts from scratch.
     assert_eq!(model.take_code(), None);
 }
 
@@ -89,7 +89,7 @@ fn of_a_warm_up_no_blocks_are_kept() {
         slots.push(window(&model, || divisions(10)).slots.unwrap());
         model.sample_kept();
     }
-    // What has no room in the budget is the last, and takes no place from what counts.
+    // A window that does not fit the budget comes last, and takes no room from those that count.
     model.benchmark.set(Benchmark {
         instructions: model.budget_instructions,
         ..model.benchmark.get()
@@ -197,11 +197,11 @@ fn what_exceeds_the_budget_of_a_benchmark_is_not_counted() {
     assert_eq!(window(&model, || divisions(10)).flags, Flags::NOT_COUNTING);
 }
 
-/// Slots of one of `iterations`, in so many windows; the cost of empty ones is taken out as a launch value
-/// does it.
+/// Returns the slots of one of `iterations`, spread over this many windows. The cost of empty
+/// windows is subtracted as for launch values.
 fn slots_of_one(model: &Model, iterations: u64, windows: u64) -> f64 {
     let mut slots = 0;
-    // The second time counts.
+    // The second run counts.
     for _ in 0..2 {
         model.benchmark_boundary();
         slots = (0..windows)
@@ -217,9 +217,9 @@ fn slots_of_one(model: &Model, iterations: u64, windows: u64) -> f64 {
     (slots as f64 - cost as f64) / iterations as f64
 }
 
-/// What is left of the windows' cost once it is taken out: less than a hundredth in windows of many
-/// iterations, as `iter` and `SmallInput` have. What is more in short ones is no cost but the iterations
-/// themselves, which do not overlap with those of another window.
+/// The bias that remains after subtracting the windows' cost: less than a hundredth in windows of
+/// many iterations, as `iter` and `SmallInput` have. Anything more in short windows is not cost,
+/// but the iterations themselves, which do not overlap with those of another window.
 #[test]
 fn what_windows_cost_leaves_no_bias() {
     for core in cores::ALL {

@@ -1,27 +1,27 @@
-//! The way that the execution of a benchmark takes, so short that it can be kept: where do two launches
-//! part?
+//! The path of a benchmark's execution, in a form short enough to keep: where do two launches
+//! diverge?
 //!
-//! A hash of all blocks executed so far is kept after every so many blocks. Two launches have parted
-//! before the first of these hashes in which they differ. Further launches are then told to keep the
-//! blocks of that stretch, one by one.
+//! A hash of all blocks executed so far is kept at regular intervals. Two launches have diverged
+//! before the first hash in which they differ. Further launches are then told to keep the blocks of
+//! that stretch, one by one.
 
 use std::ops::Range;
 
 use super::content::mix;
 use crate::code::Trail;
 
-/// How many hashes a benchmark has room for. When they are as many, every second is dropped.
+/// Maximum number of hashes per benchmark. When it is reached, every second one is dropped.
 const MOST_HASHES: usize = 1024;
 
-/// How many blocks of a stretch are kept. A budget of 30 million instructions has stretches of some ten
-/// thousand.
+/// Maximum number of blocks kept per stretch. A budget of 30 million instructions has stretches of
+/// some ten thousand.
 const MOST_BLOCKS: usize = 64 * 1024;
 
-/// The environment variable that says which stretches are to be kept: `NUMBER:FIRST:END`, separated
-/// by commas. The benchmarks of a process are numbered from 0; the blocks of a benchmark are, too.
+/// The environment variable that says which stretches to keep: `NUMBER:FIRST:END`, separated by
+/// commas. The benchmarks of a process are numbered from 0, and so are the blocks of a benchmark.
 pub const STRETCHES_VARIABLE: &str = "CARGO_TOPDOWN_STRETCHES";
 
-/// The trail of the benchmark that is running.
+/// The trail of the current benchmark.
 pub(super) struct TrailKeeper {
     wanted: Vec<(u32, Range<u64>)>,
     number: u32,
@@ -31,7 +31,7 @@ pub(super) struct TrailKeeper {
     every_blocks: u64,
     hashes: Vec<u64>,
     stretch: Range<u64>,
-    /// Numbers of blocks.
+    /// Block numbers.
     kept: Vec<u32>,
 }
 
@@ -54,7 +54,7 @@ impl TrailKeeper {
         keeper
     }
 
-    /// The benchmark begins anew.
+    /// Restarts the benchmark.
     pub(super) fn begin(&mut self) {
         self.hash = 0;
         self.blocks = 0;
@@ -68,7 +68,7 @@ impl TrailKeeper {
         self.stretch = wanted.map_or(0..0, |(_, stretch)| stretch.clone());
     }
 
-    /// A block was executed.
+    /// Records an executed block.
     #[inline]
     pub(super) fn step(&mut self, id: u32, content: u64) {
         if self.stretch.contains(&self.blocks) && self.kept.len() < self.kept.capacity() {
@@ -93,7 +93,8 @@ impl TrailKeeper {
         }
     }
 
-    /// The trail of the benchmark, which ends; another begins. Its stretch has numbers of blocks.
+    /// Ends the benchmark and returns its trail; another begins. The stretch contains block
+    /// numbers.
     pub(super) fn take(&mut self) -> Trail {
         let trail = Trail {
             number: self.number,
@@ -110,7 +111,7 @@ impl TrailKeeper {
     }
 }
 
-/// With the same room, however little is in use.
+/// Copies with the same capacity, however little is in use.
 fn copied<T: Copy>(kept: &Vec<T>) -> Vec<T> {
     let mut copy = Vec::with_capacity(kept.capacity());
     copy.extend_from_slice(kept);
@@ -152,7 +153,7 @@ mod tests {
             .zip(&other.hashes)
             .position(|(a, b)| a != b);
         assert_eq!(first, Some(5000 / 128));
-        // A short one has as many as a long one after the same blocks.
+        // A short trail has the same hashes as a long one after the same blocks.
         let short = trail(&mut keeper, 0..1000);
         assert_eq!(short.every_blocks, 1);
         assert_eq!(short.hashes[127], one.hashes[0]);

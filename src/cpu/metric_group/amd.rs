@@ -1,11 +1,11 @@
 //! Metric groups of AMD's Zen 4 and Zen 5.
 //!
 //! Sources: Linux, tools/perf/pmu-events/arch/x86/amdzen4 and amdzen5 (pipeline.json,
-//! recommended.json and the lists of events). The codes of Zen 5's second-level cache are those of
-//! Zen 4, whose names its recommended.json uses.
+//! recommended.json and the event lists). The codes of Zen 5's second-level cache are those of Zen
+//! 4, whose names its recommended.json uses.
 //!
-//! Cycles and instructions take one of the six counters each. No group has more than five events,
-//! so that all run beside the NMI watchdog.
+//! Cycles and instructions each take one of the six counters. No group has more than five events,
+//! so that all can run alongside the NMI watchdog.
 
 use super::{
     BACKEND_BOUND, BAD_SPECULATION, FRONTEND_BOUND, Metric, MetricExample, MetricGroup, Node,
@@ -14,8 +14,8 @@ use super::{
 use crate::cpu::amd_zen::{BACKEND, CYCLES, DISPATCHED, FRONTEND, RETIRED, slots};
 use crate::cpu::{Counts, Event};
 
-// Level 2. The cycles without any op from the frontend are those with a full width of empty slots,
-// so that their cmask is the width.
+// Level 2. Cycles without any op from the frontend are those with a full width of empty slots, so
+// their cmask is the width.
 const FRONTEND_EMPTY_ZEN_4: Event = Event::general(
     "cpu/de_no_dispatch_per_slot.no_ops_from_frontend,cmask=0x6/",
     0x1_0600_01a0,
@@ -26,7 +26,7 @@ const FRONTEND_EMPTY_ZEN_5: Event = Event::general(
 );
 const MISPREDICTED: Event = Event::general("ex_ret_brn_misp", 0x00c3);
 const RESYNC_ZEN_4: Event = Event::general("resyncs_or_nc_redirects", 0x0096);
-/// Event 0x9f, umask 1: an event of eight bits, not to be confused with those of twelve.
+/// Event 0x9f, umask 1: an eight-bit event, not to be confused with the twelve-bit ones.
 const RESYNC_ZEN_5: Event = Event::general("bp_redirects.resync", 0x019f);
 const NOT_COMPLETE: Event = Event::general("ex_no_retire.not_complete", 0x02d6);
 const LOAD_NOT_COMPLETE: Event = Event::general("ex_no_retire.load_not_complete", 0xa2d6);
@@ -63,7 +63,7 @@ const DIVISIONS: Event = Event::general("ex_div_count", 0x00d4);
 
 const OF_SLOTS: &str = "% of slots";
 
-/// The examples of level 2 are from the log of which level 1 has its example.
+/// The level-2 examples are from the same log as the level-1 example.
 pub const ZEN_4: &[MetricGroup] = &[
     MetricGroup {
         name: "PipelineL2 frontend_bound",
@@ -285,7 +285,7 @@ const L1I_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
     events: &[INSTRUCTIONS, IC_ACCESSES, IC_MISSES],
     metrics: &[
         Metric::per_kilo("l1i_cache_mpki", IC_MISSES, INSTRUCTIONS),
-        // A fetch that the op cache serves is none.
+        // A fetch served by the op cache does not count.
         Metric::percent(
             "ic_fetch_miss_ratio",
             IC_MISSES,
@@ -391,7 +391,7 @@ const L2_DATA_EFFECTIVENESS: MetricGroup = MetricGroup {
     example: MetricExample::of(&[1_000_000, 20_000, 10_000], &["10.0", "33.3"]),
 };
 
-/// The last level counts for all cores together; what a thread has of it is where its demand fills
+/// The last level counts for all cores together. A thread's share shows in where its demand fills
 /// came from.
 const LL_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "LL_Cache_Effectiveness",
@@ -451,7 +451,7 @@ fn bad_speculation(counts: &Counts) -> f64 {
     100.0 * (counts[DISPATCHED] - counts[RETIRED]) / slots(counts)
 }
 
-/// Bad speculation by the number of its two causes; nothing where neither occurred.
+/// Splits bad speculation in proportion to the counts of its two causes; 0 if neither occurred.
 fn part_of_bad_speculation(counts: &Counts, cause: Event, other_cause: Event) -> f64 {
     let causes = counts[cause] + counts[other_cause];
     if causes == 0.0 {
@@ -464,7 +464,7 @@ fn backend_bound(counts: &Counts) -> f64 {
     100.0 * counts[BACKEND] / slots(counts)
 }
 
-/// Backend bound by what the oldest op that had not completed was; nothing where all had.
+/// Splits backend bound by what the oldest incomplete op was; 0 if all had completed.
 fn backend_bound_memory(counts: &Counts) -> f64 {
     if counts[NOT_COMPLETE] == 0.0 {
         return 0.0;

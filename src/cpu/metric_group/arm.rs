@@ -1,8 +1,8 @@
 //! Metric groups of Arm's Neoverse and C1 cores.
 //!
-//! Sources: Arm telemetry-solution at 917257c, data/pmu/cpu. Groups with more events than the six
-//! counters of these cores are measured in parts. MPKI and Miss_Ratio are not here: they are the
-//! metrics of the effectiveness groups once more.
+//! Sources: Arm telemetry-solution at 917257c, data/pmu/cpu. Groups with more events than these
+//! cores' six counters are measured in parts. MPKI and Miss_Ratio are omitted: they repeat the
+//! metrics of the effectiveness groups.
 
 use super::{
     BACKEND_BOUND, BAD_SPECULATION, FRONTEND_BOUND, Metric, MetricExample, MetricGroup, Node,
@@ -46,7 +46,7 @@ const DSB: Event = Event::general("DSB_SPEC", 0x7d);
 const DMB: Event = Event::general("DMB_SPEC", 0x7e);
 const SVE: Event = Event::general("SVE_INST_SPEC", 0x8006);
 
-// Neoverse N3, V3 and the C1 cores tell what a stalled cycle waited for.
+// Neoverse N3, V3 and the C1 cores report what a stalled cycle waited for.
 const FRONTEND_MEMORY: Event = Event::general("STALL_FRONTEND_MEMBOUND", 0x8158);
 const FRONTEND_L1I: Event = Event::general("STALL_FRONTEND_L1I", 0x8159);
 const FRONTEND_L2: Event = Event::general("STALL_FRONTEND_MEM", 0x815b);
@@ -66,7 +66,7 @@ const BACKEND_RENAME: Event = Event::general("STALL_BACKEND_RENAME", 0x816d);
 const ACCESSES: &str = "% of accesses";
 const OF_OPERATIONS: &str = "% of operations";
 
-/// Stalled cycles: all that Neoverse N1 and older cores tell.
+/// Stalled cycles: all that Neoverse N1 and older cores report.
 const CYCLE_ACCOUNTING: MetricGroup = MetricGroup {
     name: "Cycle_Accounting",
     subject: Subject::Stalls,
@@ -242,7 +242,7 @@ const OPERATION_MIX: MetricGroup = MetricGroup {
             100.0 * (counts[BRANCH_IMMEDIATE] + counts[BRANCH_INDIRECT]) / counts[OPERATIONS]
         }),
     ],
-    // Arm's chain of divisions on Neoverse V3, in the shares published.
+    // Arm's chain of divisions on Neoverse V3, with the published shares.
     example: MetricExample::of(
         &[1_000_000, 220_000, 110_000, 330_000, 200_000, 20_000],
         &["22.0", "11.0", "33.0", "22.0"],
@@ -282,8 +282,8 @@ const OPERATION_MIX_BARRIERS: MetricGroup = MetricGroup {
     example: MetricExample::of(&[1_000_000, 100, 400, 4_500], &["0.5"]),
 };
 
-/// The frontend's own part of Topdown_Frontend; shares of their parents' stalled cycles, which do
-/// not multiply into slots.
+/// The frontend's own part of Topdown_Frontend: shares of their parents' stalled cycles, which
+/// cannot be multiplied into slots.
 const TOPDOWN_FRONTEND: MetricGroup = MetricGroup {
     name: "Topdown_Frontend",
     subject: Subject::Stalls,
@@ -461,7 +461,7 @@ const TOPDOWN_BACKEND_MEMORY: MetricGroup = MetricGroup {
     ),
 };
 
-/// Neoverse N1 and cores that no table knows: what the architecture of version 8 defines.
+/// Neoverse N1 and cores that no table covers: what architecture version 8 defines.
 pub const ARCHITECTURAL: &[MetricGroup] = &[
     CYCLE_ACCOUNTING,
     BRANCH_EFFECTIVENESS,

@@ -1,10 +1,11 @@
 //! Metric groups of Intel's efficient cores.
 //!
 //! Sources: perfmon GLM, EHL, ADL (Gracemont), SRF and LNL (Skymont), E-core_TMA_Metrics.csv 4. On
-//! Tremont the events of level 2 are unions of single causes, which its list has one by one.
+//! Tremont the level-2 events are unions of single causes, which its event list contains one by
+//! one.
 //!
-//! The second level of an efficient core is no [`Level2`](crate::sample::Level2): it knows no heavy
-//! operations, and divides the backend by resource and not by memory.
+//! The second level of an efficient core is not a [`Level2`](crate::sample::Level2): it has no
+//! heavy operations, and divides the backend by resource rather than memory.
 
 use super::{
     BACKEND_BOUND, BAD_SPECULATION, FRONTEND_BOUND, Metric, MetricExample, MetricGroup, Node,
@@ -131,7 +132,7 @@ pub const SKYMONT: &[MetricGroup] = &[
     OPERATION_MIX,
 ];
 
-/// An event of slots in percent of all.
+/// Returns an event of slots as a percentage of all slots.
 fn share(counts: &Counts, event: Event) -> f64 {
     100.0 * counts[event] / slots(counts)
 }

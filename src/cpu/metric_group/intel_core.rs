@@ -1,11 +1,11 @@
 //! Metric groups of Intel's performance cores from Sandy Bridge to Cascade Lake.
 //!
-//! Sources: perfmon SNB, IVB, HSW, BDW and SKX, in which the events have one code wherever a list
+//! Sources: perfmon SNB, IVB, HSW, BDW and SKX, which use the same event codes wherever a list here
 //! serves several of them; formulas of level 2 and of stalled cycles: TMA_Metrics-full.csv 5.2.
-//! Loads that were served by a level are counted at retirement.
+//! Loads served by a level are counted at retirement.
 //!
-//! A thread has four counters while SMT is enabled, and the cycles need one of them beside the NMI
-//! watchdog.
+//! A thread has four counters while SMT is enabled, and the cycles need one of them alongside the
+//! NMI watchdog.
 
 use super::{
     BACKEND_BOUND, BAD_SPECULATION, FRONTEND_BOUND, Metric, MetricExample, MetricGroup, Node,
@@ -69,7 +69,7 @@ const DIVIDER_ACTIVE: Event = Event::general("ARITH.DIVIDER_ACTIVE", 0x0100_0114
 const FP_SCALAR: Event = Event::general("FP_ARITH_INST_RETIRED.SCALAR", 0x03c7);
 const FP_VECTOR: Event = Event::general("FP_ARITH_INST_RETIRED.VECTOR", 0xfcc7);
 
-/// Sandy Bridge, Ivy Bridge, Haswell, Broadwell: the events that all of them count under one code.
+/// Sandy Bridge, Ivy Bridge, Haswell, Broadwell: the events that they all count under one code.
 pub const SANDY_BRIDGE: &[MetricGroup] = &[
     LEVEL_2_FRONTEND,
     CLEARS,
@@ -119,7 +119,7 @@ const LEVEL_2_FRONTEND: MetricGroup = MetricGroup {
     example: MetricExample::of(&[1_000_000, 800_000, 120_000], &["12.0", "8.0"]),
 };
 
-/// Intel's level 2 divides bad speculation by the number of its two causes.
+/// Intel's level 2 splits bad speculation in proportion to the counts of its two causes.
 const CLEARS: MetricGroup = MetricGroup {
     name: "Machine_Clears",
     subject: Subject::Clears,
@@ -209,7 +209,7 @@ const L1I_SKYLAKE: MetricGroup = MetricGroup {
     example: MetricExample::of(&[1_000_000, 237_500, 12_500], &["12.5", "5.0"]),
 };
 
-/// The cache of decoded uops (DSB); what it lacks is decoded (MITE) or microcode (MS).
+/// The cache of decoded uops (DSB); uops it lacks come from the decoders (MITE) or microcode (MS).
 const DECODED_CACHE: MetricGroup = MetricGroup {
     name: "DSB_Effectiveness",
     subject: Subject::DecodedCache,
@@ -285,8 +285,8 @@ const STALLS_SKYLAKE: MetricGroup = MetricGroup {
     ),
 };
 
-/// Cycles in which nothing was executed while a load waited, by the level that it waited for; without
-/// Intel's estimate of the part that the fill buffers have in that of L2.
+/// Cycles in which nothing was executed while a load waited, by the level that it waited for.
+/// Intel's estimate of the fill buffers' part in L2's share is omitted.
 const MEMORY_STALLS_SKYLAKE: MetricGroup = MetricGroup {
     name: "Memory_Stalls",
     subject: Subject::Stalls,
@@ -349,7 +349,7 @@ const DTLB_SKYLAKE: MetricGroup = MetricGroup {
     example: MetricExample::of(&[1_000_000, 4_000, 16_000, 500], &["4.0", "20.0", "0.5"]),
 };
 
-/// A load that hits a fill buffer waits for a miss that an earlier one began.
+/// A load that hits a fill buffer waits for an earlier load's miss.
 const L1D_SANDY_BRIDGE: MetricGroup = MetricGroup {
     name: "L1D_Cache_Effectiveness",
     subject: Subject::DataCache,
@@ -370,7 +370,7 @@ const L1D_SANDY_BRIDGE: MetricGroup = MetricGroup {
     ),
 };
 
-/// A load that hits a fill buffer waits for a miss that an earlier one began.
+/// A load that hits a fill buffer waits for an earlier load's miss.
 const L1D_SKYLAKE: MetricGroup = MetricGroup {
     name: "L1D_Cache_Effectiveness",
     subject: Subject::DataCache,
@@ -431,7 +431,7 @@ const LL_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
     example: MetricExample::of(&[1_000_000, 8_000, 6_000], &["6.0", "75.0"]),
 };
 
-/// Cycles in which one and two uops were executed, and in which the divider was busy.
+/// Cycles in which one and two uops were executed, and cycles in which the divider was busy.
 const PORTS_SKYLAKE: MetricGroup = MetricGroup {
     name: "Ports_Utilization",
     subject: Subject::OperationMix,

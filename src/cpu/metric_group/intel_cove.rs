@@ -1,11 +1,11 @@
 //! Metric groups of Intel's performance cores from Ice Lake to Lion Cove.
 //!
 //! Sources: perfmon ICX, SPR, ADL and LNL; formulas of level 2 and of stalled cycles:
-//! TMA_Metrics-full.csv 5.2. Loads that were served by a level are counted at retirement.
+//! TMA_Metrics-full.csv 5.2. Loads served by a level are counted at retirement.
 //!
-//! Level 2 is here for the machines that cannot count it together with level 1: Ice Lake, and
-//! plain counters beside the NMI watchdog. Of the events with a code below 0x90 and of those of
-//! loads (0xd0 and 0xd1), Ice Lake and Golden Cove can count four at a time (Linux,
+//! Level 2 is here for the machines that cannot count it together with level 1: Ice Lake, and plain
+//! counters alongside the NMI watchdog. Ice Lake and Golden Cove can count at most four events at a
+//! time of those with a code below 0x90 and those of loads (0xd0 and 0xd1) (Linux,
 //! arch/x86/events/intel/core.c).
 
 use super::{
@@ -124,7 +124,7 @@ pub const GOLDEN_COVE: &[MetricGroup] = &[
 ];
 
 /// Lion Cove counts floating-point operations by vector length under other codes; only the scalar
-/// ones are the same.
+/// codes are the same.
 pub const LION_COVE: &[MetricGroup] = &[
     LEVEL_2_FRONTEND_LION_COVE,
     LEVEL_2_BAD_SPECULATION_LION_COVE,
@@ -306,7 +306,7 @@ const LEVEL_2_RETIRING: MetricGroup = MetricGroup {
     example: MetricExample::of(&[12_000_000, 4_800_000, 1_200_000], &["10.0", "30.0"]),
 };
 
-/// The part of backend bound that is the memory's: by the cycles that executed nothing or little.
+/// Returns the memory's part of backend bound, from the cycles that executed nothing or little.
 fn memory_bound_of_backend(counts: &Counts) -> f64 {
     let retiring = counts[RETIRED] / counts[SLOTS_P];
     let few = counts[ONE_PORT] + retiring * counts[TWO_PORTS];
@@ -345,7 +345,7 @@ const LEVEL_2_BACKEND_ICE_LAKE: MetricGroup = MetricGroup {
     ),
 };
 
-/// Intel's level 2 divides bad speculation by the number of its two causes.
+/// Intel's level 2 splits bad speculation in proportion to the counts of its two causes.
 const CLEARS: MetricGroup = MetricGroup {
     name: "Machine_Clears",
     subject: Subject::Clears,
@@ -451,7 +451,7 @@ const ITLB_EFFECTIVENESS: MetricGroup = MetricGroup {
     ),
 };
 
-/// What misses here is read from the second level; prefetches of code count too.
+/// Misses here are read from the second level; code prefetches count too.
 const L1I_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "L1I_Cache_Effectiveness",
     subject: Subject::InstructionCache,
@@ -464,7 +464,7 @@ const L1I_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
     example: MetricExample::of(&[1_000_000, 1_000_000, 80_000, 12_500], &["12.5", "8.0"]),
 };
 
-/// The cache of decoded uops (DSB); what it lacks is decoded (MITE).
+/// The cache of decoded uops (DSB); uops it lacks come from the decoders (MITE).
 const DECODED_CACHE: MetricGroup = MetricGroup {
     name: "DSB_Effectiveness",
     subject: Subject::DecodedCache,
@@ -493,8 +493,8 @@ const L2_CODE_EFFECTIVENESS: MetricGroup = MetricGroup {
     example: MetricExample::of(&[1_000_000, 12_000, 3_000], &["3.0", "25.0"]),
 };
 
-/// Cycles in which nothing was executed while a load waited, by the level that it waited for; without
-/// Intel's estimate of the part that the fill buffers have in that of L2.
+/// Cycles in which nothing was executed while a load waited, by the level that it waited for.
+/// Intel's estimate of the fill buffers' part in L2's share is omitted.
 const MEMORY_STALLS_ICE_LAKE: MetricGroup = MetricGroup {
     name: "Memory_Stalls",
     subject: Subject::Stalls,
@@ -622,7 +622,7 @@ const DTLB_EFFECTIVENESS: MetricGroup = MetricGroup {
     example: MetricExample::of(&[1_000_000, 4_000, 16_000, 500], &["4.0", "20.0", "0.5"]),
 };
 
-/// A load that hits a fill buffer waits for a miss that an earlier one began.
+/// A load that hits a fill buffer waits for an earlier load's miss.
 const L1D_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "L1D_Cache_Effectiveness",
     subject: Subject::DataCache,
@@ -684,7 +684,7 @@ const LL_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
     example: MetricExample::of(&[1_000_000, 8_000, 6_000], &["6.0", "75.0"]),
 };
 
-/// Cycles in which one to three uops were executed, and in which the divider was busy.
+/// Cycles in which one to three uops were executed, and cycles in which the divider was busy.
 const PORTS_ICE_LAKE: MetricGroup = MetricGroup {
     name: "Ports_Utilization",
     subject: Subject::OperationMix,
@@ -702,7 +702,7 @@ const PORTS_ICE_LAKE: MetricGroup = MetricGroup {
     ),
 };
 
-/// Cycles in which one to three uops were executed, and in which the divider was busy.
+/// Cycles in which one to three uops were executed, and cycles in which the divider was busy.
 const PORTS: MetricGroup = MetricGroup {
     name: "Ports_Utilization",
     subject: Subject::OperationMix,
