@@ -1,4 +1,4 @@
-//! Further launches of the benchmarks that look slower without being certain.
+//! Further launches of suspects: benchmarks that look slower but not with certainty.
 
 use std::collections::HashMap;
 
@@ -9,10 +9,10 @@ use super::collect::Collected;
 use crate::bench_targets::BenchTarget;
 use crate::settings::Settings;
 
-/// How many launches a suspect has in the end. `docs/gate.md` has the power that this buys.
+/// A suspect's final number of launches. `docs/gate.md` has the resulting power.
 pub const LAUNCHES_OF_SUSPECTS: u32 = 20;
 
-/// Whether further launches of these targets, of which `run` is made, could decide anything.
+/// Returns whether further launches of these targets, which `run` came from, could decide anything.
 /// Launches of a model say nothing new.
 pub fn would_help(targets: &[BenchTarget], run: &Run) -> bool {
     let is_measured = |benchmark: &Benchmark| benchmark.provenance.source != SourceKind::Model;
@@ -20,7 +20,7 @@ pub fn would_help(targets: &[BenchTarget], run: &Run) -> bool {
     run.benchmarks.iter().any(is_measured) && targets.iter().all(has_few)
 }
 
-/// The targets that have a suspect, with their suspects alone and the launches that these lack.
+/// Returns the targets with suspects, restricted to those and to the launches they lack.
 pub fn targets_of(suspects: &[BenchmarkId], targets: &[BenchTarget]) -> Vec<BenchTarget> {
     let with_suspects = |target: &BenchTarget| {
         let of_target = suspects.iter().filter(|id| target.has(id));
@@ -37,7 +37,7 @@ pub fn targets_of(suspects: &[BenchmarkId], targets: &[BenchTarget]) -> Vec<Benc
     targets.iter().filter_map(with_suspects).collect()
 }
 
-/// What `more` has of the suspects, its launches numbered behind those of `run`.
+/// Returns the suspects' part of `more`, with launches numbered after those of `run`.
 pub fn numbered_behind(run: &Run, suspects: &[BenchmarkId], more: Collected) -> Collected {
     let before: HashMap<&BenchmarkId, u32> = run
         .benchmarks
@@ -66,7 +66,7 @@ pub fn numbered_behind(run: &Run, suspects: &[BenchmarkId], more: Collected) -> 
     }
 }
 
-/// Adds further launches to the benchmarks of `run`.
+/// Appends further launches to the benchmarks of `run`.
 pub fn append(run: &mut Run, further: &[Benchmark]) {
     for benchmark in &mut run.benchmarks {
         if let Some(more) = further.iter().find(|b| b.id == benchmark.id) {

@@ -1,4 +1,4 @@
-//! How a bench is started: its command line, its environment, and where its output goes.
+//! How to start a bench: its command line, its environment, and where its output goes.
 
 use std::ffi::OsString;
 use std::fs::{self, File};
@@ -27,25 +27,25 @@ use crate::bench_targets::BenchTarget;
 use crate::processes;
 use crate::settings::{Sampling, Settings};
 
-/// The environment variable that names criterion's output directory. Under a runner criterion
-/// writes next to nothing, and what it does write must not mix with the user's own results.
+/// The environment variable that names criterion's output directory. With a runner, criterion
+/// writes next to nothing, but that must not mix with the user's own results.
 const CRITERION_HOME_VARIABLE: &str = "CRITERION_HOME";
 
-/// The environment variable in which the library looks for its source.
+/// The environment variable for the library's source.
 const SOURCE_VARIABLE: &str = "CARGO_TOPDOWN_SOURCE";
-/// The environment variable in which the library looks for the kind of counters.
+/// The environment variable for the kind of counters.
 const COUNTERS_VARIABLE: &str = "CARGO_TOPDOWN_COUNTERS";
 
-/// The environment variable in which the library looks for whose slots to count.
+/// The environment variable for whose slots to count.
 const THREADS_VARIABLE: &str = "CARGO_TOPDOWN_THREADS";
-/// The environment variable in which the library looks for the metric group to count.
+/// The environment variable for the metric group to count.
 const GROUP_VARIABLE: &str = "CARGO_TOPDOWN_GROUP";
-/// The environment variable in which the library looks for the budget of the model.
+/// The environment variable for the budget of the model.
 const MODEL_BUDGET_VARIABLE: &str = "CARGO_TOPDOWN_MODEL_BUDGET";
 const MODEL_CORE_VARIABLE: &str = "CARGO_TOPDOWN_MODEL_CORE";
 
 impl Launcher {
-    /// Starts `target` with `filter`; it finds its runner behind `listener`.
+    /// Starts `target` with `filter`; its runner listens on `listener`.
     pub(super) fn start(
         &self,
         target: &BenchTarget,
@@ -56,7 +56,7 @@ impl Launcher {
     ) -> Result<BenchProcess, LaunchError> {
         let open = || -> io::Result<_> {
             let port = listener.local_addr()?.port();
-            // A file and no pipe: nobody has to be woken up to empty it while the bench measures.
+            // A file, not a pipe: no thread must wake up to drain it while the bench measures.
             let output = self.new_output()?;
             Ok((port, output.try_clone()?, output.try_clone()?, output))
         };
@@ -104,7 +104,7 @@ impl Launcher {
             .stderr(stderr);
         let started = match &self.starter {
             Some(_) => {
-                // So that what the bench leaves behind is found below this program.
+                // Makes this program the parent of what the bench leaves behind.
                 processes::adopt_orphans();
                 session::start(&mut command)
             }
@@ -126,7 +126,8 @@ impl Launcher {
         ))
     }
 
-    /// An empty file to which a bench appends: so it goes on at the beginning where its output was cut.
+    /// Creates an empty file that the bench appends to, so output continues at the start after
+    /// truncation.
     fn new_output(&self) -> io::Result<File> {
         match fs::remove_file(self.output_path()) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
@@ -166,7 +167,7 @@ impl Launcher {
     }
 }
 
-/// How much criterion is to measure.
+/// Returns the arguments that set how much criterion measures.
 fn sampling_arguments(settings: &Settings) -> Vec<String> {
     let time_limit = [
         "--measurement-time".to_owned(),
@@ -184,14 +185,14 @@ fn sampling_arguments(settings: &Settings) -> Vec<String> {
     own.into_iter().chain(time_limit).collect()
 }
 
-/// A regular expression that matches these ids and no other.
+/// Returns a regular expression that matches exactly these ids.
 pub fn pattern_of(names: &[String]) -> String {
     let names: Vec<String> = names.iter().map(|name| pattern_of_name(name)).collect();
     format!("^(?:{})$", names.join("|"))
 }
 
-/// What is written `\n` or `\u{1b}` in a name can be that, or the character, which a regular
-/// expression writes alike.
+/// A `\n` or `\u{1b}` in a name can be that text or the escaped character, so the pattern matches
+/// both.
 fn pattern_of_name(name: &str) -> String {
     let hidden = Regex::new(r"\\(?:[nrt]|u\{[0-9a-f]{1,6}\})").expect("the pattern is fixed");
     let mut pattern = String::new();

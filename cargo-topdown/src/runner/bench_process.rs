@@ -1,4 +1,4 @@
-//! A bench process: how it connects, what it may use up, and how it ends, with all that it has started.
+//! A bench process: how it connects, its limits, and how it ends with everything it started.
 
 use std::cell::Cell;
 use std::fs::File;
@@ -15,24 +15,24 @@ use super::peer::{self, Peer};
 use super::waiting::{Ended, Waited};
 use crate::processes;
 
-/// How long a bench may take to answer the hello. criterion does nothing else meanwhile.
+/// How long a bench may take to answer the hello, which is all criterion does at that point.
 const HELLO_TIME: Duration = Duration::from_secs(60);
 
-/// How often it is looked at how much a bench prints.
+/// How often to check how much a bench has printed.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// How much output of one launch is kept.
+/// The longest output of one launch that is kept.
 pub const LONGEST_OUTPUT_BYTES: u64 = 64 << 20;
 
-/// A bench process, which does not outlive the interest in it, and neither does what it has started.
+/// A bench process, killed on drop together with everything it started.
 pub struct BenchProcess {
     child: Child,
     ended: Ended,
-    /// What it prints.
+    /// Its output.
     output: File,
-    /// The place that it and what it starts have of their own, where there is one.
+    /// The control group of its own for it and what it starts, if there is one.
     cgroup: Option<Cgroup>,
-    /// Whether its session is its own: what is below this program then is of the bench.
+    /// Whether it has its own session. Then all descendants of this program belong to the bench.
     has_session: bool,
     registered: Option<interrupt::Registered>,
     patience: Patience,
@@ -69,20 +69,20 @@ impl BenchProcess {
         }
     }
 
-    /// Waits until it connects; `None` when it ends before it does, or takes too long.
+    /// Waits until the bench connects. Returns `None` if it ends first or takes too long.
     ///
-    /// Whoever else connects is hung up on, and nobody can connect afterwards.
+    /// Hangs up on other processes that connect, and stops listening afterwards.
     pub fn accept(&mut self, listener: TcpListener) -> Result<Option<TcpStream>, LaunchError> {
         let error = |error| io_error("could not accept the bench's connection", error);
         listener.set_nonblocking(true).map_err(error)?;
         loop {
-            // In this order: a process that connects and ends at once has connected.
+            // In this order: a process that connects and exits at once has connected.
             let has_ended = cfg!(not(unix)) && self.child.try_wait().map_err(error)?.is_some();
             let waited = self.wait_for(|ended, limit| ended.or_connected(&listener, limit));
             match listener.accept() {
                 Ok((stream, _)) if peer::of(&stream, self.child.id()) == Peer::Stranger => continue,
                 Ok((stream, _)) => {
-                    // Not everywhere does a stream forget that its listener would not block.
+                    // On some systems the stream inherits the listener's non-blocking mode.
                     stream.set_nonblocking(false).map_err(error)?;
                     stream.set_nodelay(true).map_err(error)?;
                     self.spoke_at.set(Instant::now());
@@ -100,7 +100,7 @@ impl BenchProcess {
         }
     }
 
-    /// What it says through `stream`, until it ends.
+    /// Returns what the bench sends through `stream`, until it exits.
     pub fn words(&self, stream: TcpStream) -> Words<'_> {
         self.hello_is_over.set(false);
         Words {
@@ -109,28 +109,28 @@ impl BenchProcess {
         }
     }
 
-    /// The hellos were said; what follows can take longer.
+    /// Notes the end of the hellos; what follows may take longer.
     pub fn greeted(&self) {
         self.hello_is_over.set(true);
     }
 
-    /// Whether it took longer than it may.
+    /// Returns whether the bench exceeded its time.
     pub fn is_overdue(&self) -> bool {
         self.is_overdue.get()
     }
 
-    /// Waits until it ends, and says how; `None` if it takes too long.
+    /// Waits for the exit and returns the status; `None` if it takes too long.
     pub fn wait(&mut self) -> io::Result<Option<ExitStatus>> {
         match self.wait_for(|ended, limit| ended.wait(limit)) {
             Err(overdue) if overdue.kind() == io::ErrorKind::TimedOut => return Ok(None),
             waited => waited?,
         };
-        // From now on its number can be another process's.
+        // From now on, another process may get its id.
         self.registered = None;
         self.child.wait().map(Some)
     }
 
-    /// Ends what it has started and left behind, and names it.
+    /// Kills the processes that the bench left behind, and returns their names.
     pub fn end_rest(&mut self) -> Vec<String> {
         let rest = self.rest();
         let names = rest.iter().map(|process| processes::name_of(*process));
@@ -156,7 +156,7 @@ impl BenchProcess {
         rest
     }
 
-    /// Waits as `wait` does, which is given until when, and looks after the bench meanwhile.
+    /// Calls `wait` with the time left, repeatedly, and enforces the bench's limits in between.
     fn wait_for(
         &self,
         wait: impl Fn(&Ended, Duration) -> io::Result<Option<Waited>>,
@@ -182,7 +182,7 @@ impl BenchProcess {
         }
     }
 
-    /// Cuts off what it has printed, if that is too much.
+    /// Truncates the output if it is too long.
     fn shorten_output(&self) -> io::Result<()> {
         let printed = self.output.metadata()?.len();
         if printed > LONGEST_OUTPUT_BYTES {
@@ -200,15 +200,15 @@ impl BenchProcess {
 impl Drop for BenchProcess {
     fn drop(&mut self) {
         self.registered = None;
-        // Both fail, or do nothing, where it has been waited for.
+        // These fail or do nothing if the process was already reaped.
         let _ = self.child.kill();
         let _ = self.child.wait();
         self.end_rest();
     }
 }
 
-/// The bench's end of a connection. There is no more to read when the bench has ended, even if a process
-/// that it has started keeps the connection.
+/// The bench's end of a connection. It ends with the bench, even if a process that the bench
+/// started keeps the connection open.
 pub struct Words<'a> {
     stream: TcpStream,
     process: &'a BenchProcess,

@@ -1,47 +1,46 @@
-//! A control group for the processes of one launch, where one can be made.
+//! A control group for the processes of one launch, if one can be created.
 //!
-//! What is in it is ended at once and without gaps. No controller is switched on in it, so it changes
-//! nothing of what is measured. It lies below the group of this program, which has to let us make it: that
-//! of a user's session of systemd does, that of most containers does not.
+//! Its processes can be killed all at once, without missing any. No controller is enabled in it, so
+//! it does not affect measurements. It is a child of this program's group, which must permit that:
+//! the group of a systemd user session does, that of most containers does not.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::processes;
 
-/// Removed with all that runs in it.
+/// Removed on drop, with all processes in it.
 #[derive(Debug)]
 pub struct Cgroup {
     directory: PathBuf,
 }
 
 impl Cgroup {
-    /// A new group of this `name`; `None` where none can be made.
+    /// Creates a group with this `name`; `None` if that is impossible.
     pub fn new(name: &str) -> Option<Cgroup> {
         let directory = own_directory()?.join(name);
         fs::create_dir(&directory).ok()?;
         let group = Cgroup { directory };
-        // Without it, or without the right to write to it, nobody can enter.
+        // Processes can only enter if this file exists and is writable.
         let entrance = fs::OpenOptions::new().write(true).open(group.entrance());
         entrance.is_ok().then_some(group)
     }
 
-    /// A group that a program of before has left behind.
+    /// A group that an earlier program left behind.
     pub fn left_behind(directory: PathBuf) -> Cgroup {
         Cgroup { directory }
     }
 
-    /// Its directory.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// The file by which a process enters.
+    /// The file through which a process enters.
     pub fn entrance(&self) -> PathBuf {
         self.directory.join("cgroup.procs")
     }
 
-    /// What runs in it.
+    /// Returns the processes in it.
     pub fn processes(&self) -> Vec<u32> {
         let text = fs::read_to_string(self.entrance()).unwrap_or_default();
         text.lines().filter_map(|line| line.parse().ok()).collect()
@@ -50,11 +49,11 @@ impl Cgroup {
 
 impl Drop for Cgroup {
     fn drop(&mut self) {
-        // Linux knows it since 5.14.
+        // Since Linux 5.14.
         if fs::write(self.directory.join("cgroup.kill"), "1").is_err() {
             processes::end_all(|| self.processes());
         }
-        // What was ended leaves a moment later.
+        // Killed processes take a moment to leave.
         for _ in 0..200 {
             if fs::remove_dir(&self.directory).is_ok() || !self.directory.exists() {
                 return;
@@ -64,7 +63,7 @@ impl Drop for Cgroup {
     }
 }
 
-/// The directory of this program's own group, in the second version of control groups.
+/// Returns the directory of this program's own cgroup v2 group.
 fn own_directory() -> Option<PathBuf> {
     let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
     let path = groups.lines().find_map(|line| line.strip_prefix("0::/"))?;
@@ -72,7 +71,7 @@ fn own_directory() -> Option<PathBuf> {
     Some(mount_point(&mounts)?.join(path))
 }
 
-/// Where the second version of control groups is mounted, in the text of `/proc/self/mountinfo`.
+/// Finds the mount point of cgroup v2 in the text of `/proc/self/mountinfo`.
 fn mount_point(mounts: &str) -> Option<PathBuf> {
     mounts.lines().find_map(|line| {
         let (mount, kind) = line.split_once(" - ")?;

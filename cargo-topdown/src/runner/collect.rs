@@ -1,4 +1,4 @@
-//! Puts the launches together: benchmarks by id, one value per launch.
+//! Combines launches: benchmarks by id, one value per launch.
 
 use std::collections::HashMap;
 
@@ -17,34 +17,32 @@ use crate::cli::ThreadsChoice;
 use crate::functions::functions_of;
 use topdown_gate::statistics::launch::{Taken, launch_value};
 
-/// Why a benchmark is not part of the run, although it ran.
+/// Why a benchmark that ran is not part of the run.
 #[derive(Debug, Error, PartialEq)]
 pub enum BenchmarkError {
-    /// It was in some launches only.
+    /// It ran only in some launches.
     #[error("benchmark `{id}` ran in {ran} of {launches} launches; it dropped out of {missing}")]
     DroppedOut {
-        /// The benchmark.
         id: BenchmarkId,
-        /// In how many launches it was.
+        /// In how many launches it ran.
         ran: usize,
         /// How many launches there were.
         launches: u32,
         /// `launch 2`, or `launches 2 and 3`.
         missing: String,
     },
-    /// Its numbers are not the same thing in all launches.
+    /// Its launches have different sources.
     #[error(
         "benchmark `{id}` was measured by {first} in launch 1 and by {other} in launch {launch}; \
          numbers of different sources are never mixed"
     )]
     Mixed {
-        /// The benchmark.
         id: BenchmarkId,
-        /// What the first launch's numbers are.
+        /// The source in the first launch.
         first: String,
-        /// What the other launch's numbers are.
+        /// The source in the other launch.
         other: String,
-        /// Which launch, from 1.
+        /// The other launch, from 1.
         launch: u32,
     },
     /// No launch had enough usable samples.
@@ -53,7 +51,6 @@ pub enum BenchmarkError {
          or pin the bench to one CPU"
     )]
     NothingUsable {
-        /// The benchmark.
         id: BenchmarkId,
         /// How many a launch needs.
         least: usize,
@@ -63,7 +60,6 @@ pub enum BenchmarkError {
 }
 
 impl BenchmarkError {
-    /// Which benchmark.
     pub fn id(&self) -> &BenchmarkId {
         match self {
             BenchmarkError::DroppedOut { id, .. }
@@ -76,13 +72,12 @@ impl BenchmarkError {
 /// A launch without enough usable samples, in a benchmark with others that have.
 #[derive(Debug, PartialEq)]
 pub struct LostLaunch {
-    /// The benchmark.
     pub id: BenchmarkId,
-    /// Which launch, from 1.
+    /// The launch, from 1.
     pub launch: u32,
 }
 
-/// What all launches gave.
+/// The results of all launches.
 #[derive(Debug, Default)]
 pub struct Collected {
     /// The benchmarks with at least one launch value.
@@ -91,22 +86,22 @@ pub struct Collected {
     pub samples: Vec<LaunchSamples>,
     /// The benchmarks that are left out, and why.
     pub errors: Vec<BenchmarkError>,
-    /// Launches that have no value.
+    /// Launches without a value.
     pub lost_launches: Vec<LostLaunch>,
     /// Benchmarks whose categories miss more than 1 % of their slots.
     pub residuals: Vec<Residual>,
-    /// The ways of the launches on the model, launch by launch.
+    /// The trails of the launches on the model, launch by launch.
     pub trails: Vec<(BenchmarkId, LaunchTrail)>,
 }
 
-/// Gathers launches as they come.
+/// Gathers launches as they arrive.
 #[derive(Debug, Default)]
 pub struct Collector {
     launches: Vec<(BenchmarkId, u32, Measured)>,
 }
 
 impl Collector {
-    /// Keeps the benchmarks of one launch (from 0) of `target`.
+    /// Adds the benchmarks of one launch (counted from 0) of `target`.
     pub fn add(&mut self, target: &BenchTarget, launch: u32, benchmarks: Vec<Measured>) {
         self.launches.extend(benchmarks.into_iter().map(|measured| {
             let measured = Measured {
@@ -118,14 +113,14 @@ impl Collector {
         }));
     }
 
-    /// Forgets what `target` has given: a later launch of it failed.
+    /// Drops the results of `target`, since a later launch failed.
     pub fn forget(&mut self, target: &BenchTarget) {
         self.launches
             .retain(|(id, _, _)| (&id.package, &id.target) != (&target.package, &target.name));
     }
 
-    /// The benchmarks in the order of their first appearance. `launches_of` says how many launches
-    /// there were of the target of a benchmark.
+    /// Returns the benchmarks in the order of their first appearance. `launches_of` returns how
+    /// many launches a benchmark's target had.
     pub fn finish(self, launches_of: impl Fn(&BenchmarkId) -> u32) -> Collected {
         let mut order: Vec<BenchmarkId> = Vec::new();
         let mut by_id: HashMap<BenchmarkId, Vec<(u32, Measured)>> = HashMap::new();
@@ -149,7 +144,7 @@ impl Collector {
 }
 
 impl Collected {
-    /// Drops all that is known of a benchmark.
+    /// Drops all results of a benchmark.
     pub fn forget(&mut self, id: &BenchmarkId) {
         self.benchmarks.retain(|benchmark| benchmark.id != *id);
         self.samples.retain(|(of, _, _)| of != id);
@@ -256,12 +251,13 @@ impl Collected {
 }
 
 impl Collected {
-    /// The launches whose slots are of the same threads, and where the work is if any of them saw that
-    /// it is not in these slots.
+    /// Returns the launches that counted the same threads' slots, and where the work is if any
+    /// launch saw that it is not in these slots.
     ///
-    /// Each launch decides in its warm-up whose slots it counts, so all do the same unless others work
-    /// for about the least part that matters. Those that counted one thread are lost where most counted
-    /// all; else it is the other way round, and the slots of one thread are known not to be the work.
+    /// Each launch decides in its warm-up whose slots to count, so all agree unless other threads
+    /// do close to the least amount of work that matters. If most launches counted all threads,
+    /// those that counted one are lost. Otherwise it is the other way round, and the slots of one
+    /// thread are known not to be the work.
     fn counted_alike(
         &mut self,
         id: &BenchmarkId,
@@ -283,7 +279,7 @@ impl Collected {
         let seen = alike.iter().map(|(_, measured)| measured.elsewhere());
         let uncounted = others.iter().filter(|_| !all_are_more);
         let uncounted = uncounted.map(|(_, measured)| measured.others());
-        // For the whole run where any launch saw it.
+        // If any launch saw it, it applies to the whole run.
         let elsewhere = seen
             .chain(uncounted)
             .flatten()
@@ -292,7 +288,7 @@ impl Collected {
     }
 }
 
-/// What all launches executed alike. Where they differ, no single one says what the benchmark does.
+/// Returns what all launches executed. If they differ, no single one says what the benchmark does.
 fn common_fingerprint(launches: &[(u32, Measured)]) -> Option<Fingerprint> {
     let ((_, first), others) = launches.split_first()?;
     let fingerprint = first.fingerprint.as_ref()?;
@@ -301,8 +297,8 @@ fn common_fingerprint(launches: &[(u32, Measured)]) -> Option<Fingerprint> {
     all_alike.then(|| fingerprint.clone())
 }
 
-/// Whether two launches measured the same thing. The cost of an empty window is measured anew at
-/// each launch, and the reason is prose.
+/// Returns whether two launches measured the same thing. Not compared: the cost of an empty window,
+/// which each launch measures anew, and the reason, which is prose.
 fn is_same_kind(a: &Provenance, b: &Provenance) -> bool {
     (a.source, &a.formula, &a.core_type, a.slots_per_cycle)
         == (b.source, &b.formula, &b.core_type, b.slots_per_cycle)
@@ -317,7 +313,7 @@ fn kind_of(provenance: &Provenance) -> String {
     kind + ")"
 }
 
-/// `launch 2`, `launches 2, 3`; counted from 1, as people do.
+/// `launch 2`, `launches 2, 3`; counted from 1, for people.
 fn names_of_launches(launches: &[u32]) -> String {
     let numbers: Vec<String> = launches.iter().map(|l| (l + 1).to_string()).collect();
     let word = if launches.len() == 1 {
@@ -368,7 +364,7 @@ mod tests {
         }
     }
 
-    /// With the processor time of other threads in each of its windows.
+    /// With this much processor time of other threads in each window.
     fn watched(others_ns: u64) -> Measured {
         let mut measured = measured(1.0);
         for sample in &mut measured.samples {
@@ -406,7 +402,7 @@ mod tests {
         for launch in &benchmark.launches {
             assert_eq!((launch.slots, launch.wall_ns), (None, 10.0));
         }
-        // What was measured is kept.
+        // The measurements are kept.
         assert_eq!(handed_on.samples[0].2[0].sample.slots, Some(1000));
     }
 

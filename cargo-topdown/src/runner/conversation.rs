@@ -1,4 +1,4 @@
-//! What a bench says in one launch, from its hello until it hangs up.
+//! The conversation with a bench in one launch, from its hello until it hangs up.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -22,17 +22,17 @@ pub struct Measured {
     pub name: String,
     /// What one iteration processes.
     pub throughput: Option<Throughput>,
-    /// What the numbers are.
+    /// The source of the numbers.
     pub provenance: Provenance,
     /// In the order in which they were taken.
     pub samples: Vec<IterationSample>,
-    /// Which functions their slots went to, where the bench knows.
+    /// Its slots by function, if the bench knows them.
     pub functions: Option<SampleFunctions>,
-    /// Whether the user says that what other threads do does not count.
+    /// Whether the user set that work of other threads does not count.
     pub own_thread_alone: bool,
-    /// What the first of them executed, where the bench knows.
+    /// The fingerprint of its first samples, if the bench knows it.
     pub fingerprint: Option<Fingerprint>,
-    /// The way that the execution took, where the bench knows.
+    /// Its path of execution, if the bench knows it.
     pub trail: Option<LaunchTrail>,
 }
 
@@ -41,10 +41,10 @@ pub struct Measured {
 pub struct Benchmarks {
     /// Those that can be kept.
     pub measured: Vec<Measured>,
-    /// Those that measure something of their own: their names, and what the formatter of each makes of
-    /// the value 1.
+    /// Those with a measurement of their own: their names, and the value 1 as each one's formatter
+    /// prints it.
     pub other_measurements: Vec<(String, String)>,
-    /// Processes that the bench left behind, which were ended.
+    /// Processes that the bench left behind, which were killed.
     pub outlived: Vec<String>,
 }
 
@@ -53,9 +53,9 @@ pub struct Benchmarks {
 pub struct Place {
     /// The benchmark that began last.
     last: Option<String>,
-    /// Whether it is running.
+    /// Whether that benchmark is running.
     is_running: bool,
-    /// A benchmark that another began after, or whose group ended, before it was complete.
+    /// A benchmark that did not complete before the next one began or its group ended.
     cut_short: Option<String>,
     open_groups: u32,
 }
@@ -77,7 +77,7 @@ impl Place {
         }
     }
 
-    /// What is missing of a bench that ended here, in success.
+    /// Returns what is missing if the bench exits successfully here.
     pub fn end(&self, owes_a_last_word: bool) -> Result<(), LaunchError> {
         let running = self.last.as_ref().filter(|_| self.is_running);
         if let Some(name) = self.cut_short.as_ref().or(running) {
@@ -100,7 +100,7 @@ impl fmt::Display for Place {
     }
 }
 
-/// Talks to the bench until it hangs up. `place` is kept true meanwhile.
+/// Talks to the bench until it hangs up, keeping `place` up to date.
 pub fn converse(
     mut bench: Connection<impl Read + Write>,
     settings: &Settings,
@@ -122,7 +122,7 @@ pub fn converse(
             }
             Event::MeasurementStart(plan) => is_as_wanted = is_wanted(&plan, settings),
             Event::MeasurementComplete { id, iters, times } => {
-                // The answer comes after the bench's recorder has written the samples.
+                // By the time the bench answers, its recorder has written the samples.
                 let one = bench.format_value(1.0)?;
                 let records = samples.new_records().map_err(JoinError::Io)?;
                 let name = id.name();
@@ -143,7 +143,7 @@ pub fn converse(
                         if is_ours && !is_as_wanted {
                             return Err(LaunchError::OtherPlan(name));
                         }
-                        // On the model its time is not what is asked for.
+                        // On the model its time is not needed.
                         let doubles = settings.sampling.doubles();
                         if !is_ours && doubles && !is_modelled(settings) {
                             return Err(LaunchError::CannotDouble(name));
@@ -168,10 +168,10 @@ pub fn converse(
     Ok(benchmarks)
 }
 
-/// Whether criterion is going to do what the settings ask for. A benchmark whose group asks for
-/// another time may be as long as any other, if it takes one iteration for each sample.
+/// Returns whether criterion's plan follows the settings. A benchmark whose group sets another time
+/// may take any time if it runs one iteration per sample.
 fn is_wanted(plan: &Plan, settings: &Settings) -> bool {
-    /// criterion rounds iterations up, to twice the time at most.
+    /// criterion rounds iterations up, at most to twice the time.
     const ROUNDED_UP: f64 = 2.5;
     let limit_ns = settings.measurement_time.as_nanos() as f64 * ROUNDED_UP;
     settings.sampling != Sampling::Planned
@@ -186,7 +186,7 @@ fn is_modelled(settings: &Settings) -> bool {
     )
 }
 
-/// The ids of the benchmarks that the bench skips, until it hangs up.
+/// Returns the ids of the benchmarks that the bench skips, until it hangs up.
 pub fn skipped(
     mut bench: Connection<impl Read + Write>,
     place: &mut Place,
@@ -206,7 +206,7 @@ pub fn skipped(
     Ok(names)
 }
 
-/// `None` where the benchmark's measurement is neither ours nor the wall clock.
+/// Returns `None` if the benchmark uses neither our measurement nor wall-clock time.
 fn measured(
     reported: &Reported,
     throughput: Option<Throughput>,
@@ -245,7 +245,7 @@ mod tests {
         };
         assert!(wanted(20, 2100, 0.25));
         assert!(wanted(20, 210, 0.5));
-        // Long, and flat sampling at its least.
+        // Slow, and flat sampling at its minimum.
         assert!(wanted(20, 20, 60.0));
         assert!(!wanted(100, 5050, 0.25));
         assert!(!wanted(20, 21_000, 5.0));

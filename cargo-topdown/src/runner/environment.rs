@@ -1,8 +1,8 @@
-//! What a bench inherits of this program's environment.
+//! What a bench inherits from this program's environment.
 //!
-//! A bench is code that others can have written, and the environment of a CI job holds tokens, credentials
-//! of stores and files that steer the job's next steps. So a bench gets what is on a list, and what the
-//! settings add.
+//! Others may have written a bench, and the environment of a CI job holds tokens, store
+//! credentials, and files that control the job's next steps. So a bench inherits only what is on a
+//! list, plus what the settings add.
 
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
@@ -17,9 +17,9 @@ use crate::bench_targets::BenchTarget;
 /// The variables of one process.
 pub type Variables = BTreeMap<OsString, OsString>;
 
-/// What every bench inherits; `*` stands for any characters.
+/// What every bench inherits; `*` matches any characters.
 const KEPT: [&str; 57] = [
-    // Who and where.
+    // User and location.
     "HOME",
     "HOSTNAME",
     "LOGNAME",
@@ -49,7 +49,7 @@ const KEPT: [&str; 57] = [
     "TZ",
     "TZDIR",
     "WAYLAND_DISPLAY",
-    // The linker, allocators, threads, devices: what changes how fast a program is.
+    // Linker, allocators, threads, devices: they change how fast a program runs.
     "CUDA_*",
     "DYLD_*",
     "GLIBC_TUNABLES",
@@ -66,14 +66,14 @@ const KEPT: [&str; 57] = [
     "TCMALLOC_*",
     "TOKIO_*",
     "_RJEM_*",
-    // Rust, cargo, criterion, the flag that nearly every CI sets.
+    // Rust, cargo, criterion, and the variable that nearly every CI sets.
     "CARGO",
     "CARGO_*",
     "CI",
     "CRITERION_*",
     "PROPTEST_*",
     "RUST*",
-    // Without these no program starts on Windows.
+    // Windows programs do not start without these.
     "APPDATA",
     "COMSPEC",
     "LOCALAPPDATA",
@@ -83,8 +83,8 @@ const KEPT: [&str; 57] = [
     "USERPROFILE",
 ];
 
-/// What of that list no bench inherits, unless the settings name it. What a launch itself says in variables
-/// of this program is set anew.
+/// Exceptions from that list, which no bench inherits unless the settings name them. A launch sets
+/// this program's own variables anew.
 const DROPPED: [&str; 8] = [
     "CARGO_HTTP_*",
     "CARGO_REGISTR*",
@@ -96,10 +96,10 @@ const DROPPED: [&str; 8] = [
     "*_KEY",
 ];
 
-/// A shorter name is found in executables by chance.
+/// Executables contain shorter names by chance.
 const LEAST_LENGTH_TO_LOOK_FOR: usize = 4;
 
-/// What a bench inherits of `all`, where the settings add the patterns `more`.
+/// Returns what a bench inherits from `all`, with the settings' additional patterns `more`.
 pub fn inherited(
     all: impl IntoIterator<Item = (OsString, OsString)>,
     more: &[String],
@@ -118,11 +118,11 @@ fn is_inherited(name: &OsStr, more: &[String]) -> bool {
     is_added || is_one_of(&KEPT) && !is_one_of(&DROPPED)
 }
 
-/// The variables that are set, that `target` does not inherit, and whose names are in its executable: it
-/// may be waiting for them. Those of this program do not count.
+/// Returns the set variables that `target` does not inherit although its executable contains their
+/// names, so it may expect them. Variables of this program do not count.
 ///
 /// # Errors
-/// When the executable cannot be read.
+/// Returns an error if the executable cannot be read.
 pub fn missed(
     target: &BenchTarget,
     all: impl IntoIterator<Item = (OsString, OsString)>,
@@ -145,7 +145,7 @@ fn found_in(executable: &Path, names: &[String]) -> io::Result<Vec<String>> {
         return Ok(Vec::new());
     }
     let content = std::fs::read(executable)?;
-    // The longest first: of two names one can be the beginning of the other.
+    // The longest first, since one name can be a prefix of another.
     let mut sorted = names.to_vec();
     sorted.sort_by_key(|name| std::cmp::Reverse(name.len()));
     let any = Regex::new(&sorted.join("|")).expect("letters, digits and `_` alone");

@@ -1,31 +1,31 @@
-//! The part of a failed bench's output that says what went wrong.
+//! Extracts the part of a failed bench's output that says what went wrong.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 use std::path::Path;
 
-/// How much of the end of the output is looked at: more than any backtrace has.
+/// How much of the end to search: more than any backtrace.
 const LOOKED_AT_BYTES: u64 = 64 << 10;
 
-/// How many lines are shown.
+/// How many lines to show.
 const SHOWN_LINES: usize = 20;
 
-/// What the standard library says where a panic begins. A backtrace that follows can be longer
-/// than what is shown, so the end alone would leave out the message.
+/// Marks the start of a panic message. The backtrace after it can be longer than what is shown, so
+/// the last lines alone could miss the message.
 const PANIC: &str = "panicked at";
 
-/// The first panic at the end of the file at `path`, or its last lines; at most 20 lines.
+/// Returns the first panic near the end of the file at `path`, or its last lines; at most 20 lines.
 ///
 /// # Errors
-/// When the file cannot be read.
+/// Returns an error if the file cannot be read.
 pub fn excerpt_of_file(path: &Path) -> io::Result<String> {
     Ok(excerpt(&end_of_file(path, LOOKED_AT_BYTES)?))
 }
 
-/// The last bytes of the file at `path`, as many as `longest_bytes`.
+/// Returns at most the last `longest_bytes` bytes of the file at `path`.
 ///
 /// # Errors
-/// When the file cannot be read.
+/// Returns an error if the file cannot be read.
 pub fn end_of_file(path: &Path, longest_bytes: u64) -> io::Result<String> {
     let mut file = File::open(path)?;
     let length = file.metadata()?.len();
@@ -38,7 +38,7 @@ pub fn end_of_file(path: &Path, longest_bytes: u64) -> io::Result<String> {
 fn excerpt(text: &str) -> String {
     let lines: Vec<&str> = text.trim_end().lines().collect();
     let last_lines = lines.len().saturating_sub(SHOWN_LINES);
-    // The first panic: those after it are mostly its consequences.
+    // The first panic: later ones are usually its consequences.
     let panic = lines.iter().position(|line| line.contains(PANIC));
     let start = panic.unwrap_or(last_lines).min(last_lines);
     let shown = &lines[start..];

@@ -1,8 +1,8 @@
-//! What every benchmark executes, as a fingerprint: one traced launch of each bench target.
+//! Fingerprints what every benchmark executes, in one traced launch of each bench target.
 //!
-//! That launch is the same whatever the source of the numbers is, and whatever was measured before it:
-//! three iterations of each benchmark, one after the other. So fingerprints of counted, modelled and
-//! timed runs can be compared with each other.
+//! That launch is the same for every source and does not depend on earlier measurements: three
+//! iterations of each benchmark, one after the other. So fingerprints of counted, modelled and
+//! timed runs are comparable.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -16,26 +16,26 @@ use crate::bench_targets::BenchTarget;
 use crate::cli::SourceChoice;
 use crate::settings::{Sampling, Settings};
 
-/// Whether benches can be traced here.
+/// Whether benches can be traced on this system.
 const CAN_TRACE: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
 
-/// Criterion's own measurement, which leaves no fingerprint, ends after this at the latest.
+/// Limits benchmarks with criterion's own measurement, which have no fingerprint.
 const TIME_LIMIT: Duration = Duration::from_millis(250);
 
 /// What the benchmarks of a suite execute.
 #[derive(Debug, Default)]
 pub struct Fingerprints {
-    /// Of every benchmark that was seen.
+    /// For every benchmark that was seen.
     by_id: HashMap<BenchmarkId, Option<Fingerprint>>,
     /// Targets that failed, and why.
     pub failures: Vec<(BenchTarget, LaunchError)>,
 }
 
 impl Fingerprints {
-    /// Launches those of `targets` whose settings ask for fingerprints.
+    /// Launches those of `targets` whose settings request fingerprints.
     ///
     /// # Errors
-    /// [`LaunchError::Interrupted`] alone.
+    /// Returns only [`LaunchError::Interrupted`].
     pub fn take(targets: &[BenchTarget], launcher: &Launcher) -> Result<Fingerprints, LaunchError> {
         let mut taken = Fingerprints::default();
         let launcher = Launcher {
@@ -64,7 +64,7 @@ impl Fingerprints {
         Ok(taken)
     }
 
-    /// These, without a launch.
+    /// Uses known fingerprints, without a launch.
     #[cfg(test)]
     pub fn of(known: impl IntoIterator<Item = (BenchmarkId, Option<Fingerprint>)>) -> Fingerprints {
         Fingerprints {
@@ -73,7 +73,7 @@ impl Fingerprints {
         }
     }
 
-    /// The benchmarks of `target` that were seen, in the order of their names, and what they execute.
+    /// Returns the benchmarks of `target` that were seen, sorted by name, with their fingerprints.
     pub fn of_target(&self, target: &BenchTarget) -> Vec<(&BenchmarkId, Option<&Fingerprint>)> {
         let all = self.by_id.iter().filter(|(id, _)| target.has(id));
         let mut all: Vec<_> = all.map(|(id, known)| (id, known.as_ref())).collect();
@@ -81,8 +81,8 @@ impl Fingerprints {
         all
     }
 
-    /// Puts the fingerprints beside what was measured. Launches on the model tell whether a benchmark
-    /// executes the same each time; one that does not has none.
+    /// Adds the fingerprints to the measured benchmarks. Launches on the model show whether a
+    /// benchmark always executes the same code; one that does not gets no fingerprint.
     pub fn put_beside(&self, benchmarks: &mut [Benchmark]) {
         for benchmark in benchmarks {
             let known = self.by_id.get(&benchmark.id).cloned().flatten();
@@ -94,12 +94,12 @@ impl Fingerprints {
     }
 }
 
-/// Whether `target` is launched for its fingerprints.
+/// Returns whether `target` is launched for its fingerprints.
 pub fn is_wanted(target: &BenchTarget) -> bool {
     CAN_TRACE && target.has_criterion && target.settings.fingerprints
 }
 
-/// The target, as it is launched for its fingerprints.
+/// Returns the target with the settings for that launch.
 fn traced(target: &BenchTarget) -> BenchTarget {
     BenchTarget {
         settings: Settings {

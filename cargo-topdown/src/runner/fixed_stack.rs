@@ -1,24 +1,24 @@
-//! A stack that begins at the same address in every launch, whatever the environment holds.
+//! Makes the stack begin at the same address in every launch, regardless of the environment.
 //!
 //! The system puts the arguments and the environment at the upper end of a process's stack, and the
-//! stack of `main` below them. With fixed addresses the end is always the same; so a variable that
-//! fills the rest of a fixed size makes the beginning the same too.
+//! stack of `main` below them. With fixed addresses, the end is always the same. So a variable that
+//! pads arguments and environment to a fixed size fixes the beginning too.
 
 use std::ffi::{OsStr, OsString};
 
 use super::environment::Variables;
 
-/// The variable that fills.
+/// The padding variable.
 const PADDING_VARIABLE: &str = "CARGO_TOPDOWN_PADDING";
-/// Set where the number of pointers would be odd: the stack is aligned to two of them.
+/// Set if the number of pointers would be odd: the stack is aligned to two of them.
 const PARITY_VARIABLE: &str = "CARGO_TOPDOWN_PADDING_PARITY";
 
-/// Arguments and environment take a multiple of this; the system allows a variable of four times as
-/// much.
+/// Arguments and environment are padded to a multiple of this; the system allows a variable four
+/// times as long.
 const SIZE_BYTES: usize = 32 * 1024;
 const POINTER_BYTES: usize = size_of::<usize>();
 
-/// Fills the `environment` of a program that gets these `arguments`, its own name among them.
+/// Pads the `environment` of a program with these `arguments`, which include its own name.
 pub fn pad(environment: &mut Variables, arguments: &[OsString]) {
     environment.remove(OsStr::new(PADDING_VARIABLE));
     environment.remove(OsStr::new(PARITY_VARIABLE));
@@ -39,7 +39,7 @@ pub fn pad(environment: &mut Variables, arguments: &[OsString]) {
     environment.insert(PADDING_VARIABLE.into(), "x".repeat(rest).into());
 }
 
-/// `name=value` and a zero.
+/// `name=value` and a zero byte.
 fn variable_bytes((name, value): (&OsString, &OsString)) -> usize {
     name.len() + value.len() + 2
 }
@@ -50,7 +50,7 @@ mod tests {
     use crate::runner::modelled::fixed_addresses;
     use std::process::Command;
 
-    /// Where the stack of a program begins that gets these arguments and this variable.
+    /// Returns where the stack begins in a program with these arguments and this variable.
     fn stack_of(through: &[&str], arguments: &[&str], variable: Option<(&str, &str)>) -> String {
         let own = ["/bin/cat", "/proc/self/stat"].iter().chain(arguments);
         let own: Vec<OsString> = own.map(OsString::from).collect();

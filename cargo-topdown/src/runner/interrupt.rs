@@ -1,27 +1,28 @@
-//! Ctrl-C: what must be put away first, and who is told.
+//! Ctrl-C: what must be cleaned up first, and whom it reaches.
 //!
-//! SIGTERM and SIGHUP are the same. A bench is in a session of its own, and a signal sent to this process
-//! alone reaches no compiler. So the process that is waited for is ended, with all that it has started;
-//! whoever waits for it goes on, sees that the run is to end, and puts everything away on the way out.
+//! SIGTERM and SIGHUP are treated the same. A bench has its own session, and a signal to this
+//! process alone does not reach compilers. So the handler kills the process that is being waited
+//! for, with its descendants; the waiting code then continues, sees the request, and cleans up on
+//! the way out.
 
 use std::process::ExitStatus;
 use std::sync::Mutex;
 
 use crate::processes;
 
-/// The signal of Ctrl-C, by its number in POSIX.
+/// SIGINT, by its POSIX number.
 #[cfg(unix)]
 const SIGINT: i32 = 2;
 
-/// The exit code of a process that Ctrl-C ended, as shells have it: 128 and the signal's number.
+/// The exit code after Ctrl-C, following the shells' convention: 128 plus the signal's number.
 const EXIT_CODE: i32 = 130;
 
 #[derive(Debug, Default)]
 struct State {
-    /// Whether there is anything to put away.
+    /// Whether there is anything to clean up.
     guarded: bool,
     requested: bool,
-    /// What is waited for.
+    /// The process that is being waited for.
     process: Option<u32>,
 }
 
@@ -32,13 +33,13 @@ static STATE: Mutex<State> = Mutex::new(State {
 });
 
 fn state() -> std::sync::MutexGuard<'static, State> {
-    // Nothing under this lock can panic; were it poisoned, its content would still be right.
+    // Nothing panics while holding this lock; even if it were poisoned, its content would be right.
     STATE
         .lock()
         .unwrap_or_else(|poisoned| poisoned.into_inner())
 }
 
-/// Until it is dropped, Ctrl-C asks the program to end; before and after, it ends it.
+/// While it lives, Ctrl-C only requests that the program end; before and after, it ends it at once.
 #[must_use]
 pub struct Guard(());
 
@@ -51,7 +52,7 @@ impl Drop for Guard {
 /// Begins to handle Ctrl-C.
 ///
 /// # Errors
-/// When the system refuses the handler.
+/// Returns an error if the system refuses the handler.
 pub fn guard() -> Result<Guard, ctrlc::Error> {
     ctrlc::set_handler(|| {
         let mut state = state();
@@ -67,29 +68,29 @@ pub fn guard() -> Result<Guard, ctrlc::Error> {
     Ok(Guard(()))
 }
 
-/// Whether Ctrl-C was pressed.
+/// Returns whether Ctrl-C was pressed.
 pub fn requested() -> bool {
     state().requested
 }
 
-/// Whether Ctrl-C ended the process with this status.
+/// Returns whether Ctrl-C killed the process with this status.
 #[cfg(unix)]
 pub fn has_ended(status: ExitStatus) -> bool {
     use std::os::unix::process::ExitStatusExt;
     status.signal() == Some(SIGINT)
 }
 
-/// Whether Ctrl-C ended the process with this status; without signals, nothing tells.
+/// Without signals, this is unknown.
 #[cfg(not(unix))]
 pub fn has_ended(_: ExitStatus) -> bool {
     false
 }
 
-/// While the result lives, Ctrl-C ends `process` and what it has started.
+/// While the result lives, Ctrl-C kills `process` and its descendants.
 pub fn ends(process: u32) -> Registered {
     let mut state = state();
     state.process = Some(process);
-    // It was pressed before there was anything to end.
+    // It was pressed before there was anything to kill.
     if state.requested {
         processes::end_tree(process);
     }

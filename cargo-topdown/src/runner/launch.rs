@@ -1,4 +1,4 @@
-//! One launch: a bench process from its start to its end.
+//! One launch: a bench process from start to exit.
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
@@ -23,33 +23,32 @@ use crate::functions::Symbols;
 /// How a launch ended.
 #[derive(Debug)]
 pub enum Launched {
-    /// With its benchmarks, which can be none: the filter decides.
+    /// With its benchmarks, which may be none, depending on the filter.
     Benchmarks(Benchmarks),
-    /// In success, without having looked for its runner: no criterion bench.
+    /// Successfully, without connecting to the runner: not a criterion bench.
     NotCriterion,
 }
 
-/// Why a launch gave nothing.
+/// Why a launch produced nothing.
 #[derive(Debug, Error)]
 pub enum LaunchError {
-    /// The process could not be started, or something around it failed.
+    /// The process could not be started, or an operation around it failed.
     #[error("{what}: {error}")]
     Io {
-        /// What was attempted.
+        /// The operation that failed.
         what: String,
-        /// Why it failed.
         error: io::Error,
     },
-    /// The process ended in failure: it panicked, or something that it needs is missing.
+    /// The process failed: it panicked, or something that it needs is missing.
     #[error("it ended with {0}")]
     Exited(ExitStatus),
-    /// It said that it succeeded, and a benchmark of it has no result.
+    /// It exited successfully, but a benchmark has no result.
     #[error(
         "benchmark `{0}` began and did not complete, although the bench ended in success; \
          `process::exit` does that, and so does a panic that is caught"
     )]
     NotCompleted(String),
-    /// It said that it succeeded, and there was more to come.
+    /// It exited successfully, but before it was done.
     #[error(
         "it ended in success before it was done, {0}: whatever comes there is missing; \
          `process::exit` does that, so let `main` return instead"
@@ -69,56 +68,58 @@ pub enum LaunchError {
     /// The conversation went wrong.
     #[error(transparent)]
     Protocol(#[from] ProtocolError),
-    /// criterion's samples are not ours.
+    /// The conversation failed.
     #[error(transparent)]
     Join(#[from] JoinError),
-    /// Two benchmarks with one name, which nothing could tell apart.
+    /// criterion's samples do not match ours.
     #[error("it has more than one benchmark `{0}`; give one of them another name")]
     DuplicateName(String),
-    /// A group of criterion's own has settings of its own, which the launch must not use.
+    /// Two benchmarks have the same name and cannot be distinguished.
     #[error("`{0}` is measured for as long as its group wants, and not as the settings say")]
     OtherPlan(String),
-    /// Samples that double are too few of it.
+    /// A group with criterion's own measurement has its own settings, which the launch must not
+    /// use.
     #[error("`{0}` has criterion's own measurement, which cannot tell of samples that double")]
     CannotDouble(String),
-    /// The user stopped the run.
+    /// Doubling samples would be too few for it.
     #[error("interrupted")]
     Interrupted,
 }
 
-/// The file in the directory of a launch to which the bench writes its samples.
+/// The file in a launch's directory to which the bench writes its samples.
 pub const SAMPLES_FILE: &str = "samples.jsonl";
 
-/// A filter that lets no benchmark through: a character behind the end.
+/// A filter that matches no benchmark: a character after the end.
 const NOTHING: &str = "$.";
 
-/// What a launch needs to know beside its target.
+/// What a launch needs in addition to its target.
 #[derive(Clone)]
 pub struct Launcher {
     /// Holds the files of one launch, which the next overwrites.
     pub scratch: PathBuf,
     /// `$CARGO`.
     pub cargo: PathBuf,
-    /// Further arguments of the bench executable.
+    /// Additional arguments for the bench executable.
     pub arguments: Vec<String>,
-    /// What the user wants to run, as arguments of the bench executable.
+    /// The user's filter, as arguments for the bench executable.
     pub filter: Vec<String>,
-    /// Whether what the benches print is shown, even if they succeed.
+    /// Whether to show the benches' output even if they succeed.
     pub shows_output: bool,
-    /// A command that starts the bench, the bench's own command line being its last arguments.
+    /// A command that starts the bench, whose own command line is appended.
     pub through: Option<&'static [&'static str]>,
-    /// The metric group that the library counts in place of the categories.
+    /// The metric group that the library counts instead of the categories.
     pub group: Option<&'static str>,
-    /// What starts benches in sessions of their own, where the system has them.
+    /// Starts benches in their own sessions, if the system has them.
     pub starter: Option<Starter>,
 }
 
 impl Launcher {
-    /// Runs `target` once; its first launch `took` so long, if this is a later one. `on_benchmark` hears the
-    /// name of each benchmark that begins.
+    /// Runs `target` once. For a later launch, `took` is the duration of the first. Calls
+    /// `on_benchmark` with the name of each benchmark that begins.
     ///
     /// # Errors
-    /// When any of its benchmarks could not be measured; nothing of the launch is usable then.
+    /// Returns an error if any benchmark could not be measured; then nothing of the launch is
+    /// usable.
     pub fn launch(
         &self,
         target: &BenchTarget,
@@ -150,11 +151,11 @@ impl Launcher {
         })
     }
 
-    /// criterion's full ids of all benchmarks that `target` has, measuring none; `None` where it does
-    /// not look for its runner.
+    /// Returns criterion's full ids of all benchmarks of `target`, without measuring; `None` if it
+    /// does not connect to the runner.
     ///
     /// # Errors
-    /// When the process fails.
+    /// Returns an error if the process fails.
     pub fn list(&self, target: &BenchTarget) -> Result<Option<Vec<String>>, LaunchError> {
         let patience = Patience::of(target.settings.launch_timeout, None);
         let listed = self.talk(
@@ -166,8 +167,8 @@ impl Launcher {
         Ok(listed.map(|(names, _)| names))
     }
 
-    /// Starts `target` with `filter`, and has the conversation with it; `None` where it ends without
-    /// having looked for its runner. Also says which processes it left behind.
+    /// Starts `target` with `filter` and runs the conversation; `None` if it exits without
+    /// connecting to the runner. Also returns which processes it left behind.
     fn talk<T>(
         &self,
         target: &BenchTarget,
@@ -191,7 +192,7 @@ impl Launcher {
             process.greeted();
             conversation(bench, &mut samples, &mut place)
         });
-        // After an error nothing that the bench could still do would be used.
+        // After an error, nothing that the bench could still do would be used.
         let failed = matches!(&result, Some(Err(error)) if !is_hang_up(error));
         let must_wait = !failed && !process.is_overdue() && !interrupt::requested();
         let ended = match must_wait {
@@ -199,7 +200,7 @@ impl Launcher {
             false => Ok(None),
         };
         let status = ended.map_err(|error| io_error("could not wait for the bench", error))?;
-        // Ctrl-C in a terminal can end the bench too, before it is noticed here.
+        // Ctrl-C in a terminal can kill the bench before this program notices.
         if interrupt::requested() || status.is_some_and(interrupt::has_ended) {
             return Err(LaunchError::Interrupted);
         }
@@ -217,13 +218,13 @@ impl Launcher {
         Ok(said.map(|said| (said, process.end_rest())))
     }
 
-    /// What the last launched bench printed, as far as it says what went wrong.
+    /// Returns the part of the last bench's output that says what went wrong.
     pub fn output_excerpt(&self) -> String {
-        // Without the file there is nothing to show, and a failure to report already.
+        // Without the file there is nothing to show, and already a failure to report.
         excerpt_of_file(&self.output_path()).unwrap_or_default()
     }
 
-    /// All that the last launched bench printed.
+    /// Returns the whole output of the last bench.
     pub fn output(&self) -> String {
         end_of_file(&self.output_path(), LONGEST_OUTPUT_BYTES).unwrap_or_default()
     }
@@ -240,7 +241,7 @@ pub(super) fn io_error(what: &str, error: io::Error) -> LaunchError {
     }
 }
 
-/// Whether the bench has gone; its exit status then says more than the error does.
+/// Returns whether the bench has gone; then its exit status says more than the error.
 fn is_hang_up(error: &LaunchError) -> bool {
     matches!(error, LaunchError::Protocol(ProtocolError::Io(_)))
 }
@@ -292,8 +293,8 @@ mod tests {
         }
     }
 
-    /// Says which port it was given, waits for others to connect there, and then is a criterion
-    /// bench without benchmarks.
+    /// Reports its port, waits for others to connect there, and then acts as a criterion bench
+    /// without benchmarks.
     #[cfg(target_os = "linux")]
     const LATE_BENCH: &str = r#"#!/bin/bash
 cd "$(dirname "$0")" || exit 1
@@ -325,7 +326,7 @@ sleep 0.1
             let target = bench(path("bench").to_str().unwrap());
             let launcher = launcher(scratch.path());
             let (done, result) = std::sync::mpsc::channel();
-            // Not waited for: where it hangs, the process that it is in ends.
+            // Not joined: if it hangs, it ends with this process.
             thread::spawn(move || done.send(launcher.launch(&target, None, |_| {})));
             let port = loop {
                 match fs::read_to_string(path("port")) {

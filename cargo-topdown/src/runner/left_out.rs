@@ -1,8 +1,8 @@
-//! What settings leave out of a suite, found before anything is measured.
+//! Finds what settings leave out of a suite, before anything is measured.
 //!
-//! criterion takes a filter for what it shall run and none for what it shall not. So a bench target of
-//! which a pattern may mean a part is asked for its benchmarks first, in a launch that measures nothing,
-//! and then launched with the names of the others.
+//! criterion has a filter for benchmarks to run, but none for benchmarks to skip. So if a pattern
+//! may match part of a bench target, a launch that measures nothing lists its benchmarks first, and
+//! the target is then launched with the remaining names.
 
 use super::launch::{LaunchError, Launcher};
 use crate::bench_targets::BenchTarget;
@@ -12,17 +12,17 @@ use topdown_gate::selection::NameFilter;
 /// A suite without what settings leave out.
 #[derive(Debug)]
 pub struct Rest {
-    /// What is launched.
+    /// Targets to launch.
     pub targets: Vec<BenchTarget>,
-    /// What is not: bench targets and benchmarks, by their full names.
+    /// Bench targets and benchmarks to skip, by full name.
     pub left_out: Vec<String>,
 }
 
-/// Takes out of `targets` what `patterns` mean. A target that fails when asked stays whole: it will fail
-/// where it is launched, by name.
+/// Removes from `targets` what `patterns` match. A target that fails to list its benchmarks is kept
+/// whole: launching it will report the failure.
 ///
 /// # Errors
-/// [`LaunchError::Interrupted`] alone.
+/// Returns only [`LaunchError::Interrupted`].
 pub fn without(
     patterns: &[Pattern],
     targets: Vec<BenchTarget>,
@@ -56,7 +56,7 @@ pub fn without(
 }
 
 impl Rest {
-    /// `target`, which has benchmarks of these `names`.
+    /// Adds `target`, which has benchmarks with these `names`.
     fn add(
         &mut self,
         target: BenchTarget,
@@ -71,7 +71,7 @@ impl Rest {
         self.left_out
             .extend(out.iter().map(|name| id(name).to_string()));
         match (out.is_empty(), kept.is_empty()) {
-            // The filter goes on to decide.
+            // The filter still decides.
             (true, _) => self.targets.push(target),
             (false, true) => {}
             (false, false) => self.targets.push(BenchTarget {

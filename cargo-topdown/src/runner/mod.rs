@@ -1,8 +1,8 @@
 //! Launches bench targets as criterion's runner and gathers what they measure.
 //!
-//! Round robin: every target once, then every target a second time, and so on. A machine that
-//! drifts then does so for all benchmarks alike, and the launches of one benchmark are spread over
-//! the whole run.
+//! Targets are launched round robin: every target once, then every target a second time, and so on.
+//! So drift of the machine affects all benchmarks equally, and each benchmark's launches are spread
+//! over the whole run.
 
 pub mod again;
 mod bench_command;
@@ -47,48 +47,46 @@ use crate::bench_targets::BenchTarget;
 use crate::cli::{CountersChoice, ThreadsChoice};
 use crate::settings::Sampling;
 
-/// A bench target that failed, and all that is known about it.
+/// A bench target that failed, with details.
 #[derive(Debug, Error)]
 #[error("bench target `{target}` failed in launch {launch}: {error}")]
 pub struct TargetFailure {
     /// `package::name`.
     pub target: String,
-    /// Which launch, from 1.
+    /// The launch, from 1.
     pub launch: u32,
-    /// What happened.
     pub error: LaunchError,
     /// What the bench printed about it.
     pub output: String,
 }
 
-/// What became of all launches.
+/// The outcome of all launches.
 #[derive(Debug, Default)]
 pub struct Outcome {
-    /// What was measured.
+    /// The measurements.
     pub collected: Collected,
-    /// Targets that failed; nothing of theirs is in `collected`.
+    /// Targets that failed; `collected` contains nothing of them.
     pub failures: Vec<TargetFailure>,
-    /// Targets that have their time alone, because a launch on the model failed.
+    /// Targets that have only time, because a launch on the model failed.
     pub not_modelled: Vec<TargetFailure>,
-    /// Benchmarks that are left out, because they measure something of their own.
+    /// Benchmarks that are left out, because they use a measurement of their own.
     pub other_measurements: Vec<OtherMeasurement>,
     /// Targets that are not criterion benches, as `package::name`.
     pub not_criterion: Vec<String>,
-    /// Targets that have criterion in them and did not look for a runner, as `package::name`.
+    /// Targets that contain criterion but did not connect to the runner, as `package::name`.
     pub not_connected: Vec<String>,
 }
 
-/// A benchmark whose measurement is neither ours nor the wall clock.
+/// A benchmark that uses neither our measurement nor wall-clock time.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OtherMeasurement {
-    /// Which.
     pub id: BenchmarkId,
-    /// What its formatter makes of the value 1, such as `1 cycles`.
+    /// The value 1 as its formatter prints it, such as `1 cycles`.
     pub one: String,
 }
 
 impl Outcome {
-    /// Puts `other` in the place of all that is known of `targets`.
+    /// Replaces all results of `targets` with `other`.
     pub fn replace(&mut self, targets: &[BenchTarget], other: Outcome) {
         let is_of = |id: &BenchmarkId| targets.iter().any(|t| t.has(id));
         let collected = &mut self.collected;
@@ -108,22 +106,22 @@ impl Outcome {
     }
 }
 
-/// What is known about a target while the launches go on.
+/// The state of a target between launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum State {
     Untried,
-    /// It has benchmarks that match.
+    /// It has matching benchmarks.
     Measuring,
-    /// There is nothing more to be had from it: no criterion, no matching benchmark, or a failure.
+    /// It has nothing more to give: no criterion, no matching benchmark, or a failure.
     Done,
 }
 
-/// Executables that are launched together: all of a run's, or one side of a comparison.
+/// Executables that are launched together: all those of a run, or one side of a comparison.
 struct Side<'a> {
     targets: Vec<BenchTarget>,
     launcher: &'a Launcher,
     states: Vec<State>,
-    /// By target, whether its last launch asks for plain counters: see `short_windows`.
+    /// By target, whether its last launch needs plain counters: see `short_windows`.
     too_short: Vec<bool>,
     /// By target, whose slots its last launch counted.
     threads: Vec<one_choice::Seen>,
@@ -131,7 +129,7 @@ struct Side<'a> {
     outcome: Outcome,
     /// By target, how long its first launch took.
     took: Vec<Option<Duration>>,
-    /// Where the targets begin in the list that `Progress` was given.
+    /// The index of the first target in the list given to `Progress`.
     progress_offset: usize,
 }
 
@@ -157,8 +155,7 @@ impl<'a> Side<'a> {
         side
     }
 
-    /// Launches target number `index`, unless there is nothing more to be had from it. Says whether
-    /// it failed.
+    /// Launches target number `index`, unless it is done. Returns whether it failed.
     fn launch(
         &mut self,
         index: usize,
@@ -250,13 +247,13 @@ impl<'a> Side<'a> {
         Ok(true)
     }
 
-    /// From now on samples of target number `index` are taken like this. Its first launch is the one
-    /// that shows the need; what it has of earlier launches stays.
+    /// Changes how target number `index` takes samples. The first launch shows the need; results of
+    /// earlier launches stay.
     fn sample(&mut self, index: usize, sampling: Sampling) {
         self.targets[index].settings.sampling = sampling;
     }
 
-    /// From now on plain counters count target number `index`, and it has not been launched yet.
+    /// Switches target number `index` to plain counters, and starts it over.
     fn count_plainly(&mut self, index: usize, progress: &Progress) {
         let target = &mut self.targets[index];
         progress.note(&format!(
@@ -267,13 +264,13 @@ impl<'a> Side<'a> {
         self.begin_again(index);
     }
 
-    /// From now on the slots of these threads are counted in target number `index`.
+    /// Decides whose slots to count in target number `index`.
     fn count_threads(&mut self, index: usize, decided: String) {
         let environment = &mut self.targets[index].environment;
         environment.insert(one_choice::DECIDED_VARIABLE.to_owned(), decided.into());
     }
 
-    /// Target number `index` has not been launched yet.
+    /// Forgets all launches of target number `index`.
     fn begin_again(&mut self, index: usize) {
         self.collector.forget(&self.targets[index]);
         self.states[index] = State::Untried;
@@ -290,9 +287,9 @@ impl<'a> Side<'a> {
     }
 }
 
-/// Launches each of `turns`, a side and the number of a target, and says whether one failed. If the
-/// first launch shows that the register is too coarse for one of them, all are launched again with
-/// plain counters: both sides of a comparison have to be counted alike.
+/// Launches each of `turns`, pairs of a side and a target number. Returns whether one failed. If
+/// the first launch shows that the register is too coarse for any of them, all are launched again
+/// with plain counters, since both sides of a comparison must be counted in the same way.
 fn launch_turns(
     turns: &mut [(&mut Side<'_>, usize)],
     launch: u32,
@@ -315,7 +312,7 @@ fn launch_turns(
     Ok(failed || count_same_threads(turns, launch, progress)?)
 }
 
-/// Lets the first launches decide whose slots those after them count. A side that has done otherwise is
+/// Lets the first launches decide whose slots later ones count. A side that did otherwise is
 /// launched again.
 fn count_same_threads(
     turns: &mut [(&mut Side<'_>, usize)],
@@ -342,16 +339,16 @@ fn count_same_threads(
     Ok(failed)
 }
 
-/// How many rounds it takes until every target has had its launches.
+/// Returns the number of rounds until every target has had its launches.
 fn rounds(targets: &[BenchTarget]) -> u32 {
     let launches = targets.iter().map(|t| t.settings.launches);
     launches.max().unwrap_or(0)
 }
 
-/// Runs all launches of all `targets`. With `fail_fast` the first failure is the end.
+/// Runs all launches of all `targets`. `fail_fast` stops at the first failure.
 ///
 /// # Errors
-/// [`LaunchError::Interrupted`] alone; every other failure is part of the outcome.
+/// Returns only [`LaunchError::Interrupted`]; other failures are part of the outcome.
 pub fn run(
     targets: &[BenchTarget],
     launcher: &Launcher,
@@ -369,9 +366,9 @@ pub fn run(
     Ok(side.finish())
 }
 
-/// Runs all launches of the baseline's and the candidate's targets, side by side: whatever happens
-/// to the machine happens to both. The order within a pair alternates (ABBA), so that a machine
-/// that drifts one way favours neither. `progress` is that of both lists, the baseline's first.
+/// Runs all launches of the baseline's and the candidate's targets side by side, so that changes of
+/// the machine affect both. The order within a pair alternates (ABBA), so that steady drift favours
+/// neither. `progress` covers both lists, the baseline's first.
 ///
 /// # Errors
 /// As [`run`].
@@ -401,7 +398,7 @@ pub fn run_in_pairs(
     Ok((a.finish(), b.finish()))
 }
 
-/// The places of the same target in both lists, of all targets that are in either.
+/// Returns the indices of each target in both lists, for all targets in either.
 fn pairs(a: &[BenchTarget], b: &[BenchTarget]) -> Vec<(Option<usize>, Option<usize>)> {
     let same = |x: &BenchTarget, y: &BenchTarget| (&x.package, &x.name) == (&y.package, &y.name);
     let of_a = a

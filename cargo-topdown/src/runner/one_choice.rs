@@ -1,30 +1,31 @@
-//! One choice of whose slots are counted, for all launches of a benchmark and both sides of a comparison.
+//! One choice of whose slots to count, for all launches of a benchmark and both sides of a
+//! comparison.
 //!
-//! Where nobody says whose, each process decides in its warm-up. Two that decide differently counted
-//! different things. So the first launches decide for those after them: all threads are counted if they
-//! were on either side.
+//! Unless the user chooses, each process decides in its warm-up, and two that decide differently
+//! would count different things. So the first launches decide for later ones: all threads are
+//! counted if they were on either side.
 
 use criterion_topdown::provenance::CountedThreads;
 
 use super::conversation::Measured;
 use super::join::is_ours;
 
-/// The environment variable in which the library looks for what was decided: see
+/// The environment variable that passes the decision to the library: see
 /// `criterion_topdown::counter::DECIDED_VARIABLE`.
 pub const DECIDED_VARIABLE: &str = "CARGO_TOPDOWN_THREADS_DECIDED";
 
-/// Whose slots the benchmarks of a launch had, in the order in which they ran.
+/// Whose slots a launch counted for each benchmark, in the order in which they ran.
 pub type Seen = Vec<(String, CountedThreads)>;
 
-/// What is seen in a launch.
+/// Returns whose slots a launch counted.
 pub fn seen(benchmarks: &[Measured]) -> Seen {
     let ours = benchmarks.iter().filter(|b| is_ours(&b.provenance));
     ours.map(|b| (b.name.clone(), b.provenance.threads))
         .collect()
 }
 
-/// What is decided for the benchmarks of one of the `sides`, as the library reads it; and whether its
-/// launch has done otherwise.
+/// Returns the decision for the benchmarks of one of the `sides`, as the library reads it, and
+/// whether that side's launch did otherwise.
 pub fn decided(side: &Seen, sides: &[&Seen]) -> (String, bool) {
     let is_all = |name: &String| {
         let mut all = sides.iter().copied().flatten();

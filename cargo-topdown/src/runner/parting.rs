@@ -1,7 +1,7 @@
-//! Where two launches of a benchmark on the model begin to execute different instructions.
+//! Finds where two launches of a benchmark on the model begin to execute different instructions.
 //!
-//! Each launch leaves hashes of its [`Trail`]. Where those of two differ, further launches are asked for
-//! the blocks of that stretch, and two of these are compared block by block.
+//! Each launch leaves hashes of its [`Trail`]. If those of two launches differ, further launches
+//! record the blocks of the stretch where they do, and two of these are compared block by block.
 
 use std::fmt;
 use std::ops::Range;
@@ -13,21 +13,21 @@ use super::collect::Collected;
 use crate::bench_targets::BenchTarget;
 use crate::functions::Symbols;
 
-/// The environment variable in which the library looks for the stretches that are wanted:
-/// `NUMBER:FIRST:END`, separated by commas.
+/// The environment variable that names the stretches for the library to record: `NUMBER:FIRST:END`,
+/// separated by commas.
 const STRETCHES_VARIABLE: &str = "CARGO_TOPDOWN_STRETCHES";
 
-/// The way of a benchmark in one launch.
+/// The execution path of a benchmark in one launch.
 #[derive(Clone, Debug, Default)]
 pub struct LaunchTrail {
     trail: Trail,
     modules: Vec<String>,
-    /// The blocks of the stretch that was asked for, in the order of execution.
+    /// The blocks of the requested stretch, in the order of execution.
     stretch: Vec<CodeBlock>,
 }
 
 impl LaunchTrail {
-    /// What a bench process has recorded.
+    /// Takes what a bench process has recorded.
     pub fn of(code: &CodeSlots) -> LaunchTrail {
         let blocks = code.trail.stretch.iter();
         LaunchTrail {
@@ -42,26 +42,26 @@ impl LaunchTrail {
     }
 }
 
-/// What is known about how two launches differ.
+/// How two launches differ.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Parting {
     /// They execute the same instructions.
     OnlyData,
-    /// They part here.
+    /// They part at a known place.
     At {
-        /// After so many blocks.
+        /// After this many blocks.
         after_blocks: u64,
-        /// Behind this place.
+        /// After this place.
         behind: String,
-        /// And go on at these.
+        /// They continue here.
         at: [String; 2],
     },
-    /// They part, and further launches did not show where.
+    /// They part, but further launches did not show where.
     Somewhere,
 }
 
 impl fmt::Display for Parting {
-    /// Behind "launches of … differ: ".
+    /// Completes "launches of … differ: ".
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Parting::OnlyData => {
@@ -81,7 +81,7 @@ impl fmt::Display for Parting {
     }
 }
 
-/// The stretch of blocks in which two trails differ first; `None` if they are the same.
+/// Returns the first stretch of blocks in which two trails differ; `None` if they are equal.
 fn first_difference(a: &Trail, b: &Trail) -> Option<Range<u64>> {
     if (a.hash, a.blocks) == (b.hash, b.blocks) {
         return None;
@@ -97,7 +97,8 @@ fn first_difference(a: &Trail, b: &Trail) -> Option<Range<u64>> {
     Some(number * every..(number + 1) * every)
 }
 
-/// The targets, told to keep the stretches in which the launches of these benchmarks differ first.
+/// Returns the targets with an order to record the stretches in which these benchmarks' launches
+/// first differ.
 pub fn asked(
     targets: &[BenchTarget],
     differing: &[BenchmarkId],
@@ -122,7 +123,8 @@ pub fn asked(
     targets.iter().map(asked).collect()
 }
 
-/// How the launches of these benchmarks differ, by the first launches and those that were asked.
+/// Returns how the launches of these benchmarks differ, from the first launches and the recording
+/// ones.
 pub fn partings<'a>(
     targets: &[BenchTarget],
     differing: &'a [BenchmarkId],
@@ -151,7 +153,7 @@ fn trails_of<'a>(seen: &'a Collected, id: &BenchmarkId) -> impl Iterator<Item = 
     of_benchmark.map(|(_, trail)| trail)
 }
 
-/// Two trails of a benchmark that differ, or if there are none, two.
+/// Returns two trails of a benchmark that differ, or any two if all are equal.
 fn two<'a>(seen: &'a Collected, id: &BenchmarkId) -> Option<[&'a LaunchTrail; 2]> {
     let first = trails_of(seen, id).next()?;
     let mut others = trails_of(seen, id).skip(1);
@@ -172,7 +174,7 @@ fn parted_at(one: &LaunchTrail, other: &LaunchTrail, symbols: &mut Symbols) -> O
     };
     let most = one.stretch.len().max(other.stretch.len());
     let parted = (0..most).find(|&index| !same(index))?;
-    // What both executed last is in the stretch, or they have parted before.
+    // The last common block is in the stretch, unless they parted earlier.
     let (module, last) = place(one, parted.checked_sub(1)?)?;
     let mut name = |place: Option<(String, CodeBlock)>| match place {
         Some((module, block)) => symbols.place_name(&module, block.offset),
@@ -195,7 +197,7 @@ mod tests {
     use super::*;
     use std::path::Path;
 
-    /// A trail of these blocks, with a hash for every `every_blocks` of them.
+    /// Makes a trail of these blocks, with one hash for every `every_blocks` of them.
     fn trail(blocks: &[u64], every_blocks: u64) -> Trail {
         let hashes: Vec<u64> = blocks
             .iter()
@@ -233,7 +235,7 @@ mod tests {
                 None
             );
         }
-        // In the rest behind the last hash, and where one ends before the other.
+        // After the last hash, and where one trail ends first.
         other = blocks.clone();
         other[38] = 99;
         let last = first_difference(&trail(&blocks, 16), &trail(&other, 16));

@@ -1,28 +1,28 @@
 //! How long a launch may take.
 //!
-//! Nothing tells a benchmark that takes long from one that hangs, but that the first launch of the same
-//! target took a tenth of the time.
+//! The only way to tell a hanging benchmark from a slow one is that the target's first launch took
+//! a tenth of the time.
 
 use std::time::{Duration, Instant};
 
-/// How often the time of the first launch a later one may take.
+/// A later launch may take this many times as long as the first.
 const TIMES_THE_FIRST: u32 = 10;
-/// However short the first launch was: machines stall.
+/// The least limit, however short the first launch was: machines stall.
 const LEAST: Duration = Duration::from_secs(60);
-/// How long a first launch may say nothing: that of one benchmark, with its warm-up or its data.
+/// How long a first launch may be silent: enough for one benchmark with its warm-up and data.
 const LONGEST_SILENCE: Duration = Duration::from_secs(30 * 60);
 
-/// How long one launch may take.
+/// The time limits of one launch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Patience {
-    /// As a whole.
+    /// For the whole launch.
     whole: Option<Duration>,
-    /// From one word of the bench to the next.
+    /// Between two messages of the bench.
     silence: Duration,
 }
 
 impl Patience {
-    /// With the `timeout` of the settings, or by what the first launch of the target `took`.
+    /// Uses the `timeout` from the settings, or what the target's first launch `took`.
     pub fn of(timeout: Option<Duration>, took: Option<Duration>) -> Patience {
         let whole = timeout.or_else(|| Some(LEAST.max(took? * TIMES_THE_FIRST)));
         Patience {
@@ -31,7 +31,8 @@ impl Patience {
         }
     }
 
-    /// When it ends, in a launch that began at `begun_at` and whose bench spoke last at `spoke_at`.
+    /// Returns the deadline in a launch that began at `begun_at` and whose bench last spoke at
+    /// `spoke_at`.
     pub fn end(&self, begun_at: Instant, spoke_at: Instant) -> Instant {
         let silence = spoke_at + self.silence;
         self.whole

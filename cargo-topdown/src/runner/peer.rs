@@ -1,22 +1,22 @@
-//! Who has connected: the bench, or somebody else on this machine.
+//! Checks whether the bench has connected, or another process on this machine.
 //!
-//! criterion connects to a port of localhost, which everybody on the machine can. Linux says in
-//! `/proc/net/tcp` which socket is the other end, and in `/proc/PID/fd` who holds it.
+//! criterion connects to a port of localhost, as any local process can. On Linux, `/proc/net/tcp`
+//! shows which socket is the other end, and `/proc/PID/fd` who holds it.
 
 use std::net::TcpStream;
 
 /// Who holds the other end of a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Peer {
-    /// The process that was asked about, or one that it has started.
+    /// The given process, or a descendant.
     Child,
-    /// Somebody else.
+    /// Another process.
     Stranger,
     /// The system does not say.
     Unknown,
 }
 
-/// Whether `child`, or a process below it, holds the other end of `stream`.
+/// Returns whether `child` or a descendant holds the other end of `stream`.
 pub fn of(stream: &TcpStream, child: u32) -> Peer {
     #[cfg(target_os = "linux")]
     return linux::peer_of(stream, child);
@@ -61,11 +61,12 @@ mod linux {
     #[derive(Debug, PartialEq)]
     pub struct Socket {
         user: u32,
-        /// 0 where no process holds it any more.
+        /// 0 if no process holds it any more.
         inode: u64,
     }
 
-    /// The socket of the connection from `from` to `to`, in the text of `/proc/net/tcp` or `tcp6`.
+    /// Finds the socket of the connection from `from` to `to` in the text of `/proc/net/tcp` or
+    /// `tcp6`.
     pub fn socket_in(table: &str, from: SocketAddr, to: SocketAddr) -> Option<Socket> {
         let (from, to) = (written(from)?, written(to)?);
         table.lines().skip(1).find_map(|line| {
@@ -79,7 +80,7 @@ mod linux {
         })
     }
 
-    /// An address as the kernel writes it, for IPv4 and mapped into IPv6.
+    /// Returns an address as the kernel writes it, for IPv4 and mapped into IPv6.
     fn written(address: SocketAddr) -> Option<[String; 2]> {
         let IpAddr::V4(ip) = address.ip().to_canonical() else {
             return None;
@@ -105,7 +106,8 @@ mod linux {
         if holds(child) || below(child).into_iter().any(&mut holds) {
             return Peer::Child;
         }
-        // The files of a bench with capabilities of its own cannot be seen; whose socket it is, can.
+        // The open files of a bench with its own capabilities are hidden, but the socket's owner is
+        // not.
         let own_user = fs::metadata("/proc/self").map(|metadata| metadata.uid());
         match is_hidden && own_user.is_ok_and(|user| user == socket.user) {
             true => Peer::Child,
@@ -135,7 +137,7 @@ mod tests {
         let own = TcpStream::connect((Ipv4Addr::LOCALHOST, port)).unwrap();
         let (accepted, _) = listener.accept().unwrap();
         assert_eq!(of(&accepted, std::process::id()), Peer::Child);
-        // A process below a process: the shell waits for the one that connects.
+        // With a grandchild: the shell waits for the one that connects.
         let connect = format!("(exec 3<>/dev/tcp/127.0.0.1/{port}; echo; read -r _ <&3); true");
         let mut child = Command::new("bash")
             .args(["-c", &connect])
@@ -154,7 +156,7 @@ mod tests {
         assert_eq!(of(&of_child, child.id()), Peer::Child);
         drop(of_child);
         child.wait().unwrap();
-        // Nobody holds it any more.
+        // No process holds it any more.
         drop(own);
         assert_eq!(of(&accepted, std::process::id()), Peer::Stranger);
     }

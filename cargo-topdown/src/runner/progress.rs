@@ -1,6 +1,7 @@
-//! Says on standard error what runs, which launch of how many, and how long it will take.
+//! Shows progress on standard error: what runs, which launch it is, and how long the rest will
+//! take.
 //!
-//! On a terminal that is one line that changes; elsewhere one line per round of launches.
+//! A terminal gets one line that changes; other outputs get one line per round of launches.
 
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
@@ -10,10 +11,10 @@ use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use crate::bench_targets::BenchTarget;
 use crate::terminal::{print_text, tell};
 
-/// Redraws per second; each costs the bench a little of the machine.
+/// Redraws per second. Each takes a little of the machine from the bench.
 const REDRAWS_PER_SECOND: u8 = 4;
 
-/// How progress is shown.
+/// How to show progress.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Style {
     /// Not at all.
@@ -25,8 +26,8 @@ pub enum Style {
 }
 
 impl Style {
-    /// The style for this process: `--quiet`, then `CARGO_TERM_PROGRESS_WHEN` (`never` forbids the
-    /// bar), then whether standard error is a terminal.
+    /// Chooses the style for this process: `--quiet`, then `CARGO_TERM_PROGRESS_WHEN` (`never`
+    /// disables the bar), then whether standard error is a terminal.
     pub fn of_process(quiet: bool) -> Style {
         let when = std::env::var("CARGO_TERM_PROGRESS_WHEN");
         if quiet {
@@ -45,9 +46,9 @@ pub struct Progress {
     bar: ProgressBar,
     estimate: Estimate,
     rounds: u32,
-    /// The round that has been announced.
+    /// The last announced round.
     announced: Option<u32>,
-    /// `package::name`, or the name alone where one package is all there is.
+    /// `package::name`, or only the name if there is one package.
     name: String,
     with_packages: bool,
     begun_at: Instant,
@@ -83,7 +84,7 @@ impl Progress {
         }
     }
 
-    /// A launch (from 0) begins.
+    /// Begins a launch (counted from 0).
     pub fn begin(&mut self, target: &BenchTarget, launch: u32) {
         self.begun_at = Instant::now();
         self.name = if self.with_packages {
@@ -104,7 +105,7 @@ impl Progress {
         }
     }
 
-    /// A benchmark of that launch begins.
+    /// Begins a benchmark of that launch.
     pub fn benchmark(&mut self, name: &str) {
         let left = match self.estimate.left() {
             Some(left) => minutes(left.saturating_sub(self.begun_at.elapsed())) + " left, ",
@@ -116,7 +117,7 @@ impl Progress {
             .set_message(format!("{left}{target}{separator}{name}"));
     }
 
-    /// The launch of target number `index` is over; with `done` it was its last.
+    /// Ends the launch of target number `index`; `done` means it was the target's last.
     pub fn end(&mut self, index: usize, took: Duration, done: bool) {
         self.estimate.end(index, took, done);
         self.bar
@@ -124,7 +125,7 @@ impl Progress {
         self.bar.inc(1);
     }
 
-    /// Prints a line that says what is going on, unless nothing shall be said.
+    /// Prints a line about what happens, unless quiet.
     pub fn note(&self, line: &str) {
         if self.style != Style::Quiet {
             self.print(&format!("{line}\n"));
@@ -142,7 +143,7 @@ impl Progress {
     }
 }
 
-/// How long the rest will take: as long as the same targets took before.
+/// Estimates the remaining time, assuming that targets take as long as before.
 #[derive(Debug)]
 struct Estimate {
     targets: Vec<TargetTime>,
@@ -185,7 +186,7 @@ impl Estimate {
             .sum()
     }
 
-    /// `None` until one launch of every target is over, since targets have nothing in common.
+    /// Returns `None` until every target has had one launch, since targets have nothing in common.
     fn left(&self) -> Option<Duration> {
         self.targets
             .iter()

@@ -1,9 +1,9 @@
 //! criterion's runner protocol, from the side of the runner.
 //!
 //! A criterion bench that finds `CARGO_CRITERION_PORT` in its environment connects to that port of
-//! localhost. Both sides say hello; from then on each message is one frame: a big-endian `u32`
-//! length, then as much CBOR. The protocol has been at version 1 since criterion 0.3.3; this is
-//! written against `connection.rs` of criterion 0.8.2.
+//! localhost. Both sides send a hello. After that, each message is one frame: a big-endian `u32`
+//! length, followed by that much CBOR. The protocol has been at version 1 since criterion 0.3.3;
+//! this code follows `connection.rs` of criterion 0.8.2.
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
@@ -17,11 +17,11 @@ use thiserror::Error;
 /// The environment variable in which a bench looks for its runner's port.
 pub const PORT_VARIABLE: &str = "CARGO_CRITERION_PORT";
 
-/// What every executable with criterion in it contains: the name of the runner, which is part of
-/// criterion's messages for people and of the hello that it expects.
+/// The runner's name. Every executable with criterion contains it, in messages for people and in
+/// the expected hello.
 pub const RUNNER_NAME: &[u8] = b"cargo-criterion";
 
-/// The version that follows the name. A bench writes it to its log and does nothing else with it.
+/// The version after the name. A bench only logs it.
 const RUNNER_VERSION: [u8; 3] = [1, 1, 0];
 
 const BENCH_NAME: &[u8] = b"Criterion";
@@ -31,7 +31,7 @@ const PROTOCOL_FORMAT: u16 = 1;
 /// The longest frame that is accepted. Ten million samples need less.
 const LONGEST_FRAME: u32 = 256 << 20;
 
-/// What a bench tells its runner. Fields that nobody needs are left out.
+/// What a bench tells its runner, without unused fields.
 #[derive(Debug, PartialEq, Deserialize)]
 pub enum Event {
     /// A group begins.
@@ -51,7 +51,7 @@ pub enum Event {
         id: RawId,
         /// Iterations of each sample.
         iters: Vec<f64>,
-        /// What the measurement's `to_f64` returned for each sample.
+        /// The result of the measurement's `to_f64` for each sample.
         times: Vec<f64>,
     },
     /// The answer to [`Request::FormatValue`].
@@ -61,7 +61,7 @@ pub enum Event {
 /// How criterion is going to measure a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub struct Plan {
-    /// How many samples.
+    /// The number of samples.
     pub sample_count: u64,
     /// How long that will take.
     pub estimate_ns: f64,
@@ -69,12 +69,12 @@ pub struct Plan {
     pub iter_count: u64,
 }
 
-/// What a runner can ask of a bench that waits.
+/// A request to a waiting bench.
 #[derive(Debug, Serialize)]
 pub enum Request {
     /// Calls the `ValueFormatter` of the measurement.
     FormatValue { value: f64 },
-    /// Lets the bench go on.
+    /// Lets the bench continue.
     Continue,
 }
 
@@ -84,12 +84,12 @@ pub struct RawId {
     group_id: String,
     function_id: Option<String>,
     value_str: Option<String>,
-    /// Kept as it comes, because criterion's enumeration grows with its releases.
+    /// Kept as received, since criterion's enum grows with its releases.
     throughput: Vec<HashMap<String, Value>>,
 }
 
 impl RawId {
-    /// criterion's full id, as it can be shown.
+    /// Returns criterion's full id, safe to print.
     pub fn name(&self) -> String {
         let mut name = self.group_id.clone();
         for part in [&self.function_id, &self.value_str].into_iter().flatten() {
@@ -99,14 +99,14 @@ impl RawId {
         visible(&name).into_owned()
     }
 
-    /// What one iteration processes, where the benchmark says so in a unit that is known here.
+    /// Returns what one iteration processes, if the benchmark states it in a unit that we know.
     pub fn throughput(&self) -> Option<Throughput> {
         let (kind, amount) = self.throughput.first()?.iter().next()?;
         let (unit, amount) = match kind.as_str() {
             "Bytes" | "BytesDecimal" => ("bytes", amount),
             "Elements" => ("elements", amount),
             "Bits" => ("bits", amount),
-            // criterion calls the elements the primary of the two.
+            // criterion treats the elements as primary.
             "ElementsAndBytes" => ("elements", field(amount, "elements")?),
             _ => return None,
         };
@@ -123,7 +123,7 @@ fn field<'a>(value: &'a Value, name: &str) -> Option<&'a Value> {
     Some(value)
 }
 
-/// A conversation that did not go as the protocol has it.
+/// A conversation that violates the protocol.
 #[derive(Debug, Error)]
 pub enum ProtocolError {
     /// The connection broke.
@@ -132,7 +132,7 @@ pub enum ProtocolError {
     /// The other side's hello is not criterion's.
     #[error("the bench did not answer as criterion does: its hello was {0:?}")]
     Hello(Vec<u8>),
-    /// criterion of a release with another protocol.
+    /// This release of criterion uses another protocol.
     #[error(
         "the bench's criterion {criterion} speaks runner protocol {version} in format {format}; \
          this release knows 1 in format 1"
@@ -145,13 +145,13 @@ pub enum ProtocolError {
         /// The format of its messages.
         format: u16,
     },
-    /// A frame of impossible length.
+    /// A frame is impossibly long.
     #[error("the bench announced a message of {0} bytes, more than any benchmark needs")]
     FrameLength(u32),
-    /// A frame that is no message.
+    /// A frame is not a message.
     #[error("the bench sent a message that is not understood: {0}")]
     Message(String),
-    /// A message at a point where the protocol has another.
+    /// A message is out of order.
     #[error("the bench sent {0} in place of an answer")]
     Unexpected(String),
 }
@@ -162,10 +162,11 @@ pub struct Connection<S> {
 }
 
 impl<S: Read + Write> Connection<S> {
-    /// Says hello and reads the bench's.
+    /// Exchanges hellos with the bench.
     ///
     /// # Errors
-    /// When the other side is not a criterion bench, or speaks another version of the protocol.
+    /// Returns an error if the other side is not a criterion bench, or uses another version of the
+    /// protocol.
     pub fn open(mut stream: S) -> Result<Connection<S>, ProtocolError> {
         stream.write_all(&[RUNNER_NAME, &RUNNER_VERSION].concat())?;
         let mut hello = [0; BENCH_NAME.len() + 7];
@@ -185,10 +186,10 @@ impl<S: Read + Write> Connection<S> {
         Ok(Connection { stream })
     }
 
-    /// The next message; `None` when the bench has hung up between two messages.
+    /// Receives the next message; `None` if the bench hung up between two messages.
     ///
     /// # Errors
-    /// When the connection breaks within a message, or the message is not understood.
+    /// Returns an error if the connection breaks within a message, or the message cannot be parsed.
     pub fn receive(&mut self) -> Result<Option<Event>, ProtocolError> {
         let mut length = [0; 4];
         match self.stream.read_exact(&mut length) {
@@ -199,7 +200,7 @@ impl<S: Read + Write> Connection<S> {
         if length > LONGEST_FRAME {
             return Err(ProtocolError::FrameLength(length));
         }
-        // As much room as comes, not as much as was announced.
+        // Allocate for what arrives, not for what was announced.
         let mut frame = Vec::new();
         let mut announced = Read::by_ref(&mut self.stream).take(length.into());
         if announced.read_to_end(&mut frame)? < length as usize {
@@ -210,19 +211,19 @@ impl<S: Read + Write> Connection<S> {
             .map_err(|error| ProtocolError::Message(error.to_string()))
     }
 
-    /// Lets a waiting bench go on.
+    /// Lets a waiting bench continue.
     ///
     /// # Errors
-    /// When the connection breaks.
+    /// Returns an error if the connection breaks.
     pub fn proceed(&mut self) -> Result<(), ProtocolError> {
         self.send(&Request::Continue)
     }
 
-    /// What the measurement's formatter makes of `value`. Only a waiting bench answers; its answer
+    /// Formats `value` with the measurement's formatter. Only a waiting bench answers; its answer
     /// also proves that it has called `Measurement::formatter`.
     ///
     /// # Errors
-    /// When the connection breaks or something else than the answer comes.
+    /// Returns an error if the connection breaks, or anything but the answer arrives.
     pub fn format_value(&mut self, value: f64) -> Result<String, ProtocolError> {
         self.send(&Request::FormatValue { value })?;
         match self.receive()? {
@@ -247,12 +248,12 @@ impl<S: Read + Write> Connection<S> {
 mod tests {
     use super::*;
 
-    /// What a bench of criterion 0.8.2 sent: its hello, then the frames of a group with one
-    /// benchmark that the filter skips and one that it runs, and of more groups like it. Answers
-    /// to `FormatValue` follow `MeasurementComplete` and `FinishedBenchmarkGroup`.
+    /// Recorded from a bench of criterion 0.8.2: its hello, then the frames of a group with one
+    /// benchmark that the filter skips and one that it runs, and of more such groups. Answers to
+    /// `FormatValue` follow `MeasurementComplete` and `FinishedBenchmarkGroup`.
     const RECORDED: &[u8] = include_bytes!("../../tests/data/criterion-0.8.2.frames");
 
-    /// Plays the bench: says what was written down and remembers what it hears.
+    /// Plays the bench: sends what was recorded and records what it receives.
     struct Played<'a> {
         said: &'a [u8],
         heard: Vec<u8>,

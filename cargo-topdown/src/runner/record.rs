@@ -1,7 +1,7 @@
-//! How a run was launched, written beside it, so that its benchmarks can be launched again.
+//! Records how a run was launched, next to the run, so that its benchmarks can be launched again.
 //!
-//! `launches.json` is not part of a run: it names executables of this machine, which the next build
-//! replaces, and is not copied with a baseline.
+//! `launches.json` is not part of a run: it names local executables, which the next build replaces,
+//! and it is not copied with a baseline.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -38,7 +38,7 @@ struct RecordedTarget {
     executable: FileIdentity,
 }
 
-/// What cargo goes by too when it decides whether a file is another one.
+/// What cargo also uses to detect that a file has changed.
 #[derive(Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FileIdentity {
@@ -59,30 +59,29 @@ impl FileIdentity {
 /// Why a run's benchmarks cannot be launched again.
 #[derive(Debug, Error)]
 pub enum CannotLaunchAgain {
-    /// Nobody wrote down how.
+    /// There is no record of the launches.
     #[error(
         "nothing in {} says how it was launched; only the newest run of `cargo topdown bench` can \
          be launched again", directory.display()
     )]
     NoRecord {
-        /// Where it was looked for.
+        /// The directory that was searched.
         directory: PathBuf,
     },
-    /// What was written cannot be read.
+    /// The record cannot be read.
     #[error("could not read {}: {error}", path.display())]
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
         error: io::Error,
     },
-    /// It was taken somewhere else, or the machine is another since.
+    /// The run was taken elsewhere, or the machine has changed since.
     #[error("it was taken on another machine: {0}")]
     OtherMachine(Box<Machine>),
-    /// The executable is gone, or another one.
+    /// The executable is gone or has changed.
     #[error("{} was built again or removed since; run `cargo topdown bench` again", .0.display())]
     OtherExecutable(PathBuf),
-    /// There is nothing but time to compare, and the other side cannot be launched.
+    /// There is only time to compare, and the other side cannot be launched.
     #[error(
         "without slots its time of another minute would be compared with the baseline's; \
          `cargo topdown bench --against` launches both in turn"
@@ -96,10 +95,10 @@ pub enum CannotLaunchAgain {
 }
 
 impl LaunchRecord {
-    /// Writes beside `run`, which is stored in `directory`, how it was launched.
+    /// Records how `run`, which is stored in `directory`, was launched.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn write(
         directory: &Path,
         run: &Run,
@@ -128,7 +127,8 @@ impl LaunchRecord {
     /// Reads how `run`, which is stored in `directory`, was launched.
     ///
     /// # Errors
-    /// When it cannot be launched in the same way again: the same executables on the same machine.
+    /// Returns an error if it cannot be launched in the same way: with the same executables on the
+    /// same machine.
     pub fn read(directory: &Path, run: &Run) -> Result<LaunchRecord, CannotLaunchAgain> {
         let path = directory.join(FILE);
         let no_record = || CannotLaunchAgain::NoRecord {
@@ -144,7 +144,7 @@ impl LaunchRecord {
         })?;
         let record: LaunchRecord = serde_json::from_reader(io::BufReader::new(file))
             .map_err(|error| unreadable(error.into()))?;
-        // Another release's, or that of a run that was there before.
+        // Written by another release, or for a previous run.
         if record.schema_version != SCHEMA_VERSION || record.run != run.id {
             return Err(no_record());
         }
@@ -164,7 +164,7 @@ impl LaunchRecord {
         Ok(record)
     }
 
-    /// The bench targets, as they were launched.
+    /// Returns the bench targets as they were launched.
     pub fn targets(&self) -> Vec<BenchTarget> {
         let targets = self.targets.iter();
         targets.map(|recorded| recorded.target.clone()).collect()

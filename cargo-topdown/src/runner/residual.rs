@@ -5,37 +5,35 @@ use criterion_topdown::run_file::{BenchmarkId, LaunchValue};
 use super::conversation::Measured;
 use topdown_gate::statistics::launch::residual_fraction;
 
-/// Categories that miss more of the slots than this are reported.
+/// The largest residual, as a fraction of the slots, that is not reported.
 const LARGEST_RESIDUAL: f64 = 0.01;
 
-/// A benchmark with launches whose categories did not add up to the slots before they were scaled
-/// to them.
+/// A benchmark with launches whose categories did not add up to the slots before being scaled.
 #[derive(Debug, PartialEq)]
 pub struct Residual {
-    /// The benchmark.
     pub id: BenchmarkId,
-    /// In how many launches.
+    /// The number of launches affected.
     pub launches: usize,
-    /// Of how many.
+    /// The number of all launches.
     pub of_launches: usize,
     /// What is wrong with them.
     pub fault: SplitFault,
 }
 
-/// What is wrong with categories.
+/// A fault in categories.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SplitFault {
     /// They missed the slots by up to this fraction, and were scaled to them.
     Scaled {
-        /// The largest.
+        /// The largest fraction.
         largest_fraction: f64,
     },
-    /// One was so far below zero that no counter can have counted it; no split is kept.
+    /// One was so far below zero that no counter could have produced it; no split is kept.
     Impossible,
 }
 
-/// What is wrong with the categories of a benchmark, if anything is. `values` are those of its
-/// `launches`; with `time_alone` they have no slots to add up to.
+/// Returns the fault in a benchmark's categories, if any. `values` are those of its `launches`;
+/// with `time_alone` there are no slots to add up to.
 pub fn residual(
     id: &BenchmarkId,
     launches: &[(u32, Measured)],

@@ -1,8 +1,8 @@
-//! Where the files of launches live while they go on.
+//! The temporary directory for files of launches.
 //!
-//! A program that is killed (`kill -9`) puts nothing away. So each directory holds a lock as long as its
-//! program lives, and the next run clears those that nobody holds any more: their processes, their control
-//! groups, and the directories themselves.
+//! A killed program (`kill -9`) cleans up nothing. So each directory holds a lock while its program
+//! lives, and the next run clears those whose lock is free: their processes, their control groups,
+//! and the directories themselves.
 
 use std::fs::{self, File};
 use std::io;
@@ -14,28 +14,29 @@ use tempfile::TempDir;
 use super::cgroup::Cgroup;
 use crate::processes;
 
-/// How the names of the directories begin.
+/// The prefix of the directories' names.
 const PREFIX: &str = "cargo-topdown-";
 /// Held while the program lives.
 const LOCK: &str = "lock";
-/// Names the control group.
+/// The file that names the control group.
 const CGROUP: &str = "cgroup";
-/// A directory without a lock is being made, or its making was cut short.
+/// A directory without a lock is still being created, or its creation was interrupted.
 const LONGEST_MAKING: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// A directory of this program's own, which is removed with what is in it.
+/// A directory of this program, removed on drop with its contents.
 #[derive(Debug)]
 pub struct Scratch {
     directory: TempDir,
-    /// Behind the directory: what is locked can be removed.
+    /// Declared after the directory: a locked file can be removed.
     _lock: File,
 }
 
 impl Scratch {
-    /// A new one among the temporary files. What programs have left there that were killed is cleared first.
+    /// Creates a directory among the temporary files, after clearing what killed programs have left
+    /// there.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// Returns an error if it cannot be created.
     pub fn new() -> io::Result<Scratch> {
         Scratch::new_in(&std::env::temp_dir())
     }
@@ -43,10 +44,10 @@ impl Scratch {
     fn new_in(parent: &Path) -> io::Result<Scratch> {
         clear(parent);
         let directory = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
-        // Under its name it is never seen unlocked.
+        // Under its final name, it is never seen unlocked.
         let unlocked = directory.path().join("new-lock");
         let lock = File::create(&unlocked)?;
-        // Where the file system knows no locks, whoever comes next cannot have this one either.
+        // If the file system has no locks, the next program cannot take this one either.
         let _ = lock.try_lock();
         fs::rename(unlocked, directory.path().join(LOCK))?;
         Ok(Scratch {
@@ -55,22 +56,21 @@ impl Scratch {
         })
     }
 
-    /// Where it is.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
 }
 
-/// Writes down, in the directory `scratch`, that its launches are in `cgroup`.
+/// Records in the directory `scratch` that its launches run in `cgroup`.
 pub fn note_cgroup(scratch: &Path, cgroup: &Cgroup) {
-    // Without it the next run ends the processes by what they inherited.
+    // Without it, the next run finds the processes by what they inherited.
     let _ = fs::write(
         scratch.join(CGROUP),
         cgroup.directory().as_os_str().as_encoded_bytes(),
     );
 }
 
-/// Clears what programs have left in `parent` that were killed. What cannot be cleared stays.
+/// Clears what killed programs have left in `parent`. What cannot be cleared stays.
 fn clear(parent: &Path) {
     for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let path = entry.path();
@@ -87,7 +87,7 @@ fn clear(parent: &Path) {
     }
 }
 
-/// Whether the program is gone whose directory it is.
+/// Returns whether the program that owns the directory is gone.
 fn is_abandoned(directory: &Path) -> bool {
     match File::open(directory.join(LOCK)) {
         Ok(lock) => lock.try_lock().is_ok(),
@@ -97,14 +97,14 @@ fn is_abandoned(directory: &Path) -> bool {
     }
 }
 
-/// The control group that is written down in `directory`, if it is one of ours.
+/// Returns the control group recorded in `directory`, if it is one of ours.
 fn cgroup_of(directory: &Path) -> Option<PathBuf> {
     let path = PathBuf::from(fs::read_to_string(directory.join(CGROUP)).ok()?);
     let is_ours = path.file_name() == directory.file_name() && path.join("cgroup.procs").exists();
     is_ours.then_some(path)
 }
 
-/// The processes that have inherited from a launch with this directory.
+/// Returns the processes that inherited the environment of a launch with this directory.
 fn heirs_of(directory: &Path) -> Vec<u32> {
     let samples = directory.join(super::launch::SAMPLES_FILE);
     let mut wanted = format!("{}=", criterion_topdown::run_file::SAMPLES_VARIABLE).into_bytes();
@@ -155,7 +155,7 @@ mod tests {
                 .stdout(Stdio::piped())
                 .spawn()
                 .unwrap();
-            // Until it speaks it can be a copy of this process, with the lock.
+            // Until it writes, it may still be a copy of this process that holds the lock.
             let stdout = orphan.stdout.as_mut().unwrap();
             stdout.read_exact(&mut [0]).unwrap();
             orphan

@@ -1,24 +1,23 @@
-//! A bench in a session of its own, which ends when this program does.
+//! A bench in its own session, which ends with this program.
 //!
-//! Both have to be asked for by the process itself, before it becomes the bench. So this program starts
-//! itself (`start-bench`), and that process becomes the bench.
+//! A process must set up both for itself before it becomes the bench. So this program starts itself
+//! (`start-bench`), and that process becomes the bench.
 
 use std::ffi::OsString;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 
-/// The subcommand.
 const SUBCOMMAND: &str = "start-bench";
 
-/// How to start benches in sessions of their own.
+/// Starts benches in their own sessions.
 #[derive(Clone, Debug)]
 pub struct Starter {
     program: PathBuf,
 }
 
 impl Starter {
-    /// By this program; `None` where there are no sessions.
+    /// Returns a starter that uses this program; `None` on systems without sessions.
     pub fn of_this_program() -> Option<Starter> {
         let program = cfg!(target_os = "linux")
             .then(std::env::current_exe)?
@@ -26,7 +25,8 @@ impl Starter {
         Some(Starter { program })
     }
 
-    /// The command that becomes `words`, for [`start`]. It enters a control group by the file `entrance`.
+    /// Returns a command for [`start`] that becomes `words`. The file `entrance` leads into a
+    /// control group.
     pub fn command(&self, words: &[OsString], entrance: Option<PathBuf>) -> Command {
         let mut command = Command::new(&self.program);
         command.arg(SUBCOMMAND);
@@ -41,10 +41,10 @@ impl Starter {
     }
 }
 
-/// Starts `command`, one of a [`Starter`], and waits until it has become what it is to be.
+/// Starts `command`, made by a [`Starter`], and waits until it has become the bench.
 ///
 /// # Errors
-/// When it cannot.
+/// Returns an error if that fails.
 #[cfg(unix)]
 pub fn start(command: &mut Command) -> io::Result<Child> {
     use std::io::Read;
@@ -55,7 +55,7 @@ pub fn start(command: &mut Command) -> io::Result<Child> {
     let (mut channel, its_end) = UnixStream::pair()?;
     command.stdin(OwnedFd::from(its_end));
     let mut child = command.spawn()?;
-    // Holds this process's copy of the other end, whose closing is to be noticed.
+    // `command` holds a copy of the child's end, which would keep the channel open.
     command.stdin(Stdio::null());
     let mut refusal = String::new();
     channel.read_to_string(&mut refusal)?;
@@ -66,7 +66,7 @@ pub fn start(command: &mut Command) -> io::Result<Child> {
     Err(io::Error::other(refusal))
 }
 
-/// There is no [`Starter`] here.
+/// This system has no [`Starter`].
 ///
 /// # Errors
 /// As starting any process.
@@ -75,11 +75,11 @@ pub fn start(command: &mut Command) -> io::Result<Child> {
     command.spawn()
 }
 
-/// Becomes `words`, not none, in a session of its own that ends with the process `parent`. Returns if that fails,
-/// after it has said so on standard input.
+/// Becomes `words`, which must not be empty, in its own session that ends with the process
+/// `parent`. If that fails, sends the error on standard input and returns.
 ///
 /// # Errors
-/// When nobody listens.
+/// Returns an error if the other end is closed.
 #[cfg(target_os = "linux")]
 pub fn become_bench(parent: i32, cgroup: Option<&Path>, words: &[OsString]) -> io::Result<()> {
     use std::io::Write;
@@ -90,17 +90,17 @@ pub fn become_bench(parent: i32, cgroup: Option<&Path>, words: &[OsString]) -> i
 
     use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal, setsid};
 
-    // A copy that `exec` closes: that is the sign of its success.
+    // `exec` closes this copy, which signals its success.
     let mut channel = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-    // It fails for the leader of a group, which a new process is not.
+    // Fails for a process group leader, which a new process is not.
     let _ = setsid();
     set_parent_process_death_signal(Some(Signal::KILL))?;
     if getppid().map(Pid::as_raw_pid) != Some(parent) {
-        // It has ended before it could take us along.
+        // The parent exited before it could take this process with it.
         return Ok(());
     }
     if let Some(entrance) = cgroup {
-        // Without it the session is what keeps the processes together.
+        // Without it, the session keeps the processes together.
         let _ = std::fs::write(entrance, "0");
     }
     let error = Command::new(&words[0])

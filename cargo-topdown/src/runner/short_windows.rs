@@ -1,10 +1,10 @@
-//! When plain counters are the better choice although the CPU has PERF_METRICS.
+//! Decides when plain counters are better although the CPU has PERF_METRICS.
 //!
-//! The register tells no category more exactly than 1/255 of a window, and what was in it when the
-//! window began makes that worse. In a window of 100 000 slots or more the second part is lost in
-//! the first; in shorter ones plain counters, which cost more to read, give the better numbers. How
-//! long the windows of a benchmark are is known once it has run: a closure of `iter` makes one
-//! window of a sample, `iter_batched` one of each batch.
+//! The register resolves categories to no better than 1/255 of a window, and its content when the
+//! window began adds to the error. In a window of 100 000 slots or more, the second part disappears
+//! in the first; in shorter windows plain counters, which cost more to read, give better numbers. A
+//! benchmark's window length is known only once it has run: a closure of `iter` makes one window
+//! per sample, `iter_batched` one per batch.
 
 use criterion_topdown::counter::hardware::{FORMULA_LEVEL1, FORMULA_LEVEL2};
 use criterion_topdown::cpu::{CoreType, Identity, table_for};
@@ -12,11 +12,11 @@ use criterion_topdown::machine::Machine;
 
 use super::conversation::Measured;
 
-/// Where the resolution of PERF_METRICS is within half a percent of a window: a reset and the
-/// first look take up to 1200 slots, of which (2 x 1200 + 100 000) / 255 is 0.4 %.
+/// From this size on, PERF_METRICS resolves half a percent of a window: a reset and the first look
+/// take up to 1200 slots, of which (2 x 1200 + 100 000) / 255 is 0.4 %.
 const SHORT_WINDOW_SLOTS: f64 = 100_000.0;
 
-/// Whether one of `benchmarks` was measured by the PERF_METRICS register in windows that are too
+/// Returns whether the PERF_METRICS register measured any of `benchmarks` in windows that are too
 /// short for it.
 pub fn are_too_short_for_the_register(benchmarks: &[Measured]) -> bool {
     benchmarks.iter().any(|benchmark| {
@@ -38,7 +38,7 @@ fn median_window_slots(benchmark: &Measured) -> Option<f64> {
     slots.get(slots.len() / 2).copied()
 }
 
-/// Whether the performance cores of `machine` can be counted by plain counters.
+/// Returns whether plain counters can count the performance cores of `machine`.
 pub fn has_plain_counters(machine: &Machine) -> bool {
     let identity = Identity {
         vendor: &machine.vendor,

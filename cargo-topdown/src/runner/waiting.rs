@@ -1,19 +1,19 @@
-//! Waiting for a process to end, or for something else, whichever comes first.
+//! Waits for a process to exit or for something else, whichever comes first.
 
 use std::io;
 use std::net::{TcpListener, TcpStream};
 use std::process::Child;
 use std::time::Duration;
 
-/// How long a wait lasts at most before the waiter looks around. Once a second disturbs no measurement.
+/// The longest wait before the caller gets to check limits. Once a second disturbs no measurement.
 const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
-/// What has come.
+/// What ended a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Waited {
-    /// What was waited for.
+    /// The awaited event.
     Ready,
-    /// The end of the process, and nothing else before.
+    /// The exit of the process, and nothing before it.
     Ended,
 }
 
@@ -31,10 +31,10 @@ mod system {
 
     use super::*;
 
-    /// Without a descriptor that tells, the end is looked for so often.
+    /// The polling interval without a process descriptor.
     const SHORT_LOOK_INTERVAL: Duration = Duration::from_millis(10);
 
-    /// Tells whether a process has ended.
+    /// Detects the exit of a process.
     pub struct Ended {
         process: Pid,
         #[cfg(target_os = "linux")]
@@ -49,18 +49,19 @@ mod system {
                 #[cfg(target_os = "linux")]
                 descriptor: {
                     use rustix::process::{PidfdFlags, pidfd_open};
-                    // Linux knows it since 5.3; sandboxes forbid it.
+                    // Since Linux 5.3; sandboxes forbid it.
                     pidfd_open(process, PidfdFlags::empty()).ok()
                 },
             }
         }
 
-        /// Waits for the end; `None` if it does not come within `limit`, or is to be looked for.
+        /// Waits for the exit; `None` if it does not come within `limit`, or the caller should
+        /// check again.
         pub fn wait(&self, limit: Duration) -> io::Result<Option<Waited>> {
             self.or::<TcpStream>(None, limit)
         }
 
-        /// Waits until there is something to read, too.
+        /// Also waits until there is something to read.
         pub fn or_readable(
             &self,
             stream: &TcpStream,
@@ -69,7 +70,7 @@ mod system {
             self.or(Some(stream), limit)
         }
 
-        /// Waits until somebody connects, too.
+        /// Also waits until a process connects.
         pub fn or_connected(
             &self,
             listener: &TcpListener,
@@ -105,7 +106,7 @@ mod system {
                 other => other?,
             };
             if self.has_ended()? {
-                // What came before the end is looked at once more.
+                // Check once more for what came before the exit.
                 if let Some(other) = other {
                     let mut last = [PollFd::new(other, PollFlags::IN)];
                     if poll(&mut last, Some(&Timespec::default()))? > 0 {
@@ -129,7 +130,7 @@ mod system {
 mod system {
     use super::*;
 
-    /// Knows nothing of the end: whoever waits hears of it from the connection.
+    /// Cannot detect the exit; the caller notices it through the connection.
     pub struct Ended;
 
     impl Ended {
@@ -156,7 +157,7 @@ mod system {
             }
         }
 
-        /// Waits for a moment in which somebody can connect.
+        /// Waits a moment, in which a process may connect.
         pub fn or_connected(&self, _: &TcpListener, _: Duration) -> io::Result<Option<Waited>> {
             std::thread::sleep(Duration::from_millis(5));
             Ok(Some(Waited::Ready))

@@ -1,4 +1,4 @@
-//! Whether the slots of a launch are about its work.
+//! Whether a launch's slots are those of the threads that do the work.
 
 use criterion_topdown::activity::{Activity, Elsewhere};
 use criterion_topdown::provenance::CountedThreads;
@@ -13,7 +13,7 @@ impl Measured {
         watched.fold(Activity::default(), |all, one| all.plus(&one))
     }
 
-    /// Where the work is, if the slots of this launch are not about it.
+    /// Returns which threads do the work, if not those whose slots this launch counted.
     pub fn elsewhere(&self) -> Option<Elsewhere> {
         let activity = self.activity();
         match self.provenance.threads {
@@ -27,14 +27,14 @@ impl Measured {
         }
     }
 
-    /// That other threads work, if they do.
+    /// Returns the work of other threads, if any.
     pub fn others(&self) -> Option<Elsewhere> {
         let fraction = self.activity().fraction_of_others()?;
         Some(Elsewhere::OtherThreads { fraction })
     }
 }
 
-/// The samples without their slots, and without the doubts about these.
+/// Returns the samples without slots and their flags.
 pub fn time_alone(samples: &[IterationSample]) -> Vec<IterationSample> {
     samples
         .iter()
