@@ -1,11 +1,11 @@
 //! Benchmarks with one known bottleneck each: the tool's own validity test.
 //!
-//! The group's name is the category that should stand out. The kernels that depend on exact
-//! instructions are written in assembly for x86-64 and AArch64, because a compiler is free to
-//! turn a chain of additions into one multiplication; elsewhere plain Rust comes close.
+//! The group's name is the category that should stand out. Kernels that depend on exact
+//! instructions are written in assembly for x86-64 and AArch64, because a compiler may turn a chain
+//! of additions into one multiplication; elsewhere plain Rust comes close.
 //!
-//! To see the gate at work: `cargo topdown bench --save main`, change a constant below,
-//! `cargo topdown bench`, `cargo topdown compare main`.
+//! To see the gate at work: `cargo topdown bench --save main`, change a constant below, `cargo
+//! topdown bench`, `cargo topdown compare main`.
 
 mod kernel;
 
@@ -14,19 +14,19 @@ use std::hint::black_box;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use criterion_topdown::TopDown;
 
-/// Multiplications in a row, each waiting for the one before.
+/// Multiplications in sequence, each waiting for the one before.
 const MULTIPLY_CHAIN_LENGTH: u64 = 4_000;
-/// Divisions in a row, each waiting for the one before.
+/// Divisions in sequence, each waiting for the one before.
 const DIVIDE_CHAIN_LENGTH: u64 = 1_000;
-/// Rounds of eight additions that wait for nothing.
+/// Rounds of eight independent additions.
 const INDEPENDENT_ADD_ROUNDS: u64 = 4_000;
 /// Steps through a random cycle of cache lines; the cycle is larger than most caches.
 const CHASE_STEPS: usize = 2_000;
 /// Cache lines of that cycle: 64 MiB.
 const CHASE_LINES: usize = 1 << 20;
-/// Bytes written per iteration, to memory that no second-level cache holds.
+/// Bytes written per iteration: more than any second-level cache holds.
 const STORE_BYTES: usize = 16 << 20;
-/// Branches per iteration that no predictor can learn.
+/// Branches per iteration, all unpredictable.
 const RANDOM_BRANCHES: usize = 16_384;
 
 fn retiring(c: &mut Criterion<TopDown>) {

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# How long this repository's `bottlenecks` take under `cargo topdown bench --source model`, and how
-# long valgrind's callgrind takes for the same kernels with caches and branches simulated:
+# Measures how long this repository's `bottlenecks` take under `cargo topdown bench --source model`,
+# and how long valgrind's callgrind takes for the same kernels, simulating caches and branches:
 #
 #     benches/callgrind.sh [COMMAND OF CARGO TOPDOWN...]
 #
 # Callgrind is timed twice: for one launch with the samples and times of an ordinary launch of
-# `cargo topdown bench`, and for one execution of each kernel (`--test`), which is the least that it
-# can do. Needs valgrind; builds first, outside of all times.
+# `cargo topdown bench`, and for one execution of each kernel (`--test`), the minimum possible.
+# Needs valgrind. Builds first, outside the measured times.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# What the library costs where it is compiled: builds the benches of two copies of a crate from nothing,
-# in turn, and prints processor seconds and the size of the target directory of each build.
+# Measures the library's compile time: builds the benches of two copies of a crate from scratch, in
+# turn, and prints processor seconds and the size of the target directory of each build.
 #
 #     benches/compile-time.sh [--rounds N] COPY COPY
 #
-# One copy depends on criterion, the other on this library (`cargo topdown init --apply`). Crates that
-# both need are downloaded before.
+# One copy depends on criterion, the other on this library (`cargo topdown init --apply`). The
+# crates that both need are downloaded in advance.
 set -euo pipefail
 
 rounds=3

@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# How far the modelled slots of this repository's `bottlenecks` differ between launches of one
-# binary, while every CPU is busy with other work:
+# Measures how much the modelled slots of this repository's `bottlenecks` differ between launches of
+# one binary, while every CPU is busy with other work:
 #
 #     benches/determinism.sh [COMMAND OF CARGO TOPDOWN...]
 #
-# Ten launches with fixed addresses and ten with random ones, in five runs each. Fails where fixed
-# addresses give two values, or random ones differ by more than 1 %. Needs jq; builds first.
+# Ten launches with fixed addresses and ten with random ones, in five runs each. Fails if fixed
+# addresses give two values, or if random ones differ by more than 1 %. Needs jq. Builds first.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,7 +14,7 @@ if [ ${#topdown[@]} -eq 0 ]; then
     cargo build --quiet --locked --package cargo-topdown
     topdown=(target/debug/cargo-topdown topdown)
 fi
-# Their time is of no interest.
+# Only the slots matter, not the time.
 bench=(bench --bench bottlenecks --source model --launches 2 --warm-up-time 0.01 --measurement-time 0.01)
 work=$(mktemp -d)
 loops=()
@@ -26,12 +26,12 @@ for _ in $(seq "$(nproc)"); do
     loops+=($!)
 done
 
-# Where `setarch` fails, as in many containers, addresses are random.
+# If `setarch` fails, as in many containers, addresses are random.
 mkdir "$work/bin"
 printf '#!/bin/sh\nexit 1\n' >"$work/bin/setarch"
 chmod +x "$work/bin/setarch"
 
-# Prints a line for each benchmark: launches, different values, largest difference in percent.
+# Prints one line per benchmark: launches, different values, largest difference in percent.
 differences='
     [.[].benchmarks[]] | group_by(.id.name)[] | .[0].id.name as $name
     | [.[].launches | range(.slots | length) as $launch

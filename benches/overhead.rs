@@ -1,4 +1,4 @@
-//! What measuring costs: an empty window of each source, and adding one up in `iter_batched`.
+//! The cost of measuring: an empty window of each source, and adding one up in `iter_batched`.
 
 use std::hint::black_box;
 
@@ -8,7 +8,7 @@ use criterion_topdown::TopDown;
 use criterion_topdown::counter::scripted::Scripted;
 use criterion_topdown::counter::time::Time;
 
-/// The wall clock measures this, so that no source measures itself.
+/// Uses the wall clock, so that no source measures itself.
 fn overhead(c: &mut Criterion) {
     let mut group = c.benchmark_group("overhead");
     let sources = [

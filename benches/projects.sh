@@ -1,23 +1,23 @@
 #!/usr/bin/env bash
-# What `cargo topdown` makes of the benches of published crates: the same code twice, and with changes
+# Tests `cargo topdown` on the benches of published crates: the same code twice, and with changes
 # planted from benches/projects/.
 #
 #     benches/projects.sh [--plain] [--work DIRECTORY] [CRATE...]
 #
-# Each crate is unpacked as it was published, `cargo topdown init --apply` adopts it, and its suite
-# runs twice unchanged and once with each change. A patch begins with what it does and with a regular
-# expression of the benchmarks that it makes slower (`slower:`), and where it may do something to others
-# too, one of those (`touches:`). What is slower must be found, unless the change is below the margin of
-# 2 %, and what is not touched must not fail. `--plain` times the crate's own
-# `cargo bench` too, which can take an hour. Builds are outside of all times.
+# Each crate is unpacked as published, adopted with `cargo topdown init --apply`, and its suite runs
+# twice unchanged and once with each change. A patch begins with a description and a regular
+# expression for the benchmarks that it makes slower (`slower:`), and one for others that it may
+# affect, if any (`touches:`). Slower benchmarks must be found, unless the change is below the
+# margin of 2 %, and untouched ones must not fail. `--plain` also times the crate's own `cargo
+# bench`, which can take an hour. No time includes builds.
 #
 # Needs jq, patch, and crates.io. Leaves logs, tables and JSON of each crate in the directory. Fails
-# where unchanged code fails, a change is not found, or a crate does not get so far.
+# if unchanged code fails, a change is not found, or a crate does not get that far.
 set -euo pipefail
 root=$(cd "$(dirname "$0")/.." && pwd)
 
-# Name, version, seconds of the model for each benchmark, then arguments of `cargo bench` and
-# `cargo topdown bench`.
+# Name, version, model seconds per benchmark, then arguments of `cargo bench` and `cargo topdown
+# bench`.
 crates='
 constant_time_eq 0.4.2 0.5 --bench bench_classic
 hashbrown 0.17.1 0.5
@@ -48,9 +48,9 @@ work=${work:-$(mktemp -d)}
 mkdir -p "$work"
 [ -n "${TOPDOWN-}" ] || cargo build --quiet --release --manifest-path "$root/Cargo.toml" --package cargo-topdown
 topdown=("${TOPDOWN:-$root/target/release/cargo-topdown}" topdown)
-# A bench whose strings contain the name would be said not to inherit it.
+# Unexported: the program would report that benches whose strings contain the name do not inherit it.
 export -n TOPDOWN
-# One for all, so that what they share is compiled once.
+# Shared by all, so that common dependencies are compiled once.
 export CARGO_TARGET_DIR=$work/target
 
 # Copies the published source of crate $1, version $2, to $3.
@@ -66,11 +66,11 @@ unpack() {
         jq -r --arg name "$1" '.packages[] | select(.name == $name and .source != null).manifest_path')
     cp -r "$(dirname "$manifest")" "$3"
     chmod -R u+w "$3"
-    # That of the package may pin what the library needs newer.
+    # The package's lock file may pin older versions than the library needs.
     rm -f "$3/Cargo.lock"
 }
 
-# Runs a command with its output in the file $1, and says how many seconds it took.
+# Runs a command with its output in the file $1, and prints how many seconds it took.
 seconds() {
     local log=$1 begun=$EPOCHREALTIME
     shift
@@ -78,20 +78,21 @@ seconds() {
     echo "$begun $EPOCHREALTIME" | awk '{ printf "%.0f", $2 - $1 }'
 }
 
-# Whether a benchmark fails, and the change of a metric of it.
+# Whether a benchmark fails, and the change of one of its metrics.
 words='
     .failing as $failing
     | def fails: (.class as $class | $failing | index($class) != null) or .disagreement.fails == true;
     def effect($metric): [.effects[] | select(.metric == $metric)][0].difference;'
-# Benchmarks, those that something is decided about, exactly, by proof, and those that fail.
+# Number of benchmarks, those decided at all, exactly, and by proof, and those that fail.
 said="$words"'
     [(.benchmarks | length), .counts.decided,
      ([.benchmarks[] | select(.evidence.rule == "exact")] | length),
      ([.benchmarks[] | select(.class == "unchanged" and .executed.change == "same" and .executed.same_slots)] | length),
      ([.benchmarks[] | select(fails)] | length)]
     | @tsv'
-# Of those that a change makes slower: all, those with time alone, those above the margin by slots, found,
-# those of them that took longer too, and with the wrong sign; and of those that are not touched those that fail.
+# Of the benchmarks that a change makes slower: all, those with only time, those above the margin by
+# slots, found, those of the found that also took longer, and those with the wrong sign; and of the
+# untouched ones, those that fail.
 found="$words"'
     [.benchmarks[] | select(.id.name | test($slower))] as $meant
     | [($meant | length),
@@ -109,7 +110,7 @@ fail() {
     failed=1
 }
 
-# Measures crate $1, version $2, with a budget of $3 and the arguments $4 and on.
+# Measures crate $1, version $2, with a budget of $3 and the remaining arguments.
 project() {
     local name=$1 version=$2
     local measuring=(--launches 2 --model-budget "$3")

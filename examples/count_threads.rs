@@ -2,7 +2,7 @@
 //!
 //! `CARGO_TOPDOWN_THREADS=all cargo run --release --example count_threads`
 //!
-//! Ends with code 1 where the slots of two threads are not those of their work.
+//! Exits with code 1 if the slots of two threads do not match their work.
 
 use std::hint::black_box;
 use std::sync::mpsc;
@@ -12,7 +12,7 @@ use criterion_topdown::TopDown;
 use criterion_topdown::provenance::CountedThreads;
 use criterion_topdown::sample::Sample;
 
-/// What two threads may differ from twice the work of one.
+/// How far two threads may deviate from twice the work of one.
 const TOLERANCE: f64 = 0.01;
 
 fn work() {
@@ -42,7 +42,7 @@ impl Worker {
 }
 
 fn main() {
-    // They are there before the counters are.
+    // The threads exist before the counters do.
     let workers = [Worker::spawn(), Worker::spawn()];
     let topdown = match TopDown::open() {
         Ok(topdown) => topdown,

@@ -1,6 +1,6 @@
-//! How long a large run takes to read: `cargo run --release --example read_large_run`.
+//! Measures how long it takes to read a large run: `cargo run --release --example read_large_run`.
 //!
-//! `cargo topdown compare` reads two of them before it can say anything.
+//! `cargo topdown compare` reads two of them before it can print anything.
 
 use std::time::Instant;
 
@@ -32,7 +32,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// Every column, and numbers with all their digits, as measured ones have.
+/// Fills every column, with full-precision numbers like measured ones.
 fn large_run() -> Run {
     let value = |benchmark: u32, launch: u32| {
         let slots = 1000.0 * (1.0 + f64::from(benchmark)).sqrt() + f64::from(launch) / 7.0;

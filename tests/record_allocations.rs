@@ -1,5 +1,5 @@
-//! What a record allocates depends neither on what the clock said nor on what was executed: on the model,
-//! where the heap lies decides about slots.
+//! A record's allocations depend neither on the clock nor on what was executed: on the model, the
+//! heap's layout affects slots.
 #![cfg(feature = "criterion")]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -15,8 +15,8 @@ use criterion_topdown::record::Record;
 use criterion_topdown::sample::{Level1, Sample};
 
 thread_local! {
-    /// How often memory was asked for or given back, and a sum over how much, in any order: the names of
-    /// modules are given back in that of their use.
+    /// Number of allocations and deallocations, and the sum of their sizes. Order is ignored,
+    /// because module names are freed in the order of their use.
     static REQUESTS: Cell<(usize, usize)> = const { Cell::new((0, 0)) };
 }
 
@@ -29,7 +29,7 @@ impl Counted {
     }
 }
 
-// SAFETY: hands everything to the system's allocator.
+// SAFETY: forwards everything to the system's allocator.
 unsafe impl GlobalAlloc for Counted {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         Counted::request(layout.size());
@@ -95,7 +95,7 @@ fn a_record_allocates_the_same_whatever_the_time() {
     let short = requests_for(9);
     assert_eq!(short, requests_for(u64::MAX));
     assert!(short.0 > 0, "the allocator counts");
-    // Unlike that, a line in memory grows with its numbers.
+    // In contrast, a line in memory grows with its numbers.
     let in_memory = |ns| {
         let record = record(ns);
         let before = REQUESTS.replace((0, 0));
@@ -105,7 +105,8 @@ fn a_record_allocates_the_same_whatever_the_time() {
     assert_ne!(in_memory(9), in_memory(u64::MAX));
 }
 
-/// Takes a record of one sample of `work`, and returns how many blocks of code it has, with the requests.
+/// Takes a record of one sample of `work`, and returns the number of code blocks in it, with the
+/// requests.
 fn taken(model: &Model, work: impl FnOnce()) -> (usize, (usize, usize)) {
     model.benchmark_boundary();
     model.sample_boundary();

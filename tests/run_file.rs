@@ -1,4 +1,4 @@
-//! Run files from outside: what is written is read back, for ever.
+//! Run files from the outside: everything written can be read back, in every later version.
 
 use std::fs;
 use std::path::Path;
@@ -25,7 +25,8 @@ const RECORD_V1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/record-
 const RECORD_V2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/record-v2.jsonl");
 const RECORD_V3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/record-v3.jsonl");
 
-/// The run of `tests/data/run-v1`: every field set somewhere, every optional one missing somewhere.
+/// Returns the run of `tests/data/run-v1`, with every field set somewhere and every optional one
+/// missing somewhere.
 fn golden_run() -> Run {
     let hardware = Provenance {
         source: SourceKind::Hardware,
@@ -167,7 +168,7 @@ fn full_value(launch: u32, factor: f64) -> LaunchValue {
     }
 }
 
-/// The run of `tests/data/run-v2`: the same with what version 2 added.
+/// Returns the run of `tests/data/run-v2`: the same with version 2's additions.
 fn golden_run_v2() -> Run {
     let mut run = golden_run();
     run.shard = Some(Shard {
@@ -185,7 +186,7 @@ fn golden_run_v2() -> Run {
     run
 }
 
-/// The run of `tests/data/run-v3`: the same with what version 3 added.
+/// Returns the run of `tests/data/run-v3`: the same with version 3's additions.
 fn golden_run_v3() -> Run {
     let mut run = golden_run_v2();
     run.selection = Selection {
@@ -271,7 +272,7 @@ fn code_counts(factor: u64) -> CodeCounts {
     }
 }
 
-/// Of two blocks in two files; the first is in both samples.
+/// Returns two blocks in two files; the first is in both samples.
 fn golden_code() -> CodeSlots {
     let block = |module, offset, bytes| CodeBlock {
         module,
@@ -314,7 +315,7 @@ fn golden_samples_v2() -> Vec<LaunchSamples> {
     samples
 }
 
-/// Not every sample has a window that was watched.
+/// Returns samples of which not all have a watched window.
 fn golden_samples_v3() -> Vec<LaunchSamples> {
     let mut samples = golden_samples_v2();
     samples[0].2[1].sample.activity = Some(Activity {
@@ -509,7 +510,7 @@ fn a_run_replaces_the_one_before_and_its_samples() {
     assert_eq!(read_run(directory).unwrap().id, "second");
     copy_run(Path::new(V1), directory).unwrap();
     assert_eq!(files_in(directory), files_in(Path::new(V1)));
-    // Onto itself: nothing is lost.
+    // Copying onto itself loses nothing.
     copy_run(directory, directory).unwrap();
     assert_eq!(read_samples(directory).unwrap(), golden_samples());
     remove_run(directory).unwrap();
@@ -569,7 +570,7 @@ fn a_run_that_cannot_be_written_leaves_the_one_before() {
     let directory = directory.path();
     write_run(directory, &run_called("first"), &golden_samples()).unwrap();
     let before = files_in(directory);
-    // Directories where files are to be: works for root too, whom permissions do not stop.
+    // Directories in place of files: this also works for root, who ignores permissions.
     fs::create_dir(directory.join("samples-second.jsonl")).unwrap();
     let error = write_run(directory, &run_called("second"), &golden_samples()).unwrap_err();
     assert!(error.path.ends_with("samples-second.jsonl"), "{error}");

@@ -1,4 +1,5 @@
-//! Malformed files: each is refused with the file, the field and what is wrong; none panics.
+//! Malformed files: each is rejected, naming the file, the field and the problem, without
+//! panicking.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +18,7 @@ fn golden(name: &str) -> String {
     fs::read_to_string(Path::new(GOLDEN).join(name)).unwrap()
 }
 
-/// A copy of the golden run in which one file has this content.
+/// Returns a copy of the golden run in which one file has this content.
 fn with(name: &str, content: impl AsRef<[u8]>) -> TempDir {
     let directory = tempfile::tempdir().unwrap();
     for file in ["run.json", SAMPLES] {
@@ -27,8 +28,8 @@ fn with(name: &str, content: impl AsRef<[u8]>) -> TempDir {
     directory
 }
 
-/// What is said of every file of `tests/data/malformed/KIND`, by its name. `valid` is the file that
-/// the others are made of, by one mistake each.
+/// Returns the message for every file of `tests/data/malformed/KIND`, by name. The others are made
+/// from `valid`, with one mistake each.
 fn refusals(kind: &str, refusal: impl Fn(&Path) -> Option<String>) -> String {
     let directory = Path::new(MALFORMED).join(kind);
     let mut files: Vec<_> = fs::read_dir(directory)
@@ -57,7 +58,7 @@ fn every_malformed_run_is_refused_by_field() {
 #[test]
 fn every_malformed_line_of_samples_is_refused_by_field() {
     let valid = fs::read_to_string(Path::new(MALFORMED).join("run/valid.json")).unwrap();
-    // Of one benchmark and one launch, as the samples are.
+    // One benchmark and one launch, like the samples.
     let mut run: serde_json::Value = serde_json::from_str(&valid).unwrap();
     run["benchmarks"] = serde_json::json!([]);
     insta::assert_snapshot!(refusals("samples", |file| {
@@ -82,7 +83,7 @@ fn every_malformed_record_is_refused_by_field() {
 fn a_file_that_was_cut_off_is_refused_wherever_it_was_cut() {
     for name in ["run.json", SAMPLES] {
         let text = golden(name);
-        // Without its last newline a file is still whole.
+        // A file without its last newline is still complete.
         let directory = with(name, "");
         for length in 0..text.len() - 1 {
             fs::write(directory.path().join(name), &text.as_bytes()[..length]).unwrap();
@@ -108,7 +109,7 @@ fn what_is_not_there_or_is_not_text_is_refused_by_name() {
     assert!(matches!(error, RunFileProblem::NoSchemaVersion));
 }
 
-/// Numbers and words that a hand or a broken disk could put in the place of a number.
+/// Numbers and words that manual editing or a broken disk could put in place of a number.
 const NASTY: [&str; 14] = [
     "null",
     "-1",
@@ -126,7 +127,7 @@ const NASTY: [&str; 14] = [
     "[]",
 ];
 
-/// Where numbers begin and end in `text`.
+/// Returns where numbers begin and end in `text`.
 fn numbers(text: &str) -> Vec<(usize, usize)> {
     let mut found = Vec::new();
     let mut start = None;
@@ -144,7 +145,7 @@ fn numbers(text: &str) -> Vec<(usize, usize)> {
     found
 }
 
-/// The places of all values inside `value`, as JSON pointers.
+/// Collects the paths of all values inside `value`, as JSON pointers.
 fn places(value: &serde_json::Value, at: String, found: &mut Vec<String>) {
     match value {
         serde_json::Value::Array(items) => {
@@ -162,7 +163,7 @@ fn places(value: &serde_json::Value, at: String, found: &mut Vec<String>) {
     found.push(at);
 }
 
-/// `text` with the values at two places exchanged; `text` itself if it is no JSON.
+/// Returns `text` with the values at two paths exchanged, or `text` itself if it is not JSON.
 fn swapped(text: &str, a: usize, b: usize) -> String {
     let Ok(mut json) = serde_json::from_str::<serde_json::Value>(text) else {
         return text.to_owned();
@@ -172,7 +173,7 @@ fn swapped(text: &str, a: usize, b: usize) -> String {
     let at = |index: usize| &all[index % all.len()];
     let [from, to] = [at(a), at(b)].map(|place| json.pointer(place).cloned());
     for (place, value) in [(at(a), to), (at(b), from)] {
-        // The other may have been inside of this one.
+        // The other value may have been inside this one.
         if let (Some(old), Some(value)) = (json.pointer_mut(place), value) {
             *old = value;
         }
@@ -180,7 +181,7 @@ fn swapped(text: &str, a: usize, b: usize) -> String {
     json.to_string()
 }
 
-/// One mistake in a file.
+/// A mistake in a file.
 #[derive(Clone, Debug)]
 enum Mutation {
     Swap(usize, usize),
@@ -210,7 +211,7 @@ fn mutated(text: &str, mutations: &[Mutation]) -> Vec<u8> {
         let range = |at: usize, count: usize| at % length..(at % length + count).min(length);
         match *mutation {
             Mutation::Swap(a, b) => {
-                // Of one line: samples are one object per line.
+                // Within one line, since samples are one object per line.
                 let text = String::from_utf8_lossy(&bytes).into_owned();
                 let mut lines: Vec<String> = text.split('\n').map(str::to_owned).collect();
                 let line = a % lines.len();
@@ -239,8 +240,8 @@ fn mutated(text: &str, mutations: &[Mutation]) -> Vec<u8> {
     bytes
 }
 
-/// `PROPTEST_CASES=100000 cargo test --test run_file_malformed mutated` looks for longer. What
-/// fails is kept in `tests/run_file_malformed.proptest-regressions` and tried first ever after.
+/// `PROPTEST_CASES=100000 cargo test --test run_file_malformed mutated` searches longer. Failing
+/// cases are kept in `tests/run_file_malformed.proptest-regressions` and tried first from then on.
 fn config() -> ProptestConfig {
     let wanted = ProptestConfig::default();
     ProptestConfig {
@@ -258,7 +259,7 @@ fn config() -> ProptestConfig {
 proptest! {
     #![proptest_config(config())]
 
-    /// What is accepted in spite of its mistakes is a run, which is written and read as itself.
+    /// A run accepted despite its mistakes can be written and read back unchanged.
     #[test]
     fn a_mutated_run_is_refused_or_whole(mutations in prop::collection::vec(mutation(), 1..4)) {
         let directory = with("run.json", mutated(&golden("run.json"), &mutations));

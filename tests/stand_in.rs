@@ -1,4 +1,4 @@
-//! A bench file as people write it for criterion, compiled against this package instead: if this
+//! A bench file as users write it for criterion, compiled against this package instead: if this
 //! compiles and runs, their sources need no change.
 
 extern crate criterion_topdown as criterion;
@@ -88,8 +88,8 @@ criterion_group! {
     targets = generic, custom
 }
 
-/// Without `--bench` among the arguments criterion runs each benchmark once. libtest's own
-/// arguments would be read as criterion's, so the test runs this executable again without them.
+/// Without a `--bench` argument criterion runs each benchmark once. It would misread libtest's own
+/// arguments, so the test runs this executable again without them.
 #[test]
 fn sources_written_for_criterion_compile_and_run() {
     if std::env::var_os("RUN_THE_GROUPS").is_some() {
@@ -101,7 +101,7 @@ fn sources_written_for_criterion_compile_and_run() {
     assert!(output.status.success(), "{output:?}");
 }
 
-/// What plain criterion plans is more than can be modelled, and half a model is a wrong number.
+/// Plain criterion plans more than can be modelled, and half a model is a wrong number.
 #[test]
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn plain_criterion_refuses_the_model() {
@@ -114,10 +114,11 @@ fn plain_criterion_refuses_the_model() {
     assert!(message.contains("the model "), "{message}");
 }
 
-/// Runs this executable again, with no argument that would be a filter to criterion.
+/// Runs this executable again, without arguments that criterion would take for a filter.
 fn run_the_groups(source: &str) -> std::process::Output {
     std::process::Command::new(std::env::current_exe().expect("this executable"))
-        // Understood by libtest and by criterion: without it the error would be kept for a report.
+        // Understood by both libtest and criterion. Without it, the error would be captured for a
+        // report.
         .arg("--nocapture")
         .env("RUN_THE_GROUPS", "yes")
         .env("CARGO_TOPDOWN_SOURCE", source)

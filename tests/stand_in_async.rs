@@ -1,4 +1,4 @@
-//! Asynchronous benches as people write them for criterion, compiled against this package instead.
+//! Asynchronous benches as users write them for criterion, compiled against this package instead.
 
 extern crate criterion_topdown as criterion;
 
@@ -14,7 +14,7 @@ use criterion::{
     criterion_group,
 };
 
-/// An executor of a project's own: everything is ready at once.
+/// A project's own executor: everything is ready at once.
 struct Ready;
 
 impl AsyncExecutor for Ready {

@@ -1,7 +1,7 @@
 //! The measurement as criterion 0.8 drives it: a contract that a new criterion must keep.
 //!
-//! A recording source stands under the measurement. It writes down every call, so these tests
-//! notice if criterion changes when it opens windows or asks for a scalar.
+//! A recording source underneath logs every call, so these tests notice if criterion changes when
+//! it opens windows or asks for a scalar.
 
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -83,7 +83,8 @@ fn unit() -> Work {
     }
 }
 
-/// Windows since the last boundary but one per kept sample: the calls after the measurement began.
+/// Returns the windows since the last boundary except one per kept sample: the calls after the
+/// measurement began.
 fn samples(calls: &[Call]) -> Vec<Vec<u64>> {
     let samples: Vec<Vec<u64>> = calls
         .split(|call| *call == Call::Boundary)
@@ -158,14 +159,14 @@ fn setup_is_outside_of_the_windows() {
 fn iter_custom_returns_what_measure_measured() {
     let calls = calls_of(|c| {
         c.bench_function("custom", |b| {
-            // Another instance, as a user writes it; both read the counters of this thread.
+            // Another instance, as users write it; both read this thread's counters.
             let topdown = TopDown::with_source(Box::new(Scripted::new()));
             b.iter_custom(|iterations| {
                 topdown.measure(|| (0..iterations).for_each(|_| spend(&unit())))
             })
         });
     });
-    // The windows were the other instance's; this one saw the boundaries of its samples.
+    // The other instance had the windows; this one saw the boundaries of its samples.
     let boundaries = calls.iter().filter(|call| **call == Call::Boundary).count();
     assert!(boundaries >= SAMPLES, "{calls:?}");
 }

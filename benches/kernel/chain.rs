@@ -1,6 +1,6 @@
-//! Arithmetic: as parallel as possible, and not parallel at all.
+//! Arithmetic: fully parallel, and fully serial.
 
-/// `rounds` × 8 additions to eight registers: nothing waits, so nearly every slot retires.
+/// Executes `rounds` × 8 additions to eight registers: nothing waits, so nearly every slot retires.
 #[inline(never)]
 pub fn independent_adds(rounds: u64) -> u64 {
     let mut sums = [1_u64; 8];
@@ -74,7 +74,7 @@ fn add_to_each(sums: &mut [u64; 8]) {
     }
 }
 
-/// `length` multiplications, each of the result of the one before: latency and nothing else.
+/// Executes `length` multiplications, each of the previous result: pure latency.
 #[inline(never)]
 pub fn multiply_chain(seed: u64, length: u64) -> u64 {
     (0..length).fold(seed, |product, _| {
@@ -82,18 +82,19 @@ pub fn multiply_chain(seed: u64, length: u64) -> u64 {
     })
 }
 
-/// `length` divisions, each by way of the result of the one before.
+/// Executes `length` divisions, each depending on the previous result.
 #[inline(never)]
 pub fn divide_chain(seed: u64, length: u64) -> u64 {
-    // Opaque, since a division by a known number is compiled to a multiplication.
+    // Opaque, since compilers turn a division by a known number into a multiplication.
     let divisor = black_box_register(1_000_003);
-    // The quotient is small; with the seed's bits every dividend is as long as the first.
+    // The quotient is small; XORing the seed makes every dividend as long as the first.
     (0..length).fold(seed, |dividend, _| {
         (black_box_register(dividend) / divisor) ^ seed
     })
 }
 
-/// As [`std::hint::black_box`], but the value stays in a register: the chain must not pass through memory.
+/// Like [`std::hint::black_box`], but the value stays in a register: the chain must not pass
+/// through memory.
 #[cfg(any(target_arch = "x86_64", target_arch = "aarch64"))]
 #[inline(always)]
 fn black_box_register(value: u64) -> u64 {

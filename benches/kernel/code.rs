@@ -1,19 +1,18 @@
-//! Code: branches that cannot be predicted, and more of it than the caches for code hold.
+//! Code: unpredictable branches, and more code than the instruction caches hold.
 
 use std::hint::black_box;
 
 use super::Random;
 
-/// `count` branches on random bits. Fresh bits every call: predictors learn sequences of
-/// thousands.
+/// Executes `count` branches on random bits. The bits are new in every call, because predictors
+/// learn sequences of thousands.
 #[inline(never)]
 pub fn random_branches(random: &mut Random, count: usize) -> u64 {
     let mut taken = 0_u64;
     for _ in 0..count / 64 {
         let mut bits = random.next();
         for _ in 0..64 {
-            // black_box on both sides keeps this a branch; a conditional move would not
-            // mispredict.
+            // black_box on both sides keeps this a branch; a conditional move would not mispredict.
             if bits & 1 == 1 {
                 taken = black_box(taken.wrapping_add(bits));
             } else {
@@ -25,16 +24,16 @@ pub fn random_branches(random: &mut Random, count: usize) -> u64 {
     taken
 }
 
-/// How many functions [`large_code`] calls.
+/// Number of functions that [`large_code`] calls.
 pub const LARGE_CODE_FUNCTIONS: usize = 2048;
 
-/// Functions in a row of [`FUNCTIONS`].
+/// Functions per row of [`FUNCTIONS`].
 const COLUMNS: usize = 64;
 
 type Function = fn(u64) -> u64;
 
-/// Calls 2048 different functions of about 256 bytes each, half a megabyte of code: more than the
-/// uop cache, the first-level instruction cache and most branch target buffers hold.
+/// Calls 2048 different functions of about 256 bytes each. At half a megabyte, this is more code
+/// than the uop cache, the first-level instruction cache and most branch target buffers hold.
 #[inline(never)]
 pub fn large_code(seed: u64) -> u64 {
     FUNCTIONS
@@ -43,12 +42,12 @@ pub fn large_code(seed: u64) -> u64 {
         .fold(seed, |value, function| function(value))
 }
 
-/// Cheap and independent work that differs in its constants, so that no two instances are merged.
+/// Cheap and independent work with different constants, so that no two instances are merged.
 #[inline(never)]
 fn body<const ROW: u64, const COLUMN: u64>(value: u64) -> u64 {
     let n = ROW * COLUMNS as u64 + COLUMN;
     let mut parts = [value, value ^ n, value.rotate_left(7), !value];
-    // Unrolled by hand: a loop would make the code small.
+    // Unrolled by hand, since a loop would make the code small.
     macro_rules! step {
         ($($k:literal)*) => { $(
             parts[$k % 4] = parts[$k % 4].wrapping_add((n << 8) ^ (0x0123_4567 * ($k + 1)));
@@ -58,8 +57,8 @@ fn body<const ROW: u64, const COLUMN: u64>(value: u64) -> u64 {
     parts[0] ^ parts[1] ^ parts[2] ^ parts[3]
 }
 
-/// An instance of [`body`] for each row and column. One constant expression for each of them would
-/// take the compiler a minute.
+/// An instance of [`body`] for each row and column. One constant expression per instance would take
+/// a minute to compile.
 static FUNCTIONS: [[Function; COLUMNS]; LARGE_CODE_FUNCTIONS / COLUMNS] = {
     macro_rules! rows {
         ($($row:literal)*) => { [$(row::<$row>()),*] };

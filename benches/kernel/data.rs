@@ -1,17 +1,17 @@
-//! Data: a walk that no cache and no prefetcher can help, stores, and a source of random bits.
+//! Data: a walk that defeats caches and prefetchers, stores, and a source of random bits.
 
 /// A permutation of cache lines that is a single cycle, so that a walk visits all of them.
 pub struct Cycle {
     lines: Vec<Line>,
 }
 
-/// One cache line, which holds the position of the next one.
+/// One cache line, holding the position of the next one.
 #[repr(align(64))]
 #[derive(Clone)]
 struct Line(usize);
 
 impl Cycle {
-    /// A random cycle through `count` lines (Sattolo's algorithm).
+    /// Creates a random cycle through `count` lines (Sattolo's algorithm).
     pub fn random(count: usize) -> Cycle {
         let mut random = Random::seeded();
         let mut lines: Vec<Line> = (0..count).map(Line).collect();
@@ -22,14 +22,14 @@ impl Cycle {
         Cycle { lines }
     }
 
-    /// The position `steps` after `position`. Every step needs the one before.
+    /// Returns the position `steps` after `position`. Every step depends on the one before.
     #[inline(never)]
     pub fn walk(&self, position: usize, steps: usize) -> usize {
         (0..steps).fold(position, |position, _| self.lines[position].0)
     }
 }
 
-/// Writes `value` everywhere.
+/// Fills the buffer with `value`.
 #[inline(never)]
 pub fn fill(buffer: &mut [u64], value: u64) {
     buffer.fill(value);

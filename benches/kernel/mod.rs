@@ -1,5 +1,5 @@
-//! The kernels of `bottlenecks`, one bottleneck each. None is inlined, so that each has its name in
-//! the split per function.
+//! The kernels of `bottlenecks`, one bottleneck each. They are not inlined, so that each appears by
+//! name in the split per function.
 
 mod chain;
 mod code;

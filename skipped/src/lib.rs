@@ -1,8 +1,8 @@
-//! What tests of this workspace need and machines may lack.
+//! What this workspace's tests need and machines may lack.
 //!
-//! A test that cannot run here calls [`skip`] and returns. For users that is a pass; CI names in
-//! `TOPDOWN_REQUIRE` what its machines have, and then the test fails. Where `TOPDOWN_SKIPPED` names a
-//! file, it gets a line for each test that was skipped.
+//! A test that cannot run here calls [`skip`] and returns. Users see a pass. CI lists in
+//! `TOPDOWN_REQUIRE` what its machines have, so that the test fails there instead. If
+//! `TOPDOWN_SKIPPED` names a file, each skipped test adds a line to it.
 #![forbid(unsafe_code)]
 
 use std::fmt::Display;
@@ -13,7 +13,8 @@ use std::thread;
 /// What a test needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// A process can trap its own system calls, which the played kernel of the counters' tests is made of.
+    /// A process can trap its own system calls, as the simulated kernel of the counters' tests
+    /// requires.
     Trap,
     /// A process can translate and trace its own code, as the model does.
     Model,
@@ -21,11 +22,11 @@ pub enum Need {
     Ptrace,
     /// Threads may run on two CPUs or more.
     Cpus,
-    /// Address randomization can be turned off.
+    /// Address space randomization can be turned off.
     FixedAddresses,
     /// The CPU has a table of plain counters.
     PlainCounters,
-    /// A part of the kernel or of libc that some lack; the reason names it.
+    /// A part of the kernel or of libc that is not always available; the reason names it.
     System,
     /// Rust's standard library for musl.
     Musl,
@@ -52,7 +53,7 @@ impl Need {
         Need::Jq,
     ];
 
-    /// Its word in `TOPDOWN_REQUIRE`.
+    /// Returns the word used in `TOPDOWN_REQUIRE`.
     pub fn name(self) -> &'static str {
         match self {
             Need::Trap => "trap",
@@ -70,10 +71,10 @@ impl Need {
     }
 }
 
-/// Says that this thread's test is skipped, for it `needs` what is not here.
+/// Reports that this thread's test is skipped because it `needs` something unavailable.
 ///
 /// # Panics
-/// Where `TOPDOWN_REQUIRE` says that it is.
+/// Panics if `TOPDOWN_REQUIRE` lists the need.
 pub fn skip(needs: Need, reason: impl Display) {
     let required = std::env::var("TOPDOWN_REQUIRE").unwrap_or_default();
     assert!(

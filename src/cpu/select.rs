@@ -1,11 +1,11 @@
-//! Which table is for which CPU.
+//! Selects the table for a CPU.
 
 use std::ops::RangeInclusive;
 
 use super::{CpuTable, amd_zen, arm_neoverse, intel_atom, intel_core, intel_cove};
 
-/// All tables. Their order means nothing, but that the last is asked last: it is for every Arm core
-/// that has no table of its own.
+/// All tables. Their order is irrelevant, except that the last one covers every Arm core without a
+/// table of its own.
 pub static TABLES: &[&CpuTable] = &[
     &intel_core::SANDY_BRIDGE,
     &intel_core::SKYLAKE,
@@ -34,8 +34,8 @@ pub static TABLES: &[&CpuTable] = &[
     &arm_neoverse::GENERIC,
 ];
 
-/// What tells one core from another. The fields are those of [`Machine`](crate::machine::Machine),
-/// and the PMU's name gives the type of core.
+/// What distinguishes one core from another. The fields are those of
+/// [`Machine`](crate::machine::Machine), and the PMU's name gives the type of core.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Identity<'a> {
     /// `GenuineIntel`, `AuthenticAMD`, or the implementer's number on Arm, such as `0x41`.
@@ -53,7 +53,7 @@ pub struct Identity<'a> {
 /// The types of core in a hybrid machine.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CoreType {
-    /// `cpu_core`, and the cores of a machine that has but one type.
+    /// `cpu_core`, and the cores of a machine with a single type.
     Performance,
     /// `cpu_atom`.
     Efficient,
@@ -62,7 +62,7 @@ pub enum CoreType {
 }
 
 impl CoreType {
-    /// The type of core that a PMU of this name in `/sys/bus/event_source/devices` belongs to.
+    /// Returns the type of core that a PMU of this name in `/sys/bus/event_source/devices` counts.
     pub fn of_pmu(name: &str) -> CoreType {
         match name {
             "cpu_atom" => CoreType::Efficient,
@@ -72,10 +72,10 @@ impl CoreType {
     }
 }
 
-/// Some CPUs of one maker.
+/// A set of CPUs from one maker.
 #[derive(Debug)]
 pub struct Models {
-    /// Who made them.
+    /// The maker.
     pub maker: Maker,
     /// CPUID family; 8 on 64-bit Arm.
     pub family: u32,
@@ -83,11 +83,11 @@ pub struct Models {
     pub models: Numbers,
     /// CPUID steppings; variants and revisions on Arm.
     pub steppings: RangeInclusive<u32>,
-    /// The type of core, where cores of different tables share a model; `None` is any.
+    /// The type of core, if cores of different tables share a model; `None` matches any.
     pub core: Option<CoreType>,
 }
 
-/// Who made a CPU.
+/// The maker of a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Maker {
     /// Intel.
@@ -105,11 +105,11 @@ pub enum Maker {
 pub enum Numbers {
     /// Every number.
     All,
-    /// These.
+    /// These numbers.
     Of(&'static [u32]),
-    /// Those in one of these ranges.
+    /// The numbers in any of these ranges.
     In(&'static [RangeInclusive<u32>]),
-    /// Those in none of these ranges.
+    /// The numbers in none of these ranges.
     NotIn(&'static [RangeInclusive<u32>]),
 }
 
@@ -127,7 +127,7 @@ impl Numbers {
 }
 
 impl Models {
-    /// All steppings of some models of Intel's family 6, of any type of core.
+    /// Matches all steppings of some models of Intel's family 6, with any type of core.
     pub(super) const fn intel(models: &'static [u32]) -> Models {
         Models {
             maker: Maker::Intel,
@@ -138,7 +138,7 @@ impl Models {
         }
     }
 
-    /// One type of core in hybrid models of Intel's family 6.
+    /// Matches one type of core in hybrid models of Intel's family 6.
     pub(super) const fn intel_hybrid(core: CoreType, models: &'static [u32]) -> Models {
         Models {
             maker: Maker::Intel,
@@ -149,7 +149,7 @@ impl Models {
         }
     }
 
-    /// All steppings of some models of an AMD family.
+    /// Matches all steppings of some models of an AMD family.
     pub(super) const fn amd(family: u32, models: Numbers) -> Models {
         Models {
             maker: Maker::Amd,
@@ -160,7 +160,7 @@ impl Models {
         }
     }
 
-    /// Cores designed by Arm, of some revisions: 0x10 is r1p0.
+    /// Matches some revisions of cores designed by Arm: 0x10 is r1p0.
     pub(super) const fn arm(parts: &'static [u32], revisions: RangeInclusive<u32>) -> Models {
         Models {
             maker: Maker::Arm,
@@ -187,13 +187,13 @@ impl Models {
 }
 
 impl CpuTable {
-    /// Whether this table is for a CPU.
+    /// Returns whether this table covers a CPU.
     pub fn is_for(&self, cpu: &Identity<'_>) -> bool {
         self.models.iter().any(|models| models.contains(cpu))
     }
 }
 
-/// The table for a CPU; `None` for one that no table knows.
+/// Returns the table for a CPU, or `None` if no table covers it.
 pub fn table_for(cpu: &Identity<'_>) -> Option<&'static CpuTable> {
     TABLES.iter().copied().find(|table| table.is_for(cpu))
 }
@@ -254,7 +254,7 @@ mod tests {
         let core = |model, pmu| x86("GenuineIntel", 6, model, CoreType::of_pmu(pmu));
         assert_eq!(core(0x97, "cpu_core"), Some("Golden Cove"));
         assert_eq!(core(0x97, "cpu_atom"), Some("Gracemont"));
-        // Alder Lake with its efficient cores switched off, and Alder Lake-N, which has no others.
+        // Alder Lake with its efficient cores switched off, and Alder Lake-N, which has only those.
         assert_eq!(core(0x97, "cpu"), Some("Golden Cove"));
         assert_eq!(core(0xbe, "cpu"), Some("Gracemont"));
         assert_eq!(core(0xc5, "cpu_core"), Some("Lion Cove"));

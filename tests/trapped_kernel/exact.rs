@@ -1,4 +1,4 @@
-//! Plain counters: which group is opened on which machine, and what its windows hold.
+//! Plain counters: which group is opened on which machine, and what its windows contain.
 
 use criterion_topdown::counter::hardware::Hardware;
 use criterion_topdown::counter::{Counters, Source};
@@ -14,7 +14,7 @@ const SLOTS_P: u64 = 0x01a4;
 const RETIRED: u64 = 0x02c2;
 const NOT_DELIVERED: u64 = 0x019c;
 const BACKEND_BOUND: u64 = 0x02a4;
-/// Enough for a self-check that wants 200 000 slots retired of 40 %.
+/// Enough for a self-check that requires 200 000 retired slots, which are 40 %.
 pub const SLOTS_PER_LOOK: u64 = 800_000;
 
 /// A Skylake server.
@@ -37,7 +37,7 @@ pub fn as_skylake(machine: &mut Machine) {
     ];
 }
 
-/// The same on Sapphire Rapids, with 1 % of dropped uops and 10/8/12/18 % at level 2.
+/// The same mix on Sapphire Rapids, with 1 % dropped uops and 10/8/12/18 % at level 2.
 pub fn as_sapphire_rapids(machine: &mut Machine) {
     machine.slots_per_look = SLOTS_PER_LOOK;
     machine.plain_events = vec![
@@ -199,7 +199,7 @@ fn a_group_that_the_watchdog_keeps_off_says_how_many_counters_are_missing() {
     );
     let message = error.to_string();
     assert!(message.contains("kernel.nmi_watchdog=0"), "{message}");
-    // The watchdog is not to blame where it is off.
+    // The watchdog is not to blame when it is off.
     system.set("nmi_watchdog", "0");
     let error = refusal_with(&system, Counters::Auto, taken).unwrap();
     assert!(
@@ -253,7 +253,7 @@ fn events_that_count_nothing_fail_the_self_check() {
     assert!(error.to_string().contains("retiring"), "{error}");
 }
 
-/// Tremont counts all four categories, so that a wrong width shows in their sum.
+/// Tremont counts all four categories, so a wrong width shows in their sum.
 #[test]
 fn categories_that_do_not_add_up_fail_the_self_check() {
     let system = System::empty(0x96, false);

@@ -1,4 +1,5 @@
-//! Metric groups in place of the categories: what is opened, what a window holds, what is refused.
+//! Metric groups in place of the categories: what is opened, what a window contains, what is
+//! rejected.
 
 use criterion_topdown::counter::hardware::Hardware;
 use criterion_topdown::counter::{Source, Wanted};
@@ -20,7 +21,7 @@ fn skylake() -> System {
     system
 }
 
-/// A branch in every tenth slot, of which one in twenty is mispredicted.
+/// A branch in every tenth slot; one in twenty is mispredicted.
 fn as_skylake(machine: &mut Machine) {
     machine.has_metrics = false;
     machine.slots_per_cycle = 4;

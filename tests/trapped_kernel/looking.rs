@@ -1,4 +1,4 @@
-//! What the machine offers, told from its files: no system call on an event is needed.
+//! What the machine offers, according to its files: no system call on an event is needed.
 
 use criterion_topdown::counter::Counters;
 use criterion_topdown::counter::hardware::{Hardware, survey_in};

@@ -1,10 +1,10 @@
-//! The hardware source on a machine that needs no PMU: this process plays the kernel and the CPU.
+//! The hardware source on a machine without a PMU: this process simulates the kernel and the CPU.
 //!
-//! The library's own system calls and RDPMC instructions are trapped and answered as Linux was
-//! recorded to answer them, so that what is tested is what ships. `trap` catches them, `machine`
-//! and `pages` answer, `system` is the file system side; the tests are in `opening`, `windows`,
-//! `looking`, for the other forms of PERF_METRICS in `metrics`, for plain counters in `exact` and
-//! `groups`, for all threads of a process in `threads`, and for commands in `tree`.
+//! The library's own system calls and RDPMC instructions are trapped and answered as recorded from
+//! Linux, so that the tests cover the code that ships. `trap` catches them, `machine` and `pages`
+//! answer, and `system` provides the files. The tests are in `opening`, `windows` and `looking`,
+//! `metrics` for the other forms of PERF_METRICS, `exact` and `groups` for plain counters,
+//! `threads` for all threads of a process, and `tree` for commands.
 
 #![cfg(all(feature = "counters", target_os = "linux", target_arch = "x86_64"))]
 
@@ -30,11 +30,11 @@ use machine::Machine;
 use system::System;
 use trap::with;
 
-/// What a look at the slots costs while the source is opened: enough for its self-check.
+/// The cost of a look at the slots while the source is opened: enough for its self-check.
 const SLOTS_PER_LOOK_AT_OPEN: u64 = 400_000;
 
-/// Puts a machine under this thread and opens the source on it. `None` where this system does not
-/// let a process trap its own calls; the reason is printed.
+/// Puts a machine under this thread and opens the source on it. Prints the reason and returns
+/// `None` if this system does not let a process trap its own calls.
 fn try_open(
     system: &System,
     prepare: impl FnOnce(&mut Machine),
@@ -62,8 +62,8 @@ fn try_open_with(
     Some(opened)
 }
 
-/// As [`try_open`] where it must succeed. The thread stays on its CPU from then on: a real move
-/// would be noticed, as it should.
+/// Like [`try_open`], but must succeed. The thread then stays on its CPU, since a real move would
+/// be noticed, as it should.
 fn open(system: &System, prepare: impl FnOnce(&mut Machine)) -> Option<Hardware> {
     stay_on_this_cpu();
     try_open(system, prepare).map(|opened| opened.unwrap())
@@ -96,7 +96,7 @@ fn allowed_cpus() -> Vec<usize> {
     }
 }
 
-/// A real move would be noticed, as it should.
+/// Pins the thread, since a real move would be noticed, as it should.
 fn stay_on_this_cpu() {
     // SAFETY: the call takes nothing and has no effect.
     run_on(unsafe { libc::sched_getcpu() } as usize);

@@ -31,7 +31,7 @@ fn window(hardware: &Hardware, inside: impl FnOnce(&mut Machine)) -> Sample {
     sample
 }
 
-/// Level 1 in percent of the slots.
+/// Checks level 1 in percent of the slots.
 fn assert_level1(sample: &Sample, percent: [f64; 4]) {
     let slots = sample.slots.unwrap() as f64;
     let level1 = sample.level1.unwrap();
@@ -127,7 +127,7 @@ fn a_look_that_clears_needs_no_reset() {
         assert_eq!(sample.slots, Some(1_600_000));
         assert_eq!(sample.cycles, Some(200_000));
         assert_level1(&sample, [40.0, 10.0, 20.0, 30.0]);
-        // Nothing went before the window, so the resolution is that of the fractions alone.
+        // Nothing precedes the window, so the resolution is that of the fractions alone.
         assert_eq!(sample.resolution_slots, 1_600_000.0 / 255.0);
     }
     assert_eq!(resets(), before);
@@ -138,8 +138,8 @@ fn a_switch_in_the_middle_of_a_clearing_look_loses_nothing() {
     let Some(hardware) = open(&System::lunar_lake(), Counters::Auto, |_| ()) else {
         return;
     };
-    // Instructions, cycles, slots and PERF_METRICS, in this order at the start; the last two come
-    // first at the end.
+    // Instructions, cycles, slots and PERF_METRICS, in this order at the start; at the end the last
+    // two come first.
     for look in 0..4 {
         for at_end in [false, true] {
             let disturbance = Some((look, Disturbance::Switch));

@@ -1,4 +1,4 @@
-//! Opening the source: the group that is opened, and every way in which it can be refused.
+//! Opening the source: the group that is opened, and every way in which opening can fail.
 
 use criterion_topdown::counter::hardware::{FORMULA_LEVEL1, FORMULA_LEVEL2, Hardware};
 use criterion_topdown::counter::{Counters, Source};
@@ -89,7 +89,7 @@ fn with_rdpmc_off_all_metrics_are_in_the_group() {
         assert_eq!(machine.open_events(), 1 + 8 + 2);
         assert_eq!(machine.rdpmcs, 0);
     });
-    // The same formula: the kernel computes what this library computes.
+    // The same formula: the kernel computes the same as this library.
     assert_eq!(hardware.provenance().formula, FORMULA_LEVEL2);
     let reason = &hardware.provenance().reason;
     assert!(reason.contains("RDPMC is off"), "{reason}");
@@ -104,7 +104,7 @@ fn a_host_that_lends_its_pmu_is_told_that_guests_are_not_meant() {
     drop(hardware);
 }
 
-/// The message names the place and says what to do next.
+/// Checks that the message names the place and says what to do next.
 fn assert_message(error: &OpenError, words: &[&str]) {
     let message = error.to_string();
     for word in words {
@@ -308,7 +308,7 @@ fn a_group_that_runs_by_turns_is_refused() {
 
 #[test]
 fn an_event_on_another_counter_is_never_read() {
-    // The kernel takes the codes for general events: Skylake with the files of a newer CPU.
+    // The kernel takes the codes for general events, as on a Skylake with a newer CPU's files.
     let Some(error) = refusal(&System::sapphire_rapids(), |m| m.has_metrics = false) else {
         return;
     };
@@ -350,7 +350,7 @@ fn ratios_that_do_not_add_up_fail_the_self_check() {
 
 #[test]
 fn on_a_hybrid_machine_the_thread_is_kept_on_performance_cores() {
-    // CPU 0 has to be one that this thread may use; elsewhere there is nothing to confine.
+    // CPU 0 must be one that this thread may use; otherwise there is nothing to confine.
     let system = System::hybrid("0", "1-4000");
     let mut two = false;
     let Some(opened) = crate::try_open(&system, |_| {

@@ -40,7 +40,7 @@ impl Pages {
         }
     }
 
-    /// A new page; its number.
+    /// Maps a new page and returns its number.
     pub fn map(&mut self) -> usize {
         let page = self.read_only.len();
         assert!(page < PAGES);
@@ -60,7 +60,7 @@ impl Pages {
         page
     }
 
-    /// Where the code under test sees the page.
+    /// Returns the page's address in the code under test.
     pub fn address(&self, page: usize) -> *mut u8 {
         self.read_only[page]
     }
@@ -79,12 +79,12 @@ impl Pages {
         content.lock = content.lock.wrapping_add(1);
     }
 
-    /// What the pages say.
+    /// Returns the contents of the pages.
     pub fn mapped(&self) -> impl Iterator<Item = &perf_event_mmap_page> {
         (0..self.read_only.len()).map(|page| self.get(page))
     }
 
-    /// What a page says.
+    /// Returns the contents of a page.
     pub fn get(&self, page: usize) -> &perf_event_mmap_page {
         // SAFETY: as in `change`.
         unsafe {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use criterion_topdown::counter::hardware::SystemPaths;
 use tempfile::TempDir;
 
-/// A fake sysfs and procfs. Gone on drop.
+/// A fake sysfs and procfs, deleted on drop.
 pub struct System {
     root: TempDir,
 }
@@ -43,8 +43,8 @@ impl System {
         system
     }
 
-    /// An Arm server: implementer, variant, part and revision are those of `midr`, and a cycle has
-    /// `slots` slots, in the kernel's spelling.
+    /// Creates an Arm server: `midr` gives implementer, variant, part and revision, and `slots` the
+    /// slots per cycle, in the kernel's spelling.
     pub fn arm(midr: &str, slots: &str) -> System {
         let system = System {
             root: tempfile::tempdir().unwrap(),
@@ -53,7 +53,7 @@ impl System {
             "sys/devices/system/cpu/cpu0/regs/identification/midr_el1",
             midr,
         );
-        // The type that the machine takes; a real one has a number of its own.
+        // The type that the simulated machine accepts; a real one has its own number.
         system.write_pmu("armv8_pmuv3_0/type", "4");
         system.write_pmu("armv8_pmuv3_0/cpus", "0-4000");
         system.write_pmu("armv8_pmuv3_0/caps/slots", slots);
@@ -103,14 +103,14 @@ impl System {
         }
     }
 
-    /// The threads that the process has, or had when somebody looked.
+    /// Adds threads that exist in the process, or did when it was listed.
     pub fn add_threads(&self, threads: &[i32]) {
         for thread in threads {
             self.write(&format!("proc/self/task/{thread}/comm"), "test");
         }
     }
 
-    /// Events with the names of PERF_METRICS and the codes of general counters.
+    /// Adds events with the names of PERF_METRICS and the codes of general counters.
     pub fn add_plain_pmu(&self, name: &str) {
         self.write_pmu(&format!("{name}/type"), "4");
         self.write_pmu(&format!("{name}/events/topdown-retiring"), "event=0xc2");
@@ -120,7 +120,7 @@ impl System {
         );
     }
 
-    /// A virtual PMU: events, but none of TopDown.
+    /// Adds a virtual PMU: events, but none for TopDown.
     pub fn add_bare_pmu(&self, name: &str) {
         self.write_pmu(&format!("{name}/type"), "4");
         self.write_pmu(&format!("{name}/events/cpu-cycles"), "event=0x3c");

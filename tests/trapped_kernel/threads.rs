@@ -1,4 +1,4 @@
-//! All threads of a process: whose groups are opened, what their windows hold, and when they are.
+//! All threads of a process: whose groups are opened and when, and what their windows contain.
 
 use std::thread;
 use std::time::{Duration, Instant};
@@ -15,10 +15,10 @@ use crate::stay_on_this_cpu;
 use crate::system::System;
 use crate::trap::{install, with};
 
-/// The thread under test, and two that exist beside it.
+/// The thread under test, and two others.
 const THREADS: [i32; 3] = [7001, 7002, 7003];
 
-/// `None` where this system does not let a process trap its own calls; the reason is printed.
+/// Prints the reason and returns `None` if this system does not let a process trap its own calls.
 fn open(
     system: &System,
     counters: Counters,
@@ -44,9 +44,9 @@ fn open(
     Some(opened)
 }
 
-/// A window in which another thread, a real one, has a processor.
+/// Measures a window in which another, real thread runs on a processor.
 fn window_of_others(hardware: &Hardware) {
-    // Windows that follow closely are not watched.
+    // Windows in quick succession are not watched.
     thread::sleep(Duration::from_millis(2));
     let start = hardware.start();
     let work = || {
@@ -71,7 +71,7 @@ fn decide(hardware: &Hardware) {
     });
 }
 
-/// Three threads at work.
+/// Lets three threads work.
 fn work_of_all(machine: &mut Machine) {
     machine.work(300_000);
     machine.work_of(THREADS[1], 500_000);
@@ -93,7 +93,7 @@ fn the_slots_of_all_threads_are_counted_by_a_group_for_each() {
         let calls = machine.calls.iter();
         calls.filter(|call| **call == Call::Open(CYCLES)).count()
     };
-    // The own one, which is off the PMU now, and one for each thread.
+    // The measuring thread's own group, which is off the PMU now, and one for each thread.
     assert_eq!(with(leaders), 1 + THREADS.len());
     assert!(with(|machine| machine.calls.contains(&Call::Disable)));
     let sample = window(&hardware, work_of_all);
@@ -147,7 +147,7 @@ fn other_threads_are_counted_in_benchmarks_in_which_they_work_and_in_no_other() 
     assert_mix(&window(&hardware, work_of_all), 1_000_000);
     hardware.sample_kept();
     hardware.benchmark_boundary();
-    // The next benchmark has the own group back.
+    // The next benchmark gets the thread's own group back.
     assert_eq!(hardware.provenance().threads, CountedThreads::Own);
     let alone = window(&hardware, work_of_all);
     assert_eq!((alone.slots, alone.flags), (Some(300_000), Flags::NONE));
@@ -180,12 +180,12 @@ fn what_an_earlier_launch_decided_holds() {
     assert_mix(&window(&hardware, work_of_all), 1_000_000);
     hardware.sample_kept();
     hardware.benchmark_boundary();
-    // Of a third nothing is decided.
+    // Nothing is decided about a third.
     decide(&hardware);
     assert_eq!(hardware.provenance().threads, CountedThreads::Own);
 }
 
-/// What is decided is decided before the first sample that is kept.
+/// Every decision is made before the first sample that is kept.
 #[test]
 fn nothing_is_decided_behind_the_first_sample() {
     let system = skylake();
@@ -203,7 +203,7 @@ fn nothing_is_decided_behind_the_first_sample() {
 fn a_thread_that_ends_spoils_nothing() {
     let without_the_last = |machine: &mut Machine| {
         as_skylake(machine);
-        // Listed, and gone when its group is to be opened.
+        // Listed, but gone when its group is to be opened.
         machine.threads.pop();
     };
     let system = skylake();
@@ -218,7 +218,7 @@ fn a_thread_that_ends_spoils_nothing() {
     });
     assert_mix(&sample, 1_000_000);
     assert_eq!(sample.flags, Flags::NONE);
-    // One that never ends is told, and counts as nothing.
+    // A thread that never finishes exiting is flagged, and counts as nothing.
     let sample = window(&hardware, |machine| machine.ending_reads = u32::MAX);
     assert!(sample.flags.intersects(Flags::NOT_COUNTING));
 }
@@ -257,7 +257,7 @@ fn where_all_threads_cannot_be_counted_the_own_one_is_and_the_reason_is_told() {
     );
     let alone = window(&hardware, work_of_all);
     assert_eq!((alone.slots, alone.flags), (Some(300_000), Flags::NONE));
-    // Who asked for it is refused.
+    // If all threads were requested explicitly, opening fails.
     drop(hardware);
     let without_threads = |machine: &mut Machine| {
         as_skylake(machine);

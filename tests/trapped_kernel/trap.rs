@@ -1,9 +1,9 @@
-//! Traps the calling thread's perf system calls and its RDPMC instructions, and hands them to the
-//! thread's [`Machine`].
+//! Traps the calling thread's perf system calls and its RDPMC instructions, and forwards them to
+//! the thread's [`Machine`].
 //!
-//! A seccomp filter turns the calls on events into SIGSYS; RDPMC raises SIGSEGV by itself where the
+//! A seccomp filter turns the calls on events into SIGSYS; RDPMC raises SIGSEGV by itself if the
 //! kernel has not permitted it. Both signals arrive on the thread that caused them, at an
-//! instruction of the code under test, so the handlers may do what that code may do.
+//! instruction of the code under test, so the handlers may do anything that code may do.
 
 use std::cell::RefCell;
 use std::ffi::{c_int, c_long, c_void};
@@ -11,7 +11,8 @@ use std::sync::Once;
 
 use crate::machine::Machine;
 
-/// The descriptors that stand for events. They are real ones, so that nobody else gets the number.
+/// The descriptors that stand for events. They are real ones, so that nothing else gets the
+/// numbers.
 pub const EVENT_DESCRIPTORS: std::ops::Range<c_int> = 600..1000;
 
 thread_local! {
@@ -19,8 +20,8 @@ thread_local! {
     static PROBED: RefCell<bool> = const { RefCell::new(false) };
 }
 
-/// Lets `machine` stand in for the kernel and the PMU of this thread from now on. Says why where
-/// this system does not allow that.
+/// Makes `machine` the kernel and the PMU of this thread from now on. Returns the reason if this
+/// system does not allow that.
 pub fn install(machine: Machine) -> Result<(), String> {
     static HANDLERS: Once = Once::new();
     HANDLERS.call_once(|| {
@@ -28,8 +29,8 @@ pub fn install(machine: Machine) -> Result<(), String> {
         handle(libc::SIGSEGV, on_sigsegv);
     });
     MACHINE.replace(Some(machine));
-    // SAFETY: if RDPMC is not permitted it faults, and the handler that was just installed skips
-    // it; if it is, it changes two registers.
+    // SAFETY: if RDPMC is not permitted it faults, and the handler just installed skips it;
+    // otherwise it changes two registers.
     unsafe {
         std::arch::asm!("rdpmc", in("ecx") 0, out("eax") _, out("edx") _);
     }
@@ -39,13 +40,13 @@ pub fn install(machine: Machine) -> Result<(), String> {
     filter_system_calls()
 }
 
-/// The machine of this thread.
+/// Passes this thread's machine to `use_it`.
 pub fn with<T>(use_it: impl FnOnce(&mut Machine) -> T) -> T {
     MACHINE.with_borrow_mut(|machine| use_it(machine.as_mut().expect("a machine is installed")))
 }
 
 fn handle(signal: c_int, handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void)) {
-    // SAFETY: the structure is valid, and the handler has the signature that SA_SIGINFO asks for.
+    // SAFETY: the structure is valid, and the handler has the signature that SA_SIGINFO requires.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
         action.sa_sigaction = handler as *const () as usize;
@@ -82,7 +83,7 @@ fn filter_system_calls() -> Result<(), String> {
     apply(program)
 }
 
-/// Lets `sched_setaffinity` fail with EPERM on this thread.
+/// Makes `sched_setaffinity` fail with EPERM on this thread.
 pub fn refuse_affinity() -> Result<(), String> {
     apply(vec![
         load(0),
@@ -114,7 +115,7 @@ fn apply(mut program: Vec<libc::sock_filter>) -> Result<(), String> {
     }
 }
 
-/// Loads a word of `seccomp_data`: the call's number is at 0, its arguments from 16 on.
+/// Loads a word of `seccomp_data`: the call's number is at 0, its arguments start at 16.
 fn load(offset: u32) -> libc::sock_filter {
     statement(libc::BPF_LD | libc::BPF_W | libc::BPF_ABS, offset)
 }
@@ -162,11 +163,11 @@ extern "C" fn on_sigsegv(signal: c_int, _: *mut libc::siginfo_t, context: *mut c
     // SAFETY: as in `on_sigsys`.
     let registers = unsafe { &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
     let address = registers[libc::REG_RIP as usize] as *const [u8; 2];
-    // SAFETY: the instruction at this address was just fetched, unless the fault is a jump to
-    // nowhere; then this faults again and ends the process, as it should.
+    // SAFETY: the instruction at this address was just fetched, unless the fault is a jump to an
+    // invalid address; then this faults again and kills the process, as it should.
     if unsafe { address.read_unaligned() } != RDPMC {
-        // A real fault: it happens again when the handler returns, now with its usual end.
-        // SAFETY: the call only sets a handler.
+        // A real fault: it recurs when the handler returns, now with its usual effect. SAFETY: the
+        // call only sets a handler.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
         return;
     }

@@ -1,4 +1,4 @@
-//! Commands: whose work is counted, from when on, and when the counts are refused.
+//! Commands: which processes are counted, from when on, and when the counts are rejected.
 
 use std::time::Duration;
 use topdown_skipped::{Need, skip};
@@ -13,7 +13,7 @@ use crate::machine::{COMMAND, CYCLES, Call, Machine};
 use crate::system::System;
 use crate::trap::{install, with};
 
-/// `None` where this system does not let a process trap its own calls; the reason is printed.
+/// Prints the reason and returns `None` if this system does not let a process trap its own calls.
 fn prepare(
     system: &System,
     counters: Counters,

@@ -21,8 +21,8 @@ fn window(hardware: &Hardware, inside: impl FnOnce(&mut Machine)) -> Sample {
     sample
 }
 
-/// Every category is within the resolution of its share of the slots, and the resolution is
-/// not wider than `limit`, a fraction of the slots.
+/// Checks that every category is within the resolution of its share of the slots, and that the
+/// resolution is no wider than `limit`, a fraction of the slots.
 fn assert_split(sample: &Sample, mix: Mix, limit: f64) {
     let slots = sample.slots.unwrap() as f64;
     let level1 = sample.level1.unwrap();
@@ -114,7 +114,7 @@ fn a_reset_comes_before_each_of_the_first_windows_and_then_after_4096_slots() {
     assert_eq!(count, 1024);
     assert_eq!(sum.slots, Some(1_024_000));
     assert_split(&sum, DEFAULT_MIX, 0.005);
-    // 40 slots and five windows of 1000 pass the limit.
+    // 40 slots and five windows of 1000 exceed the limit.
     let (count, sum) = resets(5000);
     assert_eq!(count, 1000);
     assert!(sum.resolution_slots <= 5000.0 * (2.0 * 4096.0 + 1000.0) / 255.0);
@@ -234,7 +234,7 @@ fn a_window_around_another_one_is_flagged() {
     let outer = hardware.end(&outer);
     assert_eq!(inner.flags, Flags::NONE);
     assert_eq!(inner.slots, Some(700_000));
-    // More slots than at its start, and yet not those since its start.
+    // More slots than at its start, but not those since its start.
     assert!(outer.flags.intersects(Flags::WENT_BACKWARDS));
     assert_eq!(outer.slots, Some(0));
 }

@@ -1,4 +1,4 @@
-//! The kernel's side: what the code under test asks for by system calls.
+//! The kernel's side: the system calls made by the code under test.
 
 use std::ffi::c_int;
 
@@ -7,7 +7,7 @@ use perf_event_open_sys::bindings::perf_event_attr;
 use super::*;
 
 impl Machine {
-    /// Answers a system call: its result, or an errno below 0.
+    /// Answers a system call with its result, or a negative errno.
     pub fn system_call(&mut self, number: i64, arguments: [i64; 6]) -> i64 {
         let descriptor = arguments[0] as c_int;
         match number {
@@ -21,7 +21,7 @@ impl Machine {
     }
 
     fn open(&mut self, arguments: [i64; 6]) -> i64 {
-        // SAFETY: the code under test passes a structure of the size that is in it.
+        // SAFETY: the code under test passes a structure of the size stated in it.
         let attributes = unsafe { *(arguments[0] as *const perf_event_attr) };
         let config = attributes.config;
         self.calls.push(Call::Open(config));
@@ -141,7 +141,7 @@ impl Machine {
                 }
                 self.events[0].count = 0;
                 self.update_page(0);
-                // The way back to user mode.
+                // The return to user mode.
                 self.work(40);
             }
             _ => return -i64::from(libc::ENOTTY),
@@ -181,8 +181,8 @@ impl Machine {
             let event = self.events.remove(at);
             self.calls.push(Call::Close(event.attributes.config));
         }
-        // `close` would trap again; this is the same under another number.
-        // SAFETY: the descriptor is one that `open` made.
+        // `close` would trap again; this has the same effect under another number. SAFETY: the
+        // descriptor is one that `open` made.
         unsafe { libc::syscall(libc::SYS_close_range, descriptor, descriptor, 0) }
     }
 }
@@ -192,7 +192,7 @@ fn answer(words: &[u64], buffer: *mut u64, size: i64) -> i64 {
     if (size as usize) < words.len() * 8 {
         return -i64::from(libc::ENOSPC);
     }
-    // SAFETY: the buffer of the code under test has at least that size, as it says.
+    // SAFETY: the buffer of the code under test has at least the size it states.
     unsafe { buffer.copy_from_nonoverlapping(words.as_ptr(), words.len()) };
     words.len() as i64 * 8
 }

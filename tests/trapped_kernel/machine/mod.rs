@@ -1,5 +1,5 @@
-//! A kernel and a PMU that behave as Linux 6.1 and 6.12 were recorded to do with TopDown events on
-//! Intel CPUs, and that note every breach of their rules by the code under test.
+//! A kernel and a PMU that behave as recorded from Linux 6.1 and 6.12 with TopDown events on Intel
+//! CPUs, and that log every violation of their rules by the code under test.
 
 mod calls;
 mod threads;
@@ -18,13 +18,13 @@ pub const INSTRUCTIONS: u64 = 0x00c0;
 pub const CYCLES: u64 = 0x003c;
 
 const COUNTER_MASK: u64 = (1 << 48) - 1;
-/// What a plain counter is preset to: -(2^47 - 1) in 48 bits.
+/// The preset of a plain counter: -(2^47 - 1) in 48 bits.
 const PRESET: u64 = 0x8000_0000_0001;
 const ENABLE: u64 = 0x2400;
 const DISABLE: u64 = 0x2401;
 const RESET: u64 = 0x2403;
 
-/// A process that is counted with all that it starts.
+/// A process that is counted along with everything it starts.
 pub const COMMAND: c_int = 4242;
 
 /// Shares of slots: four of level 1, then four of level 2.
@@ -56,7 +56,7 @@ struct Event {
     attributes: perf_event_attr,
     page: Option<usize>,
     count: u64,
-    /// What of the registers is in `count` already, since the last switch in.
+    /// The part of the registers already included in `count` since the last switch in.
     counted: u64,
     /// The general counter of a plain event.
     general: u64,
@@ -66,22 +66,21 @@ struct Event {
 pub struct Machine {
     /// The categories of work done from now on.
     pub mix: Mix,
-    /// Whether the CPU has the slots counter and PERF_METRICS; else their codes count nothing.
+    /// Whether the CPU has the slots counter and PERF_METRICS; otherwise their codes count nothing.
     pub has_metrics: bool,
     /// The width of the pipeline.
     pub slots_per_cycle: u64,
-    /// Plain events by their code, and how many of them a slot of work is worth. Others count
-    /// nothing.
+    /// Plain events by code, and how many of them a slot of work produces. Others count nothing.
     pub plain_events: Vec<(u64, f64)>,
     /// `rdpmc` in sysfs.
     pub rdpmc_allowed: bool,
     /// Work that each look at the slots costs.
     pub slots_per_look: u64,
-    /// Someone else has the PMU.
+    /// Whether something else has the PMU.
     pub pmu_is_taken: bool,
-    /// The group is on the PMU half of the time.
+    /// Whether the group is on the PMU half of the time.
     pub half_time: bool,
-    /// The metrics register is stuck at this value.
+    /// The value at which the metrics register is stuck.
     pub stuck_ratios: Option<u64>,
     /// The answer to opening an event with this code.
     pub refuse_open: Option<(u64, c_int)>,
@@ -89,13 +88,13 @@ pub struct Machine {
     pub wants_exclude_guest: bool,
     pub refuse_map: Option<c_int>,
     pub refuse_control: Option<c_int>,
-    /// After so many more RDPMC, this happens, once.
+    /// What happens, once, after this many more RDPMC instructions.
     pub disturbance: Option<(u32, Disturbance)>,
-    /// The thread is switched out and in after every RDPMC.
+    /// Whether the thread is switched out and in after every RDPMC.
     pub disturb_every_look: bool,
     /// The threads that exist, the one under test first.
     pub threads: Vec<c_int>,
-    /// A thread is ending while its group is read so many times more.
+    /// How many more reads of its group a thread survives while exiting.
     pub ending_reads: u32,
     pub calls: Vec<Call>,
     pub rdpmcs: u32,
@@ -148,7 +147,7 @@ impl Machine {
             now_ns: 0,
             enabled_ns: 0,
             running_ns: 0,
-            // Left by whoever had the PMU before.
+            // Left over from the PMU's previous user.
             slots: 0x7fff_1234_5678,
             categories: [1e12; 8],
             instructions: PRESET,
@@ -156,7 +155,7 @@ impl Machine {
         }
     }
 
-    /// The thread runs: two slots to an instruction.
+    /// Lets the thread run: two slots per instruction.
     pub fn work(&mut self, slots: u64) {
         self.pass_time(slots / 20);
         if let Some(&own) = self.threads.first() {
@@ -179,8 +178,8 @@ impl Machine {
         }
     }
 
-    /// The thread is switched out and in again. The registers of TopDown events are saved and
-    /// restored; plain counters get a new value and an offset that fits it.
+    /// Switches the thread out and in again. The registers of TopDown events are saved and
+    /// restored; plain counters get a new value and a matching offset.
     pub fn switch(&mut self) {
         if !self.on_pmu {
             return;
@@ -201,20 +200,20 @@ impl Machine {
         }
     }
 
-    /// A performance monitoring interrupt: counts are updated and the registers start anew; the
-    /// lock of the page does not move.
+    /// Raises a performance monitoring interrupt: counts are updated and the registers restart; the
+    /// page's lock does not change.
     pub fn overflow_interrupt(&mut self) {
         self.update_counts();
         self.zero_topdown_registers();
     }
 
-    /// Someone with a higher priority takes the PMU; a pinned group then is in error.
+    /// Gives the PMU to a user with higher priority; a pinned group is then in error.
     pub fn displace(&mut self) {
         self.pmu_is_taken = true;
         self.leave_pmu();
     }
 
-    /// The group loses the PMU for a while and gets it back.
+    /// Takes the PMU from the group for a while.
     pub fn starve(&mut self, lost_ns: u64) {
         self.leave_pmu();
         self.pass_time(lost_ns);
@@ -265,9 +264,9 @@ impl Machine {
         value
     }
 
-    /// Whether the leader was opened with `metrics_clear`.
+    /// Returns whether the leader was opened with `metrics_clear`.
     fn clears_metrics(&self) -> bool {
-        // SAFETY: every field of this union is a number, for which any bits are a value.
+        // SAFETY: every field of this union is a number, for which any bit pattern is valid.
         let config1 = |event: &Event| unsafe { event.attributes.__bindgen_anon_3.config1 };
         self.events.first().is_some_and(|event| config1(event) == 1)
     }
@@ -310,7 +309,7 @@ impl Machine {
         (self.enabled_ns, self.running_ns) = (0, 0);
     }
 
-    /// The process with the number [`COMMAND`] begins its program.
+    /// Starts the program of process [`COMMAND`].
     pub fn exec(&mut self) {
         let leader = self.events.first();
         if leader.is_some_and(|leader| leader.attributes.enable_on_exec() == 1) {
@@ -323,7 +322,7 @@ impl Machine {
         if self.enabled && !self.pmu_is_taken {
             self.on_pmu = true;
             if self.has_run {
-                // Restored, the ratios as their fractions.
+                // Restored, with the ratios as fractions.
                 self.categories = quantised(self.slots, self.ratios());
             } else {
                 self.has_run = true;
@@ -360,13 +359,13 @@ impl Machine {
         self.has_topdown_group() && (config == SLOTS || (0x8000..=0x8700).contains(&config))
     }
 
-    /// Slots without a metric event is a counter like any other.
+    /// Returns whether the group has a metric event: without one, slots is an ordinary counter.
     fn has_topdown_group(&self) -> bool {
         let is_metric = |event: &Event| (0x8000..=0x8700).contains(&event.attributes.config);
         self.has_metrics && self.events.iter().any(is_metric)
     }
 
-    /// What the register of an event stands for at this moment.
+    /// Returns the current value of an event's register.
     fn register_of(&self, at: usize) -> u64 {
         match self.events[at].attributes.config {
             config @ 0x8000..=0x8700 if self.has_metrics => {
@@ -387,13 +386,14 @@ impl Machine {
         for at in 0..self.events.len() {
             let now = self.register_of(at);
             let event = &mut self.events[at];
-            // What would make a count smaller is dropped.
+            // A change that would decrease a count is dropped.
             event.count += now.saturating_sub(event.counted);
             event.counted = now;
         }
     }
 
-    /// PERF_METRICS: fractions of 255, level 1 forced to that sum by the largest remainders.
+    /// Returns PERF_METRICS: fractions of 255, with level 1 forced to that sum by the largest
+    /// remainders.
     fn ratios(&self) -> u64 {
         if let Some(ratios) = self.stuck_ratios {
             return ratios;
@@ -436,7 +436,7 @@ impl Machine {
         };
         let count = self.events[at].count as i64;
         let offset = if self.is_topdown(at) {
-            // What the kernel leaves there is of no use with the restored registers.
+            // What the kernel leaves there is useless with the restored registers.
             0x7fff_ffff_ffff + count
         } else {
             let register = self.register_of(at);
@@ -456,7 +456,7 @@ impl Machine {
     }
 }
 
-/// A real descriptor, so that nobody else gets the number.
+/// Returns a real descriptor, so that nothing else gets the number.
 fn event_descriptor() -> c_int {
     // SAFETY: plain calls on a file of our own.
     unsafe {
@@ -467,7 +467,7 @@ fn event_descriptor() -> c_int {
     }
 }
 
-/// The categories that the register's fractions stand for: all that survives a switch.
+/// Returns the categories that the register's fractions represent: all that survives a switch.
 fn quantised(slots: u64, ratios: u64) -> [f64; 8] {
     ratios
         .to_le_bytes()

@@ -1,5 +1,5 @@
-//! Groups of single threads that those descending from them inherit: each counts for itself, has no
-//! page, and is read with read().
+//! Groups of single threads, inherited by their descendants: each counts for itself, has no page,
+//! and is read with read().
 
 use std::ffi::c_int;
 
@@ -7,7 +7,7 @@ use perf_event_open_sys::bindings::perf_event_attr;
 
 use super::{CYCLES, Call, ENABLE, INSTRUCTIONS, Machine, SLOTS, event_descriptor};
 
-/// A group, and the thread that it was opened for.
+/// A group, and the thread for which it was opened.
 pub(super) struct ThreadGroup {
     thread: c_int,
     /// Descriptors, codes and counts, the leader's first.
@@ -18,7 +18,7 @@ pub(super) struct ThreadGroup {
 }
 
 impl Machine {
-    /// The thread, or one that descends from it, does work: two slots to an instruction.
+    /// Lets the thread, or one that descends from it, do work: two slots per instruction.
     pub fn work_of(&mut self, thread: c_int, slots: u64) {
         let rate = |config: u64| match config {
             SLOTS => 1.0,
@@ -77,7 +77,7 @@ impl Machine {
         i64::from(event.0)
     }
 
-    /// The group of which `descriptor` is the leader.
+    /// Returns the group with `descriptor` as leader.
     pub(super) fn thread_group(&self, descriptor: c_int) -> Option<usize> {
         let is_leader = |group: &ThreadGroup| {
             let leader = group.events.first();
@@ -99,7 +99,7 @@ impl Machine {
         0
     }
 
-    /// The counts, or ECHILD while a thread ends whose copy is taken apart.
+    /// Returns the counts, or ECHILD while an exiting thread's copy is dismantled.
     pub(super) fn read_of_thread(&mut self, at: usize) -> Result<Vec<u64>, i64> {
         self.calls.push(Call::Read);
         if self.ending_reads > 0 {
@@ -118,7 +118,7 @@ impl Machine {
         Ok(header.into_iter().chain(counts).collect())
     }
 
-    /// Whether the descriptor was one of a thread's group. A group ends with its leader.
+    /// Returns whether the descriptor belonged to a thread's group. A group ends with its leader.
     pub(super) fn close_of_thread(&mut self, descriptor: c_int) -> bool {
         let mut was_one = false;
         for group in &mut self.thread_groups {
