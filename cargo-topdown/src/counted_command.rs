@@ -146,9 +146,8 @@ mod counted {
         let mut process = Waiting(command.spawn().map_err(preparing)?);
         // `command` holds a copy of the child's end, which would keep the channel open.
         drop(command);
-        // The kernel may still be about to enable enable-on-exec counters for the `exec` of this
-        // program when its parent continues; attached now, they would count this program as the
-        // command. So wait until it runs.
+        // Wait until the child runs: `spawn` may return before the kernel has handled its `exec`.
+        // Counters attached now could start at that `exec` instead of the command's.
         channel.read_exact(&mut [0]).map_err(preparing)?;
         let counted = counters.attach(process.0.id())?;
         let begun_at = Instant::now();

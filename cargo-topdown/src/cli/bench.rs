@@ -94,7 +94,7 @@ pub struct LaunchArgs {
     pub criterion: Vec<String>,
 }
 
-/// Flags of criterion that the next word is the value of.
+/// criterion's flags that take the next argument as their value.
 const FLAGS_WITH_VALUES: [&str; 9] = [
     "-c",
     "--color",
@@ -108,13 +108,13 @@ const FLAGS_WITH_VALUES: [&str; 9] = [
 ];
 
 impl LaunchArgs {
-    /// The filter, on either side of the `--`.
+    /// Returns the filter, from either side of the `--`.
     pub fn filter(&self) -> Option<&str> {
         let for_criterion = || Some(self.criterion[self.filter_for_criterion()?].as_str());
         self.filter.as_deref().or_else(for_criterion)
     }
 
-    /// The further arguments for criterion, without a filter.
+    /// Returns the additional arguments for criterion, without a filter.
     pub fn criterion_without_filter(&self) -> Vec<String> {
         let mut words = self.criterion.clone();
         if let Some(index) = self.filter_for_criterion() {
@@ -123,8 +123,8 @@ impl LaunchArgs {
         words
     }
 
-    /// Which of criterion's arguments is a filter: the one that is neither flag nor value of one. A
-    /// second filter is left for criterion to refuse.
+    /// Returns the index of the filter among criterion's arguments: the first one that is neither a
+    /// flag nor a flag's value. A second filter is left for criterion to reject.
     fn filter_for_criterion(&self) -> Option<usize> {
         let is_value = |index: usize| {
             let before = index.checked_sub(1).map(|before| &*self.criterion[before]);
@@ -223,7 +223,7 @@ pub struct MeasuringArgs {
     pub no_fail_fast: bool,
 }
 
-/// Where the benches' numbers shall come from.
+/// Where the benches' numbers come from.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum SourceChoice {
@@ -243,7 +243,7 @@ pub enum SourceChoice {
 }
 
 impl SourceChoice {
-    /// The word that the library reads from the environment.
+    /// Returns the word that the library reads from the environment.
     pub fn name(self) -> &'static str {
         match self {
             SourceChoice::Auto => "auto",
@@ -255,7 +255,7 @@ impl SourceChoice {
     }
 }
 
-/// Which core shall be modelled.
+/// Which core to model.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ModelCore {
@@ -271,7 +271,7 @@ pub enum ModelCore {
 }
 
 impl ModelCore {
-    /// The word that the library reads from the environment.
+    /// Returns the word that the library reads from the environment.
     pub fn name(self) -> &'static str {
         match self {
             ModelCore::Nearest => "nearest",
@@ -281,7 +281,7 @@ impl ModelCore {
     }
 }
 
-/// Which counters shall be used on Intel's performance cores since Ice Lake.
+/// Which counters to use on Intel's performance cores since Ice Lake.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CountersChoice {
@@ -297,7 +297,7 @@ pub enum CountersChoice {
 }
 
 impl CountersChoice {
-    /// The word that the library reads from the environment.
+    /// Returns the word that the library reads from the environment.
     pub fn name(self) -> &'static str {
         match self {
             CountersChoice::Auto => "auto",
@@ -308,7 +308,7 @@ impl CountersChoice {
     }
 }
 
-/// Whose slots the hardware shall count.
+/// Whose slots the hardware counts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ThreadsChoice {
@@ -322,7 +322,7 @@ pub enum ThreadsChoice {
 }
 
 impl ThreadsChoice {
-    /// The word that the library reads from the environment.
+    /// Returns the word that the library reads from the environment.
     pub fn name(self) -> &'static str {
         match self {
             ThreadsChoice::Auto => "auto",

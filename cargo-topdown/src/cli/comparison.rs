@@ -1,4 +1,4 @@
-//! The command line of what judges: `compare`, `check`, and the policy that both follow.
+//! The command line of `compare` and `check`, and of the policy that both follow.
 
 use clap::Args;
 use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -132,7 +132,7 @@ pub struct PolicyArgs {
 }
 
 impl PolicyArgs {
-    /// What the flags say, for [`Policy`](topdown_gate::policy::Policy).
+    /// Returns the flags as overrides for [`Policy`](topdown_gate::policy::Policy).
     pub fn overrides(&self) -> Overrides {
         Overrides {
             alpha: self.alpha,
@@ -179,7 +179,7 @@ pub struct ComparisonArgs {
 }
 
 impl ComparisonArgs {
-    /// Whether any report shows the history of the baseline.
+    /// Returns whether any report shows the baseline's history.
     pub fn shows_history(&self) -> bool {
         self.reports.iter().any(ReportRequest::shows_history)
     }

@@ -92,7 +92,7 @@ pub struct SingleLaunchArgs {
 }
 
 impl SingleLaunchArgs {
-    /// The same as the flags of `bench`, for a single launch.
+    /// Returns the equivalent flags of `bench`, for a single launch.
     pub fn single_launch(&self) -> MeasuringArgs {
         MeasuringArgs {
             launches: Some(1),

@@ -1,4 +1,4 @@
-//! The command line. The flags of the larger subcommands have files of their own.
+//! The command line. Larger subcommands have their flags in separate files.
 
 mod baseline;
 mod bench;
@@ -258,7 +258,7 @@ pub enum ColorChoice {
 }
 
 impl ColorChoice {
-    /// The word that cargo takes.
+    /// Returns the word that cargo takes.
     pub fn name(self) -> &'static str {
         match self {
             ColorChoice::Auto => "auto",
@@ -268,7 +268,7 @@ impl ColorChoice {
     }
 }
 
-/// The process's arguments, without the `topdown` that cargo inserts for `cargo topdown …`.
+/// Returns the process's arguments without the `topdown` that cargo inserts for `cargo topdown …`.
 pub fn arguments() -> impl Iterator<Item = OsString> {
     without_cargos_word(std::env::args_os())
 }

@@ -63,7 +63,7 @@ impl<'a> Side<'a> {
 /// Whether suspects may be launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Relaunch {
-    /// They may. Where it cannot be done there is one look, and a note says why.
+    /// They may. If that is impossible there is one look, and a note says why.
     Allowed,
     /// They may not, but existing further launches count.
     Forbidden,

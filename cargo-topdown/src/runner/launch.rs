@@ -65,23 +65,23 @@ pub enum LaunchError {
     /// The process was a criterion bench in an earlier launch.
     #[error("it did not look for its runner, as it had done in an earlier launch")]
     NotConnected,
-    /// The conversation went wrong.
-    #[error(transparent)]
-    Protocol(#[from] ProtocolError),
     /// The conversation failed.
     #[error(transparent)]
-    Join(#[from] JoinError),
+    Protocol(#[from] ProtocolError),
     /// criterion's samples do not match ours.
+    #[error(transparent)]
+    Join(#[from] JoinError),
+    /// Two benchmarks have the same name and cannot be distinguished.
     #[error("it has more than one benchmark `{0}`; give one of them another name")]
     DuplicateName(String),
-    /// Two benchmarks have the same name and cannot be distinguished.
-    #[error("`{0}` is measured for as long as its group wants, and not as the settings say")]
-    OtherPlan(String),
     /// A group with criterion's own measurement has its own settings, which the launch must not
     /// use.
+    #[error("`{0}` is measured for as long as its group wants, and not as the settings say")]
+    OtherPlan(String),
+    /// Doubling samples would be too few for it.
     #[error("`{0}` has criterion's own measurement, which cannot tell of samples that double")]
     CannotDouble(String),
-    /// Doubling samples would be too few for it.
+    /// The user interrupted the run.
     #[error("interrupted")]
     Interrupted,
 }

@@ -13,7 +13,7 @@ impl Measured {
         watched.fold(Activity::default(), |all, one| all.plus(&one))
     }
 
-    /// Returns which threads do the work, if not those whose slots this launch counted.
+    /// Returns where the work is done, if not in the slots that this launch counted.
     pub fn elsewhere(&self) -> Option<Elsewhere> {
         let activity = self.activity();
         match self.provenance.threads {
