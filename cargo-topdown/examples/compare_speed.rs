@@ -1,4 +1,4 @@
-//! How long `cargo topdown compare` takes on a huge suite, reading the files included.
+//! Measures how long `cargo topdown compare` takes on a huge suite, including reading the files.
 //!
 //! ```text
 //! cargo build --release -p cargo-topdown
@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     Ok(())
 }
 
-/// The program, which is built two directories above this one.
+/// Returns the path of the program, two directories above this example.
 fn program() -> io::Result<PathBuf> {
     let example = std::env::current_exe()?;
     let name = format!("cargo-topdown{}", std::env::consts::EXE_SUFFIX);
@@ -62,7 +62,7 @@ fn program() -> io::Result<PathBuf> {
     }
 }
 
-/// Time and, on Linux, the largest memory in KiB.
+/// Returns the time and, on Linux, the peak memory in KiB.
 fn compare(program: &Path, sides: &[PathBuf; 2]) -> io::Result<(Duration, Option<u64>)> {
     let start = Instant::now();
     let mut child = Command::new(program)

@@ -1,5 +1,5 @@
-//! `cargo topdown baseline` from outside: what people read, and what a killed or failing save
-//! leaves behind.
+//! `cargo topdown baseline` from outside: its output, and what a killed or failing save leaves
+//! behind.
 
 mod published_schema;
 
@@ -15,7 +15,7 @@ use tempfile::TempDir;
 const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/run-v1");
 const GOLDEN_KEY: &str = "x86_64-GenuineIntel-06-8f-08-kvm-smt";
 
-/// A workspace with a store, and a run of this machine.
+/// A workspace with a store and a run of this machine.
 struct Workspace {
     root: TempDir,
 }
@@ -41,7 +41,8 @@ impl Workspace {
         self.command().args(arguments).output().unwrap()
     }
 
-    /// Standard output of a command that succeeds, with this machine's key replaced.
+    /// Returns the standard output of a command that must succeed, with this machine's key
+    /// replaced.
     fn text(&self, arguments: &[&str]) -> String {
         let output = self.run(arguments);
         let errors = String::from_utf8(output.stderr).unwrap();
@@ -49,7 +50,7 @@ impl Workspace {
         self.redacted(output.stdout)
     }
 
-    /// The exit code and standard error of a command that fails.
+    /// Returns the exit code and standard error of a failing command.
     fn failure(&self, arguments: &[&str]) -> (i32, String) {
         let output = self.run(arguments);
         (output.status.code().unwrap(), self.redacted(output.stderr))
@@ -65,7 +66,7 @@ impl Workspace {
             .replace(root.to_str().unwrap(), "ROOT")
     }
 
-    /// Stores a run of this machine, with many samples, under this path.
+    /// Stores a run of this machine with many samples at this path.
     fn write_run(&self, path: &str, id: &str, lines: usize) {
         let (run, samples) = this_machines_run(id, lines);
         write_run(&self.root.path().join(path), &run, &samples).unwrap();
@@ -192,7 +193,7 @@ fn an_unreadable_baseline_is_listed_with_the_reason() {
             .unwrap()
             .contains("schema version 9")
     );
-    // It can still be removed, and nothing of it stays.
+    // It can still be removed, completely.
     workspace.text(&["remove", "main"]);
     let store = workspace.root.path().join("baselines");
     assert_eq!(std::fs::read_dir(store).unwrap().count(), 0);
@@ -227,7 +228,7 @@ fn colours_follow_the_flag_and_the_usual_variables() {
     }
 }
 
-/// The id of the run that is stored; it must be whole.
+/// Returns the id of the stored run, which must be complete.
 fn whole_run(stored: &Path) -> String {
     let run = read_run(stored).unwrap();
     assert!(!read_samples(stored).unwrap().is_empty());
@@ -313,7 +314,7 @@ fn a_full_disk_leaves_the_baseline_before() {
     workspace.write_run("target/topdown/newest", "small", 4);
     workspace.text(&["save", "main"]);
     workspace.write_run("runs/large", "large", 2000);
-    // A limit on the size of files fails the same call in the same way, and needs no disk.
+    // A limit on file sizes makes the same call fail in the same way as a full disk.
     let script = "trap '' XFSZ; ulimit -f 100; exec \"$@\"";
     let output = Command::new("sh")
         .args(["-c", script, "sh", env!("CARGO_BIN_EXE_cargo-topdown")])
@@ -334,7 +335,7 @@ fn a_full_disk_leaves_the_baseline_before() {
         .join("baselines/main")
         .join(Machine::of_this_machine().key());
     assert_eq!(whole_run(&stored), "small");
-    // `run.json`, its samples and the history, which has nothing of the run that was not saved.
+    // `run.json`, its samples, and the history without the run that was not saved.
     assert_eq!(std::fs::read_dir(&stored).unwrap().count(), 3);
     let history = stored.join("history");
     assert_eq!(std::fs::read_dir(&history).unwrap().count(), 1);

@@ -18,13 +18,13 @@ use criterion_topdown::run_file::{
 use criterion_topdown::sample::Level1;
 use tempfile::TempDir;
 
-/// Six benchmarks of ten launches; each launch differs by up to half a percent.
+/// Six benchmarks of ten launches that differ by up to half a percent.
 fn run(seed: u32, backend_slots: impl Fn(usize) -> f64) -> Run {
     let benchmarks = (0..6)
         .map(|index| {
             let launches = (0..10)
                 .map(|launch| {
-                    // A fixed pattern without mean: the tests must not depend on luck.
+                    // A fixed pattern with mean zero, so that the tests do not depend on luck.
                     let wobble = f64::from((launch * 7 + seed * 3 + index as u32) % 10) - 4.5;
                     let level1 = Level1 {
                         retiring_slots: 400.0,
@@ -99,7 +99,7 @@ struct Fixture {
 }
 
 impl Fixture {
-    /// A directory with the runs `a` and `b`, in no workspace.
+    /// A directory with the runs `a` and `b`, outside any workspace.
     fn new(candidate: &Run) -> Fixture {
         let directory = tempfile::tempdir().unwrap();
         write_run(&directory.path().join("a"), &run(1, unchanged), []).unwrap();
@@ -107,7 +107,7 @@ impl Fixture {
         Fixture { directory }
     }
 
-    /// The same in a workspace with this policy.
+    /// Like [`new`](Fixture::new), in a workspace with this policy.
     fn with_policy(candidate: &Run, policy: &str) -> Fixture {
         let fixture = Fixture::new(candidate);
         let manifest = format!("[workspace]\n{policy}\n");
@@ -133,7 +133,7 @@ impl Fixture {
         self.command(arguments).output().unwrap()
     }
 
-    /// The exit code and standard output of `compare ./a ./b` with more arguments.
+    /// Returns the exit code and output of `compare ./a ./b` with additional arguments.
     fn compare(&self, more: &[&str]) -> (i32, String) {
         let output = self.topdown(&[&["topdown", "compare", "./a", "./b"], more].concat());
         (
@@ -214,7 +214,7 @@ fn a_modelled_baseline_of_another_cpu_is_found_and_compared_unless_the_core_is_a
         assert!(saved.status.success(), "{saved:?}");
         let output = fixture.topdown(&["topdown", "compare", "main", "./b"]);
         let text = String::from_utf8(output.stdout).unwrap();
-        // Lines are broken where they are long.
+        // Long lines are wrapped.
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         assert_eq!(output.status.code(), Some(expected), "{text}");
         for part in parts {
@@ -413,7 +413,7 @@ fn an_accepted_regression_passes_until_it_grows_or_the_baseline_is_renewed() {
     assert!(text.contains("earlier baseline"), "{text}");
 }
 
-/// The files of `tests/data/malformed` are refused by name, on either side, as no comparison.
+/// The files in `tests/data/malformed` are refused by name on either side, with exit code 102.
 #[test]
 fn no_malformed_file_is_ever_a_pass() {
     let corpus = Path::new(concat!(
@@ -430,7 +430,7 @@ fn no_malformed_file_is_ever_a_pass() {
             continue;
         }
         let mut sides = [text(&valid), text(&file)];
-        // One way each, since each is a process.
+        // Each on one side only, since each takes a process.
         if refused % 2 == 0 {
             sides.reverse();
         }

@@ -1,4 +1,4 @@
-//! `cargo topdown doctor` from outside, on whatever machine the tests run.
+//! `cargo topdown doctor` from outside, on any machine.
 
 mod published_schema;
 

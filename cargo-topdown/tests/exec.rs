@@ -1,4 +1,4 @@
-//! `cargo topdown exec` from outside, on whatever machine the tests run: mostly by the clock.
+//! `cargo topdown exec` from outside, on any machine: usually only time.
 
 use std::process::Output;
 
@@ -71,7 +71,7 @@ fn quiet_hides_all_but_the_table() {
     assert!(!stdout.contains("out\n"), "{stdout}");
 }
 
-/// Where there are counters, this counts; elsewhere it says why not. Both are right.
+/// With counters, this counts; otherwise it says why not. Both are right.
 #[cfg(unix)]
 #[test]
 fn the_source_is_said() {
@@ -143,7 +143,7 @@ mod told {
 
     #[test]
     fn a_process_becomes_the_command_when_it_is_told_and_not_before() {
-        // Standard input of the command is empty, or `cat` would not end.
+        // The command's standard input is empty, otherwise `cat` would not end.
         let (mut child, mut channel) = start(&["sh", "-c", "cat; exit 7"]);
         assert!(child.try_wait().unwrap().is_none());
         channel.write_all(b"!").unwrap();

@@ -1,4 +1,4 @@
-//! The oldest Rust that a user's benches need is that of criterion, whatever the program needs.
+//! A user's benches need no newer Rust than criterion does, whatever the program needs.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -45,7 +45,8 @@ fn the_libraries_need_no_newer_rust_than_criterion() {
     assert!(newer.is_empty(), "above {floor}: {newer:?}");
 }
 
-/// The packages `names` and what they depend on, but for their own tests and benches.
+/// Returns the packages `names` and their dependencies, except those only of their tests and
+/// benches.
 fn compiled_with<'a>(metadata: &'a Metadata, names: &[&str]) -> BTreeSet<&'a PackageId> {
     let nodes = &metadata.resolve.as_ref().unwrap().nodes;
     let mut waiting: Vec<&PackageId> = metadata

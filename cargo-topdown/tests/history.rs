@@ -1,4 +1,4 @@
-//! `cargo topdown history` from outside: what it says of stored runs, and its exit codes.
+//! `cargo topdown history` from outside: its output for stored runs, and its exit codes.
 
 mod published_schema;
 
@@ -32,7 +32,7 @@ impl Workspace {
             .unwrap()
     }
 
-    /// The exit code, standard output and standard error.
+    /// Returns the exit code, standard output and standard error.
     fn answer(&self, arguments: &[&str]) -> (i32, String, String) {
         let output = self.run(arguments);
         let text = |bytes| String::from_utf8(bytes).unwrap();
@@ -43,7 +43,7 @@ impl Workspace {
         )
     }
 
-    /// Saves a run of every factor as `main`, one a day; all numbers are times the factor.
+    /// Saves a run for each factor as `main`, one a day, with all numbers multiplied by the factor.
     fn save(&self, machine: &Machine, factors: &[f64]) {
         for (day, factor) in (1..).zip(factors) {
             self.save_day(machine, day, *factor);
@@ -56,7 +56,7 @@ impl Workspace {
         assert_eq!(code, 0, "{error}");
     }
 
-    /// Writes the run of a day, and returns where.
+    /// Writes the run of a day, and returns its path.
     fn write(&self, machine: &Machine, day: usize, factor: f64) -> PathBuf {
         let mut run = Run {
             id: format!("run-{day}"),
@@ -93,7 +93,7 @@ fn scale(launch: &mut LaunchValue, factor: f64) {
     launch.level2 = None;
 }
 
-/// Ten runs before a step and ten after it, of a machine that differs little between runs.
+/// Ten runs before a step and ten after it, on a machine whose runs differ little.
 fn step(size: f64) -> Vec<f64> {
     (0..20)
         .map(|run| [1.0, 1.002, 0.999][run % 3] * if run < 10 { 1.0 } else { 1.0 + size })
@@ -211,7 +211,7 @@ fn pages_of_a_baseline_and_of_a_comparison_with_it_draw_its_history() {
         assert!(page.contains("from 2026-11-11"), "{arguments:?}");
         std::fs::remove_file(&path).unwrap();
     }
-    // A run that is no baseline has none.
+    // A run that is not a baseline has none.
     workspace.answer(&["report", "./runs/20", "--html", path.to_str().unwrap()]);
     let page = std::fs::read_to_string(&path).unwrap();
     assert!(!page.contains("<figure class=\"history\">"));
@@ -220,7 +220,7 @@ fn pages_of_a_baseline_and_of_a_comparison_with_it_draw_its_history() {
 #[test]
 fn half_a_percent_at_each_of_ten_merges_is_told_by_compare() {
     let workspace = Workspace::new();
-    // The text names it, wherever this runs.
+    // The output names the machine, so use a fixed one.
     let machine = read_run(Path::new(GOLDEN)).unwrap().machine;
     let creeping: Vec<f64> = (0..=10).map(|merge| 1.005_f64.powi(merge)).collect();
     let mut told = Vec::new();

@@ -1,4 +1,4 @@
-//! Names that mean harm: what reaches a terminal, or the log of a CI job. Issue 14, numbers 8 and 11.
+//! Hostile names: what reaches a terminal, or the log of a CI job. Issue 14, numbers 8 and 11.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use tempfile::TempDir;
 
 const RUN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/run-v1");
 
-/// Clears the screen, goes back to the line's beginning, begins lines of its own, rings, and turns
-/// the direction of writing.
+/// Clears the screen, returns to the start of the line, starts new lines, rings the bell, and
+/// reverses the writing direction.
 const EVIL: &str = "::error::a\u{1b}[2J\r\n::stop-commands::x\nPASSED\u{7}\u{9b}1m\u{202e}";
 
-/// A workspace, and in it runs of a stranger.
+/// Creates a workspace with a stranger's runs.
 fn workspace() -> (TempDir, PathBuf) {
     let root = tempfile::tempdir().unwrap();
     fs::write(root.path().join("Cargo.toml"), "[workspace]\n").unwrap();
@@ -74,7 +74,7 @@ fn issue_14_8_no_name_does_anything_to_a_terminal_or_to_github() {
             for line in text.lines() {
                 let line = line.trim_start();
                 assert!(!line.starts_with("::"), "{arguments:?}: {text}");
-                // The last is the user's own argument, which is quoted as it is.
+                // The last is the user's own argument, which is quoted verbatim.
                 let is_faked = line.starts_with("PASSED\\u") && arguments[1] != not_there;
                 assert!(!is_faked, "{arguments:?}: {text}");
             }
@@ -87,7 +87,7 @@ fn issue_14_8_no_name_does_anything_to_a_terminal_or_to_github() {
 fn issue_14_11_input_without_an_end_is_refused() {
     let (root, _) = workspace();
     let command = topdown(&root, &["import", "/dev/zero"]);
-    // Whatever has no limit ends this way.
+    // Anything without a limit fails under these.
     let limited = "ulimit -v 4000000 -t 20; exec \"$0\" \"$@\"";
     let program = command.get_program().to_owned();
     let words: Vec<_> = command.get_args().map(ToOwned::to_owned).collect();

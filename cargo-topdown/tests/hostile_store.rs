@@ -1,4 +1,4 @@
-//! Stores that mean harm, and programs that save at once: nothing is written outside, nothing hangs,
+//! Hostile stores, and programs that save at once: nothing is written outside, nothing hangs,
 //! nothing is lost. Issue 14, numbers 1, 2 and 9.
 #![cfg(unix)]
 
@@ -18,7 +18,7 @@ use tempfile::TempDir;
 const RUN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/run-v1");
 const KEY: &str = "x86_64-GenuineIntel-06-8f-08-kvm-smt";
 
-/// A workspace, and beside it a store of each kind.
+/// A workspace, and a store of each kind next to it.
 struct Machine {
     root: TempDir,
 }
@@ -67,7 +67,7 @@ impl Machine {
         self.run(&["baseline", "pull", "--all-machines", "--store", store])
     }
 
-    /// Saves as `main` a run that says that it started then.
+    /// Saves as `main` a run that claims to have started at this time.
     fn save(&self, id: &str, started_at: &str) {
         let mut run = read_run(Path::new(RUN)).unwrap();
         run.id = id.to_owned();
@@ -105,8 +105,8 @@ fn git(directory: &Path, arguments: &[&str], input: &str) -> String {
     String::from_utf8(output.stdout).unwrap().trim().to_owned()
 }
 
-/// A tree with these entries, whatever they are called. Written by hand, since git makes no such
-/// trees.
+/// Writes a tree with these entries, whatever their names. Done by hand, since git refuses to make
+/// such trees.
 fn tree(repository: &Path, entries: &[(&str, &str, &str)]) -> String {
     let mut bytes = Vec::new();
     for (mode, name, id) in entries {
@@ -121,7 +121,7 @@ fn tree(repository: &Path, entries: &[(&str, &str, &str)]) -> String {
     git(repository, &arguments, "")
 }
 
-/// The path of the one run of `main` in a directory store, below it.
+/// Returns the path of the only run of `main` in a directory store.
 fn only_run(store: &Path) -> PathBuf {
     let machine = store.join("main").join(KEY);
     let runs: Vec<PathBuf> = fs::read_dir(machine)
@@ -223,7 +223,7 @@ fn issue_14_1_a_pipe_in_a_store_hangs_nobody() {
             .unwrap()
             .success()
     );
-    // Keeps a reader that opens the pipe from waiting for ever, so that this test ends either way.
+    // Keeps a reader that opens the pipe from waiting forever, so that this test always ends.
     let writer = fs::OpenOptions::new().read(true).write(true).open(&pipe);
     let output = {
         let other = Machine::new();
@@ -253,7 +253,7 @@ fn issue_14_1_a_file_of_any_length_is_not_fetched() {
     machine.succeeds(&["baseline", "push", "--store", address]);
     let run_file = only_run(&store).join("run.json");
     let file = fs::OpenOptions::new().write(true).open(run_file).unwrap();
-    // One more than is read. Sparse, so it takes no room.
+    // One byte more than allowed. Sparse, so it takes no space.
     file.set_len((64 << 20) + 1).unwrap();
     let output = Machine::new().pull(address);
     let error = String::from_utf8(output.stderr).unwrap();
@@ -290,7 +290,7 @@ fn issue_14_2_a_run_from_the_future_is_nobodys_baseline_and_takes_no_place_of_gc
             warning.contains(&format!("main/{KEY}/90000101T000000Z-")),
             "{warning}"
         );
-        // Whoever has it already gets rid of it.
+        // A machine that already has it gets rid of it.
         poisoner.pull(&address);
         assert_eq!(poisoner.baseline(), "three", "{address}");
 
@@ -314,7 +314,7 @@ fn issue_14_the_lock_of_a_killed_git_stops_neither_push_nor_pull() {
     let store = "git+../repository.git#runs";
     machine.save("first", "2026-11-01T10:00:00Z");
     machine.succeeds(&["baseline", "push", "--store", store]);
-    // git lists it before the branch, and it has the first run alone.
+    // git lists it before the branch, and it has only the first run.
     let other = ["branch", "a/refs/heads/runs", "runs"];
     git(&remote.join("repository.git"), &other, "");
     let references = machine.workspace().join(".git/refs/cargo-topdown");

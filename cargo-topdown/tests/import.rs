@@ -37,7 +37,7 @@ fn import(machine: &str, arguments: &[&str]) -> (Run, String) {
     (read_run(directory.path()).unwrap(), text(output.stdout))
 }
 
-/// Slots, and the shares of level 1 in percent.
+/// Returns the slots, and the shares of level 1 in percent.
 fn split(run: &Run, launch: usize) -> (f64, [f64; 4]) {
     let value = &run.benchmarks[0].launches[launch];
     let (slots, level1) = (value.slots.unwrap(), value.level1.unwrap());

@@ -1,4 +1,4 @@
-//! `cargo topdown init` on a workspace as people have them.
+//! `cargo topdown init` on a typical workspace.
 
 use std::fs;
 use std::path::Path;

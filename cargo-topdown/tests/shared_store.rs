@@ -1,4 +1,4 @@
-//! A store that processes share: pushes at the same time, and pushes that are killed.
+//! A store that processes share: concurrent pushes, and killed pushes.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -58,15 +58,15 @@ impl Machine {
         self.command(&["push", "--store", store]).spawn().unwrap()
     }
 
-    /// Whether `main`, after a pull, has the samples that it was saved with.
+    /// Returns whether `main`, after a pull, has the samples that it was saved with.
     fn has_samples(&self) -> bool {
         let key = "x86_64-GenuineIntel-06-8f-08-kvm-smt";
         let baseline = self.0.path().join("baselines/main").join(key);
         read_samples(&baseline).is_ok_and(|all| all == read_samples(Path::new(RUN)).unwrap())
     }
 
-    /// The ids of all runs of `main` after a pull from `store`. Everything that was there was read,
-    /// and checked, on the way.
+    /// Pulls from `store` and returns the ids of all runs of `main`. Pulling reads and checks
+    /// everything in the store.
     fn runs_after_pull(&self, store: &str) -> Vec<String> {
         self.succeeds(&["pull", "--all-machines", "--store", store]);
         let Ok(machines) = fs::read_dir(self.0.path().join("baselines/main")) else {
@@ -130,8 +130,8 @@ fn processes_that_push_at_once_lose_no_run() {
     }
 }
 
-/// Kills pushes at moments that are spread over the time that a push takes. What is there
-/// afterwards is whole, and the next push completes it.
+/// Kills pushes at moments spread over the duration of a push. What the store then has is complete,
+/// and the next push adds the rest.
 #[test]
 fn a_push_that_is_killed_leaves_whole_runs_only() {
     const KILLS: u32 = 8;
@@ -147,7 +147,7 @@ fn a_push_that_is_killed_leaves_whole_runs_only() {
             machine.save(1 + kill as usize);
             let mut push = machine.push(&store);
             thread::sleep(push_time * kill / KILLS);
-            // Without a chance to clean up. It may have ended before.
+            // Without a chance to clean up. It may have exited already.
             let _ = push.kill();
             push.wait().unwrap();
             let now = Machine::new().runs_after_pull(&store);

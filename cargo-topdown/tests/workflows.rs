@@ -1,5 +1,5 @@
-//! The example workflows and this repository's own: what they use exists, and what they run is sound
-//! shell.
+//! The example workflows and this repository's own: what they use exists, and what they run is
+//! valid shell.
 
 use std::fs;
 use std::io::Write;
@@ -11,8 +11,8 @@ use serde_json::Value;
 
 const REPOSITORY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/..");
 
-/// Stands for this repository in the examples. No account can be called so: who forgets to replace it
-/// gets an error, and never an action of somebody who took the name.
+/// Stands for this repository in the examples. No account can have this name, so a user who forgets
+/// to replace it gets an error, never an action from someone who took the name.
 const PLACEHOLDER: &str = "<owner>/cargo-topdown";
 
 fn read(path: &Path) -> Value {
@@ -20,7 +20,7 @@ fn read(path: &Path) -> Value {
     serde_saphyr::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// The workflows for GitHub.
+/// Returns the workflows for GitHub.
 fn workflows() -> Vec<(PathBuf, Value)> {
     let root = Path::new(REPOSITORY);
     let mut found = Vec::new();
@@ -49,7 +49,7 @@ fn examples_use_this_repository_under_a_name_that_nobody_can_take() {
             .unwrap()
             .parse()
             .unwrap();
-    // Once the repository has a home, the examples name it.
+    // Once the repository has a home, the examples use it.
     let expected = match manifest["workspace"]["package"].get("repository") {
         None => PLACEHOLDER.to_owned(),
         Some(address) => {

@@ -1,4 +1,4 @@
-//! The comment on a pull request: when there is one, and what never becomes one.
+//! The comment on a pull request: when there is one, and what is never in one.
 
 use std::fs;
 use std::process::Command;
@@ -7,7 +7,7 @@ use topdown_skipped::{Need, skip};
 use crate::composite::Job;
 use crate::runs::{self, Kind, PLAIN};
 
-/// The `comparison.json` of a run with `PLAIN`.
+/// Returns the `comparison.json` of a run with `PLAIN`.
 fn comparison(candidate: Kind) -> String {
     let root = tempfile::tempdir().unwrap();
     let path = |name: &str| root.path().join(name).display().to_string();
@@ -34,7 +34,7 @@ fn quiet() -> String {
     comparison(PLAIN)
 }
 
-/// A job that comments, with a `gh` that answers from files and records what it is asked to write.
+/// A job that comments, with a `gh` that answers from files and records what it is told to write.
 fn job(comparison: &str) -> Job {
     let mut job = Job::new();
     for (name, value) in [
@@ -79,7 +79,7 @@ esac
     fs::write(job.path("comments"), "[]").unwrap();
     fs::create_dir(job.path("temp/topdown-comment")).unwrap();
     fs::write(job.path("temp/topdown-comment/comparison.json"), comparison).unwrap();
-    // What the pull request's job says in words is never read.
+    // The Markdown from the pull request's job is never read.
     fs::write(
         job.path("temp/topdown-comment/comment.md"),
         "<!-- cargo-topdown: news -->\n@everyone",
@@ -111,7 +111,7 @@ fn has_tools() -> bool {
     found.is_ok()
 }
 
-/// By somebody who wants to be taken for the workflow, and by the workflow.
+/// One comment by a user who imitates the workflow, and one by the workflow.
 const COMMENTS: &str = r#"[
     {"id": 1, "user": {"type": "User"}, "body": "<!-- cargo-topdown: topdown-report -->\nmine"},
     {"id": 2, "user": {"type": "Bot"}, "body": "another bot"},

@@ -1,6 +1,6 @@
-//! As much of GitHub's runner as composite actions of this repository need.
+//! The part of GitHub's runner that this repository's composite actions need.
 //!
-//! A name in an expression that GitHub would silently take for an empty string is a panic here.
+//! Panics on names in an expression that GitHub would silently replace with an empty string.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fs;
@@ -52,7 +52,7 @@ struct Step {
     working_directory: Option<String>,
 }
 
-/// The inputs of the action in `directory` of the repository, and their defaults.
+/// Returns the inputs of the repository's action in `directory`, and their defaults.
 pub fn inputs(directory: &str) -> Vec<(String, String)> {
     let inputs = read(&Path::new(REPOSITORY).join(directory)).inputs;
     inputs
@@ -69,11 +69,11 @@ fn read(action_path: &Path) -> Action {
 /// A job on a clean machine.
 pub struct Job {
     root: TempDir,
-    /// What `github` and `runner` hold beside what follows from the machine.
+    /// The contents of `github` and `runner`, except what follows from the machine.
     pub context: BTreeMap<String, String>,
     /// Variables of the job.
     pub variables: BTreeMap<String, String>,
-    /// What `uses` another action, in order: the action, and what it was given.
+    /// Other actions that were used, in order, with their inputs.
     pub used: Vec<(String, BTreeMap<String, String>)>,
     /// The names of the steps that ran.
     pub ran: Vec<String>,
@@ -84,7 +84,7 @@ pub struct Job {
 }
 
 impl Job {
-    /// On a repository with an empty workspace.
+    /// A job for a repository with an empty workspace.
     pub fn new() -> Job {
         let root = tempfile::tempdir().unwrap();
         for directory in ["workspace", "temp", "tools", "bin", "home"] {
@@ -110,12 +110,12 @@ impl Job {
         self.root.path().join(relative)
     }
 
-    /// A file of the machine.
+    /// Reads a file of the machine.
     pub fn text(&self, relative: &str) -> String {
         fs::read_to_string(self.path(relative)).unwrap_or_default()
     }
 
-    /// A program that the steps find first.
+    /// Installs a program that the steps find first.
     pub fn program(&self, name: &str, text: &str) {
         use std::os::unix::fs::PermissionsExt;
         let path = self.path("bin").join(name);
@@ -123,7 +123,7 @@ impl Job {
         fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
     }
 
-    /// Executes the action in `directory` of the repository to its exit code.
+    /// Executes the repository's action in `directory` and returns its exit code.
     pub fn execute(&mut self, directory: &str, inputs: &[(&str, &str)]) -> i32 {
         let action_path = Path::new(REPOSITORY).join(directory);
         let action = read(&action_path);
@@ -259,7 +259,7 @@ impl Job {
     }
 }
 
-/// Where cargo and rustup keep what the steps' cargo needs, if the variables do not say it.
+/// Returns where cargo and rustup keep what the steps' cargo needs, unless variables say so.
 fn home_of_tools() -> Vec<(&'static str, PathBuf)> {
     let Some(home) = std::env::home_dir() else {
         return Vec::new();
@@ -284,7 +284,7 @@ fn substituted(text: &str, context: &BTreeMap<String, String>, steps: &HashSet<S
     result + rest
 }
 
-/// Terms with `==` or `!=`, joined by `&&`.
+/// Evaluates terms with `==` or `!=`, joined by `&&`.
 fn condition_holds(
     condition: &str,
     context: &BTreeMap<String, String>,
@@ -310,7 +310,7 @@ fn value(term: &str, context: &BTreeMap<String, String>, steps: &HashSet<String>
     }
     let words: Vec<&str> = term.split('.').collect();
     match words[..] {
-        // A step that did not run has no outputs; a step that does not exist is a mistake.
+        // A step that did not run has no outputs; a step that does not exist is an error.
         ["steps", id, "outputs", _] if steps.contains(id) => String::new(),
         _ => panic!("GitHub would take `{term}` for nothing"),
     }

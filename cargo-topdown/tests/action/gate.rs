@@ -1,4 +1,4 @@
-//! The action itself: exit code, summary, comment and what is kept, by what the benches do.
+//! The action itself: exit code, summary, comment and stored files, depending on the benches.
 
 use criterion_topdown::machine::Machine;
 
@@ -10,7 +10,7 @@ const SLOWER: Kind = Kind {
     ..PLAIN
 };
 
-/// A job of a pull request whose benches give `candidate`.
+/// A pull request's job whose benches produce `candidate`.
 fn pull_request(candidate: Kind) -> Job {
     job("pull_request", "refs/pull/7/merge", candidate)
 }
@@ -87,7 +87,7 @@ esac
     job
 }
 
-/// The baseline `main` of this machine, where the action keeps it.
+/// Adds the baseline `main` of this machine, where the action keeps it.
 fn with_baseline(job: Job, kind: Kind) -> Job {
     let key = Machine::of_this_machine().key();
     runs::write(kind, &job.path("temp/topdown-baselines/main").join(key));
@@ -99,7 +99,7 @@ fn baseline_of(job: &Job) -> String {
     job.text(&format!("temp/topdown-baselines/main/{key}/run.json"))
 }
 
-/// A file among the reports.
+/// Reads one of the reports.
 fn report(job: &Job, name: &str) -> String {
     std::fs::read_to_string(std::path::Path::new(&job.outputs["report"]).join(name))
         .unwrap_or_default()
@@ -143,7 +143,7 @@ fn a_regression_ends_with_100_after_everything_is_kept() {
     }
     let key = Machine::of_this_machine().key();
     assert!(!report(&job, &format!("runs/candidate/{key}/run.json")).is_empty());
-    // Of a pull request nothing becomes the baseline.
+    // A pull request's run never becomes the baseline.
     assert_eq!(used(&job), [RESTORE, UPLOAD]);
     assert_eq!(job.ran.last().unwrap(), "Gate");
     assert_eq!(job.used[1].1["path"], job.outputs["report"]);
@@ -300,7 +300,7 @@ fn an_input_that_makes_no_sense_is_a_usage_error() {
     }
 }
 
-/// As `docs/ci/hosted.yml` does it.
+/// As in `docs/ci/hosted.yml`.
 #[test]
 fn against_a_commit_nothing_is_stored() {
     for (candidate, code, outcome) in [(SLOWER, 100, "regressed"), (PLAIN, 0, "passed")] {
@@ -334,7 +334,7 @@ fn against_a_commit_nothing_is_stored() {
     }
 }
 
-/// A base that cannot be built or found.
+/// The base cannot be built or found.
 #[test]
 fn against_a_commit_that_fails_says_why() {
     let mut job = pull_request(PLAIN);
@@ -353,7 +353,7 @@ fn against_a_commit_that_fails_says_why() {
     );
 }
 
-/// As `docs/ci/fleet.yml` does it, with a directory in place of the branch.
+/// As in `docs/ci/fleet.yml`, with a directory instead of the branch.
 #[test]
 fn machines_share_baselines_through_a_store() {
     let fleet = tempfile::tempdir().unwrap();
@@ -418,7 +418,7 @@ fn one_job_can_measure_both_sides() {
     assert_eq!(job.outputs["outcome"], "regressed");
 }
 
-/// The SHA-256 of what `cargo install` installs in these tests.
+/// Returns the SHA-256 of what `cargo install` installs in these tests.
 fn sha256_of_tool(job: &Job) -> String {
     use sha2::{Digest, Sha256};
     let bytes = std::fs::read(job.path("fake-cargo-topdown")).unwrap();
@@ -426,7 +426,7 @@ fn sha256_of_tool(job: &Job) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// From now on there is no toolchain that could build the program.
+/// Removes the toolchain that could build the program.
 fn without_compiler(job: &Job) {
     job.program(
         "cargo",
@@ -438,7 +438,7 @@ fn without_compiler(job: &Job) {
     std::fs::remove_dir_all(job.path("workspace/target")).unwrap();
 }
 
-/// With its digest a version is built once; the next job of the runner finds it.
+/// With a digest, each version is built once, and the runner's next job finds it.
 #[test]
 fn the_program_is_installed_once_where_its_digest_is_known() {
     let mut job = with_baseline(pull_request(PLAIN), PLAIN);
@@ -455,7 +455,7 @@ fn issue_14_7_a_program_that_another_job_left_in_the_tool_cache_is_not_trusted()
     let sha256 = sha256_of_tool(&job);
     let inputs = [("tool-sha256", &*sha256)];
     assert_eq!(job.execute(".", &inputs), 0, "{}", job.log);
-    // As a benchmark of another pull request would leave it.
+    // As a benchmark of another pull request could leave it.
     let cached = job.path(&format!("tools/cargo-topdown/{sha256}/cargo-topdown"));
     std::fs::write(
         &cached,
@@ -470,10 +470,10 @@ fn issue_14_7_a_program_that_another_job_left_in_the_tool_cache_is_not_trusted()
         "{}",
         job.log
     );
-    // What was built is put in its place, and is used again.
+    // The rebuilt program replaces it and is reused.
     without_compiler(&job);
     assert_eq!(job.execute(".", &inputs), 0, "{}", job.log);
-    // Without a digest nothing in the cache is used.
+    // Without a digest, nothing in the cache is used.
     std::fs::remove_dir_all(job.path("workspace/target")).unwrap();
     assert_eq!(job.execute(".", &[]), 9, "{}", job.log);
 

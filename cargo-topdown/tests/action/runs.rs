@@ -13,9 +13,9 @@ use criterion_topdown::sample::Level1;
 /// What a run of three benchmarks looks like.
 #[derive(Clone, Copy)]
 pub struct Kind {
-    /// Slots of the backend that the benchmark `sort` has more, as a fraction of all.
+    /// Additional backend-bound slots of the benchmark `sort`, as a fraction of all slots.
     pub slower: f64,
-    /// How far launches are apart, as a fraction.
+    /// The spread of launches, as a fraction.
     pub noise: f64,
     pub rustc: &'static str,
 }
@@ -74,7 +74,7 @@ pub fn write(kind: Kind, directory: &Path) {
             .collect(),
     };
     let run = Run {
-        // A run is no baseline of itself.
+        // A run cannot be its own baseline.
         id: format!("20261120-{}", WRITTEN.fetch_add(1, Ordering::Relaxed)),
         started_at: "2026-11-20T10:00:00Z".to_owned(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),

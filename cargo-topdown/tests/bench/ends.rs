@@ -1,4 +1,4 @@
-//! How launches end that do not end by themselves, and what is left of them.
+//! How launches end that do not end by themselves, and what they leave behind.
 #![cfg(target_os = "linux")]
 
 use std::fs;
@@ -13,7 +13,7 @@ fn bench(fixture: &Fixture, trouble: &str, flags: &[&str]) -> Outcome {
     fixture.bench_with(&[&words, flags].concat(), &[("FIXTURE_TROUBLE", trouble)])
 }
 
-/// Waits until `what` is there.
+/// Waits until `what` returns something.
 #[track_caller]
 fn wait_for<T>(mut what: impl FnMut() -> Option<T>) -> T {
     let begun_at = Instant::now();
@@ -35,7 +35,7 @@ fn is_running(process: &str) -> bool {
     behind_name.is_some_and(|rest| !rest.starts_with('Z'))
 }
 
-/// The number that is written in `file`, when it is.
+/// Waits for the number in `file`.
 fn number_in(file: &Path) -> String {
     wait_for(|| {
         fs::read_to_string(file)
@@ -84,7 +84,7 @@ fn issue_14_10_a_bench_that_hangs_is_ended_and_its_benchmark_named() {
     assert!(!fixture.baselines().exists());
 }
 
-/// A build script stands for a compiler: both are processes that cargo starts.
+/// A build script stands in for a compiler: cargo starts both.
 #[test]
 fn issue_14_10_a_signal_while_building_ends_the_compilers_too() {
     for signal in ["-TERM", "-INT"] {
@@ -152,7 +152,7 @@ fn issue_14_10_what_a_killed_program_leaves_is_cleared_by_the_next() {
     assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0);
 }
 
-/// The parent of `process`, if its program's name begins so.
+/// Returns the parent of `process` if its program's name starts with `name`.
 fn parent_named(process: &str, name: &str) -> Option<String> {
     let stat = fs::read_to_string(format!("/proc/{}/stat", process.trim())).ok()?;
     let parent = stat.rsplit_once(") ")?.1.split(' ').nth(1)?.to_owned();

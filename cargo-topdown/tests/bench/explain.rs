@@ -19,7 +19,7 @@ fn the_groups_of_the_dominant_category_are_measured_one_by_one() {
     let explained = json(outcome);
     assert_eq!(explained["benchmark"]["name"], "chase");
     assert_eq!(explained["explained"], "backend bound");
-    // Which samples are usable depends on the clock, and with them the last digit of the sum.
+    // Which samples are usable depends on the clock, and so does the sum's last digit.
     let backend = explained["shares"]["backend_bound"].as_f64().unwrap();
     assert!((backend - 0.75).abs() < 1e-9, "{backend}");
     let groups = explained["groups"].as_array().unwrap();
@@ -30,7 +30,7 @@ fn the_groups_of_the_dominant_category_are_measured_one_by_one() {
     let memory = groups[0]["metrics"][0]["value"].as_f64().unwrap();
     assert!((memory - 1.5).abs() < 1e-9, "{memory}");
     assert_eq!(groups[0]["refused"], Value::Null);
-    // The machine has no room for the second group, and the first is there all the same.
+    // The machine has too few counters for the second group, but the first is still measured.
     assert_eq!(groups[1]["metrics"], Value::Array(Vec::new()));
     let refused = groups[1]["refused"].as_str().unwrap();
     assert!(
@@ -103,7 +103,7 @@ fn a_bench_that_chooses_its_source_itself_counts_no_group() {
 
 #[test]
 fn what_settings_leave_out_is_not_launched() {
-    // Of two that match, one is left out.
+    // One of the two matches is left out.
     let outcome = explain(&["sums", "--bench=kernels", "--leave-out=*forward/10"], &[]);
     let outcome = outcome.succeeds();
     let note = "note: `suite::kernels::sums/forward/10` is left out, as the settings say";

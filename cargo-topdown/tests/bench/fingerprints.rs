@@ -1,4 +1,5 @@
-//! What benchmarks execute, and what that is good for. Needs x86-64 Linux, where code can be traced.
+//! Fingerprints of what benchmarks execute, and their uses. Needs x86-64 Linux, where code can be
+//! traced.
 
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, Run};
@@ -20,7 +21,7 @@ const WORDS: [&str; 12] = [
     "0.01",
 ];
 
-/// What each launch executes is known in these.
+/// Every launch of these has a fingerprint.
 const CERTAIN: [&str; 4] = ["same", "allocates", "worked on", "ordered"];
 
 fn bench(fixture: &Fixture, change: &str, more: &[&str]) -> Outcome {
@@ -56,7 +57,7 @@ fn timed_and_modelled_runs_have_the_same_fingerprints() {
         assert_eq!(timed.provenance.source, SourceKind::Time);
         assert_eq!(modelled.provenance.source, SourceKind::Model);
         assert!(timed.fingerprint.is_some(), "{name}");
-        // Without fixed addresses the data lies elsewhere each time.
+        // Without fixed addresses, each launch's data is elsewhere.
         if !traced.stderr.contains("addresses cannot be fixed") {
             assert_eq!(timed.fingerprint, modelled.fingerprint, "{name}");
         }
@@ -78,7 +79,7 @@ fn without_fingerprints_nothing_is_traced() {
     assert_eq!(fixture.newest_run().benchmarks[0].fingerprint, None);
 }
 
-/// The whole way: a baseline, a change, only what changed, a comparison.
+/// The whole workflow: a baseline, a change, a launch of only what changed, a comparison.
 #[test]
 fn only_what_changed_and_what_is_not_certain_is_launched() {
     let fixture = Fixture::new();
@@ -125,7 +126,8 @@ fn only_what_changed_and_what_is_not_certain_is_launched() {
     );
 }
 
-/// The same functions as often, one after the other: other data, in the order of execution.
+/// The same functions, called as often but in another order: the data differs, in the order of
+/// execution.
 #[test]
 fn another_order_of_the_same_code_is_launched_and_told_as_other_data() {
     let fixture = Fixture::new();
@@ -165,7 +167,8 @@ fn where_nothing_changed_nothing_is_launched_and_the_comparison_passes() {
     missing.fails_with(102, "no-such-run");
 }
 
-/// Every other launch takes another way. Where they part is told by instruction, function and line.
+/// Every other launch takes another path. The output has the instruction, function and line where
+/// they part.
 #[test]
 fn modelled_launches_that_differ_are_told_where_they_part() {
     let fixture = Fixture::new();
@@ -179,7 +182,7 @@ fn modelled_launches_that_differ_are_told_where_they_part() {
         .find(|line| line.contains("alternating` differ"));
     let parting = parting.unwrap_or_else(|| panic!("{told}"));
     assert!(parting.contains("they part after "), "{parting}");
-    // Behind the branch, and in one arm and the other, which are on the next lines.
+    // After the branch, and in each of its arms, which are on the next lines.
     let source = include_str!("../fixture/suite/benches/changed.rs");
     let line = (1..)
         .zip(source.lines())
@@ -193,7 +196,7 @@ fn modelled_launches_that_differ_are_told_where_they_part() {
     let mut lines: Vec<u32> = places.iter().map(line_of).collect();
     lines[1..].sort_unstable();
     assert_eq!(lines, [branch, branch + 1, branch + 3], "{parting}");
-    // The instruction by its position in the executable: two of them differ.
+    // The instruction's position in the executable: two of them differ.
     let positions: Vec<&str> = places
         .iter()
         .filter_map(|place| place.split("+0x").nth(1))

@@ -1,10 +1,10 @@
-//! Which functions the slots of modelled benches go to. Needs x86-64 Linux, where code can be traced.
+//! The functions that a modelled bench's slots go to. Needs x86-64 Linux, where code can be traced.
 
 use criterion_topdown::run_file::{Benchmark, Run};
 
 use crate::fixture::{Fixture, Outcome};
 
-/// The modelled run of the fixture's benches, and what was printed.
+/// Returns the modelled run of the fixture's benches, and the output.
 fn modelled(fixture: &Fixture, words: &[&str]) -> (Run, Outcome) {
     let common = ["--bench", "functions", "--source", "model"];
     let outcome = fixture.bench(&[&common, words].concat()).succeeds();
@@ -23,7 +23,7 @@ fn the_slots_of_a_benchmark_are_those_of_its_functions() {
     let functions = benchmark.functions.as_ref().unwrap();
     let slots = functions.total().slots() as f64;
     let iterations = functions.iterations as f64;
-    // With what its window cost, which is taken out of the launch value.
+    // Including the window's cost, which the launch value excludes.
     let launches = benchmark.launches.iter();
     let whole =
         launches.map(|launch| launch.slots.unwrap() / (1.0 - launch.window_fraction.unwrap()));
@@ -45,7 +45,7 @@ fn the_slots_of_a_benchmark_are_those_of_its_functions() {
     assert!(divide.counts.backend_bound_slots > divide.counts.slots() / 2);
     let share = divide.counts.slots() as f64 / slots;
     assert!((0.5..0.99).contains(&share), "{share}");
-    // Its iterations were measured by somebody else.
+    // It measures its iterations itself.
     assert_eq!(named(&run, "measures itself").functions, None);
 
     let printed = printed.stdout;

@@ -1,4 +1,4 @@
-//! `cargo topdown bench` from outside: the fixture workspace through the compiled program.
+//! `cargo topdown bench` from outside: runs the compiled program in the fixture workspace.
 
 mod ends;
 mod explain;

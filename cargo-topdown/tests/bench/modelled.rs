@@ -1,4 +1,4 @@
-//! The gate on the model: a real change of a benchmark's data, modelled slots, the cause.
+//! The gate on the model: a real change of a benchmark's data, modelled slots, and the cause.
 
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, IterationSample, read_samples};
@@ -15,7 +15,7 @@ const ORDERED: [&str; 6] = [
     "model",
 ];
 
-/// From vectors to linked lists whose nodes lie where the allocator had room.
+/// From vectors to linked lists whose nodes are wherever the allocator had room.
 #[test]
 fn a_slower_collection_fails_with_the_memory_as_the_cause() {
     let fixture = Fixture::new();
@@ -45,8 +45,8 @@ fn a_slower_collection_fails_with_the_memory_as_the_cause() {
 
 const NANOSECONDS: [&str; 4] = ["--bench", "nanoseconds", "--features", "nanoseconds"];
 
-/// The samples of each launch of each benchmark, of which there have to be so many: first of the modelled
-/// launches, then of the timed ones.
+/// Returns the samples of each launch of each benchmark, checking the number of benchmarks: those
+/// of the modelled launches, then those of the timed ones.
 fn samples_of(filter: &str, benchmarks: usize) -> Vec<[Vec<Vec<IterationSample>>; 2]> {
     let fixture = Fixture::new();
     let words = [&NANOSECONDS[..], &["--source", "model", filter]].concat();
@@ -79,8 +79,8 @@ fn double(samples: &[IterationSample]) -> bool {
     pairs.all(|pair| pair[1].iterations == 2 * pair[0].iterations)
 }
 
-/// What `cargo topdown` wants, and not what the groups ask for, decides how many iterations there are: on
-/// the clock ten samples; on the model samples that double, and both launches the same bits.
+/// The settings of `cargo topdown`, not those of groups, decide the number of iterations: ten
+/// samples on the clock; on the model, samples that double, identical bit for bit in both launches.
 #[test]
 fn settings_of_groups_decide_nothing() {
     for [modelled, timed] in samples_of("own/", 3) {
@@ -99,7 +99,7 @@ fn settings_of_groups_decide_nothing() {
     }
 }
 
-/// criterion itself does not let it decide: samples double then on the clock, too.
+/// criterion's own groups do not yield to our settings, so samples double on the clock too.
 #[test]
 fn settings_of_criterions_own_groups_decide_nothing() {
     for [modelled, timed] in samples_of("criterion's", 1) {
@@ -123,7 +123,7 @@ fn settings_of_authors_hold_where_that_is_wanted() {
         .bench(&[&NANOSECONDS[..], &more].concat())
         .succeeds();
     let samples = read_samples(&fixture.newest()).unwrap();
-    // Of both launches.
+    // For both launches.
     let counts_of = |name: &str| -> Vec<usize> {
         let own = samples.iter().filter(|(id, _, _)| id.name == name);
         own.map(|(_, _, samples)| samples.len()).collect()
@@ -133,8 +133,8 @@ fn settings_of_authors_hold_where_that_is_wanted() {
     assert_eq!(counts_of("same bytes"), [40; 2]);
 }
 
-/// The change of constant_time_eq that was once "improved": one byte after the other takes longer, though
-/// its first iteration does not.
+/// From a real change of constant_time_eq: comparing byte by byte takes longer, although its first
+/// iteration does not.
 #[test]
 fn a_slower_benchmark_of_nanoseconds_is_slower() {
     let fixture = Fixture::new();
@@ -160,7 +160,7 @@ fn a_slower_benchmark_of_nanoseconds_is_slower() {
         assert_eq!(verdict["class"], "regressed", "{verdict:#}");
         assert_eq!(verdict["evidence"]["rule"], "exact");
         let slots = &verdict["effects"][0];
-        // 20 turns of at least five slots in place of eight instructions, beside whatever the window
+        // 20 rounds of at least five slots instead of eight instructions, plus what the window
         // leaves, which depends on where the linker puts its code.
         let slots_of = |side: &str| slots[side].as_f64().unwrap();
         let more_slots = slots_of("candidate") - slots_of("baseline");

@@ -7,7 +7,7 @@ fn a_suite_is_run_against_itself_and_nothing_is_stored() {
     let fixture = Fixture::new();
     let noise = ["doctor", "--noise", "--bench", "kernels", "chase"];
     let text = fixture.run(&noise, &[]).succeeds().stdout;
-    // The fixture's workspace asks for two launches.
+    // The fixture's workspace sets two launches.
     assert!(text.starts_with("A/A no alarm: 2/2 launches"), "{text}");
     assert!(text.contains("by 2 launches a side"), "{text}");
     assert!(!fixture.newest().exists());
@@ -21,7 +21,7 @@ fn a_suite_is_run_against_itself_and_nothing_is_stored() {
         (&slots["metric"], &slots["deviation"]),
         (&"slots".into(), &0.0.into())
     );
-    // Two launches are never believed to differ by less than 2.5 %.
+    // Two launches are always assumed to differ by at least 2.5 %.
     assert!(slots["smallest_change"].as_f64().unwrap() > 0.05, "{json}");
 }
 

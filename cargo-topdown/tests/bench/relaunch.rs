@@ -6,12 +6,12 @@ use criterion_topdown::run_file::copy_run;
 
 use crate::fixture::{Fixture, Outcome};
 
-/// 7 % more slots than without it: with four launches and two a suspicion and no more.
+/// 7 % more slots: with four launches against two, enough for a suspicion but no verdict.
 const PLANTED: (&str, &str) = ("FIXTURE_BACKEND_BOUND_SLOTS", "32.8");
 
 const CHASE: [&str; 5] = ["--bench", "kernels", "--launches", "2", "chase"];
 
-/// `chase` as baseline `main`, and a newest run in which it looks slower.
+/// Saves `chase` as baseline `main`, then makes a newest run in which it looks slower.
 fn suspicion() -> Fixture {
     let fixture = Fixture::new();
     let save = ["--bench", "kernels", "--launches", "4", "--save", "main"];
@@ -47,7 +47,7 @@ fn a_suspicion_that_holds_fails_however_often_it_is_asked() {
         "{}",
         twice.stdout
     );
-    // The run stays what it was, and the planted slots are gone: nothing is launched any more.
+    // The stored run is unchanged. Without the planted slots, launching again would show.
     assert_eq!(launches(&fixture), 2);
     let again = compare(&fixture, &["main"], &[("CARGO_TOPDOWN_RELAUNCH", "true")]);
     assert_eq!((again.code, again.stderr.as_str()), (Some(100), ""));

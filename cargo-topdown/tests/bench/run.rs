@@ -1,4 +1,4 @@
-//! What a run of sound benches holds.
+//! The contents of a run of sound benches.
 
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, Run, read_samples};
@@ -46,7 +46,7 @@ fn a_run_holds_what_the_benches_spent() {
         assert!((memory_bound_slots - 15.0).abs() < 1e-9);
         assert_eq!((value.samples_used, value.samples_dropped), (10, 0));
     }
-    // The set-up, outside of the windows, spends a thousand.
+    // The set-up outside the windows costs a thousand.
     let batched = benchmark(&run, "batched/per iteration");
     assert!(
         batched
@@ -54,7 +54,7 @@ fn a_run_holds_what_the_benches_spent() {
             .iter()
             .all(|value| value.slots == Some(8.0))
     );
-    // Longer than what criterion keeps of a title or a directory's name.
+    // Longer than criterion allows for titles and directory names.
     let long = "long".repeat(30);
     let two = benchmark(&run, &format!("{long}/two"));
     assert!(two.launches.iter().all(|value| value.slots == Some(2.0)));
@@ -124,7 +124,7 @@ fn a_filter_that_matches_nothing_is_an_error() {
     let outcome = fixture.bench(&["--bench", "kernels", "--bench", "mixed", "no such thing"]);
     outcome.fails_with(101, "no benchmark matches `no such thing`");
     assert!(!fixture.newest().exists());
-    // A regular expression, unless told otherwise.
+    // FILTER is a regular expression unless `--exact` is given.
     let outcome = fixture.bench(&["--bench", "kernels", "--exact", "forward"]);
     outcome.fails_with(101, "no benchmark matches `forward`");
     fixture
@@ -188,7 +188,7 @@ fn a_packages_settings_are_its_own() {
     let run = fixture.newest_run();
     let launches = |name| benchmark(&run, name).launches.len();
     assert_eq!((launches("first"), launches("fine")), (2, 3));
-    // Those of the workspace, since the packages differ.
+    // The workspace's setting, since the packages differ.
     assert_eq!(run.launch_settings.launches, 2);
 }
 
@@ -251,7 +251,7 @@ fn an_unknown_setting_is_named_before_the_build() {
     outcome.fails_with(2, "unknown field `lauches`");
 }
 
-/// A package of its own, with this manifest and an empty library.
+/// A package with this manifest and an empty library.
 fn package(manifest: &str) -> tempfile::TempDir {
     let directory = tempfile::tempdir().unwrap();
     std::fs::create_dir(directory.path().join("src")).unwrap();
@@ -272,7 +272,7 @@ fn a_package_without_benches_is_an_error() {
 fn files_that_cannot_be_written_are_named() {
     let fixture = Fixture::new();
     let words = ["--bench", "mixed", "--exact", "first"];
-    // The compiler wants temporary files too.
+    // The compiler needs temporary files too, so build first.
     fixture
         .bench(&[&words[..], &["--no-run"]].concat())
         .succeeds();

@@ -1,17 +1,17 @@
-//! Runs of a part of the suite: what they know of it, and what becomes of the rest.
+//! Runs of part of the suite: what they record about it, and what happens to the rest.
 
 use criterion_topdown::run_file::{Benchmark, Selection, TargetId};
 
 use crate::fixture::{Fixture, Outcome};
 
-/// One launch decides nothing; what is tested is which benchmarks are looked for.
+/// One launch decides nothing; these tests only check which benchmarks are expected.
 const WHOLE: [&str; 3] = ["--bench=kernels", "--bench=mixed", "--launches=1"];
 
 fn bench(fixture: &Fixture, more: &[&str]) -> Outcome {
     fixture.bench(&[&WHOLE[..], more].concat())
 }
 
-/// What `compare main` prints, which exits with `code`.
+/// Returns the output of `compare main`, which must exit with `code`.
 fn compared(fixture: &Fixture, code: i32) -> String {
     let outcome = fixture.plain(&["topdown", "compare", "main"], &[]);
     assert_eq!(outcome.code, Some(code), "{}", outcome.stdout);
@@ -50,7 +50,7 @@ fn targets_that_were_not_selected_are_not_run() {
     };
     assert_eq!(fixture.newest_run().selection, only_mixed);
 
-    // Of the whole workspace; `trouble` fails unless it is told not to.
+    // From the whole workspace, without `trouble`, which fails by default.
     let words = ["--exclude=trouble", "--workspace", "--launches=1", "first"];
     fixture.bench(&words).succeeds();
     let selection = fixture.newest_run().selection;
@@ -78,7 +78,7 @@ fn what_settings_leave_out_is_told_and_not_launched() {
     let text = compared(&fixture, 0);
     assert!(text.contains("4 left out by the settings"), "{text}");
     assert!(!text.contains("missing"), "{text}");
-    // The filter goes on to hold for the others.
+    // The filter still applies to the others.
     let patterns = [("CARGO_TOPDOWN_LEAVE_OUT", "*::mixed::s*")];
     let words = [&WHOLE[..], &["first|second"]].concat();
     fixture.bench_with(&words, &patterns).succeeds();
@@ -88,7 +88,7 @@ fn what_settings_leave_out_is_told_and_not_launched() {
     bench(&fixture, &["--leave-out=*"]).fails_with(101, "leave out every benchmark");
 }
 
-/// A target that fails spoils nothing once it is left out.
+/// A failing target has no effect once it is left out.
 #[test]
 fn a_target_that_fails_can_be_left_out() {
     let fixture = Fixture::new();
@@ -113,7 +113,7 @@ fn what_should_have_run_and_did_not_is_missing() {
     let fixture = Fixture::new();
     bench(&fixture, &["--save=main"]).succeeds();
     bench(&fixture, &[]).succeeds();
-    // As if the code had no benchmark `chase` any more.
+    // As if the code no longer had the benchmark `chase`.
     let path = fixture.newest().join("run.json");
     let mut run: serde_json::Value =
         serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();

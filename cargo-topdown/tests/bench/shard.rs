@@ -1,4 +1,4 @@
-//! A suite in parts, and the parts put together.
+//! Shards of a suite, and merging them.
 
 use std::fs;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ fn ids(run: &Run) -> Vec<BenchmarkId> {
     ids
 }
 
-/// Runs shard `number` of `of` and moves its run away, as a runner would upload it.
+/// Runs the shard `number` and moves its run away, as a runner would upload it.
 fn shard(fixture: &Fixture, number: &str, more: &[&str]) -> PathBuf {
     let words = [&SUITE[..], &["--shard", number], more].concat();
     fixture.bench(&words).succeeds();

@@ -9,8 +9,7 @@ use crate::fixture::{Fixture, Outcome};
 const BENCH: [&str; 6] = ["--bench", "kernels", "--launches", "3", "--", "batched"];
 const REGISTER: (&str, &str) = ("FIXTURE_PERF_METRICS", "1");
 
-/// Plain counters are chosen on CPUs alone of which a table is known; without one there is nothing
-/// to test.
+/// Plain counters are only chosen on CPUs with a table. Without one, there is nothing to test.
 fn has_plain_counters() -> bool {
     let machine = Machine::of_this_machine();
     let identity = Identity {
@@ -30,7 +29,7 @@ fn has_plain_counters() -> bool {
     has
 }
 
-/// The formula of the newest run's only benchmark, and its launches.
+/// Returns the formula of the newest run's only benchmark, and its number of launches.
 fn counted(fixture: &Fixture) -> (String, usize) {
     let run = fixture.newest_run();
     let [benchmark] = &run.benchmarks[..] else {

@@ -1,4 +1,4 @@
-//! Benchmarks whose work is on other threads than the one that is measured.
+//! Benchmarks whose work is on threads other than the measured one.
 
 use criterion_topdown::activity::Elsewhere;
 use criterion_topdown::provenance::SourceKind;
@@ -22,12 +22,13 @@ const THREADS: [&str; 14] = [
     "0.05",
 ];
 
-/// The model sees the measured thread alone, whose few slots say nothing about work that is handed on.
+/// The model only sees the measured thread, whose few slots say nothing about work that it hands
+/// on.
 #[test]
 fn on_the_model_time_alone_judges_work_on_other_threads() {
     let fixture = Fixture::new();
     let bench = |factor, more: &[&str]| {
-        // With fingerprints: what the clock says of `own` on a busy machine is then no news.
+        // With fingerprints, so that a noisy time of `own` on a busy machine has no effect.
         let environment = [
             ("FIXTURE_THREAD_WORK", factor),
             ("CARGO_TOPDOWN_NO_FINGERPRINTS", "false"),
@@ -61,7 +62,7 @@ fn on_the_model_time_alone_judges_work_on_other_threads() {
             assert_eq!(verdict["class"], "unchanged", "{verdict:#}");
             continue;
         }
-        // How sure the clock is depends on who else uses this machine.
+        // How certain the time is depends on other load on this machine.
         assert!(
             ["regressed", "inconclusive"].contains(&verdict["class"].as_str().unwrap()),
             "{verdict:#}"
@@ -89,8 +90,8 @@ fn on_the_model_time_alone_judges_work_on_other_threads() {
     }
 }
 
-/// rayon's `par_sum` that took +837 % and was once "nothing decided" at -39.9 % slots: the caller does less,
-/// the others far more.
+/// Based on rayon's `par_sum`, which took +837 % time at -39.9 % slots: the caller does less, the
+/// other threads far more.
 #[test]
 fn a_parallel_sum_that_takes_far_longer_has_regressed() {
     let fixture = Fixture::new();

@@ -1,4 +1,4 @@
-//! What becomes of benches that go wrong: each is named, and the others are not lost.
+//! Benches that go wrong: each is reported by name, and the others are kept.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -10,7 +10,7 @@ use criterion_topdown::run_file::{Run, read_samples};
 
 use crate::fixture::{Fixture, Outcome};
 
-/// Runs a sound target and the one that is in trouble.
+/// Runs a sound target and the one in trouble.
 fn bench_in(fixture: &Fixture, trouble: &str) -> Outcome {
     bench_with(fixture, trouble, &[])
 }
@@ -178,7 +178,7 @@ fn a_measurement_of_something_else_is_not_taken_for_time() {
         "{}",
         outcome.stderr
     );
-    // The others of its target and those of the other targets are kept, and so is the baseline.
+    // The target's other benchmarks, the other targets and the baseline are kept.
     let mut kept = names(&fixture.newest_run())
         .iter()
         .map(ToString::to_string)
@@ -188,7 +188,7 @@ fn a_measurement_of_something_else_is_not_taken_for_time() {
     assert_eq!(fixture.baseline("main").benchmarks.len(), 4);
 }
 
-/// Each of these said that it succeeded.
+/// Each of these exits successfully.
 #[test]
 fn issue_14_4_a_bench_that_ends_early_fails_by_name_and_becomes_no_baseline() {
     let fixture = Fixture::new();
@@ -252,7 +252,7 @@ fn an_abort_while_tracing_is_the_benchs_own_and_leaves_the_baseline_alone() {
     assert_eq!(files(&fixture.baselines()), before);
 }
 
-/// All files below `directory`, with their content.
+/// Returns all files in `directory`, with their content.
 fn files(directory: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let mut files = BTreeMap::new();
     for entry in std::fs::read_dir(directory).unwrap() {
@@ -273,8 +273,8 @@ fn benches_find_the_environment_of_cargo_bench() {
     bench_with(&fixture, "environment", &["--source", "time"]).succeeds();
 }
 
-/// The signal goes to the program alone, as `kill` sends it; Ctrl-C in a terminal reaches the
-/// bench as well, which is the easier case.
+/// The signal goes only to the program, as with `kill`. Ctrl-C in a terminal also reaches the
+/// bench, which is the easier case.
 #[cfg(unix)]
 #[test]
 fn an_interrupted_run_leaves_nothing_behind() {
@@ -302,7 +302,8 @@ fn an_interrupted_run_leaves_nothing_behind() {
         .status();
     assert!(kill.unwrap().success());
     let mut stderr = String::new();
-    // Ends when the program and the bench have: both hold the pipe, or the bench's file.
+    // Ends when both the program and the bench have exited: both hold the pipe, or the bench's
+    // file.
     program
         .stderr
         .take()

@@ -1,11 +1,10 @@
-//! The fault campaign: full disks, I/O errors and kills at each writing system call of each command that
-//! stores something, and kills at any time. No run that was there before is lost, none is half there, and
+//! The fault campaign: full disks, I/O errors and kills at each writing system call of each command
+//! that stores something, and kills at any time. No existing run is lost, none is incomplete, and
 //! the same command succeeds afterwards.
 //!
-//! It takes minutes and needs strace, so it runs only when asked for:
-//! `cargo test -p cargo-topdown --test hostile_store -- --ignored --nocapture campaign`.
-//! `CAMPAIGN_COMMAND=gc` takes the commands alone that have this in their name, `CAMPAIGN_ONE_OF=4` each
-//! fourth fault and kill.
+//! It takes minutes and needs strace, so it runs only on request: `cargo test -p cargo-topdown
+//! --test hostile_store -- --ignored --nocapture campaign`. `CAMPAIGN_COMMAND=gc` selects the
+//! commands whose names contain this, `CAMPAIGN_ONE_OF=4` every fourth fault and kill.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -18,7 +17,7 @@ use criterion_topdown::run_file::{LaunchValue, Run, read_run, write_run_without_
 
 use super::{KEY, RUN, git};
 
-/// Those by which a file or a directory changes.
+/// System calls that change a file or a directory.
 const WRITING_CALLS: &str = "write,pwrite64,writev,rename,renameat,renameat2,link,linkat,symlink,symlinkat,\
                              unlink,unlinkat,rmdir,mkdir,mkdirat,fsync,fdatasync,ftruncate,chmod,fchmod,\
                              copy_file_range,sendfile";
@@ -32,7 +31,7 @@ type Ids = BTreeSet<String>;
 struct Scenario {
     name: &'static str,
     words: &'static [&'static str],
-    /// What must be there whatever happens, by place: the workspace, the two stores.
+    /// What must be there in any case, by place: the workspace, the two stores.
     kept: [&'static [&'static str]; 3],
     /// What is there after the command has succeeded.
     stored: [&'static [&'static str]; 3],
@@ -108,7 +107,7 @@ const SCENARIOS: [Scenario; 9] = [
     },
 ];
 
-/// One directory with a workspace and two stores, and a copy of it as it was before.
+/// A directory with a workspace and two stores, and a copy of their initial state.
 struct Place {
     root: tempfile::TempDir,
 }
@@ -158,7 +157,7 @@ impl Place {
         self.root.path().join("template")
     }
 
-    /// Everything as it was before.
+    /// Restores the initial state.
     fn restore(&self) {
         fs::remove_dir_all(self.live()).unwrap();
         copy(&self.template(), &self.live());
@@ -171,7 +170,8 @@ impl Place {
         git(&workspace, &["init", "--quiet"], "");
     }
 
-    /// `program` with what comes before the command, in a group of processes of its own.
+    /// Returns a command that runs `program` with `before` ahead of our words, in its own process
+    /// group.
     fn command(&self, program: &str, before: &[&str], workspace: &str, words: &[&str]) -> Command {
         let mut command = Command::new(program);
         command
@@ -206,7 +206,7 @@ impl Place {
         assert!(output.status.success(), "{words:?}: {error}");
     }
 
-    /// How often each of the calls is made by one process, at most.
+    /// Returns, for each call, the largest number of times that one process makes it.
     fn calls(&self, words: &[&str]) -> BTreeMap<String, u32> {
         let log = self.root.path().join("calls");
         let trace = format!("trace={WRITING_CALLS}");
@@ -247,8 +247,8 @@ impl Place {
         calls
     }
 
-    /// The runs that are in the workspace and in the store that the scenario works with; each can be read. What
-    /// it does not work with is as it was.
+    /// Returns the runs in the workspace and in the store that the scenario uses, each of which
+    /// must be readable. The other store counts as unchanged.
     fn runs(&self, scenario: &Scenario) -> [Ids; 3] {
         let mut runs = scenario.stored.map(ids);
         runs[0] = self.runs_of("workspace", "main");
@@ -271,7 +271,7 @@ impl Place {
         runs
     }
 
-    /// The faults strike git at the other end too, which is nobody's but its administrator's to clear.
+    /// Faults also hit git at the other end, where only an administrator can clear locks.
     fn clear_the_locks_of_the_server(&self) {
         let references = self.live().join("repository.git/refs/heads");
         let _ = fs::remove_file(references.join("runs.lock"));
@@ -285,7 +285,7 @@ impl Place {
             .join(name)
             .join(KEY);
         let mut ids = Ids::from([read_run(&baseline).unwrap().id]);
-        // The first that a removal removes.
+        // A removal removes these first.
         let history = fs::read_dir(baseline.join("history"));
         for entry in history.into_iter().flatten() {
             let path = entry.unwrap().path();
@@ -296,7 +296,7 @@ impl Place {
         ids
     }
 
-    /// What holds after a fault, and after the same command has run again without one.
+    /// Checks what must hold after a fault, and after running the same command again without one.
     fn check(&self, scenario: &Scenario, has_succeeded: bool, what: &str) {
         let stored = scenario.stored.map(ids);
         let is_removal = scenario.name == "remove";
@@ -311,7 +311,7 @@ impl Place {
                 "{what}: {found:?}, not {stored:?}"
             );
         }
-        // An empty directory that could not be removed is no run.
+        // An empty directory that could not be removed is not a run.
         let other = self.live().join("workspace/baselines/other").join(KEY);
         let is_there = other.join("run.json").exists();
         if is_removal && has_succeeded {
@@ -322,7 +322,7 @@ impl Place {
             assert_eq!(self.runs_of("workspace", "other"), ids(&["zero"]), "{what}");
         }
         if !has_succeeded {
-            // A removal may be over but for the word that it is.
+            // A removal may be complete except for reporting it.
             if !is_removal || is_there {
                 self.clear_the_locks_of_the_server();
                 self.succeeds("workspace", scenario.words);
@@ -443,13 +443,13 @@ fn campaign_of_kills_at_any_time_loses_nothing() {
             random ^= random << 17;
             std::thread::sleep(takes.mul_f64((random % 1000) as f64 / 1000.0));
             let group = format!("-{}", child.id());
-            // It fails where all have ended.
+            // Fails if all have exited.
             let _ = Command::new("kill")
                 .args(["-KILL", "--", &group])
                 .stderr(Stdio::null())
                 .status();
             let status = child.wait().unwrap();
-            // Of the group, git can take a moment longer.
+            // git, in the same group, can take a moment longer.
             std::thread::sleep(Duration::from_millis(2));
             killed += u32::from(status.signal() == Some(9));
             let what = format!("{}: kill {number}", scenario.name);

@@ -1,17 +1,17 @@
-//! Holds documents against the JSON Schemas in `docs/schema/`; for the tests of the program and of
-//! its modules alike.
+//! Checks documents against the JSON Schemas in `docs/schema/`; for tests of the program and of its
+//! modules.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use serde_json::Value;
 
-/// Where the schemas are.
+/// The directory of the schemas.
 pub fn directory() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../docs/schema")
 }
 
-/// Panics unless `document` is what the schema `name` of its version says.
+/// Panics unless `document` conforms to the schema `name` of its version.
 pub fn check(name: &str, document: &Value) {
     let version = &document["schema_version"];
     let path = directory().join(format!("{name}-v{version}.json"));
