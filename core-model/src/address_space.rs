@@ -1,36 +1,38 @@
 //! Where the program's memory lies in the model.
 //!
-//! Caches, TLBs and predictors go by addresses, and the system gives each mapping of a process
-//! another address in every launch. In the model each mapping has a place of its own instead: the
-//! first that is touched has the first place, the second the second, and so on. So the same program
-//! has the same addresses every time. Inside a mapping nothing moves: what is contiguous stays so,
-//! and strides of a power of two meet in the same sets.
+//! Caches, TLBs and predictors depend on addresses, and in every launch the system puts a process's
+//! mappings at different addresses. The model therefore assigns each mapping its own place: the
+//! first one touched gets the first place, the next the second, and so on. So the same program
+//! always has the same addresses. Within a mapping nothing moves: contiguous memory stays
+//! contiguous, and strides of a power of two meet in the same sets.
 //!
-//! The stack begins at a random place inside its page, too. It is placed by what is touched of it
-//! first. Which lines its frames share then does not depend on the launch; a frame that aligns itself
-//! to more than 16 bytes may lie across a line in the model that it does not cross in the program.
+//! The stack also begins at a random offset within its page. The model places it by its first
+//! touched address, so which lines its frames share does not depend on the launch. But a frame that
+//! aligns itself to more than 16 bytes may cross a line in the model that it does not cross in the
+//! program.
 
 use topdown_tracer::Mapping;
 
 use crate::calendar::boxed;
 
-/// Bytes of a page, and the distance in which mappings begin.
+/// Bytes of a page, and the granularity of mappings.
 const PAGE_BYTES: u64 = 4096;
-/// Stretches of memory with a place. What is touched when there are more keeps its address.
+/// Maximum number of placed stretches of memory. Any touched after that keep their addresses.
 const AREAS: usize = 1024;
 /// The kernel and the calling convention align the stack to this.
 const STACK_ALIGNMENT: u64 = 16;
-/// From one place to the next: all of them fit into the 47 bits that a program has.
+/// Distance between places: all of them fit into the 47 bits that a program has.
 const PLACE_BYTES: u64 = 1 << 36;
-/// Mappings begin this many pages further on in the sets than the one before, so that they do not
-/// all begin in the first set. It is odd, thus as many mappings in a row as a cache has sets of pages
-/// begin in as many sets, and near the golden section of 512, thus neighbours are far apart.
+/// Each mapping begins this many pages further on in the sets than the previous one, so that they
+/// do not all begin in the first set. The number is odd, so that as many consecutive mappings as a
+/// cache has sets of pages begin in different sets, and near the golden section of 512, so that
+/// neighbours are far apart.
 const STAGGER_PAGES: u64 = 317;
 const STAGGER_PERIOD_PAGES: u64 = 512;
-/// Pages whose area is at hand; a power of two.
+/// Number of cached page lookups; a power of two.
 const RECENT: usize = 256;
 
-/// Who knows where mappings begin and end; called for addresses that were never seen.
+/// Returns the bounds of a mapping; called for addresses not seen before.
 pub(crate) type MappingAt = Box<dyn Fn(u64) -> Option<Mapping>>;
 
 /// A stretch of the program's memory, and how far it was moved.
@@ -43,9 +45,9 @@ struct Area {
 
 /// The places of all memory that the program has touched.
 pub struct AddressSpace {
-    /// Without it every address stays as it is.
+    /// If absent, every address stays as it is.
     mapping_at: Option<MappingAt>,
-    /// In the order of their addresses; they do not overlap.
+    /// In ascending, non-overlapping order.
     areas: Vec<Area>,
     places: u64,
     /// Pages, and how far each was moved.
@@ -53,13 +55,13 @@ pub struct AddressSpace {
 }
 
 impl AddressSpace {
-    /// Nothing was touched yet. `mapping_at` knows where mappings begin and end, and is asked for
-    /// addresses that were never seen. Reserves all memory that it will need.
+    /// Creates an address space in which nothing has been touched. `mapping_at` returns the bounds
+    /// of a mapping, and is called for addresses not seen before. All memory is reserved now.
     pub fn of_mappings(mapping_at: impl Fn(u64) -> Option<Mapping> + 'static) -> Self {
         AddressSpace::new(Some(Box::new(mapping_at)))
     }
 
-    /// The same; without `mapping_at` every address stays as it is.
+    /// Creates one in the same way; without `mapping_at`, every address stays as it is.
     pub(crate) fn new(mapping_at: Option<MappingAt>) -> Self {
         AddressSpace {
             mapping_at,
@@ -69,7 +71,7 @@ impl AddressSpace {
         }
     }
 
-    /// Where `address` lies in the model.
+    /// Returns where `address` lies in the model.
     #[inline]
     pub fn place(&mut self, address: u64) -> u64 {
         let page = address / PAGE_BYTES;
@@ -82,14 +84,14 @@ impl AddressSpace {
         address.wrapping_add(moved_by)
     }
 
-    /// Forgets all places: nothing was touched yet.
+    /// Forgets all places, as if nothing had been touched.
     pub fn clear(&mut self) {
         self.areas.clear();
         self.places = 0;
         self.recent.fill((u64::MAX, 0));
     }
 
-    /// How far the memory at `address` was moved; it is, from now on.
+    /// Returns how far the memory at `address` is moved from now on.
     #[cold]
     fn look_up(&mut self, address: u64) -> u64 {
         let Some(mapping_at) = &self.mapping_at else {
@@ -103,7 +105,7 @@ impl AddressSpace {
         if self.areas.len() == AREAS {
             return 0;
         }
-        // Memory that the system does not speak of, such as the vsyscall page.
+        // Memory that the system does not list, such as the vsyscall page.
         let page = address - address % PAGE_BYTES;
         let mapping = mapping_at(address).unwrap_or(Mapping {
             start: page,
@@ -115,8 +117,8 @@ impl AddressSpace {
             end: mapping.end,
             moved_by: 0,
         };
-        // A mapping that has grown, or taken the place of another, is known in part: the rest
-        // moves with that.
+        // A mapping that has grown, or replaced another, is partly known: the rest moves with that
+        // part.
         let mut moved_by = None;
         let after = self.areas.get(next);
         if let Some(after) = after.filter(|after| after.start < area.end) {
@@ -157,7 +159,7 @@ mod tests {
     const CODE: u64 = 0x5555_0000_0000;
     const HEAP: u64 = 0x5556_0000_0000;
 
-    /// Code, heap and stack of which each lies `shift` pages further up.
+    /// Code, heap and stack, each `shift` pages further up.
     fn shifted(shift: u64) -> AddressSpace {
         let areas = [(CODE, 64), (HEAP, 1024), (STACK, 32)];
         AddressSpace::new(Some(Box::new(move |address| {

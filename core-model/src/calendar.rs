@@ -1,49 +1,49 @@
-//! Who may use a shared resource in which cycle.
+//! Which cycles of a shared resource are taken.
 //!
-//! The model visits instructions in program order but an out-of-order core serves them in the order
-//! in which they become ready. A "next free cycle" counter would let a late instruction delay an
-//! early one, so each resource keeps a calendar: a bit per cycle, and a request takes the first
-//! free bit at or after the cycle from which it is ready.
+//! The model visits instructions in program order, but an out-of-order core serves them in the
+//! order in which they become ready. A "next free cycle" counter would let a late instruction delay
+//! an early one. So each resource has a calendar with one bit per cycle, and a request takes the
+//! first free bit at or after the cycle in which it is ready.
 
 /// A set of execution ports, one bit each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ports(pub u32);
 
 impl Ports {
-    /// No port: the instruction is finished at rename.
+    /// No port: the instruction completes at rename.
     pub const NONE: Ports = Ports(0);
 
-    /// The ports of both sets.
+    /// Returns the ports in either set.
     pub const fn or(self, other: Ports) -> Ports {
         Ports(self.0 | other.0)
     }
 
-    /// The ports of this set that are not in `other`.
+    /// Returns the ports of this set that are not in `other`.
     pub const fn without(self, other: Ports) -> Ports {
         Ports(self.0 & !other.0)
     }
 
-    /// Whether the set is empty.
+    /// Returns whether the set is empty.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
 }
 
-/// Rows kept: 64 cycles each, thus 8192 cycles. A reservation further in the future than this
-/// overwrites the oldest row; requests for the overwritten cycles are accepted without a record.
+/// Number of rows: 64 cycles each, so 8192 cycles. A reservation further in the future overwrites
+/// the oldest row; requests for overwritten cycles are accepted without a record.
 const ROWS: usize = 128;
 const ROW_CYCLES: usize = 64;
 
 const PORTS: usize = 32;
 
-/// A span of 64 cycles, seen from both sides.
+/// A span of 64 cycles, by port and by cycle.
 #[derive(Clone, Copy)]
 struct Row {
-    /// The number of the span this row currently stands for.
+    /// The number of the span this row currently represents.
     span: u64,
-    /// For each port the cycles in which it is busy.
+    /// For each port, the cycles in which it is busy.
     cycles: [u64; PORTS],
-    /// For each cycle the ports that are busy.
+    /// For each cycle, the busy ports.
     ports: [u32; ROW_CYCLES],
 }
 
@@ -56,7 +56,7 @@ impl Row {
         }
     }
 
-    /// The first cycle at or after `from` in which one of `ports` is free.
+    /// Returns the first cycle at or after `from` in which one of `ports` is free.
     #[inline]
     fn first_free(&self, ports: Ports, from: usize) -> Option<usize> {
         if ports.0 & !self.ports[from] != 0 {
@@ -93,8 +93,8 @@ impl PortCalendar {
 
     /// Takes the first cycle at or after `from` in which one of `ports` is free, and returns it.
     ///
-    /// Among several free ports the highest-numbered is taken, so a core numbers its most
-    /// specialised ports lowest and keeps them free for those who need them.
+    /// If several ports are free, it takes the highest-numbered, so a core numbers its most
+    /// specialised ports lowest to keep them free for operations that need them.
     #[inline]
     pub(crate) fn reserve(&mut self, ports: Ports, from: u64) -> u64 {
         if ports.is_empty() {
@@ -106,7 +106,7 @@ impl PortCalendar {
             let row = &mut self.rows[span as usize % ROWS];
             if row.span != span {
                 if row.span > span {
-                    // The row already stands for a later time: this cycle is beyond memory.
+                    // The row already represents a later time: this cycle is forgotten.
                     return cycle;
                 }
                 *row = Row::empty(span);
@@ -120,7 +120,7 @@ impl PortCalendar {
         }
     }
 
-    /// Marks one more cycle of the first port of `ports` as busy, for operations that are not
+    /// Marks one more cycle of the first port in `ports` as busy, for operations that are not
     /// pipelined.
     #[inline]
     pub(crate) fn block(&mut self, ports: Ports, cycle: u64) {
@@ -141,12 +141,12 @@ impl PortCalendar {
 /// The busy intervals of one resource that serves one request every `interval` cycles.
 pub(crate) struct Bandwidth {
     interval: u64,
-    /// Number of the 64-interval span, and its busy bits.
+    /// Number of each 64-interval span, and its busy bits.
     rows: Box<[(u64, u64); ROWS]>,
 }
 
 impl Bandwidth {
-    /// A resource that accepts one request in each `interval` cycles; 0 means without limit.
+    /// Creates a resource that accepts one request every `interval` cycles; 0 means no limit.
     pub(crate) fn new(interval: u32) -> Self {
         Bandwidth {
             interval: u64::from(interval),
@@ -154,7 +154,7 @@ impl Bandwidth {
         }
     }
 
-    /// Takes the first free interval at or after `from`; returns when the request is accepted.
+    /// Takes the first free interval at or after `from`, and returns when the request is accepted.
     #[inline]
     pub(crate) fn reserve(&mut self, from: u64) -> u64 {
         if self.interval == 0 {
@@ -183,7 +183,7 @@ impl Bandwidth {
     }
 }
 
-/// A boxed array made on the heap, without passing through the stack.
+/// Returns a boxed array created on the heap, without passing through the stack.
 pub(crate) fn boxed<T: Copy, const N: usize>(value: T) -> Box<[T; N]> {
     match vec![value; N].into_boxed_slice().try_into() {
         Ok(array) => array,

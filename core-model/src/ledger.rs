@@ -1,49 +1,49 @@
-//! The account: a clock that counts in issue slots, who is charged for each of them, and the events
-//! on the way.
+//! The ledger: a clock that counts in issue slots, what each slot is charged to, and the events on
+//! the way.
 
 use crate::instruction::Operation;
 use crate::slots::{Counts, Events, Slots};
 
-/// A kind of slot: which field of [`Slots`] it is counted in.
+/// A kind of slot: the field of [`Slots`] that counts it.
 pub(crate) type Category = fn(&mut Slots) -> &mut u64;
-/// A kind of event: which field of [`Events`] it is counted in.
+/// A kind of event: the field of [`Events`] that counts it.
 pub(crate) type Event = fn(&mut Events) -> &mut u64;
 
 /// The slot clock, the slots charged and the events counted so far, in total and per block.
 pub(crate) struct Ledger {
     width: u64,
-    /// The cycle of the next free slot, and the slots that have passed in it.
+    /// The cycle of the next free slot, and the number of slots passed in it.
     cycle: u64,
     in_cycle: u64,
     slots: Slots,
     events: Events,
     blocks: Box<[BlockCounts]>,
-    /// The block that is executing.
+    /// The current block.
     block: usize,
 }
 
-/// What one block of the program has cost.
+/// The cost of one block of the program.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockCounts {
-    /// How often it was executed.
+    /// Number of executions.
     pub executions: u64,
     /// Its slots. Retiring slots and frontend slots belong to the block that was issued, bad
-    /// speculation to the block with the branch or load that was wrong, backend slots to the block
-    /// whose instruction stood at the head of the reorder buffer.
+    /// speculation to the block with the mispredicted branch or the load that caused the clear, and
+    /// backend slots to the block whose instruction was at the head of the reorder buffer.
     pub slots: Slots,
     /// Its events.
     pub events: Events,
 }
 
-/// What each execution of a block costs, whatever happens. Not counted per block: the number of its
-/// executions tells.
+/// The fixed cost of each execution of a block. It is not counted per block, because it follows
+/// from the number of executions.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct FixedCosts {
     instructions: u32,
     unknown_instructions: u32,
-    /// Slots of instructions of one slot.
+    /// Slots of single-slot instructions.
     light_operations: u32,
-    /// Slots of instructions of several slots.
+    /// Slots of multi-slot instructions.
     heavy_operations: u32,
 }
 
@@ -77,19 +77,19 @@ impl Ledger {
         self.width
     }
 
-    /// The cycle of the next free slot.
+    /// Returns the cycle of the next free slot.
     #[inline]
     pub(crate) fn cycle(&self) -> u64 {
         self.cycle
     }
 
-    /// The cycle of the next free slot, and how many slots have passed in it.
+    /// Returns the cycle of the next free slot, and how many slots have passed in it.
     #[inline]
     pub(crate) fn position(&self) -> (u64, u64) {
         (self.cycle, self.in_cycle)
     }
 
-    /// How many slots are left until `cycle` begins.
+    /// Returns how many slots are left until `cycle` begins.
     #[inline]
     pub(crate) fn slots_until(&self, cycle: u64) -> u64 {
         if cycle <= self.cycle {
@@ -98,14 +98,14 @@ impl Ledger {
         (cycle - self.cycle) * self.width - self.in_cycle
     }
 
-    /// All slots until `cycle`, which has not begun, have passed and are charged elsewhere.
+    /// Advances to `cycle`, which has not begun; the slots passed are charged elsewhere.
     #[inline]
     pub(crate) fn pass_until(&mut self, cycle: u64) {
         self.cycle = cycle;
         self.in_cycle = 0;
     }
 
-    /// How many slots are left in a cycle in which some have passed.
+    /// Returns how many slots are left in a cycle in which some have passed.
     pub(crate) fn slots_of_open_cycle(&self) -> u64 {
         match self.in_cycle {
             0 => 0,
@@ -113,7 +113,7 @@ impl Ledger {
         }
     }
 
-    /// `block`, which always costs as much, executes from now on.
+    /// Makes `block` the current block and counts its fixed `costs`.
     #[inline]
     pub(crate) fn execute(&mut self, block: u32, costs: &FixedCosts) {
         self.block = block as usize;
@@ -123,8 +123,8 @@ impl Ledger {
         self.slots.heavy_operations += u64::from(costs.heavy_operations);
     }
 
-    /// The clock advances by `slots` that are charged elsewhere; returns the cycle of the last slot
-    /// that has passed.
+    /// Advances the clock by `slots` that are charged elsewhere, and returns the cycle of the last
+    /// slot passed.
     #[inline]
     pub(crate) fn pass(&mut self, slots: u64) -> u64 {
         let mut passed = self.in_cycle + slots;
@@ -132,14 +132,14 @@ impl Ledger {
             self.cycle += passed / self.width;
             passed %= self.width;
         }
-        // No branch: where a cycle ends is hard to predict.
+        // No branch, because the end of a cycle is hard to predict.
         let is_full = passed >= self.width;
         self.cycle += u64::from(is_full);
         self.in_cycle = passed - if is_full { self.width } else { 0 };
         self.cycle.saturating_sub(u64::from(self.in_cycle == 0))
     }
 
-    /// Charges the next `slots` to `block`; the clock advances by as many.
+    /// Charges the next `slots` to `block` and advances the clock by as many.
     #[inline]
     pub(crate) fn charge(&mut self, block: u32, category: Category, slots: u64) {
         self.charge_passed(block, category, slots);
@@ -167,7 +167,7 @@ impl Ledger {
         }
     }
 
-    /// Counts an event of the block that is executing.
+    /// Counts an event for the current block.
     #[inline]
     pub(crate) fn count(&mut self, event: Event, number: u64) {
         *event(&mut self.events) += number;
@@ -176,8 +176,8 @@ impl Ledger {
         }
     }
 
-    /// The slots up to the cycle `until` found the frontend empty: those of a cycle in which
-    /// something was issued lack bandwidth, whole cycles are latency.
+    /// Charges the slots up to the cycle `until` to an empty frontend: to bandwidth in a cycle in
+    /// which something was issued, to latency in whole cycles.
     #[inline]
     pub(crate) fn charge_frontend(&mut self, block: u32, until: u64) {
         let slots = self.slots_until(until);
@@ -198,7 +198,7 @@ impl Ledger {
         }
     }
 
-    /// What `block`, which always costs as much, has cost in so many executions.
+    /// Returns the cost of `block`, with fixed `costs`, for this many executions.
     pub(crate) fn block(&self, block: u32, executions: u64, costs: &FixedCosts) -> BlockCounts {
         let mut counts = self.blocks.get(block as usize).copied().unwrap_or_default();
         counts.executions = executions;

@@ -6,15 +6,15 @@
 //!
 //! # What it is
 //!
-//! One pass over the executed instructions in program order. Each gets its times (delivered, issued,
-//! executed, retired) from those of its predecessors and from calendars of shared resources; no
-//! cycle is simulated in which nothing begins. The result depends on the stream and on the
-//! parameters only: the same stream gives the same counts, bit for bit.
+//! One pass over the executed instructions in program order. The times of each (delivered, issued,
+//! executed, retired) follow from those of its predecessors and from calendars of shared resources;
+//! cycles in which nothing begins are not simulated. The result depends only on the stream and the
+//! parameters: the same stream gives the same counts, bit for bit.
 //!
 //! # What it leaves out
 //!
 //! The kernel, other threads, other cores and the other hardware thread. Work on the wrong path:
-//! its slots are charged, its effect on caches is not modelled. Physical addresses: caches are
+//! its slots are charged, but its effect on caches is not modelled. Physical addresses: caches are
 //! indexed by virtual ones, where each mapping has a fixed place ([`Model::with_mappings`]).
 //! Store-side coherence, page faults, frequency changes.
 

@@ -1,4 +1,4 @@
-//! The model as the tracer sees it: a table of translated blocks, and the core that executes them.
+//! The model as seen by the tracer: a table of translated blocks, and the core that executes them.
 
 use topdown_tracer::{Address, Block, BlockId, Consumer, Mapping, Repeat};
 
@@ -9,17 +9,17 @@ use crate::ledger::{BlockCounts, FixedCosts};
 use crate::parameters::CoreParameters;
 use crate::slots::Counts;
 
-/// How large a program the model has room for. All memory is reserved when it is made.
+/// The size of program that the model has room for. All memory is reserved on creation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Capacity {
-    /// Translated instructions, counted once per block that they are part of.
+    /// Translated instructions, counted once per block that contains them.
     pub instructions: usize,
     /// Translated blocks.
     pub blocks: usize,
 }
 
 impl Default for Capacity {
-    /// 512 Ki instructions, as the tracer; an eighth as many blocks.
+    /// 512 Ki instructions, like the tracer, and an eighth as many blocks.
     fn default() -> Self {
         Capacity {
             instructions: 512 * 1024,
@@ -42,7 +42,7 @@ struct LoweredBlock {
 
 /// A model of one core, fed with executed blocks.
 ///
-/// It never allocates and never panics while it consumes.
+/// It never allocates or panics while it consumes.
 pub struct Model {
     core: Core,
     lowering: Lowering,
@@ -53,18 +53,18 @@ pub struct Model {
 }
 
 impl Model {
-    /// A core that has executed nothing: caches and predictors are empty. Memory lies where the
-    /// stream says.
+    /// Creates a core that has executed nothing: caches and predictors are empty. Memory lies where
+    /// the stream says.
     pub fn new(parameters: &CoreParameters, capacity: Capacity) -> Self {
         Model::of(parameters, capacity, None)
     }
 
-    /// The same, but each of the program's mappings has a place of its own in the model: in the
-    /// order in which they are touched first. The counts then do not depend on where the system
-    /// has put them.
+    /// Like [`new`](Model::new), but assigns each of the program's mappings its own place in the
+    /// model, in the order in which they are first touched. The counts then do not depend on where
+    /// the system has put them.
     ///
-    /// `mapping_at` is asked for the mapping around an address, once for each, while the program
-    /// stands still: it must neither allocate nor lock. [`Mapping::at`] is made for that.
+    /// `mapping_at` is called for the mapping around an address, once for each mapping, while the
+    /// program is stopped: it must neither allocate nor lock. [`Mapping::at`] is made for that.
     pub fn with_mappings(
         parameters: &CoreParameters,
         capacity: Capacity,
@@ -84,19 +84,19 @@ impl Model {
         }
     }
 
-    /// Everything since the model was made. The part of a stretch of execution is the difference of
-    /// two calls, each after [`drain`](Model::drain).
+    /// Returns everything counted since the model was created. For a stretch of execution, subtract
+    /// two calls, each made after [`drain`](Model::drain).
     pub fn counts(&self) -> Counts {
         self.core.ledger.counts()
     }
 
-    /// Lets all that is in flight retire. Between two calls slots add up to width × cycles exactly.
+    /// Lets everything in flight retire. Between two calls, slots add up to width × cycles exactly.
     pub fn drain(&mut self) {
         self.core.drain();
     }
 
-    /// What each translated block has cost since the model was made: first address, address behind
-    /// the last instruction, counts. A block may share instructions with another.
+    /// Returns the cost of each translated block since the model was created: first address,
+    /// address after the last instruction, and counts. Blocks may share instructions.
     pub fn blocks(
         &self,
     ) -> impl Iterator<Item = (BlockId, std::ops::Range<u64>, BlockCounts)> + '_ {
@@ -107,8 +107,8 @@ impl Model {
         })
     }
 
-    /// Whether the program was larger than the model's [`Capacity`]: what came then was not
-    /// executed, and the counts are not those of the program.
+    /// Returns whether the program exceeded the model's [`Capacity`]. The excess was not executed,
+    /// and the counts are not those of the program.
     pub fn is_full(&self) -> bool {
         self.full
     }
@@ -128,7 +128,7 @@ fn repeat(core: &mut Core, operation: &Operation, repeat: Repeat, executed: &Exe
     let mut done = core.execute_rare(&start, executed);
     let element_bytes = u64::from(memory.first().map_or(1, |operand| operand.bytes));
     let total_bytes = repeat.iterations(recorded).saturating_mul(element_bytes);
-    // Moves and fills work on many elements at once, comparisons on one.
+    // Moves and fills process many elements at once, comparisons one.
     let fast = memory.iter().any(MemoryOperand::writes);
     let (step_bytes, pace) = core.string_step();
     let step_bytes = if fast { step_bytes } else { element_bytes };
@@ -136,7 +136,7 @@ fn repeat(core: &mut Core, operation: &Operation, repeat: Repeat, executed: &Exe
     let written = memory.iter().find(|operand| operand.writes());
     let mut offset = 0;
     while offset < total_bytes {
-        // The microcode aligns its steps to what it writes.
+        // The microcode aligns its steps to the destination.
         let step_bytes = match written.and_then(|operand| operand.address.first(recorded)) {
             Some(start) => step_bytes - start.wrapping_add(offset) % step_bytes,
             None => step_bytes,
@@ -200,7 +200,7 @@ impl Consumer for Model {
         }
         let mut costs = FixedCosts::default();
         for operation in &mut self.operations[first..] {
-            // The steps of a repeated instruction access memory, its start does not.
+            // The steps of a repeated instruction access memory; its start does not.
             let memory = if operation.repeat.is_some() {
                 &[]
             } else {

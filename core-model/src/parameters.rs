@@ -1,37 +1,37 @@
-//! What a core is, as data.
+//! The description of a core, as data.
 //!
-//! A core is one constant of type [`CoreParameters`] in one file under `cores/`; the model reads it
-//! and knows no core by name. Each value there carries its source.
+//! A core is one constant of type [`CoreParameters`] in its own file under `cores/`; the model
+//! reads it and refers to no core by name. Each value states its source.
 
 use crate::calendar::Ports;
 use crate::instruction::Timing;
 
 /// One core: widths, capacities, latencies, ports and the instruction table.
 ///
-/// Unless said otherwise, times are in core cycles and capacities in entries. Entry counts of
+/// Unless stated otherwise, times are in core cycles and capacities in entries. Entry counts of
 /// predictors and sets of caches are powers of two.
 #[derive(Clone, Debug)]
 pub struct CoreParameters {
     /// Name of the core, such as `golden-cove`.
     pub name: &'static str,
-    /// Raised with every change that changes counts on this core: of a value, of the table, or of
-    /// the model itself. Results of different versions are not comparable.
+    /// Incremented with every change that affects counts on this core: a value, the table, or the
+    /// model itself. Results of different versions are not comparable.
     pub version: u32,
-    /// Slots per cycle: how many operations the core renames and issues.
+    /// Slots per cycle: the number of operations the core renames and issues.
     pub width: u32,
     /// Operations retired per cycle.
     pub retire_width: u32,
-    /// From an operation's issue to the earliest cycle in which a port executes it.
+    /// Cycles from an operation's issue to its earliest execution on a port.
     pub issue_delay: u32,
     /// The frontend.
     pub frontend: Frontend,
     /// The branch predictors.
     pub prediction: Prediction,
-    /// What rename does without a port.
+    /// What rename handles without a port.
     pub rename: Rename,
     /// Buffers that hold operations in flight.
     pub window: Window,
-    /// Which ports do the fixed work of loads and stores.
+    /// The ports that do the fixed work of loads and stores.
     pub ports: MemoryPorts,
     /// The memory hierarchy.
     pub memory: Memory,
@@ -46,7 +46,7 @@ pub struct Frontend {
     pub uop_cache_lines: u32,
     /// Its associativity.
     pub uop_cache_ways: u32,
-    /// Bytes of code for which one line stands; a power of two.
+    /// Bytes of code that one line covers; a power of two.
     pub uop_cache_window_bytes: u32,
     /// Operations per cycle from the cache of decoded operations.
     pub uop_cache_width: u32,
@@ -54,7 +54,7 @@ pub struct Frontend {
     pub decode_width: u32,
     /// Bytes per cycle through the decoders.
     pub decode_bytes: u32,
-    /// Lost on the change from decoded operations to decoders.
+    /// Cycles lost when switching from decoded operations to the decoders.
     pub decode_switch_cycles: u32,
     /// An instruction of more slots than this comes from microcode...
     pub microcode_above_slots: u32,
@@ -62,9 +62,10 @@ pub struct Frontend {
     pub microcode_entry_cycles: u32,
     /// Operations between frontend and rename.
     pub queue_entries: u32,
-    /// Taken branches per cycle that the frontend can follow.
+    /// Taken branches the frontend can follow per cycle.
     pub taken_branches_per_cycle: u32,
-    /// Code lines by which branch prediction may run ahead of fetch, prefetching as it goes.
+    /// Number of code lines by which branch prediction may run ahead of fetch, prefetching as it
+    /// goes.
     pub runahead_lines: u32,
 }
 
@@ -73,7 +74,7 @@ pub struct Frontend {
 pub struct Prediction {
     /// Entries of the bimodal table under the tagged ones.
     pub bimodal_entries: u32,
-    /// The tagged tables above it, by ascending history.
+    /// The tagged tables above it, by increasing history length.
     pub tagged_tables: [TaggedTable; TAGGED_TABLES],
     /// Entries of the table of indirect targets.
     pub indirect_entries: u32,
@@ -81,32 +82,32 @@ pub struct Prediction {
     pub return_stack_entries: u32,
     /// Levels of the branch target buffer: entries, and fetch bubble of a taken branch found there.
     pub target_buffers: &'static [TargetBuffer],
-    /// Fetch bubble of a branch that the first level knows with another target: a return to another
-    /// place than the last time, an indirect jump.
+    /// Fetch bubble of a branch that the first level knows with a different target: a return to
+    /// another place than last time, or an indirect jump.
     pub changed_target_cycles: u32,
-    /// Fetch bubble of a direct taken branch that no level knows: the decoder finds it.
+    /// Fetch bubble of a direct taken branch that is in no level: the decoder finds it.
     pub unknown_target_cycles: u32,
-    /// From the resolution of a mispredicted branch to the issue of the first right operation.
+    /// From the resolution of a mispredicted branch to the issue of the first right-path operation.
     pub redirect_cycles: u32,
-    /// Of these, the cycles in which the allocator recovers; they count as bad speculation, the
-    /// rest as frontend bound.
+    /// The part of these in which the allocator recovers. They count as bad speculation, the rest
+    /// as frontend bound.
     pub recovery_cycles: u32,
 }
 
-/// How many tagged tables the direction predictor has.
+/// The number of tagged tables in the direction predictor.
 pub const TAGGED_TABLES: usize = 6;
 
-/// A table of directions of conditional branches by the path that led to them.
+/// A table that predicts conditional branches by the path that led to them.
 #[derive(Clone, Copy, Debug)]
 pub struct TaggedTable {
-    /// Branches and paths that it holds.
+    /// Number of combinations of branch and path it holds.
     pub entries: u32,
-    /// How many taken branches of the path it sees, at most 500.
+    /// Number of taken branches of the path that it sees, at most 500.
     pub history_branches: u32,
 }
 
 impl TaggedTable {
-    /// A table with so many entries and so long a history.
+    /// Creates a table with this many entries and this history length.
     pub const fn new(entries: u32, history_branches: u32) -> Self {
         TaggedTable {
             entries,
@@ -118,7 +119,7 @@ impl TaggedTable {
 /// One level of the branch target buffer.
 #[derive(Clone, Copy, Debug)]
 pub struct TargetBuffer {
-    /// Branches it holds.
+    /// Number of branches it holds.
     pub entries: u32,
     /// Cycles without fetch after a taken branch found at this level.
     pub bubble_cycles: u32,
@@ -127,34 +128,34 @@ pub struct TargetBuffer {
 /// What happens at rename.
 #[derive(Clone, Debug)]
 pub struct Rename {
-    /// Register-to-register moves of general registers take no port.
+    /// Whether moves between general registers need no port.
     pub eliminates_integer_moves: bool,
-    /// Register-to-register moves of vector registers take no port.
+    /// Whether moves between vector registers need no port.
     pub eliminates_vector_moves: bool,
-    /// Additions of a small immediate to a 64-bit register (add, sub, inc, dec, lea) have no latency
-    /// and take no port.
+    /// Whether additions of a small immediate to a 64-bit register (add, sub, inc, dec, lea) have
+    /// no latency and need no port.
     pub eliminates_immediate_adds: bool,
-    /// A compare and the conditional jump after it take one slot.
+    /// Whether a compare and the conditional jump after it take one slot.
     pub fuses_compare_and_branch: bool,
-    /// Arithmetic (add, sub, and, inc, dec) also fuses with the jump after it.
+    /// Whether arithmetic (add, sub, and, inc, dec) also fuses with the jump after it.
     pub fuses_arithmetic_and_branch: bool,
-    /// Which loads of what was just stored take no latency.
+    /// Which loads of just-stored values have no latency.
     pub memory_renaming: MemoryRenaming,
-    /// Extra slots of an instruction that reads, changes and writes memory.
+    /// Extra slots of an instruction that reads, modifies and writes memory.
     pub read_modify_write_extra_slots: u32,
 }
 
-/// Which loads take the register that a store before them put there instead of its memory.
+/// Which loads take the register that an earlier store put there, instead of its memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MemoryRenaming {
-    /// Integer loads whose bytes are the first ones of a store, where neither has an index register
-    /// and the store does nothing but store.
+    /// Integer loads of a store's first bytes, if neither has an index register and the store does
+    /// nothing but store.
     SimpleAddress,
-    /// Any integer load that finds all of its bytes in one store of the same width.
+    /// Any integer load that finds all its bytes in one store of the same width.
     Predicted,
 }
 
-/// Buffers of operations in flight.
+/// Buffers for operations in flight.
 #[derive(Clone, Debug)]
 pub struct Window {
     /// Reorder buffer.
@@ -167,7 +168,7 @@ pub struct Window {
     pub integer_registers: u32,
     /// Vector registers for results in flight.
     pub vector_registers: u32,
-    /// Operations that wait for execution, by pool.
+    /// Operations waiting for execution, by pool.
     pub scheduler_entries: [u32; SCHEDULERS],
     /// The pool in which integer operations wait.
     pub integer_scheduler: usize,
@@ -179,14 +180,14 @@ pub struct Window {
     pub store_scheduler: usize,
     /// Stores written to the L1 per cycle.
     pub store_commit_width: u32,
-    /// Lines to which the stores of one cycle may go.
+    /// Number of lines that the stores of one cycle may write.
     pub store_commit_lines: u32,
-    /// Lines, from that of the oldest store, that are fetched at the same time: as many runs of
-    /// stores to one line each.
+    /// Number of lines fetched at the same time, from that of the oldest store: one for each run of
+    /// stores to one line.
     pub store_fetch_ahead: u32,
 }
 
-/// How many scheduler pools there are room for; a core may use fewer.
+/// Number of scheduler pools that fit; a core may use fewer.
 pub const SCHEDULERS: usize = 3;
 
 /// The ports that serve memory operands.
@@ -208,7 +209,7 @@ pub struct MemoryPorts {
     pub store_data_512: Ports,
     /// The port that paces repeated string moves: one step per cycle.
     pub string_step: Ports,
-    /// Bytes of one such step; a power of two up to 64.
+    /// Bytes per such step; a power of two up to 64.
     pub string_step_bytes: u32,
     /// Ports that cannot execute vector operations while these are 64 bytes wide.
     pub lost_at_512: Ports,
@@ -225,7 +226,7 @@ pub struct Memory {
     pub index_extra_cycles: u32,
     /// Added to the latency of a load into a vector register.
     pub vector_load_extra_cycles: u32,
-    /// Further operations on the load ports of a load that crosses a line.
+    /// Additional load-port operations for a load that crosses a line.
     pub split_load_extra_operations: u32,
     /// L2.
     pub l2: Cache,
@@ -235,27 +236,27 @@ pub struct Memory {
     pub memory_cycles: u32,
     /// Cycles per line between L2 and L1, either way.
     pub l2_line_cycles: u32,
-    /// Cycles for which a changed line from the L1 keeps the L2 from serving others.
+    /// Cycles for which a modified line from the L1 keeps the L2 from serving others.
     pub l2_write_cycles: u32,
-    /// Parts of the L2 that work side by side, by the low bits of the line; 0 where they are not
-    /// felt. A line that comes takes one of them for `l2_bank_cycles`, one that is written for as
-    /// much longer as it takes the whole.
+    /// Parts of the L2 that work in parallel, selected by the low bits of the line; 0 if they have
+    /// no effect. An incoming line occupies one of them for `l2_bank_cycles`, and a written one for
+    /// longer by the time it occupies the whole L2.
     pub l2_banks: u32,
     /// See `l2_banks`.
     pub l2_bank_cycles: u32,
-    /// Cycles per line of code from the L2; 0 where code is as fast as data.
+    /// Cycles per line of code from the L2; 0 if code is as fast as data.
     pub code_line_cycles: u32,
-    /// Cycles per line from L3 to L2; written lines go back beside them.
+    /// Cycles per line from L3 to L2; written lines go back in parallel.
     pub l3_line_cycles: u32,
     /// Cycles per line between L3 and memory, either way.
     pub memory_line_cycles: u32,
-    /// Lines that may be on their way into the L1 data cache.
+    /// Number of lines that may be on their way into the L1 data cache.
     pub l1_fill_buffers: u32,
-    /// Lines that may be on their way into the L2.
+    /// Number of lines that may be on their way into the L2.
     pub l2_fill_buffers: u32,
-    /// From the data of a store to the result of a load that takes it from the store queue.
+    /// From a store's data to the result of a load that takes it from the store queue.
     pub forward_cycles: u32,
-    /// Added when a load overlaps a store that cannot forward: it waits for the write.
+    /// Added if a load overlaps a store that cannot forward: it waits for the write.
     pub blocked_forward_cycles: u32,
     /// First-level data TLB: entries and ways.
     pub dtlb: Tlb,
@@ -267,14 +268,15 @@ pub struct Memory {
     pub stlb_cycles: u32,
     /// Latency of a page walk.
     pub walk_cycles: u32,
-    /// Lines by which the per-page streamer runs ahead, into the L2; 0 switches it off.
+    /// Number of lines by which the per-page streamer runs ahead, into the L2; 0 disables it.
     pub stream_ahead_lines: u32,
-    /// Lines by which the per-instruction prefetcher runs ahead, into the L1; 0 switches it off.
+    /// Number of lines by which the per-instruction prefetcher runs ahead, into the L1; 0 disables
+    /// it.
     pub stride_ahead_lines: u32,
-    /// Whether stores, too, teach and trigger it.
+    /// Whether stores also train and trigger it.
     pub stride_of_stores: bool,
-    /// Whether the line of a store is brought into the L2 as soon as the store retires, not only
-    /// when it is among those that may be fetched into the L1.
+    /// Whether a store's line is brought into the L2 as soon as the store retires, instead of only
+    /// when it may be fetched into the L1.
     pub early_lines_of_stores: bool,
 }
 

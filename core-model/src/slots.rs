@@ -1,7 +1,7 @@
 //! Where issue slots went, and what else was counted on the way.
 //!
 //! All values are integers. The categories of a [`Slots`] add up to width × cycles exactly, by
-//! construction: each slot is given to one category at the moment the model's clock passes it.
+//! construction: each slot is assigned to one category when the model's clock passes it.
 
 use std::ops::{AddAssign, Sub};
 
@@ -22,7 +22,7 @@ macro_rules! counts {
         impl Sub for $name {
             type Output = $name;
 
-            /// What was added since `earlier`.
+            /// Returns what was added since `earlier`.
             fn sub(self, earlier: $name) -> $name {
                 $name { $($field: self.$field - earlier.$field,)* }
             }
@@ -31,22 +31,22 @@ macro_rules! counts {
 }
 
 counts! {
-    /// Issue slots by category; level 2 where level 1 has a split.
+    /// Issue slots by category; at level 2 where level 1 is split.
     ///
     /// The definitions follow Yasin, "A Top-Down method for performance analysis and counters
     /// architecture" (ISPASS 2014), section III.
     Slots {
-        /// Slots of instructions that retired and take one slot each.
+        /// Slots of retired instructions that take one slot each.
         light_operations,
-        /// Slots of instructions that retired and take two or more slots.
+        /// Slots of retired instructions that take two or more slots.
         heavy_operations,
         /// Slots from the issue of a mispredicted branch until the core issues right-path
-        /// instructions again, less the part in which the frontend refills.
+        /// instructions again, minus the part in which the frontend refills.
         branch_mispredicts,
         /// The same for memory-ordering clears.
         machine_clears,
-        /// Slots of cycles in which the frontend delivered nothing and nothing else stood in the
-        /// way.
+        /// Slots of cycles in which the frontend delivered nothing and nothing else was the
+        /// obstacle.
         fetch_latency,
         /// Slots of cycles in which the frontend delivered less than the core accepts.
         fetch_bandwidth,
@@ -58,57 +58,57 @@ counts! {
 }
 
 impl Slots {
-    /// Slots of instructions that retired.
+    /// Returns the slots of retired instructions.
     pub fn retiring(&self) -> u64 {
         self.light_operations + self.heavy_operations
     }
 
-    /// Slots spent on work that was thrown away.
+    /// Returns the slots spent on discarded work.
     pub fn bad_speculation(&self) -> u64 {
         self.branch_mispredicts + self.machine_clears
     }
 
-    /// Slots for which the frontend delivered nothing.
+    /// Returns the slots in which the frontend delivered nothing.
     pub fn frontend_bound(&self) -> u64 {
         self.fetch_latency + self.fetch_bandwidth
     }
 
-    /// Slots for which the backend could accept nothing.
+    /// Returns the slots in which the backend could accept nothing.
     pub fn backend_bound(&self) -> u64 {
         self.memory_bound + self.core_bound
     }
 
-    /// The sum over all categories.
+    /// Returns the sum of all categories.
     pub fn total(&self) -> u64 {
         self.retiring() + self.bad_speculation() + self.frontend_bound() + self.backend_bound()
     }
 }
 
 counts! {
-    /// Events that are counted while slots are accounted for.
+    /// Events counted while accounting for slots.
     Events {
         /// Executed instructions; a repeated string instruction counts once.
         instructions,
-        /// Executed instructions whose form the instruction table does not know. They are charged
-        /// one slot and one cycle; see [`Events::coverage_fraction`].
+        /// Executed instructions whose form is not in the instruction table. They are charged one
+        /// slot and one cycle; see [`Events::coverage_fraction`].
         unknown_instructions,
         /// Branches of all kinds: conditional, direct, indirect, call, return.
         branches,
-        /// Branches whose direction or target was predicted wrongly.
+        /// Branches whose direction or target was mispredicted.
         mispredicted_branches,
-        /// Loads that ran before an older store to the same place and were thrown away.
+        /// Loads that ran before an older store to the same address and were discarded.
         machine_clears,
-        /// Demand fetches of a 64-byte line of code that were not in the L1 instruction cache.
+        /// Demand fetches of a 64-byte line of code that missed the L1 instruction cache.
         l1i_misses,
-        /// Loads and stores of 64-byte lines that were not in the L1 data cache.
+        /// Loads and stores of 64-byte lines that missed the L1 data cache.
         l1d_misses,
-        /// Demand requests, of data or code, that were not in the L2.
+        /// Demand requests, for data or code, that missed the L2.
         l2_misses,
-        /// Demand requests that were not in the L3.
+        /// Demand requests that missed the L3.
         l3_misses,
-        /// Loads and stores whose page was in neither level of the data TLB: page walks.
+        /// Loads and stores whose page missed both levels of the data TLB: page walks.
         dtlb_walks,
-        /// Code fetches whose page was in neither level of the instruction TLB.
+        /// Code fetches whose page missed both levels of the instruction TLB.
         itlb_walks,
         /// Bytes read from memory: demand and prefetched lines, 64 each.
         memory_read_bytes,
@@ -118,8 +118,8 @@ counts! {
 }
 
 impl Events {
-    /// The fraction (0 to 1) of executed instructions whose form the instruction table knows; 1
-    /// where nothing was executed.
+    /// Returns the fraction (0 to 1) of executed instructions whose form is in the instruction
+    /// table, or 1 if nothing was executed.
     pub fn coverage_fraction(&self) -> f64 {
         if self.instructions == 0 {
             return 1.0;
@@ -140,7 +140,7 @@ pub struct Counts {
 }
 
 impl Counts {
-    /// Instructions per cycle; 0 where no cycle passed.
+    /// Returns the instructions per cycle, or 0 if no cycle passed.
     pub fn instructions_per_cycle(&self) -> f64 {
         if self.cycles == 0 {
             return 0.0;
@@ -152,7 +152,7 @@ impl Counts {
 impl Sub for Counts {
     type Output = Counts;
 
-    /// What was added since `earlier`.
+    /// Returns what was added since `earlier`.
     fn sub(self, earlier: Counts) -> Counts {
         Counts {
             cycles: self.cycles - earlier.cycles,

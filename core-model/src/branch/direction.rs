@@ -1,10 +1,10 @@
 //! Direction of conditional branches: a bimodal table under tagged tables of growing history.
 //!
 //! After Seznec and Michaud, "A case for (partially) tagged geometric history length branch
-//! prediction" (JILP 2006). What the history consists of is that of real cores: taken branches alone,
-//! each with its own address and its target's (Yavarzadeh et al., "Half&Half: Demystifying Intel's
-//! Directional Branch Predictors for Fast, Secure Partitioned Execution", IEEE S&P 2023). Branches that
-//! are not taken, as checks of bounds are, push nothing out of it.
+//! prediction" (JILP 2006). As on real cores, the history contains only taken branches, each with
+//! its own address and its target's (Yavarzadeh et al., "Half&Half: Demystifying Intel's
+//! Directional Branch Predictors for Fast, Secure Partitioned Execution", IEEE S&P 2023). Branches
+//! that are not taken, such as bounds checks, push nothing out of it.
 
 use crate::calendar::boxed;
 use crate::parameters::{Prediction as Parameters, TAGGED_TABLES};
@@ -14,7 +14,7 @@ const TAG_BITS: u32 = 12;
 const HISTORY: usize = 512;
 /// Allocations between two ageings of all usefulness counters.
 const AGEING_PERIOD: u32 = 64 * 1024;
-/// Odd numbers that spread addresses over 64 bits: the golden ratio's, and one of Steele and Vigna's
+/// Odd numbers that spread addresses over 64 bits: the golden ratio's, and one by Steele and Vigna
 /// ("Computationally easy, spectrally good multipliers", 2021).
 const SPREAD: u64 = 0x9e37_79b9_7f4a_7c15;
 const STEP: u64 = 0xd134_2543_de82_ef95;
@@ -28,8 +28,8 @@ struct Entry {
     useful: u8,
 }
 
-/// Taken branches, the last first, as one number for each tagged table: a polynomial whose
-/// coefficients are as many branches as the table sees.
+/// Taken branches, newest first, as one number per tagged table: a polynomial with one coefficient
+/// for each branch that the table sees.
 struct PathHistory {
     branches: Box<[u64; HISTORY]>,
     newest: usize,
@@ -65,14 +65,14 @@ impl PathHistory {
     }
 }
 
-/// Where a table lies among all entries, and which bits of a hash choose one of its own.
+/// The position of a table among all entries, and the bits of a hash that select one of its own.
 #[derive(Clone, Copy)]
 struct Table {
     first: usize,
     mask: usize,
 }
 
-/// Where a prediction came from.
+/// The origin of a prediction.
 #[derive(Clone, Copy)]
 struct Lookup {
     places: [usize; TAGGED_TABLES],
@@ -119,8 +119,8 @@ impl DirectionPredictor {
         }
     }
 
-    /// Predicts the branch at `ip`, learns that it was `taken`, and says whether the prediction was
-    /// right.
+    /// Predicts the branch at `ip`, learns that it was `taken`, and returns whether the prediction
+    /// was right.
     #[inline]
     pub(crate) fn predict(&mut self, ip: u64, taken: bool) -> bool {
         let lookup = self.look_up(ip);
@@ -134,7 +134,7 @@ impl DirectionPredictor {
         predicted == taken
     }
 
-    /// Makes a taken branch of any kind part of the history.
+    /// Adds a taken branch of any kind to the history.
     #[inline]
     pub(crate) fn note(&mut self, ip: u64, target: u64) {
         self.history.push(ip, target);
@@ -145,7 +145,8 @@ impl DirectionPredictor {
         let spread = ip.wrapping_mul(SPREAD);
         let mut places = [0; TAGGED_TABLES];
         let mut tags = [0; TAGGED_TABLES];
-        // A bit for each table that knows the branch: no branches here, they would be unpredictable.
+        // One bit for each table that knows the branch. No branches here: they would be
+        // unpredictable.
         let mut hits = 0_u32;
         for number in 0..TAGGED_TABLES {
             let hash = self.history.sums[number] ^ spread;
@@ -210,8 +211,8 @@ impl DirectionPredictor {
     fn allocate(&mut self, taken: bool, lookup: &Lookup) {
         let longer = lookup.provider.map_or(0, |provider| provider + 1);
         self.allocations = self.allocations.wrapping_add(1);
-        // Now and then the first free table is passed over, so that histories of several lengths
-        // get their chance.
+        // Occasionally skip the first free table, so that histories of several lengths get a
+        // chance.
         let mut skip = self.allocations % 3 == 0;
         for number in longer..TAGGED_TABLES {
             let entry = &mut self.entries[lookup.places[number]];
@@ -258,7 +259,7 @@ mod tests {
         DirectionPredictor::new(&GOLDEN_COVE.prediction)
     }
 
-    /// A conditional branch, over ten bytes if it is taken.
+    /// Executes a conditional branch, over ten bytes if taken.
     fn goes(predictor: &mut DirectionPredictor, ip: u64, taken: bool) -> bool {
         let is_right = predictor.predict(ip, taken);
         if taken {
@@ -267,7 +268,7 @@ mod tests {
         is_right
     }
 
-    /// How often a branch in a loop is mispredicted in the second half of its outcomes.
+    /// Returns how often a branch in a loop is mispredicted in the second half of its outcomes.
     fn wrong(outcomes: impl IntoIterator<Item = bool>) -> usize {
         let mut predictor = predictor();
         let outcomes: Vec<bool> = outcomes.into_iter().collect();

@@ -12,13 +12,13 @@ use crate::parameters::Prediction as Parameters;
 /// What the frontend experiences at a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
-    /// Execution went elsewhere than predicted; noticed when the branch executes.
+    /// Execution did not go where predicted, which is noticed when the branch executes.
     pub mispredicted: bool,
-    /// Fetch continued at another place than the next instruction.
+    /// Fetch continued somewhere other than at the next instruction.
     pub taken: bool,
-    /// Cycles without fetch although the prediction was right.
+    /// Cycles without fetch even though the prediction was right.
     pub bubble_cycles: u64,
-    /// The bubble comes from a target that only the decoder finds.
+    /// The bubble is due to a target that only the decoder finds.
     pub found_at_decode: bool,
 }
 
@@ -40,7 +40,7 @@ impl Predictor {
         }
     }
 
-    /// A branch at `ip`, followed in memory by `next_ip`, went to `target`.
+    /// Executes a branch at `ip`, followed in memory by `next_ip`, that went to `target`.
     #[inline]
     pub(crate) fn branch(&mut self, flow: Flow, ip: u64, next_ip: u64, target: u64) -> Outcome {
         let taken = flow != Flow::Conditional || target != next_ip;

@@ -4,13 +4,13 @@ use crate::calendar::boxed;
 use crate::memory::Lookup;
 use crate::parameters::Prediction as Parameters;
 
-/// Branches whose last targets are kept.
+/// Number of branches whose last targets are kept.
 const LAST_TARGETS: usize = 1024;
 
-/// Which branches the frontend knows, and what a taken one costs it.
+/// Which branches the frontend knows, and what a taken one costs.
 pub(crate) struct TargetBuffers {
     levels: Box<[(Lookup, u64)]>,
-    /// Where each branch went the last time.
+    /// Each branch's last target.
     last: Box<[u64; LAST_TARGETS]>,
     changed_cycles: u64,
     unknown_cycles: u64,
@@ -24,7 +24,7 @@ impl TargetBuffers {
                 .iter()
                 .map(|level| {
                     (
-                        // Code is aligned: low bits of addresses would leave most sets unused.
+                        // Code is aligned, so the low address bits would leave most sets unused.
                         Lookup::new(level.entries, 8).hashed(),
                         u64::from(level.bubble_cycles),
                     )
@@ -36,8 +36,8 @@ impl TargetBuffers {
         }
     }
 
-    /// A branch taken from `ip` to `target`: cycles without fetch, and whether it was known. It is,
-    /// from now on.
+    /// Records a branch taken from `ip` to `target`. Returns the cycles without fetch, and whether
+    /// the branch was known.
     #[inline]
     pub(crate) fn taken(&mut self, ip: u64, target: u64) -> (u64, bool) {
         let last = &mut self.last[(ip ^ ip >> 10) as usize % LAST_TARGETS];
@@ -66,10 +66,10 @@ struct Target {
     confident: bool,
 }
 
-/// Entries among which a path's place is chosen; the least recently used one goes.
+/// Number of entries that a path can occupy; the least recently used one is replaced.
 const WAYS: usize = 4;
 
-/// Predicts targets of indirect branches by the path that led to them, else by the last target.
+/// Predicts targets of indirect branches by the path that led to them, or else by the last target.
 pub(crate) struct IndirectPredictor {
     by_path: Box<[Target]>,
     last: Box<[u64]>,
@@ -86,7 +86,7 @@ impl IndirectPredictor {
         }
     }
 
-    /// Predicts the branch at `ip`, learns that it went to `target`, and says whether the
+    /// Predicts the branch at `ip`, learns that it went to `target`, and returns whether the
     /// prediction was right.
     #[inline]
     pub(crate) fn predict(&mut self, ip: u64, target: u64) -> bool {
@@ -99,7 +99,7 @@ impl IndirectPredictor {
         let known = set.iter().position(|entry| entry.tag == tag);
         let predicted = known.map_or(*last, |place| set[place].target);
         match known {
-            // Kept for the path only where the last target does not do.
+            // The path is stored only if the last target does not suffice.
             None if *last == target => {}
             None => {
                 set.rotate_right(1);
@@ -123,16 +123,16 @@ impl IndirectPredictor {
         predicted == target
     }
 
-    /// Makes a taken branch part of the path.
+    /// Adds a taken branch to the path.
     #[inline]
     pub(crate) fn note(&mut self, target: u64) {
-        // Sixteen branches fit; what is shifted out is forgotten.
+        // Sixteen branches fit; older ones are shifted out.
         self.path = self.path << 4 ^ (target ^ target >> 4 ^ target >> 8) & 0xfff;
     }
 }
 
-/// The return stack; it overwrites its oldest entry when it is full, and has nothing to say about
-/// returns from deeper than it remembers.
+/// The return stack. When full, it overwrites its oldest entry; it cannot predict returns from
+/// deeper than it remembers.
 pub(crate) struct ReturnStack {
     entries: Box<[u64]>,
     top: usize,
@@ -157,7 +157,7 @@ impl ReturnStack {
         self.held = (self.held + 1).min(self.entries.len());
     }
 
-    /// Whether a return to `target` was predicted.
+    /// Returns whether a return to `target` was predicted.
     #[inline]
     pub(crate) fn predict(&mut self, target: u64) -> bool {
         if self.held == 0 {

@@ -1,11 +1,11 @@
-//! Issue: when an instruction leaves rename, and who is charged for the slots before it.
+//! Issue: when an instruction leaves rename, and what the preceding slots are charged to.
 
 use super::{Core, WrongPath};
 use crate::instruction::Operation;
 
 impl Core {
-    /// Issues an instruction: charges the slots before it; its own are among the fixed costs of its
-    /// block. Returns the cycle of its last slot.
+    /// Issues an instruction and charges the slots before it; its own are among the fixed costs of
+    /// its block. Returns the cycle of its last slot.
     #[inline(always)]
     pub(super) fn issue<const RARE: bool>(&mut self, operation: &Operation, block: u32) -> u64 {
         let queue_room = self.window.queue_room::<RARE>(operation.slots);
@@ -29,14 +29,14 @@ impl Core {
         self.ledger.pass(operation.slots.into())
     }
 
-    /// Charges the slots up to the cycle `start`, given until when each part stood in the way.
+    /// Charges the slots up to the cycle `start`, given until when each part was the obstacle.
     #[inline(never)]
     fn wait(&mut self, start: u64, backend: u64, store_room: u64, block: u32) {
         if let Some(wrong) = self.wrong_path.take() {
             self.charge_wrong_path(&wrong, start);
         }
         self.blame(backend.min(start));
-        // The store queue alone stood in the way.
+        // Only the store queue was the obstacle.
         let until = store_room.min(start);
         let waited = self.ledger.slots_until(until);
         if waited > 0 {
@@ -46,7 +46,7 @@ impl Core {
         self.ledger.charge_frontend(block, start);
     }
 
-    /// The wrong path issues until it is found out, or until it has filled the window.
+    /// The wrong path issues until it is detected, or until it has filled the window.
     fn charge_wrong_path(&mut self, wrong: &WrongPath, start: u64) {
         let until = wrong.until.min(start);
         let wasted = self

@@ -1,4 +1,4 @@
-//! Loads and stores: when their addresses are known, what they wait for, what they leave behind.
+//! Loads and stores: when their addresses are known, what they wait for, and their effects.
 
 use topdown_tracer::{AccessKind, Address};
 
@@ -9,7 +9,7 @@ use crate::parameters::MemoryRenaming;
 use crate::pipeline::{Forward, Store};
 
 impl Core {
-    /// Executes the loads of an instruction; returns the value that is there last.
+    /// Executes the loads of an instruction and returns the value that arrives last.
     pub(super) fn loads(
         &mut self,
         operation: &Operation,
@@ -91,7 +91,7 @@ impl Core {
                 if self.is_renamed(operand, address, &store) {
                     (store.data_ready, store.data_ready)
                 } else {
-                    // Until its data is there, the load waits for what the store waits for.
+                    // Until its data arrives, the load waits for whatever the store waits for.
                     let from = at.max(store.data_ready);
                     let forward = u64::from(self.parameters.memory.forward_cycles);
                     (from, from + forward)
@@ -124,9 +124,9 @@ impl Core {
         }
     }
 
-    /// When a load that overlaps `store` may take its data: at `at`, or when the store's address is
-    /// known. A load that runs ahead once takes old data, and all behind it is thrown away; from
-    /// then on it waits.
+    /// Returns when a load that overlaps `store` may take its data: at `at`, or when the store's
+    /// address is known. The first time a load runs ahead, it takes old data and everything after
+    /// it is discarded; from then on it waits.
     #[inline]
     fn order(&mut self, operation: &Operation, store: &Store, at: u64, block: u32) -> u64 {
         if store.address_known <= at {
@@ -141,7 +141,7 @@ impl Core {
         store.address_known
     }
 
-    /// Notes that a load waits for more than the L2 from `at` until `ready`.
+    /// Records that a load waits for more than the L2 from `at` until `ready`.
     #[inline]
     fn wait_beyond_l2(&mut self, at: u64, ready: u64) {
         let (from, until) = self.outstanding;
@@ -152,7 +152,7 @@ impl Core {
         };
     }
 
-    /// Whether rename knows that a load reads what this store wrote.
+    /// Returns whether rename knows that a load reads what this store wrote.
     #[inline]
     fn is_renamed(&self, operand: &MemoryOperand, address: u64, store: &Store) -> bool {
         if operand.is_vector {
@@ -169,14 +169,14 @@ impl Core {
         }
     }
 
-    /// When the registers of an address are there.
+    /// Returns when the registers of an address are ready.
     #[inline]
     fn address_ready(&self, operand: &MemoryOperand) -> u64 {
         let [base, index] = operand.registers;
         self.value(base).ready.max(self.value(index).ready)
     }
 
-    /// The same for a load, for which an index that comes last costs extra.
+    /// Returns the same for a load, for which an index that arrives last costs extra.
     #[inline]
     fn load_address_ready(&self, operand: &MemoryOperand) -> u64 {
         let [base, index] = operand.registers;
@@ -187,7 +187,7 @@ impl Core {
         self.value(base).ready.max(index_ready)
     }
 
-    /// Executes the address and data operations of stores; returns when the last is done.
+    /// Executes the address and data operations of stores, and returns when the last is done.
     pub(super) fn store_operations(
         &mut self,
         operation: &Operation,
@@ -211,7 +211,7 @@ impl Core {
         done
     }
 
-    /// Executes the address and the data operation of one store; returns when both are done.
+    /// Executes the address and data operations of one store, and returns when both are done.
     #[inline]
     pub(super) fn store_operation(
         &mut self,

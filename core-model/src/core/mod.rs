@@ -1,8 +1,8 @@
-//! The core: executes instructions in program order and gives each of them its times.
+//! The core: executes instructions in program order and computes the times of each.
 //!
-//! There is no loop over cycles. For each instruction the model asks when the frontend delivers it,
-//! when the buffers have room, when its sources are ready and when a port is free; the answers are
-//! the times that its successors see.
+//! There is no loop over cycles. For each instruction, the model determines when the frontend
+//! delivers it, when the buffers have room, when its sources are ready and when a port is free. Its
+//! successors see the resulting times.
 
 mod issue;
 mod memory_operands;
@@ -19,11 +19,11 @@ use crate::memory::{Hierarchy, LINE_BYTES};
 use crate::parameters::CoreParameters;
 use crate::pipeline::{Frontend, Issued, LoadNumber, NO_LOAD, Schedulers, StoreQueue, Window};
 
-/// Loads that once ran before a store they depended on; they wait from then on.
+/// Loads that once ran before a store they depended on, and wait from then on.
 const CAUTIOUS_LOADS: usize = 1024;
 
-/// A register's content: when it is there and what it waited for. Small: every instruction reads and
-/// writes several.
+/// A register's content: when it is ready and what it waited for. Small, because every instruction
+/// reads and writes several.
 #[derive(Clone, Copy)]
 struct Value {
     ready: u64,
@@ -31,13 +31,13 @@ struct Value {
 }
 
 impl Value {
-    /// Always there.
+    /// Always ready.
     const READY: Value = Value {
         ready: 0,
         origin: Origin::of_load(NO_LOAD),
     };
 
-    /// The one of two that is there last; `other` if they come together.
+    /// Returns whichever of the two is ready last, or `other` if they are ready together.
     #[inline]
     fn later<'a>(&'a self, other: &'a Value) -> &'a Value {
         if self.ready > other.ready {
@@ -49,7 +49,7 @@ impl Value {
 }
 
 /// The last load on a value's critical path, and the class of the instruction that computed it, in
-/// one word: the class, or [`Origin::NO_CLASS`], in the low byte.
+/// one word. The low byte is the class, or [`Origin::NO_CLASS`].
 #[derive(Clone, Copy)]
 struct Origin(u64);
 
@@ -77,17 +77,17 @@ impl Origin {
     }
 }
 
-/// The executed block that an instruction is part of.
+/// The executed block that contains an instruction.
 pub(crate) struct Executed<'a> {
     /// Its number.
     pub block: u32,
     /// The table of memory operands.
     pub operands: &'a [MemoryOperand],
-    /// The values from which their addresses come.
+    /// The values from which their addresses are computed.
     pub recorded: &'a [u64],
 }
 
-/// A branch whose target is not known yet: the next block tells.
+/// A branch whose target is unknown until the next block arrives.
 #[derive(Clone, Copy)]
 struct PendingBranch {
     flow: Flow,
@@ -97,7 +97,7 @@ struct PendingBranch {
     block: u32,
 }
 
-/// The frontend was sent down the wrong path until `until`.
+/// The frontend follows the wrong path until `until`.
 #[derive(Clone, Copy)]
 struct WrongPath {
     until: u64,
@@ -121,9 +121,9 @@ pub(crate) struct Core {
     x87_top: u8,
     pending: Option<PendingBranch>,
     wrong_path: Option<WrongPath>,
-    /// Nothing issues before this cycle: a serialising instruction.
+    /// The first cycle in which anything may issue, after a serialising instruction.
     issue_from: u64,
-    /// No load executes before this cycle: an atomic operation.
+    /// The first cycle in which a load may execute, after an atomic operation.
     load_from: u64,
     /// The latest stretch of cycles in which some load waited for more than the L2.
     outstanding: (u64, u64),
@@ -158,7 +158,7 @@ impl Core {
         }
     }
 
-    /// Bytes of a step of a repeated string move, and the port that paces the steps.
+    /// Returns the bytes per step of a repeated string move, and the port that paces the steps.
     pub(crate) fn string_step(&self) -> (u64, Ports) {
         let ports = &self.parameters.ports;
         (
@@ -167,12 +167,12 @@ impl Core {
         )
     }
 
-    /// The memory operand of a repeated string move.
+    /// Returns the memory operand of a repeated string move.
     pub(crate) fn with_vector_ports(&self, operand: &MemoryOperand) -> MemoryOperand {
         operand.with_ports(true, &self.parameters.ports)
     }
 
-    /// The path goes on at `ip`: settles the branch before it.
+    /// Continues the path at `ip`, resolving the branch before it.
     #[inline]
     pub(crate) fn arrive(&mut self, ip: u64) {
         let Some(branch) = self.pending.take() else {
@@ -193,7 +193,7 @@ impl Core {
         }
     }
 
-    /// What was fetched behind an instruction is thrown away when that is done, at `at`.
+    /// Discards everything fetched after an instruction when it is done, at `at`.
     fn restart(&mut self, at: u64, block: u32, is_clear: bool) {
         let prediction = &self.parameters.prediction;
         self.frontend
@@ -205,21 +205,21 @@ impl Core {
         });
     }
 
-    /// Executes one instruction that is not rare, see [`Operation::is_rare`]; returns when it is
-    /// done.
+    /// Executes one instruction that is not rare (see [`Operation::is_rare`]), and returns when it
+    /// is done.
     #[inline(always)]
     pub(crate) fn execute(&mut self, operation: &Operation, executed: &Executed<'_>) -> u64 {
         self.execute_as::<false>(operation, executed)
     }
 
-    /// Executes any instruction; returns when it is done.
+    /// Executes any instruction, and returns when it is done.
     #[inline(never)]
     pub(crate) fn execute_rare(&mut self, operation: &Operation, executed: &Executed<'_>) -> u64 {
         self.execute_as::<true>(operation, executed)
     }
 
-    /// The same work twice: once for all instructions, and once without what only rare ones need,
-    /// so that the others do not ask for it.
+    /// The common implementation, compiled twice: once for all instructions, and once without the
+    /// checks that only rare ones need.
     #[inline(always)]
     fn execute_as<const RARE: bool>(
         &mut self,
@@ -274,7 +274,7 @@ impl Core {
         done
     }
 
-    /// Goes on behind the last instruction of a block, which is done at `done`.
+    /// Continues after the last instruction of a block, which is done at `done`.
     #[inline]
     pub(crate) fn leave(&mut self, last: &Operation, done: u64, block: u32) {
         if last.flow != Flow::Next {
@@ -293,7 +293,7 @@ impl Core {
         &self.registers[usize::from(register)]
     }
 
-    /// Executes the instruction's own work; returns its result.
+    /// Executes the instruction's own work, and returns its result.
     #[inline(always)]
     fn compute<const RARE: bool>(
         &mut self,
@@ -352,7 +352,7 @@ impl Core {
         result
     }
 
-    /// The register behind a name: x87 names are relative to the top of the stack.
+    /// Returns the physical register for a name: x87 names are relative to the top of the stack.
     fn physical(&self, register: Register, moved: i8) -> Register {
         if !(FIRST_X87..FIRST_X87 + 8).contains(&register) {
             return register;
@@ -365,7 +365,7 @@ impl Core {
     fn write_registers<const RARE: bool>(&mut self, operation: &Operation, value: Value) {
         let mut destinations = operation.destinations;
         if RARE && operation.is_x87 {
-            // A push names its new top, a pop the old one.
+            // A push refers to its new top, a pop to the old one.
             let moved = operation.x87_increment.min(0);
             destinations = destinations.map(|destination| self.physical(destination, moved));
             self.x87_top = self.x87_top.wrapping_add_signed(operation.x87_increment) % 8;

@@ -7,11 +7,11 @@
 //! * **U**: uops.info, measurements for Alder Lake P (latency, throughput, port usage).
 //! * **M**: measured by this project on a Sapphire Rapids virtual machine, as a ratio to a chain of
 //!   dependent additions, on a core whose other hardware thread was idle: the rows of
-//!   `examples/measure-table`, and loops written for one question each.
-//! * **K**: calibrated there on single kernels until the modelled cycles met the measured ones.
-//! * **A**: assumed; no public source is known to us.
+//!   `examples/measure-table`, and loops written to answer a single question each.
+//! * **K**: calibrated there on single kernels until the modelled cycles matched the measured ones.
+//! * **A**: assumed; we know of no public source.
 //!
-//! Measured values win over published ones.
+//! Measured values take precedence over published ones.
 
 use crate::calendar::Ports;
 use crate::instruction::{Class, Timing};
@@ -20,8 +20,8 @@ use crate::parameters::{
     TaggedTable, TargetBuffer, Tlb, Window,
 };
 
-// The numbers of the ports are Intel's; the bits are ordered from the most specialised to the most
-// general, because the calendar takes the highest free bit.
+// The port numbers are Intel's. The bits are ordered from the most specialised to the most general,
+// because the calendar takes the highest free bit.
 const P1: Ports = Ports(1 << 0);
 const P0: Ports = Ports(1 << 1);
 const P5: Ports = Ports(1 << 2);
@@ -34,8 +34,8 @@ const P4: Ports = Ports(1 << 8);
 const P9: Ports = Ports(1 << 9);
 const P7: Ports = Ports(1 << 10);
 const P8: Ports = Ports(1 << 11);
-/// The divider of integers behind port 1, and that of floats behind port 0: issuing to them blocks
-/// the divider, not the port.
+/// The integer divider behind port 1, and the floating-point divider behind port 0: issuing to them
+/// blocks the divider, not the port.
 const INTEGER_DIVIDER: Ports = Ports(1 << 12);
 const FLOAT_DIVIDER: Ports = Ports(1 << 13);
 
@@ -70,13 +70,14 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
     },
     prediction: Prediction {
         bimodal_entries: 16 * 1024, // A
-        // O: a history of 194 taken branches. M: a branch of random outcomes in a loop, with 0 to 18 jumps
-        // beside it. Half of its mispredicts are learnt away where the outcomes repeat after 11 000,
-        // with 1 jump 8000, with 2 to 4 jumps 5500, with 6 to 12 jumps 1500 to 3000, with 18 jumps 500:
-        // steps where 34, 66 and 194 taken branches hold no 13 outcomes any more, and sizes at which
-        // the model does the same within a factor of 1.5. 64 such branches without a jump
-        // are learnt up to 16 000, half of 32 000. That there are short histories too: two branches that go
-        // the same way, 0 to 12 jumps apart, are learnt behind random ones. Their lengths A.
+        // O: a history of 194 taken branches. M: a branch with random outcomes in a loop, together
+        // with 0 to 18 jumps. Half of its mispredicts disappear if the outcomes repeat after
+        // 11 000; with 1 jump 8000, with 2 to 4 jumps 5500, with 6 to 12 jumps 1500 to 3000, with
+        // 18 jumps 500. These are steps where 34, 66 and 194 taken branches can no longer hold 13
+        // outcomes, and sizes at which the model does the same within a factor of 1.5. With 64 such
+        // branches and no jump, up to 16 000 outcomes are learnt, and half of 32 000. Short
+        // histories must exist, too: two branches that go the same way, 0 to 12 jumps apart, are
+        // learnt behind random ones. Their lengths A.
         tagged_tables: [
             TaggedTable::new(2048, 4),
             TaggedTable::new(4096, 9),
@@ -85,11 +86,11 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
             TaggedTable::new(1024, 66),
             TaggedTable::new(1024, 194),
         ],
-        // M: a call that goes to 256 places in turn is predicted more often than not, to 600 hardly.
+        // M: a call that goes to 256 places in turn is usually predicted, one to 600 hardly ever.
         indirect_entries: 512,
         return_stack_entries: 16, // M: recursion deeper than this mispredicts
-        // O: 128, 5 Ki, 12 Ki. M: the bubbles, and how many jumps of a loop are known at each level:
-        // 4000 and 12 000 fully.
+        // O: 128, 5 Ki, 12 Ki. M: the bubbles, and how many jumps of a loop are known at each
+        // level: all of 4000 and 12 000.
         target_buffers: &[
             TargetBuffer {
                 entries: 128,
@@ -109,7 +110,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         redirect_cycles: 14,      // K
         // pmu-tools charges the frontend 10 cycles after a resteer on Ice Lake (`BAClear_Cost` in
         // icl_client_ratios.py; for Golden Cove it counts them with an event and has no figure).
-        // The rest goes by before it, while the wrong path still issues.
+        // The rest passes before that, while the wrong path still issues.
         recovery_cycles: 5,
     },
     rename: Rename {
@@ -126,7 +127,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
         reorder_entries: 512, // O
         load_entries: 192,    // O
         store_entries: 114,   // O
-        // Published measurements: 280 and 332, less the architectural ones.
+        // Published measurements: 280 and 332, minus the architectural registers.
         integer_registers: 264,
         vector_registers: 300,
         // Published measurements; O gives no figure.
@@ -173,8 +174,8 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
             ways: 16,
             cycles: 15,
         },
-        // O: 105 MiB, shared by all cores of the host. M: a loop over 8 MiB runs at the pace of the
-        // L3, over 16 MiB at that of memory. Latency K.
+        // O: 105 MiB, shared by all cores of the host. M: a loop over 8 MiB runs at the speed of
+        // the L3, over 16 MiB at that of memory. Latency K.
         l3: Cache {
             bytes: 16 << 20,
             ways: 16,
@@ -219,7 +220,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
     timings: TIMINGS,
 };
 
-// One row per class, in the order of `Class`. Latencies from M where it has them, else U.
+// One row per class, in the order of `Class`. Latencies from M if available, otherwise U.
 const TIMINGS: &[Timing] = &[
     Timing::single(Class::Unknown, &[ALU], 1),
     Timing::at_rename(Class::Nop),
@@ -268,7 +269,7 @@ const TIMINGS: &[Timing] = &[
     Timing::at_rename(Class::Pop),
     Timing::several(Class::Leave, 3, &[ALU], 1),
     Timing::several(Class::StringStep, 3, &[ALU, ALU], 1),
-    // M: 27 to 30 cycles beside the moves, 10 where there are 128 bytes or less.
+    // M: 27 to 30 cycles in addition to the moves, 10 for 128 bytes or less.
     Timing::several(Class::StringRepeat, 70, &[ALU; 4], 10),
     Timing::several(Class::Pause, 4, &[P0], 40),      // M
     Timing::several(Class::LoadFence, 2, &[ALU], 12), // M

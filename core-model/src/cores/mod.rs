@@ -1,4 +1,4 @@
-//! The cores the model knows, one file each.
+//! The cores that the model knows, one file each.
 
 mod golden_cove;
 mod zen5;
@@ -11,7 +11,7 @@ pub use zen5::ZEN_5;
 /// All cores.
 pub const ALL: &[&CoreParameters] = &[&GOLDEN_COVE, &ZEN_5];
 
-/// The core of this [`name`](CoreParameters::name).
+/// Returns the core with this [`name`](CoreParameters::name).
 pub fn by_name(name: &str) -> Option<&'static CoreParameters> {
     ALL.iter().copied().find(|core| core.name == name)
 }

@@ -6,8 +6,8 @@
 //! * **M**: measured by this project on a Turin virtual machine, as a ratio to a chain of dependent
 //!   additions.
 //! * **P**: published measurements (uops.info, Chips and Cheese).
-//! * **K**: calibrated on single kernels until the modelled cycles met the measured ones.
-//! * **A**: assumed; no public source is known to us.
+//! * **K**: calibrated on single kernels until the modelled cycles matched the measured ones.
+//! * **A**: assumed; we know of no public source.
 
 use crate::calendar::Ports;
 use crate::instruction::{Class, Timing};
@@ -99,10 +99,11 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         changed_target_cycles: 0, // A
         unknown_target_cycles: 8, // A
         redirect_cycles: 16,      // K
-        // The guide for Zen 4 (57647) gives 11 to 18 cycles for the whole penalty and 13 as the common
-        // case; that of Zen 5 was not at hand when this was checked. Resolution alone takes 5 of them,
-        // which leaves 6 to 13 for the frontend to refill, in the middle 9 or 10. What K finds beyond that goes by while the branch reads
-        // its registers and the window is cleaned: the wrong path still issues.
+        // The guide for Zen 4 (57647) gives 11 to 18 cycles for the whole penalty and 13 as the
+        // common case; that of Zen 5 was not checked. Resolution alone takes 5 of them, which
+        // leaves 6 to 13 for the frontend to refill, 9 or 10 on average. What K finds beyond that
+        // passes while the branch reads its registers and the window is cleaned: the wrong path
+        // still issues.
         recovery_cycles: 7,
     },
     rename: Rename {
@@ -116,8 +117,8 @@ pub const ZEN_5: CoreParameters = CoreParameters {
     },
     window: Window {
         // O: 224 for each hardware thread, each with up to two macro-operations (both confirmed by
-        // measurements of J. Chen, blog.jia.je, "AMD Zen 5"). K: on `binary-search` and `hashmap-10k`
-        // no more than one each is felt.
+        // measurements of J. Chen, blog.jia.je, "AMD Zen 5"). K: on `binary-search` and
+        // `hashmap-10k`, no more than one each has an effect.
         reorder_entries: 224,
         load_entries: 202,                // P
         store_entries: 52,                // O: 104, divided in the same way
@@ -209,7 +210,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
     timings: TIMINGS,
 };
 
-// One row per class, in the order of `Class`: M wherever `examples/measure-table` has a row, else P.
+// One row per class, in the order of `Class`: M if `examples/measure-table` has a row, otherwise P.
 const TIMINGS: &[Timing] = &[
     Timing::single(Class::Unknown, &[ALU], 1),
     Timing::at_rename(Class::Nop),

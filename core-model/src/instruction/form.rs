@@ -7,7 +7,7 @@ use iced_x86::{Instruction, Mnemonic, OpKind, Register, RflagsBits};
 use super::Class;
 use super::mnemonics::class_of;
 
-/// The class of an instruction, by mnemonic, operand kinds, widths and addressing.
+/// Returns the class of an instruction, by mnemonic, operand kinds, widths and addressing.
 pub(super) fn class(instruction: &Instruction) -> Class {
     let locked = instruction.has_lock_prefix()
         || (instruction.mnemonic() == Mnemonic::Xchg && has_memory(instruction));
@@ -24,7 +24,7 @@ pub(super) fn class(instruction: &Instruction) -> Class {
         Class::Multiply if instruction.op_count() == 1 => Class::MultiplyWide,
         Class::Divide64 if !divides_64_bits(instruction) => Class::Divide32,
         Class::ByteSwap if instruction.op0_register().is_gpr64() => Class::ByteSwap64,
-        // `movsd` and `cmpsd` name a string instruction and a scalar one.
+        // `movsd` and `cmpsd` each name both a string instruction and a scalar one.
         Class::StringStep if touches_vector(instruction) => match instruction.mnemonic() {
             Mnemonic::Cmpsd => Class::FpCompare,
             _ => vector_move(instruction),
@@ -39,13 +39,14 @@ pub(super) fn class(instruction: &Instruction) -> Class {
         Class::FpDivide64 if vector_bytes(instruction) > 16 => Class::FpDivide64Wide,
         Class::VecShuffle | Class::VecWiden if only_loads(instruction) => Class::MemoryMove,
         Class::VecWiden if stays_in_lane(instruction) => Class::VecWidenLane,
-        // An insertion or extraction of the half that is element 0 of memory needs no shuffle.
+        // Inserting or extracting the half that is element 0 of memory needs no shuffle.
         Class::VecWiden if only_stores(instruction) => Class::MemoryMove,
         class => class,
     }
 }
 
-/// Width in bytes of the widest vector register among the operands; 0 without one.
+/// Returns the width in bytes of the widest vector register among the operands, or 0 if there is
+/// none.
 pub(super) fn vector_bytes(instruction: &Instruction) -> usize {
     (0..instruction.op_count())
         .map(|operand| instruction.op_register(operand))
@@ -55,7 +56,7 @@ pub(super) fn vector_bytes(instruction: &Instruction) -> usize {
         .unwrap_or(0)
 }
 
-/// Whether the result does not depend on the sources: `xor eax, eax` and its relatives.
+/// Returns whether the result is independent of the sources: `xor eax, eax` and similar.
 pub(super) fn ignores_sources(instruction: &Instruction) -> bool {
     use Mnemonic::*;
     let same = match instruction.op_count() {
@@ -70,7 +71,7 @@ pub(super) fn ignores_sources(instruction: &Instruction) -> bool {
         ))
 }
 
-/// Whether, with equal sources, the result is zero and rename knows it.
+/// Returns whether, with equal sources, the result is zero and rename knows it.
 pub(super) fn is_zeroing(instruction: &Instruction) -> bool {
     use Mnemonic::*;
     let gpr = instruction.op0_register().is_gpr32() || instruction.op0_register().is_gpr64();
@@ -102,7 +103,7 @@ fn only_loads(instruction: &Instruction) -> bool {
     instruction.op_count() == 2 && instruction.op1_kind() == OpKind::Memory
 }
 
-/// A broadcast or a widening move between registers of 128 bits.
+/// Returns whether it is a broadcast or a widening move between 128-bit registers.
 fn stays_in_lane(instruction: &Instruction) -> bool {
     instruction.op_count() == 2
         && instruction.op0_register().is_xmm()
@@ -134,7 +135,7 @@ fn integer_move(instruction: &Instruction) -> Class {
     }
 }
 
-/// Zero and sign extension from memory is work of the load port.
+/// Classifies extensions: zero and sign extension from memory is done by the load port.
 fn extension(instruction: &Instruction) -> Class {
     use Mnemonic::*;
     let extends = matches!(instruction.mnemonic(), Movzx | Movsx | Movsxd);
@@ -145,7 +146,7 @@ fn extension(instruction: &Instruction) -> Class {
     }
 }
 
-/// What Golden Cove's rename adds to a register: measured there, see `cores/golden_cove.rs`.
+/// The immediates that Golden Cove adds at rename: measured, see `cores/golden_cove.rs`.
 const SMALL: RangeInclusive<i64> = -1024..=1023;
 
 fn adds_immediate(instruction: &Instruction) -> bool {

@@ -1,4 +1,4 @@
-//! From a decoded instruction to what the model executes. Runs once per translated instruction.
+//! Lowers decoded instructions to what the model executes, once per translated instruction.
 
 use iced_x86::{
     Decoder, DecoderOptions, FlowControl, Instruction, InstructionInfoFactory, Mnemonic, OpAccess,
@@ -27,7 +27,7 @@ impl Lowering {
     /// Reserves all memory that lowering will need.
     pub(crate) fn new(parameters: &CoreParameters) -> Self {
         let mut factory = InstructionInfoFactory::new();
-        // `vzeroall` uses the most registers: the factory's vectors never grow again.
+        // `vzeroall` uses the most registers, so the factory's vectors never grow again.
         let mut decoder = Decoder::with_ip(64, &[0xc5, 0xfc, 0x77], 0, DecoderOptions::NONE);
         let _ = factory.info(&decoder.decode());
         let mut timings = [Timing::at_rename(Class::Unknown); Class::ALL.len()];
@@ -41,7 +41,7 @@ impl Lowering {
         }
     }
 
-    /// The memory operand behind an access of `instruction`.
+    /// Returns the memory operand of an access by `instruction`.
     pub(crate) fn memory_operand(
         &self,
         instruction: &Instruction,
@@ -117,7 +117,7 @@ impl Lowering {
             operation.slots += self.parameters.rename.read_modify_write_extra_slots as u8;
         }
         if matches!(class, Class::Gather | Class::Scatter) {
-            // An element each: the row holds the fixed part only.
+            // One slot per element, because the table row holds only the fixed part.
             let element_bytes = memory.first().map_or(4, |operand| operand.bytes.max(4));
             operation.slots = operation
                 .slots
@@ -181,7 +181,7 @@ impl Lowering {
             }
             if writes {
                 destinations.push(register);
-                // Results of 8 and 16 bits and conditional ones merge with the old content.
+                // 8- and 16-bit results and conditional ones merge with the old content.
                 let partial = used.register().is_gpr8() || used.register().is_gpr16();
                 if partial || access == OpAccess::CondWrite {
                     sources.push(register);
@@ -213,13 +213,13 @@ impl Lowering {
         }
     }
 
-    /// The number of the code window around the address `ip`.
+    /// Returns the number of the code window that contains the address `ip`.
     pub(crate) fn window(&self, ip: u64) -> u64 {
         let bytes = self.parameters.frontend.uop_cache_window_bytes;
         ip >> bytes.trailing_zeros()
     }
 
-    /// Decides what rename does without a port.
+    /// Decides what rename handles without a port.
     fn rename(&self, instruction: &Instruction, operation: &mut Operation) {
         let rename = &self.parameters.rename;
         if form::ignores_sources(instruction) {
@@ -242,7 +242,7 @@ impl Lowering {
         }
     }
 
-    /// Joins a conditional jump with the instruction before it, where the core does.
+    /// Fuses a conditional jump with the instruction before it, if the core does.
     pub(crate) fn fuse(
         &self,
         first: &Instruction,
@@ -290,8 +290,8 @@ const STATUS_FLAGS: u32 = RflagsBits::CF
     | RflagsBits::AF
     | RflagsBits::PF;
 
-/// A fixed number of places, filled from the front; what does not fit is left out, and registers
-/// that are there already are not repeated.
+/// A fixed-size set of registers, filled from the front. Excess registers are dropped and
+/// duplicates are skipped.
 struct Slots<'a, const N: usize> {
     places: &'a mut [Register; N],
     used: usize,
@@ -314,8 +314,8 @@ impl<'a, const N: usize> Slots<'a, N> {
 }
 
 fn reads_operand(instruction: &Instruction, register: Register) -> bool {
-    // The first operand of most instructions is written; where it is read too, the register is
-    // needed whether or not it is also part of the address.
+    // The first operand of most instructions is written. If it is also read, the register is needed
+    // whether or not it is part of the address.
     (0..instruction.op_count()).any(|operand| {
         instruction.op_kind(operand) == OpKind::Register
             && number(instruction.op_register(operand)) == register

@@ -1,7 +1,7 @@
-//! Which mnemonic belongs to which class.
+//! Maps mnemonics to classes.
 //!
-//! The classes group mnemonics that every core built so far executes alike; forms of one mnemonic
-//! that differ (by width, operand kind or addressing) are told apart in `form`.
+//! The classes group mnemonics that all supported cores execute in the same way. `form`
+//! distinguishes forms of one mnemonic that differ by width, operand kind or addressing.
 
 use iced_x86::Mnemonic;
 
@@ -9,7 +9,7 @@ use super::Class;
 
 macro_rules! classes_of {
     ($($class:ident: $($mnemonic:ident)+;)+) => {
-        /// The class of a mnemonic; [`Class::Unknown`] where the table has none.
+        /// Returns the class of a mnemonic, or [`Class::Unknown`] if the table has none.
         pub(super) fn class_of(mnemonic: Mnemonic) -> Class {
             match mnemonic {
                 $($(Mnemonic::$mnemonic)|+ => Class::$class,)+

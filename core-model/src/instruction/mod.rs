@@ -1,7 +1,7 @@
-//! What an instruction asks of a core: its class, its operands, and the table row of its class.
+//! What an instruction requires of a core: its class, its operands, and the table row of its class.
 //!
-//! Classes are the same for every core; a core gives each of them a [`Timing`]. Loads and stores
-//! are not part of a class: an instruction with memory operands gets them beside its class.
+//! Classes are the same for every core, and a core gives each a [`Timing`]. Loads and stores are
+//! not part of a class: an instruction with memory operands has them in addition.
 
 mod form;
 mod lowering;
@@ -21,7 +21,7 @@ use crate::calendar::Ports;
 
 macro_rules! classes {
     ($($(#[$meta:meta])* $class:ident,)+) => {
-        /// A group of instruction forms that a core executes alike.
+        /// A group of instruction forms that a core executes in the same way.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
         #[repr(u8)]
         pub enum Class {
@@ -36,29 +36,29 @@ macro_rules! classes {
 }
 
 classes! {
-    /// A form that the table does not know. Executed as one operation of one cycle, and counted.
+    /// A form missing from the table. Executed as one operation of one cycle, and counted.
     Unknown,
     /// Takes a slot and nothing else.
     Nop,
-    /// Brings a line into the caches; nobody waits for it.
+    /// Brings a line into the caches; nothing waits for it.
     Prefetch,
     /// Register-to-register move of 32 or 64 bits.
     IntMove,
     /// Move of an immediate; also moves that merge into 8 or 16 bits.
     IntConstant,
-    /// A move that only loads or only stores: the memory operand is all of its work.
+    /// A move that only loads or only stores, with no work other than the memory operand.
     MemoryMove,
     /// Logic, compare, test, negate, sign and zero extension.
     IntAlu,
     /// Add, subtract, increment, decrement.
     IntAdd,
-    /// The same with an immediate of -1024 to 1023 on a 64-bit register: some cores do it at rename.
+    /// Addition of an immediate of -1024 to 1023 to a 64-bit register: some cores do it at rename.
     IntAddImmediate,
     /// `cwd`, `cdq`, `cqo`.
     IntSignSplat,
     /// Shifts and rotates by an immediate or with BMI2.
     IntShift,
-    /// Shifts and rotates by `cl`: they keep the flags when the count is 0.
+    /// Shifts and rotates by `cl`: they keep the flags if the count is 0.
     IntShiftByCl,
     /// `rcl`, `rcr`.
     RotateCarry,
@@ -72,7 +72,7 @@ classes! {
     CondMove,
     /// `cmova`, `cmovbe`: two flag groups.
     CondMoveTwoFlags,
-    /// `lea` of two registers, or of one as it is.
+    /// `lea` of two registers, or of one unmodified.
     Lea,
     /// `lea` of a 64-bit register and a constant of -1024 to 1023: some cores do it at rename.
     LeaOffset,
@@ -114,11 +114,11 @@ classes! {
     Atomic,
     /// Conditional jump.
     Branch,
-    /// `loop` and its relatives.
+    /// `loop` and its variants.
     Loop,
-    /// Unconditional jump, direct or not.
+    /// Unconditional jump, direct or indirect.
     Jump,
-    /// Call, direct or not.
+    /// Call, direct or indirect.
     Call,
     /// Return.
     Return,
@@ -130,10 +130,10 @@ classes! {
     Leave,
     /// A string instruction without repetition.
     StringStep,
-    /// The start of a repeated string instruction; the model adds two slots for each step of a
-    /// move or element compared.
+    /// The start of a repeated string instruction; the model adds two slots for each step of a move
+    /// or each element compared.
     StringRepeat,
-    /// `pause` and its relatives.
+    /// `pause` and similar.
     Pause,
     /// `lfence`.
     LoadFence,
@@ -141,7 +141,7 @@ classes! {
     FullFence,
     /// `sfence`, cache line flushes.
     StoreFence,
-    /// `rdtsc` and relatives.
+    /// `rdtsc` and similar.
     ReadClock,
     /// `rdrand`, `rdseed`.
     Random,
@@ -155,7 +155,7 @@ classes! {
     VecMove,
     /// Move of a general register into a vector register.
     VecFromGpr,
-    /// Move of a vector element 0 into a general register.
+    /// Move of vector element 0 into a general register.
     VecToGpr,
     /// Bitwise logic.
     VecLogic,
@@ -197,7 +197,7 @@ classes! {
     VecMultiply32,
     /// `vpmullq`.
     VecMultiply64,
-    /// `pmovmskb` and relatives.
+    /// `pmovmskb` and similar.
     VecMoveMask,
     /// Element insertion from a general register.
     VecInsert,
@@ -217,13 +217,13 @@ classes! {
     VecLzcnt,
     /// `vpconflict`.
     VecConflict,
-    /// `pcmpistri` and relatives.
+    /// `pcmpistri` and similar.
     VecString,
     /// `vzeroupper`.
     VecZeroUpper,
-    /// Gather: the loads of its elements come on top.
+    /// Gather; the loads of its elements are added.
     Gather,
-    /// Scatter: the stores of its elements come on top.
+    /// Scatter; the stores of its elements are added.
     Scatter,
     /// Logic of mask registers.
     MaskLogic,
@@ -249,7 +249,7 @@ classes! {
     FpMinMax,
     /// Floating-point comparison into a vector register.
     FpCompare,
-    /// `comisd` and relatives: comparison into the flags.
+    /// `comisd` and similar: comparison into the flags.
     FpCompareFlags,
     /// Division of 32-bit floats, up to 128 bits.
     FpDivide32,
@@ -319,30 +319,30 @@ classes! {
     X87Transcendental,
 }
 
-/// How a core executes a [`Class`], memory operands aside.
+/// How a core executes a [`Class`], excluding memory operands.
 #[derive(Clone, Copy, Debug)]
 pub struct Timing {
     /// The class this row belongs to.
     pub class: Class,
     /// Issue slots, at least 1.
     pub slots: u8,
-    /// The ports of each operation that needs one; empty where rename does all the work.
+    /// The ports of each operation that needs one; empty if rename does all the work.
     pub operations: &'static [Ports],
     /// Cycles from the last source to the result.
     pub latency: u8,
-    /// The same where that source comes from the same class: a short bypass.
+    /// The same if that source is produced by the same class: a short bypass.
     pub chained_latency: u8,
-    /// Cycles for which the first operation blocks its port: 1 where it is pipelined.
+    /// Cycles for which the first operation blocks its port; 1 if pipelined.
     pub busy: u8,
 }
 
 impl Timing {
-    /// One slot, one pipelined operation.
+    /// Creates a row with one slot and one pipelined operation.
     pub const fn single(class: Class, ports: &'static [Ports; 1], latency: u8) -> Timing {
         Timing::several(class, 1, ports, latency)
     }
 
-    /// Several pipelined operations.
+    /// Creates a row with several pipelined operations.
     pub const fn several(
         class: Class,
         slots: u8,
@@ -359,18 +359,18 @@ impl Timing {
         }
     }
 
-    /// A slot, no port, no latency.
+    /// Creates a row with one slot, no port and no latency.
     pub const fn at_rename(class: Class) -> Timing {
         Timing::several(class, 1, &[], 0)
     }
 
-    /// The same row with the first operation's port blocked for `busy` cycles.
+    /// Returns this row with the first operation's port blocked for `busy` cycles.
     pub const fn blocking(mut self, busy: u8) -> Timing {
         self.busy = busy;
         self
     }
 
-    /// The same row with a shorter latency behind its own class.
+    /// Returns this row with a shorter latency after its own class.
     pub const fn chained(mut self, latency: u8) -> Timing {
         self.chained_latency = latency;
         self

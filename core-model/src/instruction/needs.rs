@@ -1,56 +1,56 @@
-//! What an instruction takes of the buffers that are freed in program order, at retirement.
+//! What an instruction takes from the buffers that are freed in program order, at retirement.
 
-/// Bits of a lane: one for each buffer, all in one word, so that they are compared and added at once.
+/// Bits per lane. Each buffer has one lane of the same word, so that all are compared and added at
+/// once.
 const LANE_BITS: u32 = 16;
 /// Set in each lane that is not negative.
 const NOT_NEGATIVE: u64 = 0x4000_4000_4000_4000;
 /// The largest capacity that a lane can hold.
 const MAX_CAPACITY: u32 = 0x3fff;
 
-/// Entries: of the reorder buffer, of the load buffer, of the general registers, of the vector
-/// registers.
+/// Entries in the reorder buffer, the load buffer, the general registers and the vector registers.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Needs(u64);
 
 impl Needs {
-    /// So many entries of each buffer.
+    /// Creates needs with this many entries of each buffer.
     pub(crate) fn new(entries: [u8; 4]) -> Needs {
         Needs(lanes(entries.map(u64::from)))
     }
 
-    /// What both take. In a sum over many instructions lanes overflow into each other; the
-    /// difference of two sums is right all the same.
+    /// Returns the sum of both. In a sum over many instructions, lanes overflow into each other,
+    /// but the difference of two sums is still right.
     #[inline]
     pub(crate) fn plus(self, other: Needs) -> Needs {
         Needs(self.0.wrapping_add(other.0))
     }
 }
 
-/// Entries that are free.
+/// Free entries.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Room(u64);
 
 impl Room {
-    /// All entries of buffers of these capacities.
+    /// Creates room for all entries of buffers with these capacities.
     pub(crate) fn new(capacities: [u32; 4]) -> Room {
         let entries = capacities.map(|capacity| u64::from(capacity.min(MAX_CAPACITY)));
         Room(lanes(entries) | NOT_NEGATIVE)
     }
 
-    /// Whether all buffers have room for `needs`.
+    /// Returns whether all buffers have room for `needs`.
     #[inline]
     pub(crate) fn fits(self, needs: Needs) -> bool {
         self.0.wrapping_sub(needs.0) & NOT_NEGATIVE == NOT_NEGATIVE
     }
 
-    /// What is left of it when `needs` were taken. An instruction that needs more than there is takes
-    /// them all the same, when nothing else is in flight: a lane is then negative for a while.
+    /// Returns what is left after taking `needs`. If nothing else is in flight, an instruction may
+    /// take more than there is: a lane is then temporarily negative.
     #[inline]
     pub(crate) fn less(self, needs: Needs) -> Room {
         Room(self.0.wrapping_sub(needs.0))
     }
 
-    /// What there is of it when `needs` were given back.
+    /// Returns the room after giving back `needs`.
     #[inline]
     pub(crate) fn plus(self, needs: Needs) -> Room {
         Room(self.0.wrapping_add(needs.0))

@@ -9,14 +9,14 @@ use crate::calendar::Ports;
 use crate::parameters::MemoryPorts;
 use crate::pipeline::NO_POOL;
 
-/// At most this many registers are read, memory addresses aside.
+/// Maximum number of registers read, excluding memory addresses.
 pub(crate) const SOURCES: usize = 4;
-/// At most this many registers are written.
+/// Maximum number of registers written.
 pub(crate) const DESTINATIONS: usize = 4;
-/// At most this many port operations, memory accesses aside.
+/// Maximum number of port operations, excluding memory accesses.
 pub(crate) const OPERATIONS: usize = 8;
 
-/// As many slots, sources and destinations nearly all instructions have at most.
+/// The number of slots, sources and destinations that nearly all instructions stay within.
 pub(crate) const COMMON_SLOTS: u8 = 2;
 /// See [`COMMON_SLOTS`].
 pub(crate) const COMMON_SOURCES: usize = 2;
@@ -26,7 +26,7 @@ pub(crate) const COMMON_DESTINATIONS: usize = 3;
 /// How an instruction may change the path of execution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Flow {
-    /// It does not.
+    /// Not at all.
     Next,
     /// A conditional jump.
     Conditional,
@@ -42,12 +42,12 @@ pub(crate) enum Flow {
     Return,
 }
 
-/// What rename makes of an instruction.
+/// How rename handles an instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Rename {
     /// Executed on ports.
     Execute,
-    /// Its result is its source: a move or an addition of an immediate without a port.
+    /// Its result is its source: a move or an addition of an immediate, without a port.
     Forward,
     /// Its result is a constant known at rename.
     Constant,
@@ -55,37 +55,37 @@ pub(crate) enum Rename {
 
 /// An instruction, its operands and its row of the table.
 ///
-/// What every execution reads comes first and lies in one cache line.
+/// Fields needed by every execution come first and fit in one cache line.
 #[derive(Clone, Copy, Debug)]
 #[repr(C, align(128))]
 pub(crate) struct Operation {
     /// Address of the instruction.
     pub ip: u64,
-    /// The number of the code window that it begins in, see
+    /// The number of the code window in which it begins, see
     /// [`crate::parameters::Frontend::uop_cache_window_bytes`].
     pub window: u64,
-    /// What it takes until it retires; set by [`Operation::complete`].
+    /// What it holds until it retires; set by [`Operation::complete`].
     pub needs: Needs,
-    /// How many of its memory operands are read, and how many written; set likewise.
+    /// How many of its memory operands are read, and how many written; also set by it.
     pub loads: u8,
     /// See `loads`.
     pub stores: u8,
-    /// Index of the first memory operand in the program's table, and how many there are.
+    /// Index of the first memory operand in the program's table, and their number.
     pub first_memory: u32,
     /// See `first_memory`.
     pub memory_count: u8,
-    /// Issue slots; 0 where it shares the slot of the instruction before it.
+    /// Issue slots; 0 if it shares the slot of the instruction before it.
     pub slots: u8,
-    /// The pools in which its operations, its loads and its stores wait; [`NO_POOL`] where it has
-    /// none. Set by [`Operation::complete`].
+    /// The pools in which its operations, loads and stores wait; [`NO_POOL`] if it has none. Set by
+    /// [`Operation::complete`].
     pub pools: [u8; 3],
     /// Its length in bytes.
     pub length: u8,
-    /// Cycles from the last source to the result; where it has operations, at least 1.
+    /// Cycles from the last source to the result; at least 1 if it has operations.
     pub latency: u8,
-    /// The same behind the same class.
+    /// The same after an instruction of the same class.
     pub chained_latency: u8,
-    /// How many of `ports` are used.
+    /// Number of `ports` used.
     pub operations: u8,
     /// How it may change the path.
     pub flow: Flow,
@@ -93,33 +93,33 @@ pub(crate) struct Operation {
     pub class: Class,
     /// What rename does with it.
     pub rename: Rename,
-    /// Whether it is forwarded, and its flags are computed all the same.
+    /// Whether it is forwarded, but its flags are computed nevertheless.
     pub has_late_flags: bool,
-    /// Whether it needs more than nearly all instructions do: what is said of `busy`, `is_x87`,
-    /// `serializes` and `is_atomic`, several operations or memory operands, places of `sources`
-    /// and `destinations` behind the first ones. Set by [`Operation::complete`].
+    /// Whether it needs more than nearly all instructions: `busy`, `is_x87`, `serializes` or
+    /// `is_atomic`, several operations or memory operands, or `sources` and `destinations` beyond
+    /// the first ones. Set by [`Operation::complete`].
     pub is_rare: bool,
-    /// Registers read, [`super::NONE`] where fewer.
+    /// Registers read, padded with [`super::NONE`].
     pub sources: [Register; SOURCES],
-    /// Registers written, [`super::NOWHERE`] where fewer.
+    /// Registers written, padded with [`super::NOWHERE`].
     pub destinations: [Register; DESTINATIONS],
     /// Ports of each operation.
     pub ports: [Ports; OPERATIONS],
-    /// The pools in which its operations, its loads and its stores wait, if it has any.
+    /// The pools in which its operations, loads and stores wait, if it has any.
     pub schedulers: [u8; 3],
     /// Cycles for which the first port operation blocks its port.
     pub busy: u8,
-    /// Change of the top of the x87 stack; registers are relative to it where `is_x87`.
+    /// Change of the top of the x87 stack; if `is_x87`, registers are relative to it.
     pub x87_increment: i8,
     /// Whether x87 registers are among the operands, or their numbers change.
     pub is_x87: bool,
-    /// Nothing behind it issues before it is done.
+    /// Whether later instructions issue only after it is done.
     pub serializes: bool,
-    /// No load behind it starts before it is done, and all stores before it are written.
+    /// Whether later loads start only after it is done and all earlier stores are written.
     pub is_atomic: bool,
-    /// The form is in the table.
+    /// Whether the form is in the table.
     pub is_known: bool,
-    /// Results in the general register file, and in the vector register file.
+    /// Number of results in the general register file, and in the vector register file.
     pub integer_results: u8,
     /// See `integer_results`.
     pub vector_results: u8,
@@ -130,28 +130,29 @@ pub(crate) struct Operation {
 /// One memory operand.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MemoryOperand {
-    /// Where.
+    /// Its address.
     pub address: Address,
     /// Width in bytes; at least 1.
     pub bytes: u32,
-    /// What is done there.
+    /// How it accesses memory.
     pub kind: AccessKind,
-    /// The registers that the address is made of.
+    /// The registers from which the address is computed.
     pub registers: [Register; 2],
-    /// Whether the second of them is multiplied.
+    /// Whether the second one is scaled.
     pub is_scaled: bool,
-    /// Whether it is loaded into or stored from a vector register. Set by [`MemoryOperand::with_ports`].
+    /// Whether it is loaded into or stored from a vector register. Set by
+    /// [`MemoryOperand::with_ports`].
     pub is_vector: bool,
-    /// Written around the caches.
+    /// Whether it is written around the caches.
     pub non_temporal: bool,
-    /// Ports of a load. Set likewise.
+    /// Ports of a load. Set by the same function.
     pub load_ports: Ports,
-    /// Ports of the data of a store. Set likewise.
+    /// Ports of a store's data. Set by the same function.
     pub data_ports: Ports,
 }
 
 impl Operation {
-    /// Derives what depends on the rest and on the memory operands.
+    /// Derives the remaining fields from the others and the memory operands.
     pub(crate) fn complete(mut self, memory: &[MemoryOperand]) -> Operation {
         let count = |counts: fn(&MemoryOperand) -> bool| {
             memory.iter().filter(|operand| counts(operand)).count() as u8
@@ -195,7 +196,7 @@ impl Operation {
         self
     }
 
-    /// Its memory operands, among those of the program.
+    /// Returns its memory operands, from the program's table.
     #[inline]
     pub(crate) fn operands<'a>(&self, program: &'a [MemoryOperand]) -> &'a [MemoryOperand] {
         if self.memory_count == 0 {
@@ -205,13 +206,13 @@ impl Operation {
         &program[first..first + usize::from(self.memory_count)]
     }
 
-    /// Its only memory operand, where it has one and is not rare.
+    /// Returns its only memory operand; only valid if it has one and is not rare.
     #[inline(always)]
     pub(crate) fn operand<'a>(&self, program: &'a [MemoryOperand]) -> &'a MemoryOperand {
         &program[self.first_memory as usize]
     }
 
-    /// One step of this repeated string instruction: its memory operands and what paces it.
+    /// Returns one step of this repeated string instruction: its memory operands and what paces it.
     pub(crate) fn string_step(&self, pace: Ports) -> Operation {
         let mut ports = [Ports::NONE; OPERATIONS];
         ports[0] = pace;
@@ -233,7 +234,7 @@ impl Operation {
 }
 
 impl MemoryOperand {
-    /// Touches nothing.
+    /// Accesses nothing.
     pub(crate) const NONE: MemoryOperand = MemoryOperand {
         kind: AccessKind::Hint,
         bytes: 1,
@@ -246,7 +247,7 @@ impl MemoryOperand {
         data_ports: Ports::NONE,
     };
 
-    /// The same with the ports that serve it.
+    /// Returns this operand with the ports that serve it.
     pub(crate) fn with_ports(self, is_vector: bool, ports: &MemoryPorts) -> MemoryOperand {
         let (load_ports, data_ports) = if self.bytes > 32 {
             (ports.load_512, ports.store_data_512)
@@ -263,22 +264,22 @@ impl MemoryOperand {
         }
     }
 
-    /// Whether its address has two registers.
+    /// Returns whether its address has two registers.
     pub(crate) fn is_indexed(&self) -> bool {
         self.registers[1] != NONE
     }
 
-    /// Whether it is one load, one store, or one of each.
+    /// Returns whether it is one load, one store, or one of each.
     fn is_common(&self) -> bool {
         (self.reads() || self.writes()) && !matches!(self.address, Address::Elements(_))
     }
 
-    /// Whether something waits for the content.
+    /// Returns whether something waits for the content.
     pub(crate) fn reads(&self) -> bool {
         matches!(self.kind, AccessKind::Read | AccessKind::ReadWrite)
     }
 
-    /// Whether the content changes.
+    /// Returns whether the content changes.
     pub(crate) fn writes(&self) -> bool {
         matches!(self.kind, AccessKind::Write | AccessKind::ReadWrite)
     }

@@ -12,19 +12,20 @@ pub(crate) const NOWHERE: Register = Register::MAX;
 const FIRST_GPR: Register = 1;
 const FIRST_VECTOR: Register = FIRST_GPR + 16;
 const FIRST_MASK: Register = FIRST_VECTOR + 32;
-/// The eight x87 registers, by physical number: the model keeps the top of the stack.
+/// The eight x87 registers, by physical number: the model tracks the top of the stack.
 pub(crate) const FIRST_X87: Register = FIRST_MASK + 8;
-/// The carry flag, which some instructions leave alone while they write the others.
+/// The carry flag, which some instructions preserve while they write the others.
 pub(crate) const CARRY_FLAG: Register = FIRST_X87 + 8;
 /// All other arithmetic flags.
 pub(crate) const OTHER_FLAGS: Register = CARRY_FLAG + 1;
 /// The register file is padded so that every [`Register`] is an index.
 pub(crate) const REGISTERS: usize = 1 << Register::BITS;
 
-/// `rsp`, which the stack engine updates beside the ports.
+/// `rsp`, which the stack engine updates without a port.
 pub(crate) const STACK_POINTER: Register = FIRST_GPR + 4;
 
-/// The number of the full register behind `register`; [`NONE`] for those that are not renamed.
+/// Returns the number of the full register that contains `register`, or [`NONE`] if it is not
+/// renamed.
 pub(crate) fn number(register: Iced) -> Register {
     let full = register.full_register();
     if full.is_gpr64() {
@@ -43,7 +44,7 @@ pub(crate) fn number(register: Iced) -> Register {
     }
 }
 
-/// Whether results in this register live in the vector register file.
+/// Returns whether results in this register live in the vector register file.
 pub(crate) fn is_vector(register: Register) -> bool {
     (FIRST_VECTOR..CARRY_FLAG).contains(&register)
 }

@@ -1,6 +1,6 @@
 //! A set-associative table of line or page numbers: caches, TLBs, the cache of decoded operations.
 
-/// What an insertion pushed out.
+/// An entry evicted by an insertion.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Evicted {
     /// Its number.
@@ -9,7 +9,7 @@ pub(crate) struct Evicted {
     pub dirty: bool,
 }
 
-/// Numbers in sets; of each set the least recently used is replaced.
+/// Numbers in sets; each set replaces its least recently used number.
 pub(crate) struct Lookup {
     /// Number + 1, shifted left by one; the lowest bit is the dirty mark. 0 is an empty way.
     ways: Box<[u64]>,
@@ -20,8 +20,8 @@ pub(crate) struct Lookup {
     hashed: bool,
 }
 
-/// A byte of the number in each way of a set: a look at all of them at once says which ways may hold
-/// a number. In a loop over the ways it could not be predicted when it ends.
+/// One byte of the number in each way of a set, compared all at once to find the ways that may hold
+/// a number. The exit of a loop over the ways would be unpredictable.
 #[derive(Clone, Copy)]
 struct Signs([u64; 2]);
 
@@ -30,7 +30,8 @@ impl Signs {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const WAYS_PER_WORD: usize = 8;
 
-    /// Sequences of numbers, and numbers a large power of two apart, have different signs.
+    /// Returns the sign of a number. Consecutive numbers, and numbers a large power of two apart,
+    /// have different signs.
     #[inline]
     fn of(number: u64) -> u64 {
         number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 56
@@ -43,7 +44,7 @@ impl Signs {
         *word = *word & !(0xff << shift) | sign << shift;
     }
 
-    /// The high bit of each byte in `word` that is `sign`, and of some that are not.
+    /// Returns the high bit of each byte in `word` that equals `sign`, and of some that do not.
     #[inline]
     fn candidates(&self, word: usize, sign: u64) -> u64 {
         let difference = self.0[word % 2] ^ (sign * Self::ONES);
@@ -51,16 +52,17 @@ impl Signs {
     }
 }
 
-/// The ways of a set, from the most to the least recently used: four bits each, from the lowest on.
+/// The ways of a set, from the most to the least recently used: four bits each, starting with the
+/// lowest.
 #[derive(Clone, Copy)]
 struct Recency(u64);
 
 impl Recency {
     const BITS: u32 = 4;
     const MAX_WAYS: usize = 1 << Self::BITS;
-    /// A one in each place.
+    /// A one in each position.
     const ONES: u64 = 0x1111_1111_1111_1111;
-    /// Empty ways from the last on.
+    /// The order for empty ways, starting with the last.
     const INITIAL: Recency = Recency(0xfedc_ba98_7654_3210);
 
     #[inline]
@@ -68,11 +70,11 @@ impl Recency {
         (self.0 >> (place as u32 * Self::BITS)) as usize % Self::MAX_WAYS
     }
 
-    /// The same after a use of `way`.
+    /// Returns the order after a use of `way`.
     #[inline]
     fn used(self, way: usize) -> Recency {
         let way = way as u64;
-        // The place of the way is the first in which the difference is 0; its high bit is set here.
+        // The way's position is the first one where the difference is 0; its high bit is set here.
         let difference = self.0 ^ (way * Self::ONES);
         let zeros = difference.wrapping_sub(Self::ONES) & !difference & Self::ONES << 3;
         let before = (1 << (zeros.trailing_zeros() - 3)) - 1;
@@ -83,8 +85,8 @@ impl Recency {
 }
 
 impl Lookup {
-    /// A table for `entries` numbers with at most 16 ways; the number of sets is rounded up to a
-    /// power of two.
+    /// Creates a table for `entries` numbers with at most 16 ways; the number of sets is rounded up
+    /// to a power of two.
     pub(crate) fn new(entries: u32, associativity: u32) -> Self {
         let associativity = (associativity as usize).clamp(1, Recency::MAX_WAYS);
         let sets = (entries as usize / associativity)
@@ -100,7 +102,7 @@ impl Lookup {
         }
     }
 
-    /// The same table with the sets chosen by a hash of the number instead of its low bits.
+    /// Returns this table with the sets chosen by a hash of the number instead of its low bits.
     pub(crate) fn hashed(self) -> Self {
         Lookup {
             hashed: true,
@@ -114,7 +116,7 @@ impl Lookup {
         place as usize & self.set_mask
     }
 
-    /// Which way of `set` holds `number`.
+    /// Returns which way of `set` holds `number`.
     #[inline]
     fn find(&self, set: usize, number: u64) -> Option<usize> {
         let key = (number + 1) << 1;
@@ -135,18 +137,19 @@ impl Lookup {
         None
     }
 
-    /// The most recently used way of `set`.
+    /// Returns the most recently used way of `set`.
     #[inline]
     fn most_recent(&mut self, set: usize) -> &mut u64 {
         &mut self.ways[set * self.associativity + self.recency[set].nth(0)]
     }
 
-    /// Whether `number` is there; it becomes the most recently used, and dirty where asked.
+    /// Returns whether `number` is present. It becomes the most recently used, and dirty if
+    /// requested.
     #[inline]
     pub(crate) fn touch(&mut self, number: u64, dirty: bool) -> bool {
         let set = self.set(number);
         let key = (number + 1) << 1;
-        // Mostly it is the same again.
+        // Usually it is the same one again.
         let entry = self.most_recent(set);
         if *entry & !1 == key {
             *entry |= u64::from(dirty);
@@ -155,7 +158,7 @@ impl Lookup {
         self.touch_another(set, number, dirty)
     }
 
-    /// The same for a number that is not the most recently used of its set.
+    /// Does the same for a number that is not the most recently used of its set.
     #[inline(never)]
     fn touch_another(&mut self, set: usize, number: u64, dirty: bool) -> bool {
         let Some(way) = self.find(set, number) else {
@@ -166,20 +169,20 @@ impl Lookup {
         true
     }
 
-    /// Whether `number` is there; changes nothing.
+    /// Returns whether `number` is present, without changing anything.
     #[inline]
     pub(crate) fn contains(&mut self, number: u64) -> bool {
         let set = self.set(number);
         *self.most_recent(set) & !1 == (number + 1) << 1 || self.contains_another(set, number)
     }
 
-    /// The same for a number that is not the most recently used of its set.
+    /// Does the same for a number that is not the most recently used of its set.
     #[inline(never)]
     fn contains_another(&self, set: usize, number: u64) -> bool {
         self.find(set, number).is_some()
     }
 
-    /// Puts `number`, which is not there, in the place of the least recently used.
+    /// Replaces the least recently used number with `number`, which is not present.
     pub(crate) fn insert(&mut self, number: u64, dirty: bool) -> Option<Evicted> {
         let set = self.set(number);
         let way = self.recency[set].nth(self.associativity - 1);
@@ -193,7 +196,7 @@ impl Lookup {
         })
     }
 
-    /// Touches `number`, inserting it where it is missing. Returns whether it was there.
+    /// Touches `number`, inserting it if missing. Returns whether it was present.
     #[inline]
     pub(crate) fn access(&mut self, number: u64) -> bool {
         let there = self.touch(number, false);
@@ -204,7 +207,7 @@ impl Lookup {
     }
 }
 
-/// All bits of `number` spread over all bits (the finaliser of SplitMix64: Steele, Lea, Flood,
+/// Spreads all bits of `number` over all bits (the finaliser of SplitMix64: Steele, Lea, Flood,
 /// "Fast splittable pseudorandom number generators", OOPSLA 2014).
 #[inline]
 fn mixed(number: u64) -> u64 {

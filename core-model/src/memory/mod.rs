@@ -1,8 +1,8 @@
 //! The memory hierarchy: where a line is found, when it arrives, and which bandwidth it takes.
 //!
-//! Works on virtual addresses. Physical ones choose the sets of L2 and L3 on a real machine, another
-//! way in each run of a program. Here a hash of the line does: as many sets are overfull as with pages
-//! placed at random, but no single page decides, so that results are repeatable.
+//! This module uses virtual addresses. On a real machine, physical ones select the sets of L2 and
+//! L3, differently in each run of a program. Here a hash of the line does: it overfills as many
+//! sets as randomly placed pages would, but no single page decides, so that results are repeatable.
 
 mod lookup;
 mod prefetch;
@@ -20,8 +20,8 @@ const LINES_PER_PAGE: u64 = 64;
 const ARRIVALS: usize = 1024;
 const NEVER: u64 = u64::MAX;
 
-/// Which lines are on their way into a cache, and when they arrive. A line that is forgotten because
-/// another took its place counts as arrived.
+/// Lines on their way into a cache, and when they arrive. A line whose entry was replaced counts as
+/// arrived.
 struct Arrivals(Box<[(u64, u64); ARRIVALS]>);
 
 impl Arrivals {
@@ -34,7 +34,7 @@ impl Arrivals {
         self.0[line as usize % ARRIVALS] = (line, at);
     }
 
-    /// When `line`, which is in the cache, can be used: at once or when it arrives.
+    /// Returns when `line`, which is in the cache, can be used: at once or when it arrives.
     #[inline]
     fn ready(&self, line: u64) -> u64 {
         let (expected, at) = self.0[line as usize % ARRIVALS];
@@ -42,7 +42,7 @@ impl Arrivals {
     }
 }
 
-/// Buffers that are each held by one line from request to arrival.
+/// Buffers that each hold one line from request to arrival.
 struct FillBuffers(Box<[u64]>);
 
 impl FillBuffers {
@@ -50,7 +50,7 @@ impl FillBuffers {
         FillBuffers(vec![0; entries.max(1) as usize].into_boxed_slice())
     }
 
-    /// Waits for the buffer that is free first; returns its index and when it is free.
+    /// Finds the buffer that is free first; returns its index and when it is free.
     #[inline]
     fn first_free(&self) -> (usize, u64) {
         let mut best = (0, self.0[0]);
@@ -124,8 +124,8 @@ impl Hierarchy {
         }
     }
 
-    /// A load that starts at `at`: when its data is there. Covers the second line of a load that
-    /// crosses one.
+    /// Executes a load that starts at `at`, and returns when its data arrives. Includes the second
+    /// line of a load that crosses one.
     #[inline]
     pub(crate) fn load(
         &mut self,
@@ -159,8 +159,8 @@ impl Hierarchy {
         self.fill_l1d(line, at, false, true, ledger)
     }
 
-    /// A store that retires at `retires` and may fetch its line into the L1 from `at` on: when the
-    /// line is there to be written.
+    /// Executes a store that retires at `retires` and may fetch its line into the L1 from `at` on.
+    /// Returns when the line can be written.
     #[inline]
     pub(crate) fn store(
         &mut self,
@@ -188,7 +188,7 @@ impl Hierarchy {
         ready
     }
 
-    /// Brings the line of a store that waits for others into the L2.
+    /// Brings the line of a waiting store into the L2.
     #[inline]
     fn fetch_early(&mut self, line: u64, at: u64, ledger: &mut Ledger) {
         if !self.l1d.contains(line) && !self.l2.contains(line) {
@@ -217,7 +217,7 @@ impl Hierarchy {
         self.fill_l1d(line, at, true, true, ledger)
     }
 
-    /// A store around the caches: when its write-combining buffer was sent off.
+    /// Executes a store around the caches, and returns when its write-combining buffer was sent.
     pub(crate) fn store_around(
         &mut self,
         address: u64,
@@ -225,7 +225,7 @@ impl Hierarchy {
         at: u64,
         ledger: &mut Ledger,
     ) -> u64 {
-        // A line goes to memory with its last byte; the parts before wait in the buffer.
+        // A line goes to memory with its last byte; earlier parts wait in the buffer.
         let end = address.wrapping_add(u64::from(bytes));
         if end % LINE_BYTES != 0 {
             return at;
@@ -234,12 +234,12 @@ impl Hierarchy {
         self.memory_lines.reserve(at)
     }
 
-    /// A software prefetch.
+    /// Executes a software prefetch.
     pub(crate) fn prefetch(&mut self, address: u64, at: u64, ledger: &mut Ledger) {
         self.prefetch_l1(address / LINE_BYTES, at, ledger);
     }
 
-    /// A fetch of a line of code that the frontend asks for at `at`: when the line is there.
+    /// Fetches a line of code that the frontend requests at `at`, and returns when it arrives.
     #[inline]
     pub(crate) fn fetch_code(&mut self, line: u64, at: u64, ledger: &mut Ledger) -> u64 {
         let page = line / LINES_PER_PAGE;
@@ -262,7 +262,7 @@ impl Hierarchy {
         ready
     }
 
-    /// When the translation of a data line's page is known.
+    /// Returns when the translation of a data line's page is known.
     #[inline(always)]
     fn translate(&mut self, line: u64, at: u64, ledger: &mut Ledger) -> u64 {
         let page = line / LINES_PER_PAGE;
@@ -284,7 +284,7 @@ impl Hierarchy {
         }
     }
 
-    /// Brings a line that the L1 data cache does not have into it; returns when it is there.
+    /// Brings a line that is not in the L1 data cache into it, and returns when it arrives.
     fn fill_l1d(
         &mut self,
         line: u64,
@@ -334,7 +334,7 @@ impl Hierarchy {
         }
     }
 
-    /// A request to the L2 at `at`; returns when the line is at the L1's door.
+    /// Requests a line from the L2 at `at`, and returns when it reaches the L1.
     fn fill_l2(&mut self, line: u64, at: u64, demand: bool, ledger: &mut Ledger) -> u64 {
         let accepted = self.enter_l2(line, at);
         let hit = accepted + u64::from(self.parameters.l2.cycles);
@@ -353,7 +353,7 @@ impl Hierarchy {
         ready
     }
 
-    /// When the L2 takes a request for `line` that comes at `at`.
+    /// Returns when the L2 accepts a request for `line` that arrives at `at`.
     #[inline]
     fn enter_l2(&mut self, line: u64, at: u64) -> u64 {
         let at = self.l2_lines.reserve(at);
@@ -364,7 +364,8 @@ impl Hierarchy {
         self.l2_banks[bank].reserve(at)
     }
 
-    /// A request to L3 and memory; returns when the line is there. Latencies count from the load.
+    /// Requests a line from L3 and memory, and returns when it arrives. Latencies count from the
+    /// load.
     fn fetch_below_l2(&mut self, line: u64, at: u64, demand: bool, ledger: &mut Ledger) -> u64 {
         let accepted = self.l3_lines.reserve(at);
         if self.l3.touch(line, false) {
@@ -433,7 +434,8 @@ mod tests {
     #[test]
     fn misses_in_flight_are_limited_by_the_fill_buffers() {
         let (mut memory, mut ledger) = hierarchy();
-        // Distinct pages, so that no prefetcher helps; the pages are in the TLB by the second round.
+        // Distinct pages, so that no prefetcher helps; the pages are in the TLB by the second
+        // round.
         let round = |memory: &mut Hierarchy, ledger: &mut Ledger, line: u64, at: u64| {
             (0..17)
                 .map(|page| memory.load(page, page * 4096 + line * 64, 8, at, ledger))

@@ -1,10 +1,10 @@
-//! Prefetchers: what they learn from accesses and which lines they ask for.
+//! Prefetchers: what they learn from accesses and which lines they request.
 
 const LINES_PER_PAGE: u64 = 64;
 const PAGES: usize = 64;
 const INSTRUCTIONS: usize = 512;
 
-/// A range of lines to fetch: `first` to `last` in steps of one, in either direction.
+/// A range of lines to fetch: `count` lines from `first`, in either direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Lines {
     pub first: u64,
@@ -13,7 +13,7 @@ pub(crate) struct Lines {
 }
 
 impl Lines {
-    /// The lines, nearest first.
+    /// Iterates over the lines, nearest first.
     pub(crate) fn iter(self) -> impl Iterator<Item = u64> {
         (0..self.count).map(move |step| {
             if self.descending {
@@ -30,21 +30,21 @@ struct Page {
     /// Page number + 1; 0 is empty.
     tag: u64,
     last_line: u64,
-    /// The furthest line asked for in the current direction.
+    /// The furthest line requested in the current direction.
     furthest: u64,
     descending: bool,
-    /// Accesses in this direction without a break.
+    /// Number of consecutive accesses in this direction.
     length: u8,
 }
 
-/// Where a page is kept. Buffers that are copied into each other are often a round number of pages
-/// apart: a hash keeps their streams from pushing each other out.
+/// Returns where a page is kept. Buffers that are copied into each other are often a round number
+/// of pages apart; the hash keeps their streams from evicting each other.
 #[inline]
 fn place(page_number: u64) -> usize {
     (page_number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 58) as usize % PAGES
 }
 
-/// Follows accesses that advance through a page of 4 KiB and runs ahead of them.
+/// Follows accesses that advance through a 4 KiB page and runs ahead of them.
 pub(crate) struct Streamer {
     pages: Box<[Page; PAGES]>,
     ahead: u64,
@@ -65,8 +65,8 @@ impl Streamer {
         }
     }
 
-    /// Learns from a request for `line`; returns what to prefetch: downwards to the
-    /// beginning of its page, upwards into the next page too.
+    /// Learns from a request for `line`, and returns what to prefetch: downwards to the start of
+    /// its page, upwards into the next page, too.
     #[inline]
     pub(crate) fn request(&mut self, line: u64) -> Option<Lines> {
         if self.ahead == 0 {
@@ -136,7 +136,7 @@ impl Streamer {
         };
         let (furthest, length) = (page.furthest, page.length);
         if !descending && furthest > top {
-            // The stream goes on in the next page, which finds itself established.
+            // The stream continues in the next page as an established one.
             self.pages[place(page_number + 1)] = Page {
                 tag: page_number + 2,
                 last_line: top,
@@ -177,7 +177,7 @@ impl Strider {
         }
     }
 
-    /// Learns from an access; returns an address to prefetch.
+    /// Learns from an access, and returns an address to prefetch.
     #[inline]
     pub(crate) fn access(&mut self, ip: u64, address: u64) -> Option<u64> {
         if self.ahead == 0 {
@@ -207,7 +207,7 @@ impl Strider {
             entry.confidence += 1;
             return None;
         }
-        // As many lines ahead for every stride, in fewer steps for a long one.
+        // The same number of lines ahead for every stride, in fewer steps for a long one.
         let reach = self.ahead * 64;
         if stride.unsigned_abs() > reach as u64 {
             return None;

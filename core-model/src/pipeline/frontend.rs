@@ -6,7 +6,7 @@ use crate::ledger::Ledger;
 use crate::memory::{Hierarchy, LINE_BYTES, Lookup};
 use crate::parameters::Frontend as Parameters;
 
-/// Code lines whose fetch times are kept; at least the longest run-ahead.
+/// Number of code lines whose fetch times are kept; at least the longest run-ahead.
 const LINES: usize = 64;
 const NO_WINDOW: u64 = u64::MAX;
 
@@ -14,12 +14,12 @@ const NO_WINDOW: u64 = u64::MAX;
 pub(crate) struct Frontend {
     parameters: Parameters,
     uop_cache: Lookup,
-    /// The cycle in which instructions are being delivered.
+    /// The current delivery cycle.
     cycle: u64,
     delivered: u32,
     decoded_bytes: u32,
     taken_in_cycle: u32,
-    /// The code window being delivered, [`NO_WINDOW`] after a change of path.
+    /// The code window being delivered, or [`NO_WINDOW`] after a change of path.
     window: u64,
     line: u64,
     decoding: bool,
@@ -47,8 +47,8 @@ impl Frontend {
         }
     }
 
-    /// The cycle in which all slots of `operation` are in the queue, which has room for them from
-    /// `queue_room` on.
+    /// Returns the cycle in which all slots of `operation` are in the queue, which has room for
+    /// them from `queue_room` on.
     #[inline]
     pub(crate) fn deliver(
         &mut self,
@@ -83,7 +83,7 @@ impl Frontend {
         self.cycle
     }
 
-    /// The microcode sequencer delivers an instruction of so many `slots`.
+    /// Delivers an instruction of this many `slots` from the microcode sequencer.
     fn deliver_microcode(&mut self, slots: u32) -> u64 {
         self.next_cycle(self.cycle + u64::from(self.parameters.microcode_entry_cycles));
         let cycles = slots.div_ceil(self.parameters.microcode_above_slots.max(1));
@@ -91,7 +91,7 @@ impl Frontend {
         self.cycle
     }
 
-    /// Continues behind a branch.
+    /// Continues after a branch.
     #[inline]
     pub(crate) fn branch(&mut self, outcome: &Outcome) {
         if !outcome.taken {
@@ -105,12 +105,12 @@ impl Frontend {
             self.next_cycle(self.cycle + 1);
         }
         if outcome.found_at_decode {
-            // Prediction ran down the wrong path meanwhile.
+            // Meanwhile, prediction ran down the wrong path.
             self.predicted = self.cycle;
         }
     }
 
-    /// Restarts on the right path; its first instruction can be issued at `at`.
+    /// Restarts on the right path, whose first instruction can be issued at `at`.
     pub(crate) fn redirect(&mut self, at: u64) {
         if at > self.cycle {
             self.next_cycle(at);
@@ -133,7 +133,7 @@ impl Frontend {
         let line = ip / LINE_BYTES;
         if line != self.line {
             self.line = line;
-            // Prediction passes a line per cycle, at most so many lines ahead of fetch.
+            // Prediction passes one line per cycle, at most this many lines ahead of fetch.
             let ahead = u64::from(self.parameters.runahead_lines).clamp(1, LINES as u64);
             let behind = self.fetched[(self.lines.wrapping_sub(ahead)) as usize % LINES];
             self.predicted = (self.predicted + 1).max(behind).min(self.cycle);

@@ -1,17 +1,16 @@
-//! Loads by number: when they executed.
+//! The execution times of loads, by number.
 
 use crate::calendar::boxed;
 
-/// Loads for which times are kept: more than are in flight.
+/// Number of loads for which times are kept: more than can be in flight.
 const LOADS: usize = 1024;
 
 /// The number of a load.
 pub(crate) type LoadNumber = u64;
-/// What has no load on its critical path.
+/// For values without a load on their critical path.
 pub(crate) const NO_LOAD: LoadNumber = 0;
 
-/// When loads executed. What is on the critical path of a result is known by its number, which is
-/// copied with every result.
+/// When loads executed. Results carry the number of the load on their critical path.
 pub(super) struct Loads {
     /// From execution to data.
     ring: Box<[(u64, u64); LOADS]>,
@@ -34,8 +33,8 @@ impl Loads {
         self.newest
     }
 
-    /// From when until when a load executed, given the low bits of its number. One that is not kept any more has retired: for whoever
-    /// asks, it never was.
+    /// Returns the start and end of a load's execution, given the low bits of its number. A load
+    /// that is no longer kept has retired: to callers, it never existed.
     #[inline]
     pub(super) fn times(&self, load: u32) -> (u64, u64) {
         let is_kept = (self.newest as u32).wrapping_sub(load) < LOADS as u32;

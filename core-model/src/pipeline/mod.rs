@@ -1,4 +1,5 @@
-//! The parts of the core between the frontend and retirement, each as the times it imposes.
+//! The parts of the core between the frontend and retirement, each represented by the times it
+//! imposes.
 
 mod frontend;
 mod loads;

@@ -3,13 +3,13 @@
 use crate::calendar::boxed;
 use crate::instruction::COMMON_SLOTS;
 
-/// Slots for which times are kept.
+/// Number of slots for which times are kept.
 const QUEUE: usize = 1024;
 
-/// Places of the queue, and when each is free again.
+/// Entries of the queue, and when each becomes free.
 pub(super) struct Queue {
     capacity: u64,
-    /// Slots that went through it.
+    /// Number of slots that have passed through.
     slots: u64,
     /// When each of the last of them was issued; 0 for those before the first.
     issued: Box<[u64; QUEUE]>,
@@ -24,8 +24,8 @@ impl Queue {
         }
     }
 
-    /// The first cycle in which there is room for `slots` more, which are many where `RARE`: the last
-    /// of them gets the place of the one that came `capacity` before it.
+    /// Returns the first cycle with room for `slots` more (many, if `RARE`): the last of them takes
+    /// the entry of the slot `capacity` before it.
     #[inline]
     pub(super) fn room<const RARE: bool>(&self, slots: u8) -> u64 {
         let mut slots = u64::from(slots);
@@ -36,11 +36,11 @@ impl Queue {
         self.issued[place as usize % QUEUE]
     }
 
-    /// Adds an instruction of so many slots that was issued at `issued`.
+    /// Adds an instruction of this many slots that was issued at `issued`.
     #[inline]
     pub(super) fn push<const RARE: bool>(&mut self, slots: u8, issued: u64) {
         const { assert!(COMMON_SLOTS == 2) };
-        // Where there are fewer than two, the next slot overwrites it.
+        // If there are fewer than two, the next slot overwrites it.
         self.issued[self.slots as usize % QUEUE] = issued;
         self.issued[(self.slots + 1) as usize % QUEUE] = issued;
         if RARE {

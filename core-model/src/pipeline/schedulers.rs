@@ -1,26 +1,27 @@
 //! Schedulers: pools in which operations wait from issue to execution.
 //!
-//! Operations leave out of order, so a pool keeps how many leave in each coming cycle. They are counted
-//! out only when somebody wants to know: most pools are far from full.
+//! Operations leave out of order, so a pool keeps how many leave in each coming cycle. Departures
+//! are counted lazily, because most pools are far from full.
 
 use std::mem::take;
 
 use crate::calendar::boxed;
 use crate::parameters::SCHEDULERS;
 
-/// Cycles ahead for which departures are kept apart; later ones leave at the horizon.
+/// Number of cycles ahead for which departures are kept separately; later ones leave at the
+/// horizon.
 const HORIZON: usize = 1 << 16;
 
-/// Cycles whose departures are looked at together when the last look was long ago.
+/// Number of cycles whose departures are processed together if the last time was long ago.
 const CHUNK: usize = 8;
 
-/// The number of no pool: an operation that does not wait.
+/// Not a pool: for operations that do not wait.
 pub(crate) const NO_POOL: u8 = SCHEDULERS as u8;
 const PLACES: usize = (SCHEDULERS + 1).next_power_of_two();
 
 /// When the operations of a pool leave it.
 struct Pool {
-    /// Everything that leaves before this cycle has left.
+    /// Everything that leaves before this cycle has been counted.
     counted: u64,
     leaving: Box<[u8; HORIZON]>,
 }
@@ -33,7 +34,7 @@ impl Pool {
         }
     }
 
-    /// Lets everything leave that executes before `now`; returns how many of the `waiting` stay.
+    /// Removes everything that executes before `now`, and returns how many of the `waiting` stay.
     fn advance(&mut self, mut waiting: u32, now: u64) -> u32 {
         if waiting == 0 {
             self.counted = now;
@@ -59,7 +60,7 @@ impl Pool {
         waiting
     }
 
-    /// Lets the operations of one more cycle leave; returns how many.
+    /// Removes the operations of one more cycle, and returns how many.
     #[inline]
     fn leave_one_cycle(&mut self) -> u32 {
         let place = &mut self.leaving[self.counted as usize % HORIZON];
@@ -71,12 +72,13 @@ impl Pool {
 /// All schedulers of a core.
 pub(crate) struct Schedulers {
     pools: [Pool; SCHEDULERS],
-    /// How many operations each pool can hold. Here and below places from [`NO_POOL`] on stand for
-    /// pools that are never full.
+    /// Capacity of each pool. Here and below, indices from [`NO_POOL`] on represent pools that are
+    /// never full.
     capacity: [u32; PLACES],
-    /// How many leave each pool from its `counted` on.
+    /// Number of operations that leave each pool from its `counted` on.
     waiting: [u32; PLACES],
-    /// The cycle for which room was asked last: who leaves before it need not be counted any more.
+    /// The last cycle for which room was requested: earlier departures need not be counted any
+    /// more.
     now: u64,
 }
 
@@ -94,12 +96,12 @@ impl Schedulers {
         }
     }
 
-    /// The first cycle at or after `at` in which each of the pools has room for an operation. Calls
-    /// come in the order of time.
+    /// Returns the first cycle at or after `at` in which each of the pools has room for an
+    /// operation. Calls must be in order of time.
     #[inline]
     pub(crate) fn room(&mut self, pools: [u8; 3], at: u64) -> u64 {
         self.now = at;
-        // No branch for each: which pools an instruction needs is hard to predict.
+        // No branch for each, because the pools an instruction needs are hard to predict.
         let is_full = pools.map(|pool| self.is_full(pool));
         if is_full[0] | is_full[1] | is_full[2] {
             for (pool, is_full) in pools.into_iter().zip(is_full) {
@@ -117,7 +119,7 @@ impl Schedulers {
         self.waiting[place] >= self.capacity[place]
     }
 
-    /// Goes on to the first cycle in which an entry is free in the pool.
+    /// Advances to the first cycle in which the pool has a free entry.
     #[inline(never)]
     fn wait(&mut self, pool: u8) {
         let place = usize::from(pool);
@@ -153,7 +155,7 @@ impl Schedulers {
 mod tests {
     use super::*;
 
-    /// The pools of an instruction that needs one.
+    /// Returns the pools of an instruction that needs one.
     fn only(pool: u8) -> [u8; 3] {
         [pool, NO_POOL, NO_POOL]
     }

@@ -4,20 +4,20 @@ use crate::calendar::boxed;
 use crate::memory::LINE_BYTES;
 use crate::parameters::Window as Parameters;
 
-/// Stores kept: more than any store queue holds.
+/// Number of stores kept: more than any store queue holds.
 const RING: usize = 256;
-/// Places of the table from 8-byte granules to stores.
+/// Entries of the table from 8-byte granules to stores.
 const GRANULES: usize = 1024;
 const GRANULE_BYTES: u64 = 8;
-/// Runs of stores kept; at least as many as are fetched ahead.
+/// Number of runs of stores kept; at least as many as are fetched ahead.
 const RUNS: usize = 32;
 
 /// A store.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Store {
-    /// Where it writes.
+    /// Its address.
     pub address: u64,
-    /// How many bytes.
+    /// Its width in bytes.
     pub bytes: u32,
     /// When its address is known.
     pub address_known: u64,
@@ -32,15 +32,15 @@ pub(crate) struct Store {
 /// What a load finds in the store queue.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Forward {
-    /// Nothing that overlaps; the caches have what it loads.
+    /// No overlapping store: the data is in the caches.
     None,
-    /// A store that holds all of its bytes.
+    /// A store that contains all of its bytes.
     Whole(Store),
-    /// A store that holds some of them.
+    /// A store that contains some of them.
     Part(Store),
 }
 
-/// Stores from issue to the L1.
+/// Stores between issue and the L1.
 pub(crate) struct StoreQueue {
     ring: Box<[Store; RING]>,
     next: u64,
@@ -52,7 +52,7 @@ pub(crate) struct StoreQueue {
     /// When the last store of each run of stores to one line was written.
     runs: Box<[u64; RUNS]>,
     run: u64,
-    /// The line of the run.
+    /// The line of the current run.
     line: u64,
     fetch_ahead: u64,
     write_width: u32,
@@ -82,7 +82,7 @@ impl StoreQueue {
         }
     }
 
-    /// The first cycle in which the queue has room for so many more stores.
+    /// Returns the first cycle in which the queue has room for this many more stores.
     #[inline]
     pub(crate) fn room(&self, stores: u64) -> u64 {
         let needed = stores.min(self.capacity);
@@ -92,13 +92,13 @@ impl StoreQueue {
         }
     }
 
-    /// The same for one store, or none.
+    /// Returns the same for one store, or none.
     #[inline]
     pub(crate) fn room_for_one_if(&self, is_needed: bool) -> u64 {
         self.room_for_one * u64::from(is_needed)
     }
 
-    /// The first cycle in which the line of the next store, which is to `address`, may be fetched.
+    /// Returns the first cycle in which the line of the next store, to `address`, may be fetched.
     #[inline]
     pub(crate) fn fetch_from(&self, address: u64) -> u64 {
         let run = self.run + u64::from(address / LINE_BYTES != self.line);
@@ -108,7 +108,8 @@ impl StoreQueue {
         }
     }
 
-    /// What a load of these bytes at `at` finds, among the stores before it that are not written.
+    /// Returns what a load of these bytes at `at` finds among the earlier stores that are not yet
+    /// written.
     #[inline]
     pub(crate) fn find(&self, address: u64, bytes: u32, at: u64) -> Forward {
         let end = address.wrapping_add(u64::from(bytes));

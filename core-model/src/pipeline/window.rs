@@ -1,8 +1,8 @@
-//! Everything between issue and retirement: the reorder buffer and what is freed in its order.
+//! Everything between issue and retirement: the reorder buffer and the buffers freed in its order.
 //!
-//! Keeps the last instructions in a ring: when each retires, what it takes until then, and which load
-//! its result waited for. From this follow when a full buffer has room again, and whose fault a wait
-//! was.
+//! Keeps the last instructions in a ring: when each retires, what it holds until then, and which
+//! load its result waited for. This determines when a full buffer has room again, and what caused a
+//! wait.
 
 use super::loads::{LoadNumber, Loads};
 use super::queue::Queue;
@@ -10,15 +10,15 @@ use crate::calendar::boxed;
 use crate::instruction::{Needs, Room};
 use crate::parameters::CoreParameters;
 
-/// Instructions kept: twice as many as a reorder buffer has entries, because two may share one.
+/// Number of instructions kept: twice the entries of a reorder buffer, because two may share one.
 const RING: usize = 1024;
 
-/// An instruction when it has been issued.
+/// An issued instruction.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Issued {
-    /// The slots that it took.
+    /// The slots it took.
     pub slots: u8,
-    /// What it takes until it retires.
+    /// What it holds until it retires.
     pub needs: Needs,
     /// The cycle in which it was issued.
     pub issued: u64,
@@ -26,20 +26,20 @@ pub(crate) struct Issued {
     pub done: u64,
     /// The last load on the critical path of its result.
     pub load: LoadNumber,
-    /// The block that it belongs to.
+    /// The block to which it belongs.
     pub block: u32,
 }
 
 /// What is kept of an instruction between issue and retirement.
 #[derive(Clone, Copy, Debug, Default)]
 struct InFlight {
-    /// What all before it have taken.
+    /// What all earlier instructions have taken.
     taken: Needs,
-    /// The cycle in which it retired.
+    /// The cycle in which it retires.
     retires: u64,
     /// The last load on the critical path of its result: the low bits of its number.
     load: u32,
-    /// The block that it belongs to.
+    /// The block to which it belongs.
     block: u32,
 }
 
@@ -49,12 +49,13 @@ pub(crate) struct Window {
     next: u64,
     loads: Loads,
     capacity: Room,
-    /// The capacity and what those before `oldest` took, who hold nothing any more: what may be
-    /// taken in all.
+    /// The capacity plus what instructions before `oldest`, which hold nothing any more, took: the
+    /// maximum total that may be taken.
     limit: Room,
-    /// What was taken in all.
+    /// The total taken.
     taken: Needs,
-    /// The oldest instruction whose entries were not given back, be it that nobody needed them.
+    /// The oldest instruction whose entries were not given back, possibly because they were not
+    /// needed.
     oldest: u64,
     retire_width: u32,
     retire_cycle: u64,
@@ -90,7 +91,7 @@ impl Window {
         }
     }
 
-    /// The first cycle at or after `now` in which all buffers have room for `needs`.
+    /// Returns the first cycle at or after `now` in which all buffers have room for `needs`.
     #[inline]
     pub(crate) fn room(&mut self, needs: Needs, now: u64) -> u64 {
         if self.limit.less(self.taken).fits(needs) {
@@ -100,7 +101,8 @@ impl Window {
         }
     }
 
-    /// Gives back the entries of all that has retired by `now`, and then until there is room.
+    /// Releases the entries of everything that has retired by `now`, then continues until there is
+    /// room.
     #[inline]
     fn free(&mut self, needs: Needs, now: u64) -> u64 {
         let mut at = now;
@@ -121,19 +123,19 @@ impl Window {
         }
     }
 
-    /// The first cycle in which the queue before rename has room for `slots` more.
+    /// Returns the first cycle in which the queue before rename has room for `slots` more.
     #[inline]
     pub(crate) fn queue_room<const RARE: bool>(&self, slots: u8) -> u64 {
         self.queue.room::<RARE>(slots)
     }
 
-    /// Notes a load that executed at `from` and had its data at `until`.
+    /// Records a load that executed at `from` and had its data at `until`.
     #[inline]
     pub(crate) fn note_load(&mut self, from: u64, until: u64) -> LoadNumber {
         self.loads.push(from, until)
     }
 
-    /// Adds an instruction; returns the cycle in which it retires.
+    /// Adds an instruction, and returns the cycle in which it retires.
     #[inline(always)]
     pub(crate) fn push<const RARE: bool>(&mut self, new: &Issued) -> u64 {
         self.queue.push::<RARE>(new.slots, new.issued);
@@ -155,24 +157,25 @@ impl Window {
         self.retire_cycle
     }
 
-    /// The cycle in which the youngest instruction retires.
+    /// Returns the cycle in which the youngest instruction retires.
     pub(crate) fn last_retirement(&self) -> u64 {
         self.retire_cycle
     }
 
-    /// The block of the youngest instruction.
+    /// Returns the block of the youngest instruction.
     pub(crate) fn youngest_block(&self) -> u32 {
         self.ring[self.next.wrapping_sub(1) as usize % RING].block
     }
 
-    /// Splits a wait among the instructions that stood at the head of the reorder buffer meanwhile:
-    /// `charge(block, slots waiting for memory, other slots)`. It begins in the cycle `from`, of
-    /// whose `width` slots `passed` have passed, and lasts until the beginning of the cycle `until`.
+    /// Splits a wait among the instructions that were at the head of the reorder buffer meanwhile:
+    /// `charge(block, slots waiting for memory, other slots)`. The wait begins in the cycle `from`,
+    /// in which `passed` of the `width` slots have passed, and lasts until the cycle `until`
+    /// begins.
     ///
     /// A slot waits for memory while the last load on the head's critical path executes, and while
-    /// any load is `outstanding` beyond the L2, the rule of the TopDown method's counters (stalls
-    /// with an outstanding load): where bandwidth is short, arithmetic fills the time between two
-    /// arrivals without being the bottleneck.
+    /// any load is `outstanding` beyond the L2. That is the rule of the TopDown method's counters
+    /// (stalls with an outstanding load): if bandwidth is short, arithmetic fills the time between
+    /// two arrivals without being the bottleneck.
     #[inline]
     pub(crate) fn blame(
         &mut self,
@@ -191,7 +194,7 @@ impl Window {
         let (mut memory, mut core) = (0, 0);
         while at < until {
             if head == self.next {
-                // Nothing is in flight: whoever issues next waits for itself.
+                // Nothing is in flight: the next instruction to issue waits for itself.
                 charge(self.youngest_block(), 0, (until - at) * width - passed);
                 break;
             }
@@ -232,7 +235,7 @@ mod tests {
     use super::*;
     use crate::cores::GOLDEN_COVE;
 
-    /// An instruction of one slot that is done at `done`.
+    /// Returns an instruction of one slot that is done at `done`.
     fn instruction(done: u64) -> Issued {
         Issued {
             slots: 1,
@@ -246,7 +249,7 @@ mod tests {
         window.push::<false>(&instruction(done))
     }
 
-    /// The blocks that a wait is blamed on, the part of memory and the rest.
+    /// Returns the blocks blamed for a wait, with memory's share and the rest.
     fn blamed(
         window: &mut Window,
         from: (u64, u64),
