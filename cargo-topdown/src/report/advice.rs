@@ -2,7 +2,7 @@
 
 use criterion_topdown::cpu::Subject;
 
-/// What to try where the numbers of a group are high.
+/// Returns what to try if the numbers of a group are high.
 pub fn advice(subject: Subject) -> &'static str {
     match subject {
         Subject::Level2 => {

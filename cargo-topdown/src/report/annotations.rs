@@ -1,13 +1,14 @@
-//! A comparison as GitHub's workflow commands, which show up beside the log and on the run's page.
+//! A comparison as GitHub's workflow commands, which appear next to the log and on the run's page.
 //!
-//! GitHub keeps ten of each kind for a step, so the worst ten are told and how many more there are.
+//! GitHub keeps ten of each kind per step, so only the worst ten are listed, with the number of
+//! others.
 
 use std::io::{self, Write};
 
 use super::sentences::{headline, sentence, slower_over_time, worst_first};
 use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Outcome};
 
-/// What GitHub keeps of each kind.
+/// How many GitHub keeps of each kind.
 const MOST: usize = 10;
 
 /// Writes the commands.
@@ -29,7 +30,7 @@ pub fn write(comparison: &Comparison, mut out: impl Write) -> io::Result<()> {
         .into_iter()
         .filter(|benchmark| comparison.fails(benchmark))
         .collect();
-    // A benchmark that is missing, or nothing in common.
+    // A benchmark is missing, or the runs have nothing in common.
     if failing.is_empty() && comparison.outcome != Outcome::Passed {
         command(&mut out, "error", &title(whole.word), &whole.rest)?;
     }
@@ -50,7 +51,7 @@ pub fn write(comparison: &Comparison, mut out: impl Write) -> io::Result<()> {
         command(&mut out, "warning", &title("missing"), &message)?;
     }
     if failing.len() > MOST {
-        // Of another kind: it would be the eleventh of its own.
+        // As another kind, since it would be the eleventh of its own.
         let message = format!(
             "{} more fail; all are in the step's summary",
             failing.len() - MOST
@@ -64,7 +65,7 @@ fn title(word: &str) -> String {
     format!("TopDown: {word}")
 }
 
-/// One command. What is escaped, and how, is that of GitHub's `@actions/core`.
+/// Writes one command, escaped like GitHub's `@actions/core` does.
 fn command(out: &mut impl Write, kind: &str, title: &str, message: &str) -> io::Result<()> {
     let message = data(message);
     let title = data(title).replace(':', "%3A").replace(',', "%2C");

@@ -2,10 +2,9 @@
 
 use anstyle::{AnsiColor, Style};
 
-/// How one category looks: a glyph that is told apart without colour, and a colour.
+/// How one category looks: a glyph that is distinct without colour, and a colour.
 #[derive(Clone, Copy, Debug)]
 pub struct CategoryLook {
-    /// The category's name.
     pub name: &'static str,
     unicode: char,
     ascii: char,
@@ -14,7 +13,7 @@ pub struct CategoryLook {
 }
 
 impl CategoryLook {
-    /// The glyph of one cell.
+    /// Returns the glyph of one cell.
     pub fn glyph(&self, unicode: bool) -> char {
         if unicode { self.unicode } else { self.ascii }
     }
@@ -39,8 +38,9 @@ const fn look(name: &'static str, unicode: char, ascii: char, color: AnsiColor) 
     }
 }
 
-/// A bar of exactly `width` cells with ANSI colours. `shares` are in the order of [`CATEGORIES`],
-/// and are scaled to fill the bar. Shares below zero, which resolution can cause, count as none.
+/// Draws a bar of exactly `width` cells with ANSI colours. `shares` are in the order of
+/// [`CATEGORIES`], and are scaled to fill the bar. Negative shares, which resolution can cause,
+/// count as none.
 pub fn bar(shares: &[f64], width: usize, unicode: bool) -> String {
     let mut text = String::new();
     for (look, cells) in CATEGORIES.iter().zip(cells_of(shares, width)) {
@@ -53,8 +53,8 @@ pub fn bar(shares: &[f64], width: usize, unicode: bool) -> String {
     text
 }
 
-/// Whole cells by the largest-remainder method, so that they always add up to `width`. All to
-/// nobody where no share is above zero.
+/// Distributes cells by the largest-remainder method, so that they always add up to `width`.
+/// Returns zeros if no share is above zero.
 fn cells_of(shares: &[f64], width: usize) -> Vec<usize> {
     let shares: Vec<f64> = shares.iter().map(|share| share.max(0.0)).collect();
     let total: f64 = shares.iter().sum();

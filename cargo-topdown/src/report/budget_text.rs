@@ -7,7 +7,7 @@ use topdown_gate::metric::Metric;
 use topdown_gate::policy::{Budget, BudgetBound, BudgetQuantity};
 use topdown_gate::verdict::{BudgetCheck, BudgetResult, BudgetStatus, Outcome};
 
-/// Writes the verdict, then every result, the worst first.
+/// Writes the verdict, then every result, worst first.
 ///
 /// # Errors
 /// When `out` does.

@@ -22,7 +22,7 @@ struct Column {
     cell: fn(&BenchmarkVerdict) -> String,
 }
 
-/// In the order in which they are given up when the width is short, the last first.
+/// The order of priority: in a narrow table, the last ones are dropped first.
 const COLUMNS: [Column; 10] = [
     Column {
         heading: "change %",
@@ -89,7 +89,7 @@ const COLUMNS: [Column; 10] = [
     },
 ];
 
-/// Writes the table, the worst verdicts first, and what its marks mean.
+/// Writes the table, worst verdicts first, and the legend of its marks.
 pub fn write(comparison: &Comparison, width: usize, out: &mut impl Write) -> io::Result<()> {
     let rows: Vec<&BenchmarkVerdict> = worst_first(comparison)
         .into_iter()
@@ -105,21 +105,21 @@ pub fn write(comparison: &Comparison, width: usize, out: &mut impl Write) -> io:
         .map(|row| names.name(&row.id).chars().count())
         .fold("benchmark".len(), usize::max)
         .clamp("benchmark".len(), MOST_NAME_WIDTH);
-    // Columns without a value in any row tell nothing.
+    // Omit columns without a value in any row.
     let useful = COLUMNS
         .iter()
         .filter(|column| rows.iter().any(|row| !(column.cell)(row).is_empty()));
     let mut columns: Vec<&Column> = Vec::new();
     let mut left = width.saturating_sub(verdict_width + GAP);
     for column in useful {
-        // Names are cut before the first three columns are given up.
+        // Names are cut before the first three columns are dropped.
         let needed = if columns.len() < 3 {
             LEAST_NAME_WIDTH
         } else {
             name_width
         };
         if left < needed + column.width + GAP {
-            // Categories are told together or not at all.
+            // Show all categories or none.
             if column.is_category {
                 columns.retain(|column| !column.is_category);
             }
@@ -182,7 +182,7 @@ pub fn write(comparison: &Comparison, width: usize, out: &mut impl Write) -> io:
     Hanging { width }.write(out, "", 0, &legend)
 }
 
-/// How much of the ids is needed to tell the benchmarks of the table apart.
+/// How much of the ids is needed to make them unique in the table.
 #[derive(Clone, Copy)]
 enum Names {
     Short,
@@ -216,7 +216,7 @@ impl Names {
     }
 }
 
-/// The end of a name says more than its beginning.
+/// Cuts the start of a name, which says less than its end.
 fn cut(name: &str, width: usize) -> String {
     let length = name.chars().count();
     if length <= width {
@@ -242,7 +242,7 @@ fn interval(effect: &Effect) -> String {
 }
 
 fn difference(benchmark: &BenchmarkVerdict, metric: Metric) -> String {
-    // The time of a benchmark without slots is its change.
+    // For a benchmark without slots, the time is already its change.
     if metric == Metric::Wall && benchmark.effect(Metric::Slots).is_none() {
         return String::new();
     }

@@ -1,6 +1,6 @@
 //! A comparison for people: the verdict, then what regressed and why, then the table.
 //!
-//! Styles are always written; the stream that is written to removes them where they do not belong.
+//! Styles are always written; the output stream removes them if unsuitable.
 
 use std::io::{self, Write};
 
@@ -11,13 +11,13 @@ use super::sentences::{self, Headline, REMEDY, run_in_short, sentence};
 use super::text::Hanging;
 use topdown_gate::verdict::{Class, Comparison};
 
-/// Of the classes that fail nothing, so many benchmarks get a sentence of their own.
+/// The most benchmarks of a non-failing class that get a sentence each.
 const MOST_SENTENCES: usize = 10;
 
 const BOLD: Style = Style::new().bold();
 const WARNING: Style = AnsiColor::Yellow.on_default();
 
-/// The style of a verdict.
+/// Returns the style of a verdict.
 pub(super) fn style(class: Class) -> Style {
     match class {
         Class::TimeDisagrees | Class::Regressed => AnsiColor::Red.on_default().bold(),
@@ -29,7 +29,7 @@ pub(super) fn style(class: Class) -> Style {
     }
 }
 
-/// Writes `comparison` in lines of at most `width` columns, as far as names allow.
+/// Writes `comparison` in lines of at most `width` columns, unless names are longer.
 ///
 /// # Errors
 /// When `out` does.
@@ -112,7 +112,7 @@ impl Text<'_> {
     }
 
     fn section(&self, class: Class, out: &mut impl Write) -> io::Result<()> {
-        // When the runs as a whole cannot be compared, the reason stands above, once.
+        // If the runs as a whole are not comparable, the reason is stated once, above.
         if class == Class::NotComparable && !self.comparison.differences.is_empty() {
             return Ok(());
         }
@@ -340,7 +340,7 @@ mod tests {
                         categories: [0.0, 0.0, 0.0, backend_bound],
                         ..Planted::default()
                     };
-                    // The last of them runs the code that it ran.
+                    // The last one runs the same code as before.
                     let name = if n == 11 { "suite::same" } else { name };
                     let whole = [400, 100, 150, 350];
                     let function = [(Some(name), None, whole)];
@@ -402,7 +402,7 @@ mod tests {
         let suite = |seed, noisy: usize| -> Vec<Benchmark> {
             (0..16)
                 .map(|n| {
-                    // The noisy ones differ in nothing, so that they tell no drift.
+                    // The noisy ones are identical on both sides, so they show no drift.
                     let (seed, deviation) = if n < noisy { (1, 0.15) } else { (seed, 0.004) };
                     let planted = Planted {
                         seed,

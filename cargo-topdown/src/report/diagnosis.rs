@@ -1,4 +1,4 @@
-//! What `cargo topdown doctor` found, as text; `diagnosis_json` has it for programs.
+//! The findings of `cargo topdown doctor` as text; `diagnosis_json` has them for programs.
 
 use std::io::{self, Write};
 
@@ -12,23 +12,22 @@ use super::style::{BAD, DIM, GOOD, HEADING, Look, WARNING};
 use super::text::{padded, wrapped, write_fact};
 use crate::disturbances::Disturbance;
 
-/// Everything that there is to say about a machine.
+/// All findings about a machine.
 #[derive(Debug)]
 pub struct Diagnosis {
-    /// Which machine.
     pub machine: Machine,
-    /// Which source is wanted: `CARGO_TOPDOWN_SOURCE`, or the best.
+    /// The requested source: `CARGO_TOPDOWN_SOURCE`, or the best.
     pub choice: Choice,
     /// The hardware counters.
     pub survey: Survey,
-    /// What opening the model gave.
+    /// The result of opening the model.
     pub model: Result<Provenance, OpenError>,
     /// What makes launches differ.
     pub disturbances: Vec<Disturbance>,
 }
 
 impl Diagnosis {
-    /// The source that a bench would use, and why; an error where it would fail.
+    /// Returns the source that a bench would use, and why; an error if it would fail.
     pub(super) fn used(&self) -> Result<(&'static str, String), String> {
         let hardware = self.survey.opened.as_ref().ok();
         let model = self.model.as_ref().ok();
@@ -108,7 +107,7 @@ pub fn write_text(out: &mut impl Write, diagnosis: &Diagnosis, look: Look) -> io
             Severity::Prevents => (BAD, "stop"),
             Severity::Degrades => (WARNING, "warn"),
         };
-        // An error's message ends with its remedy, which is printed on a line of its own here.
+        // An error's message ends with its remedy, which gets its own line here.
         let what = match &obstacle.remedy {
             Some(remedy) => obstacle
                 .what
@@ -253,7 +252,7 @@ impl<W: Write> Page<'_, W> {
             }
         }
         match remedy {
-            // Not wrapped: it is there to be copied.
+            // Not wrapped, so that it can be copied.
             Some(remedy) => writeln!(self.out, "{indent}{DIM}try:{DIM:#} {remedy}"),
             None => Ok(()),
         }

@@ -1,4 +1,4 @@
-//! What `cargo topdown doctor` found, for programs.
+//! The findings of `cargo topdown doctor`, for programs.
 
 use std::io::{self, Write};
 

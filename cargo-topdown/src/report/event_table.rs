@@ -1,4 +1,4 @@
-//! The events of a run or of both sides of a comparison: misses per thousand instructions.
+//! The events of a run, or of both sides of a comparison: misses per thousand instructions.
 
 use std::io::{self, Write};
 
@@ -13,7 +13,7 @@ use topdown_gate::event_rates::EventRates;
 use topdown_gate::summary::Summary;
 use topdown_gate::verdict::Comparison;
 
-/// A column and what it shows.
+/// A column and its quantity.
 pub(super) struct Column {
     pub(super) heading: &'static str,
     quantity: Quantity,
@@ -71,13 +71,13 @@ pub(super) const COLUMNS: [Column; 10] = [
 
 const COLUMN_WIDTH: usize = 7;
 const INDENT: usize = 2;
-/// From this width on the name stands before the numbers.
+/// From this width on, the name is in front of the numbers.
 const WIDE: usize = 140;
 
 pub(super) const LEGEND: &str = "instr and bytes (read from memory) per iteration; branches, mispredicts, misses of \
     the caches and page walks per thousand instructions";
 
-/// Writes the table of those benchmarks whose events were counted, with ANSI colours.
+/// Writes the table of the benchmarks whose events were counted, with ANSI colours.
 ///
 /// # Errors
 /// When `out` fails.
@@ -116,8 +116,8 @@ pub fn write_event_table(out: &mut impl Write, run: &Run, look: Look) -> io::Res
     write_legend(out, look)
 }
 
-/// Writes the table of those benchmarks of a comparison whose events were counted, the worst first,
-/// with ANSI colours: a line for each side.
+/// Writes the events of a comparison's benchmarks, if counted, worst first, with ANSI colours: a
+/// line for each side.
 ///
 /// # Errors
 /// When `out` fails.
@@ -179,7 +179,7 @@ fn write_legend(out: &mut impl Write, look: Look) -> io::Result<()> {
 }
 
 impl Column {
-    /// What stands in the column; `None` where it was not counted.
+    /// Returns the column's text; `None` if the event was not counted.
     pub(super) fn cell(&self, rates: &EventRates) -> Option<String> {
         let value = self.quantity.of(rates)?;
         Some(self.quantity.text(value))

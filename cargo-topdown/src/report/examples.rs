@@ -1,4 +1,4 @@
-//! Comparisons for the tests of reports.
+//! Comparisons for tests of reports.
 
 use criterion_topdown::run_file::{Benchmark, Run};
 
@@ -7,7 +7,7 @@ use topdown_gate::scenario::{self, Planted, benchmark, timed, with_functions};
 use topdown_gate::verdict::trend::{Trend, trend};
 use topdown_gate::verdict::{Comparison, LabelledRun, compare};
 
-/// `candidate` judged by `baseline`, called `main`.
+/// Compares `candidate` with `baseline`, called `main`.
 pub fn compared(baseline: &Run, candidate: &Run) -> Comparison {
     let label = |label, run| LabelledRun { label, run };
     compare(
@@ -17,10 +17,10 @@ pub fn compared(baseline: &Run, candidate: &Run) -> Comparison {
     )
 }
 
-/// Text that every format has to escape.
+/// Text that every format must escape.
 pub const HOSTILE_NAME: &str = "<script>alert('1')</script> @user [x](https://example.com) www.example.com `|` a|b \"]]>&amp; %0A::error::x\u{1b}[31m\r\n# h";
 
-/// A suite whose only benchmark regressed and has [`HOSTILE_NAME`].
+/// A suite whose only benchmark regressed and is called [`HOSTILE_NAME`].
 pub fn hostile() -> (Run, Run) {
     let of = |seed, backend_bound| {
         let planted = Planted {
@@ -40,7 +40,7 @@ pub fn hostile() -> (Run, Run) {
     (of(1, 0.0), of(2, 0.2))
 }
 
-/// One benchmark of each verdict among 24.
+/// One benchmark for each verdict, among 24.
 pub fn one_of_each() -> (Vec<Benchmark>, Run) {
     let plain = |seed| Planted {
         seed,
@@ -101,9 +101,9 @@ pub fn one_of_each() -> (Vec<Benchmark>, Run) {
     (baseline, scenario::run(candidate))
 }
 
-/// The history of five benchmarks over so many runs, one a day: a step of 6 % in one category at the
-/// middle, with which the kernel changed; ten small steps; a shift between two categories; no
-/// change; and one of time. An earlier run is of another CPU.
+/// The history of five benchmarks over `runs` runs, one a day: a step of 6 % in one category in the
+/// middle, where the kernel changed; ten small steps; a shift between two categories; no change;
+/// and one with only time. An earlier run is from another CPU.
 pub fn history(runs: usize) -> Trend {
     let day = |number: usize| {
         let start: jiff::Timestamp = "2026-10-01T10:00:00Z".parse().unwrap();

@@ -1,4 +1,4 @@
-//! One verdict with everything that it was decided by, so that nobody has to believe it.
+//! One verdict with everything it is based on, so that users can check it.
 
 use std::io::{self, Write};
 
@@ -13,9 +13,8 @@ use super::text::Hanging;
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{BenchmarkVerdict, Class, Effect, Evidence, MetricNoise, Rule, Suite};
 
-/// What is explained.
+/// A verdict and its evidence.
 pub struct Explanation<'a> {
-    /// The verdict.
     pub verdict: &'a BenchmarkVerdict,
     /// What was learned from the suite.
     pub suite: &'a Suite,
@@ -91,7 +90,7 @@ pub fn write(explanation: &Explanation<'_>, width: usize, out: &mut impl Write) 
     rules(verdict, evidence, &lines, out)
 }
 
-/// Why the benchmark is judged as it is; nothing to say where there is one way only.
+/// Explains which rule judged the benchmark; `None` if there is only one.
 fn rule_text(source: SourceKind, rule: Rule) -> Option<&'static str> {
     match (source, rule) {
         (_, Rule::Exact) => Some(
@@ -133,7 +132,7 @@ fn launches(side: &str, benchmark: &Benchmark, out: &mut impl Write) -> io::Resu
     Ok(())
 }
 
-/// Used samples, and how many were dropped if any.
+/// Used samples, and how many were dropped, if any.
 fn samples(launch: &LaunchValue) -> String {
     match launch.samples_dropped {
         0 => launch.samples_used.to_string(),
@@ -227,7 +226,7 @@ fn test_text(suite: &Suite) -> String {
     )
 }
 
-/// How a difference without noise was judged.
+/// Explains how a difference without noise was judged.
 fn exact(effect: &Effect) -> String {
     let margin = percent_change(effect.point_margin);
     let outcome = match (effect.hit, effect.gated) {
@@ -296,7 +295,7 @@ fn rules(
 
 type RuleText = (Class, bool, String);
 
-/// The rule before all others, where the fingerprints of both sides are known.
+/// Explains the rule that comes before all others, if both sides' fingerprints are known.
 fn same_code(verdict: &BenchmarkVerdict) -> Option<RuleText> {
     verdict.executed.as_ref()?;
     let is_same = verdict.is_same_by_proof();

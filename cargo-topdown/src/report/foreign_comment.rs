@@ -1,8 +1,8 @@
-//! The comment on a pull request, made of a comparison that the pull request may have written.
+//! The comment on a pull request, from a comparison that the pull request itself may have written.
 //!
-//! Benches of a pull request can write anything into the `comparison.json` that their job uploads.
-//! So nothing of it is posted but numbers, the words of verdicts, and the ids of benchmarks as code.
-//! Every sentence is ours.
+//! A pull request's benches can write anything into the `comparison.json` that their job uploads.
+//! So only numbers, the words of verdicts, and benchmark ids as code are taken from it. Every
+//! sentence is ours.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -24,7 +24,7 @@ const LONGEST_COMPARISON_BYTES: u64 = 64 << 20;
 /// Larger changes are not measurements.
 const LARGEST_CHANGE: f64 = 1e6;
 
-/// The columns, and the metrics in them.
+/// The columns and their metrics.
 const COLUMNS: [(&str, Metric); 6] = [
     ("slots %", Metric::Slots),
     ("time %", Metric::Wall),
@@ -34,7 +34,7 @@ const COLUMNS: [(&str, Metric); 6] = [
     ("backend", Metric::BackendBound),
 ];
 
-/// What is read of a comparison.
+/// The parts of a comparison that are read.
 #[derive(Debug, Deserialize)]
 pub struct ForeignComparison {
     schema_version: u32,
@@ -69,7 +69,7 @@ pub struct ForeignComparisonError {
 enum Problem {
     #[error("{0}")]
     File(#[source] RunFileProblem),
-    // What was found is not quoted: it may be anything.
+    // The content is not quoted: it may be anything.
     #[error("line {} is not what this release writes", .0.line())]
     Json(#[source] serde_json::Error),
     #[error("schema version {0} is not known to this release")]
@@ -82,7 +82,7 @@ impl ForeignComparison {
     /// Reads and checks a comparison.
     ///
     /// # Errors
-    /// When it is none.
+    /// Returns an error if it is not a valid comparison.
     pub fn read(path: &Path) -> Result<ForeignComparison, ForeignComparisonError> {
         ForeignComparison::checked(path).map_err(|problem| ForeignComparisonError {
             path: path.to_owned(),
@@ -117,7 +117,8 @@ impl ForeignComparison {
 }
 
 impl fmt::Display for ForeignComparison {
-    /// The comment. Its first line tells `ci/comment.sh` whether there is anything to say.
+    /// Formats the comment. Its first line tells `ci/comment.sh` whether there is anything to
+    /// report.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let state = if self.is_news() { "news" } else { "quiet" };
         let mut text = Bounded::new(COMMENT_BYTES - RESERVED_BYTES);
@@ -260,7 +261,7 @@ mod tests {
         }
         spoil(&mut json, &format!("{prose}{HOSTILE_NAME}"));
         let text = rendered(json.to_string().as_bytes()).unwrap();
-        // Without the ids there is nothing of it.
+        // Except for the ids, no text of the comparison remains.
         let mut outside = String::new();
         for part in text.split("<code>") {
             outside.push_str(part.split_once("</code>").map_or(part, |(_, after)| after));
@@ -270,7 +271,7 @@ mod tests {
         ] {
             assert!(!outside.contains(forbidden), "{forbidden} in {outside}");
         }
-        // And the ids are one line of text without any sign of Markdown or HTML.
+        // Each id is one line of text without any Markdown or HTML.
         for id in text.split("<code>").skip(1) {
             let (id, _) = id.split_once("</code>").unwrap();
             for forbidden in ["<", "`", "@", "://", "\n", "[", "*", "|"] {

@@ -1,18 +1,19 @@
-//! The functions of a benchmark as every report shows them: labels, amounts per iteration, shares.
+//! A benchmark's functions as every report shows them: labels, amounts per iteration, shares.
 
 use criterion_topdown::code::CodeCounts;
 use criterion_topdown::run_file::{Functions, OtherFunctions};
 
 use topdown_gate::function_name::FunctionKind;
 
-/// What criterion's loop is called: the routine is inlined into it.
+/// The label of criterion's loop, into which the routine is inlined.
 const CLOSURE: &str = "the benchmark's closure (inlined)";
 
-/// What a name needs that was not found.
+/// Settings that add missing names.
 pub const NAMES_OF_INLINED: &str = "CARGO_PROFILE_BENCH_DEBUG=line-tables-only";
 const NAMES_OF_ALL: &str = "CARGO_PROFILE_BENCH_STRIP=none";
 
-/// What to build with for better names of these functions, if that helps: a name and a module of each.
+/// Returns how to build for better names of these functions, given as names and modules, if that
+/// helps.
 pub fn advice_for_names<'a>(
     functions: impl Iterator<Item = (&'a Option<String>, &'a Option<String>)>,
 ) -> Option<String> {
@@ -39,19 +40,20 @@ pub fn advice_for_names<'a>(
 
 /// A function in a table.
 pub struct FunctionRow {
-    /// Its name, or what is known in place of one.
+    /// Its name, or what is known instead.
     pub label: String,
     /// Per iteration.
     pub slots: f64,
     /// Per iteration.
     pub instructions: f64,
-    /// Of the benchmark's slots.
+    /// The fraction of the benchmark's slots.
     pub share: f64,
-    /// Of the function's slots: retiring, bad speculation, frontend bound, backend bound.
+    /// The fractions of the function's slots: retiring, bad speculation, frontend bound, backend
+    /// bound.
     pub categories: [f64; 4],
 }
 
-/// The largest function first; the others last.
+/// Returns the largest function first, and the others last.
 pub fn rows_of(functions: &Functions) -> Vec<FunctionRow> {
     let total_slots = functions.total().slots() as f64;
     let row = |label: String, counts: &CodeCounts| {
@@ -72,7 +74,7 @@ pub fn rows_of(functions: &Functions) -> Vec<FunctionRow> {
     largest.chain(others).collect()
 }
 
-/// The name of a function, and where it is if that is not the bench executable.
+/// Returns the name of a function, and its module unless that is the bench executable.
 pub fn label_of(name: &Option<String>, module: &Option<String>) -> String {
     match (name, module) {
         (Some(name), None) => match FunctionKind::of(name) {
@@ -81,7 +83,7 @@ pub fn label_of(name: &Option<String>, module: &Option<String>) -> String {
             FunctionKind::Measured => name.clone(),
         },
         (Some(name), Some(module)) => format!("{name} ({module})"),
-        // The kernel's own names say enough.
+        // The kernel's own names are clear enough.
         (None, Some(module)) if module.starts_with('[') => module.clone(),
         (None, Some(module)) => format!("unnamed code of {module}"),
         (None, None) => "unnamed code of the bench".to_owned(),

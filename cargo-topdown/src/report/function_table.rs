@@ -17,18 +17,18 @@ const SHARE_WIDTH: usize = 7;
 const SLOTS_WIDTH: usize = 8;
 const CATEGORY_WIDTH: usize = 6;
 const INSTRUCTIONS_WIDTH: usize = 8;
-/// Of a function that has all slots; the bars of the others are shorter in proportion.
+/// For a function that has all slots; other bars are proportionally shorter.
 const BAR_WIDTH: usize = 24;
-/// From this width on there are bars.
+/// From this width on, there are bars.
 const WIDE: usize = 140;
-/// From this width on the function's name stands behind its numbers, else above.
+/// From this width on, a function's name follows its numbers; below, it is above them.
 const ONE_LINE: usize = 100;
 
 const LEGEND: &str = "slots and instr(uctions) per iteration, of the function itself without those that it \
     calls; share: of the benchmark's slots; ret, bad, fe, be: retiring, bad speculation, frontend bound \
     and backend bound in percent of the function's slots; others: the smallest, 1 % of the slots together";
 
-/// Writes the tables of those benchmarks whose functions are known, with ANSI colours.
+/// Writes the tables of the benchmarks whose functions are known, with ANSI colours.
 ///
 /// # Errors
 /// When `out` fails.
@@ -68,7 +68,7 @@ pub fn write_function_table(out: &mut impl Write, run: &Run, look: Look) -> io::
     Ok(())
 }
 
-/// What to build with for better names, if that helps some benchmark.
+/// Returns how to build for better names, if that helps any benchmark.
 pub fn advice_for_run(run: &Run) -> Option<String> {
     let functions = run.benchmarks.iter().filter_map(|b| b.functions.as_ref());
     functions

@@ -1,9 +1,9 @@
-//! A comparison as JUnit's XML, for GitLab, Jenkins and whatever else shows tests: one test case per
-//! benchmark.
+//! A comparison as JUnit XML, for GitLab, Jenkins and other tools that show tests: one test case
+//! per benchmark.
 //!
-//! What fails the gate is a failure, what could not be compared an error, what could not be decided
-//! skipped. Runs that cannot be compared at all, or have nothing in common, are an error too: a file
-//! without test cases would be shown as a success.
+//! What fails the gate is a failure, what is not comparable an error, and what is inconclusive
+//! skipped. Runs that are not comparable at all, or have nothing in common, are an error too: a
+//! file without test cases would be shown as a success.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -103,7 +103,7 @@ pub fn write(comparison: &Comparison, out: &mut impl Write) -> io::Result<()> {
 struct Case {
     class_name: String,
     name: String,
-    /// Element, message and text of what is not a success.
+    /// Element, message and text, unless it is a success.
     result: Option<(&'static str, String, String)>,
 }
 
@@ -143,7 +143,8 @@ fn case(comparison: &Comparison, benchmark: &BenchmarkVerdict) -> Case {
     }
 }
 
-/// For text and for attributes in double quotes. What XML 1.0 cannot hold becomes U+FFFD.
+/// Escapes text and attributes in double quotes. Replaces what XML 1.0 cannot represent with
+/// U+FFFD.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for character in text.chars() {
@@ -152,7 +153,7 @@ fn escaped(text: &str) -> String {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
             '"' => escaped.push_str("&quot;"),
-            // A parser makes a space of them in an attribute.
+            // In an attribute, a parser would replace these with a space.
             '\t' | '\n' | '\r' => {
                 let _ = write!(escaped, "&#{};", u32::from(character));
             }

@@ -1,9 +1,9 @@
 //! A comparison as GitHub's Markdown: a step summary, or a comment on a pull request.
 //!
-//! What regressed comes first and never folded; the rest is folded. Both have a limit of size, so
-//! the text is built piece by piece and what does not fit is counted. Everything that comes from
-//! benchmarks or machines is escaped so that it stays text: no HTML, link, image, mention or table
-//! cell of its own. What is posted for a pull request is made by `foreign_comment`.
+//! Regressions come first and are never folded; the rest is folded. Both have a size limit, so the
+//! text is built piece by piece, and what does not fit is counted. Everything from benchmarks or
+//! machines is escaped so that it stays text: it cannot make HTML, links, images, mentions or table
+//! cells. Comments on pull requests are made by `foreign_comment`.
 
 use super::event_table::{COLUMNS, LEGEND};
 use super::number::points;
@@ -16,21 +16,21 @@ use topdown_gate::verdict::{
     BenchmarkVerdict, Class, Comparison, Effect, EventSides, Interval, Outcome,
 };
 
-/// GitHub takes 1 MiB for a step, and the step may have written something else.
+/// GitHub accepts 1 MiB per step, and the step may have written something else.
 const SUMMARY_BYTES: usize = 1_000_000;
-/// GitHub takes 65,536 characters; `ci/comment.sh` adds a marker and a link.
+/// GitHub accepts 65,536 characters; `ci/comment.sh` adds a marker and a link.
 pub(super) const COMMENT_BYTES: usize = 60_000;
-/// Kept for what closes the text.
+/// Reserved for the end of the text.
 pub(super) const RESERVED_BYTES: usize = 1_000;
 /// Longer names are cut in the middle.
 const LONGEST_NAME: usize = 200;
 
-/// The step summary; with a table of the events, if `events`.
+/// Returns the step summary, with a table of the events if `events` is set.
 pub fn summary(comparison: &Comparison, events: bool) -> String {
     document(comparison, events, SUMMARY_BYTES)
 }
 
-/// The comment. Its first line tells `ci/comment.sh` whether there is anything to say.
+/// Returns the comment. Its first line tells `ci/comment.sh` whether there is anything to report.
 pub fn comment(comparison: &Comparison) -> String {
     let counts = &comparison.counts;
     let is_news = comparison.outcome != Outcome::Passed
@@ -139,7 +139,7 @@ fn sentences(comparison: &Comparison, class: Class, text: &mut Bounded) {
     }));
 }
 
-/// Writes `content` folded under `summary`, if there `is_any`.
+/// Writes `content` folded under `summary`, if `is_any`.
 pub(super) fn folded(
     summary: &str,
     is_any: bool,
@@ -154,7 +154,7 @@ pub(super) fn folded(
     text.close(CLOSE);
 }
 
-/// Columns of which no row has a value are left out.
+/// Writes the table without columns that are empty in all rows.
 fn table(rows: &[&BenchmarkVerdict], text: &mut Bounded) {
     const COLUMNS: [(&str, Metric); 6] = [
         ("time %", Metric::Wall),
@@ -167,7 +167,7 @@ fn table(rows: &[&BenchmarkVerdict], text: &mut Bounded) {
     let has_slots = rows.iter().any(|row| row.effect(Metric::Slots).is_some());
     let columns: Vec<(&str, Metric)> = COLUMNS
         .into_iter()
-        // Without slots the change is that of the time.
+        // Without slots, the change is that of the time.
         .filter(|(_, metric)| has_slots && rows.iter().any(|row| row.effect(*metric).is_some()))
         .collect();
     let mut heading = "| benchmark | verdict | change % | interval |".to_owned();
@@ -208,7 +208,7 @@ fn table(rows: &[&BenchmarkVerdict], text: &mut Bounded) {
     ));
 }
 
-/// Events before and after.
+/// Writes the events before and after.
 fn event_table(rows: &[(&BenchmarkVerdict, &EventSides)], text: &mut Bounded) {
     let headings: String = COLUMNS.map(|c| format!(" {} |", c.heading)).concat();
     let rule = "--:|".repeat(COLUMNS.len());
@@ -257,7 +257,7 @@ fn capitalised(text: &str) -> String {
     }
 }
 
-/// Text in which backquotes mark what is quoted, as in messages.
+/// Escapes text in which backquotes mark quotations, as in messages.
 fn inline(text: &str) -> String {
     text.split('`')
         .enumerate()
@@ -268,8 +268,8 @@ fn inline(text: &str) -> String {
         .collect()
 }
 
-/// A name from outside, as code: mentions do not work there. Not a code span, in which nothing can
-/// be escaped.
+/// Formats an external name as code, where mentions do not work. Not as a code span, in which
+/// nothing can be escaped.
 pub(super) fn code(text: &str) -> String {
     let length = text.chars().count();
     let text = if length > LONGEST_NAME {
@@ -283,8 +283,8 @@ pub(super) fn code(text: &str) -> String {
     format!("<code>{}</code>", escaped(&text))
 }
 
-/// Text as character references wherever Markdown, its table cells or GitHub's automatic links could
-/// take it for something else.
+/// Writes text as character references wherever Markdown, its table cells or GitHub's autolinks
+/// could interpret it.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     let mut before = ' ';
@@ -303,7 +303,7 @@ fn escaped(text: &str) -> String {
         };
         match character {
             _ if is_plain => escaped.push(character),
-            // Where it may stand outside of code, a mention of nobody.
+            // Outside code, it could mention someone.
             '@' => escaped.push('\u{ff20}'),
             _ if character.is_control() => escaped.push('\u{fffd}'),
             _ => escaped.push_str(&format!("&#{};", u32::from(character))),
@@ -313,7 +313,7 @@ fn escaped(text: &str) -> String {
     escaped
 }
 
-/// Text that never grows beyond a limit: a piece is there as a whole or not at all.
+/// Text that never exceeds a limit: a piece is added whole or not at all.
 pub(super) struct Bounded {
     text: String,
     limit: usize,
@@ -335,9 +335,9 @@ impl Bounded {
         fits
     }
 
-    /// As many pieces as fit, and how many do not.
+    /// Adds as many pieces as fit, and reports how many did not.
     pub(super) fn items(&mut self, pieces: impl ExactSizeIterator<Item = String>) {
-        // What says so has its place in any case.
+        // Always reserve space for that report.
         const MORE: usize = 100;
         let all = pieces.len();
         self.limit = self.limit.saturating_sub(MORE);
@@ -351,7 +351,7 @@ impl Bounded {
         }
     }
 
-    /// Begins what `close` has to end, for which room is kept.
+    /// Begins what `close` must end, reserving space for it.
     fn open(&mut self, piece: &str, close: &str) -> bool {
         self.limit = self.limit.saturating_sub(close.len());
         let fits = self.push(piece);

@@ -1,5 +1,5 @@
-//! An explanation by metric groups, for people: the categories, and below the one that is explained
-//! the groups under their nodes.
+//! An explanation by metric groups, for people: the categories, and below the explained one its
+//! groups, by node.
 
 use std::io::{self, Write};
 
@@ -14,7 +14,7 @@ use super::text::{padded, right_aligned, width_of, wrapped};
 use crate::explained::{Explained, MeasuredGroup};
 use topdown_gate::summary::Shares;
 
-/// How the parts of each category are called; the first is measured, the second is the rest.
+/// The names of each category's two parts; the first is measured, the second is the rest.
 const PARTS: [[&str; 2]; 4] = [
     ["heavy operations", "light operations"],
     ["branch mispredict", "machine clears"],
@@ -28,7 +28,7 @@ const BAR_WIDTH: usize = 60;
 /// Columns of a metric's value.
 const VALUE_WIDTH: usize = 9;
 
-/// Writes `explained`, with ANSI colours; strip them where they are not wanted.
+/// Writes `explained` with ANSI colours; strip them if unwanted.
 ///
 /// # Errors
 /// When `out` fails.
@@ -89,7 +89,8 @@ pub fn write(out: &mut impl Write, explained: &Explained, look: Look) -> io::Res
     Ok(())
 }
 
-/// The nodes of the groups: the category itself first, the others as the groups name them.
+/// Returns the nodes of the groups: first the category itself, then the others in the order of the
+/// groups.
 fn nodes_of(explained: &Explained) -> Vec<Node> {
     let mut nodes = vec![Node::Category(explained.category)];
     for measured in &explained.groups {
@@ -161,7 +162,7 @@ fn write_group(
     paragraph(out, &text, indent + 2, look)
 }
 
-/// A metric's value; `-` where nothing was counted that it could be divided by.
+/// Formats a metric's value; `-` if its divisor is zero.
 fn in_words(metric: &Metric, value: Option<f64>) -> String {
     match value {
         None => "-".to_owned(),
@@ -190,7 +191,8 @@ mod tests {
     use criterion_topdown::run_file::BenchmarkId;
     use topdown_gate::summary::{Spread, Summary};
 
-    /// Zen 4 and its groups with the counts of their examples; the second could not be counted.
+    /// Zen 4 and its groups with the counts of their examples; the second group could not be
+    /// counted.
     fn explained(category: Category) -> Explained {
         explained_on("Zen 4", category)
     }

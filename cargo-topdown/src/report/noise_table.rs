@@ -1,4 +1,4 @@
-//! The noise of a run, and the smallest change that the gate finds in spite of it.
+//! The noise of a run, and the smallest change that the gate can find despite it.
 
 use std::io::{self, Write};
 
@@ -12,11 +12,11 @@ use topdown_gate::verdict::{
 
 const GAP: usize = 2;
 const CELL: usize = 7;
-/// `sd`, `sees`: which line of a benchmark it is, where it has two.
+/// The label of a benchmark's line, if it has two: `sd`, `sees`.
 const LABEL: usize = 5;
 const LEAST_NAME: usize = 16;
 
-/// Writes the A/A control's outcome and the table, with ANSI colours.
+/// Writes the outcome of the A/A control and the table, with ANSI colours.
 ///
 /// # Errors
 /// When `out` fails.
@@ -59,7 +59,7 @@ fn write_control(
     writeln!(out)
 }
 
-/// Writes the table alone.
+/// Writes only the table.
 ///
 /// # Errors
 /// When `out` fails.
@@ -90,7 +90,7 @@ struct Table {
     look: Look,
     metrics: Vec<Metric>,
     name_width: usize,
-    /// Whether a benchmark has one line.
+    /// Whether each benchmark has a single line.
     is_wide: bool,
 }
 
@@ -206,7 +206,7 @@ mod tests {
         text
     }
 
-    /// Quiet, noisy and of time alone; one has no launches.
+    /// Quiet, noisy and time-only benchmarks; one has no launches.
     fn mixed() -> Vec<Benchmark> {
         let of = |deviation| Planted {
             deviation,

@@ -1,17 +1,17 @@
 //! Numbers for people: four digits and a unit.
 
-/// A number of slots per iteration: `999.9`, `12.34K`.
+/// Formats a number of slots per iteration: `999.9`, `12.34K`.
 pub fn slots(value: f64) -> String {
     scaled(value, &["", "K", "M", "G", "T"])
 }
 
-/// A time: `250.5 ns`, `1.234 ms`. `ascii` avoids the µ.
+/// Formats a time: `250.5 ns`, `1.234 ms`. `ascii` avoids the µ.
 pub fn time_ns(value: f64, ascii: bool) -> String {
     let micro = if ascii { " us" } else { " µs" };
     scaled(value, &[" ns", micro, " ms", " s"])
 }
 
-/// From here on digits are counted and no longer written: 100 000 % is a factor of 1000.
+/// From here on, numbers use scientific notation: 100 000 % is a factor of 1000.
 const FEW_DIGITS: f64 = 1e5;
 
 /// `1 launch`, `2 launches`.
@@ -22,8 +22,8 @@ pub fn launches(count: impl std::fmt::Display) -> String {
     }
 }
 
-/// A fraction as percent, one decimal. What rounds to zero has no sign: a category can be below
-/// zero by its resolution.
+/// Formats a fraction as a percentage with one decimal. Zero after rounding has no sign: a category
+/// can be negative within its resolution.
 pub fn percent(fraction: f64) -> String {
     let percent = fraction * 100.0;
     if percent.abs() >= FEW_DIGITS {
@@ -35,12 +35,12 @@ pub fn percent(fraction: f64) -> String {
     }
 }
 
-/// `+8.3 %` of a fraction.
+/// Formats a fraction as `+8.3 %`.
 pub fn percent_change(fraction: f64) -> String {
     format!("{} %", points(fraction))
 }
 
-/// `+8.3` of a fraction, in percent or percentage points.
+/// Formats a fraction as `+8.3`, in percent or percentage points.
 pub fn points(fraction: f64) -> String {
     match percent(fraction) {
         text if text == "0.0" || text.starts_with('-') => text,

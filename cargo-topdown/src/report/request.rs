@@ -1,4 +1,4 @@
-//! Which reports a user asks for beside the one on the terminal, and writing them.
+//! The reports that a user requests in addition to the one on the terminal, and writing them.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -12,23 +12,22 @@ use super::{annotations, comparison_json, html, junit, markdown};
 use topdown_gate::verdict::Comparison;
 use topdown_gate::verdict::trend::Trend;
 
-/// A report that is asked for with `--report`.
+/// A report requested with `--report`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ReportRequest {
-    /// GitHub's workflow commands, among the messages of the program.
+    /// GitHub's workflow commands, among the program's messages.
     GithubAnnotations,
-    /// A file.
     File(FileFormat, PathBuf),
 }
 
-/// What a file holds.
+/// The format of a file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FileFormat {
     /// A GitHub step summary.
     Markdown,
     /// A comment on a pull request: shorter, and marked for `ci/comment.sh`.
     Comment,
-    /// JUnit's XML.
+    /// JUnit XML.
     Junit,
     /// A page for a browser.
     Html,
@@ -36,7 +35,7 @@ pub enum FileFormat {
     Json,
 }
 
-/// Not a report.
+/// The text does not name a report.
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("expected github, or markdown, comment, junit, html or json with =PATH")]
 pub struct NoReport;
@@ -62,7 +61,7 @@ impl FromStr for ReportRequest {
     }
 }
 
-/// A report that could not be written.
+/// A report could not be written.
 #[derive(Debug, Error)]
 #[error("could not write the report {}: {error}", path.display())]
 pub struct ReportError {
@@ -72,7 +71,7 @@ pub struct ReportError {
 }
 
 impl ReportError {
-    /// The report `path` could not be written because of `error`.
+    /// Makes the error for the report `path`.
     pub fn of(path: &Path, error: io::Error) -> ReportError {
         ReportError {
             path: path.to_owned(),
@@ -81,23 +80,22 @@ impl ReportError {
     }
 }
 
-/// A comparison and what was compared.
+/// A comparison and its two runs.
 #[derive(Clone, Copy, Debug)]
 pub struct Compared<'a> {
-    /// The comparison.
     pub comparison: &'a Comparison,
     /// The run that the candidate was compared with.
     pub baseline: &'a Run,
     /// The run that was judged.
     pub candidate: &'a Run,
-    /// The runs that the baseline has had, where they are kept; only a page shows them.
+    /// The baseline's past runs, if they are kept; only a page shows them.
     pub history: Option<&'a Trend>,
-    /// Whether Markdown tells the events of both sides.
+    /// Whether Markdown lists the events of both sides.
     pub events: bool,
 }
 
 impl ReportRequest {
-    /// Whether it shows the history of the baseline.
+    /// Returns whether it shows the baseline's history.
     pub fn shows_history(&self) -> bool {
         matches!(self, ReportRequest::File(FileFormat::Html, _))
     }
@@ -105,7 +103,7 @@ impl ReportRequest {
     /// Writes the report on `compared`.
     ///
     /// # Errors
-    /// When the file cannot be written.
+    /// Returns an error if the file cannot be written.
     pub fn write(&self, compared: &Compared<'_>) -> Result<(), ReportError> {
         let comparison = compared.comparison;
         match self {

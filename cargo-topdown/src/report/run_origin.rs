@@ -1,4 +1,4 @@
-//! Where a run comes from: what its table does not say.
+//! Where a run comes from: what its table does not show.
 
 use std::io::{self, Write};
 
@@ -7,8 +7,8 @@ use criterion_topdown::run_file::Run;
 use super::style::Look;
 use super::text::write_fact;
 
-/// Writes the run's machine, build and commit, one fact per line, and how many runs the history
-/// of the baseline has that the run is; 0 if it is none.
+/// Writes the run's machine, build and commit, one fact per line, and the number of runs in its
+/// history; 0 if it is not a baseline.
 ///
 /// # Errors
 /// When `out` fails.
@@ -55,7 +55,7 @@ pub fn write_run_origin(
     Ok(())
 }
 
-/// So many runs.
+/// `1 run`, `2 runs`.
 pub fn runs_text(runs: usize) -> String {
     match runs {
         1 => "1 run".to_owned(),

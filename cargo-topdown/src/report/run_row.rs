@@ -1,4 +1,4 @@
-//! What the table of a run says about one benchmark, in words and numbers.
+//! What a run's table shows about one benchmark, in words and numbers.
 
 use criterion_topdown::provenance::{CountedThreads, Provenance, SourceKind};
 use criterion_topdown::run_file::Benchmark;
@@ -8,18 +8,18 @@ use super::style::Look;
 use topdown_gate::statistics::launch::MOST_TAKEN_OUT;
 use topdown_gate::summary::{Shares, Summary};
 
-/// A category's resolution beyond which a mark is set: the gate's margin for being sure.
+/// Categories with a coarser resolution are marked: the gate's margin for being sure.
 const COARSE_FRACTION: f64 = 0.01;
 
-/// From which part of the slots on the cost of windows is worth a note.
+/// The fraction of the slots from which the cost of windows is worth a note.
 const WINDOWS_THAT_SHOW: f64 = 0.01;
 
-/// Said of a benchmark whose slots are not about its work.
+/// The note on a benchmark whose slots are not about its work.
 pub const WAITS: &str =
     "hardly executes user code: work in the kernel or on other threads has no slots";
 
-/// How the columns of shares are called, in the order of [`CATEGORIES`](super::bar::CATEGORIES), and
-/// what the number in parentheses is.
+/// The headings of the columns of shares, in the order of [`CATEGORIES`](super::bar::CATEGORIES),
+/// and the meaning of the number in parentheses.
 pub const SHORT_NAMES: [(&str, Option<&str>); 5] = [
     ("ret", Some("heavy operations")),
     ("bad", Some("branch mispredicts")),
@@ -28,7 +28,7 @@ pub const SHORT_NAMES: [(&str, Option<&str>); 5] = [
     ("smt", None),
 ];
 
-/// What is to be said of whose work the numbers are.
+/// Returns a note on whose work the numbers are, if there is anything to note.
 pub fn whose_work(provenance: &Provenance) -> Option<String> {
     match (provenance.elsewhere, provenance.threads) {
         (Some(elsewhere), _) => Some(format!("judged by time alone: {elsewhere}")),
@@ -52,7 +52,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// What is known of `benchmark`.
+    /// Makes the row of `benchmark`.
     pub fn of(benchmark: &Benchmark, look: Look) -> Row {
         let Some(summary) = Summary::of(benchmark) else {
             return Row {
@@ -68,7 +68,7 @@ impl Row {
             };
         };
         let plus_minus = if look.unicode { "±" } else { "+-" };
-        // Of what the gate looks at.
+        // The one that the gate judges.
         let gated = summary.slots.unwrap_or(summary.wall_ns);
         Row {
             name: benchmark.id.name.clone(),
@@ -147,7 +147,7 @@ fn notes(summary: &Summary, plus_minus: &str, provenance: &Provenance) -> Vec<St
     notes
 }
 
-/// A fraction below 1 as percent that does not read as 100.
+/// Formats a fraction below 1 as a percentage that never reads as 100.
 fn below_100(fraction: f64) -> String {
     let percent = (fraction * 1000.0).floor() / 10.0;
     format!("{percent:.1} ")

@@ -1,8 +1,7 @@
 //! The table of a run: one benchmark after the other, with its TopDown bar.
 //!
-//! On a narrow terminal a benchmark has two lines, numbers and bar; on a wide one a single line.
-//! What makes a benchmark's numbers doubtful stands below it. What the cells hold is the business of
-//! [`run_row`](super::run_row).
+//! On a narrow terminal, a benchmark has two lines, for numbers and bar; on a wide one, a single
+//! line. Doubts about its numbers follow below. [`run_row`](super::run_row) fills the cells.
 
 use std::io::{self, Write};
 
@@ -15,13 +14,13 @@ use super::run_row::{Row, SHORT_NAMES};
 use super::style::{DIM, HEADING, Look, WARNING};
 use super::text::{padded, right_aligned, shortened, width_of, wrapped};
 
-/// From this width on a benchmark has a single line.
+/// From this width on, a benchmark has a single line.
 const WIDE: usize = 140;
 
-/// The widths that a bar may have.
+/// The allowed widths of a bar.
 const BAR_WIDTH: std::ops::RangeInclusive<usize> = 8..=60;
 
-/// Writes the table, with ANSI colours; strip them where they are not wanted.
+/// Writes the table with ANSI colours; strip them if unwanted.
 ///
 /// # Errors
 /// When `out` fails.
@@ -93,7 +92,7 @@ fn write_header(out: &mut impl Write, run: &Run, look: Look) -> io::Result<()> {
     Ok(())
 }
 
-/// Which columns there are, and how wide.
+/// Which columns there are, and their widths.
 struct Layout {
     look: Look,
     is_wide: bool,
@@ -104,7 +103,7 @@ struct Layout {
     has_notes: bool,
     name_width: usize,
     bar_width: usize,
-    /// One width per category; empty where no benchmark has shares.
+    /// One width per category; empty if no benchmark has shares.
     share_widths: Vec<usize>,
 }
 
@@ -162,7 +161,7 @@ impl Layout {
         layout
     }
 
-    /// The columns right of the name, each with the gap before it.
+    /// Returns the width of the columns right of the name, each with the gap before it.
     fn numbers_width(&self) -> usize {
         [
             (self.has_slots, SLOTS_WIDTH),
@@ -176,7 +175,7 @@ impl Layout {
         .sum()
     }
 
-    /// The columns right of the bar, each with the gap before it.
+    /// Returns the width of the columns right of the bar, each with the gap before it.
     fn shares_width(&self) -> usize {
         self.share_widths.iter().map(|width| GAP + width).sum()
     }
@@ -228,7 +227,7 @@ impl Layout {
         Ok(())
     }
 
-    /// Bar and percentages; for a benchmark among others that have them, why it has none.
+    /// Returns bar and percentages; for a benchmark without them, if others have them, says why.
     fn shares_part(&self, row: &Row) -> Option<String> {
         if self.share_widths.is_empty() {
             return None;

@@ -1,4 +1,4 @@
-//! What is said about a comparison, in words that every report uses.
+//! The sentences about a comparison that all reports share.
 
 use criterion_topdown::provenance::SourceKind;
 
@@ -14,16 +14,16 @@ use topdown_gate::verdict::{
     Undecided, UndecidedReason,
 };
 
-/// A part of a difference that would be shown as 0.0 is left out.
+/// Parts of a difference that would be shown as 0.0 are omitted.
 const LEAST_SHOWN_PART: f64 = 0.0005;
-/// A drift between two runs is told from this on.
+/// The least drift between two runs that is reported.
 const LEAST_TOLD_DRIFT: f64 = 0.01;
-/// Level 2 is told for parts of at least this size.
+/// The least part that is broken down to level 2.
 const LEAST_DETAILED_PART: f64 = 0.01;
 
-/// Functions are told whose slots changed by at least this part of the whole.
+/// The least change of a function that is reported, as a fraction of the whole.
 const LEAST_FUNCTION: f64 = 0.005;
-/// And no more of them.
+/// At most this many functions are reported.
 const MOST_FUNCTIONS: usize = 3;
 /// Columns of a function's name.
 const LONGEST_FUNCTION: usize = 60;
@@ -33,17 +33,17 @@ pub const REMEDY: &str = "take the baseline again on this machine with this buil
                           `cargo topdown bench --save NAME`; a change of rustc or RUSTFLAGS alone \
                           can be measured with --across-builds";
 
-/// The verdict on the whole, in one line: a word, and what it is about.
+/// The overall verdict in one line: a word, and the rest.
 pub struct Headline {
     /// `REGRESSED`, `PASSED` …
     pub word: &'static str,
-    /// The class whose looks the word has.
+    /// The class whose style the word has.
     pub class: Class,
     /// The rest of the line.
     pub rest: String,
 }
 
-/// The verdict on the whole.
+/// Returns the overall verdict.
 pub fn headline(comparison: &Comparison) -> Headline {
     let Comparison {
         outcome, counts, ..
@@ -162,11 +162,11 @@ pub fn headline(comparison: &Comparison) -> Headline {
 
 /// `11 of 84 benchmarks (13 %)`.
 fn share(part: usize, all: usize) -> String {
-    // Rounded down: 100 % is all of them.
+    // Rounded down, so that 100 % means all of them.
     format!("{part} of {} ({} %)", benchmarks(all), 100 * part / all)
 }
 
-/// `3 regressed`, `1 shifted` …, without what there is none of.
+/// `3 regressed`, `1 shifted` …, without zero counts.
 pub fn counted(counts: &Counts) -> Vec<String> {
     [
         (counts.time_disagrees, "time disagrees"),
@@ -188,7 +188,7 @@ pub fn counted(counts: &Counts) -> Vec<String> {
     .collect()
 }
 
-/// What is to be known about the suite as a whole.
+/// Returns notes on the suite as a whole.
 pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
     let suite = &comparison.suite;
     let mut notes = Vec::new();
@@ -255,8 +255,8 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
         });
     }
     notes.extend(names_note(comparison));
-    // In a suite that moved as a whole the differences are not drift; and where all is exact, no
-    // interval is shown.
+    // In a suite that moved as a whole, the differences are not drift. If everything is exact, no
+    // intervals are shown.
     let has_intervals = decided_exactly < comparison.benchmarks.len();
     let drifting = |noise: &&MetricNoise| {
         matches!(noise.metric, Metric::Slots | Metric::Wall)
@@ -284,7 +284,8 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
     notes
 }
 
-/// What to build with, once, if a sentence below has to do without a name that a build can have.
+/// Returns how to build for better names, once, if a sentence below lacks a name that a build could
+/// provide.
 fn names_note(comparison: &Comparison) -> Option<String> {
     let told = comparison.benchmarks.iter().filter(|b| b.cause.is_some());
     let advice = |benchmark: &BenchmarkVerdict| {
@@ -294,7 +295,7 @@ fn names_note(comparison: &Comparison) -> Option<String> {
         .find_map(advice)
 }
 
-/// What became slower in steps that each comparison let pass.
+/// Describes what became slower in steps that each comparison passed.
 pub fn slower_over_time(comparison: &Comparison) -> Option<String> {
     const MOST_NAMES: usize = 5;
     let all = &comparison.slower_over_time;
@@ -328,7 +329,7 @@ pub fn slower_over_time(comparison: &Comparison) -> Option<String> {
     })
 }
 
-/// What is to be known about the benchmarks that only the baseline has.
+/// Returns notes on the benchmarks that only the baseline has.
 fn one_sided_notes(comparison: &Comparison) -> Vec<String> {
     let mut notes = Vec::new();
     let Counts {
@@ -366,7 +367,7 @@ fn one_sided_notes(comparison: &Comparison) -> Vec<String> {
     notes
 }
 
-/// What left a benchmark out.
+/// Says what left a benchmark out.
 pub fn left_out_by(by: LeftOutBy) -> &'static str {
     match by {
         LeftOutBy::Filter => "left out by the filter",
@@ -377,7 +378,7 @@ pub fn left_out_by(by: LeftOutBy) -> &'static str {
     }
 }
 
-/// The effect that the verdict is about.
+/// Returns the effect that the verdict is about.
 fn told_effect(benchmark: &BenchmarkVerdict) -> Option<&Effect> {
     match benchmark.class {
         Class::TimeDisagrees => benchmark.effect(Metric::Wall),
@@ -385,7 +386,7 @@ fn told_effect(benchmark: &BenchmarkVerdict) -> Option<&Effect> {
     }
 }
 
-/// The benchmarks of a class, those that changed most first.
+/// Returns the benchmarks of a class, those that changed most first.
 pub fn members(comparison: &Comparison, class: Class) -> Vec<&BenchmarkVerdict> {
     let mut members: Vec<&BenchmarkVerdict> = comparison
         .benchmarks
@@ -399,7 +400,7 @@ pub fn members(comparison: &Comparison, class: Class) -> Vec<&BenchmarkVerdict> 
     members
 }
 
-/// All benchmarks: the worst class first, and in a class the largest increase.
+/// Returns all benchmarks: worst class first, and within a class the largest increase first.
 pub fn worst_first(comparison: &Comparison) -> Vec<&BenchmarkVerdict> {
     let mut rows: Vec<&BenchmarkVerdict> = comparison.benchmarks.iter().collect();
     rows.sort_by(|a, b| {
@@ -420,7 +421,7 @@ pub fn benchmarks(count: usize) -> String {
     }
 }
 
-/// `main`, 10 launches, when, on which machine, of which commit.
+/// `main`, 10 launches, start, machine, commit.
 pub fn run_in_short(run: &RunSummary) -> String {
     let mut words = vec![
         format!("`{}`", run.label),
@@ -441,7 +442,7 @@ pub fn run_in_short(run: &RunSummary) -> String {
     words.join(", ")
 }
 
-/// What is to be said about one benchmark.
+/// Returns the sentence about one benchmark.
 pub fn sentence(benchmark: &BenchmarkVerdict) -> String {
     let text = sentence_without_elsewhere(benchmark);
     match benchmark.elsewhere {
@@ -485,7 +486,7 @@ fn sentence_without_elsewhere(benchmark: &BenchmarkVerdict) -> String {
     }
 }
 
-/// What to do where the model itself is another.
+/// Returns what to do if the models differ.
 fn model_remedy(benchmark: &BenchmarkVerdict) -> Option<String> {
     let differs = |field| benchmark.differences.iter().find(|d| d.field == field);
     if differs(MODEL_VERSION).is_some() {
@@ -525,7 +526,7 @@ fn cause_sentence(cause: &Cause, benchmark: &BenchmarkVerdict) -> String {
     }
 }
 
-/// What took longer, whether it is the machine, whether it is the code, and what to do.
+/// Says what took longer, whether the machine or the code explains it, and what to do.
 fn disagreement_sentence(disagreement: &Disagreement, benchmark: &BenchmarkVerdict) -> String {
     let change_of = |metric| {
         let effect = benchmark.effect(metric);
@@ -591,7 +592,7 @@ fn parts(cause: &Cause) -> String {
         .join(", ")
 }
 
-/// The functions that a sentence names.
+/// Returns the functions that a sentence names.
 fn told_functions(benchmark: &BenchmarkVerdict) -> impl Iterator<Item = &FunctionChange> {
     let changed = |change: &&FunctionChange| change.difference.abs() >= LEAST_FUNCTION;
     benchmark
@@ -601,7 +602,8 @@ fn told_functions(benchmark: &BenchmarkVerdict) -> impl Iterator<Item = &Functio
         .take(MOST_FUNCTIONS)
 }
 
-/// `; in parse::number +9.1, malloc (libc.so.6) +0.6`, of the same whole as the categories.
+/// `; in parse::number +9.1, malloc (libc.so.6) +0.6`, as parts of the same whole as the
+/// categories.
 fn in_functions(benchmark: &BenchmarkVerdict) -> String {
     let changes: Vec<String> = told_functions(benchmark)
         .map(|change| {
@@ -616,7 +618,7 @@ fn in_functions(benchmark: &BenchmarkVerdict) -> String {
     }
 }
 
-/// Whether the code changed, where that is known for certain.
+/// Says whether the code changed, if that is known for certain.
 fn code_sentence(benchmark: &BenchmarkVerdict) -> String {
     let Some(executed) = &benchmark.executed else {
         return String::new();
@@ -647,7 +649,7 @@ fn code_sentence(benchmark: &BenchmarkVerdict) -> String {
     }
 }
 
-/// What is to be known about benchmarks that executed what they did before.
+/// Returns a note on benchmarks that executed the same code as before.
 fn same_code_note(comparison: &Comparison) -> Option<String> {
     let same: Vec<&BenchmarkVerdict> = comparison
         .benchmarks
@@ -712,7 +714,8 @@ fn undecided_sentence(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> St
         format!("{change}{}: ", interval(effect))
     });
     let deviation = format!("launch sd {:.1} %", undecided.launch_deviation * 100.0);
-    // One in two are decided by the first number, about three in four by the second.
+    // With the first number about half of the runs are decided, with the second about three
+    // quarters.
     let needs = match (undecided.launches_needed, undecided.launches_enough) {
         (Some(half), Some(most)) if half < most => {
             format!("needs {half} to {most} launches a side")

@@ -1,4 +1,4 @@
-//! Colours, and what the place that text goes to can show.
+//! Colours, and what the output can display.
 
 use std::io::Stdout;
 
@@ -10,40 +10,40 @@ use crate::terminal::Lines;
 
 /// Headings.
 pub const HEADING: Style = Style::new().bold();
-/// What is there for completeness.
+/// Less important text.
 pub const DIM: Style = Style::new().dimmed();
-/// What is good.
+/// Good news.
 pub const GOOD: Style = AnsiColor::Green.on_default().bold();
 /// What needs attention.
 pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
-/// What is bad.
+/// Bad news.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
 
-/// Standard output, coloured as `choice` says. On `auto` the usual rules hold: a terminal, and the
-/// variables `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE`.
+/// Returns standard output, coloured according to `choice`. For `auto` the usual rules apply: a
+/// terminal, and the variables `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE`.
 pub fn stdout(choice: ColorChoice) -> Lines<AutoStream<Stdout>> {
     let stdout = std::io::stdout();
     Lines::new(match choice {
-        // Looks at the stream and the environment.
+        // Checks the stream and the environment.
         ColorChoice::Auto => AutoStream::auto(stdout),
         ColorChoice::Always => AutoStream::always(stdout),
         ColorChoice::Never => AutoStream::never(stdout),
     })
 }
 
-/// What a report may use of the place that it is printed to.
+/// What a report's output can display.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Look {
     /// Columns.
     pub width: usize,
-    /// Whether more than ASCII can be shown.
+    /// Whether it can show more than ASCII.
     pub unicode: bool,
 }
 
-/// The width where nobody says one: that of CI logs before they scroll.
+/// The default width: that of CI logs before they scroll.
 const DEFAULT_WIDTH: usize = 100;
 
-/// The terminal's width, else `COLUMNS`.
+/// Returns the terminal's width, or else `COLUMNS`.
 pub fn width_of_environment() -> Option<usize> {
     terminal_size::terminal_size()
         .map(|(width, _)| usize::from(width.0))
@@ -52,7 +52,7 @@ pub fn width_of_environment() -> Option<usize> {
 }
 
 impl Look {
-    /// What the environment says: the [width](width_of_environment), else 100; and the locale.
+    /// Reads the environment: the [width](width_of_environment), or else 100, and the locale.
     pub fn of_environment() -> Look {
         let width = width_of_environment().unwrap_or(DEFAULT_WIDTH);
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
@@ -61,7 +61,7 @@ impl Look {
             .find(|value| !value.is_empty());
         Look {
             width,
-            // Windows has no such variables, and its terminals show everything.
+            // Windows has no such variables, and its terminals can show everything.
             unicode: cfg!(windows) || locale.is_some_and(|locale| is_utf8(&locale)),
         }
     }

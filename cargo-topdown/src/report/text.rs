@@ -1,4 +1,4 @@
-//! Text in columns: as wide as the terminal shows it, shortened and wrapped.
+//! Text in columns: measured as the terminal shows it, shortened and wrapped.
 
 use std::io::{self, Write};
 
@@ -6,13 +6,13 @@ use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::style::DIM;
 
-/// How many columns `text` takes.
+/// Returns how many columns `text` takes.
 pub fn width_of(text: &str) -> usize {
     text.width()
 }
 
-/// `text` in at most `width` columns: what is left out is left out in the middle, since
-/// benchmarks of a group differ at their ends.
+/// Shortens `text` to at most `width` columns in the middle, since benchmarks of a group differ at
+/// their ends.
 pub fn shortened(text: &str, width: usize, unicode: bool) -> String {
     let ellipsis = if unicode { "…" } else { "..." };
     if width_of(text) <= width {
@@ -39,17 +39,17 @@ fn head_within(characters: impl Iterator<Item = char>, width: usize) -> String {
         .collect()
 }
 
-/// `text` and spaces up to `width` columns.
+/// Pads `text` with spaces to `width` columns.
 pub fn padded(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(width_of(text))))
 }
 
-/// Spaces up to `width` columns, and `text`.
+/// Right-aligns `text` in `width` columns.
 pub fn right_aligned(text: &str, width: usize) -> String {
     format!("{}{text}", " ".repeat(width.saturating_sub(width_of(text))))
 }
 
-/// `text` broken at spaces into lines of at most `width` columns; longer words stay whole, and a
+/// Wraps `text` at spaces into lines of at most `width` columns. Longer words stay whole, and a
 /// percent sign stays with its number.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
@@ -65,7 +65,7 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     lines
 }
 
-/// Paragraphs whose later lines are indented.
+/// Paragraphs with indented continuation lines.
 #[derive(Clone, Copy, Debug)]
 pub struct Hanging {
     /// Columns of a line.
@@ -73,7 +73,7 @@ pub struct Hanging {
 }
 
 impl Hanging {
-    /// Writes `lead`, which is `indent` columns wide, and `text` beside it.
+    /// Writes `lead`, which is `indent` columns wide, followed by `text`.
     pub fn write(
         &self,
         out: &mut impl Write,
@@ -86,10 +86,10 @@ impl Hanging {
     }
 }
 
-/// How many columns the names of facts have.
+/// The width of the names of facts, in columns.
 const FACT_NAME_WIDTH: usize = 12;
 
-/// Writes a named value, wrapped beside its name; nothing where there is no value.
+/// Writes a named value, wrapped next to its name; nothing if there is no value.
 pub fn write_fact(out: &mut impl Write, name: &str, value: &str, width: usize) -> io::Result<()> {
     let lines = wrapped(value, width.saturating_sub(FACT_NAME_WIDTH + 2));
     for (index, line) in lines.iter().enumerate() {

@@ -1,4 +1,4 @@
-//! A history for people: what changed and when, a line for each benchmark.
+//! A history for people: what changed and when, one line per benchmark.
 
 use std::io::{self, Write};
 
@@ -15,15 +15,14 @@ use topdown_gate::verdict::trend::{
 /// From low to high.
 const UNICODE_CELLS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 const ASCII_CELLS: [char; 4] = ['_', '.', '-', '"'];
-/// A history that varies by less than this fills no more than its part of the height: noise is not
-/// to look like a change.
+/// The least relative range of the line: noise must not look like a change.
 const LEAST_SPAN: f64 = 0.05;
-/// A run is found again by the first digits of its commit.
+/// The first digits of a commit, by which a run can be found.
 const COMMIT_DIGITS: usize = 9;
 /// Columns before the facts of a change.
 const INDENT: usize = 11;
 
-/// Writes `trend`: benchmarks that changed first.
+/// Writes `trend`, benchmarks that changed first.
 ///
 /// # Errors
 /// When `out` does.
@@ -100,7 +99,7 @@ fn heading(trend: &Trend, lines: &Hanging, out: &mut impl Write) -> io::Result<(
     Ok(())
 }
 
-/// What a reader should know about the runs.
+/// Returns notes on the runs.
 pub(super) fn notes(trend: &Trend) -> Vec<String> {
     let mut notes = Vec::new();
     if !trend.is_long_enough() {
@@ -140,7 +139,7 @@ fn left_out(left_out: &LeftOut) -> String {
     format!("left out: {of}{}: {why}", when(&left_out.run))
 }
 
-/// The widths of the line of a benchmark.
+/// The widths of a benchmark's line.
 struct Columns {
     name: usize,
     cells: usize,
@@ -200,8 +199,8 @@ fn number(benchmark: &BenchmarkTrend, value: f64, look: Look) -> String {
     }
 }
 
-/// At most `width` cells, one for each run; of more runs than cells, each cell is the newest of
-/// several. The first cell of a new level has the colour of the change.
+/// Draws at most `width` cells. With more runs than cells, each cell shows the newest of several
+/// runs. The first cell of a new level has the colour of the change.
 fn sparkline(benchmark: &BenchmarkTrend, width: usize, unicode: bool) -> String {
     let points = &benchmark.points;
     let cells = points.len().min(width);
@@ -273,9 +272,9 @@ fn write_change(
     Ok(())
 }
 
-/// Where a change comes from, and what else changed with it.
+/// Returns what caused a change, and what else changed with it.
 pub(super) fn facts(change: &TrendChange) -> Vec<String> {
-    /// What is printed as `0.0`.
+    /// Smaller ones are printed as `0.0`.
     const LEAST_SHOWN: f64 = 0.0005;
     let mut categories: Vec<_> = change
         .categories
@@ -302,7 +301,7 @@ pub(super) fn facts(change: &TrendChange) -> Vec<String> {
     facts
 }
 
-/// The day of a run, and its commit.
+/// Returns the day of a run, and its commit.
 pub(super) fn when(run: &TrendRun) -> String {
     let Some(commit) = &run.git_commit else {
         return date(run).to_owned();
@@ -314,7 +313,7 @@ pub(super) fn when(run: &TrendRun) -> String {
     }
 }
 
-/// The day of a run.
+/// Returns the day of a run.
 pub(super) fn date(run: &TrendRun) -> &str {
     run.started_at.get(..10).unwrap_or(&run.started_at)
 }

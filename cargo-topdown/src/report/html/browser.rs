@@ -1,4 +1,4 @@
-//! Pages in headless Chromium, for tests, where it is installed.
+//! Pages in headless Chromium, for tests, if it is installed.
 
 use std::time::Duration;
 use topdown_skipped::{Need, skip};
@@ -7,8 +7,9 @@ use assert_cmd::Command;
 
 const NAMES: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
-/// What `script`, the body of a JavaScript function, returns in the loaded `page`, in a frame of this width in pixels: an object, to which `errors` is added. `None`, with a
-/// word on standard error, where there is no Chromium.
+/// Loads `page` in a frame that is `width` pixels wide, runs `script`, the body of a JavaScript
+/// function, and returns the resulting object with `errors` added. Without Chromium, says so on
+/// standard error and returns `None`.
 pub fn drive(page: &str, width: u32, script: &str) -> Option<serde_json::Value> {
     let Some(program) = NAMES.into_iter().find(|name| {
         std::process::Command::new(name)
@@ -24,12 +25,12 @@ pub fn drive(page: &str, width: u32, script: &str) -> Option<serde_json::Value> 
     };
     let directory = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| std::fs::write(directory.path().join(name), text).unwrap();
-    // A dialogue would wait for ever; the page calls none.
+    // A dialogue would wait forever; the page opens none.
     let head = "<script>window.errors = []; \
                 onerror = (message) => { errors.push(String(message)); }; \
                 alert = () => { errors.push('alert'); };</script></head>";
     let script = serde_json::to_string(script).unwrap();
-    // The policy of the page forbids eval; a script element is what it allows.
+    // The page's policy forbids eval but allows a script element.
     let driver = format!(
         "<script>addEventListener('load', () => {{ \
            const script = document.createElement('script'); \
@@ -43,7 +44,7 @@ pub fn drive(page: &str, width: u32, script: &str) -> Option<serde_json::Value> 
         .replacen("</head>", head, 1)
         .replacen("</body>", &driver, 1);
     write("page.html", &page);
-    // Chromium's own window has a least width that is more than a phone's.
+    // The minimum width of Chromium's own window is wider than a phone.
     write(
         "frame.html",
         &format!(
@@ -56,7 +57,7 @@ pub fn drive(page: &str, width: u32, script: &str) -> Option<serde_json::Value> 
     let output = Command::new(program)
         .args([
             "--headless",
-            // Tests run in containers and as root, where it has none. The page is ours.
+            // Tests run in containers and as root, where the sandbox does not work. The page is ours.
             "--no-sandbox",
             "--disable-gpu",
             "--no-first-run",

@@ -1,4 +1,4 @@
-//! Where the marks of small charts stand.
+//! The positions of marks in small charts.
 
 use crate::report::number;
 use topdown_gate::metric::Metric;
@@ -7,7 +7,7 @@ use topdown_gate::verdict::Interval;
 /// The launches of one or two runs as dots on rails with a common scale.
 pub struct LaunchChart {
     pub caption: String,
-    /// The same for those who do not see it.
+    /// The chart in words, for screen readers.
     pub description: String,
     pub rows: Vec<LaunchRow>,
     /// The values at the ends of the rails.
@@ -19,7 +19,7 @@ pub struct LaunchRow {
     pub name: &'static str,
     pub style: &'static str,
     pub dots: Vec<Dot>,
-    /// Where the mean stands, in percent of the rail.
+    /// The position of the mean, in percent of the rail.
     pub mean: Option<String>,
 }
 
@@ -39,7 +39,7 @@ pub struct LaunchSeries {
 }
 
 impl LaunchChart {
-    /// `None` if there is nothing to show.
+    /// Returns `None` if there is nothing to show.
     pub fn of(metric: Metric, series: Vec<LaunchSeries>) -> Option<LaunchChart> {
         let values = || series.iter().flat_map(|s| s.values.iter().map(|v| v.1));
         let low = values().fold(f64::INFINITY, f64::min);
@@ -47,7 +47,7 @@ impl LaunchChart {
         if !low.is_finite() || !high.is_finite() {
             return None;
         }
-        // The same value everywhere stands in the middle.
+        // If all values are equal, they are in the middle.
         let (low, high) = if low < high {
             (low, high)
         } else {
@@ -105,7 +105,7 @@ impl LaunchChart {
     }
 }
 
-/// An amount per iteration with its unit where it has one.
+/// Formats an amount per iteration with its unit, if any.
 pub fn amount(metric: Metric, value: f64) -> String {
     match metric {
         Metric::Wall => number::time_ns(value, false),
@@ -113,7 +113,7 @@ pub fn amount(metric: Metric, value: f64) -> String {
     }
 }
 
-/// An interval on a scale that has zero in its middle.
+/// An interval on a scale with zero in the middle.
 pub struct IntervalPlot {
     pub low: String,
     pub high: String,
@@ -121,7 +121,8 @@ pub struct IntervalPlot {
 }
 
 impl IntervalPlot {
-    /// On a scale from `-reach` to `reach`, on 0 to 200; without an interval the point alone.
+    /// Plots on a scale from `-reach` to `reach`, mapped to 0 to 200; without an interval, only the
+    /// point.
     pub fn of(difference: f64, interval: Option<&Interval>, reach: f64) -> IntervalPlot {
         let x = |value: f64| {
             let fraction = if reach > 0.0 { value / reach } else { 0.0 };

@@ -14,8 +14,7 @@ use crate::report::sentences::{Headline, REMEDY, headline, suite_notes, worst_fi
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{Class, Comparison, RunSummary};
 
-/// Writes the page. The launches of the runs that were compared become dots, those of the history
-/// levels.
+/// Writes the page. The launches of the compared runs become dots, those of the history levels.
 ///
 /// # Errors
 /// When `out` does.
@@ -219,7 +218,7 @@ mod tests {
         String::from_utf8(out).unwrap()
     }
 
-    /// Everything but style and script.
+    /// Returns everything but style and script.
     fn body(page: &str) -> String {
         let start = page.find("<body>").unwrap();
         let end = page.find("<script>").unwrap();

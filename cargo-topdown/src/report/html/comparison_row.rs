@@ -1,4 +1,4 @@
-//! One benchmark of a comparison: its row in the table of all, and its section.
+//! One benchmark of a comparison: its row in the table of all benchmarks, and its section.
 
 use criterion_topdown::run_file::Benchmark;
 
@@ -13,14 +13,14 @@ use topdown_gate::summary::Summary;
 use topdown_gate::verdict::trend::Trend;
 use topdown_gate::verdict::{BenchmarkVerdict, Class, Effect, FunctionChange, LaunchCount};
 
-/// So many benchmarks, the worst first, have a section of their own: one is about 8 KB, and with a
-/// history of 30 runs 15 KB.
+/// At most this many benchmarks, worst first, have their own section: one is about 8 KB, and 15 KB
+/// with a history of 30 runs.
 pub(super) const MOST_SECTIONS: usize = 1000;
 
-/// A smaller change of a function, of the benchmark's slots, has no colour.
+/// Smaller changes of a function, as a fraction of the benchmark's slots, are not coloured.
 const LEAST_COLOURED_FUNCTION: f64 = 0.005;
 
-/// One benchmark, in the table of all and in its own section.
+/// One benchmark, in the table and in its own section.
 pub(super) struct Row {
     pub(super) anchor: String,
     pub(super) has_section: bool,
@@ -35,7 +35,7 @@ pub(super) struct Row {
     pub(super) change_style: &'static str,
     pub(super) time: String,
     pub(super) time_style: &'static str,
-    /// To sort by; what is not known comes last.
+    /// Sort keys; unknown values come last.
     pub(super) change_key: f64,
     pub(super) total_key: f64,
     pub(super) sides: Vec<Side>,
@@ -43,7 +43,7 @@ pub(super) struct Row {
     pub(super) history: Option<HistoryChart>,
     pub(super) effects: Vec<EffectRow>,
     pub(super) functions: Vec<FunctionRow>,
-    /// Of what changes are percent.
+    /// What changes are percentages of.
     pub(super) unit: &'static str,
     pub(super) facts: Vec<String>,
 }
@@ -83,7 +83,7 @@ impl FunctionRow {
             baseline: amount(change.baseline_slots),
             candidate: amount(change.candidate_slots),
             change: percent_change(change.difference),
-            // What the verdict does not call a change is none here either.
+            // What the verdict does not count as a change is not coloured either.
             change_style: match verdict.cause {
                 Some(_) if change.difference >= LEAST_COLOURED_FUNCTION => "worse",
                 Some(_) if change.difference <= -LEAST_COLOURED_FUNCTION => "better",
@@ -161,7 +161,7 @@ impl Row {
             launches: main.and_then(|_| LaunchChart::of(metric, series)),
             history: history.and_then(|trend| {
                 let benchmark = trend.of(&verdict.id)?;
-                // What cannot be compared is not drawn beside the others.
+                // Do not draw values that cannot be compared next to the others.
                 let candidate = runs[1].filter(|_| main.is_some());
                 let value = candidate.and_then(|run| mean_of(run, benchmark.metric));
                 HistoryChart::of(trend, benchmark, value)
@@ -275,7 +275,7 @@ fn range(effect: &Effect) -> String {
     )
 }
 
-/// Marks what made the verdict.
+/// Marks what caused the verdict.
 fn change_style(effect: &Effect, verdict: &BenchmarkVerdict) -> &'static str {
     let is_main =
         |effect: &Effect| verdict.main_effect().map(|main| main.metric) == Some(effect.metric);
@@ -287,12 +287,12 @@ fn change_style(effect: &Effect, verdict: &BenchmarkVerdict) -> &'static str {
     }
 }
 
-/// Without the backquotes of messages.
+/// Removes the backquotes of messages.
 pub(super) fn plain(text: &str) -> String {
     text.replace('`', "")
 }
 
-/// The mean over launches of the whole that a history is of: slots, or time.
+/// Returns the mean over launches of the whole that a history shows: slots, or time.
 fn mean_of(benchmark: &Benchmark, whole: Metric) -> Option<f64> {
     let summary = Summary::of(benchmark)?;
     match whole {
@@ -301,7 +301,7 @@ fn mean_of(benchmark: &Benchmark, whole: Metric) -> Option<f64> {
     }
 }
 
-/// The class that gives a verdict its colour.
+/// Returns the CSS class that colours a verdict.
 pub(super) fn class_style(class: Class) -> &'static str {
     match class {
         Class::TimeDisagrees => "time-disagrees",

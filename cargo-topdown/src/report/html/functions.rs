@@ -10,14 +10,14 @@ use topdown_gate::metric::Metric;
 /// A function in the table.
 pub struct FunctionItem {
     pub label: String,
-    /// As long as its slots are many, and what they are.
+    /// Proportional to its slots, and divided into their categories.
     pub bar: Bar,
     pub share: String,
     pub slots: String,
     pub instructions: String,
 }
 
-/// The rows of the table, the largest function first; the longest bar fills the room.
+/// Returns the rows of the table, largest function first; the longest bar fills the space.
 pub fn items_of(functions: &Functions) -> Vec<FunctionItem> {
     const CATEGORIES: [Metric; 4] = [
         Metric::Retiring,

@@ -8,14 +8,14 @@ use topdown_gate::verdict::trend::{BenchmarkTrend, ChangeKind, Trend, TrendChang
 use super::chart::amount;
 use super::style_of;
 
-/// Of a longer history the newest runs are drawn: a dot is 60 bytes, and a page has many sections.
+/// Only the newest runs of a longer history are drawn: a dot is 60 bytes, and a page has many
+/// sections.
 const MOST_RUNS: usize = 100;
 /// The drawing's own units; the browser stretches it.
 const WIDTH: f64 = 1000.0;
 /// See [`WIDTH`].
 const HEIGHT: f64 = 100.0;
-/// A history that varies by less fills no more than its part of the height: noise is not to look
-/// like a change.
+/// The least relative range of the drawing: noise must not look like a change.
 const LEAST_SPAN: f64 = 0.05;
 
 /// One benchmark over the stored runs.
@@ -24,13 +24,13 @@ pub struct HistoryChart {
     /// The drawing in words.
     pub description: String,
     pub dots: Vec<HistoryDot>,
-    /// The run that the page is about, where it is none of the history.
+    /// The run that the page is about, if it is not in the history.
     pub candidate: Option<HistoryDot>,
-    /// The levels between change points; none without any.
+    /// The levels between change points; empty if there are none.
     pub levels: Vec<LevelLine>,
     /// Where the level changes.
     pub marks: Vec<ChangeMark>,
-    /// The categories, stacked from zero; empty where there are none.
+    /// The categories, stacked from zero; empty if there are none.
     pub areas: Vec<Area>,
     /// The values at the ends of the upper drawing.
     pub low: String,
@@ -39,7 +39,7 @@ pub struct HistoryChart {
     pub first: String,
     pub last: String,
     pub changes: Vec<ChangeItem>,
-    /// What several changes come to.
+    /// The combined effect of several changes.
     pub overall: Option<String>,
 }
 
@@ -75,8 +75,8 @@ pub struct ChangeItem {
 }
 
 impl HistoryChart {
-    /// `candidate` is the value of a run that is not in the history and can be compared with it; it is
-    /// drawn behind the others. `None` for a benchmark with fewer than two runs: that is no history.
+    /// `candidate` is the value of a comparable run that is not in the history, drawn after the
+    /// others. Returns `None` for a benchmark with fewer than two runs, which is not a history.
     pub fn of(
         trend: &Trend,
         benchmark: &BenchmarkTrend,
@@ -93,7 +93,7 @@ impl HistoryChart {
         let highest = values.fold(f64::NEG_INFINITY, f64::max);
         let low = candidate.unwrap_or(lowest).min(lowest);
         let high = candidate.unwrap_or(highest).max(highest);
-        // Room for the dots above and below, and at least the least span.
+        // Space for the dots above and below, and at least the smallest range.
         let room = ((LEAST_SPAN * high - (high - low)) / 2.0).max(0.1 * (high - low));
         let (bottom, top) = (low - room, high + room);
         let y = |value: f64| {
@@ -105,7 +105,7 @@ impl HistoryChart {
             format!("{:.2}", HEIGHT * (1.0 - fraction))
         };
         let runs = last.run - first.run + 1 + usize::from(candidate.is_some());
-        // The left end of a run's part of the width, and its middle.
+        // The left end of a run's share of the width, and its middle.
         let left = |run: usize| WIDTH * (run - first.run) as f64 / runs as f64;
         let middle = |run: usize| left(run) + WIDTH / runs as f64 / 2.0;
         let metric = benchmark.metric;
@@ -219,7 +219,7 @@ impl ChangeItem {
     }
 }
 
-/// Each level with the run that it begins at and the run after its last.
+/// Returns each level with the run where it begins and the run after its last.
 fn levels(changes: &[&TrendChange], first: usize, end: usize) -> Vec<(usize, usize, f64)> {
     let Some(oldest) = changes.first() else {
         return Vec::new();
@@ -234,7 +234,7 @@ fn levels(changes: &[&TrendChange], first: usize, end: usize) -> Vec<(usize, usi
         .collect()
 }
 
-/// The polygons of the categories, one on the other. Amounts below zero, which resolution can cause,
+/// Returns the polygons of the categories, stacked. Negative amounts, which resolution can cause,
 /// have no height.
 fn areas(benchmark: &BenchmarkTrend, skipped: usize, x: impl Fn(usize) -> f64) -> Vec<Area> {
     let points = &benchmark.points[skipped..];
@@ -278,7 +278,7 @@ fn describe(benchmark: &BenchmarkTrend, drawn: &str, low: String, high: String) 
     format!("{drawn} from {low} to {high}; {changes}")
 }
 
-/// The class of the verdict that has the same colour.
+/// Returns the verdict class that has the same colour.
 fn class_of(kind: ChangeKind) -> &'static str {
     match kind {
         ChangeKind::Slower => "regressed",

@@ -1,7 +1,7 @@
-//! A comparison or a run as one HTML file for a browser: it fetches nothing, works without scripts,
-//! in light and dark, on a phone and for a screen reader.
+//! A comparison or a run as one HTML file for a browser: it fetches nothing and works without
+//! scripts, in light and dark, on a phone and with a screen reader.
 //!
-//! `templates/` holds the page; here its texts, lengths and positions are made from finished
+//! `templates/` holds the pages; this module makes their texts, lengths and positions from finished
 //! results.
 
 #[cfg(test)]
@@ -27,7 +27,7 @@ struct LegendEntry {
 
 /// One stacked bar.
 struct Bar {
-    /// Its length in percent of the room.
+    /// Its length in percent of the space.
     width: String,
     parts: Vec<BarPart>,
     /// The bar in words.
@@ -39,15 +39,15 @@ struct BarPart {
     /// Its length in any unit.
     weight: String,
     title: String,
-    /// What stands in it, if it is long enough for anything.
+    /// Its text, if it is long enough for any.
     label: String,
 }
 
 impl Bar {
-    /// A bar called `name` of `amounts` where `longest` fills the room. Amounts below zero, which resolution can
-    /// cause, have no length.
+    /// Makes a bar called `name` of `amounts`, in which `longest` fills the space. Negative
+    /// amounts, which resolution can cause, have no length.
     fn of(name: &str, amounts: &[(Metric, f64)], longest: f64) -> Bar {
-        /// Shorter parts hold no text that can be read.
+        /// Text in shorter parts would not be readable.
         const LEAST_LABELLED: f64 = 0.08;
         let total: f64 = amounts.iter().map(|(_, amount)| amount.max(0.0)).sum();
         let ratio = |amount: f64, whole: f64| if whole > 0.0 { amount / whole } else { 0.0 };
@@ -83,7 +83,7 @@ impl Bar {
     }
 }
 
-/// The class that gives a metric its colour.
+/// Returns the CSS class that colours a metric.
 fn style_of(metric: Metric) -> &'static str {
     match metric {
         Metric::Retiring => "retiring",
@@ -95,7 +95,7 @@ fn style_of(metric: Metric) -> &'static str {
     }
 }
 
-/// The legend of what `uses`.
+/// Returns the legend for the metrics that `uses` selects.
 fn legend(uses: impl Fn(Metric) -> bool) -> Vec<LegendEntry> {
     let categories = Metric::ALL
         .into_iter()

@@ -15,8 +15,8 @@ use topdown_gate::metric::Metric;
 use topdown_gate::summary::Summary;
 use topdown_gate::verdict::trend::Trend;
 
-/// The categories in the order of [`topdown_gate::summary::Shares`], with the measured part of each and
-/// what remains of it.
+/// The categories in the order of [`topdown_gate::summary::Shares`], with the measured part of each
+/// and the remainder.
 const CATEGORIES: [(Metric, &str, &str); 4] = [
     (Metric::Retiring, "heavy operations", "light operations"),
     (
@@ -28,8 +28,8 @@ const CATEGORIES: [(Metric, &str, &str); 4] = [
     (Metric::BackendBound, "memory bound", "core bound"),
 ];
 
-/// Writes the page of `run`, which the user calls `label`, with the history of the baseline that it
-/// is, if any.
+/// Writes the page of `run`, which the user calls `label`, with the history of the baseline, if it
+/// is one.
 ///
 /// # Errors
 /// When `out` does.
