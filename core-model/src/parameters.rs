@@ -239,8 +239,8 @@ pub struct Memory {
     /// Cycles for which a modified line from the L1 keeps the L2 from serving others.
     pub l2_write_cycles: u32,
     /// Parts of the L2 that work in parallel, selected by the low bits of the line; 0 if they have
-    /// no effect. An incoming line occupies one of them for `l2_bank_cycles`, and a written one for
-    /// longer by the time it occupies the whole L2.
+    /// no effect. An incoming line occupies its part for `l2_bank_cycles`, and a written one
+    /// `l2_write_cycles` times as long.
     pub l2_banks: u32,
     /// See `l2_banks`.
     pub l2_bank_cycles: u32,

@@ -1,4 +1,4 @@
-//! Loops of assembled code: executed here, or on the model.
+//! Loops of assembled code, executed here or on the model.
 
 use std::io;
 use std::time::Instant;
@@ -13,13 +13,13 @@ use crate::rows::Body;
 const BODIES: usize = 32;
 /// Passes per timing: some 10 µs, so that most timings meet no interrupt.
 const PASSES: u64 = 300;
-/// Timings of which the fastest counts.
+/// Number of timings; the fastest counts.
 const TRIES: usize = 200;
 
 /// Executable memory with a function that runs a loop `rdi` times, with `rsi` as scratch memory.
 pub struct Loop {
     bytes: Vec<u8>,
-    /// Where the loop begins and ends in the bytes.
+    /// The loop's range in the bytes.
     body: std::ops::Range<usize>,
     memory: *mut u8,
 }
@@ -34,7 +34,7 @@ impl Loop {
             a.push(register)?;
         }
         a.mov(r15, rdi)?;
-        // Scratch memory, cut into a pointer to itself and room for stores.
+        // Scratch memory: a pointer to itself, and room for stores.
         a.mov(r14, rsi)?;
         a.mov(r13, rsi)?;
         a.mov(ptr(rsi), rsi)?;
@@ -66,7 +66,7 @@ impl Loop {
             a.pop(register)?;
         }
         a.ret()?;
-        // SAFETY: a new private mapping at a place of the kernel's choice touches no other memory.
+        // SAFETY: a new private mapping at an address chosen by the kernel touches no other memory.
         let memory = unsafe {
             libc::mmap(
                 std::ptr::null_mut(),
@@ -92,10 +92,11 @@ impl Loop {
         })
     }
 
-    /// Nanoseconds of one execution of the whole loop.
+    /// Returns the time of one execution of the whole loop in nanoseconds.
     fn time_ns(&self, scratch: &mut [u64; 512]) -> f64 {
         // SAFETY: the mapping holds a complete function that follows the C calling convention: it
-        // saves what it must, leaves the x87 stack empty and returns; it writes to `scratch` only.
+        // saves the registers it must, leaves the x87 stack empty and returns; it writes only to
+        // `scratch`.
         let function: extern "sysv64" fn(u64, *mut u64) =
             unsafe { std::mem::transmute(self.memory) };
         let start = Instant::now();
@@ -103,7 +104,7 @@ impl Loop {
         start.elapsed().as_nanos() as f64
     }
 
-    /// Cycles per body on the model.
+    /// Returns the cycles per body on the model.
     pub fn modelled_cycles(&self, core: &CoreParameters) -> f64 {
         let capacity = Capacity {
             instructions: 4096,
@@ -152,7 +153,7 @@ impl Loop {
 
 fn take_off_displacements(accesses: &[Access], mut recorded: Vec<u64>) -> Vec<u64> {
     for access in accesses {
-        // All rows address the same place, so that one value serves all operands.
+        // All rows access the same address, so that one value serves all operands.
         if let Address::Recorded { displacement, .. } = access.address {
             recorded.fill(0x10_0000_u64.wrapping_sub(displacement as u64));
         }
@@ -162,7 +163,7 @@ fn take_off_displacements(accesses: &[Access], mut recorded: Vec<u64>) -> Vec<u6
 
 impl Drop for Loop {
     fn drop(&mut self) {
-        // SAFETY: the mapping was made by this value with this length, and nothing uses it any more.
+        // SAFETY: this value made the mapping with this length, and nothing uses it any more.
         unsafe { libc::munmap(self.memory.cast(), CODE_BYTES) };
     }
 }
@@ -176,7 +177,8 @@ impl Clock {
         Ok(Clock(Loop::new(|a, _| a.add(rax, rax))?))
     }
 
-    /// Cycles per body of a loop: the smallest of many ratios, each taken beside the clock.
+    /// Returns the cycles per body of a loop: the smallest of many ratios, each timed next to the
+    /// clock.
     pub fn cycles(&self, code: &Loop) -> Result<f64, Box<dyn std::error::Error>> {
         let mut scratch = Box::new([0; 512]);
         let mut fastest = f64::INFINITY;

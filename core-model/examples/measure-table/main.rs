@@ -1,11 +1,11 @@
-//! Measures latencies and throughputs on this machine and compares them with what the model makes of
-//! the same code.
+//! Measures latencies and throughputs on this machine and compares them with the model's for the
+//! same code.
 //!
 //!     cargo run --release -p topdown-core-model --example measure-table -- zen-5
 //!
 //! Each row is a loop of one instruction, once as a dependent chain and once independent. Both are
-//! timed as a ratio to a chain of dependent additions, which runs at one per cycle on every core, so
-//! that neither the clock's frequency nor its changes matter. x86-64 Linux only.
+//! timed as a ratio to a chain of dependent additions, which runs at one per cycle on every core,
+//! so that the clock frequency and its changes do not matter. x86-64 Linux only.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod code;

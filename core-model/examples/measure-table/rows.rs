@@ -1,20 +1,20 @@
-//! The instructions that are measured: each as a chain and independent.
+//! The measured instructions, each as a chain and independent.
 
 use iced_x86::IcedError;
 use iced_x86::code_asm::*;
 
-/// Writes one body; the number says which it is in the loop.
+/// Writes one body; the number is its position in the loop.
 pub type Body = fn(&mut CodeAssembler, usize) -> Result<(), IcedError>;
 
 /// One instruction, or one small group.
 pub struct Row {
-    /// What it is.
+    /// Its name.
     pub name: &'static str,
-    /// Instructions per body between which the cycles are divided.
+    /// Number of instructions per body, by which the cycles are divided.
     pub instructions: f64,
-    /// Each body needs the result of the one before.
+    /// Each body depends on the result of the one before.
     pub chain: Body,
-    /// No body needs another.
+    /// The bodies are independent.
     pub independent: Body,
 }
 
@@ -24,8 +24,8 @@ const X: [AsmRegisterXmm; 10] = [xmm0, xmm1, xmm2, xmm3, xmm4, xmm5, xmm6, xmm7,
 const Y: [AsmRegisterYmm; 10] = [ymm0, ymm1, ymm2, ymm3, ymm4, ymm5, ymm6, ymm7, ymm8, ymm9];
 const Z: [AsmRegisterZmm; 10] = [zmm0, zmm1, zmm2, zmm3, zmm4, zmm5, zmm6, zmm7, zmm8, zmm9];
 
-/// A row whose instruction has a destination `d` and a source; the chain uses one register for both,
-/// the independent form a new destination each time and a source that never changes.
+/// A row whose instruction has a destination `d` and a source. The chain uses one register for
+/// both; the independent form uses a new destination each time and a source that never changes.
 macro_rules! row {
     ($name:literal, $file:ident, $other:ident, |$a:ident, $d:ident, $s:ident| $write:expr) => {
         Row {
@@ -43,7 +43,7 @@ macro_rules! row {
     };
 }
 
-/// A group that goes there and back.
+/// A round trip between register files.
 macro_rules! pair {
     ($name:literal, |$a:ident, $g:ident, $x:ident| $write:expr) => {
         Row {

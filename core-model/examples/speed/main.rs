@@ -1,11 +1,11 @@
-//! How fast the model executes the kernels of `validate`, without the tracer: each was recorded once
-//! and is replayed.
+//! Measures how fast the model executes the kernels of `validate`, without the tracer: each kernel
+//! is recorded once and replayed.
 //!
 //!     cargo run --release -p topdown-core-model --example speed -- [core] [filter]
 //!
-//! The speed is that of the fastest replay, in processor time. Beside it stands how many instructions
-//! of this machine the model takes for one of the program, as the tracer counts them: a figure that
-//! does not depend on what else the machine does.
+//! The speed is that of the fastest replay, in processor time. Next to it is the number of this
+//! machine's instructions that the model executes per instruction of the program, as counted by the
+//! tracer. This figure does not depend on what else the machine does.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 #[allow(dead_code, reason = "what `validate` groups them by")]

@@ -1,28 +1,28 @@
-//! A stretch of execution kept in memory, to be run through the model again and again.
+//! A stretch of execution kept in memory, to be replayed on the model repeatedly.
 
 use std::ops::Range;
 
 use topdown_tracer::{Access, Block, BlockId, Config, Consumer, Instruction, Tracer};
 
-/// Room for 48 MiB of stream; a recording that is cut off there is still one.
+/// Room for 48 MiB of stream; a recording that is cut off there is still usable.
 const STREAM_VALUES: usize = 6 << 20;
 /// Room for the program, in instructions and accesses.
 const PROGRAM: usize = 128 << 10;
 
-/// The parts of a block: ranges in the tables of the recording.
+/// The parts of a block, as ranges in the recording's tables.
 struct Parts {
     instructions: Range<usize>,
     accesses: Range<usize>,
     recorded_values: usize,
 }
 
-/// Executed blocks, as the tracer handed them over.
+/// Executed blocks, as received from the tracer.
 #[derive(Default)]
 pub struct Recording {
     blocks: Vec<Parts>,
     instructions: Vec<Instruction>,
     accesses: Vec<Access>,
-    /// For each executed block its number, then its recorded values.
+    /// For each executed block, its number and then its recorded values.
     stream: Vec<u64>,
     is_full: bool,
 }
@@ -44,14 +44,14 @@ impl Recording {
         Ok(std::mem::take(tracer.consumer_mut()))
     }
 
-    /// Tells `consumer` all blocks.
+    /// Passes all blocks to `consumer` for translation.
     pub fn translate(&self, consumer: &mut impl Consumer) {
         for number in 0..self.blocks.len() {
             consumer.translated(&self.block(number));
         }
     }
 
-    /// Executes the stretch.
+    /// Replays the stretch.
     pub fn replay(&self, consumer: &mut impl Consumer) {
         let mut rest = self.stream.as_slice();
         while let [number, values @ ..] = rest {
@@ -73,7 +73,7 @@ impl Recording {
     }
 }
 
-/// Counts what is executed.
+/// Counts executed instructions.
 #[derive(Default)]
 pub struct InstructionCount(pub u64);
 
@@ -83,18 +83,18 @@ impl Consumer for InstructionCount {
     }
 }
 
-/// Processor time of this thread: what other processes take is not in it.
+/// Returns the processor time of this thread, which excludes other processes.
 pub fn thread_seconds() -> f64 {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: the call writes one timespec to the place it is given.
+    // SAFETY: the call writes one timespec to the given pointer.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }
 
-/// Appends within the reserved capacity; returns the range that was filled.
+/// Appends within the reserved capacity, and returns the range that was filled.
 fn append<T: Copy>(table: &mut Vec<T>, values: &[T]) -> Option<Range<usize>> {
     let first = table.len();
     if table.capacity() - first < values.len() {

@@ -6,15 +6,15 @@ use topdown_core_model::{CoreParameters, cores};
 
 pub struct Arguments {
     pub core: &'static CoreParameters,
-    /// Only kernels whose names contain this are run.
+    /// Runs only kernels whose names contain this.
     pub filter: String,
-    /// Where native cycles are kept.
+    /// File with native cycles.
     pub native: Option<PathBuf>,
-    /// The fresh kernels too: they are to be run on the model last.
+    /// Includes the fresh kernels, which should run on the model last.
     pub fresh: bool,
-    /// How often each kernel is traced, the last time counting, instead of the policy.
+    /// How often to trace each kernel, counting the last time, instead of the policy.
     pub runs: Option<usize>,
-    /// Measure all kernels natively, model none.
+    /// Measures all kernels natively and models none.
     pub measure: bool,
 }
 

@@ -1,16 +1,17 @@
-//! Runs kernels natively and on the model, and prints how far the modelled cycles are off.
+//! Runs kernels natively and on the model, and prints the error of the modelled cycles.
 //!
 //!     cargo run --release -p topdown-core-model --example validate -- CORE [FILTER] [OPTIONS]
 //!
-//! Give the core that this machine has. Native cycles are best-case wall time in units of a chain of
-//! dependent additions, timed just before and after each run. Modelled cycles are those that `cargo
-//! topdown bench` would print: see [`windows`]. With `--runs N` they are those of the Nth traced run.
+//! CORE is this machine's core. Native cycles are best-case wall time in units of a chain of
+//! dependent additions, timed just before and after each run. Modelled cycles are those that
+//! `cargo topdown bench` would print: see [`windows`]. With `--runs N` they are those of the Nth
+//! traced run.
 //!
-//! With `--native FILE` the native cycles of earlier launches are taken from the file, and what it lacks
-//! is measured and added. With `--measure` all are measured and added, and nothing is modelled. Where
-//! three launches or more do not agree on a kernel, it is printed and counts for no mean.
+//! With `--native FILE`, native cycles of earlier launches are read from the file; missing ones are
+//! measured and added. With `--measure`, all are measured and added, and nothing is modelled. If
+//! three or more launches disagree on a kernel, it is printed but excluded from the means.
 //!
-//! `--without-fresh` leaves out the kernels that are to be run on the model last.
+//! `--without-fresh` leaves out the kernels that should run on the model last.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod arguments;
@@ -44,7 +45,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
                 None => eprintln!("{}: this core was never alone", kernel.name),
             }
         }
-        // A measuring run makes the model as well: its data then lies where a modelling run has it.
+        // A measuring run also creates the model, so that its data lies where a modelling run has
+        // it.
         let model = Model::with_mappings(arguments.core, Capacity::default(), Mapping::at);
         let mut tracer = Tracer::new(Config::default(), model)?;
         if arguments.measure {

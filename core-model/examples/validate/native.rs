@@ -1,4 +1,4 @@
-//! Wall time in core cycles: the clock is a chain of dependent additions.
+//! Wall time in core cycles. The clock is a chain of dependent additions.
 
 use std::arch::asm;
 use std::collections::BTreeMap;
@@ -6,38 +6,38 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-/// Time spent on each kernel on a calm machine, and at most.
+/// Time spent on each kernel: on a calm machine, and at most.
 const BUDGET: Duration = Duration::from_millis(300);
 const PATIENCE: Duration = Duration::from_secs(4);
-/// Calm runs that suffice, and that are needed.
+/// Calm runs that suffice, and that are required.
 const ENOUGH: usize = 50;
 const LEAST: usize = 10;
-/// How long to leave the core to those who use it too.
+/// How long to leave the core to its other users.
 const REST: Duration = Duration::from_millis(2);
-/// Additions of one reading of the clock: about 7 µs.
+/// Additions per reading of the clock: about 7 µs.
 const ADDITIONS: u32 = 20_000;
 
-/// Launches that have to agree on a native time before it counts...
+/// Launches that must agree on a native time before it counts...
 const LEAST_LAUNCHES: usize = 3;
 /// ... and how far from the best a launch may be to agree with it.
 const AGREEMENT_FRACTION: f64 = 0.2;
 
-/// What launches of this program measured of one kernel: cycles, one value of each.
+/// What launches of this program measured for one kernel: one value each, in cycles.
 #[derive(Clone, Default)]
 pub struct Launches(Vec<f64>);
 
 impl Launches {
-    /// The least cycles of all launches.
+    /// Returns the fewest cycles of all launches.
     pub fn best_cycles(&self) -> Option<f64> {
         self.0.iter().copied().min_by(f64::total_cmp)
     }
 
-    /// Whether "best case" means something: half of the launches, three at least, came within 20 %
-    /// of the best. `None` where there were fewer than three.
+    /// Returns whether "best case" is meaningful: half of the launches, but at least three, came
+    /// within 20 % of the best. `None` if there were fewer than three.
     ///
-    /// What a kernel takes that lives from the caches beyond the L1 depends on the physical pages
-    /// that a launch got and on the neighbours of the machine. A model can be held to such a
-    /// time only if it recurs.
+    /// The time of a kernel that depends on caches beyond the L1 varies with the physical pages
+    /// that a launch got and with the machine's neighbours. A model can be held to such a time only
+    /// if it recurs.
     pub fn are_repeatable(&self) -> Option<bool> {
         let limit = self.best_cycles()? * (1.0 + AGREEMENT_FRACTION);
         let agree = self.0.iter().filter(|&&cycles| cycles <= limit).count();
@@ -46,7 +46,8 @@ impl Launches {
     }
 }
 
-/// Native cycles by kernel: a file with a name and a number for each launch on each line.
+/// Native cycles by kernel: a file with one line per kernel, containing its name and one number per
+/// launch.
 #[derive(Default)]
 pub struct Measurements {
     file: Option<PathBuf>,
@@ -54,7 +55,7 @@ pub struct Measurements {
 }
 
 impl Measurements {
-    /// Reads what `file` holds; it need not exist yet.
+    /// Reads `file`, which need not exist yet.
     pub fn open(file: Option<PathBuf>) -> io::Result<Self> {
         let text = match &file {
             Some(path) if path.exists() => std::fs::read_to_string(path)?,
@@ -74,12 +75,12 @@ impl Measurements {
         Ok(Measurements { file, kernels })
     }
 
-    /// What is known of a kernel.
+    /// Returns what is known of a kernel.
     pub fn get(&self, name: &str) -> Launches {
         self.kernels.get(name).cloned().unwrap_or_default()
     }
 
-    /// Adds what this launch measured.
+    /// Adds this launch's measurement.
     pub fn add(&mut self, name: &str, cycles: f64) -> io::Result<()> {
         let launches = self.kernels.entry(name.to_owned()).or_default();
         launches.0.push(cycles);
@@ -110,8 +111,8 @@ pub fn keep_pages() {
     }
 }
 
-/// Cycles of the fastest runs: the 2nd percentile of those during which the clock kept its pace and
-/// nobody else used this core. `None` without enough of these.
+/// Returns the cycles of the fastest runs: the 2nd percentile of those during which the clock kept
+/// its pace and this core had no other user. `None` if there are not enough of these.
 pub fn best_case_cycles(run: &mut dyn FnMut()) -> Option<f64> {
     run();
     let mut calm = Vec::new();
@@ -133,12 +134,12 @@ pub fn best_case_cycles(run: &mut dyn FnMut()) -> Option<f64> {
     (calm.len() >= LEAST).then(|| calm[calm.len() / 50])
 }
 
-/// How fast this core is now.
+/// The current speed of this core.
 struct Pace {
-    /// Nanoseconds of one cycle: one addition of a chain. No neighbour changes that.
+    /// Nanoseconds per cycle, timed as one addition of a chain. Neighbours do not change that.
     cycle_ns: f64,
-    /// Additions per cycle where none waits for another: fewer while the other hardware thread of
-    /// this core works, which a virtual machine cannot ask for.
+    /// Independent additions per cycle. There are fewer while this core's other hardware thread
+    /// works, which a virtual machine cannot query.
     additions_per_cycle: f64,
 }
 
@@ -152,7 +153,7 @@ impl Pace {
         }
     }
 
-    /// Every core of the table has four ports for additions or more.
+    /// Every core of the table has at least four ports for additions.
     fn is_alone(&self) -> bool {
         self.additions_per_cycle > 3.7
     }
@@ -207,13 +208,13 @@ fn independent_additions() {
     std::hint::black_box(sums);
 }
 
-/// Processor time of this thread: what other processes take is not in it.
+/// Returns the processor time of this thread, which excludes other processes.
 pub fn thread_seconds() -> f64 {
     let mut time = libc::timespec {
         tv_sec: 0,
         tv_nsec: 0,
     };
-    // SAFETY: the call writes one timespec to the place it is given.
+    // SAFETY: the call writes one timespec to the given pointer.
     unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut time) };
     time.tv_sec as f64 + time.tv_nsec as f64 / 1e9
 }

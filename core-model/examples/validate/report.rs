@@ -15,7 +15,7 @@ pub struct Row {
 }
 
 impl Row {
-    /// Modelled cycles for each native one; not a number where nothing was measured.
+    /// Returns modelled cycles per native cycle, or NaN if nothing was measured.
     fn ratio(&self) -> f64 {
         self.modelled.cycles() / self.native_cycles()
     }
@@ -28,7 +28,7 @@ impl Row {
         (self.ratio() - 1.0).abs()
     }
 
-    /// Whether there is a native time to be compared with.
+    /// Returns whether there is a native time to compare with.
     fn counts(&self) -> bool {
         self.ratio().is_finite() && self.native.are_repeatable() != Some(false)
     }

@@ -1,20 +1,21 @@
 //! Which runs of a kernel count: the policy of `cargo topdown bench`.
 //!
-//! There, samples have 1, 2, 4, 8, … iterations, one window each, until one is long enough or the next
-//! does not fit into the budget. The last counts; those before it warm caches and predictors.
+//! There, samples have 1, 2, 4, 8, … iterations, one window each, until one is long enough or the
+//! next does not fit the budget. The last one counts; those before it warm up caches and
+//! predictors.
 
 use topdown_core_model::{Counts, Model};
 use topdown_tracer::{TraceError, Tracer};
 
 use crate::native;
 
-/// 2 seconds of 15 million instructions.
+/// 2 seconds at 15 million instructions.
 const BUDGET_INSTRUCTIONS: u64 = 30_000_000;
-/// A sample is long enough from here on, if it is the sixth.
+/// From this length on, a sample is long enough if it is at least the sixth.
 const LONG_INSTRUCTIONS: u64 = 1_000_000;
 const WANTED_SAMPLES: u32 = 6;
 
-/// What the window that counts has cost.
+/// The cost of the window that counts.
 pub struct Modelled {
     pub counts: Counts,
     pub iterations: u64,
@@ -22,13 +23,13 @@ pub struct Modelled {
 }
 
 impl Modelled {
-    /// Cycles of one iteration.
+    /// Returns the cycles of one iteration.
     pub fn cycles(&self) -> f64 {
         self.counts.cycles as f64 / self.iterations as f64
     }
 }
 
-/// Runs a kernel on the model: as the policy says, or `runs` times one by one, of which the last counts.
+/// Runs a kernel on the model: as the policy says, or `runs` times one by one, counting the last.
 pub fn modelled(
     tracer: &mut Tracer<Model>,
     run: &mut dyn FnMut(),

@@ -1,5 +1,5 @@
-//! Algorithms of different nature: written before Golden Cove was calibrated, and run on its model
-//! when that was done.
+//! Various algorithms, written before Golden Cove was calibrated and first run on its model
+//! afterwards.
 
 use std::collections::{BinaryHeap, HashMap, VecDeque};
 use std::hash::BuildHasherDefault;
@@ -71,7 +71,7 @@ fn dijkstra() -> Box<dyn FnMut()> {
     })
 }
 
-/// Literals and copies of what was decoded before, as in LZ4.
+/// Literals and copies of decoded data, as in LZ4.
 fn lz_decode() -> Box<dyn FnMut()> {
     let mut random = Random(37);
     let mut packed = Vec::new();
@@ -111,7 +111,7 @@ fn lz_decode() -> Box<dyn FnMut()> {
     })
 }
 
-/// Codes of different lengths into a stream of bits, as an entropy coder does.
+/// Packs codes of different lengths into a bit stream, like an entropy coder.
 fn bit_pack() -> Box<dyn FnMut()> {
     let mut random = Random(41);
     let codes: Vec<(u32, u32)> = (0..256)
@@ -195,7 +195,7 @@ fn big_multiplication() -> Box<dyn FnMut()> {
     })
 }
 
-/// The mean of 3 × 3 neighbours; the compiler makes vector code of it.
+/// The mean of 3 × 3 neighbours, which the compiler vectorises.
 fn blur() -> Box<dyn FnMut()> {
     const SIDE: usize = 160;
     let mut random = Random(47);
@@ -555,7 +555,7 @@ fn word_count() -> Box<dyn FnMut()> {
     })
 }
 
-/// Independent loads from places all over 4 MiB.
+/// Independent loads from all over 4 MiB.
 fn gather() -> Box<dyn FnMut()> {
     let mut random = Random(79);
     let table: Vec<u64> = (0..512 << 10).map(|_| random.next()).collect();
@@ -584,7 +584,7 @@ fn triad() -> Box<dyn FnMut()> {
     })
 }
 
-/// Calls of `memcpy` with different short lengths.
+/// Calls of `memcpy` with various short lengths.
 fn small_copies() -> Box<dyn FnMut()> {
     let mut random = Random(83);
     let from = vec![5_u8; 4096];

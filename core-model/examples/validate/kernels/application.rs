@@ -1,4 +1,4 @@
-//! Kernels like those in applications.
+//! Kernels resembling those in applications.
 
 use std::collections::{BTreeMap, HashMap};
 use std::hash::BuildHasherDefault;
@@ -49,7 +49,7 @@ fn sort() -> Box<dyn FnMut()> {
     })
 }
 
-/// SipHash with fixed keys: the same map in every run.
+/// SipHash with fixed keys, for the same map in every run.
 type FixedMap = HashMap<u64, u64, BuildHasherDefault<std::hash::DefaultHasher>>;
 
 fn hash_map() -> Box<dyn FnMut()> {

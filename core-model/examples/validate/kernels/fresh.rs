@@ -1,4 +1,4 @@
-//! Kernels written before the branch predictor of version 4 and its warm-up, and run on the model only
+//! Kernels written before version 4's branch predictor and its warm-up, and first run on the model
 //! when both were done.
 
 use std::collections::VecDeque;
@@ -27,9 +27,9 @@ pub fn kernels() -> Vec<Kernel> {
     ]
 }
 
-/// Decodes a stream of bits with codes of 2 to 9 bits, one table look-up for each.
+/// Decodes a bit stream with codes of 2 to 9 bits, with one table lookup each.
 fn huffman() -> Box<dyn FnMut()> {
-    // A code of length n stands n bits apart in a table of 9 bits: lengths that fill it exactly.
+    // A code of length n takes 2^(9 - n) entries of a 9-bit table; one more symbol fills the rest.
     let lengths = [2, 3, 3, 4, 4, 4, 5, 5, 6, 6, 7, 8, 9, 9];
     let mut table: Vec<(u8, u8)> = Vec::new();
     for (symbol, &length) in lengths.iter().enumerate() {
@@ -58,7 +58,7 @@ fn huffman() -> Box<dyn FnMut()> {
     })
 }
 
-/// LU decomposition with pivots.
+/// LU decomposition with pivoting.
 fn lu_decomposition() -> Box<dyn FnMut()> {
     const SIDE: usize = 48;
     let mut random = Random(103);
@@ -237,7 +237,7 @@ fn expression() -> Box<dyn FnMut()> {
     })
 }
 
-/// Fills a sudoku by trying, the first free cell first.
+/// Solves a sudoku by backtracking, first free cell first.
 fn sudoku() -> Box<dyn FnMut()> {
     const PUZZLE: &[u8; 81] =
         b"53..7....6..195....98....6.8...6...34..8.3..17...2...6.6....28....419..5....8..79";
@@ -350,7 +350,7 @@ fn xx_hash() -> Box<dyn FnMut()> {
     })
 }
 
-/// Five bits for each key in 256 KiB; half of the questions are about other keys.
+/// Five bits per key in 256 KiB; half of the queries are for other keys.
 fn bloom_filter() -> Box<dyn FnMut()> {
     const BITS: u64 = 1 << 21;
     let mut random = Random(137);
@@ -464,7 +464,7 @@ fn run_lengths() -> Box<dyn FnMut()> {
     })
 }
 
-/// The nearest of a few spheres that each ray hits.
+/// The nearest of a few spheres hit by each ray.
 fn spheres() -> Box<dyn FnMut()> {
     let mut random = Random(157);
     let mut unit = || (random.next() >> 11) as f64 / (1_u64 << 53) as f64 * 2.0 - 1.0;
@@ -523,7 +523,7 @@ fn print_floats() -> Box<dyn FnMut()> {
     })
 }
 
-/// Keeps a vector in order while numbers arrive: a search and a move of memory for each.
+/// Keeps a vector sorted as numbers arrive: a search and a memory move for each.
 fn sorted_insert() -> Box<dyn FnMut()> {
     let mut random = Random(167);
     let numbers: Vec<u32> = (0..1200).map(|_| (random.next() >> 32) as u32).collect();
@@ -538,7 +538,7 @@ fn sorted_insert() -> Box<dyn FnMut()> {
     })
 }
 
-/// A queue of the 24 keys that were used last, searched from its front.
+/// A queue of the 24 most recently used keys, searched from the front.
 fn least_recently_used() -> Box<dyn FnMut()> {
     let mut random = Random(173);
     let keys: Vec<u32> = (0..3000)

@@ -1,8 +1,8 @@
-//! Loops of 1 to 200 instructions, as benchmarks of nanoseconds are: an iteration begins long before
-//! the last one ends.
+//! Loops of 1 to 200 instructions, as in nanosecond benchmarks: an iteration begins long before the
+//! last one ends.
 //!
-//! The instructions are written out, so that every compiler makes the same. Two more, which count down
-//! and jump, come on top.
+//! The instructions are in assembly, so that every compiler generates the same code. Two more,
+//! which count down and jump, are added to each loop.
 
 use std::arch::asm;
 
@@ -17,11 +17,11 @@ macro_rules! loops {
                 name: $name,
                 group: Group::Loop,
                 prepare: || {
-                    // Addresses of itself in the first line, what loads read in the others.
+                    // The first line contains its own address; loads read the others.
                     let mut memory = Memory([0; 64]);
                     Box::new(move || {
                         memory.0[0] = memory.0.as_ptr() as u64;
-                        // SAFETY: reads and writes `memory` alone, and what it pushes it pops.
+                        // SAFETY: reads and writes only `memory`, and pops what it pushes.
                         unsafe {
                             asm!(
                                 "2:", $($line,)+ "dec r15", "jnz 2b",

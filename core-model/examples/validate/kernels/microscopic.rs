@@ -105,7 +105,7 @@ fn fp_div_chain() -> Box<dyn FnMut()> {
     })
 }
 
-/// A walk through a random cycle of cache lines.
+/// Walks through a random cycle of cache lines.
 fn chase(bytes: usize) -> Box<dyn FnMut()> {
     let lines = bytes / 64;
     let mut order: Vec<usize> = (0..lines).collect();
@@ -117,7 +117,7 @@ fn chase(bytes: usize) -> Box<dyn FnMut()> {
     for at in 0..lines {
         next[order[at] * 8] = order[(at + 1) % lines] * 8;
     }
-    // Up to 4 MiB a run visits every line; what is larger is visited in part.
+    // Up to 4 MiB, a run visits every line; larger cycles are visited in part.
     let steps = if bytes <= 4 << 20 {
         lines.max(20_000)
     } else {

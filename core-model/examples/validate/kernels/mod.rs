@@ -1,4 +1,4 @@
-//! The kernels: small programs of different nature, each with its data prepared beforehand.
+//! The kernels: small, varied programs, each with its data prepared in advance.
 
 mod algorithms;
 mod application;
@@ -6,24 +6,24 @@ mod fresh;
 mod loops;
 mod microscopic;
 
-/// What is known of a kernel while a core is calibrated.
+/// How a kernel relates to a core's calibration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Group {
     /// The cores were calibrated on it.
     Tuned,
-    /// Nothing was calibrated on it, but its ratios have been seen between two calibrations.
+    /// Nothing was calibrated on it, but its ratios were seen between calibrations.
     HeldOut,
-    /// Written before version 4 and not run on the model before that was done.
+    /// Written before version 4, and not run on the model before that was done.
     Fresh,
-    /// A loop of a few instructions, for benchmarks of nanoseconds.
+    /// A loop of a few instructions, for nanosecond benchmarks.
     Loop,
 }
 
-/// A program to run again and again.
+/// A program to run repeatedly.
 pub struct Kernel {
     pub name: &'static str,
     pub group: Group,
-    /// Makes the data and returns the code that is run.
+    /// Prepares the data and returns the code to run.
     pub prepare: fn() -> Box<dyn FnMut()>,
 }
 
