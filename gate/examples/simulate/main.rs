@@ -1,4 +1,4 @@
-//! How often the gate errs, on suites of which the truth is known.
+//! Measures how often the gate errs, on suites whose true changes are known.
 //!
 //!     cargo run --release -p topdown-gate --example simulate -- --help
 
@@ -24,7 +24,7 @@ const DESIGNS: [Design; 6] = [
     again(design(10, 5), 10, 20),
     again(design(10, 5), 20, 20),
 ];
-/// Those for which planted changes are looked for.
+/// The designs tested with planted changes.
 const PLANTED_DESIGNS: [Design; 4] = [DESIGNS[2], DESIGNS[3], DESIGNS[4], DESIGNS[5]];
 const PLANTED_METRICS: [Metric; 5] = [
     Metric::Retiring,
@@ -34,7 +34,7 @@ const PLANTED_METRICS: [Metric; 5] = [
     Metric::Wall,
 ];
 const PLANTED_PERCENT: [u32; 5] = [2, 3, 5, 7, 10];
-/// One benchmark in so many has the planted change.
+/// One benchmark in this many has the planted change.
 const PLANTED_EVERY: usize = 10;
 
 const fn design(baseline: u32, candidate: u32) -> Design {
@@ -128,7 +128,7 @@ fn simulate_comparisons(out: &mut impl Write, args: &Args) -> io::Result<()> {
         }
         writeln!(out)?;
     }
-    // A tenth of the benchmarks of each suite are planted, so fewer suites give enough of them.
+    // A tenth of each suite's benchmarks are planted, so fewer suites are enough.
     let planted_suites = suites.div_ceil(5);
     writeln!(
         out,
@@ -146,7 +146,7 @@ fn simulate_comparisons(out: &mut impl Write, args: &Args) -> io::Result<()> {
             write!(out, "{:<14}{:<8}", shown(design), format!("+{percent} %"))?;
             for metric in PLANTED_METRICS {
                 let tally = Experiment {
-                    // Other suites than above: their noise must not repeat.
+                    // Different suites from above, so that their noise does not repeat.
                     seed: seed.wrapping_add(1),
                     suites: planted_suites,
                     design,
@@ -175,7 +175,7 @@ fn simulate_comparisons(out: &mut impl Write, args: &Args) -> io::Result<()> {
 /// Runs per history, and launches per run.
 const HISTORY_RUNS: usize = 30;
 const HISTORY_LAUNCHES: u32 = 10;
-/// What happens to one benchmark in ten, and how it is called.
+/// What happens to one benchmark in ten, with a label.
 const COURSES: [(&str, Course); 5] = [
     ("one step of 2 %", Course::Step(0.02)),
     ("one step of 3 %", Course::Step(0.03)),
@@ -229,7 +229,7 @@ fn simulate_histories(out: &mut impl Write, args: &Args) -> io::Result<()> {
         write!(out, "{:<44}", format!("{name}, found"))?;
         for machine in MACHINES {
             let tally = HistoryExperiment {
-                // Other suites than above, and fewer: a tenth of each is planted.
+                // Different suites from above, and fewer: a tenth of each is planted.
                 seed: seed.wrapping_add(1),
                 suites: suites.div_ceil(5),
                 machine,
@@ -245,7 +245,7 @@ fn simulate_histories(out: &mut impl Write, args: &Args) -> io::Result<()> {
     Ok(())
 }
 
-/// `10/5`, and for suspects that are run again `10/5→20/20`.
+/// `10/5`, or `10/5→20/20` if suspects are launched again.
 fn shown(design: Design) -> String {
     let first = format!("{}/{}", design.baseline, design.candidate);
     match design.second_look {

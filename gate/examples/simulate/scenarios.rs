@@ -14,7 +14,7 @@ use topdown_gate::statistics::outlook::MOST_LAUNCHES;
 
 /// 10/5 and 10/10.
 const USUAL_DESIGNS: [Design; 2] = [DESIGNS[2], DESIGNS[3]];
-/// Standard deviations over benchmarks of what differs between two sessions.
+/// Standard deviations, over benchmarks, of the difference between two sessions.
 const DRIFTS_PERCENT: [u32; 4] = [0, 1, 2, 3];
 
 /// Prints all tables.
@@ -77,7 +77,7 @@ fn drift(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
     Ok(())
 }
 
-/// Failing suites, what was found, and suites with a false alarm beside it.
+/// Formats the failing suites, the power, and the suites with an additional false alarm.
 fn found(tally: &Tally) -> String {
     let found = format!("{}, {:.0} %", tally.suites_failing, tally.power() * 100.0);
     match tally.suites_with_false_alarm {

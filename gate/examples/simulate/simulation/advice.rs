@@ -1,5 +1,5 @@
-//! Whether the advice is true that a benchmark gets about which nothing was decided: it is launched
-//! again, as often as was advised.
+//! Checks the advice given for inconclusive benchmarks, by launching them again as often as
+//! advised.
 
 use std::collections::BTreeSet;
 
@@ -14,26 +14,26 @@ use topdown_gate::policy::Policy;
 use topdown_gate::statistics::outlook::MOST_LAUNCHES;
 use topdown_gate::verdict::{Comparison, LabelledRun, UndecidedReason, compare};
 
-/// Benchmarks of a suite that is asked for advice.
+/// Benchmarks of a suite that gets advice.
 pub const ADVISED_BENCHMARKS: usize = 100;
-/// How much slower all of them got, each in its own suites: from nothing to beyond doubt, with the
-/// margin between.
+/// How much slower benchmarks get, each size in its own suites: from unchanged to certain, with the
+/// margin in between.
 pub const ADVISED_PERCENT: [u32; 6] = [0, 1, 2, 3, 5, 8];
 /// Launches of the comparison that gives the advice.
 const LAUNCHES: u32 = 10;
 
-/// Benchmarks about which nothing was decided, by what they were told.
+/// Inconclusive benchmarks, by the advice they got.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Advice {
     /// "Needs N launches", or "N to M".
     pub needs: usize,
-    /// Those that N fresh launches a side decide: one in two, as is said.
+    /// Those that N fresh launches a side decide: one in two, according to the advice.
     pub decided_by_half: usize,
     /// "Needs N to M launches".
     pub needs_most: usize,
     /// Those that M fresh launches decide: about three in four.
     pub decided_by_most: usize,
-    /// "No number of launches is likely to tell": at the margin, or for drift.
+    /// "No number of launches is likely to tell": because of the margin, or drift.
     pub no_number: usize,
     /// Those that the most launches leave undecided.
     pub no_number_indeed: usize,
@@ -44,7 +44,7 @@ pub struct Advice {
 }
 
 impl Advice {
-    /// Over so many suites, in each of which some benchmarks got slower by `change`.
+    /// Sums over `suites` suites, in each of which some benchmarks got slower by `change`.
     pub fn over(machine: Machine, change: f64, seed: u64, suites: u64) -> Advice {
         let of_suite = |number: u64| {
             let mut rng = Rng::with_seed(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
@@ -130,7 +130,8 @@ impl Advice {
     }
 }
 
-/// One benchmark in so many changed and is asked about; the others keep the suite from having moved.
+/// One benchmark in this many changes and gets advice; the others keep the suite as a whole from
+/// moving.
 const EVERY: usize = 3;
 
 #[derive(Clone, Copy)]
@@ -158,7 +159,7 @@ impl Told {
     }
 }
 
-/// The comparison by the first launches of each side.
+/// Compares only the first `launches` launches of each side.
 fn judged(sides: &[Run; 2], launches: u32) -> Comparison {
     let [baseline, candidate] = sides.each_ref().map(|run| {
         let mut run = run.clone();
@@ -180,7 +181,7 @@ mod tests {
     use super::*;
     use crate::simulation::machine::SHARED_MACHINE;
 
-    /// `cargo topdown simulate` has the figures of more suites.
+    /// The example itself prints the figures for more suites.
     #[test]
     fn advice_is_mostly_true() {
         let mut advice = Advice::default();

@@ -1,4 +1,4 @@
-//! How often the search for change points errs: histories of which it is known what changed.
+//! How often the search for change points errs: histories whose true changes are known.
 
 use criterion_topdown::run_file::Run;
 use fastrand::Rng;
@@ -9,9 +9,9 @@ use super::suite::{Kind, Plan, Planted, Session, Suite};
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::trend::{BenchmarkTrend, ChangeKind, Trend, trend};
 
-/// The probability of any change point in an unchanged suite, as the gate has it by default.
+/// The probability of finding any change point in an unchanged suite; the gate's default.
 const ALPHA: f64 = 0.05;
-/// A step is found where a change point is at most so many runs from it.
+/// A step counts as found if a change point is at most this many runs away.
 const NEAR_RUNS: usize = 2;
 
 /// What happens to a benchmark in the course of a history.
@@ -21,12 +21,12 @@ pub enum Course {
     Unchanged,
     /// One step of this fraction of the slots, in the middle.
     Step(f64),
-    /// So many steps of this fraction each, evenly spread.
+    /// This many steps of this fraction each, evenly spread.
     Steps(usize, f64),
 }
 
 impl Course {
-    /// What is added to the slots at this run of so many.
+    /// Returns what is added to the slots at `run` of `runs`.
     fn size_at(self, run: usize, runs: usize) -> f64 {
         match self {
             Course::Unchanged => 0.0,
@@ -41,8 +41,8 @@ impl Course {
         }
     }
 
-    /// Whether the change points of `benchmark` tell it: a step in its place, or at least half of
-    /// the slowdown of many.
+    /// Returns whether the change points of `benchmark` show the course: a step in its place, or at
+    /// least half of the slowdown of many steps.
     fn is_told_by(self, benchmark: &BenchmarkTrend, runs: usize) -> bool {
         let mut slower = benchmark
             .changes
@@ -59,33 +59,33 @@ impl Course {
     }
 }
 
-/// What is simulated.
+/// What to simulate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct HistoryExperiment {
-    /// Every random number follows from this and the number of the suite.
+    /// Determines every random number, together with the number of the suite.
     pub seed: u64,
     /// Suites, each with a history.
     pub suites: u64,
     /// Benchmarks per suite.
     pub benchmarks: usize,
-    /// The machine; each run is a session of its own.
+    /// The machine; each run is its own session.
     pub machine: Machine,
     /// Runs per history.
     pub runs: usize,
     /// Launches per run.
     pub launches: u32,
-    /// What happens to the benchmarks that change, in their backend-bound slots.
+    /// What happens to the backend-bound slots of benchmarks that change.
     pub course: Course,
-    /// Every how many-th benchmark changes, if any does.
+    /// One benchmark in this many changes, if any do.
     pub every: usize,
 }
 
 /// What was found.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HistoryTally {
-    /// Histories of a suite.
+    /// Suites, each with a history.
     pub suites: usize,
-    /// Those with a change point in a benchmark that did not change.
+    /// Those with a change point in an unchanged benchmark.
     pub suites_with_false_alarm: usize,
     /// Benchmarks that did not change.
     pub unchanged: usize,
@@ -93,7 +93,7 @@ pub struct HistoryTally {
     pub false_alarms: usize,
     /// Benchmarks that changed.
     pub planted: usize,
-    /// Those of which the change points tell what happened.
+    /// Those whose change points show what happened.
     pub found: usize,
 }
 
@@ -173,7 +173,7 @@ mod tests {
     use topdown_gate::verdict::trend::SlowerOverTime;
     use topdown_gate::verdict::{LabelledRun, compare, with_history};
 
-    /// Small enough for every test run; docs/history.md has the figures of large ones.
+    /// Small enough for every test run; docs/history.md has the figures for large ones.
     fn experiment() -> HistoryExperiment {
         HistoryExperiment {
             seed: 4711,
@@ -218,7 +218,7 @@ mod tests {
         }
     }
 
-    /// What a comparison with the history tells after each run.
+    /// Returns what a comparison with the history reports after each run.
     fn told(experiment: HistoryExperiment, number: u64) -> Vec<Vec<SlowerOverTime>> {
         let runs = experiment.runs_of(number);
         let policy = Policy::default();
@@ -232,7 +232,7 @@ mod tests {
             .collect()
     }
 
-    /// As the gate, which judges by the earlier run: 5 % is allowed.
+    /// Judges by the earlier run, like the gate: 5 % is allowed.
     #[test]
     fn comparisons_with_unchanged_histories_tell_next_to_nothing() {
         let (mut comparisons, mut telling) = (0, 0);
@@ -276,8 +276,8 @@ mod tests {
         }
     }
 
-    /// Each run is saved as the next baseline. Two halves that lie closely apart leave it open which of
-    /// them drifted, so that on a noisy machine a part of it stays untold.
+    /// Each run is saved as the next baseline. If the two halves are close, it is unclear which of
+    /// them drifted, so some of the drift goes unreported on a noisy machine.
     #[test]
     fn half_of_a_suite_that_creeps_at_once_is_told() {
         for (machine, least) in [(MACHINES[0], 45), (SHARED_MACHINE, 8)] {
@@ -297,7 +297,7 @@ mod tests {
         }
     }
 
-    /// Whoever saves a run that failed knows what it did.
+    /// A user who saves a run that failed knows about the step.
     #[test]
     fn a_step_that_failed_and_was_saved_is_not_told_again() {
         let experiment = HistoryExperiment {

@@ -1,36 +1,36 @@
-//! How noisy a machine is: what the simulation assumes.
+//! The noise of machines, as the simulation assumes it.
 //!
-//! The sizes are assumptions, not measurements: launch-to-launch noise of slots on many machines
-//! has not been published. They are set so that the typical launch of a shared machine differs by
-//! about 1 % of its slots, one in ten by more than 2 %, and times by three times as much; virtual
-//! machines differ by far more in time. How the noise of a benchmark is spread over its categories is
-//! in `suite`.
+//! The sizes are assumptions, not measurements: no launch-to-launch noise of slots on many machines
+//! has been published. They are set so that the typical launch on a shared machine differs by about
+//! 1 % of its slots, one in ten by more than 2 %, and times by three times as much; on virtual
+//! machines, times differ by far more. `suite` spreads a benchmark's noise over its categories.
 
-/// The noise of a machine. Fractions are of the slots per iteration, or of the time per slot.
+/// The noise of a machine, in fractions of the slots per iteration or of the time per slot.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Machine {
-    /// What reports call it.
+    /// Its name in reports.
     pub name: &'static str,
-    /// The median over benchmarks of the standard deviation between launches, of slots.
+    /// The median, over benchmarks, of the standard deviation of slots between launches.
     pub slots_deviation: f64,
-    /// The same of the time per slot.
+    /// The same for the time per slot.
     pub time_deviation: f64,
     /// How much these deviations differ between benchmarks: the standard deviation of their
-    /// logarithm. At least that of the slots which the shares alone make, 0.4.
+    /// logarithm. For slots at least 0.4, which the shares alone cause.
     pub deviation_spread: f64,
     /// The standard deviation between the samples of a launch.
     pub sample_deviation: f64,
-    /// One launch in this many is disturbed: it takes three of its deviations more.
+    /// One launch in this many is disturbed: three of its deviations are added.
     pub disturbed_one_in: u32,
-    /// Whether each launch of each benchmark falls by chance into one of two modes (address
-    /// layout), 2 to 8 % of its slots apart.
+    /// Whether each launch of each benchmark randomly falls into one of two modes (address layout),
+    /// which differ by 2 to 8 % of its slots.
     pub bimodal: bool,
-    /// How much of a launch's noise is that of the launch before (first-order autoregression).
+    /// How much of a launch's noise carries over from the previous launch (first-order
+    /// autoregression).
     pub autocorrelation: f64,
-    /// Time per slot on everything: candidate over baseline, less 1.
+    /// The change of time per slot for all benchmarks: candidate over baseline, minus 1.
     pub session_time_shift: f64,
-    /// The standard deviation over benchmarks of what differs between the two sessions and not
-    /// between launches, of slots and of time per slot.
+    /// The standard deviation, over benchmarks, of differences between the two sessions but not
+    /// between launches, for slots and time per slot.
     pub session_deviation: f64,
 }
 
@@ -84,8 +84,8 @@ pub const MACHINES: [Machine; 5] = [
     },
 ];
 
-/// A machine that does nothing else.
+/// A machine without other load.
 pub const QUIET_MACHINE: Machine = QUIET;
 
-/// The machine on which planted changes are looked for.
+/// The machine for planted changes.
 pub const SHARED_MACHINE: Machine = SHARED;

@@ -1,7 +1,7 @@
-//! How often the gate errs: suites of which it is known what changed.
+//! How often the gate errs, on suites whose true changes are known.
 //!
-//! Nobody can tell from real runs whether a gate was right. Here the truth is known, the noise is
-//! that of [`machine`], and the judge is the one that judges real runs.
+//! Real runs cannot show whether a gate was right. Here the truth is known, [`machine`] makes the
+//! noise, and the judge is the one for real runs.
 
 pub mod advice;
 pub mod history;
@@ -32,14 +32,14 @@ pub struct Design {
     pub baseline: u32,
     /// Launches of the candidate.
     pub candidate: u32,
-    /// Launches of both sides, those before included, of suspects that are run again.
+    /// The total launches of each side for suspects that are launched again.
     pub second_look: Option<(u32, u32)>,
 }
 
-/// What is simulated.
+/// What to simulate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Experiment<'a> {
-    /// Every random number follows from this and the number of the suite.
+    /// Determines every random number, together with the number of the suite.
     pub seed: u64,
     /// Suites.
     pub suites: u64,
@@ -49,18 +49,18 @@ pub struct Experiment<'a> {
     pub machine: Machine,
     /// Launches.
     pub design: Design,
-    /// What changed. Of two that change a benchmark, the first does.
+    /// What changed. If two changes affect a benchmark, the first one applies.
     pub planted: &'a [Planted],
     /// A launch of each benchmark that went wrong.
     pub wild: Option<WildLaunch>,
     /// Where the numbers come from.
     pub kind: Kind,
-    /// Earlier runs of the machine, the baseline included. Each is then a session of its own, of which
+    /// Earlier runs of the machine, including the baseline. Each is then its own session, and any
     /// two drift as far apart as the machine says.
     pub earlier: usize,
 }
 
-/// What the gate said.
+/// The gate's results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Suites judged.
@@ -73,20 +73,20 @@ pub struct Tally {
     pub unchanged: usize,
     /// Those that fail their suite.
     pub false_alarms: usize,
-    /// Those about which nothing was decided.
+    /// Those that are inconclusive.
     pub inconclusive: usize,
     /// Benchmarks that got slower.
     pub planted: usize,
     /// Those that fail their suite.
     pub found: usize,
-    /// Those that do for the right cause.
+    /// Those that fail for the right cause.
     pub explained: usize,
-    /// Those called unchanged.
+    /// Those judged unchanged.
     pub called_unchanged: usize,
 }
 
-/// Adds up what `tally` says about the suites from 0 to `suites`, on as many threads as there are
-/// CPUs. `add` must not depend on the order.
+/// Sums `tally` over the suites from 0 to `suites`, on as many threads as there are CPUs. `add`
+/// must not depend on the order.
 fn each_suite<T: Default + Send>(
     suites: u64,
     tally: impl Fn(u64) -> T + Sync,
@@ -182,7 +182,7 @@ impl Experiment<'_> {
         second_look(first, &baseline, &candidate, &policy)
     }
 
-    /// As of a baseline with a history.
+    /// Judges with a baseline that has a history.
     fn judge_after_others(&self, suite: &mut Suite, rng: &mut Rng) -> Comparison {
         let mut run = |launches, planted| {
             suite.begin_other_session(rng);
@@ -258,7 +258,7 @@ impl Tally {
         self.found as f64 / self.planted as f64
     }
 
-    /// Explained rightly among found; NaN if nothing was found.
+    /// Explained correctly among found; NaN if nothing was found.
     pub fn explained_fraction(&self) -> f64 {
         self.explained as f64 / self.found as f64
     }
@@ -290,8 +290,8 @@ mod tests {
         earlier: 0,
     };
 
-    // `cargo topdown simulate` measures these rates on suites of 200 benchmarks. Here they are
-    // guarded with fixed seeds, so that a change of the procedure that breaks them is noticed.
+    // The example itself measures these rates on suites of 200 benchmarks. Here they are guarded
+    // with fixed seeds, so that a change of the procedure that breaks them is noticed.
 
     #[test]
     fn unchanged_suites_pass_on_every_machine() {
@@ -346,7 +346,7 @@ mod tests {
         assert_eq!(twice.false_alarms, 0);
     }
 
-    /// As `compare --relaunch` takes it against a stored baseline.
+    /// As `compare --relaunch` does with a stored baseline.
     #[test]
     fn a_second_look_at_the_candidate_alone_raises_no_alarm() {
         for machine in MACHINES {
@@ -395,7 +395,7 @@ mod tests {
         assert_eq!(UNCHANGED.run(), one_by_one);
     }
 
-    /// Of 24 changes 11 were called unchanged when slots alone decided that.
+    /// If slots alone decided, 11 of the 24 changes would be called unchanged.
     #[test]
     fn what_takes_longer_at_flat_slots_is_rarely_called_unchanged() {
         let tally = Experiment {

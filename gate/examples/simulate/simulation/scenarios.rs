@@ -1,11 +1,12 @@
-//! What a gate may err in although it holds its rates elsewhere: much changed at once, sessions that
-//! drift, a launch that went wrong, a small suite with nothing but the clock.
+//! Situations in which a gate may err although it keeps its rates otherwise: many changes at once,
+//! sessions that drift, a launch that went wrong, a small suite with only time.
 
 use super::machine::{Machine, QUIET_MACHINE, SHARED_MACHINE};
 use super::{Design, Experiment, Kind, Planted, Session, Which, WildLaunch};
 use topdown_gate::metric::Metric;
 
-/// `machine` with this standard deviation over benchmarks of what differs between two sessions.
+/// Returns `machine` with this standard deviation, over benchmarks, of the difference between two
+/// sessions.
 pub const fn drifting(machine: Machine, deviation: f64) -> Machine {
     Machine {
         session_deviation: deviation,
@@ -19,7 +20,7 @@ const TEN: Design = Design {
     second_look: None,
 };
 
-/// Much changed at once.
+/// Many changes at once.
 #[derive(Clone, Copy, Debug)]
 pub struct Broad {
     pub name: &'static str,
@@ -74,7 +75,7 @@ const fn broad(name: &'static str, benchmarks: usize, planted: &'static [Planted
     }
 }
 
-/// The kinds of suites in which much changed, and one with little for comparison.
+/// Suites in which much changed, and one in which little did, for comparison.
 pub const BROAD: [Broad; 10] = [
     broad(
         "12, 7 slower by 5-30 %",
@@ -118,7 +119,7 @@ pub const WILD: [(&str, Option<WildLaunch>); 5] = [
     ("candidate 2 x", wild(Session::Candidate, 2.0)),
     ("candidate 10 x", wild(Session::Candidate, 10.0)),
 ];
-/// What changed beside it.
+/// Additional changes.
 pub const WILD_CHANGES: [(&str, &[Planted]); 3] = [
     ("nothing changed", &[]),
     (
@@ -158,7 +159,7 @@ pub struct DriftOfTime {
     pub shift: f64,
 }
 
-/// From none to that of a machine that others load.
+/// From no drift to that of a machine under other load.
 pub const DRIFTS_OF_TIME: [DriftOfTime; 3] = [
     DriftOfTime {
         deviation: 0.0,
@@ -173,9 +174,9 @@ pub const DRIFTS_OF_TIME: [DriftOfTime; 3] = [
         shift: -0.12,
     },
 ];
-/// Suites of one benchmark up to large ones.
+/// From suites of one benchmark to large ones.
 pub const SIZES_OF_TIME: [usize; 13] = [1, 2, 3, 5, 7, 8, 9, 10, 12, 16, 30, 100, 200];
-/// Runs of a history, the baseline included.
+/// Runs of a history, including the baseline.
 pub const EARLIER_RUNS: usize = 10;
 /// One benchmark of the suite takes 30 % longer.
 pub const ONE_SLOWER_IN_TIME: [Planted; 1] = [Planted {
@@ -194,7 +195,7 @@ pub const LONGER_AT_FLAT_SLOTS: [Planted; 1] = [Planted::every(10, Metric::Wall,
 pub const DOUBLED_TIME: [Planted; 1] = [Planted::every(10, Metric::Wall, 1.2)];
 
 impl DriftOfTime {
-    /// Suites with nothing but the clock.
+    /// Suites with only time.
     pub fn of(
         self,
         benchmarks: usize,
@@ -214,7 +215,7 @@ impl DriftOfTime {
     }
 }
 
-/// Suites of these sizes in which nothing but the sessions differ.
+/// Sizes of suites in which only the sessions differ.
 pub const SIZES_OF_DRIFT: [usize; 3] = [12, 30, 200];
 
 /// An unchanged suite that drifts.
@@ -226,14 +227,14 @@ pub fn unchanged(machine: Machine, benchmarks: usize, drift: f64) -> Experiment<
     .on(machine, 1, 1)
 }
 
-/// The machines on which these are simulated.
+/// The machines for these simulations.
 pub const SCENARIO_MACHINES: [Machine; 2] = [QUIET_MACHINE, SHARED_MACHINE];
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Large suites take long in a debug build; `cargo topdown simulate` has them.
+    /// Large suites take long in a debug build; the example itself runs them.
     fn small() -> impl Iterator<Item = Broad> {
         BROAD.into_iter().map(|broad| Broad {
             benchmarks: broad.benchmarks.min(60),
@@ -243,7 +244,7 @@ mod tests {
 
     #[test]
     fn a_suite_in_which_much_changed_fails_and_names_what_did() {
-        // Of all slower by 0 to 10 %, seven in ten are slower by 3 %.
+        // Of changes between 0 and 10 %, seven in ten are at least 3 %.
         let least = [0.9, 1.0, 0.95, 0.55, 0.7, 0.5, 0.85, 0.6, 0.9, 0.1];
         for (broad, least) in small().zip(least) {
             let suites = 480 / broad.benchmarks as u64 / 2;
@@ -301,7 +302,8 @@ mod tests {
         }
     }
 
-    /// Beyond thirty benchmarks 5 to 13 of 100 failed while drift was even in differences.
+    /// If drift were even in differences rather than ratios, 5 to 13 of 100 suites of more than
+    /// thirty benchmarks would fail.
     #[test]
     fn a_large_suite_of_nothing_but_time_fails_no_more_than_a_small_one() {
         let tally = DRIFTS_OF_TIME[2].of(200, &[], 20261122, 24).run();

@@ -1,8 +1,7 @@
-//! Suites of made-up benchmarks, run on made-up machines down to the single sample.
+//! Suites of simulated benchmarks, run on simulated machines down to the single sample.
 //!
-//! Everything that the real way of the data does to numbers happens here too: samples of linearly
-//! growing length, counts that are integers, categories in steps of 1/255, launch values by
-//! [`launch_value`].
+//! Numbers pass through everything that real ones do: samples of linearly growing length, integer
+//! counts, categories in steps of 1/255, and launch values by [`launch_value`].
 
 use criterion_topdown::machine::Machine as MachineIdentity;
 use criterion_topdown::provenance::{Provenance, SourceKind};
@@ -17,17 +16,17 @@ use super::machine::Machine;
 use topdown_gate::metric::Metric;
 use topdown_gate::statistics::launch::{Taken, launch_value};
 
-/// Samples per launch, as `cargo topdown bench` takes by default.
+/// Samples per launch, the default of `cargo topdown bench`.
 const SAMPLES: u64 = 20;
-/// Fewest slots of a sample: some ten microseconds.
+/// Fewest slots of a sample: about ten microseconds.
 const LEAST_SAMPLE_SLOTS: f64 = 100_000.0;
 /// Steps of the 8-bit ratios.
 const STEPS: f64 = 255.0;
-/// How noisy each category is for its size. What retires hardly varies; branch predictor and
-/// frontend are the core's own and feel the layout of a launch; caches and memory are shared with
-/// everything that runs.
+/// The noise of each category relative to its size. Retiring hardly varies; branch predictor and
+/// frontend belong to the core and depend on the layout of a launch; caches and memory are shared
+/// with everything that runs.
 const CATEGORY_NOISE: [f64; 4] = [0.05, 0.5, 0.5, 1.0];
-/// What the shares of a drawn benchmark make of [`CATEGORY_NOISE`]: the median, and the standard
+/// The effect of a drawn benchmark's shares on [`CATEGORY_NOISE`]: the median, and the standard
 /// deviation of the logarithm. A test draws them.
 const TYPICAL_NOISE: f64 = 0.296;
 const NOISE_SPREAD: f64 = 0.40;
@@ -35,10 +34,10 @@ const NOISE_SPREAD: f64 = 0.40;
 /// A change of some benchmarks.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Planted {
-    /// A category, or wall-clock time alone.
+    /// A category, or only wall-clock time.
     pub metric: Metric,
-    /// Fractions of the baseline's slots, or of its time: the least and the largest. Each benchmark
-    /// has its own of those between.
+    /// The smallest and largest change, as fractions of the baseline's slots or time. Each
+    /// benchmark has its own size in between.
     pub sizes: [f64; 2],
     /// Which benchmarks.
     pub which: Which,
@@ -59,7 +58,7 @@ impl Planted {
     }
 }
 
-/// `count` of every `of` benchmarks, from the one with number `first` on.
+/// `count` of every `of` benchmarks, starting with number `first`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Which {
     pub of: usize,
@@ -73,16 +72,16 @@ impl Which {
     }
 }
 
-/// A launch that is not of the same kind as the others: something else happened.
+/// A launch that differs from the others because something went wrong.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct WildLaunch {
-    /// In which run, of every benchmark.
+    /// The run that has one for every benchmark.
     pub session: Session,
-    /// How many times as slow.
+    /// How many times as slow it is.
     pub factor: f64,
 }
 
-/// The category that a metric is, in the order of the arrays here.
+/// Returns the metric's category index in the arrays here.
 fn category_index(metric: Metric) -> Option<usize> {
     match metric {
         Metric::Retiring => Some(0),
@@ -93,7 +92,7 @@ fn category_index(metric: Metric) -> Option<usize> {
     }
 }
 
-/// A made-up benchmark.
+/// A simulated benchmark.
 struct Workload {
     slots: f64,
     shares: [f64; 4],
@@ -103,7 +102,7 @@ struct Workload {
     ns_per_slot: f64,
     /// What the candidate's session adds.
     session: ([f64; 4], f64),
-    /// Where its change lies between the least and the largest.
+    /// The position of its change between the smallest and the largest.
     size: f64,
 }
 
@@ -122,19 +121,19 @@ pub struct Plan<'a> {
 pub enum Kind {
     /// Counters.
     Counted,
-    /// A model, whose slots have no noise; the time keeps its own.
+    /// A model, whose slots have no noise; time keeps its own.
     Modelled,
-    /// Nothing but the clock.
+    /// Only time.
     TimeAlone,
 }
 
-/// Made-up benchmarks on a machine.
+/// Simulated benchmarks on a machine.
 pub struct Suite {
     machine: Machine,
     workloads: Vec<Workload>,
 }
 
-/// Which of the two runs.
+/// One of the two runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Session {
     /// The run that is compared with.
@@ -144,9 +143,9 @@ pub enum Session {
 }
 
 impl Suite {
-    /// `size` benchmarks drawn by `rng`.
+    /// Draws `size` benchmarks from `rng`.
     pub fn draw(machine: Machine, size: usize, rng: &mut Rng) -> Suite {
-        // Sizes of changes are drawn apart: what is planted must not change the suite.
+        // The sizes of changes have their own generator: planting must not change the suite.
         let mut sizes = Rng::with_seed(!rng.get_seed());
         let workloads = (0..size)
             .map(|_| Workload {
@@ -157,15 +156,15 @@ impl Suite {
         Suite { machine, workloads }
     }
 
-    /// From here on the candidate's session is another one.
+    /// Starts another session of the candidate.
     pub fn begin_session(&mut self, rng: &mut Rng) {
         for workload in &mut self.workloads {
             workload.session = session(&self.machine, rng);
         }
     }
 
-    /// From here on any run is in another session, as are those before: two of them differ as far as
-    /// baseline and candidate of the machine do.
+    /// Starts another session for all further runs, as before each earlier one: any two sessions
+    /// differ as far as baseline and candidate of the machine do.
     pub fn begin_other_session(&mut self, rng: &mut Rng) {
         let half = std::f64::consts::FRAC_1_SQRT_2;
         let machine = Machine {
@@ -178,7 +177,7 @@ impl Suite {
         }
     }
 
-    /// By how much, and in what, `planted` changes the benchmark with this number.
+    /// Returns which metric of the benchmark with this number `planted` changes, and by how much.
     pub fn change(&self, index: usize, planted: &[Planted]) -> Option<(Metric, f64)> {
         let planted = planted.iter().find(|planted| planted.which.has(index))?;
         let [least, largest] = planted.sizes;
@@ -186,8 +185,8 @@ impl Suite {
         Some((planted.metric, size))
     }
 
-    /// `launches` launches of every benchmark that `wanted` tells by its number; the others have
-    /// none.
+    /// Launches every benchmark whose number `wanted` accepts `launches` times; the others have no
+    /// launches.
     pub fn run(&self, plan: &Plan<'_>, wanted: impl Fn(usize) -> bool, rng: &mut Rng) -> Run {
         let Plan {
             session, launches, ..
@@ -223,7 +222,7 @@ impl Suite {
     }
 }
 
-/// What a session adds to a benchmark: to each category, and to the time per slot.
+/// Draws what a session adds to a benchmark: to each category, and to the time per slot.
 fn session(machine: &Machine, rng: &mut Rng) -> ([f64; 4], f64) {
     (
         [0.0, 0.3, 0.3, 1.0].map(|weight| weight * machine.session_deviation * normal(rng)),
@@ -232,8 +231,8 @@ fn session(machine: &Machine, rng: &mut Rng) -> ([f64; 4], f64) {
 }
 
 impl Workload {
-    /// The launches as if their slots were modelled: those of the workload, with what is planted in
-    /// them and without noise. The time stays as it was measured.
+    /// Returns the launches as if their slots were modelled: those of the workload with what is
+    /// planted, without noise. The time stays as measured.
     fn modelled(
         &self,
         mut launches: Vec<LaunchValue>,
@@ -270,7 +269,7 @@ impl Workload {
         let deviation =
             |median: f64, spread: f64, rng: &mut Rng| median * (spread * normal(rng)).exp();
         let typical = machine.slots_deviation / TYPICAL_NOISE;
-        // The shares make a part of the spread; the rest is drawn.
+        // The shares cause part of the spread; the rest is drawn.
         let rest_of_spread = (machine.deviation_spread.powi(2) - NOISE_SPREAD.powi(2)).sqrt();
         Workload {
             slots: 10_f64.powf(3.0 + 4.0 * rng.f64()),
@@ -288,14 +287,14 @@ impl Workload {
         }
     }
 
-    /// How much of the launch noise is in each category; the squares add up to 1.
+    /// Returns how much of the launch noise is in each category; the squares add up to 1.
     fn noise_weights(&self) -> [f64; 4] {
         let whole = noise_of(self.shares);
         std::array::from_fn(|c| CATEGORY_NOISE[c] * self.shares[c] / whole)
     }
 }
 
-/// How noisy a benchmark with these shares is, by [`CATEGORY_NOISE`].
+/// Returns how noisy a benchmark with these shares is, by [`CATEGORY_NOISE`].
 fn noise_of(shares: [f64; 4]) -> f64 {
     let noise = shares.iter().zip(CATEGORY_NOISE);
     let variance: f64 = noise.map(|(share, noise)| (share * noise).powi(2)).sum();
@@ -309,7 +308,7 @@ struct Process<'a> {
     session: Session,
     planted: Option<(Metric, f64)>,
     wild: Option<WildLaunch>,
-    /// The noise of the launch before: of each category, and of the time.
+    /// The previous launch's noise: of each category, and of the time.
     state: [f64; 5],
 }
 
@@ -378,7 +377,7 @@ impl Process<'_> {
     ) -> IterationSample {
         let noise = self.machine.sample_deviation;
         categories[3] *= (1.0 + noise * normal(rng)).max(0.0);
-        // One sample in thirty is hit by something else altogether.
+        // Something else disturbs one sample in thirty.
         if rng.u32(..30) == 0 {
             categories[3] += categories.iter().sum::<f64>() * (0.1 + rng.f64());
         }
@@ -406,7 +405,7 @@ impl Process<'_> {
     }
 }
 
-/// The same launches on a machine that has nothing but a clock.
+/// Returns the same launches on a machine that can only measure time.
 fn timed(launches: Vec<LaunchValue>) -> Vec<LaunchValue> {
     let timed = |launch: LaunchValue| LaunchValue {
         launch: launch.launch,
