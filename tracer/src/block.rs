@@ -1,60 +1,61 @@
-//! What a block is: its instructions and where their data addresses come from. Nothing here knows
-//! how blocks are found or executed.
+//! Blocks: their instructions and where their data addresses come from. This module is independent
+//! of how blocks are found or executed.
 
-/// A block never has more instructions than this.
+/// The maximum number of instructions in a block.
 pub const MAX_BLOCK_INSTRUCTIONS: usize = 48;
 
-/// The number of a block: an index into a table that the consumer may keep beside it.
+/// The number of a block: an index into a table that the consumer may keep.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct BlockId(pub u32);
 
 impl BlockId {
-    /// The number as an index.
+    /// Returns the number as an index.
     pub fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// A straight run of instructions: at least one, at most [`MAX_BLOCK_INSTRUCTIONS`], of which only
-/// the last can branch.
+/// A straight-line run of 1 to [`MAX_BLOCK_INSTRUCTIONS`] instructions, of which only the last can
+/// branch.
 #[derive(Clone, Copy, Debug)]
 pub struct Block<'a> {
-    /// Which block this is.
+    /// The block's number.
     pub id: BlockId,
-    /// In the order of execution, without gaps between them.
+    /// In execution order, without gaps.
     pub instructions: &'a [Instruction],
     /// The memory accesses of all instructions, in the order of the instructions. See
     /// [`Block::accesses_of`].
     pub accesses: &'a [Access],
-    /// How many values each execution records: the length of the `addresses` that
-    /// [`Consumer::block`](crate::Consumer::block) gets.
+    /// Number of values that each execution records: the length of the `addresses` passed to
+    /// [`Consumer::block`](crate::Consumer::block).
     pub recorded_values: usize,
 }
 
 impl<'a> Block<'a> {
-    /// The address of the first instruction.
+    /// Returns the address of the first instruction.
     pub fn start_ip(&self) -> u64 {
         self.instructions[0].decoded.ip()
     }
 
-    /// The address behind the last instruction: where execution goes on when it does not branch.
+    /// Returns the address after the last instruction, where execution continues if it does not
+    /// branch.
     pub fn end_ip(&self) -> u64 {
         self.last().decoded.next_ip()
     }
 
-    /// The last instruction, the only one that can branch.
+    /// Returns the last instruction, the only one that can branch.
     pub fn last(&self) -> &'a Instruction {
         &self.instructions[self.instructions.len() - 1]
     }
 
-    /// The memory accesses of one of this block's instructions.
+    /// Returns the memory accesses of one of this block's instructions.
     pub fn accesses_of(&self, instruction: &Instruction) -> &'a [Access] {
         let first = usize::from(instruction.first_access);
         &self.accesses[first..first + usize::from(instruction.access_count)]
     }
 }
 
-/// An instruction as it stands in the program.
+/// An instruction of the program.
 #[derive(Clone, Copy, Debug)]
 pub struct Instruction {
     /// Address, length, code and operands.
@@ -69,14 +70,14 @@ pub struct Instruction {
 /// The repetitions of a string instruction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Repeat {
-    /// Which recorded value is the count before the instruction.
+    /// Index of the recorded value that holds the count before the instruction.
     pub(crate) count: u16,
-    /// For `repe`/`repne`, which recorded value is the count after the instruction.
+    /// For `repe`/`repne`, index of the recorded value that holds the count after the instruction.
     pub(crate) remaining: Option<u16>,
 }
 
 impl Repeat {
-    /// How many elements the instruction worked on, 0 included.
+    /// Returns how many elements the instruction processed, possibly 0.
     pub fn iterations(self, addresses: &[u64]) -> u64 {
         let count = addresses[usize::from(self.count)];
         let remaining = self
@@ -86,53 +87,53 @@ impl Repeat {
     }
 }
 
-/// One access to memory by one instruction, in the sense of the architecture: implicit accesses to
-/// the stack by `push`, `pop`, `call` and `ret` and both sides of a string move are included;
-/// `lea` and multi-byte `nop` access nothing.
+/// One architectural memory access by one instruction. Implicit stack accesses by `push`, `pop`,
+/// `call` and `ret` and both sides of a string move are included; `lea` and multi-byte `nop` access
+/// nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Access {
-    /// What is done there.
+    /// What the access does.
     pub kind: AccessKind,
-    /// Size in bytes: of one element for gathers, scatters and repeated string instructions, else of
-    /// the whole access. 0 where the size is not known, as for cache control.
+    /// Size in bytes: of one element for gathers, scatters and repeated string instructions,
+    /// otherwise of the whole access. 0 if the size is unknown, as for cache control.
     pub size_bytes: u32,
-    /// Where.
+    /// Its address.
     pub address: Address,
 }
 
-/// What an access does. Accesses under a condition or mask count as done.
+/// What an access does. Conditional and masked accesses count as done.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AccessKind {
     /// A load.
     Read,
     /// A store.
     Write,
-    /// A load and a store to the same place.
+    /// A load and a store at the same address.
     ReadWrite,
-    /// A software prefetch or another hint on a line: nothing waits for it.
+    /// A software prefetch or another hint about a line: nothing waits for it.
     Hint,
 }
 
-/// Where an access goes. Addresses are linear: the bases of FS and GS are included.
+/// The address of an access. Addresses are linear: the bases of FS and GS are included.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Address {
-    /// Always here.
+    /// A constant address.
     Fixed(u64),
-    /// At a recorded value plus a constant.
+    /// A recorded value plus a constant.
     Recorded {
-        /// Which recorded value.
+        /// Index of the recorded value.
         entry: u16,
-        /// What to add, wrapping. Several accesses can refer to the same recorded value.
+        /// Constant to add, wrapping. Several accesses can refer to the same recorded value.
         displacement: i64,
     },
-    /// At several places: a gather or scatter.
+    /// Several addresses: a gather or scatter.
     Elements(Elements),
 }
 
 impl Address {
-    /// The lowest address of the access; of a repeated string instruction the first element's; of a
-    /// gather or scatter that of the first element which its mask enables, `None` if it enables
-    /// none.
+    /// Returns the lowest address of the access. For a repeated string instruction, it is the
+    /// address of the first element; for a gather or scatter, that of the first element enabled by
+    /// its mask, or `None` if none is.
     #[inline]
     pub fn first(self, addresses: &[u64]) -> Option<u64> {
         match self {
@@ -146,21 +147,21 @@ impl Address {
     }
 }
 
-/// The places of a gather or scatter.
+/// The addresses of a gather or scatter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Elements {
-    /// Which recorded value is the base.
+    /// Index of the recorded value that holds the base.
     pub(crate) base: u16,
     pub(crate) displacement: i64,
-    /// The recorded values from this one on are the index vector, byte for byte.
+    /// The index vector starts at this recorded value, byte for byte.
     pub(crate) indices: u16,
     /// Size of one index: 4 or 8, signed.
     pub(crate) index_bytes: u8,
     /// 1, 2, 4 or 8.
     pub(crate) scale: u8,
-    /// At most how many elements.
+    /// Maximum number of elements.
     pub count: u8,
-    /// Which of them.
+    /// The elements accessed.
     pub(crate) mask: Mask,
 }
 
@@ -171,7 +172,7 @@ pub enum Mask {
     All,
     /// Those whose bit is set in this recorded value.
     Bits(u16),
-    /// Those whose sign bit is set in the vector that is recorded from this value on, byte for byte.
+    /// Those whose sign bit is set in the vector that starts at this recorded value, byte for byte.
     Signs {
         /// The first of the recorded values.
         entry: u16,
@@ -181,7 +182,7 @@ pub enum Mask {
 }
 
 impl Elements {
-    /// The addresses of the elements that the mask enables, in the order of the elements.
+    /// Returns the addresses of the elements that the mask enables, in the order of the elements.
     pub fn addresses(self, recorded: &[u64]) -> impl Iterator<Item = u64> + '_ {
         let base = recorded[usize::from(self.base)].wrapping_add_signed(self.displacement);
         (0..usize::from(self.count))
@@ -198,7 +199,7 @@ impl Elements {
             })
     }
 
-    /// The first of them. Not part of its caller, which rarely has a gather.
+    /// Returns the first of them. Not inlined, because callers rarely have a gather.
     #[inline(never)]
     fn first(self, recorded: &[u64]) -> Option<u64> {
         self.addresses(recorded).next()
@@ -219,7 +220,7 @@ impl Elements {
     }
 }
 
-/// An element of 4 or 8 bytes of a vector that was recorded from `entry` on, zero-extended.
+/// Returns a 4- or 8-byte element of a vector recorded from `entry` on, zero-extended.
 fn lane(recorded: &[u64], entry: u16, element: usize, bytes: usize) -> u64 {
     if bytes == 8 {
         recorded[usize::from(entry) + element]
@@ -238,7 +239,7 @@ pub struct OwnedBlock {
 }
 
 impl OwnedBlock {
-    /// The block as a consumer gets it.
+    /// Returns the block as passed to a consumer.
     pub fn as_block(&self, id: BlockId) -> Block<'_> {
         Block {
             id,

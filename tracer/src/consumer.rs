@@ -1,36 +1,36 @@
-//! Who gets the stream.
+//! The receiver of the stream.
 
 use crate::block::Block;
 
-/// Gets the stream of executed blocks.
+/// Receives the stream of executed blocks.
 ///
-/// Every method except construction and destruction is called while the traced thread stands still
-/// at an arbitrary place: see the crate's documentation for what is forbidden there.
+/// Every method except construction and destruction is called while the traced thread is stopped at
+/// an arbitrary point: see the crate's documentation for what is forbidden there.
 pub trait Consumer {
-    /// A block was translated: called once for each, in the order of their numbers, before it is
-    /// executed for the first time. A consumer that needs more about a block than its description
-    /// prepares it here, in memory that it has reserved before.
+    /// Called once for each translated block, in the order of their numbers, before it is executed
+    /// for the first time. A consumer that needs more than the block's description prepares it
+    /// here, in memory reserved beforehand.
     fn translated(&mut self, block: &Block<'_>) {
         let _ = block;
     }
 
-    /// A block was executed. `addresses` has [`Block::recorded_values`] values; what they mean is
-    /// in the block's accesses.
+    /// Called for each executed block. `addresses` has [`Block::recorded_values`] values; the
+    /// block's accesses say what they mean.
     fn block(&mut self, block: &Block<'_>, addresses: &[u64]);
 
-    /// Asked each time after the buffer was handed over, thus about every 100 000 blocks: whether
-    /// the rest is still wanted. After `false` the thread goes on natively until `detach`, which
+    /// Called after each hand-over of the buffer, about every 100 000 blocks. Returns whether the
+    /// rest is still wanted. After `false` the thread continues natively until `detach`, which
     /// returns [`End::Consumer`].
     fn keep_tracing(&self) -> bool {
         true
     }
 }
 
-/// How a trace without error ended.
+/// How a trace ended without an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum End {
-    /// At `detach`: the stream holds everything from attach to detach.
+    /// At `detach`: the stream contains everything from attach to detach.
     Detach,
-    /// The consumer wanted no more ([`Consumer::keep_tracing`]): the stream holds the beginning.
+    /// The consumer stopped it ([`Consumer::keep_tracing`]): the stream contains the beginning.
     Consumer,
 }

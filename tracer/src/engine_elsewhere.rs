@@ -1,4 +1,4 @@
-//! In place of the engine where there is none: it cannot be opened.
+//! A substitute for the engine on unsupported platforms: it cannot be opened.
 
 use std::convert::Infallible;
 

@@ -6,7 +6,7 @@ use thiserror::Error;
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// There is a translator for x86-64 Linux only.
+    /// Only x86-64 Linux has a translator.
     #[error("tracing needs x86-64 Linux; this is {architecture} {system}")]
     Platform {
         /// The instruction set.
@@ -14,42 +14,42 @@ pub enum OpenError {
         /// The operating system.
         system: &'static str,
     },
-    /// There was no memory for translated code.
+    /// The memory for translated code could not be mapped.
     #[error(
         "could not map {bytes} bytes of executable memory: {os_error}; \
          a policy may forbid it (SELinux execmem, systemd MemoryDenyWriteExecute)"
     )]
     ExecutableMemory {
-        /// How much was asked for.
+        /// The requested size.
         bytes: usize,
-        /// What the system said.
+        /// The system's error.
         os_error: String,
     },
-    /// There was no memory for tables.
+    /// The memory for tables could not be mapped.
     #[error("could not map {bytes} bytes of memory: {os_error}")]
     Memory {
-        /// How much was asked for.
+        /// The requested size.
         bytes: usize,
-        /// What the system said.
+        /// The system's error.
         os_error: String,
     },
-    /// Without XSAVE the vector registers cannot be kept.
+    /// Without XSAVE, the vector registers cannot be saved.
     #[error("this CPU or its hypervisor offers no XSAVE")]
     Xsave,
-    /// The thread has a shadow stack, which translated calls would not keep.
+    /// The thread has a shadow stack, which translated calls would not maintain.
     #[error(
         "the process runs with a user shadow stack; \
          start it with GLIBC_TUNABLES=glibc.cpu.x86_shstk=off"
     )]
     ShadowStack,
-    /// A configuration that makes no sense.
+    /// The configuration is invalid.
     #[error("{field} is {value}; it must be {allowed}")]
     Config {
         /// The field of [`Config`](crate::Config).
         field: &'static str,
         /// Its value.
         value: usize,
-        /// What it may be.
+        /// The allowed values.
         allowed: &'static str,
     },
 }
@@ -58,10 +58,10 @@ pub enum OpenError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum AttachError {
-    /// A tracer is attached to this thread.
+    /// A tracer is already attached to this thread.
     #[error("this thread is being traced already; detach first")]
     AlreadyAttached,
-    /// This process is a child that was forked while traced; its copy of the tracer is of no use.
+    /// This process was forked while traced; its copy of the tracer is useless.
     #[error("this process was forked from a traced one; open a new tracer")]
     ForkedChild,
     /// An earlier trace ended with [`TraceError::LeftTracedCode`].
@@ -71,57 +71,57 @@ pub enum AttachError {
     /// allocators do: it would not restart translated ones.
     #[error("this thread uses restartable sequences (rseq), which cannot be traced")]
     RestartableSequences,
-    /// `attach` inside `with_consumer`.
+    /// `attach` was called inside `with_consumer`.
     #[error("the consumer is in use by `with_consumer`")]
     ConsumerInUse,
 }
 
-/// Why a trace is not complete. The traced program was not disturbed.
+/// Why a trace is incomplete. The traced program was not disturbed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[non_exhaustive]
 pub enum TraceError {
     /// The trace never began.
     #[error(transparent)]
     Attach(#[from] AttachError),
-    /// `detach` without `attach`.
+    /// `detach` was called without `attach`.
     #[error("this tracer is not attached")]
     NotAttached,
-    /// `detach` was not reached through traced code: it was called in a signal handler, in a forked
-    /// child, or after a signal handler had jumped out of the traced code.
+    /// Traced code did not reach `detach`: it was called in a signal handler, in a forked child, or
+    /// after a signal handler had jumped out of the traced code.
     #[error("control left the traced code without passing a traced instruction")]
     LeftTracedCode,
-    /// An instruction that cannot be translated exactly.
+    /// An instruction cannot be translated exactly.
     #[error("instruction at {ip:#x} cannot be traced: {what}")]
     Instruction {
-        /// Where it is.
+        /// Its address.
         ip: u64,
-        /// What it is.
+        /// What the instruction is.
         what: &'static str,
     },
-    /// Execution went where no executable memory was mapped.
+    /// Execution reached an address without executable memory.
     #[error("no executable memory at {ip:#x}")]
     NoCode {
-        /// Where it went.
+        /// The address.
         ip: u64,
     },
-    /// The process cannot see what memory is code.
+    /// The process cannot determine which memory contains code.
     #[error(
         "/proc/self/maps cannot be read: the program has changed its root or its user, or no file \
          descriptor is left"
     )]
     Maps,
-    /// Code that can be changed without a system call: it could differ from its translation.
+    /// The code can be changed without a system call, so it could differ from its translation.
     #[error("code at {ip:#x} lies in writable or shared memory (generated at run time)")]
     WritableCode {
-        /// Where it is.
+        /// Its address.
         ip: u64,
     },
-    /// The handler of a fault, or another process, has changed code of the program, the C library or
-    /// the loader, and the traced thread may have executed what it was before.
+    /// The handler of a fault, or another process, changed code of the program, the C library or
+    /// the loader, and the traced thread may have executed the old code.
     #[error("code of the program or its C library was changed from outside while it was traced")]
     CodeChanged,
-    /// The traced code faulted, and the program's own handler has changed its state and lets it go
-    /// on, or has jumped out of it.
+    /// The traced code faulted, and the program's own handler changed its state before continuing,
+    /// or jumped out of it.
     #[error(
         "the code at {ip:#x} raised signal {signal}, and the program's handler changed its state"
     )]
@@ -131,20 +131,20 @@ pub enum TraceError {
         /// The instruction that raised it.
         ip: u64,
     },
-    /// A system call that changes what the translation rests on.
+    /// A system call changes what the translation relies on.
     #[error("system call {number} at {ip:#x} cannot be traced")]
     SystemCall {
         /// Its number in rax.
         number: u64,
-        /// Where it is.
+        /// Its address.
         ip: u64,
     },
-    /// More different code than there is room for.
+    /// More distinct code than there is room for.
     #[error("the traced code exceeds the tracer's {table} of {capacity}; raise it in the config")]
     Capacity {
-        /// Which table is full.
+        /// The table that is full.
         table: &'static str,
-        /// How much it holds.
+        /// Its capacity.
         capacity: usize,
     },
 }

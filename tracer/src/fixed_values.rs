@@ -1,13 +1,15 @@
-//! What the system tells a program and differs in every process: random numbers and the date.
+//! Makes values from the system repeatable that differ in every process: random numbers and the
+//! date.
 //!
-//! A program that seeds a hasher with them executes other instructions in every launch. Here the C
-//! library's functions that fetch them are replaced, in this process and in its memory alone, by ones
-//! whose answers depend on nothing but how many were asked for before. Of what does not go through the C
-//! library the engine sees what is traced: system calls, and the instructions `rdrand` and `rdseed`.
+//! A program that seeds a hasher with them executes different instructions in every launch. This
+//! module replaces the C library's functions that fetch them, only in this process and its memory,
+//! with functions whose results depend only on how many values were requested before. Requests that
+//! bypass the C library are handled by the engine if they are traced: system calls, and the
+//! instructions `rdrand` and `rdseed`.
 //!
 //! The first bytes of each function become a jump. They are written through `/proc/self/mem`, which
-//! reaches code that is mapped without the right to write; the file on disk and other processes keep
-//! theirs.
+//! can write to code mapped without write permission; the file on disk and other processes are
+//! unaffected.
 
 use std::fs::File;
 use std::io;
@@ -25,31 +27,32 @@ const JUMP_BYTES: usize = JUMP.len() + size_of::<u64>();
 /// Enough of a function to see that it is longer than the jump.
 const SEEN_BYTES: usize = JUMP_BYTES + 15;
 
-/// What the clock shows first, in seconds of the epoch. A date that has passed: who waits for a time
-/// of day then waits too short, and not for years.
+/// The clock's first value, in seconds since the epoch. It is in the past, so that programs that
+/// wait for a time of day wait too short, rather than for years.
 const DATE_SECONDS: i64 = 1_750_000_000;
-/// The date goes on by as much with each look at it.
+/// How much the date advances with each query.
 const STEP_NS: u64 = 1000;
 const SECOND_NS: u64 = 1_000_000_000;
 
 type ClockGetTime = unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> libc::c_int;
 
-/// Whether random numbers are those of the sequence.
+/// Whether random numbers come from the sequence.
 static IS_FIXED: AtomicBool = AtomicBool::new(false);
 static RANDOM_NUMBERS: AtomicU64 = AtomicU64::new(0);
 static LOOKS: AtomicU64 = AtomicU64::new(0);
 /// How long the monotonic clock has stood still.
 static HIDDEN_NS: AtomicU64 = AtomicU64::new(0);
-/// The kernel's own function for the other clocks, where the loader knows it.
+/// The kernel's own function for the other clocks, if the loader knows it.
 static CLOCK_OF_THE_KERNEL: OnceLock<Option<ClockGetTime>> = OnceLock::new();
 
-/// From now on `getrandom` gives the same numbers in every process, and `clock_gettime` the same dates;
-/// the clocks that measure durations go on as ever, but for what is [hidden](hide_time). For the rest of the process: programs whose random
-/// numbers must be random are none to do this in. To be called while there is one thread.
+/// Makes `getrandom` return the same numbers in every process, and `clock_gettime` the same dates,
+/// for the rest of the process. Clocks that measure durations continue as usual, except for what is
+/// [hidden](hide_time). Do not use this in programs whose random numbers must be random. Must be
+/// called while there is only one thread.
 ///
 /// # Errors
-/// When the system does not let a process write to its own code; nothing has changed then, or the
-/// date alone has not.
+/// Returns an error if the system does not let a process write to its own code. Then nothing has
+/// changed, or everything except the date.
 pub fn fix_system_values() -> io::Result<()> {
     let memory = File::options()
         .read(true)
@@ -75,20 +78,20 @@ pub fn fix_system_values() -> io::Result<()> {
     )
 }
 
-/// Whether random numbers repeat in this process.
+/// Returns whether random numbers repeat in this process.
 pub(crate) fn are_fixed() -> bool {
     IS_FIXED.load(Ordering::Relaxed)
 }
 
-/// Takes so many nanoseconds out of the monotonic clock, for those that measure with it: what was traced
-/// then took no time. Nothing happens where system values are not fixed.
+/// Subtracts this many nanoseconds from the monotonic clock, so that traced code takes no time for
+/// those who measure with it. Does nothing unless system values are fixed.
 pub fn hide_time(ns: u64) {
     HIDDEN_NS.fetch_add(ns, Ordering::Relaxed);
 }
 
-/// Lets the monotonic clock go on by so many nanoseconds at once, where system values are fixed.
+/// Advances the monotonic clock by this many nanoseconds at once, if system values are fixed.
 pub fn pass_time(ns: u64) {
-    // Adds up modulo 2^64, as `earlier` takes it.
+    // Adds up modulo 2^64, as `earlier` expects.
     HIDDEN_NS.fetch_sub(ns, Ordering::Relaxed);
 }
 
@@ -105,7 +108,7 @@ fn replace(memory: &File, address: u64, replacement: u64) -> io::Result<()> {
     memory.write_all_at(&jump, address)
 }
 
-/// Whether the function that begins with `code` goes on for as many bytes as the jump has.
+/// Returns whether the function that begins with `code` is at least as long as the jump.
 fn is_longer_than_the_jump(code: &[u8], address: u64) -> bool {
     let mut decoder = Decoder::with_ip(64, code, address, DecoderOptions::NONE);
     while decoder.position() < JUMP_BYTES {
@@ -124,7 +127,7 @@ fn is_longer_than_the_jump(code: &[u8], address: u64) -> bool {
     true
 }
 
-/// In the place of `getrandom`.
+/// Replaces `getrandom`.
 unsafe extern "C" fn random_numbers(
     buffer: *mut u8,
     bytes: libc::size_t,
@@ -135,7 +138,8 @@ unsafe extern "C" fn random_numbers(
         let number = RANDOM_NUMBERS.fetch_add(1, Ordering::Relaxed);
         let random = random_number(number).to_le_bytes();
         let part = left.min(random.len());
-        // SAFETY: the caller lends `bytes` bytes at `buffer`, of which `left` are not written yet.
+        // SAFETY: the caller provides `bytes` bytes at `buffer`, of which `left` are not written
+        // yet.
         unsafe {
             std::ptr::copy_nonoverlapping(random.as_ptr(), buffer.add(bytes - left), part);
         }
@@ -144,23 +148,23 @@ unsafe extern "C" fn random_numbers(
     bytes as libc::ssize_t
 }
 
-/// What the system call `getrandom` returns, with numbers of the sequence in the place of the kernel's.
+/// Performs the system call `getrandom`, with numbers of the sequence instead of the kernel's.
 ///
 /// # Safety
-/// As for the system call, whose arguments these are.
+/// Same as for the system call, whose arguments these are.
 pub(crate) unsafe fn getrandom(buffer: u64, bytes: u64, flags: u64) -> u64 {
     let arguments = [buffer, bytes, flags, 0, 0, 0];
-    // SAFETY: promised by the caller. The kernel says how much of the buffer can be written.
+    // SAFETY: promised by the caller. The kernel determines how much of the buffer can be written.
     let written = unsafe { kernel::call(libc::SYS_getrandom, arguments) };
     if !kernel::is_error(written) {
         let buffer = std::ptr::with_exposed_provenance_mut(buffer as usize);
-        // SAFETY: the kernel has written as many bytes there.
+        // SAFETY: the kernel has written that many bytes there.
         unsafe { random_numbers(buffer, written as usize, 0) };
     }
     written
 }
 
-/// In the place of `syscall`. Only what it takes for random numbers differs.
+/// Replaces `syscall`, and differs from it only for random numbers.
 unsafe extern "C" fn system_call(
     number: u64,
     first: u64,
@@ -171,7 +175,7 @@ unsafe extern "C" fn system_call(
     sixth: u64,
 ) -> u64 {
     let arguments = [first, second, third, fourth, fifth, sixth];
-    // SAFETY: the caller of `syscall` promises what the kernel asks for.
+    // SAFETY: the caller of `syscall` promises what the kernel requires.
     let result = unsafe {
         if number == libc::SYS_getrandom as u64 {
             getrandom(first, second, third)
@@ -187,7 +191,7 @@ unsafe extern "C" fn system_call(
     u64::MAX
 }
 
-/// The number `n` of the sequence: SplitMix64, whose numbers are all different.
+/// Returns the number at position `n` of the sequence: SplitMix64, whose numbers are all different.
 fn random_number(n: u64) -> u64 {
     let mut mixed = (n + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
@@ -195,21 +199,21 @@ fn random_number(n: u64) -> u64 {
     mixed ^ (mixed >> 31)
 }
 
-/// In the place of `clock_gettime`.
+/// Replaces `clock_gettime`.
 unsafe extern "C" fn clock(clock: libc::clockid_t, time: *mut libc::timespec) -> libc::c_int {
     if !matches!(
         clock,
         libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI
     ) {
         let result = match CLOCK_OF_THE_KERNEL.get() {
-            // SAFETY: the kernel's function has the contract of the one that was called.
+            // SAFETY: the kernel's function has the same contract as the called one.
             Some(Some(clock_of_the_kernel)) => unsafe { clock_of_the_kernel(clock, time) },
-            // SAFETY: the system call has the contract of the function.
+            // SAFETY: the system call has the same contract as the function.
             _ => unsafe { libc::syscall(libc::SYS_clock_gettime, clock, time) as libc::c_int },
         };
         if result == 0 && clock == libc::CLOCK_MONOTONIC {
             let hidden_ns = HIDDEN_NS.load(Ordering::Relaxed);
-            // SAFETY: the caller lends room for one at `time`, and the kernel has written it.
+            // SAFETY: the caller provides room for one at `time`, and the kernel has written it.
             unsafe { time.write(earlier(time.read(), hidden_ns)) };
         }
         return result;
@@ -219,12 +223,12 @@ unsafe extern "C" fn clock(clock: libc::clockid_t, time: *mut libc::timespec) ->
         tv_sec: DATE_SECONDS + (ns / SECOND_NS) as i64,
         tv_nsec: (ns % SECOND_NS) as i64,
     };
-    // SAFETY: the caller lends room for one at `time`.
+    // SAFETY: the caller provides room for one at `time`.
     unsafe { time.write(shown) };
     0
 }
 
-/// `time` less so many nanoseconds, modulo 2^64; zero at the least.
+/// Returns `time` minus `ns` nanoseconds modulo 2^64, but at least zero.
 fn earlier(time: libc::timespec, ns: u64) -> libc::timespec {
     let now = time.tv_sec as u64 * SECOND_NS + time.tv_nsec as u64;
     let shown = (now.wrapping_sub(ns) as i64).max(0) as u64;
@@ -234,10 +238,10 @@ fn earlier(time: libc::timespec, ns: u64) -> libc::timespec {
     }
 }
 
-/// `clock_gettime` of the vDSO, which the C library calls too. A static program has no loader that
-/// knows it.
+/// Returns `clock_gettime` of the vDSO, which the C library also calls. A static program has no
+/// loader that knows it.
 fn clock_of_the_kernel() -> Option<ClockGetTime> {
-    // SAFETY: looks for an object that is loaded already; the names are C strings. Its handle is not
+    // SAFETY: looks up an object that is already loaded; the names are C strings. Its handle is not
     // closed: the vDSO stays for the life of the process.
     unsafe {
         let vdso = libc::dlopen(
@@ -248,7 +252,7 @@ fn clock_of_the_kernel() -> Option<ClockGetTime> {
             return None;
         }
         let function = libc::dlsym(vdso, c"__vdso_clock_gettime".as_ptr());
-        // A null pointer becomes `None`; the type is that of the vDSO's documentation, vdso(7).
+        // A null pointer becomes `None`; the type is from the vDSO's documentation, vdso(7).
         std::mem::transmute::<*mut libc::c_void, Option<ClockGetTime>>(function)
     }
 }

@@ -2,10 +2,10 @@
 
 use std::arch::asm;
 
-/// What the kernel returns.
+/// Makes a system call and returns the kernel's result.
 ///
 /// # Safety
-/// As for the system call with this number.
+/// Same as for the system call with this number.
 pub(crate) unsafe fn call(number: libc::c_long, arguments: [u64; 6]) -> u64 {
     let result;
     let [first, second, third, fourth, fifth, sixth] = arguments;
@@ -23,7 +23,7 @@ pub(crate) unsafe fn call(number: libc::c_long, arguments: [u64; 6]) -> u64 {
     result
 }
 
-/// How the kernel returns an error: as its number, negated.
+/// Returns whether `result` is an error, which the kernel returns as its negated number.
 pub(crate) fn is_error(result: u64) -> bool {
     result > -4096_i64 as u64
 }

@@ -1,8 +1,8 @@
 //! Records the instructions that the calling thread executes between attach and detach, exactly and
 //! in the process itself: a small binary translator for x86-64 Linux.
 //!
-//! [`Tracer::attach`] makes the thread go on in translated copies of its own code. Each copy writes
-//! the number of its block and its data addresses to a buffer. Whenever the buffer is full, and at
+//! [`Tracer::attach`] makes the thread continue in translated copies of its own code. Each copy
+//! writes its block number and data addresses to a buffer. Whenever the buffer is full, and at
 //! [`Tracer::detach`], the buffer is handed to a [`Consumer`] block by block.
 //!
 //! ```
@@ -33,68 +33,67 @@
 //!
 //! # The stream
 //!
-//! A *block* is a straight run of at most [`MAX_BLOCK_INSTRUCTIONS`] instructions. Only its last
-//! instruction can branch. A block is executed from its first instruction to its last: the
-//! consumer gets it once per execution, in the order of execution, when it is complete.
+//! A *block* is a straight-line run of at most [`MAX_BLOCK_INSTRUCTIONS`] instructions. Only its
+//! last instruction can branch. A block executes from its first instruction to its last: the
+//! consumer gets it once per execution, in execution order, when it is complete.
 //!
-//! * Whether a branch was taken is seen in the next block: its [`start_ip`](Block::start_ip) is
-//!   either [`end_ip`](Block::end_ip) of the block before (not taken) or the branch's target. Also
-//!   across calls, returns and system calls no instruction is left out. The first block after an
+//! * The next block shows whether a branch was taken: its [`start_ip`](Block::start_ip) is either
+//!   the previous block's [`end_ip`](Block::end_ip) (not taken) or the branch's target. No
+//!   instruction is omitted, even across calls, returns and system calls. The first block after an
 //!   attach follows nothing.
-//! * The same instruction can be part of several blocks: a jump into the middle of a block makes a
-//!   new one. [`BlockId`]s are given out from 0 upwards without gaps and never change their meaning
-//!   during the life of a tracer.
-//! * Data addresses are those that the instruction computes before it executes. Addresses that
-//!   never change (absolute and RIP-relative ones) are in the description of the block
-//!   ([`Address::Fixed`]); the rest come with each execution ([`Address::Recorded`]).
+//! * The same instruction can be part of several blocks: a jump into the middle of a block creates
+//!   a new one. [`BlockId`]s are assigned from 0 upwards without gaps and never change their
+//!   meaning during the life of a tracer.
+//! * Data addresses are those that the instruction computes before it executes. Constant addresses
+//!   (absolute and RIP-relative ones) are in the description of the block ([`Address::Fixed`]); the
+//!   others come with each execution ([`Address::Recorded`]).
 //! * A `rep` string instruction is one instruction, executed once, with a count
 //!   ([`Instruction::repeat`]).
-//! * The stream begins with the instruction that [`Tracer::attach`]'s inner call returns to and ends
-//!   with the call that begins [`Tracer::detach`]. An empty window therefore holds a few
-//!   instructions of the tracer itself, always the same ones in a given place.
+//! * The stream begins with the instruction to which [`Tracer::attach`]'s inner call returns, and
+//!   ends with the call that begins [`Tracer::detach`]. An empty window therefore contains a few
+//!   instructions of the tracer itself, always the same ones at a given place.
 //!
 //! # What is not in the stream
 //!
 //! The kernel. Other threads and child processes, including those that the traced code starts.
-//! Signal handlers. They all run natively and are not disturbed.
+//! Signal handlers. They all run natively and undisturbed.
 //!
 //! # Inside the consumer
 //!
-//! A consumer is called while the traced thread stands still at an arbitrary place, perhaps inside
-//! the allocator. It must not allocate, free, lock, print, panic, or touch thread-local state with a
-//! destructor. Its stack has [`CONSUMER_STACK_BYTES`].
+//! A consumer is called while the traced thread is stopped at an arbitrary point, perhaps inside
+//! the allocator. It must not allocate, free, lock, print, panic, or touch thread-local state with
+//! a destructor. Its stack has [`CONSUMER_STACK_BYTES`].
 //!
 //! # Limits
 //!
-//! * A handler for a fault of the traced code itself (SIGSEGV, SIGFPE and the like) sees the
-//!   program's own state. If it changes registers or does not return, the trace ends with
-//!   [`TraceError::Fault`]. While one thread is traced, other threads that ask for such a handler
-//!   see the tracer's.
-//! * Handlers of other signals see an instruction pointer in translated code and, in registers that
-//!   were borrowed, values of the tracer.
-//! * Profilers that walk the stack from a signal handler see the frame that was interrupted without
-//!   a name.
-//! * Another process that writes to the program's own code is noticed at the next system call or at
-//!   detach, with [`TraceError::CodeChanged`]. Whoever else changes code, in whatever way, is noticed
-//!   before it is executed again: the crate's README says how.
-//! * Time passes more slowly for the traced thread: what waits for other threads by spinning
+//! * A handler for a fault of the traced code itself (such as SIGSEGV or SIGFPE) sees the program's
+//!   own state. If it changes registers or does not return, the trace ends with
+//!   [`TraceError::Fault`]. While one thread is traced, other threads that query such a handler see
+//!   the tracer's.
+//! * Handlers of other signals see an instruction pointer in translated code and, in borrowed
+//!   registers, values of the tracer.
+//! * Profilers that walk the stack from a signal handler see the interrupted frame without a name.
+//! * If another process writes to the program's own code, this is noticed at the next system call
+//!   or at detach, with [`TraceError::CodeChanged`]. Any other change to code is noticed before the
+//!   code is executed again: the crate's README says how.
+//! * Time passes more slowly for the traced thread: code that spins while waiting for other threads
 //!   executes more instructions than natively.
-//! * The direction flag is taken to be clear, as the calling convention has it, in the addresses of
-//!   repeated string instructions.
+//! * The addresses of repeated string instructions assume that the direction flag is clear, as the
+//!   calling convention requires.
 //! * After a trace in which threads were started, the translated code stays mapped for the rest of
 //!   the process.
 //!
 //! # Honesty
 //!
-//! Code that cannot be translated exactly ends the trace at that point: the thread goes on natively,
-//! the program's result is not affected, and [`Tracer::detach`] returns the reason. A trace is
-//! complete or it is an error.
+//! Code that cannot be translated exactly ends the trace at that point: the thread continues
+//! natively, the program's result is not affected, and [`Tracer::detach`] returns the reason. A
+//! trace is either complete or an error.
 
 #![warn(clippy::incompatible_msrv)]
 
 mod block;
 mod consumer;
-// Where there is no translator, nobody asks what to record.
+// Without a translator, nothing asks what to record.
 #[cfg_attr(
     not(all(target_os = "linux", target_arch = "x86_64")),
     allow(dead_code)
@@ -124,8 +123,8 @@ pub use fixed_values::{fix_system_values, hide_time, pass_time};
 pub use mapping::Mapping;
 pub use tracer::{Config, Tracer};
 
-/// The decoder whose types [`Instruction::decoded`] shows.
+/// The decoder whose types appear in [`Instruction::decoded`].
 pub use iced_x86;
 
-/// The stack on which a [`Consumer`] is called.
+/// The size of the stack on which a [`Consumer`] is called.
 pub const CONSUMER_STACK_BYTES: usize = 256 * 1024;

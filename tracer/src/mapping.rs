@@ -7,16 +7,17 @@ use crate::engine;
 pub struct Mapping {
     /// Its first address.
     pub start: u64,
-    /// The address behind its last byte.
+    /// The address after its last byte.
     pub end: u64,
-    /// Whether it is the stack of the process's first thread, whose content begins at a random byte.
+    /// Whether it is the stack of the process's first thread, whose contents begin at a random
+    /// byte.
     pub is_stack: bool,
 }
 
 impl Mapping {
-    /// The mapping of this process that holds `address`; `None` where there is none, or the system
-    /// does not tell. Reads `/proc/self/maps`, which takes some 50 µs; neither allocates nor locks,
-    /// so that a [`Consumer`](crate::Consumer) can ask.
+    /// Returns the mapping of this process that contains `address`, or `None` if there is none or
+    /// the system does not say. Reads `/proc/self/maps`, which takes some 50 µs; neither allocates
+    /// nor locks, so a [`Consumer`](crate::Consumer) can call it.
     pub fn at(address: u64) -> Option<Mapping> {
         engine::mapping_at(address)
     }

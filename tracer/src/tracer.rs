@@ -7,19 +7,19 @@ use crate::consumer::{Consumer, End};
 use crate::engine::Engine;
 use crate::error::{AttachError, OpenError, TraceError};
 
-/// How much a tracer can hold. Memory is reserved at once and used as it is needed.
+/// How much a tracer can hold. Memory is reserved at once but used only as needed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Config {
-    /// How many instructions of the program can be translated, each counted once per block that it
-    /// is part of. A block with room for its description costs about 200 bytes per instruction.
+    /// Number of the program's instructions that can be translated, each counted once per block
+    /// that contains it. A block takes about 200 bytes per instruction, including its description.
     pub static_instructions: usize,
     /// The size of the trace buffer: a power of two from 64 KiB to 8 MiB.
     pub buffer_bytes: usize,
 }
 
 impl Default for Config {
-    /// 512 Ki instructions: an ordinary Rust benchmark has 20 000 to 70 000. 256 KiB of buffer: it
-    /// stays in the L2 cache, and larger ones were measured to be no faster.
+    /// 512 Ki instructions: an ordinary Rust benchmark has 20 000 to 70 000. 256 KiB of buffer,
+    /// which stays in the L2 cache; larger ones are no faster.
     fn default() -> Config {
         Config {
             static_instructions: 512 * 1024,
@@ -28,7 +28,7 @@ impl Default for Config {
     }
 }
 
-/// Traces the thread that made it.
+/// Traces the thread that created it.
 pub struct Tracer<C: Consumer> {
     engine: Engine<C>,
     consumer_lent: Cell<bool>,
@@ -40,7 +40,7 @@ impl<C: Consumer> Tracer<C> {
     /// Reserves all memory that tracing will need.
     ///
     /// # Errors
-    /// When this machine or process cannot be traced.
+    /// Returns an error if this machine or process cannot be traced.
     pub fn new(config: Config, consumer: C) -> Result<Tracer<C>, OpenError> {
         Ok(Tracer {
             engine: Engine::open(config, consumer)?,
@@ -49,11 +49,11 @@ impl<C: Consumer> Tracer<C> {
         })
     }
 
-    /// From the return of this function on, the calling thread is traced.
+    /// Traces the calling thread from the return of this function on.
     ///
     /// # Errors
-    /// When this thread is being traced already, this is a forked copy of a traced process, or
-    /// inside [`with_consumer`](Tracer::with_consumer).
+    /// Returns an error if this thread is already being traced, if this is a forked copy of a
+    /// traced process, or inside [`with_consumer`](Tracer::with_consumer).
     #[inline(always)]
     pub fn attach(&self) -> Result<(), AttachError> {
         if self.consumer_lent.get() {
@@ -62,11 +62,11 @@ impl<C: Consumer> Tracer<C> {
         self.engine.attach()
     }
 
-    /// Ends the trace; everything recorded has been handed to the consumer when this returns.
+    /// Ends the trace. Everything recorded has been handed to the consumer when this returns.
     ///
     /// # Errors
-    /// When the stream does not hold all that was executed since [`attach`](Tracer::attach), with
-    /// the reason. The program has run as it would have natively all the same.
+    /// Returns the reason if the stream does not contain everything executed since
+    /// [`attach`](Tracer::attach). Even then, the program has run as it would have natively.
     #[inline(always)]
     pub fn detach(&self) -> Result<End, TraceError> {
         self.engine.detach()
@@ -83,35 +83,35 @@ impl<C: Consumer> Tracer<C> {
         (value, self.detach())
     }
 
-    /// Whether between attach and detach, even if the trace has ended before its time.
+    /// Returns whether the tracer is between attach and detach, even if the trace has ended early.
     pub fn is_attached(&self) -> bool {
         self.engine.is_attached()
     }
 
-    /// Whether traced code has started a thread, whose work is in no trace.
+    /// Returns whether traced code has started a thread, whose work is in no trace.
     pub fn has_started_threads(&self) -> bool {
         self.engine.has_started_threads()
     }
 
-    /// The consumer.
+    /// Returns the consumer.
     ///
     /// # Panics
-    /// While attached.
+    /// Panics while attached.
     pub fn consumer_mut(&mut self) -> &mut C {
         assert!(!self.is_attached(), "the consumer is in use until detach");
         // SAFETY: detached, so the engine does not use the consumer; `&mut self` excludes others.
         unsafe { &mut *self.engine.consumer() }
     }
 
-    /// Works with the consumer behind a shared reference. `None`, without calling `work`, while
-    /// attached and inside another call of this function.
+    /// Passes the consumer to `work`, through a shared reference to the tracer. Returns `None`
+    /// without calling `work` while attached and inside another call of this function.
     pub fn with_consumer<R>(&self, work: impl FnOnce(&mut C) -> R) -> Option<R> {
         if self.is_attached() || self.consumer_lent.replace(true) {
             return None;
         }
         let _returned = ReturnOnDrop(&self.consumer_lent);
-        // SAFETY: detached, and `attach` refuses while the consumer is lent, so the engine does not
-        // use it; `consumer_lent` was false, so nobody else does.
+        // SAFETY: detached, and `attach` fails while the consumer is lent, so the engine does not
+        // use it; `consumer_lent` was false, so nothing else does.
         Some(work(unsafe { &mut *self.engine.consumer() }))
     }
 }
@@ -120,7 +120,7 @@ struct DetachOnDrop<'a, C: Consumer>(&'a Tracer<C>);
 
 impl<C: Consumer> Drop for DetachOnDrop<'_, C> {
     fn drop(&mut self) {
-        // The work panics; nobody is there to take the result of the trace.
+        // The work panics, so nothing can receive the result of the trace.
         let _ = self.0.detach();
     }
 }

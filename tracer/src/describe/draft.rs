@@ -12,7 +12,7 @@ pub(super) struct Held {
     offset: i64,
 }
 
-/// The description of one instruction while it is made.
+/// The description of one instruction while it is being built.
 pub(super) struct Draft<'a> {
     pub accesses: Few<Access, MAX_ACCESSES>,
     pub recordings: Few<Recording, MAX_RECORDINGS>,
@@ -117,7 +117,7 @@ impl Draft<'_> {
         Ok(Repeat { count, remaining })
     }
 
-    /// The instruction changes a general register.
+    /// Records that the instruction changes a general register.
     pub(super) fn change(&mut self, number: usize, instruction: &iced_x86::Instruction) {
         let moves_stack = number == Register::RSP.number()
             && matches!(instruction.mnemonic(), Mnemonic::Push | Mnemonic::Pop)
@@ -180,7 +180,7 @@ impl Draft<'_> {
             scale: operand.scale,
             displacement: i32::try_from(operand.displacement as i64)
                 .or_else(|_| {
-                    // With 32-bit registers the displacement is kept zero-extended.
+                    // 32-bit registers keep the displacement zero-extended.
                     u32::try_from(operand.displacement).map(|bits| bits as i32)
                 })
                 .map_err(|_| Undescribable::AddressForm)?,
@@ -205,7 +205,7 @@ impl Draft<'_> {
             ..operand
         })?
         else {
-            // Absolute: no compiler makes such a gather.
+            // Absolute: compilers do not generate such a gather.
             return Err(Undescribable::AddressForm);
         };
         let index_vector_bytes = operand.index.size();

@@ -1,5 +1,5 @@
-//! From a decoded instruction to its memory accesses and to what must be recorded so that their
-//! addresses are known. Nothing here touches memory or allocates.
+//! Derives from a decoded instruction its memory accesses, and what must be recorded to know their
+//! addresses. This module neither touches memory nor allocates.
 
 use iced_x86::{
     Decoder, DecoderOptions, InstructionInfoFactory, Mnemonic, OpAccess, OpKind, Register,
@@ -12,19 +12,19 @@ mod draft;
 #[cfg(test)]
 mod tests;
 
-/// No supported instruction has more accesses than this.
+/// The maximum number of accesses of any supported instruction.
 pub(crate) const MAX_ACCESSES: usize = 4;
-/// No supported instruction needs more recordings than this.
+/// The maximum number of recordings of any supported instruction.
 pub(crate) const MAX_RECORDINGS: usize = 4;
 
-/// What never changes for the traced thread, and the sizes that the decoder does not know.
+/// Constants of the traced thread, and sizes that the decoder does not know.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ThreadFacts {
     /// The base of the FS segment.
     pub fs_base: u64,
     /// The base of the GS segment.
     pub gs_base: u64,
-    /// What `xsave` and its kin write, from CPUID leaf 0xD.
+    /// The number of bytes that `xsave` and similar write, from CPUID leaf 0xD.
     pub xsave_bytes: u32,
 }
 
@@ -33,7 +33,7 @@ pub(crate) struct ThreadFacts {
 pub(crate) enum Recording {
     /// Before: a 64-bit general register.
     General { entry: u16, register: Register },
-    /// Before: base + index × scale + displacement. `Register::None` where there is no base.
+    /// Before: base + index × scale + displacement. The base is `Register::None` if absent.
     Effective {
         entry: u16,
         base: Register,
@@ -51,7 +51,7 @@ pub(crate) enum Recording {
     CountAfter { entry: u16 },
 }
 
-/// A few items without a heap.
+/// A few items without a heap allocation.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Few<T, const N: usize> {
     items: [Option<T>; N],
@@ -84,7 +84,7 @@ impl<T: Copy, const N: usize> Few<T, N> {
     }
 }
 
-/// Why the accesses of an instruction cannot be given exactly.
+/// Why an instruction's accesses cannot be described exactly.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Undescribable {
     /// More accesses than any supported instruction has (`enter` with nesting).
@@ -102,21 +102,21 @@ impl Undescribable {
     }
 }
 
-/// The accesses of one instruction and what they need.
+/// The accesses of one instruction, and the recordings and repetition they need.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Description {
     pub accesses: Few<Access, MAX_ACCESSES>,
     pub recordings: Few<Recording, MAX_RECORDINGS>,
     pub repeat: Option<Repeat>,
-    /// The general registers that it uses in any way, one bit each in the encoding's order.
+    /// The general registers that it uses in any way, one bit each in encoding order.
     pub registers: u16,
 }
 
-/// Describes the instructions of a block one after the other.
+/// Describes the instructions of a block, one after the other.
 pub(crate) struct Describer {
     factory: InstructionInfoFactory,
-    /// Which recorded value each general register still equals, apart from a constant: addresses
-    /// with the same base are recorded once. In the encoding's order.
+    /// The recorded value that each general register still equals, up to a constant: addresses with
+    /// the same base are recorded once. In encoding order.
     held: [Option<Held>; 16],
     next_entry: u16,
 }
@@ -141,18 +141,18 @@ impl Describer {
         }
     }
 
-    /// Forgets the block before.
+    /// Forgets the previous block.
     pub(crate) fn begin_block(&mut self) {
         self.held = [None; 16];
         self.next_entry = 0;
     }
 
-    /// How many values the block records so far.
+    /// Returns how many values the block records so far.
     pub(crate) fn recorded_values(&self) -> u16 {
         self.next_entry
     }
 
-    /// Describes the next instruction of the block. After an error the block must end before it.
+    /// Describes the next instruction of the block. After an error, the block must end before it.
     pub(crate) fn describe(
         &mut self,
         instruction: &iced_x86::Instruction,
@@ -209,13 +209,13 @@ impl Describer {
     }
 }
 
-/// The number of the general register that `register` is or is part of.
+/// Returns the number of the general register that contains `register`.
 pub(crate) fn general_number(register: Register) -> Option<usize> {
     let full = register.full_register();
     full.is_gpr64().then(|| full.number())
 }
 
-/// `bt [mem], reg` and its kin access the word that the register's value is away: an address that
+/// `bt [mem], reg` and similar access the word that the register's value selects: an address that
 /// no `lea` computes. Compilers do not use them.
 fn is_in_bit_string(instruction: &iced_x86::Instruction) -> bool {
     matches!(
@@ -240,9 +240,9 @@ fn is_hint(mnemonic: Mnemonic) -> bool {
 }
 
 impl OwnedBlock {
-    /// Describes `bytes` as if they stood at `ip`, up to the first branch, the first undecodable
-    /// byte or [`MAX_BLOCK_INSTRUCTIONS`]. The bases of FS and GS are taken as 0. `None` when there
-    /// is not one instruction that can be described.
+    /// Describes `bytes` as if located at `ip`, up to the first branch, the first undecodable byte
+    /// or [`MAX_BLOCK_INSTRUCTIONS`]. The bases of FS and GS are taken as 0. Returns `None` if not
+    /// even one instruction can be described.
     pub fn describe(bytes: &[u8], ip: u64) -> Option<OwnedBlock> {
         let mut describer = Describer::new();
         let mut decoder = Decoder::with_ip(64, bytes, ip, DecoderOptions::NONE);

@@ -1,9 +1,9 @@
-//! Instructions by their bytes, and the accesses that they must have.
+//! Instructions by their bytes, and their expected accesses.
 
 use super::*;
 use crate::block::{AccessKind, Address, BlockId};
 
-/// Kind, size and address of each access of the one instruction in `bytes`.
+/// Returns kind, size and address of each access of the single instruction in `bytes`.
 fn accesses(bytes: &[u8]) -> Vec<(AccessKind, u32, Address)> {
     let block = OwnedBlock::describe(bytes, 0x1000).unwrap();
     assert_eq!(block.instructions.len(), 1);

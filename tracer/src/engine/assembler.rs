@@ -1,5 +1,5 @@
 //! Writes the few x86-64 encodings that the translator adds around the program's own instructions.
-//! None of them changes a flag, and none but [`Assembler::push_return_address`] touches the stack.
+//! They preserve all flags, and only [`Assembler::push_return_address`] touches the stack.
 //!
 //! Encodings: Intel SDM volume 2, chapter 2 (ModRM, SIB, REX, VEX, EVEX) and the instructions' own
 //! pages.
@@ -19,7 +19,7 @@ pub(crate) struct Memory {
     /// Register and scale (1, 2, 4, 8).
     pub index: Option<(General, u8)>,
     pub displacement: i32,
-    /// The registers are 32 bits wide (prefix 67).
+    /// Whether the registers are 32 bits wide (prefix 67).
     pub address32: bool,
     /// A segment override prefix (64 for FS, 65 for GS).
     pub segment: Option<u8>,
@@ -52,11 +52,11 @@ impl Memory {
     }
 }
 
-/// A four-byte field that holds a distance from its own end.
+/// A four-byte field with an offset relative to its own end.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Relative32(pub u32);
 
-/// A one-byte field that holds a distance from its own end.
+/// A one-byte field with an offset relative to its own end.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Relative8(usize);
 
@@ -68,7 +68,8 @@ pub(crate) struct Assembler<'a> {
 }
 
 impl<'a> Assembler<'a> {
-    /// The caller makes sure that there is room: writing past the end is a bug and panics.
+    /// Starts writing at `position`. The caller ensures that there is room: writing past the end is
+    /// a bug and panics.
     pub(crate) fn new(code: &'a mut [u8], position: usize, address: u64) -> Assembler<'a> {
         Assembler {
             code,
@@ -77,12 +78,12 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// Where the next byte goes, as an offset in the buffer.
+    /// Returns where the next byte goes, as an offset in the buffer.
     pub(crate) fn position(&self) -> usize {
         self.position
     }
 
-    /// Where the next byte goes, as an address.
+    /// Returns where the next byte goes, as an address.
     pub(crate) fn here(&self) -> u64 {
         self.address + self.position as u64
     }
@@ -114,7 +115,7 @@ impl<'a> Assembler<'a> {
         self.code[position..position + 4].copy_from_slice(&value.to_le_bytes());
     }
 
-    /// Makes a jump go to `target`.
+    /// Sets the target of a jump.
     pub(crate) fn set_jump(&mut self, site: Relative32, target: u64) {
         let position = site.0 as usize;
         let after = self.address + position as u64 + 4;
@@ -122,7 +123,7 @@ impl<'a> Assembler<'a> {
         self.code[position..position + 4].copy_from_slice(&distance.to_le_bytes());
     }
 
-    /// The distance from `after` to `target` if it fits in 32 bits.
+    /// Returns the distance from `after` to `target` if it fits in 32 bits.
     pub(crate) fn distance(after: u64, target: u64) -> Option<i32> {
         i32::try_from(target.wrapping_sub(after) as i64).ok()
     }
@@ -214,12 +215,12 @@ impl<'a> Assembler<'a> {
         ]);
     }
 
-    /// `mov to16, from16`: the upper 48 bits of `to` stay. Both below 8.
+    /// `mov to16, from16`: preserves the upper 48 bits of `to`. Both below 8.
     pub(crate) fn copy_low_word(&mut self, to: General, from: General) {
         self.bytes(&[0x66, 0x89, 0xc0 | from << 3 | to]);
     }
 
-    /// `mov register16, [target]`, RIP-relative: the upper 48 bits stay. `register` below 8.
+    /// `mov register16, [target]`, RIP-relative: preserves the upper 48 bits. `register` below 8.
     pub(crate) fn load_near_low_word(&mut self, register: General, target: u64) {
         self.near(&[0x66, 0x8b], register, target, 0);
     }
@@ -230,8 +231,8 @@ impl<'a> Assembler<'a> {
         self.data64(value);
     }
 
-    /// `mov register, [register]` of 8, 4, 2 or 1 bytes, zero-extended; `register` below 8 and not
-    /// one whose number means something else in a base (rsp, rbp).
+    /// `mov register, [register]` of 8, 4, 2 or 1 bytes, zero-extended. `register` is below 8, and
+    /// not one whose number has a special meaning as a base (rsp, rbp).
     pub(crate) fn load_itself(&mut self, register: General, bytes: usize) {
         match bytes {
             8 => self.bytes(&[rex(true, 0, 0, 0), 0x8b]),
@@ -242,7 +243,7 @@ impl<'a> Assembler<'a> {
         self.byte(register << 3 | register);
     }
 
-    /// Two bytes that do nothing.
+    /// Writes a two-byte no-op.
     pub(crate) fn nothing(&mut self) {
         self.bytes(&Self::NOTHING);
     }
@@ -253,7 +254,7 @@ impl<'a> Assembler<'a> {
     // ---- vector and mask registers ----
 
     /// Stores all `bytes` (16, 32, 64) of vector register `number` to `memory`, which has a base
-    /// register and no index: `vmovdqu`, in its EVEX form where the register needs it.
+    /// register and no index: `vmovdqu`, in its EVEX form if the register needs it.
     pub(crate) fn store_vector(&mut self, memory: Memory, number: u8, bytes: usize) {
         let base = memory.base.unwrap_or(RAX);
         let b = !(base >> 3) & 1;
@@ -316,7 +317,7 @@ impl<'a> Assembler<'a> {
         Relative8(self.position - 1)
     }
 
-    /// The jump goes here. At most 127 bytes, which the translator's layouts keep.
+    /// Makes the jump go here. At most 127 bytes, which the translator's layouts guarantee.
     pub(crate) fn bind(&mut self, jump: Relative8) {
         let distance = self.position - jump.0 - 1;
         assert!(distance <= 127, "short jump over {distance} bytes");
@@ -329,7 +330,7 @@ impl<'a> Assembler<'a> {
         self.bytes(&displacement.to_le_bytes());
     }
 
-    /// Pushes a 64-bit constant: `push imm32` and the upper half behind it.
+    /// Pushes a 64-bit constant: `push imm32`, then writes the upper half.
     pub(crate) fn push_return_address(&mut self, address: u64) {
         self.byte(0x68);
         self.data32(address as u32);
@@ -347,7 +348,8 @@ impl<'a> Assembler<'a> {
         site
     }
 
-    /// Opcode with a RIP-relative operand, followed by `immediate_bytes` that the caller writes.
+    /// Writes an opcode with a RIP-relative operand, followed by `immediate_bytes` that the caller
+    /// writes.
     fn near(&mut self, opcode: &[u8], register: u8, target: u64, immediate_bytes: u64) {
         self.bytes(opcode);
         self.byte((register & 7) << 3 | 5);
@@ -356,7 +358,7 @@ impl<'a> Assembler<'a> {
         self.bytes(&distance.to_le_bytes());
     }
 
-    /// A 64-bit operation with a memory operand.
+    /// Writes a 64-bit operation with a memory operand.
     fn with_memory(&mut self, opcode: &[u8], register: u8, memory: Memory) {
         if let Some(segment) = memory.segment {
             self.byte(segment);
@@ -383,8 +385,8 @@ impl<'a> Assembler<'a> {
         }
     }
 
-    /// ModRM with base and displacement, in the shorter form only where there is no displacement,
-    /// which EVEX would scale.
+    /// Writes ModRM with base and displacement. The shorter form is used only without a
+    /// displacement, which EVEX would scale.
     fn modrm_far(&mut self, reg: u8, base: General, displacement: i32) {
         let none = displacement == 0 && base & 7 != 5;
         let mode = if none { 0x00 } else { 0x80 };
@@ -411,7 +413,7 @@ mod tests {
     use super::*;
     use iced_x86::{Code, Decoder, DecoderOptions, Instruction, Register};
 
-    /// What the decoder sees in what `write` has written at address 0x10000.
+    /// Decodes what `write` writes at address 0x10000.
     fn decoded(write: impl FnOnce(&mut Assembler<'_>)) -> Instruction {
         let mut code = [0xcc; 64];
         let mut assembler = Assembler::new(&mut code, 0, 0x10000);

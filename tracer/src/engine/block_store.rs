@@ -1,4 +1,4 @@
-//! The translated blocks: their descriptions for the consumer and where their code is.
+//! The translated blocks: their descriptions for the consumer, and where their code is.
 
 use std::io;
 
@@ -13,13 +13,13 @@ pub(crate) struct BlockRecord {
     pub start_ip: u64,
     first_instruction: u32,
     first_access: u32,
-    /// Where its code as it was translated begins in `sources`.
+    /// Where the code it was translated from begins in `sources`.
     first_source: u32,
     source_bytes: u16,
     instruction_count: u16,
     access_count: u16,
     recorded_values: u16,
-    /// Whether the last instruction is executed by what stands for it, not by a copy of it.
+    /// Whether the last instruction is replaced by other code instead of being copied.
     pub ends_with_branch: bool,
     /// See [`Plan::borrowed`](super::plan::Plan::borrowed).
     borrowed: u16,
@@ -27,12 +27,12 @@ pub(crate) struct BlockRecord {
     borrowed_by_branch: u16,
     /// The address of its code.
     pub entry: u64,
-    /// The address of its code for indirect branches, which have borrowed rcx and rdx. The lowest
-    /// address of the block.
+    /// The address of its code for indirect branches, which have borrowed rcx and rdx. This is the
+    /// lowest address of the block.
     pub indirect_entry: u64,
-    /// None: its code is trusted.
+    /// `None` if its code is trusted.
     pub check: Option<Check>,
-    /// The translation of what stood at this address before.
+    /// The translation of the code previously at this address.
     older: Option<BlockId>,
 }
 
@@ -42,12 +42,12 @@ impl BlockRecord {
     }
 }
 
-/// What stands at an address of translated code.
+/// What an address of translated code corresponds to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Standing {
     /// The program's instruction.
     pub ip: u64,
-    /// The registers whose values lie in the context, as bits.
+    /// Bit mask of the registers whose values are in the context.
     pub borrowed: u16,
 }
 
@@ -57,9 +57,9 @@ pub(crate) struct BlockStore {
     instructions: Arena<Instruction>,
     accesses: Arena<Access>,
     sources: Arena<u8>,
-    /// Beside `instructions`: where the code of each begins, in bytes from the block's lowest.
+    /// Parallel to `instructions`: where the code of each begins, in bytes from the block's lowest.
     offsets: Arena<u16>,
-    /// Open addressing by start address: a block's number plus one, 0 where free.
+    /// Open addressing by start address: a block's number plus one, or 0 if free.
     index: Arena<u32>,
     index_mask: usize,
     /// The blocks before this one were forgotten.
@@ -69,7 +69,7 @@ pub(crate) struct BlockStore {
 
 impl BlockStore {
     pub(crate) fn new(instructions: usize) -> io::Result<BlockStore> {
-        // Rust code was seen to have six instructions per block.
+        // Rust code averages six instructions per block.
         let blocks = (instructions / 2).max(16);
         let slots = (blocks * 2).next_power_of_two();
         let mut index = Arena::new(slots)?;
@@ -80,7 +80,7 @@ impl BlockStore {
             blocks: Arena::new(blocks)?,
             instructions: Arena::new(instructions)?,
             accesses: Arena::new(instructions + instructions / 2)?,
-            // Programs were seen to have four bytes per instruction.
+            // Programs average four bytes per instruction.
             sources: Arena::new(instructions * 8)?,
             offsets: Arena::new(instructions)?,
             index,
@@ -118,10 +118,10 @@ impl BlockStore {
         self.index.as_slice()[slot].checked_sub(1).map(BlockId)
     }
 
-    /// What the code at `address`, which one of the blocks contains, stands for. Right where the
-    /// program's own memory is accessed and where its own instructions are executed.
+    /// Returns what the code at `address`, inside one of the blocks, corresponds to. Correct
+    /// wherever the program's own memory is accessed and its own instructions are executed.
     pub(crate) fn standing_at(&self, address: u64) -> Option<Standing> {
-        // Blocks are written one behind the other.
+        // Blocks are written one after the other.
         let blocks = self.blocks.as_slice();
         let behind = blocks.partition_point(|block| block.indirect_entry <= address);
         let record = &blocks[behind.checked_sub(1)?];
@@ -131,7 +131,7 @@ impl BlockStore {
         let place = self.offsets.as_slice()[all.clone()]
             .partition_point(|&begin| u64::from(begin) <= offset);
         let Some(place) = place.checked_sub(1) else {
-            // It reads the first instruction, to check it.
+            // It reads the first instruction to check it.
             return record.check.map(|_| Standing {
                 ip: record.start_ip,
                 borrowed: check::BORROWED,
@@ -148,30 +148,30 @@ impl BlockStore {
         })
     }
 
-    /// The code of a block as it was translated.
+    /// Returns the code from which a block was translated.
     pub(crate) fn source(&self, id: BlockId) -> &[u8] {
         let record = self.record(id);
         let first = record.first_source as usize;
         &self.sources.as_slice()[first..first + usize::from(record.source_bytes)]
     }
 
-    /// All translations of what has stood at `start_ip`, the newest first.
+    /// Returns all translations of code at `start_ip`, the newest first.
     pub(crate) fn translations(&self, start_ip: u64) -> impl Iterator<Item = BlockId> + '_ {
         std::iter::successors(self.find(start_ip), |&id| self.record(id).older)
     }
 
-    /// The blocks that were not forgotten.
+    /// Returns the blocks that were not forgotten.
     pub(crate) fn remembered(&self) -> impl Iterator<Item = BlockId> + use<> {
         (self.first_remembered..self.blocks.len()).map(|number| BlockId(number as u32))
     }
 
-    /// Those with code in `start..end`.
+    /// Returns the remembered blocks with code in `start..end`.
     pub(crate) fn remembered_in(&self, start: u64, end: u64) -> impl Iterator<Item = BlockId> + '_ {
         self.remembered()
             .filter(move |&id| self.record(id).overlaps(start, end))
     }
 
-    /// Whether a block of these sizes can be added.
+    /// Checks whether a block of these sizes can be added.
     pub(crate) fn reserve(
         &self,
         instructions: usize,
@@ -192,7 +192,7 @@ impl BlockStore {
         }
     }
 
-    /// Adds an instruction to the block that is being built. There is room: see `reserve`.
+    /// Adds an instruction to the block being built. The caller must have called `reserve`.
     pub(crate) fn push_instruction(
         &mut self,
         instruction: Instruction,
@@ -206,12 +206,12 @@ impl BlockStore {
         }
     }
 
-    /// Where the instructions and accesses of the next block begin.
+    /// Returns where the instructions and accesses of the next block begin.
     pub(crate) fn ends(&self) -> (u32, u32) {
         (self.instructions.len() as u32, self.accesses.len() as u32)
     }
 
-    /// Completes the block whose parts were pushed since `ends` was asked.
+    /// Completes the block whose parts were pushed since `ends` was called.
     pub(crate) fn push_block(&mut self, ends: (u32, u32), parts: BlockParts<'_>) -> BlockId {
         let id = self.next_id();
         let slot = self.slot_for(parts.start_ip);
@@ -238,7 +238,7 @@ impl BlockStore {
         id
     }
 
-    /// The slot of the block at `start_ip`, or a free one for it.
+    /// Returns the slot of the block at `start_ip`, or a free one for it.
     fn slot_for(&self, start_ip: u64) -> usize {
         let mut slot = self.slot_of(start_ip);
         // At most half of the slots are ever taken.
@@ -251,7 +251,7 @@ impl BlockStore {
         slot
     }
 
-    /// No block is found any more; their numbers keep their meaning.
+    /// Makes all blocks unfindable by address. Their numbers stay valid.
     pub(crate) fn forget_addresses(&mut self) {
         self.index.as_mut_slice().fill(0);
         self.first_remembered = self.blocks.len();

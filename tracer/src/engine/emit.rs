@@ -2,12 +2,12 @@
 //!
 //! ```text
 //! indirect entry:  load rdx, rcx                 an indirect branch has borrowed them
-//! entry:           is the code what it was?      where not trusted: see `check`
-//!                  keep two registers, load the trace pointer, store the block's number
+//! entry:           has the code changed?         unless trusted: see `check`
+//!                  save two registers, load the trace pointer, store the block's number
 //!                  per instruction: store its addresses, then the instruction itself
-//!                  advance the trace pointer, give the registers back
-//!                  where the plan says so: is the buffer full?
-//!                  what stands for the branch
+//!                  advance the trace pointer, restore the registers
+//!                  if the plan requires it: is the buffer full?
+//!                  the translated branch
 //!                  stubs and records for exits that are not linked yet
 //! ```
 
@@ -25,13 +25,14 @@ use super::trampolines::{Trampolines, register_slot};
 use crate::block::{BlockId, MAX_BLOCK_INSTRUCTIONS};
 use crate::describe::{Recording, general_number};
 
-/// No translation is longer: 48 instructions of 15 bytes with four recordings of up to 20 bytes
-/// and a far operand each, 38 bytes to check every eight of them, and a few hundred bytes at the end.
+/// Upper bound for any translation: 48 instructions of 15 bytes with four recordings of up to 20
+/// bytes and a far operand each, 38 bytes to check every eight of them, and a few hundred bytes at
+/// the end.
 pub(crate) const MAX_BLOCK_BYTES: usize = 12 * 1024;
 const _: () = assert!(48 * (15 + 4 * 20 + 10) + 48 * 15 / 8 * check::BYTES_PER_WORD < 11 * 1024);
 
-/// The tag in a trace value that starts a block: as a sign-extended immediate it can be no address
-/// of user memory.
+/// The tag in a trace value that starts a block. As a sign-extended immediate, it cannot be an
+/// address of user memory.
 pub(crate) const BLOCK_TAG: u32 = 1 << 31;
 
 /// Where a block's code is.
@@ -41,7 +42,7 @@ pub(crate) struct Emitted {
     pub indirect_entry: u64,
     /// Where it checks its code, if it does.
     pub check: Option<Check>,
-    /// Where what stands for each instruction begins, in bytes from `indirect_entry`.
+    /// Where the translation of each instruction begins, in bytes from `indirect_entry`.
     pub offsets: [u16; MAX_BLOCK_INSTRUCTIONS],
 }
 
@@ -50,11 +51,11 @@ pub(crate) struct Surroundings<'a> {
     pub context: u64,
     pub trampolines: &'a Trampolines,
     pub indirect_table: u64,
-    /// Whether `rdrand` and `rdseed` give the same numbers in every process.
+    /// Whether `rdrand` and `rdseed` return the same numbers in every process.
     pub random_numbers_repeat: bool,
-    /// The code of blocks that are translated already.
+    /// The code of already translated blocks.
     pub linked: &'a dyn Fn(u64) -> Option<u64>,
-    /// The code that was planned, for a block that is to check it whenever it is entered.
+    /// The code that was planned, for a block that must check it on every entry.
     pub checked: Option<&'a [u8]>,
 }
 
@@ -114,7 +115,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Writes the indirect entry, and returns the other, at which nothing is borrowed.
+    /// Writes the indirect entry, and returns the other one, at which nothing is borrowed.
     fn entries(&mut self) -> u64 {
         let Some(source) = self.surroundings.checked else {
             self.give_back(RDX);
@@ -151,7 +152,7 @@ impl Emitter<'_, '_> {
         self.give_back(recorder);
     }
 
-    /// Stores what is to be recorded before or after the instruction.
+    /// Stores what must be recorded before or after the instruction.
     fn record(&mut self, instruction: &PlannedInstruction, after: bool) {
         for recording in instruction.description.recordings.iter() {
             if matches!(recording, Recording::CountAfter { .. }) == after {
@@ -232,8 +233,8 @@ impl Emitter<'_, '_> {
         self.code.bytes(&bytes[..length]);
     }
 
-    /// A number that repeats in the place of one of `rdrand` or `rdseed`. What is computed before the
-    /// instruction may change the flags, since the instruction sets all of them.
+    /// Replaces `rdrand` or `rdseed` with a repeatable number. Computations before the instruction
+    /// may change the flags, since the instruction sets all of them.
     fn random_number(&mut self, instruction: &PlannedInstruction, destination: Register) {
         let state = self.field(offset_of!(Context, random_state));
         let register = encoded(destination);
@@ -253,7 +254,7 @@ impl Emitter<'_, '_> {
 
     // ---- the end of the block ----
 
-    /// Leaves rcx borrowed and jumps, to where `bind` says, when the buffer is full.
+    /// Leaves rcx borrowed and jumps to where `bind` is called if the buffer is full.
     fn check_buffer(&mut self) -> Full {
         self.borrow(RCX);
         // The buffer ends where bits 16 to 23 of the address become zero.
@@ -264,7 +265,7 @@ impl Emitter<'_, '_> {
         Full { jump, back }
     }
 
-    /// The code for a full buffer. Must be written within reach of the short jump.
+    /// Writes the code for a full buffer. Must be within reach of the short jump.
     fn full_buffer(&mut self, full: Option<Full>) {
         let Some(full) = full else {
             return;
@@ -301,7 +302,7 @@ impl Emitter<'_, '_> {
             Ending::CountBranch { target } => {
                 if let Some(last) = self.plan.instructions().last() {
                     let bytes = last.bytes();
-                    // The same instruction, over the five bytes of the jump behind it.
+                    // The same instruction, jumping over the five-byte jump after it.
                     self.code.bytes(&bytes[..bytes.len() - 1]);
                     self.code.bytes(&[5]);
                 }
@@ -342,7 +343,7 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Where the code of the ending is too long to jump over with a short jump.
+    /// For endings whose code is too long for a short jump.
     fn full_buffer_in_line(&mut self, full: Option<Full>) {
         if full.is_some() {
             let over = self.code.jump_short();
@@ -381,7 +382,7 @@ impl Emitter<'_, '_> {
     }
 
     fn system_call(&mut self) {
-        // rcx is free: the kernel puts the address behind the instruction into it.
+        // rcx is free: the kernel puts the address after the instruction into it.
         let next_ip = self.plan.next_ip;
         let record = self.code.position() + 10 + 5;
         self.set_exit(record as u32);
@@ -403,7 +404,7 @@ impl Emitter<'_, '_> {
         self.exit_unlinked();
         self.code.bind(child);
         self.code.load_immediate(RCX, next_ip);
-        // rcx holds the address by right, so the child can go there without memory of its own.
+        // rcx holds the address anyway, so the child can go there without memory of its own.
         self.code.bytes(&[0xff, 0xe1]); // jmp rcx
 
         let unlinked = self.code.here();
@@ -429,7 +430,7 @@ impl Emitter<'_, '_> {
         self.link_or_note(site, target);
     }
 
-    /// Goes behind the block through the engine every time.
+    /// Continues after the block, through the engine every time.
     fn exit_unlinked(&mut self) {
         self.code
             .store_near(self.field(offset_of!(Context, target)), RCX);
@@ -492,7 +493,7 @@ impl Emitter<'_, '_> {
     }
 }
 
-/// Where an instruction puts a random number, if it makes one of 32 or 64 bits.
+/// Returns where an instruction puts a random number, if it generates one of 32 or 64 bits.
 fn random_destination(decoded: &iced_x86::Instruction) -> Option<Register> {
     let is_random = matches!(decoded.mnemonic(), Mnemonic::Rdrand | Mnemonic::Rdseed);
     let destination = decoded.op0_register();
@@ -501,7 +502,7 @@ fn random_destination(decoded: &iced_x86::Instruction) -> Option<Register> {
         .then_some(destination)
 }
 
-/// A jump that is taken when the buffer is full, and where to come back to.
+/// A jump taken if the buffer is full, and where to return.
 struct Full {
     jump: super::assembler::Relative8,
     back: u64,
@@ -512,7 +513,7 @@ fn encoded(register: Register) -> General {
 }
 
 /// Clears the bit that would extend the base register, in the prefix of an instruction whose
-/// operand was RIP-relative: there the bit had no meaning. `head` ends before ModRM.
+/// operand was RIP-relative and ignored the bit. `head` ends before ModRM.
 fn clear_base_extension(head: &mut [u8]) {
     let legacy = [
         0x66, 0x67, 0xf2, 0xf3, 0x2e, 0x36, 0x3e, 0x26, 0x64, 0x65, 0xf0,
@@ -521,14 +522,14 @@ fn clear_base_extension(head: &mut [u8]) {
     while at < head.len() {
         match head[at] {
             byte if legacy.contains(&byte) => {}
-            // REX.B. A REX that is not the last prefix has no effect; it may be changed too.
+            // REX.B. A REX that is not the last prefix has no effect, so changing it is harmless.
             0x40..=0x4f => head[at] &= !1,
             _ => break,
         }
         at += 1;
     }
     // VEX, EVEX and XOP keep the bit inverted in bit 5 of the next byte; the two-byte VEX has none.
-    // Without a payload behind it 8F is an opcode, `pop`.
+    // 8F without a payload is an opcode, `pop`.
     if at + 1 < head.len() && matches!(head[at], 0xc4 | 0x62 | 0x8f) {
         head[at + 1] |= 1 << 5;
     }

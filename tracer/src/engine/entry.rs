@@ -1,7 +1,7 @@
-//! Into and out of translated code: the only hand-written assembly.
+//! Entering and leaving translated code: the only hand-written assembly.
 //!
-//! Whole functions in `global_asm!`: naked functions came with Rust 1.88, which is above the floor
-//! of this crate.
+//! Whole functions in `global_asm!`, because naked functions need Rust 1.88, which is above this
+//! crate's minimum.
 
 use std::arch::global_asm;
 use std::mem::offset_of;
@@ -9,29 +9,31 @@ use std::mem::offset_of;
 use super::context::Context;
 
 unsafe extern "C" {
-    /// Returns to the caller through the engine: what follows the call is executed translated.
+    /// Returns to the caller through the engine: code after the call is executed translated.
     ///
     /// # Safety
-    /// `context` is complete, belongs to the calling thread, and no trace of it is going on.
+    /// `context` must be complete and belong to the calling thread, and must not have a trace in
+    /// progress.
     #[link_name = "topdown_tracer_attach"]
     pub(crate) fn attach(context: *mut Context);
 
-    /// Does nothing. The translator never translates it: when traced code gets here, the trace ends.
+    /// Does nothing. The translator never translates it: the trace ends when traced code gets here.
     #[link_name = "topdown_tracer_detach"]
     pub(crate) safe fn detach();
 
-    /// Saves the whole state of the thread, calls the engine on its own stack, and lets the thread
-    /// go on where the engine said.
+    /// Saves the whole state of the thread, calls the engine on its own stack, and resumes the
+    /// thread where the engine said.
     ///
-    /// Called with a jump, with the context in rax and the thread's rax in its place in the context.
+    /// Reached by a jump, with the context in rax and the thread's rax in its slot in the context.
     ///
     /// # Safety
+    /// Only generated code and [`attach`] may jump here.
     /// Only generated code and [`attach`] may jump here.
     #[link_name = "topdown_tracer_serve"]
     pub(crate) fn serve();
 }
 
-/// Defines a function of the library's own, whose body is the lines as they stand.
+/// Defines a function private to the library, with the given lines as its body.
 macro_rules! function {
     ($name:literal, $($line:literal,)* $(; $($operands:tt)*)?) => {
         global_asm!(

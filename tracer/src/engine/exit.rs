@@ -1,14 +1,14 @@
-//! What lies behind an exit of a translated block, for the engine to read.
+//! The data after an exit of a translated block, for the engine to read.
 
 use super::assembler::{Assembler, Relative32};
 use crate::block::BlockId;
 
-/// An exit that is not linked: its bytes follow the stub's jump.
+/// An unlinked exit: its bytes follow the stub's jump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct DirectExit {
     /// The field to patch.
     pub site: Relative32,
-    /// Where the program wants to go.
+    /// Where the program is going.
     pub target: u64,
 }
 
@@ -31,23 +31,23 @@ impl DirectExit {
 /// The instruction `syscall`.
 pub(super) const SYSCALL: [u8; 2] = [0x0f, 0x05];
 
-/// A system call's ways to go on.
+/// The ways to continue with a system call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct SystemCallExit {
     pub block: BlockId,
-    /// Do it and go on.
+    /// Perform it and continue.
     pub perform: u64,
-    /// Do it, and in the child leave the translation.
+    /// Perform it, and leave the translation in the child.
     pub split: u64,
-    /// Do it and ask the engine where the code behind it is.
+    /// Perform it and ask the engine for the code after it.
     pub unlinked: u64,
 }
 
 impl SystemCallExit {
     pub(super) const BYTES: usize = 28;
 
-    /// Goes on as if it were done. rcx and r11, which the kernel overwrites, keep what they have, or get
-    /// what the kernel would put there.
+    /// Returns where to continue as if the call were done. rcx and r11, which the kernel
+    /// overwrites, keep their values, or get what the kernel would put there.
     pub(crate) fn performed(self) -> u64 {
         self.perform + SYSCALL.len() as u64
     }

@@ -1,15 +1,17 @@
 //! Faults of the traced code: the program's own handlers see the program's own state.
 //!
 //! A handler that repairs a fault reads and changes the interrupted instruction pointer and
-//! registers. In translated code these are the translation's. So while any thread is traced, a
-//! function of this module stands in front of the program's handlers for the signals that an
-//! instruction can raise. It puts the program's address and registers in their places, calls the
-//! program's handler, and looks at what that has done:
+//! registers. In translated code these belong to the translation. So while any thread is traced, a
+//! function of this module intercepts the program's handlers for the signals that an instruction
+//! can raise. It substitutes the program's address and registers, calls the program's handler, and
+//! checks what the handler has done:
 //!
-//! * Nothing to the registers: the fault was repaired in memory, and the translated code goes on.
-//! * Anything else: the trace ends, and the thread goes on natively where the handler wants it.
+//! * If it left the registers unchanged, the fault was repaired in memory, and the translated code
+//!   continues.
+//! * Otherwise the trace ends, and the thread continues natively where the handler wants it.
 //!
-//! Faults of other threads and signals that were sent go to the program's handler as they are.
+//! Faults of other threads and signals that were sent are passed to the program's handler
+//! unchanged.
 
 use std::cell::Cell;
 use std::ptr;
@@ -22,17 +24,17 @@ use super::translator::Translator;
 use crate::error::TraceError;
 use crate::kernel;
 
-/// What an instruction can raise. Traps, and so SIGTRAP, are not translated.
+/// Signals that an instruction can raise. Traps, and so SIGTRAP, are not translated.
 const SIGNALS: [i32; 4] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL];
 
-/// The C library lets nobody else have them. It handles them from the first thread on, to cancel
-/// threads and to change their user.
+/// Reserved by the C library, which handles them from the first thread on, to cancel threads and to
+/// change their user.
 const OF_THE_C_LIBRARY: [i32; 2] = [32, 33];
 
-/// Of x86-64 Linux.
+/// On x86-64 Linux.
 const LAST_SIGNAL: i32 = 64;
 
-/// The places of the general registers in a `ucontext_t`, in the order of their encoding.
+/// The indices of the general registers in a `ucontext_t`, in encoding order.
 const PLACES: [i32; 16] = [
     libc::REG_RAX,
     libc::REG_RCX,
@@ -54,8 +56,8 @@ const PLACES: [i32; 16] = [
 
 type Handler = unsafe extern "C-unwind" fn(i32, *mut libc::siginfo_t, *mut libc::ucontext_t);
 
-/// The kernel's `struct sigaction` (asm/signal.h). libc's would not give back a restorer that the
-/// program has brought itself.
+/// The kernel's `struct sigaction` (asm/signal.h). libc's would not return a restorer that the
+/// program supplied.
 #[derive(Clone, Copy)]
 #[repr(C)]
 struct Action {
@@ -80,16 +82,16 @@ impl Action {
         now
     }
 
-    /// Makes it the signal's action; what was it before.
+    /// Installs it as the signal's action, and returns the previous one.
     fn install(self, signal: i32) -> Action {
         let mut before = Action::DEFAULT;
-        // SAFETY: the action is one that the program has installed itself, the default, or one of
+        // SAFETY: the action is one that the program itself has installed, the default, or one of
         // the program's with `on_fault` as the handler, which takes what such a handler takes.
         unsafe { rt_sigaction(signal, &self, &mut before) };
         before
     }
 
-    /// Whether a function is called.
+    /// Returns whether a function is called.
     fn calls(self) -> bool {
         ![libc::SIG_DFL, libc::SIG_IGN].contains(&self.handler)
     }
@@ -98,7 +100,8 @@ impl Action {
         self.handler == on_fault as *const () as usize
     }
 
-    /// The same with `on_fault` as the handler; `None` if no handler of the program is called.
+    /// Returns the action with `on_fault` as the handler, or `None` if no handler of the program is
+    /// called.
     fn with_us_in_front(self) -> Option<Action> {
         let calls = self.calls() && !self.is_ours();
         let flags = self.flags & !(libc::SA_RESETHAND as u32 as u64) | libc::SA_SIGINFO as u64;
@@ -110,10 +113,11 @@ impl Action {
     }
 }
 
-/// The system call itself: safe on the engine's stack. It fails for no signal that there is.
+/// Performs the system call directly, which is safe on the engine's stack. It cannot fail for a
+/// valid signal.
 ///
 /// # Safety
-/// `new` is null or points to an action that is fit to be one; `old` is writable.
+/// `new` must be null or point to a valid action; `old` must be writable.
 unsafe fn rt_sigaction(signal: i32, new: *const Action, old: *mut Action) {
     let mask_bytes = size_of::<u64>() as u64;
     let arguments = [signal as u64, new as u64, old as u64, mask_bytes, 0, 0];
@@ -121,17 +125,17 @@ unsafe fn rt_sigaction(signal: i32, new: *const Action, old: *mut Action) {
     unsafe { kernel::call(libc::SYS_rt_sigaction, arguments) };
 }
 
-/// The program's handlers, for `on_fault`, in the order of `SIGNALS`. Valid for ever once set: a
-/// handler may still be on its way when the last trace ends.
+/// The program's handlers, for `on_fault`, in the order of `SIGNALS`. Valid forever once set: a
+/// handler may still be running when the last trace ends.
 static HANDLERS: [AtomicU64; SIGNALS.len()] = [const { AtomicU64::new(0) }; SIGNALS.len()];
 /// The flags of their actions.
 static FLAGS: [AtomicU64; SIGNALS.len()] = [const { AtomicU64::new(0) }; SIGNALS.len()];
 
 /// Handlers belong to the process, traces to threads.
 struct Front {
-    /// How many traces go on.
+    /// Number of traces in progress.
     traces: u32,
-    /// The program's actions in front of which this module stands.
+    /// The program's actions that this module intercepts.
     program: [Option<Action>; SIGNALS.len()],
 }
 
@@ -141,13 +145,13 @@ static FRONT: Mutex<Front> = Mutex::new(Front {
 });
 
 fn with_front<R>(work: impl FnOnce(&mut Front) -> R) -> R {
-    // Held for a few system calls by threads that run natively or in the engine: they go on, so a
-    // wait is short. Nothing in between panics.
+    // Held for a few system calls by threads that run natively or in the engine. They keep running,
+    // so any wait is short. Nothing in between panics.
     work(&mut FRONT.lock().unwrap_or_else(PoisonError::into_inner))
 }
 
 impl Front {
-    /// In front of every handler in front of which this module does not stand yet.
+    /// Intercepts every handler that this module does not intercept yet.
     fn step_in(&mut self) {
         for (place, signal) in SIGNALS.into_iter().enumerate() {
             let action = Action::current(signal);
@@ -155,8 +159,8 @@ impl Front {
                 continue;
             };
             HANDLERS[place].store(action.handler as u64, Ordering::Relaxed);
-            // Release: who sees the flags, in `on_fault`, sees the handler. It runs after the
-            // system call below in any case.
+            // Release: `on_fault` sees the handler if it sees the flags. It cannot run before the
+            // system call below anyway.
             FLAGS[place].store(action.flags, Ordering::Release);
             ours.install(signal);
             self.program[place] = Some(action);
@@ -170,20 +174,20 @@ impl Front {
             };
             let before = action.install(signal);
             if !before.is_ours() {
-                // Another thread has installed its own meanwhile.
+                // Meanwhile, another thread has installed its own.
                 before.install(signal);
             }
         }
     }
 }
 
-/// What `on_fault` needs of the trace on its thread.
+/// What `on_fault` needs to know about the trace on its thread.
 #[derive(Clone, Copy)]
 pub(super) struct Traced {
     pub status: *mut Status,
     pub translator: *const Translator,
     pub context: *const Context,
-    /// Between these addresses lies the translated code.
+    /// The translated code is between these addresses.
     pub code_start: u64,
     pub code_end: u64,
 }
@@ -192,8 +196,8 @@ thread_local! {
     static TRACED: Cell<Option<Traced>> = const { Cell::new(None) };
 }
 
-/// From now on the faults of translated code on this thread are treated. What `traced` points to
-/// lives until [`end`].
+/// Starts handling faults of translated code on this thread. What `traced` points to must live
+/// until [`end`].
 pub(super) fn begin(traced: Traced) {
     TRACED.set(Some(traced));
     with_front(|front| {
@@ -202,7 +206,7 @@ pub(super) fn begin(traced: Traced) {
     });
 }
 
-/// The thread has left translated code. Without effect when it was known.
+/// Records that the thread has left translated code. Calling it again has no effect.
 pub(super) fn end() {
     if TRACED.take().is_none() {
         return;
@@ -215,19 +219,20 @@ pub(super) fn end() {
     });
 }
 
-/// Whether `rt_sigaction` for this signal would see or replace what this module has installed.
+/// Returns whether `rt_sigaction` for this signal would see or replace what this module has
+/// installed.
 pub(super) fn is_fault(signal: u64) -> bool {
     SIGNALS.iter().any(|&fault| fault as u64 == signal)
 }
 
-/// Whether the program handles a signal that this module does not stand in front of.
+/// Returns whether the program handles a signal that this module does not intercept.
 pub(super) fn other_signals_are_caught() -> bool {
     (1..=LAST_SIGNAL)
         .filter(|signal| !SIGNALS.contains(signal) && !OF_THE_C_LIBRARY.contains(signal))
         .any(|signal| Action::current(signal).calls())
 }
 
-/// The program's handlers are as it has installed them, until [`resume`].
+/// Restores the program's own handlers until [`resume`].
 pub(super) fn suspend() {
     with_front(Front::step_aside);
 }
@@ -237,7 +242,7 @@ pub(super) fn resume() {
     with_front(Front::step_in);
 }
 
-/// Stands in front of the program's handlers.
+/// Intercepts the program's handlers.
 unsafe extern "C-unwind" fn on_fault(
     signal: i32,
     info: *mut libc::siginfo_t,
@@ -248,10 +253,10 @@ unsafe extern "C-unwind" fn on_fault(
     };
     let flags = FLAGS[place].load(Ordering::Acquire);
     let handler = HANDLERS[place].load(Ordering::Relaxed);
-    // SAFETY: `step_in` has stored the address of a handler before it installed this function.
-    // Without SA_SIGINFO it takes the signal alone, and the other arguments do no harm.
+    // SAFETY: `step_in` stored the address of a handler before it installed this function. A
+    // handler without SA_SIGINFO takes only the signal, and the other arguments do no harm.
     let handler = unsafe { std::mem::transmute::<usize, Handler>(handler as usize) };
-    // SAFETY: the kernel passes the interrupted state, to this function alone.
+    // SAFETY: the kernel passes the interrupted state, and only to this function.
     let registers = unsafe { &mut (*context).uc_mcontext.gregs };
     // SAFETY: the kernel passes a description. Positive: raised by the kernel, not sent.
     let raised = unsafe { (*info).si_code } > 0;
@@ -269,7 +274,7 @@ unsafe extern "C-unwind" fn on_fault(
 
 type Registers = [i64; 23];
 
-/// A thread whose fault in translated code is shown to the program's handler.
+/// A thread whose fault in translated code is presented to the program's handler.
 struct Stopped {
     traced: Traced,
     translated: Registers,
@@ -285,8 +290,8 @@ impl Stopped {
         if !(traced.code_start..traced.code_end).contains(&rip) {
             return None;
         }
-        // SAFETY: they live until `end`. The thread stands in translated code, so the engine does
-        // not run, and nobody else refers to them.
+        // SAFETY: they live until `end`. The thread is in translated code, so the engine does not
+        // run, and nothing else refers to them.
         let (translator, context) = unsafe { (&*traced.translator, &*traced.context) };
         let standing = translator.standing_at(rip)?;
         let translated = *registers;
@@ -300,7 +305,7 @@ impl Stopped {
             signal,
             ip: standing.ip,
         };
-        // Now, since the handler may never return.
+        // Set now, since the handler may never return.
         // SAFETY: as above.
         unsafe { traced.status.write(Status::Ended(Err(error))) };
         Some(Stopped {
@@ -311,11 +316,11 @@ impl Stopped {
         })
     }
 
-    /// After the program's handler.
+    /// Continues after the program's handler.
     fn go_on(self, registers: &mut Registers, signal: i32) {
         // SAFETY: as in `at`.
         let still_ended = unsafe { self.traced.status.read() } == Status::Ended(Err(self.error));
-        // A handler that takes itself away wants the fault to be fatal: at the program's address.
+        // A handler that removes itself wants the fault to be fatal, at the program's address.
         let goes_on = still_ended && *registers == self.shown && Action::current(signal).is_ours();
         // SAFETY: as in `at`.
         let translator = unsafe { &*self.traced.translator };

@@ -1,22 +1,22 @@
-//! The tables through which translated indirect branches find their target.
+//! The tables in which translated indirect branches find their target.
 //!
-//! Flags must not change, so the generated code cannot compare. It adds the negated address of the
-//! candidate to the target with `lea` and asks `jrcxz` whether the sum is zero. A table is two
-//! arrays of 2^16 words:
+//! The generated code must preserve the flags, so it cannot compare. Instead it adds the negated
+//! address of the candidate to the target with `lea`, and tests the sum for zero with `jrcxz`. A
+//! table is two arrays of 2^16 words:
 //!
 //! ```text
 //! base + 8 * key(target)                 minus the target that has this place
 //! base + CODES + 8 * place(target)       the address of its code
 //! ```
 //!
-//! In the first table the key is the low 16 bits of the target. Its second array is indexed with
-//! the low 16 bits of minus the target, which is what the first array held: the target itself is
-//! used up by then. A branch that misses looks into the second table, whose key is the 16 bits from
-//! bit 8 on, both times. Two targets that share a place in the first table would otherwise take the
-//! way through the engine on every branch, a thousand times as long.
+//! In the first table, the key is the low 16 bits of the target. Its second array is indexed with
+//! the low 16 bits of minus the target, which is what the first array contained: the target itself
+//! is consumed by then. A branch that misses tries the second table, whose key is the 16 bits
+//! starting at bit 8, for both arrays. Otherwise, two targets that share an entry in the first
+//! table would go through the engine on every branch, which takes a thousand times as long.
 //!
-//! `base` is a multiple of 2^19: `base / 8` has sixteen zero bits at its lower end, into which a
-//! 16-bit move puts the index.
+//! `base` is a multiple of 2^19: the lowest sixteen bits of `base / 8` are zero, so a 16-bit move
+//! can put the index there.
 
 use std::io;
 
@@ -28,7 +28,7 @@ const ARRAY_BYTES: usize = ENTRIES * 8;
 /// The distance between the two arrays.
 pub(crate) const CODES: i32 = ARRAY_BYTES as i32;
 
-/// How far above the first bit of the target the second table's key begins, in bytes.
+/// How far above the target's lowest bit the second table's key begins, in bytes.
 pub(crate) const SECOND_KEY_BYTE: u64 = 1;
 
 pub(crate) struct IndirectTable {
@@ -50,17 +50,17 @@ impl IndirectTable {
         Ok(table)
     }
 
-    /// The address of the first table.
+    /// Returns the address of the first table.
     pub(crate) fn first(&self) -> u64 {
         self.base as u64
     }
 
-    /// The address of the second table.
+    /// Returns the address of the second table.
     pub(crate) fn second(&self) -> u64 {
         self.first() + 2 * ARRAY_BYTES as u64
     }
 
-    /// From now on a branch to `target` goes to `code`.
+    /// Makes branches to `target` go to `code` from now on.
     pub(crate) fn insert(&mut self, target: u64, code: u64) {
         let negated = target.wrapping_neg();
         let [targets, codes, second_targets, second_codes] = self.arrays();
@@ -78,15 +78,15 @@ impl IndirectTable {
         }
         for array in [targets, second_targets] {
             array.fill(0);
-            // A free place looks like the target 0, which would have the first one: that must not
-            // be found.
+            // A free entry looks like the target 0, which belongs in the first one and must not be
+            // found.
             array[0] = 1;
         }
     }
 
     fn arrays(&mut self) -> [&mut [u64]; 4] {
-        // SAFETY: the four arrays lie behind each other in the mapping; the generated code, which
-        // reads them, does not run while the engine does.
+        // SAFETY: the four arrays are contiguous in the mapping; the generated code, which reads
+        // them, does not run while the engine does.
         let all = unsafe { std::slice::from_raw_parts_mut(self.base, 4 * ENTRIES) };
         let (first, second) = all.split_at_mut(2 * ENTRIES);
         let (targets, codes) = first.split_at_mut(ENTRIES);
@@ -103,7 +103,7 @@ fn second_key(target: u64) -> usize {
 mod tests {
     use super::*;
 
-    /// What the generated code does.
+    /// Does what the generated code does.
     fn look_up(table: &mut IndirectTable, target: u64) -> Option<u64> {
         let [targets, codes, second_targets, second_codes] = table.arrays();
         let candidate = targets[usize::from(target as u16)];

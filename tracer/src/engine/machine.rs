@@ -1,4 +1,4 @@
-//! What the CPU and the kernel say about the calling thread.
+//! What the CPU and the kernel report about the calling thread.
 
 use std::arch::asm;
 use std::arch::x86_64::CpuidResult;
@@ -12,12 +12,12 @@ const ARCH_GET_FS: i32 = 0x1003;
 const ARCH_GET_GS: i32 = 0x1004;
 const ARCH_SHSTK_STATUS: i32 = 0x5005;
 
-/// The parts of XCR0 that are kept across the engine: all but the AMX tiles (17, 18), which the
-/// engine never touches and whose presence would cost 8 KiB, and the protection keys (9), which
-/// are not for it to change.
+/// The parts of XCR0 that are not saved across the engine. These are the AMX tiles (17, 18), which
+/// the engine never touches and which would take 8 KiB, and the protection keys (9), which it must
+/// not change.
 const NOT_KEPT: u64 = 1 << 9 | 1 << 17 | 1 << 18;
 
-/// The vector state: which parts are kept and how much memory that takes.
+/// The vector state: which parts are saved, and how much memory that takes.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct VectorState {
     pub mask: u64,
@@ -25,8 +25,8 @@ pub(crate) struct VectorState {
 }
 
 fn leaf(number: u32) -> CpuidResult {
-    // SAFETY: every x86_64 CPU has the instruction, and it changes nothing but four registers.
-    // Newer compilers know this and call the intrinsic safe; the oldest that is supported does not.
+    // SAFETY: every x86_64 CPU has the instruction, and it changes only four registers. Newer
+    // compilers know this and call the intrinsic safe; the oldest supported one does not.
     #[allow(unused_unsafe)]
     unsafe {
         std::arch::x86_64::__cpuid_count(number, 0)
@@ -64,7 +64,7 @@ pub(crate) fn thread_facts(vector_state: VectorState) -> ThreadFacts {
     }
 }
 
-/// Whether this thread has a user shadow stack (Linux 6.6 and later).
+/// Returns whether this thread has a user shadow stack (Linux 6.6 and later).
 pub(crate) fn has_shadow_stack() -> bool {
     arch_prctl(ARCH_SHSTK_STATUS).is_some_and(|status| status & 1 != 0)
 }
@@ -74,11 +74,12 @@ pub(crate) fn has_shadow_stack() -> bool {
 pub(crate) struct RestartableSequence(*const u64);
 
 impl RestartableSequence {
-    /// Of the calling thread, as glibc (2.35 and later) has registered it; `None` if it has not.
+    /// Returns the one that glibc (2.35 and later) has registered for the calling thread, or `None`
+    /// if it has not.
     pub(crate) fn of_this_thread(facts: &ThreadFacts) -> Option<RestartableSequence> {
         // `rseq_cs` in the kernel's `struct rseq`.
         const SEQUENCE: u64 = 8;
-        // SAFETY: looks up glibc's variables by name; where they exist they have these types
+        // SAFETY: looks up glibc's variables by name; if they exist, they have these types
         // (sys/rseq.h) and never change.
         let (offset, size) = unsafe {
             let offset = libc::dlsym(libc::RTLD_DEFAULT, c"__rseq_offset".as_ptr());
@@ -97,11 +98,11 @@ impl RestartableSequence {
         )))
     }
 
-    /// Whether the thread has entered one since the kernel last took it off the CPU: a program that
-    /// uses them is found so before long, one that does not never is.
+    /// Returns whether the thread has entered one since the kernel last took it off the CPU. This
+    /// soon detects a program that uses them, and has no false positives.
     pub(crate) fn was_entered(self) -> bool {
-        // SAFETY: inside the area that glibc keeps for as long as the thread lives; the tracer does
-        // not leave its thread. The kernel writes it too.
+        // SAFETY: inside the area that glibc keeps for as long as the thread lives, and the tracer
+        // does not leave its thread. The kernel writes it too.
         unsafe { self.0.read_volatile() != 0 }
     }
 }

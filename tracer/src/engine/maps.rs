@@ -4,16 +4,16 @@ use std::ffi::c_int;
 
 use crate::mapping::Mapping;
 
-/// What a mapping shows.
+/// What a mapping contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     /// A file.
     File,
-    /// The code that the kernel brings along: the vDSO.
+    /// Code provided by the kernel: the vDSO.
     KernelCode,
     /// The stack of the process's first thread.
     Stack,
-    /// Nobody, or somebody else.
+    /// Anything else.
     Other,
 }
 
@@ -30,7 +30,7 @@ pub(super) struct Entry {
 }
 
 impl Entry {
-    /// `start-end perms offset device inode path`, see proc_pid_maps(5).
+    /// Parses `start-end perms offset device inode path`, see proc_pid_maps(5).
     fn parse(line: &[u8]) -> Option<Entry> {
         let mut fields = line
             .split(|&byte| byte == b' ')
@@ -62,7 +62,7 @@ impl Entry {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Unreadable;
 
-/// The mapping around `address`, if there is one. Takes some 50 µs.
+/// Returns the mapping around `address`, if there is one. Takes some 50 µs.
 pub(super) fn entry_at(address: u64) -> Result<Option<Entry>, Unreadable> {
     let mut maps = Maps::open().ok_or(Unreadable)?;
     while let Some(line) = maps.next_line() {
@@ -74,7 +74,7 @@ pub(super) fn entry_at(address: u64) -> Result<Option<Entry>, Unreadable> {
     Ok(None)
 }
 
-/// The same, for consumers.
+/// Returns the same for consumers.
 pub(crate) fn mapping_at(address: u64) -> Option<Mapping> {
     let entry = entry_at(address).ok()??;
     Some(Mapping {
@@ -116,8 +116,8 @@ impl Maps {
         })
     }
 
-    /// The next line without its end. Lines are shorter than the buffer: paths have at most 4096
-    /// bytes.
+    /// Returns the next line without its end. Lines are shorter than the buffer, since paths have
+    /// at most 4096 bytes.
     fn next_line(&mut self) -> Option<&[u8]> {
         loop {
             let unread = &self.buffer[self.start..self.end];

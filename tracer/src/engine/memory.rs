@@ -1,21 +1,21 @@
-//! Memory that is mapped once and never moves or grows: what the engine uses while the traced
-//! thread stands at an arbitrary place.
+//! Memory that is mapped once and never moves or grows, for the engine to use while the traced
+//! thread is stopped at an arbitrary point.
 
 use std::io;
 use std::marker::PhantomData;
 use std::ptr::{self, NonNull};
 
-/// A private anonymous mapping, given back on drop.
+/// A private anonymous mapping, unmapped on drop.
 pub(crate) struct Mapping {
     start: NonNull<u8>,
     len: usize,
     keep: bool,
 }
 
-/// What a mapping is for.
+/// The access that a mapping allows.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Protection {
-    /// Nothing yet: address space only.
+    /// No access yet: address space only.
     None,
     ReadWrite,
     ReadWriteExecute,
@@ -32,7 +32,7 @@ impl Protection {
 }
 
 impl Mapping {
-    /// Maps `len` zero bytes, near `hint` if the kernel finds that convenient (0: anywhere).
+    /// Maps `len` zero bytes, near `hint` if the kernel can (0: anywhere).
     pub(crate) fn new(len: usize, protection: Protection, hint: usize) -> io::Result<Mapping> {
         // SAFETY: a new mapping, not MAP_FIXED: no existing memory is affected.
         let start = unsafe {
@@ -64,7 +64,7 @@ impl Mapping {
         protection: Protection,
     ) -> io::Result<()> {
         assert!(offset + len <= self.len);
-        // SAFETY: the range lies inside this mapping, which nobody but its owner uses.
+        // SAFETY: the range lies inside this mapping, which only its owner uses.
         let result = unsafe {
             libc::mprotect(
                 self.start.as_ptr().add(offset).cast(),
@@ -87,8 +87,8 @@ impl Mapping {
         self.start.as_ptr() as usize
     }
 
-    /// A part as bytes: readable since `new`, zero at first. The owner lets no generated code write
-    /// it meanwhile.
+    /// Returns a part as bytes: readable since `new`, zero at first. The owner must not let
+    /// generated code write it meanwhile.
     pub(crate) fn bytes(&self, offset: usize, len: usize) -> &[u8] {
         assert!(offset + len <= self.len);
         // SAFETY: inside the mapping, initialised by the kernel.
@@ -102,7 +102,7 @@ impl Mapping {
         unsafe { std::slice::from_raw_parts_mut(self.start().add(offset), len) }
     }
 
-    /// The mapping outlives this handle, for ever: another thread may still run in it.
+    /// Leaks the mapping, because another thread may still run in it.
     pub(crate) fn keep_for_ever(&mut self) {
         self.keep = true;
     }
@@ -118,7 +118,7 @@ impl Drop for Mapping {
     }
 }
 
-/// A vector of fixed capacity in a mapping of its own.
+/// A vector of fixed capacity in its own mapping.
 pub(crate) struct Arena<T> {
     mapping: Mapping,
     len: usize,
@@ -141,12 +141,12 @@ impl<T: Copy> Arena<T> {
         self.len
     }
 
-    /// Whether `count` more items fit.
+    /// Returns whether `count` more items fit.
     pub(crate) fn has_room_for(&self, count: usize) -> bool {
         self.capacity - self.len >= count
     }
 
-    /// The caller has asked [`has_room_for`](Arena::has_room_for); without room it panics.
+    /// Adds an item. Panics if there is no room: call [`has_room_for`](Arena::has_room_for) first.
     pub(crate) fn push(&mut self, item: T) {
         assert!(self.len < self.capacity, "an arena is full");
         // SAFETY: inside the mapping, which has room for `capacity` items and is page-aligned.
@@ -157,7 +157,7 @@ impl<T: Copy> Arena<T> {
     /// See [`push`](Arena::push).
     pub(crate) fn extend(&mut self, items: &[T]) {
         assert!(self.has_room_for(items.len()), "an arena is full");
-        // SAFETY: as in `push`; the items lie outside of the mapping, which only this arena refers to.
+        // SAFETY: as in `push`; the items lie outside the mapping, which only this arena refers to.
         unsafe {
             let end = self.mapping.start().cast::<T>().add(self.len);
             ptr::copy_nonoverlapping(items.as_ptr(), end, items.len());

@@ -1,9 +1,9 @@
 //! The engine: a binary translator in the traced thread.
 //!
-//! The way of the control: [`Engine::attach`] returns through [`entry`] into translated code.
-//! That code comes back to [`entry`] whenever it does not know how to go on, and [`State::serve`]
-//! decides: translate ([`translator`]), link, hand the buffer over, or leave. [`Engine::detach`]
-//! is where the translator lets go.
+//! Control flow: [`Engine::attach`] returns through [`entry`] into translated code. That code comes
+//! back to [`entry`] whenever it cannot continue, and [`State::serve`] decides: translate
+//! ([`translator`]), link, hand over the buffer, or leave. [`Engine::detach`] is where the
+//! translator lets go.
 
 mod assembler;
 mod block_store;
@@ -46,16 +46,16 @@ use crate::error::{AttachError, OpenError, TraceError};
 use crate::fixed_values;
 use crate::tracer::Config;
 
-/// The engine's own part of its stack.
+/// The part of the stack for the engine itself.
 const ENGINE_STACK_BYTES: usize = 256 * 1024;
 const GUARD_BYTES: usize = 64 * 1024;
 
 thread_local! {
-    /// The process in which this thread is being traced; 0: none. A forked child has a copy.
+    /// The process in which this thread is being traced, or 0 if none. A forked child has a copy.
     static TRACED_IN: Cell<i32> = const { Cell::new(0) };
 }
 
-/// Where a trace stands.
+/// The state of a trace.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Status {
     /// Before the first attach and after detach.
@@ -64,12 +64,12 @@ enum Status {
     Running,
     /// The thread runs natively, up to detach.
     Ended(Result<End, TraceError>),
-    /// The thread went out of translated code without notice and may come back to it: nothing of
-    /// this engine can be used again or freed.
+    /// The thread left translated code without notice and may come back to it, so nothing of this
+    /// engine can be used again or freed.
     Lost,
 }
 
-/// Owns the state, at a fixed address; translated code and the engine share it.
+/// Owns the state, at a fixed address, that translated code and the engine share.
 pub(crate) struct Engine<C: Consumer> {
     state: NonNull<State<C>>,
     /// A copy for `attach`, which is inlined into the caller.
@@ -85,9 +85,9 @@ struct State<C> {
     /// Whether a thread was started that may not have left the translated code yet.
     code_is_shared: bool,
     restartable: Option<RestartableSequence>,
-    /// Whether the program's handlers for faults stand alone until the next request.
+    /// Whether the program's fault handlers are not intercepted until the next request.
     faults_suspended: bool,
-    /// Whether trusted code is to be looked at at the next request.
+    /// Whether to verify trusted code at the next request.
     trust_is_due: bool,
     _stack: Mapping,
     _vector_state: Mapping,
@@ -174,13 +174,13 @@ impl<C: Consumer> Engine<C> {
         }
     }
 
-    /// The thread is traced from the return of `entry::attach` on. Inlined, so that little of the
-    /// tracer itself is.
+    /// Traces the thread from the return of `entry::attach` on. Inlined, so that the trace contains
+    /// little of the tracer itself.
     #[inline(always)]
     pub(crate) fn attach(&self) -> Result<(), AttachError> {
         self.prepare()?;
-        // SAFETY: `prepare` has seen that nothing else is being traced on this thread and that the
-        // context is ready.
+        // SAFETY: `prepare` has checked that nothing else is being traced on this thread and that
+        // the context is ready.
         unsafe { entry::attach(self.context.as_ptr()) };
         Ok(())
     }
@@ -194,8 +194,8 @@ impl<C: Consumer> Engine<C> {
     #[inline(never)]
     fn prepare(&self) -> Result<(), AttachError> {
         let traced_in = TRACED_IN.get();
-        // SAFETY: no trace goes on, or this is called from within it: the engine itself does not
-        // run either way, so nobody else has a reference.
+        // SAFETY: either no trace is in progress, or this is called from within it. In both cases
+        // the engine does not run, so nothing else has a reference.
         let state = unsafe { &mut *self.state.as_ptr() };
         let process = std::process::id() as i32;
         if traced_in != 0 {
@@ -217,7 +217,7 @@ impl<C: Consumer> Engine<C> {
         state.status = Status::Running;
         state.faults_suspended = false;
         state.trust_is_due = false;
-        // SAFETY: the engine does not run, so nobody else refers to the context.
+        // SAFETY: the engine does not run, so nothing else refers to the context.
         unsafe { (*self.context.as_ptr()).trace_pointer = state.buffer.start() };
         TRACED_IN.set(process);
         let (code_start, code_end) = state.translator.code();
@@ -259,13 +259,13 @@ impl<C: Consumer> Engine<C> {
     }
 
     pub(crate) fn is_attached(&self) -> bool {
-        // SAFETY: as in `prepare`; the field is read, nothing more.
+        // SAFETY: as in `prepare`; the field is only read.
         let status = unsafe { (*self.state.as_ptr()).status };
         matches!(status, Status::Running | Status::Ended(_))
     }
 
     pub(crate) fn has_started_threads(&self) -> bool {
-        // SAFETY: as in `prepare`; the field is read, nothing more.
+        // SAFETY: as in `prepare`; the field is only read.
         unsafe { (*self.state.as_ptr()).code_is_shared }
     }
 
@@ -278,10 +278,10 @@ impl<C: Consumer> Engine<C> {
 impl<C: Consumer> Drop for Engine<C> {
     fn drop(&mut self) {
         if self.is_attached() {
-            // Dropped in the middle of its trace, in translated code: get out of it first.
+            // Dropped in the middle of its trace, in translated code: leave it first.
             let _ = self.detach();
         }
-        // SAFETY: made by `Box::into_raw` and never given to anyone who keeps it but the context.
+        // SAFETY: made by `Box::into_raw`, and only the context keeps a copy.
         let mut state = unsafe { Box::from_raw(self.state.as_ptr()) };
         if state.status == Status::Lost {
             std::mem::forget(state);
@@ -321,7 +321,7 @@ fn check(config: &Config) -> Result<(), OpenError> {
 /// Called by [`entry::serve`] on the engine's stack.
 unsafe extern "C" fn dispatch<C: Consumer>(context: *mut Context) {
     // SAFETY: the context was made by `Engine::open`, which stored the state's address in it. The
-    // thread stands in translated code, so nothing else refers to either.
+    // thread is in translated code, so nothing else refers to either.
     let (context, state) = unsafe {
         let context = &mut *context;
         let state =
@@ -332,19 +332,19 @@ unsafe extern "C" fn dispatch<C: Consumer>(context: *mut Context) {
 }
 
 impl<C: Consumer> State<C> {
-    /// Sets where the thread goes on.
+    /// Determines where the thread continues.
     fn serve(&mut self, context: &mut Context) {
         if std::mem::take(&mut self.faults_suspended) {
             fault::resume();
         }
         if self.status != Status::Running {
-            // Concluded in a signal handler: no more recording.
+            // Ended in a signal handler: no more recording.
             context.trace_pointer = self.buffer.start();
             context.next = self.original_address(context);
             return;
         }
         if std::mem::take(&mut self.trust_is_due) && !self.translator.trusted_code_is_intact() {
-            // By that system call: before it, all was as it had been translated.
+            // Changed by the system call. Until then, the code was as translated.
             self.translator.forget();
         }
         match request(context) {
@@ -408,14 +408,14 @@ impl<C: Consumer> State<C> {
         }
     }
 
-    /// The thread goes on natively with what it was about to do.
+    /// Lets the thread continue natively with what it was about to do.
     fn leave(&mut self, context: &mut Context, result: Result<End, TraceError>) {
         self.status = Status::Ended(result);
         fault::end();
         context.next = self.original_address(context);
     }
 
-    /// The program's address at which the thread stands.
+    /// Returns the program's address at which the thread is stopped.
     fn original_address(&self, context: &Context) -> u64 {
         match request(context) {
             Request::Enter | Request::Indirect => context.target,
@@ -427,8 +427,8 @@ impl<C: Consumer> State<C> {
         }
     }
 
-    /// The address of the block's branch, which is not executed yet, or behind its last
-    /// instruction.
+    /// Returns the address of the block's branch, which is not executed yet, or the address after
+    /// its last instruction.
     fn end_of(&self, id: BlockId) -> u64 {
         let blocks = self.translator.blocks();
         let block = blocks.block(id);
@@ -441,7 +441,7 @@ impl<C: Consumer> State<C> {
 
     /// Hands the buffer to the consumer and empties it.
     fn drain(&mut self, context: &mut Context) {
-        // SAFETY: the trace pointer moves only behind complete blocks, and the thread stands in the
+        // SAFETY: the trace pointer moves only past complete blocks, and the thread is in the
         // engine.
         let written = unsafe { self.buffer.written(context.trace_pointer) };
         let blocks = self.translator.blocks();
@@ -509,13 +509,14 @@ impl<C: Consumer> State<C> {
         }
     }
 
-    /// The kernel restarts a sequence by its address, and a translated one has another.
+    /// Returns whether the thread uses restartable sequences. The kernel restarts a sequence by its
+    /// address, and a translated one has a different address.
     fn uses_restartable_sequences(&self) -> bool {
         self.restartable
             .is_some_and(RestartableSequence::was_entered)
     }
 
-    /// Before a trace: much may have happened since the last one.
+    /// Verifies trust before a trace, since much may have happened since the last one.
     fn renew_trust(&mut self) {
         if !self.translator.is_trusting() {
             return;

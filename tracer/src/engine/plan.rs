@@ -1,5 +1,5 @@
 //! Reads the program's code and decides where a block ends and which registers can be borrowed.
-//! Writes nothing.
+//! Does not write code.
 
 use iced_x86::{Code, Decoder, DecoderOptions, FlowControl, Mnemonic, OpKind, Register};
 
@@ -10,12 +10,12 @@ use crate::describe::{Describer, Description, Recording, ThreadFacts, general_nu
 /// The longest instruction of the architecture.
 pub(crate) const MAX_INSTRUCTION_BYTES: usize = 15;
 
-/// An instruction with all that its translation needs.
+/// An instruction with everything its translation needs.
 #[derive(Clone, Copy)]
 pub(crate) struct PlannedInstruction {
     pub decoded: iced_x86::Instruction,
     pub bytes: [u8; MAX_INSTRUCTION_BYTES],
-    /// Where in `bytes` the displacement stands, for RIP-relative operands.
+    /// Offset of the displacement in `bytes`, for RIP-relative operands.
     pub displacement_offset: usize,
     pub description: Description,
 }
@@ -39,7 +39,7 @@ pub(crate) enum Ending {
         condition: u8,
         target: u64,
     },
-    /// `loop`, `loope`, `loopne`, `jrcxz`, `jecxz`: they have short forms only.
+    /// `loop`, `loope`, `loopne`, `jrcxz`, `jecxz`, which have only short forms.
     CountBranch {
         target: u64,
     },
@@ -49,7 +49,7 @@ pub(crate) enum Ending {
     IndirectJump(IndirectTarget),
     IndirectCall(IndirectTarget),
     Return {
-        /// What it takes off the stack besides the return address.
+        /// Number of bytes it removes from the stack besides the return address.
         extra_bytes: u16,
     },
     SystemCall,
@@ -96,7 +96,7 @@ pub(crate) struct Plan {
     pub recorded_values: u16,
     /// Holds the trace pointer.
     pub recorder: General,
-    /// Holds computed addresses; below 8 and not rsp, so that it needs no REX bit as a base.
+    /// Holds computed addresses. Below 8 and not rsp, so that it needs no REX bit as a base.
     pub helper: General,
     pub needs_helper: bool,
 }
@@ -106,9 +106,10 @@ pub(crate) struct Plan {
 pub(crate) struct Refusal(pub &'static str);
 
 impl Plan {
-    /// Plans the block at `ip`, whose code is in `code` and perhaps goes on behind it.
+    /// Plans the block at `ip`, whose code is in `code` and may continue beyond it.
     ///
-    /// `near` tells whether an address is in reach of a RIP-relative operand of the translation.
+    /// `near` returns whether an address is within reach of a RIP-relative operand in the
+    /// translation.
     pub(crate) fn make(
         code: &[u8],
         ip: u64,
@@ -144,7 +145,7 @@ impl Plan {
                         break;
                     }
                 }
-                // The next block will begin with it and be refused if it is still impossible.
+                // The next block will begin with it, and fail if it is still impossible.
                 Err(_) if plan.len > 0 => break,
                 Err(refusal) => return Err(refusal),
             }
@@ -164,11 +165,11 @@ impl Plan {
         self.len
     }
 
-    /// Whether the trace buffer must be looked at when this block ends.
+    /// Returns whether to check the trace buffer at the end of this block.
     ///
-    /// Between two looks execution only goes forward inside one piece of 2 KiB of code. No
-    /// instruction records more than two values per byte of its length, so that is less than 4096
-    /// values and the last block's, for which the buffer has slack.
+    /// Between two checks, execution only moves forward within one 2 KiB piece of code. No
+    /// instruction records more than two values per byte of its length. So there are less than 4096
+    /// values, plus those of the last block, for which the buffer has slack.
     pub(crate) fn checks_buffer(&self) -> bool {
         const PIECE_BITS: u32 = 11;
         let leaves =
@@ -186,14 +187,14 @@ impl Plan {
         }
     }
 
-    /// The registers whose values lie in the context while the block's instructions execute, as
-    /// bits.
+    /// Returns a bit mask of the registers whose values are in the context while the block's
+    /// instructions execute.
     pub(crate) fn borrowed(&self) -> u16 {
         let helper = u16::from(self.needs_helper) << self.helper;
         1 << self.recorder | helper
     }
 
-    /// The same while what stands for the block's branch reads or writes the program's memory.
+    /// Returns the same while the block's translated branch reads or writes the program's memory.
     pub(crate) fn borrowed_by_branch(&self) -> u16 {
         match self.ending {
             Ending::IndirectJump(_) | Ending::IndirectCall(_) | Ending::Return { .. } => 1 << RCX,
@@ -225,7 +226,7 @@ impl Plan {
                 [.., 0x41 | 0x43 | 0x45 | 0x47 | 0x49 | 0x4b | 0x4d | 0x4f, _]
             )
         {
-            // The decoder sees `pause`, and the CPU exchanges r8 and rax.
+            // The decoder sees `pause`, but the CPU exchanges r8 and rax.
             return Err(Refusal("it is `xchg` with a prefix that means `pause`"));
         }
         let ending = ending_of(&decoded, facts)?;
@@ -268,9 +269,9 @@ struct Next {
     needs_helper: bool,
 }
 
-/// Two registers that are not in `used`: any, and one below 8.
+/// Returns two registers that are not in `used`: any, and one below 8.
 fn borrowed(used: u16) -> Option<(General, General)> {
-    // rcx and rdx are what indirect branches borrow: leave them to the program's code last.
+    // Indirect branches borrow rcx and rdx, so use these last.
     let helper = [0, 6, 7, 3, 5, 2, 1]
         .into_iter()
         .find(|&register| used >> register & 1 == 0)?;
@@ -280,7 +281,7 @@ fn borrowed(used: u16) -> Option<(General, General)> {
     Some((recorder, helper))
 }
 
-/// How a block with this instruction at its end ends; `Cut` if it can go on.
+/// Returns the ending of a block whose last instruction is this, or `Cut` if it can continue.
 fn ending_of(decoded: &iced_x86::Instruction, facts: &ThreadFacts) -> Result<Ending, Refusal> {
     let to_near = decoded.op_count() > 0 && decoded.op0_kind() == OpKind::NearBranch64;
     let target = decoded.near_branch_target();
@@ -294,7 +295,7 @@ fn ending_of(decoded: &iced_x86::Instruction, facts: &ThreadFacts) -> Result<End
         FlowControl::UnconditionalBranch if to_near => Ok(Ending::Jump { target }),
         FlowControl::ConditionalBranch if to_near && decoded.is_jcc_short_or_near() => {
             Ok(Ending::Branch {
-                // The conditions are numbered as in the opcode, after `None`.
+                // Conditions are numbered as in the opcode, after `None`.
                 condition: decoded.condition_code() as u8 - 1,
                 target,
             })
@@ -371,7 +372,7 @@ fn general(register: Register) -> Result<General, Refusal> {
 mod tests {
     use super::*;
 
-    /// Why the first instruction of `code` cannot be translated.
+    /// Returns why the first instruction of `code` cannot be translated.
     fn refusal(code: &[u8]) -> &'static str {
         let mut describer = Describer::new();
         let facts = ThreadFacts::default();
@@ -381,8 +382,8 @@ mod tests {
         }
     }
 
-    /// None is executed: the machines at hand lack some. `xabort` and `xend` are no branches outside
-    /// of a transaction, and none begins in a trace.
+    /// None is executed, because not every machine has them all. `xabort` and `xend` are not
+    /// branches outside a transaction, and a trace cannot begin one.
     #[test]
     fn what_has_no_translation_is_refused_with_the_reason() {
         let refused: [(&[u8], &str); 16] = [

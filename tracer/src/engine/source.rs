@@ -1,4 +1,4 @@
-//! Reads the program's code, which another thread may take away meanwhile.
+//! Reads the program's code, which another thread may unmap meanwhile.
 
 use std::ptr;
 
@@ -6,11 +6,12 @@ use crate::kernel;
 
 const PAGE: u64 = 4096;
 
-/// Reads what follows `ip` to `buffer`, as far as there is memory: how many bytes. The kernel copies,
-/// so that memory that goes away is an end and no fault. `None` where a policy forbids that.
+/// Reads the bytes at `ip` into `buffer`, as far as memory is mapped, and returns how many. The
+/// kernel copies them, so that unmapped memory ends the read instead of faulting. Returns `None` if
+/// a policy forbids that.
 pub(super) fn read(ip: u64, buffer: &mut [u8]) -> Option<usize> {
     debug_assert!(buffer.len() as u64 <= PAGE);
-    // A transfer ends between two vectors: one for each page.
+    // A transfer can stop between two vectors, so use one per page.
     let first = (PAGE - ip % PAGE).min(buffer.len() as u64) as usize;
     let vector = |start: *mut libc::c_void, len| libc::iovec {
         iov_base: start,
@@ -45,7 +46,7 @@ mod tests {
 
     #[test]
     fn what_is_there_is_read_and_what_is_not_is_an_end() {
-        // SAFETY: two new pages, of which the second is given back.
+        // SAFETY: two new pages, of which the second is unmapped again.
         let page = unsafe {
             let protection = libc::PROT_READ | libc::PROT_WRITE;
             let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;

@@ -6,30 +6,31 @@ use super::fault;
 const ARCH_GET_FS: u64 = 0x1003;
 const ARCH_GET_GS: u64 = 0x1004;
 
-/// How a system call of the traced thread is done.
+/// How to handle a system call of the traced thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Policy {
-    /// As it is.
+    /// Perform it as is.
     Perform,
-    /// As it is. It may wait for somebody who changes the program's code, or change it itself.
+    /// Perform it as is. It may wait for another thread or process that changes the program's code,
+    /// or change the code itself.
     MayChangeCode,
-    /// Somebody may change the program's code from now on, at any time: the kernel for this thread, or
-    /// the handler of a signal.
+    /// Perform it. From now on, the program's code may change at any time, through the kernel
+    /// acting for this thread or a signal handler.
     LetsOthersChangeCode,
-    /// It makes a child, which must not run in the translation. `shares_memory`: the child may be
-    /// on its way out of it at any later time.
+    /// It creates a child, which must not run in the translation. `shares_memory`: the child may
+    /// still be leaving the translation at any later time.
     Split { shares_memory: bool },
     /// It may change the memory in this range.
     Changes { start: u64, end: u64 },
-    /// It asks for or sets the handler of a fault, in front of which the engine stands.
+    /// It queries or sets the handler of a fault, which the engine intercepts.
     SetsFaultHandler,
-    /// It gives random numbers, which may have to repeat.
+    /// It returns random numbers, which may have to be repeatable.
     GivesRandomNumbers,
-    /// It would move the ground under the translation.
+    /// It would invalidate what the translation relies on.
     Refuse,
 }
 
-/// Decides from the number and the first four arguments.
+/// Chooses the policy from the number and the first four arguments.
 pub(crate) fn policy(number: u64, arguments: [u64; 4]) -> Policy {
     let Ok(number) = i64::try_from(number) else {
         return Policy::MayChangeCode;
@@ -41,7 +42,7 @@ pub(crate) fn policy(number: u64, arguments: [u64; 4]) -> Policy {
     let [first, second, _, fourth] = arguments;
     match number {
         libc::SYS_fork | libc::SYS_vfork => Policy::Split {
-            // A vfork's parent waits until the child is out.
+            // A vfork's parent waits until the child has left.
             shares_memory: false,
         },
         libc::SYS_clone => Policy::Split {
@@ -54,10 +55,10 @@ pub(crate) fn policy(number: u64, arguments: [u64; 4]) -> Policy {
         libc::SYS_munmap | libc::SYS_mprotect | libc::SYS_pkey_mprotect | libc::SYS_madvise => {
             range(first, second)
         }
-        // With MREMAP_FIXED it replaces what is at another address, too.
+        // With MREMAP_FIXED, it also replaces what is at another address.
         libc::SYS_mremap if fourth & libc::MREMAP_FIXED as u64 != 0 => EVERYTHING,
         libc::SYS_mremap => range(first, second),
-        // With MAP_FIXED it replaces; without an address it can only take free memory.
+        // With MAP_FIXED it replaces a mapping; without an address it can only take free memory.
         libc::SYS_mmap if first != 0 => range(first, second),
         libc::SYS_shmat | libc::SYS_remap_file_pages => EVERYTHING,
         libc::SYS_rt_sigaction if fault::is_fault(first) => Policy::SetsFaultHandler,
@@ -70,7 +71,7 @@ pub(crate) fn policy(number: u64, arguments: [u64; 4]) -> Policy {
         libc::SYS_io_uring_setup | libc::SYS_io_setup | libc::SYS_ptrace => {
             Policy::LetsOthersChangeCode
         }
-        // They wait for nobody and write to nothing but what their arguments point to, if that.
+        // They do not wait, and write at most to what their arguments point to.
         libc::SYS_brk
         | libc::SYS_mmap
         | libc::SYS_rt_sigaction

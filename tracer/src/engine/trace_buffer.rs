@@ -4,13 +4,13 @@ use std::io;
 
 use super::memory::{Mapping, Protection};
 
-/// The generated code takes the buffer for full when bits 16 to 23 of the address are zero: the
-/// buffer ends where they become so, and has room for 64 KiB more, in which they stay so.
+/// The generated code considers the buffer full when bits 16 to 23 of the address are zero. The
+/// buffer ends where they become zero, and has room for 64 KiB more, in which they stay zero.
 const ALIGNMENT: usize = 1 << 24;
 const SLACK: usize = 1 << 16;
 
 pub(crate) struct TraceBuffer {
-    /// Address space around the buffer: what follows the slack stays inaccessible.
+    /// Address space around the buffer: the part after the slack stays inaccessible.
     _space: Mapping,
     start: *mut u64,
 }
@@ -35,11 +35,11 @@ impl TraceBuffer {
         self.start as u64
     }
 
-    /// What was written from the start up to the address `end`.
+    /// Returns what was written from the start up to the address `end`.
     ///
     /// # Safety
-    /// Generated code has written everything up to `end`, and writes nothing while the slice is in
-    /// use.
+    /// Generated code must have written everything up to `end`, and must not write while the slice
+    /// is in use.
     pub(crate) unsafe fn written(&self, end: u64) -> &[u64] {
         let len = (end - self.start()) as usize / 8;
         // SAFETY: inside the accessible part, since the code after it would have faulted; written,

@@ -1,4 +1,4 @@
-//! Code that all translated blocks share.
+//! Code shared by all translated blocks.
 
 use std::mem::offset_of;
 
@@ -60,7 +60,7 @@ impl Trampolines {
     }
 }
 
-/// The place of a general register in the context.
+/// Returns the address of a general register's slot in the context.
 pub(crate) fn register_slot(context: u64, register: General) -> u64 {
     context + offset_of!(Context, registers) as u64 + 8 * u64::from(register)
 }
