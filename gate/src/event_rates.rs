@@ -1,4 +1,4 @@
-//! What was counted beside slots, as people compare it: per iteration, and per thousand instructions.
+//! What was counted besides slots, per iteration and per thousand instructions.
 
 use std::collections::BTreeMap;
 
@@ -40,7 +40,7 @@ pub struct EventRate {
 }
 
 impl EventRates {
-    /// `None` where nothing was counted beside slots.
+    /// Returns `None` if nothing was counted besides slots.
     pub fn of(summary: &Summary) -> Option<EventRates> {
         let instructions = summary.instructions;
         if instructions.is_none() && summary.events.is_empty() {

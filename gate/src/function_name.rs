@@ -1,20 +1,21 @@
-//! What the name of a function says about it.
+//! Classifies functions by name.
 //!
-//! A routine is inlined into the loop that calls it, so without debug information its slots stand under
-//! the names of criterion's loop. What begins and ends a window is not part of the benchmark.
+//! A routine is inlined into the loop that calls it, so without debug information its slots appear
+//! under the names of criterion's loop. The code that begins and ends a window is not part of the
+//! benchmark.
 
-/// What a function of a benchmark is.
+/// The role of a function in a benchmark.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FunctionKind {
-    /// criterion's loop around the routine, with all that was inlined into it.
+    /// criterion's loop around the routine, with everything inlined into it.
     Loop,
-    /// What begins and ends windows: the harness and the tracer.
+    /// Code that begins and ends windows: the harness and the tracer.
     Window,
-    /// What is measured.
+    /// The code being measured.
     Measured,
 }
 
-/// criterion's loops, and those of the library in its place.
+/// criterion's loops, and those of the library that replaces it.
 const LOOPS: [&str; 2] = [
     "criterion::bencher::",
     "criterion_topdown::stand_in::bencher::",
@@ -22,9 +23,10 @@ const LOOPS: [&str; 2] = [
 const WINDOWS: [&str; 3] = ["criterion::", "criterion_topdown::", "topdown_tracer::"];
 
 impl FunctionKind {
-    /// By the demangled name.
+    /// Classifies a demangled name.
     pub fn of(name: &str) -> FunctionKind {
-        // `<criterion::bencher::Bencher<M>>::iter`, and `<T as criterion::measurement::Measurement>::end`.
+        // `<criterion::bencher::Bencher<M>>::iter`, and `<T as
+        // criterion::measurement::Measurement>::end`.
         let path = name.trim_start_matches('<');
         let is_in = |crates: &[&str]| crates.iter().any(|c| path.starts_with(c));
         if is_in(&LOOPS) {

@@ -1,9 +1,10 @@
-//! The gate of `cargo topdown`: judges one run of benchmarks by another.
+//! The gate of `cargo topdown`: judges one run of benchmarks against another.
 //!
-//! Pure: it reads no file, no clock and no environment, and says the same of the same runs on every
-//! machine. `docs/gate.md` is the procedure; the example `simulate` shows how often it errs.
+//! It is pure: it reads no files, clock or environment, so the same runs get the same verdict on
+//! every machine. `docs/gate.md` describes the procedure; the example `simulate` shows how often it
+//! errs.
 //!
-//! A CI service that has two run files judges them so:
+//! A CI service with two run files can judge them like this:
 //!
 //! ```no_run
 //! use criterion_topdown::run_file::parse_run;
@@ -28,11 +29,11 @@
 //! # }
 //! ```
 //!
-//! # Rooms
+//! # Modules
 //!
-//! [`statistics`] sees numbers alone. [`metric`] names what is compared, [`policy`] what matters,
-//! [`selection`] what a run was asked for, [`summary`] what its launches say together. [`verdict`] is
-//! the only place where "regressed" is decided.
+//! [`statistics`] only sees numbers. [`metric`] names what is compared, [`policy`] what matters,
+//! [`selection`] what a run was asked for, and [`summary`] what its launches have in common.
+//! [`verdict`] is the only place that decides "regressed".
 #![forbid(unsafe_code)]
 
 pub mod event_rates;

@@ -36,7 +36,7 @@ impl Metric {
         Metric::SmtContention,
     ];
 
-    /// The words that reports use.
+    /// Returns the words that reports use.
     pub fn name(self) -> &'static str {
         match self {
             Metric::Slots => "slots",
@@ -49,12 +49,12 @@ impl Metric {
         }
     }
 
-    /// Whether it is a part of the slots.
+    /// Returns whether it is a part of the slots.
     pub fn is_category(self) -> bool {
         !matches!(self, Metric::Slots | Metric::Wall)
     }
 
-    /// Its value in a launch, per iteration; `None` if the launch does not have it.
+    /// Returns its value in a launch, per iteration; `None` if the launch does not have it.
     pub fn of(self, launch: &LaunchValue) -> Option<f64> {
         let level1 = launch.level1.as_ref();
         match self {
@@ -68,7 +68,7 @@ impl Metric {
         }
     }
 
-    /// The part of this category that level 2 measures, and its name; what remains, and its name.
+    /// Returns the part of this category that level 2 measures and the remainder, with their names.
     pub fn level2(self) -> Option<Level2Parts> {
         let (measured, rest, of): (_, _, fn(&criterion_topdown::sample::Level2) -> f64) = match self
         {
@@ -91,7 +91,7 @@ impl Metric {
 impl std::str::FromStr for Metric {
     type Err = String;
 
-    /// As in files, with `-` or `_`: `backend-bound`.
+    /// Parses names as in files, with `-` or `_`: `backend-bound`.
     fn from_str(word: &str) -> Result<Metric, String> {
         let plain = |text: &str| text.replace(['-', ' '], "_").to_lowercase();
         Metric::ALL
@@ -114,7 +114,7 @@ impl std::str::FromStr for Metric {
 pub struct Level2Parts {
     /// The part that is measured.
     pub measured: &'static str,
-    /// What remains of the category.
+    /// The remainder of the category.
     pub rest: &'static str,
     /// The measured part of a launch.
     pub of: fn(&criterion_topdown::sample::Level2) -> f64,

@@ -1,9 +1,9 @@
-//! Patterns by which settings name benchmarks and bench targets.
+//! Patterns for benchmarks and bench targets in settings.
 
 use criterion_topdown::run_file::BenchmarkId;
 use wildmatch::WildMatch;
 
-/// Which benchmarks: a pattern with `*` and `?` of `package::target::name`, or of the name alone.
+/// A pattern for benchmarks: `*` and `?` in `package::target::name`, or in the name alone.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pattern {
     /// Only benchmarks of this package.
@@ -12,12 +12,12 @@ pub struct Pattern {
 }
 
 impl Pattern {
-    /// Matches what `text` says in any package.
+    /// Matches `text` in any package.
     pub fn new(text: &str) -> Pattern {
         Pattern::within(None, text)
     }
 
-    /// Matches what `text` says in the package of this name, or in any.
+    /// Matches `text` in the package of this name, or in any.
     pub fn within(package: Option<&str>, text: &str) -> Pattern {
         Pattern {
             package: package.map(str::to_owned),
@@ -25,23 +25,23 @@ impl Pattern {
         }
     }
 
-    /// The package that it is restricted to.
+    /// Returns the package that it is restricted to.
     pub fn package(&self) -> Option<&str> {
         self.package.as_deref()
     }
 
-    /// Whether `id` is meant.
+    /// Returns whether it matches `id`.
     pub fn matches(&self, id: &BenchmarkId) -> bool {
         self.is_in(&id.package)
             && (self.pattern.matches(&id.name) || self.pattern.matches(&id.to_string()))
     }
 
-    /// Whether all of a bench target is meant: `package::target`, or `package::target::*`.
+    /// Returns whether it matches a whole bench target: `package::target`, or `package::target::*`.
     pub fn matches_target(&self, package: &str, target: &str) -> bool {
         let text = self.pattern.to_string();
         let target = format!("{package}::{target}");
         let all_of = |text: &str| WildMatch::new(text).matches(&target);
-        // A pattern of names alone, such as `sort*`, does not mean a target of such a name.
+        // A pattern of names, such as `sort*`, does not match a target with such a name.
         self.is_in(package)
             && text.contains("::")
             && (all_of(&text) || text.strip_suffix("::*").is_some_and(all_of))

@@ -1,4 +1,5 @@
-//! Runs for tests, of this crate and of what uses it: benchmarks with known means and a known spread between launches.
+//! Runs for tests of this crate and its users: benchmarks with known means and a known spread
+//! between launches.
 
 use criterion_topdown::code::CodeCounts;
 use criterion_topdown::event::Events;
@@ -13,18 +14,18 @@ use criterion_topdown::sample::{Level1, Level2};
 /// Mean slots per iteration of the four categories in every scenario.
 pub const SPLIT: [f64; 4] = [400.0, 100.0, 150.0, 350.0];
 
-/// What one benchmark of a run is.
+/// The properties of one benchmark.
 #[derive(Clone, Copy)]
 pub struct Planted {
     /// Added to each category's slots, as fractions of all slots.
     pub categories: [f64; 4],
-    /// Factor on the time per slot.
+    /// A factor on the time per slot.
     pub time_per_slot: f64,
-    /// Standard deviation between launches, a fraction of the slots.
+    /// The standard deviation between launches, as a fraction of the slots.
     pub deviation: f64,
-    /// Launches.
+    /// The number of launches.
     pub launches: u32,
-    /// Chooses the noise.
+    /// Selects the noise.
     pub seed: u64,
 }
 
@@ -85,7 +86,7 @@ pub fn benchmark(name: &str, planted: Planted) -> Benchmark {
     with_launches(name, SourceKind::Hardware, launches)
 }
 
-/// The same, measured by the clock alone.
+/// Like [`benchmark`], with only time.
 pub fn timed(name: &str, planted: Planted) -> Benchmark {
     let timed = |launch: LaunchValue| LaunchValue {
         launch: launch.launch,
@@ -98,7 +99,7 @@ pub fn timed(name: &str, planted: Planted) -> Benchmark {
     with_launches(name, SourceKind::Time, launches)
 }
 
-/// The same on a modelled core, whose launches agree bit for bit in all but time.
+/// Like [`benchmark`], on a modelled core, whose launches agree bit for bit in everything but time.
 pub fn modelled(name: &str, planted: Planted) -> Benchmark {
     let quiet = Planted {
         deviation: 0.0,
@@ -114,7 +115,7 @@ pub fn modelled(name: &str, planted: Planted) -> Benchmark {
     with_launches(name, SourceKind::Model, launches.collect())
 }
 
-/// A benchmark with these values, whatever they are.
+/// A benchmark with these arbitrary values.
 pub fn with_launches(name: &str, source: SourceKind, launches: Vec<LaunchValue>) -> Benchmark {
     let (formula, slots_per_cycle) = match source {
         SourceKind::Hardware => ("intel-perf-metrics/1", Some(6)),
@@ -158,8 +159,8 @@ pub fn with_fingerprint(benchmark: Benchmark, data: u64, functions: &[(&str, u64
     }
 }
 
-/// A modelled benchmark with these functions: each with a name, a module and its slots per iteration
-/// by category.
+/// A modelled benchmark with these functions: each with a name, a module and its slots per
+/// iteration by category.
 pub fn with_functions(
     benchmark: Benchmark,
     functions: &[(Option<&str>, Option<&str>, [u64; 4])],
@@ -196,7 +197,7 @@ pub fn with_functions(
     }
 }
 
-/// A modelled benchmark whose slots went to functions of all kinds of names.
+/// A modelled benchmark whose functions have all kinds of names.
 pub fn with_some_functions(name: &str) -> Benchmark {
     let very_long = "<core::iter::adapters::filter_map::FilterMap<core::slice::iter::Iter<suite::\
         record::Record>, suite::parse::{{closure}}> as core::iter::traits::iterator::Iterator>::next";
@@ -213,8 +214,8 @@ pub fn with_some_functions(name: &str) -> Benchmark {
     )
 }
 
-/// A modelled benchmark before and after 100 of 1000 slots were added to one of its functions, one
-/// function disappeared and another one came.
+/// A modelled benchmark before and after: one function has 100 of 1000 slots more, one disappeared
+/// and one is new.
 pub fn with_a_grown_function(name: &str) -> [Benchmark; 2] {
     let side = |backend_bound, functions: &[(Option<&str>, Option<&str>, [u64; 4])]| {
         let planted = Planted {
@@ -285,7 +286,7 @@ pub fn run(benchmarks: Vec<Benchmark>) -> Run {
     }
 }
 
-/// Numbers that look normal: the sum of twelve of a linear congruential generator.
+/// Normal-looking numbers: sums of twelve from a linear congruential generator.
 struct Noise(u64);
 
 impl Noise {
@@ -307,7 +308,7 @@ fn hash(name: &str) -> u64 {
     })
 }
 
-/// Standard normal, by Box and Muller.
+/// Draws a standard normal value by Box–Muller.
 pub fn normal(rng: &mut fastrand::Rng) -> f64 {
     let radius = (-2.0 * (1.0 - rng.f64()).ln()).sqrt();
     radius * (std::f64::consts::TAU * rng.f64()).cos()

@@ -1,7 +1,7 @@
-//! Which benchmarks a run was asked for, and which it left out.
+//! What a run was asked for, and what it left out.
 //!
-//! The one place that knows what a filter, chosen targets and a shard mean. What was left out is not
-//! run; what was asked for and is not there is missing.
+//! This is the one place that interprets filters, selected targets and shards. Benchmarks that were
+//! left out are not run; those that were asked for but do not exist are missing.
 
 use std::collections::HashSet;
 
@@ -14,19 +14,19 @@ use crate::pattern::Pattern;
 /// The names of benchmarks that a filter lets through.
 #[derive(Debug)]
 pub enum NameFilter {
-    /// There is none.
+    /// There is no filter.
     All,
-    /// The one of this name.
+    /// The one with this name.
     Exact(String),
     /// Those that match.
     Matching(Regex),
 }
 
 impl NameFilter {
-    /// As criterion applies it.
+    /// Makes the filter as criterion applies it.
     ///
     /// # Errors
-    /// When the filter is not a regular expression.
+    /// Returns an error if the filter is not a regular expression.
     pub fn of(filter: Option<&Filter>) -> Result<NameFilter, regex::Error> {
         Ok(match filter {
             None => NameFilter::All,
@@ -35,7 +35,7 @@ impl NameFilter {
         })
     }
 
-    /// Whether criterion would run the benchmark `name`.
+    /// Returns whether criterion would run the benchmark `name`.
     pub fn lets_through(&self, name: &str) -> bool {
         match self {
             NameFilter::All => true,
@@ -62,7 +62,7 @@ pub enum LeftOutBy {
     SameCode,
 }
 
-/// What a run was asked for, ready to be asked about many benchmarks.
+/// A run's selection, prepared for queries about many benchmarks.
 #[derive(Debug)]
 pub struct Asked<'a> {
     names: NameFilter,
@@ -74,15 +74,15 @@ pub struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// Of the selection of a run.
+    /// Prepares the selection of a run.
     pub fn of(selection: &'a Selection) -> Asked<'a> {
         let set = |targets: &'a [TargetId]| {
             let words = |id: &'a TargetId| (id.package.as_str(), id.target.as_str());
             targets.iter().map(words).collect()
         };
         Asked {
-            // No run was ever made with another one. It leaves nothing out, so that nothing that
-            // is missing is excused by it.
+            // No run was ever made with an invalid filter. Treat it as leaving nothing out, so that
+            // it excuses no missing benchmark.
             names: NameFilter::of(selection.filter.as_ref()).unwrap_or(NameFilter::All),
             only_targets: selection.only_targets.as_deref().map(set),
             without_targets: set(&selection.without_targets),
@@ -99,7 +99,7 @@ impl<'a> Asked<'a> {
         }
     }
 
-    /// Why the run was not to have the benchmark `id`; `None` if it was asked for.
+    /// Returns why the run was not meant to have the benchmark `id`; `None` if it was.
     pub fn left_out(&self, id: &BenchmarkId) -> Option<LeftOutBy> {
         let target = (id.package.as_str(), id.target.as_str());
         let is_other_target = self.without_targets.contains(&target)
@@ -122,7 +122,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-/// What `run` was asked for, in words; `None` for the whole suite.
+/// Describes what `run` was asked for; `None` for the whole suite.
 pub fn in_words(run: &Run) -> Option<String> {
     let selection = &run.selection;
     let targets = |verb: &str, targets: &[TargetId]| match targets {
@@ -192,7 +192,7 @@ mod tests {
         let asked = Asked::of(&part);
         assert_eq!(asked.left_out(&id("p", "t", "longest/a")), None);
         assert_eq!(asked.left_out(&id("p", "t", "x/b")), None);
-        // It does not include the package and the target.
+        // The filter does not apply to the package and the target.
         let other = id("long", "b", "x/a");
         assert_eq!(asked.left_out(&other), Some(LeftOutBy::Filter));
 

@@ -1,6 +1,7 @@
-//! What the launches of one benchmark say together, for people: means, shares and spread.
+//! Summarizes the launches of one benchmark for people: means, shares and spread.
 //!
-//! Arithmetic of the tables alone. The gate has its own, in `statistics`, and judges launch values.
+//! This is only the arithmetic of tables. The gate has its own, in `statistics`, and judges launch
+//! values.
 
 use criterion_topdown::event::{Event, Events};
 use criterion_topdown::run_file::{Benchmark, LaunchValue};
@@ -8,13 +9,13 @@ use criterion_topdown::run_file::{Benchmark, LaunchValue};
 /// One benchmark of a run over all its launches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
-    /// Launches that gave a value.
+    /// Launches with a value.
     pub launches: usize,
     /// Wall-clock nanoseconds per iteration.
     pub wall_ns: Spread,
-    /// Slots per iteration; `None` where any launch has none.
+    /// Slots per iteration; `None` if any launch has none.
     pub slots: Option<Spread>,
-    /// Where the slots went; `None` where any launch does not know.
+    /// Where the slots went; `None` if any launch does not know.
     pub shares: Option<Shares>,
     /// Instructions per cycle.
     pub instructions_per_cycle: Option<f64>,
@@ -22,19 +23,19 @@ pub struct Summary {
     pub cycles_per_ns: Option<f64>,
     /// Instructions per iteration.
     pub instructions: Option<f64>,
-    /// What else was counted, per iteration; an event that any launch lacks is left out.
+    /// Other counts per iteration, without events that any launch lacks.
     pub events: Events<f64>,
-    /// Samples that were measured and not used, over all launches.
+    /// Samples that were measured but not used, over all launches.
     pub samples_dropped: u64,
     /// Samples that were used, over all launches.
     pub samples_used: u64,
     /// The coarsest launch's resolution, as a fraction of its slots.
     pub resolution_fraction: f64,
-    /// What windows themselves cost in the launch where that is most, as a fraction of its slots.
+    /// The largest cost of windows in any launch, as a fraction of its slots.
     pub window_fraction: f64,
 }
 
-/// A mean over launches and how far they are apart.
+/// A mean over launches, and their spread.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
     /// The arithmetic mean.
@@ -43,8 +44,8 @@ pub struct Spread {
     pub relative_sd: Option<f64>,
 }
 
-/// Categories as fractions of all slots: mean slots of the category over mean slots. Signed, as
-/// the samples are.
+/// Categories as fractions of all slots: mean slots of the category over mean slots. Signed, like
+/// the samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shares {
     /// Retiring, bad speculation, frontend bound, backend bound.
@@ -52,12 +53,12 @@ pub struct Shares {
     /// The measured part of each: heavy operations, branch mispredicts, fetch latency, memory
     /// bound.
     pub level2: Option<[f64; 4]>,
-    /// Slots of the other hardware thread, on CPUs that tell.
+    /// Slots of the other hardware thread, on CPUs that count them.
     pub smt_contention: Option<f64>,
 }
 
 impl Summary {
-    /// `None` for a benchmark without launches.
+    /// Returns `None` for a benchmark without launches.
     pub fn of(benchmark: &Benchmark) -> Option<Summary> {
         let launches = &benchmark.launches;
         let over = |quantity: &dyn Fn(&LaunchValue) -> Option<f64>| {
@@ -98,20 +99,20 @@ impl Summary {
     }
 }
 
-/// A thread with fewer cycles hardly executes: no CPU of the tables runs below 0.4 GHz, and such a
-/// thread ran for less than a quarter of the time even there.
+/// A thread with fewer cycles hardly executes: no CPU of the tables runs below 0.4 GHz, and even
+/// there such a thread ran for less than a quarter of the time.
 const LEAST_CYCLES_PER_NS: f64 = 0.1;
 
 impl Summary {
-    /// Whether the measured thread hardly executes, so that its slots are not about the work: it waits
-    /// for the kernel or for other threads.
+    /// Returns whether the measured thread hardly executes, so that its slots are not about the
+    /// work: it waits for the kernel or for other threads.
     pub fn mostly_waits(&self) -> bool {
         self.cycles_per_ns
             .is_some_and(|cycles| cycles < LEAST_CYCLES_PER_NS)
     }
 
-    /// The fraction (0 to 1) of the executed instructions whose form the model knows; `None` where no
-    /// model executed them.
+    /// Returns the fraction (0 to 1) of the executed instructions whose form the model knows;
+    /// `None` without a model.
     pub fn coverage_fraction(&self) -> Option<f64> {
         let unknown = self.events.get(Event::UnknownInstructions)?;
         let instructions = self.instructions.filter(|count| *count > 0.0)?;
@@ -202,7 +203,7 @@ mod tests {
         assert_eq!((summary.samples_used, summary.samples_dropped), (38, 2));
         assert_eq!(summary.resolution_fraction, 300.0 / 1e6);
         assert_eq!(summary.coverage_fraction(), None);
-        // sd of 100 and 300 is 141.42.
+        // The standard deviation of 100 and 300 is 141.42.
         let relative_sd = summary.slots.unwrap().relative_sd.unwrap();
         assert!((relative_sd - 0.5_f64.sqrt()).abs() < 1e-12);
     }

@@ -24,17 +24,17 @@ pub struct AcceptedChange {
 }
 
 impl Accepted {
-    /// What is accepted of `id`.
+    /// Returns the accepted change of `id`.
     pub fn of(&self, id: &str) -> Option<&AcceptedChange> {
         self.changes.get(id)
     }
 
-    /// Accepts a change, instead of what was accepted of the benchmark before.
+    /// Accepts a change, replacing any earlier one of the benchmark.
     pub fn insert(&mut self, id: String, change: AcceptedChange) {
         self.changes.insert(id, change);
     }
 
-    /// All of them.
+    /// Returns all accepted changes.
     pub fn changes(&self) -> &BTreeMap<String, AcceptedChange> {
         &self.changes
     }

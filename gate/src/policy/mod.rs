@@ -1,8 +1,8 @@
 //! What the user wants to fail on: margins, gated metrics, classes and budgets.
 //!
-//! [`Policy::default`] are the rules of `docs/gate.md`. Settings files add [exceptions](Policy::except),
-//! and a command line [overrides](Policy::overridden_by) both; the words that they are written in are
-//! parsed here.
+//! [`Policy::default`] has the rules of `docs/gate.md`. Settings files add
+//! [exceptions](Policy::except), and a command line [overrides](Policy::overridden_by) both. This
+//! module also parses the words for them.
 
 mod accepted;
 mod words;
@@ -23,12 +23,11 @@ use crate::pattern::Pattern;
 pub struct Policy {
     /// The probability that an unchanged suite fails, over all its benchmarks and metrics.
     pub alpha: f64,
-    /// Which verdicts fail beside `regressed`.
+    /// Which verdicts fail in addition to `regressed`.
     pub fail_on: FailOn,
-    /// Whether a benchmark of the baseline may be missing in the candidate, which fails otherwise.
+    /// Whether benchmarks of the baseline may be missing in the candidate; otherwise this fails.
     pub allow_missing: bool,
-    /// Whether runs of different rustc or RUSTFLAGS are compared, with a warning, rather than
-    /// refused.
+    /// Whether to compare runs of different rustc or RUSTFLAGS with a warning, rather than refuse.
     pub compare_across_builds: bool,
     /// Whether `compare` launches suspects again, unless its flag says otherwise.
     pub relaunch: bool,
@@ -37,11 +36,11 @@ pub struct Policy {
     /// What `cargo topdown check` judges, in the order of the manifest.
     pub budgets: Vec<(Pattern, Budget)>,
     rules: Rules,
-    /// Later ones prevail.
+    /// Later ones take precedence.
     exceptions: Vec<(Pattern, Exception)>,
 }
 
-/// What holds for one benchmark.
+/// The rules for one benchmark.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Rules {
     margins: [Margins; Metric::ALL.len()],
@@ -61,48 +60,48 @@ pub struct Margins {
 /// What fails a comparison although nothing regressed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FailOn {
-    /// A category grew and the total did not.
+    /// A category grew but the total did not.
     pub shifted: bool,
-    /// The time of a benchmark surely grew and its slots do not explain it, whatever its size and
-    /// the code.
+    /// A benchmark's time surely grew and its slots do not explain it, whatever the amount and the
+    /// code.
     pub time_disagrees: bool,
-    /// Nothing could be decided about a benchmark.
+    /// A benchmark is inconclusive.
     pub inconclusive: bool,
-    /// The history of the baseline shows that a benchmark became slower in small steps.
+    /// The baseline's history shows that a benchmark became slower in small steps.
     pub slower_over_time: bool,
-    /// A benchmark got worse that executes the same machine code as before.
+    /// A benchmark got worse although it executes the same machine code as before.
     pub same_code: bool,
 }
 
-/// Rules that differ for some benchmarks.
+/// Different rules for some benchmarks.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Exception {
-    /// Margins in place of the others'; later ones prevail.
+    /// Replacement margins; later ones take precedence.
     pub margins: Vec<MarginSetting>,
-    /// The metrics that can fail them; `None` for those of the others.
+    /// The metrics that can fail them; `None` to keep the general ones.
     pub gated: Option<Vec<Metric>>,
 }
 
-/// What a command line says about the policy; the default says nothing.
+/// The command line's policy; the default overrides nothing.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Overrides {
     /// The probability that an unchanged suite fails.
     pub alpha: Option<f64>,
-    /// The verdicts that fail, beside `regressed`.
+    /// The verdicts that fail in addition to `regressed`.
     pub fail_on: Option<Vec<FailOnClass>>,
     /// The metrics that can fail a benchmark.
     pub gate: Option<Vec<Metric>>,
-    /// Margins; later ones prevail.
+    /// Margins; later ones take precedence.
     pub margins: Vec<MarginSetting>,
     /// Whether missing benchmarks pass.
     pub allow_missing: bool,
-    /// Whether runs of different builds are compared.
+    /// Whether to compare runs of different builds.
     pub across_builds: bool,
 }
 
-/// The point margins keep out what a recompilation does to code alignment, 1 to 5 %, which no
-/// repetition of one binary shows; the sure margin is above one step of an 8-bit ratio. Wall-clock
-/// time has more of everything.
+/// The point margins exclude the effects of recompilation on code alignment, 1 to 5 %, which
+/// repeating one binary does not show; the sure margin is above one step of an 8-bit ratio.
+/// Wall-clock time has more of everything.
 const SLOTS: Margins = Margins {
     sure: 0.01,
     point: 0.03,
@@ -111,8 +110,8 @@ const WALL: Margins = Margins {
     sure: 0.02,
     point: 0.05,
 };
-/// Modelled slots have no noise. What is left to keep out is that a recompilation moves code, of
-/// which the model sees the part in its caches and branch predictors.
+/// Modelled slots have no noise. The margin only needs to exclude that recompilation moves code,
+/// which the model partly sees in its caches and branch predictors.
 const MODEL_POINT: f64 = 0.02;
 
 impl Default for Policy {
@@ -139,13 +138,12 @@ impl Default for Policy {
 }
 
 impl Policy {
-    /// Lets other rules hold for the benchmarks that `pattern` matches; later ones prevail.
+    /// Sets other rules for the benchmarks that `pattern` matches; later calls take precedence.
     pub fn except(&mut self, pattern: Pattern, exception: Exception) {
         self.exceptions.push((pattern, exception));
     }
 
-    /// This policy with what a command line says. That is for everything: exceptions do not
-    /// outlive it.
+    /// Applies a command line to this policy. It applies to all benchmarks, overriding exceptions.
     #[must_use]
     pub fn overridden_by(mut self, overrides: &Overrides) -> Policy {
         if let Some(alpha) = overrides.alpha {
@@ -171,7 +169,7 @@ impl Policy {
         self
     }
 
-    /// The rules for one benchmark.
+    /// Returns the rules for one benchmark.
     pub fn rules_of(&self, id: &BenchmarkId) -> Rules {
         let mut rules = self.rules;
         for (_, exception) in self.exceptions.iter().filter(|(p, _)| p.matches(id)) {
@@ -185,18 +183,18 @@ impl Policy {
 }
 
 impl Rules {
-    /// The margins of a metric.
+    /// Returns the margins of a metric.
     pub fn margins(&self, metric: Metric) -> Margins {
         self.margins[metric as usize]
     }
 
-    /// The margins of slots and of every category where a model is compared exactly. `sure` is what
-    /// the total must have grown by for a category alone to fail.
+    /// Returns the margins of slots and of every category where a model is compared exactly. A
+    /// category alone only fails if the total grew by at least `sure`.
     pub fn model_margins(&self) -> Margins {
         self.model_margins
     }
 
-    /// Whether the policy lets this metric fail a benchmark.
+    /// Returns whether the policy lets this metric fail a benchmark.
     pub fn gates(&self, metric: Metric) -> bool {
         self.gated[metric as usize]
     }
@@ -220,8 +218,8 @@ impl Rules {
 }
 
 impl Margins {
-    /// A single number sets the measured difference that matters; a third of it must be sure, as
-    /// in the default for slots.
+    /// Makes margins from the measured difference that matters; a third of it must be sure, as in
+    /// the default for slots.
     pub fn of_point(point: f64) -> Margins {
         Margins {
             sure: point / 3.0,
@@ -231,7 +229,7 @@ impl Margins {
 }
 
 impl FailOn {
-    /// What `classes` name.
+    /// Makes the set of `classes`.
     pub fn of(classes: &[FailOnClass]) -> FailOn {
         FailOn {
             shifted: classes.contains(&FailOnClass::Shifted),

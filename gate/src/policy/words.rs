@@ -13,16 +13,16 @@ use crate::metric::Metric;
 pub enum FailOnClass {
     /// Always fails; may be listed.
     Regressed,
-    /// A category grew and the total did not.
+    /// A category grew but the total did not.
     Shifted,
-    /// The time surely grew and the slots do not explain it; fails anyway beside modelled slots, where
-    /// the time is far longer and other code ran.
+    /// The time surely grew and the slots do not explain it. With modelled slots, this fails anyway
+    /// if the time is far longer and other code ran.
     TimeDisagrees,
-    /// Nothing could be decided.
+    /// Inconclusive.
     Inconclusive,
-    /// The history of the baseline shows that it became slower in small steps.
+    /// The baseline's history shows that it became slower in small steps.
     SlowerOverTime,
-    /// It executes the same machine code as before: the proof that nothing changed is not asked for.
+    /// It got worse although it executes the same machine code as before: that proof is ignored.
     SameCode,
 }
 
@@ -37,7 +37,7 @@ impl FailOnClass {
         FailOnClass::SameCode,
     ];
 
-    /// The word that flags and manifests use.
+    /// Returns the word that flags and manifests use.
     pub fn name(self) -> &'static str {
         match self {
             FailOnClass::Regressed => "regressed",
@@ -49,7 +49,7 @@ impl FailOnClass {
         }
     }
 
-    /// What it means, for help texts.
+    /// Returns its description for help texts.
     pub fn meaning(self) -> &'static str {
         match self {
             FailOnClass::Regressed => "Always fails; may be listed",
@@ -73,13 +73,13 @@ impl FailOnClass {
 /// The margins of one metric, of all categories, or of modelled slots.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MarginSetting {
-    /// What they are of.
+    /// What they apply to.
     pub of: MarginsOf,
     /// The margins.
     pub margins: Margins,
 }
 
-/// What margins are of.
+/// What margins apply to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum MarginsOf {
     /// One metric, where launches are tested.
@@ -91,7 +91,7 @@ pub enum MarginsOf {
 }
 
 impl MarginsOf {
-    /// Whether nothing is left of `other` once this is set.
+    /// Returns whether setting this completely replaces `other`.
     fn covers(self, other: MarginsOf) -> bool {
         self == other
             || self == MarginsOf::Categories
@@ -117,7 +117,7 @@ impl FromStr for MarginsOf {
 }
 
 impl MarginSetting {
-    /// The margins of what `word` means: a metric, `categories`, or `model`.
+    /// Makes the margins for `word`: a metric, `categories`, or `model`.
     pub fn new(word: &str, margins: Margins) -> Result<MarginSetting, String> {
         let of = word.parse()?;
         let Margins { sure, point } = margins;
@@ -132,7 +132,7 @@ impl MarginSetting {
         Ok(MarginSetting { of, margins })
     }
 
-    /// Whether nothing is left of `other` once this one holds.
+    /// Returns whether this completely replaces `other`.
     pub fn covers(&self, other: &MarginSetting) -> bool {
         self.of.covers(other.of)
     }
@@ -141,7 +141,7 @@ impl MarginSetting {
 impl FromStr for MarginSetting {
     type Err = String;
 
-    /// `backend-bound=2%`.
+    /// Parses `backend-bound=2%`.
     fn from_str(text: &str) -> Result<MarginSetting, String> {
         let (metric, margin) = text
             .split_once('=')
@@ -150,7 +150,7 @@ impl FromStr for MarginSetting {
     }
 }
 
-/// The fraction that `2 %` is.
+/// Parses `2 %` as a fraction.
 pub fn percent(text: &str) -> Result<f64, String> {
     text.trim()
         .strip_suffix('%')
@@ -160,7 +160,7 @@ pub fn percent(text: &str) -> Result<f64, String> {
         .ok_or_else(|| format!("`{text}` is not a percentage such as 2 %"))
 }
 
-/// `alpha`, if it is a probability that a test can have.
+/// Returns `alpha` if it is a valid error probability for a test.
 pub fn checked_alpha(alpha: f64) -> Result<f64, String> {
     if alpha > 0.0 && alpha < 0.5 {
         Ok(alpha)
@@ -208,7 +208,7 @@ pub enum BudgetBound {
 }
 
 impl Budget {
-    /// The budget that `text` sets for `metric`: `>= 40 %` of the slots, `<= 1200 slots` per
+    /// Parses the budget `text` for `metric`: `>= 40 %` of the slots, `<= 1200 slots` per
     /// iteration, `<= 3.5 us` per iteration.
     pub fn parse(metric: Metric, text: &str) -> Result<Budget, String> {
         let refused = || {

@@ -1,28 +1,28 @@
-//! How much a launch is like the one before.
+//! How much a launch resembles the previous one.
 //!
-//! On a machine that others load, it is: what slows one launch slows the next. The mean of launches
-//! that follow each other is then less certain than their variance says (the variance of the mean of
-//! a first-order autoregression; Bartlett 1946, "On the theoretical specification and sampling
-//! properties of autocorrelated time-series"). Ten launches of one benchmark do not tell how much,
-//! those of a suite do.
+//! On a machine under other load it does: what slows one launch slows the next. The mean of
+//! consecutive launches is then less certain than their variance suggests (the variance of the mean
+//! of a first-order autoregression; Bartlett 1946, "On the theoretical specification and sampling
+//! properties of autocorrelated time-series"). Ten launches of one benchmark do not show how much,
+//! but those of a suite do.
 
 use super::contrast::Spread;
 use super::{mean, variance};
 
 /// Shorter series say next to nothing.
 const LEAST_LAUNCHES: usize = 8;
-/// A suite with fewer series does not either.
+/// Nor does a suite with fewer series.
 const LEAST_SERIES: usize = 20;
-/// Beyond this a run is one launch.
+/// Beyond this, a run counts as one launch.
 const MOST: f64 = 0.8;
 
-/// The correlation of neighbouring launches over a suite, as far as it is certain: less its standard
-/// error, and not below 0.
+/// Returns the correlation of neighbouring launches over a suite, as far as it is certain: minus
+/// its standard error, and not below 0.
 pub fn of_neighbours(spreads: impl Iterator<Item = Spread>) -> f64 {
     let correlations: Vec<f64> = spreads
         .filter(|spread| spread.launches >= LEAST_LAUNCHES)
         .filter_map(|spread| {
-            // Deviations from their own mean alternate: by this much (Marriott & Pope 1954).
+            // Deviations from their own mean alternate by this much (Marriott & Pope 1954).
             let launches = spread.launches as f64;
             let correlation = spread.of_neighbours?;
             Some((correlation + 1.0 / launches) / (1.0 - 4.0 / launches))
@@ -35,8 +35,8 @@ pub fn of_neighbours(spreads: impl Iterator<Item = Spread>) -> f64 {
     (mean(&correlations) - error).clamp(0.0, MOST)
 }
 
-/// The variance of the mean of so many launches whose neighbours have this `correlation`, in units
-/// of their sample variance over their number.
+/// Returns the variance of the mean of this many launches whose neighbours have this `correlation`,
+/// in units of their sample variance over their number.
 pub fn variance_factor(correlation: f64, launches: f64) -> f64 {
     if correlation == 0.0 || launches < 2.0 {
         return 1.0;
@@ -48,7 +48,7 @@ pub fn variance_factor(correlation: f64, launches: f64) -> f64 {
     sum * (launches - 1.0) / (launches - sum)
 }
 
-/// The correlation of neighbouring values; `None` where they do not vary.
+/// Returns the correlation of neighbouring values; `None` if they do not vary.
 pub fn correlation(values: &[f64]) -> Option<f64> {
     let mean = mean(values);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();

@@ -1,35 +1,35 @@
-//! Where the level of a series changes.
+//! Finds where the level of a series changes.
 //!
-//! Candidates are found by divisive segmentation with the energy statistic (E-divisive; Matteson &
+//! Candidates come from divisive segmentation with the energy statistic (E-divisive; Matteson &
 //! James 2014, "A nonparametric approach for multiple change point analysis of multivariate data",
-//! JASA 109(505), section 2), which needs no assumption on the distribution. It divides until
-//! nothing is left to divide. Then the weakest candidate is taken away, again and again, until each
-//! that remains is significant by Student's t between the segments on its two sides. That is the
-//! order of Hunter (Fleming et al. 2023, "Hunter: using change point detection to hunt for
-//! performance regressions", ICPE '23), now Apache Otava: a test on the way down would
-//! stop before a change that a second one hides, and the permutation test of the original is random.
+//! JASA 109(505), section 2), which assumes nothing about the distribution. It divides until
+//! nothing is left to divide. Then the weakest candidate is removed, repeatedly, until all that
+//! remain are significant by Student's t between the segments on their two sides. This is the order
+//! of Hunter (Fleming et al. 2023, "Hunter: using change point detection to hunt for performance
+//! regressions", ICPE '23), now Apache Otava: testing on the way down would stop before a change
+//! that a second one hides, and the permutation test of the original is random.
 //!
-//! Two things differ from Hunter. The variance is at least that of the whole series about its
-//! segments: the few values of one segment have been chosen by the segmentation to be alike. And p is
+//! There are two differences from Hunter. The variance is at least that of the whole series about
+//! its segments, since the segmentation chose the few values of one segment to be similar. And p is
 //! multiplied by the number of places where the series could have been divided (Bonferroni), since
 //! the place was searched for; Worsley 1979, "On the likelihood ratio test for a shift in location
-//! of normal populations", JASA 74(366), gives it as a bound for one change.
+//! of normal populations", JASA 74(366), gives this as a bound for one change.
 
 use super::student::upper_tail;
 use super::{mean, median};
 
-/// A level that fewer values show is not told from values that are disturbed.
+/// A level with fewer values cannot be distinguished from disturbed values.
 pub const LEAST_SEGMENT: usize = 3;
 
-/// What makes a change.
+/// What counts as a change.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Criterion {
-    /// The probability of any change point in a series without one (0 to 1).
+    /// The probability of finding any change point in a series without one (0 to 1).
     pub alpha: f64,
-    /// The least difference between the levels on both sides, in the unit of the values. A smaller one
-    /// is no change, but adds to its neighbours': the levels are joined.
+    /// The least difference between the levels on both sides, in the unit of the values. A smaller
+    /// one is not a change, but adds to its neighbours': the levels are joined.
     pub least_change: f64,
-    /// The variance of a value is known to be no less, in the square of that unit.
+    /// The known minimum variance of a value, in the square of that unit.
     pub least_variance: f64,
 }
 
@@ -38,11 +38,12 @@ pub struct Criterion {
 pub struct ChangePoint {
     /// The first value of the new level.
     pub index: usize,
-    /// The probability of a change like this in a series that has none, at any of its places.
+    /// The probability of a change like this anywhere in a series without changes.
     pub p_value: f64,
 }
 
-/// The change points of `values`, in their order. None in fewer than twice [`LEAST_SEGMENT`].
+/// Returns the change points of `values` in order; none if there are fewer than twice
+/// [`LEAST_SEGMENT`] values.
 pub fn change_points(values: &[f64], criterion: &Criterion) -> Vec<ChangePoint> {
     let mut borders = vec![0];
     divide(values, 0, &mut borders);
@@ -57,7 +58,7 @@ pub fn change_points(values: &[f64], criterion: &Criterion) -> Vec<ChangePoint> 
                 .filter(|&index| is_meant(&changes[index]))
                 .min_by(|&a, &b| changes[a].t.total_cmp(&changes[b].t))
         };
-        // If the weakest of all is significant, then all are: one tail is enough.
+        // If the weakest of all is significant, then all are: testing one is enough.
         let insignificant = weakest_of(&|_| true)
             .filter(|&index| places * changes[index].p_value() > criterion.alpha);
         let is_small = |change: &LevelDifference| change.difference.abs() < criterion.least_change;
@@ -75,7 +76,7 @@ pub fn change_points(values: &[f64], criterion: &Criterion) -> Vec<ChangePoint> 
     }
 }
 
-/// Adds the borders inside of `values`, which begin at `offset`, in no order.
+/// Adds the borders inside `values`, which begin at `offset`, in no particular order.
 fn divide(values: &[f64], offset: usize, borders: &mut Vec<usize>) {
     let Some(index) = best_division(values) else {
         return;
@@ -85,8 +86,8 @@ fn divide(values: &[f64], offset: usize, borders: &mut Vec<usize>) {
     divide(&values[index..], offset + index, borders);
 }
 
-/// Where the energy distance between both sides, weighted by their lengths, is greatest: the length
-/// of the left side. `None` where a side would be too short.
+/// Returns the length of the left side where the energy distance between both sides, weighted by
+/// their lengths, is greatest. `None` if a side would be too short.
 fn best_division(values: &[f64]) -> Option<usize> {
     let length = values.len();
     let distances = |from: f64, to: &[f64]| to.iter().map(|to| (to - from).abs()).sum::<f64>();
@@ -118,10 +119,10 @@ fn best_division(values: &[f64]) -> Option<usize> {
     best.map(|(index, _)| index)
 }
 
-/// How the levels on the two sides of a border differ.
+/// The difference of the levels on the two sides of a border.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct LevelDifference {
-    /// The mean after less the mean before.
+    /// The mean after minus the mean before.
     pub difference: f64,
     /// Its absolute value over its standard error.
     t: f64,
@@ -129,16 +130,16 @@ pub struct LevelDifference {
 }
 
 impl LevelDifference {
-    /// The probability of so large a difference, in either direction, between equal levels. That
-    /// the place was searched for is not in it.
+    /// Returns the probability of so large a difference, in either direction, between equal levels.
+    /// Does not account for the search for the place.
     pub fn p_value(&self) -> f64 {
         2.0 * upper_tail(self.t, self.degrees_of_freedom)
     }
 }
 
-/// The differences at the inner `borders` of `values`, of which the first is 0 and the last the
-/// number of values. A value's variance is that of all values about the level of their segment, and
-/// at least `least_variance`; where a segment varies more, it is the segment's own.
+/// Returns the differences at the inner `borders` of `values`; the first border is 0 and the last
+/// the number of values. A value's variance is that of all values about the level of their segment,
+/// and at least `least_variance`; in a segment that varies more, it is the segment's own.
 pub fn differences_of_levels(
     values: &[f64],
     borders: &[usize],
@@ -183,19 +184,19 @@ impl Segment {
         }
     }
 
-    /// `variance` is that of the series. A segment that varies more is not of one level but has
-    /// disturbed values, which would otherwise pass for a level of their own.
+    /// `variance` is that of the series. A segment that varies more is not at one level but has
+    /// disturbed values, which could otherwise pass for a level of their own.
     fn variance_of_mean(&self, variance: f64) -> f64 {
         let own = self.squares / (self.values - 1.0).max(1.0);
         variance.max(own) / self.values
     }
 }
 
-/// The variance as the differences of neighbours show it, in which a few changes of the level have
-/// no part (von Neumann 1941, "Distribution of the ratio of the mean square successive difference
-/// to the variance"; here by the median, so that they have none at all).
+/// Returns the variance shown by the differences of neighbours, to which a few changes of the level
+/// contribute nothing (von Neumann 1941, "Distribution of the ratio of the mean square successive
+/// difference to the variance"; here by the median, so that they contribute nothing at all).
 fn variance_between_neighbours(values: &[f64]) -> f64 {
-    /// The median of |x| of a normal x is this part of its standard deviation.
+    /// The median of |x| of a normal x, as a fraction of its standard deviation.
     const NORMAL_MEDIAN: f64 = 0.674_489_750_196_081_7;
     let differences = values.windows(2).map(|pair| (pair[1] - pair[0]).abs());
     let deviation = median(differences.collect()).unwrap_or(0.0) / NORMAL_MEDIAN;
@@ -219,7 +220,7 @@ mod tests {
         points.iter().map(|point| point.index).collect()
     }
 
-    /// A saw of ±0.1 % about these levels.
+    /// A sawtooth of ±0.1 % about these levels.
     fn series(levels: &[(f64, usize)]) -> Vec<f64> {
         let plain = levels
             .iter()
@@ -280,7 +281,7 @@ mod tests {
     #[test]
     fn what_is_small_short_or_rare_is_no_change() {
         assert_eq!(found(&series(&[(1.0, 15), (1.009, 15)])), NONE);
-        // Two runs are not told from two disturbed ones.
+        // Two runs at another level could just as well be disturbed.
         assert_eq!(found(&series(&[(1.0, 28), (1.05, 2)])), NONE);
         assert_eq!(found(&series(&[(1.0, 27), (1.05, 3)])), [27]);
         assert_eq!(found(&series(&[(1.0, 2), (1.05, 3)])), NONE);

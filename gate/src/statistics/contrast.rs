@@ -1,4 +1,4 @@
-//! How far two sets of launches lie apart, in units of the baseline's total.
+//! The difference of two sets of launches, in units of the baseline's total.
 //!
 //! The difference of every category is divided by the same number, the baseline's total slots per
 //! iteration. So the differences of the categories add up exactly to that of the total, and a tiny
@@ -12,8 +12,8 @@ use super::{mean, variance};
 pub struct Launches<'a> {
     /// The metric, per iteration, for each launch of the baseline.
     pub baseline: &'a [f64],
-    /// The total for the same launches: slots for slots and their categories, the wall-clock time
-    /// for itself.
+    /// The total for the same launches: slots for slots and their categories, wall-clock time for
+    /// itself.
     pub baseline_total: &'a [f64],
     /// The metric for each launch of the candidate.
     pub candidate: &'a [f64],
@@ -22,29 +22,29 @@ pub struct Launches<'a> {
 /// The launches of one side, in units of the baseline's total.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Spread {
-    /// How many launches.
+    /// The number of launches.
     pub launches: usize,
     /// The sample variance between launches; 0 for a single one.
     pub variance: f64,
-    /// The correlation of launches that follow each other; absent where they do not vary.
+    /// The correlation of consecutive launches; `None` if they do not vary.
     pub of_neighbours: Option<f64>,
 }
 
 impl Spread {
-    /// Degrees of freedom of the variance.
+    /// Returns the degrees of freedom of the variance.
     pub fn degrees_of_freedom(&self) -> f64 {
         self.launches as f64 - 1.0
     }
 }
 
-/// The difference of two sides and how much the launches of each differ.
+/// The difference of two sides, and how much the launches of each differ.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Contrast {
     /// The mean of the baseline's launches, per iteration.
     pub baseline_mean: f64,
     /// The mean of the candidate's launches, per iteration.
     pub candidate_mean: f64,
-    /// Candidate less baseline as a fraction of the baseline's total.
+    /// Candidate minus baseline, as a fraction of the baseline's total.
     pub difference: f64,
     /// The baseline's launches. Includes the uncertainty of the total that everything is divided
     /// by.
@@ -54,10 +54,10 @@ pub struct Contrast {
 }
 
 impl Contrast {
-    /// `None` if a side has no launch or the baseline's total is not a positive number.
+    /// Returns `None` if a side has no launch or the baseline's total is not a positive number.
     ///
-    /// The difference D is a ratio of means. Its variance is that of the linear contrast
-    /// v − u with v = candidate / T and u = (baseline + D · total) / T, T the mean total.
+    /// The difference D is a ratio of means. Its variance is that of the linear contrast v − u with
+    /// v = candidate / T and u = (baseline + D · total) / T, where T is the mean total.
     pub fn of(launches: Launches<'_>) -> Option<Contrast> {
         let total = mean(launches.baseline_total);
         if launches.candidate.is_empty() || !(total > 0.0 && total.is_finite()) {
@@ -86,7 +86,7 @@ impl Contrast {
         .then_some(contrast)
     }
 
-    /// The launches of the side that has fewer.
+    /// Returns the number of launches of the side with fewer.
     pub fn least_launches(&self) -> usize {
         self.baseline.launches.min(self.candidate.launches)
     }

@@ -1,19 +1,19 @@
-//! What differs between two sessions and not between the launches of one: drift.
+//! Drift: what differs between two sessions but not between the launches of one.
 //!
-//! Launches of one run do not show it. The suite does: benchmarks that did not change differ by
-//! more than their launches predict. Those that did change must not be taken for drift, so it is
-//! learned from the densest 40 % of the suite, which unchanged benchmarks are as long as they are so
-//! many (the empirical null; Efron 2004, "Large-scale simultaneous hypothesis testing: the choice of
-//! a null hypothesis", JASA 99(465)).
+//! The launches of one run do not show it, but the suite does: unchanged benchmarks differ by more
+//! than their launches predict. Changed benchmarks must not count as drift, so it is learned from
+//! the densest 40 % of the suite, which are unchanged as long as there are that many unchanged
+//! benchmarks (the empirical null; Efron 2004, "Large-scale simultaneous hypothesis testing: the
+//! choice of a null hypothesis", JASA 99(465)).
 //!
-//! It is a variance that is added to that of the launches. A factor on the standard errors, as in
-//! genomic control (Devlin & Roeder 1999), would give the quiet benchmarks of a suite too little of
-//! it, and the noisy ones too much.
+//! Drift is a variance that is added to that of the launches. A factor on the standard errors, as
+//! in genomic control (Devlin & Roeder 1999), would give the quiet benchmarks of a suite too little
+//! drift, and the noisy ones too much.
 //!
-//! A machine that drifts multiplies times. What one session makes half as long, another makes twice as
-//! long, so drift is even on both sides in logarithms and not in differences: that of time is
-//! learned there, and what grew by a factor r has √r times as much of it in units of the baseline,
-//! since (r − 1) / √r is the logarithm of r but for a hundredth of it up to r = 1.6.
+//! A machine that drifts multiplies times. What one session halves, another doubles, so drift is
+//! symmetric in logarithms, not in differences. So the drift of time is learned in logarithms, and
+//! a benchmark that grew by a factor r has √r times as much drift in units of the baseline, since
+//! (r − 1) / √r equals the logarithm of r within 1 % up to r = 1.6.
 
 use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal};
 
@@ -61,18 +61,18 @@ pub struct Expected {
 /// How far each benchmark drifts between two sessions.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Drift {
-    /// The standard deviation over benchmarks, a fraction of the total.
+    /// The standard deviation over benchmarks, as a fraction of the total.
     pub deviation: f64,
     /// How well that is known.
     pub degrees_of_freedom: f64,
-    /// Whether it multiplies: the deviation is then that of the logarithm.
+    /// Whether it multiplies: then the deviation is that of the logarithm.
     pub is_factor: bool,
-    /// How many earlier runs told it too.
+    /// The number of earlier runs that also contributed.
     pub earlier_runs: usize,
 }
 
 impl Drift {
-    /// There is none, as between launches that were made in turn.
+    /// No drift, as between launches made in turn.
     pub const NONE: Drift = Drift {
         deviation: 0.0,
         degrees_of_freedom: f64::INFINITY,
@@ -80,7 +80,7 @@ impl Drift {
         earlier_runs: 0,
     };
 
-    /// Its variance in what differs by `difference`.
+    /// Returns its variance for a benchmark that differs by `difference`.
     pub fn variance_at(&self, difference: f64) -> f64 {
         let variance = self.deviation.powi(2);
         match self.is_factor {
@@ -89,8 +89,8 @@ impl Drift {
         }
     }
 
-    /// The drift of a suite by the differences of its benchmarks and the standard errors that their
-    /// launches give them, and by what is `known` of it from earlier runs: it is no less than either.
+    /// Returns the drift of a suite, from the differences of its benchmarks, their standard errors
+    /// by launches, and what is `known` from earlier runs: at least as large as either shows.
     pub fn of(benchmarks: &[Deviating], expected: &Expected, known: Option<Drift>) -> Drift {
         let benchmarks: Vec<Deviating> = benchmarks
             .iter()
@@ -140,11 +140,11 @@ impl Drift {
         drift
     }
 
-    /// What drifts from one to the next of so many earlier runs by as many multiply, of which each
-    /// pair has its benchmarks in `pairs`.
+    /// Returns the drift between consecutive earlier runs, which multiplies; `pairs` has the
+    /// benchmarks of each pair of runs.
     ///
-    /// A run whose code changed is one of many, so this is the median of all. How much sessions differ
-    /// in their drift is known as well as their number allows.
+    /// Some pairs include changed code, so this is the median of all. How much sessions differ in
+    /// their drift is known as well as their number allows.
     pub fn between_earlier(pairs: &[Vec<Deviating>]) -> Option<Drift> {
         let all: Vec<Deviating> = pairs
             .iter()
@@ -167,13 +167,13 @@ impl Drift {
         })
     }
 
-    /// What the suite shows beside what is `known`.
+    /// Combines what the suite shows with what is `known`.
     fn with(self, known: Drift) -> Drift {
         let (own, expected) = (self.deviation.powi(2), known.deviation.powi(2));
         let variance = own.max(expected);
         let beyond = variance - expected;
         let together = self.degrees_of_freedom + known.degrees_of_freedom;
-        // Both know what is expected, and the suite alone what is beyond that (Satterthwaite).
+        // Both know what is expected, and only the suite what is beyond that (Satterthwaite).
         let degrees_of_freedom = variance.powi(2)
             / (expected.powi(2) / together + beyond.powi(2) / self.degrees_of_freedom);
         Drift {
@@ -190,9 +190,9 @@ impl Drift {
 /// The difference of one benchmark.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Deviating {
-    /// Candidate less baseline, a fraction of the baseline's total.
+    /// Candidate minus baseline, as a fraction of the baseline's total.
     pub difference: f64,
-    /// As its launches have it.
+    /// By its launches.
     pub standard_error: f64,
 }
 
@@ -210,8 +210,8 @@ impl Deviating {
 pub struct CommonDifference {
     /// The median of the differences.
     pub median: f64,
-    /// The lower end of its 95 % interval, which is a difference of the suite: nothing is assumed of
-    /// their distribution.
+    /// The lower end of its 95 % interval, which is one of the suite's differences: nothing is
+    /// assumed about their distribution.
     pub low: f64,
     /// The upper end.
     pub high: f64,
@@ -220,7 +220,7 @@ pub struct CommonDifference {
 }
 
 impl CommonDifference {
-    /// `None` of fewer than ten.
+    /// Returns `None` for fewer than ten differences.
     pub fn of(mut differences: Vec<f64>) -> Option<CommonDifference> {
         const LEAST_BENCHMARKS: usize = 10;
         let size = differences.len();
@@ -228,7 +228,7 @@ impl CommonDifference {
             return None;
         }
         differences.sort_unstable_by(f64::total_cmp);
-        // How many of them are below a median has the binomial distribution.
+        // The number of differences below the median is binomial.
         let below = Binomial::new(0.5, size as u64).ok()?;
         let beyond = usize::try_from(below.inverse_cdf(ONE_SIDED_ERROR)).ok()?;
         let rank = beyond.checked_sub(1)?;
@@ -240,11 +240,11 @@ impl CommonDifference {
         })
     }
 
-    /// Whether the suite as a whole moved in the direction of `difference`: by `point` at least, and
-    /// surely by more than `sure`, with no unchanged part in it.
+    /// Returns whether the suite as a whole moved in the direction of `difference`: by at least
+    /// `point`, surely by more than `sure`, and without an unchanged part.
     ///
-    /// What a benchmark differs by from the others is then no sign of drift: if it is drift, the
-    /// benchmark changed as the others did; if it is not, it changed by all that it shows.
+    /// A benchmark's difference from the others is then not a sign of drift: if it is drift, the
+    /// benchmark changed as the others did; if it is not, it changed by all it shows.
     pub fn moved(&self, difference: f64, point: f64, sure: f64) -> bool {
         let (median, surely, densest) = match difference > 0.0 {
             true => (self.median, self.low, self.densest),
@@ -259,7 +259,7 @@ fn densest_size(size: usize) -> usize {
     part.max(LEAST_DENSEST).min(size)
 }
 
-/// The middle of the shortest interval that holds `within` of the differences.
+/// Returns the middle of the shortest interval that holds `within` of the differences.
 fn densest_centre(mut differences: Vec<f64>, within: usize) -> f64 {
     differences.sort_unstable_by(f64::total_cmp);
     let ends = differences.windows(within).map(|w| (w[0], w[within - 1]));
@@ -267,8 +267,9 @@ fn densest_centre(mut differences: Vec<f64>, within: usize) -> f64 {
         .map_or(0.0, |(low, high)| (low + high) / 2.0)
 }
 
-/// How far from the centre of the densest part the farthest of its `within` benchmarks lies if all
-/// `size` of them are unchanged and there is no drift, in standard errors: the median over suites.
+/// Returns the distance from the centre of the densest part to the farthest of its `within`
+/// benchmarks, in standard errors, if all `size` of them are unchanged and there is no drift: the
+/// median over suites.
 fn normal_distance(size: usize, within: usize) -> f64 {
     let part = (within as f64 / size as f64).min(1.0 - 0.5 / size as f64);
     let quantile = Normal::standard().inverse_cdf(0.5 + part / 2.0);
@@ -421,7 +422,7 @@ mod tests {
         let more = with(0.5);
         assert!((more.deviation - 0.5).abs() < 1e-12);
         assert!((more.degrees_of_freedom - 3.0).abs() < 0.1, "{more:?}");
-        // It goes on where it was.
+        // It continues from where it was.
         assert!((with(0.0501).degrees_of_freedom - 11.0).abs() < 0.1);
     }
 

@@ -1,9 +1,9 @@
-//! The samples of one launch as one value per quantity.
+//! Reduces the samples of one launch to one value per quantity.
 //!
-//! Each value is a ratio of sums over the middle half of the launch's samples. That withstands
-//! spikes in up to a quarter of the samples, weighs samples by their iterations (criterion's
-//! linear sampling gives samples of very different length), and, because all categories are summed
-//! over the same samples, keeps them adding up to the total. A median per category would lose that.
+//! Each value is a ratio of sums over the middle half of the launch's samples. This withstands
+//! spikes in up to a quarter of the samples, weights samples by their iterations (criterion's
+//! linear sampling gives samples of very different length), and keeps the categories adding up to
+//! the total, because all are summed over the same samples. A median per category would lose that.
 
 use criterion_topdown::event::{Event, Events};
 use criterion_topdown::provenance::{EmptyWindow, SourceKind};
@@ -11,23 +11,23 @@ use criterion_topdown::run_file::{IterationSample, LaunchValue};
 use criterion_topdown::sample::{Flags, Level1, Level2, Sample};
 use criterion_topdown::steady;
 
-/// Of the slots of a window not more is taken out.
+/// At most this part of a window's slots is taken out.
 pub const MOST_TAKEN_OUT: f64 = 0.5;
 
-/// With fewer usable samples a launch that was measured says nothing.
+/// A launch on the machine needs this many usable samples.
 pub const LEAST_SAMPLES: usize = 4;
 
-/// Where samples come from, which decides how many of them a launch needs and which count.
+/// Where samples were taken, which determines how many a launch needs and which count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Taken {
-    /// On counters or the clock: all usable samples count.
+    /// With counters or the clock: all usable samples count.
     OnTheMachine,
-    /// On the model: the first only warm it up.
+    /// On the model: the first ones only warm it up.
     OnTheModel,
 }
 
 impl Taken {
-    /// How benchmarks of this source are taken.
+    /// Returns where samples of this source are taken.
     pub fn by(source: SourceKind) -> Taken {
         match source {
             SourceKind::Model => Taken::OnTheModel,
@@ -35,7 +35,7 @@ impl Taken {
         }
     }
 
-    /// With fewer usable samples a launch says nothing.
+    /// Returns how many usable samples a launch needs.
     pub fn least_samples(self) -> usize {
         match self {
             Taken::OnTheMachine => LEAST_SAMPLES,
@@ -52,18 +52,18 @@ impl Taken {
     }
 }
 
-/// The value of one launch of one benchmark; `None` with too few usable samples.
+/// Returns the value of one launch of one benchmark; `None` if it has too few usable samples.
 ///
-/// A sample is unusable if it has a flag of [`Flags::UNUSABLE`], no iterations, or, where the
-/// source has slots, none. All quantities are per iteration. The middle half is chosen by slots
-/// (by time where there are no slots); that of the wall-clock time is always chosen by time.
+/// A sample is unusable if it has a flag of [`Flags::UNUSABLE`], no iterations, or no slots
+/// although the source has slots. All quantities are per iteration. The middle half is chosen by
+/// slots (by time if there are no slots); that of the wall-clock time is always chosen by time.
 ///
-/// What the windows themselves cost is taken out of slots, instructions and cycles, by `empty_window`: half of them at most,
-/// since a window that holds something costs less than one that holds nothing where both overlap. Where it
-/// is that much, [`LaunchValue::window_fraction`] tells.
+/// The cost of the windows themselves, from `empty_window`, is taken out of slots, instructions and
+/// cycles, but at most half: where the two overlap, a window around some work costs less than an
+/// empty one. [`LaunchValue::window_fraction`] shows if it is that much.
 ///
-/// Dropped are the unusable samples; on the model, those that the budget had no room for although they
-/// belong to a warm-up.
+/// On the machine, unusable samples count as dropped. On the model, these are the warm-up's samples
+/// for which the budget had no room.
 pub fn launch_value(
     launch: u32,
     samples: &[IterationSample],
@@ -78,15 +78,15 @@ pub fn launch_value(
     }
     let dropped = match taken {
         Taken::OnTheMachine => samples.len() - usable.len(),
-        // More samples were asked for than the budget of most benchmarks has room for.
+        // More samples were requested than the budget allows for most benchmarks.
         Taken::OnTheModel => steady::ENOUGH_SAMPLES.saturating_sub(usable.len()),
     };
     let usable = taken.that_count(&usable);
     value_of(launch, usable, dropped, has_slots, empty_window)
 }
 
-/// The value of a launch that is one sample, because the launch itself is what was measured: a
-/// command from its start to its end. `None` if the sample is unusable.
+/// Returns the value of a launch that is one sample, because the launch itself was measured: a
+/// command from start to exit. `None` if the sample is unusable.
 pub fn value_of_whole_launch(launch: u32, whole: &IterationSample) -> Option<LaunchValue> {
     let has_slots = whole.sample.slots.is_some();
     match is_usable(whole, has_slots) {
@@ -113,7 +113,7 @@ fn value_of(
     let slots = kept.without_windows(|sample| sample.slots, cost.slots);
     let resolution_fraction = kept.resolution_fraction();
     let level1 = slots.and_then(|slots| {
-        // Counts that no counter can have produced are dropped: run files refuse such a split.
+        // Counts that no counter could have produced are dropped: run files refuse such a split.
         let is_possible = |level1: &Level1| level1.is_possible(slots, resolution_fraction);
         let split = kept.level1(slots);
         split.filter(|(level1, _)| is_possible(level1))
@@ -134,8 +134,8 @@ fn value_of(
     })
 }
 
-/// Which of the samples the slots of a launch value are made of, by index, ascending; `None` where
-/// [`launch_value`] is `None`.
+/// Returns the indices, ascending, of the samples that make up the slots of a launch value; `None`
+/// if [`launch_value`] is `None`.
 pub fn kept_for_slots(samples: &[IterationSample], taken: Taken) -> Option<Vec<usize>> {
     let usable: Vec<(usize, &IterationSample)> = samples
         .iter()
@@ -149,10 +149,10 @@ pub fn kept_for_slots(samples: &[IterationSample], taken: Taken) -> Option<Vec<u
     enough.then(|| kept.into_iter().map(|index| indices[index]).collect())
 }
 
-/// By how much the categories of a launch miss its slots before they are scaled to them, as a
-/// fraction of the slots; `None` without categories or a launch value.
+/// Returns by how much the categories of a launch miss its slots before they are scaled to them, as
+/// a fraction of the slots; `None` without categories or a launch value.
 ///
-/// The steps of 8-bit ratios make a few tenths of a percent. More means that the events do not
+/// The steps of 8-bit ratios cause a few tenths of a percent. More means that the events do not
 /// describe the same slots.
 pub fn residual_fraction(samples: &[IterationSample]) -> Option<f64> {
     let usable: Vec<&IterationSample> = samples.iter().filter(|s| is_usable(s, true)).collect();
@@ -165,10 +165,10 @@ pub fn residual_fraction(samples: &[IterationSample]) -> Option<f64> {
     residual.is_finite().then_some(residual)
 }
 
-/// Whether every launch says the same of the slots, bit for bit; trivially so of a single one.
+/// Returns whether all launches have the same slots, bit for bit; trivially true for a single one.
 ///
-/// Counters and the clock never agree like this. A model that executed the same instructions at
-/// the same addresses does.
+/// Counters and the clock never agree like this. A model that executed the same instructions at the
+/// same addresses does.
 pub fn slots_agree(launches: &[LaunchValue]) -> bool {
     let slots = |value: &LaunchValue| (value.slots, value.level1, value.level2);
     launches
@@ -193,8 +193,8 @@ struct Kept<'a> {
     iterations: f64,
 }
 
-/// The indices, ascending, of what is left without ⌊n/4⌋ samples at each end of the order by
-/// `quantity` per iteration; of equal ones the one taken first comes first.
+/// Returns the indices, ascending, that remain after removing ⌊n/4⌋ samples at each end of the
+/// order by `quantity` per iteration; among equal ones, earlier samples come first.
 fn middle_half_of(
     usable: &[&IterationSample],
     quantity: impl Fn(&Sample) -> Option<u64>,
@@ -225,7 +225,7 @@ impl<'a> Kept<'a> {
         let kept = middle_half_of(usable, quantity);
         Kept {
             samples: kept.iter().map(|&index| &usable[index].sample).collect(),
-            // u128: sums of u64 must not wrap, whatever a file holds.
+            // u128: sums of u64 must not wrap, whatever a file contains.
             iterations: kept
                 .iter()
                 .map(|&index| u128::from(usable[index].iterations))
@@ -245,8 +245,8 @@ impl<'a> Kept<'a> {
         Some(sum as f64)
     }
 
-    /// The categories per iteration, scaled to add up to `slots`, and the scale: the four bytes of
-    /// a ratio register need not add up to 255.
+    /// Returns the categories per iteration, scaled to add up to `slots`, and the scale: the four
+    /// bytes of a ratio register need not add up to 255.
     fn level1(&self, slots: f64) -> Option<(Level1, f64)> {
         let sum = self.level1_sum()?;
         let scale = slots / sum.total_slots();
@@ -289,7 +289,8 @@ impl<'a> Kept<'a> {
         Event::ALL.into_iter().filter_map(counted).collect()
     }
 
-    /// What windows that cost so much with nothing in them are of a quantity, as a fraction.
+    /// Returns the fraction of a quantity that is the cost of windows, if an empty one costs
+    /// `cost`.
     fn window_fraction(&self, quantity: impl Fn(&Sample) -> Option<u64>, cost: Option<u64>) -> f64 {
         let windows: u64 = self.samples.iter().map(|sample| sample.windows).sum();
         match self.sum(quantity) {
@@ -298,7 +299,7 @@ impl<'a> Kept<'a> {
         }
     }
 
-    /// The quantity per iteration, without what its windows cost.
+    /// Returns the quantity per iteration, without the cost of its windows.
     fn without_windows(
         &self,
         quantity: impl Fn(&Sample) -> Option<u64> + Copy,
@@ -383,7 +384,7 @@ mod tests {
 
     #[test]
     fn samples_weigh_by_their_iterations() {
-        // Sorted by slots per iteration: 100, 100, 200, 300; kept are the middle two.
+        // Sorted by slots per iteration: 100, 100, 200, 300; the middle two are kept.
         let samples = [
             sample(1, 100),
             sample(3, 200),
@@ -407,7 +408,7 @@ mod tests {
         let slots = value.slots.unwrap();
         let level1 = value.level1.unwrap();
         assert!((level1.total_slots() - slots).abs() < 1e-9 * slots);
-        // 0.28 of 0.98 that was attributed; memory bound stays 5/7 of its parent.
+        // 0.28 of the 0.98 attributed; memory bound stays 5/7 of its parent.
         assert!((level1.backend_bound_slots / slots - 0.28 / 0.98).abs() < 1e-12);
         let memory = value.level2.unwrap().memory_bound_slots;
         assert!((memory / level1.backend_bound_slots - 5.0 / 7.0).abs() < 1e-12);

@@ -1,12 +1,12 @@
 //! The arithmetic of the gate.
 //!
-//! Takes numbers and returns numbers: it knows no files, benchmarks or policies. What the numbers
-//! mean for a benchmark is decided in `verdict`. There is no random number in here, and every sum
-//! runs in the order of its arguments, so results repeat bit for bit.
+//! It takes and returns numbers, and knows nothing of files, benchmarks or policies; `verdict`
+//! decides what the numbers mean for a benchmark. There are no random numbers, and every sum runs
+//! in the order of its arguments, so results repeat bit for bit.
 //!
 //! The unit is the launch, not the sample: samples of one process share its memory layout, and
-//! treating them as independent is the main cause of false alarms (Kalibera & Jones 2013,
-//! "Rigorous benchmarking in reasonable time").
+//! treating them as independent is the main cause of false alarms (Kalibera & Jones 2013, "Rigorous
+//! benchmarking in reasonable time").
 
 pub mod autocorrelation;
 pub mod change_points;
@@ -21,7 +21,8 @@ pub mod prior;
 pub mod student;
 pub mod wild;
 
-/// The median; of an even number of values the mean of the middle two. `None` of no values.
+/// Returns the median: for an even number of values, the mean of the middle two; `None` without
+/// values.
 pub fn median(mut values: Vec<f64>) -> Option<f64> {
     values.sort_unstable_by(f64::total_cmp);
     let middle = values.len() / 2;
@@ -32,17 +33,17 @@ pub fn median(mut values: Vec<f64>) -> Option<f64> {
     }
 }
 
-/// The arithmetic mean; NaN of no values.
+/// Returns the arithmetic mean; NaN without values.
 pub fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-/// The sample variance (divisor n − 1); 0 of fewer than two values.
+/// Returns the sample variance (divisor n − 1); 0 for fewer than two values.
 pub fn variance(values: &[f64]) -> f64 {
     if values.len() < 2 {
         return 0.0;
     }
-    // Two passes: the sum of squares of numbers near 1 would cost half of the digits.
+    // Two passes: the sum of squares of numbers near 1 would lose half of the digits.
     let mean = mean(values);
     let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
     squares / (values.len() - 1) as f64

@@ -1,4 +1,4 @@
-//! The noise of one metric over a suite, and what it makes of each benchmark's difference.
+//! The noise of one metric over a suite, and what it says about each benchmark's difference.
 
 use super::autocorrelation::{of_neighbours, variance_factor};
 use super::contrast::Contrast;
@@ -6,12 +6,12 @@ use super::drift::{CommonDifference, Deviating, Drift, Expected};
 use super::prior::Prior;
 use super::student::{upper_quantile, upper_tail};
 
-/// With fewer launches on a side no standard deviation below [`FEW_LAUNCHES_DEVIATION`] is
-/// believed.
+/// With fewer launches on a side, the standard deviation is assumed to be at least
+/// [`FEW_LAUNCHES_DEVIATION`].
 const FEW_LAUNCHES: usize = 5;
 const FEW_LAUNCHES_DEVIATION: f64 = 0.025;
-/// The differences of an unchanged suite, each divided by its standard error, spread by this much
-/// because t is wider than the normal distribution.
+/// The spread of the differences of an unchanged suite, each divided by its standard error: more
+/// than 1, because t is wider than the normal distribution.
 pub const EXPECTED_SPREAD: f64 = 1.05;
 
 /// How noisy a metric is over a suite.
@@ -19,8 +19,8 @@ pub const EXPECTED_SPREAD: f64 = 1.05;
 pub struct Noise {
     /// The variances of the suite.
     pub prior: Prior,
-    /// How much a launch is like the one before. Of launches in turn this is no matter: what slows
-    /// neighbours slows both sides.
+    /// How much a launch resembles the previous one. For launches in turn this does not matter:
+    /// what slows neighbours slows both sides.
     pub autocorrelation: f64,
     /// What differs between the sides beyond their launches.
     pub drift: Drift,
@@ -29,9 +29,9 @@ pub struct Noise {
 }
 
 impl Noise {
-    /// The noise that these benchmarks show; without `drift` there is none between the sides, and `known`
-    /// is what earlier runs say of it. The order
-    /// of `contrasts` decides the last bit of the result: it must not depend on anything accidental.
+    /// Learns the noise from these benchmarks. Without `drift` there is none between the sides, and
+    /// `known` is the drift of earlier runs. The order of `contrasts` decides the last bit of the
+    /// result, so it must not depend on anything accidental.
     pub fn of(
         contrasts: &[Contrast],
         assumed_deviation: f64,
@@ -63,7 +63,7 @@ impl Noise {
         }
     }
 
-    /// The noise by which a `difference` is judged that has these margins: without drift if the whole
+    /// Returns the noise for judging a `difference` with these margins: without drift if the whole
     /// suite moved in its direction.
     pub fn beside_the_common(&self, difference: f64, point: f64, sure: f64) -> Noise {
         let moved = |common: &CommonDifference| common.moved(difference, point, sure);
@@ -76,7 +76,7 @@ impl Noise {
         }
     }
 
-    /// What this noise makes of a difference.
+    /// Estimates a difference under this noise.
     pub fn estimate(&self, contrast: &Contrast) -> Estimate {
         let least = if contrast.least_launches() < FEW_LAUNCHES {
             FEW_LAUNCHES_DEVIATION.powi(2)
@@ -128,19 +128,19 @@ impl Side {
 /// A difference with its uncertainty.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Estimate {
-    /// Candidate less baseline, a fraction of the baseline's total.
+    /// Candidate minus baseline, as a fraction of the baseline's total.
     pub difference: f64,
     /// The moderated standard deviation between launches of the baseline.
     pub baseline_deviation: f64,
-    /// The same of the candidate.
+    /// The same for the candidate.
     pub candidate_deviation: f64,
-    /// How uncertain the difference is as far as launches go.
+    /// The uncertainty of the difference from launches alone.
     pub of_launches: Uncertainty,
     /// The same with the drift.
     pub whole: Uncertainty,
 }
 
-/// How uncertain a difference is.
+/// The uncertainty of a difference.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Uncertainty {
     /// The standard error.
@@ -163,7 +163,7 @@ impl Uncertainty {
         }
     }
 
-    /// Half of the length of the interval whose ends are missed with probability `tail` each.
+    /// Returns half the length of the interval whose ends are each missed with probability `tail`.
     pub fn half(&self, tail: f64) -> f64 {
         upper_quantile(tail, self.degrees_of_freedom) * self.standard_error
     }
@@ -174,14 +174,14 @@ impl Uncertainty {
 pub struct SureTest {
     /// What the difference must surely be above.
     pub limit: f64,
-    /// The uncertainty that counts for it.
+    /// The uncertainty that applies.
     pub uncertainty: Uncertainty,
     /// The p-value.
     pub p: f64,
 }
 
 impl Estimate {
-    /// A difference without noise: every p-value of it is 0 or 1.
+    /// Makes a difference without noise: all its p-values are 0 or 1.
     pub fn exact(difference: f64) -> Estimate {
         Estimate {
             difference,
@@ -192,8 +192,8 @@ impl Estimate {
         }
     }
 
-    /// The same with the margin and the drift added up: what must surely be above the margin is then
-    /// what remains of the difference with the drift.
+    /// Adds up margin and drift: then what remains of the difference with the drift must surely be
+    /// above the margin.
     pub fn added_up(self) -> Estimate {
         Estimate {
             of_launches: self.whole,
@@ -201,15 +201,15 @@ impl Estimate {
         }
     }
 
-    /// The test for a change to slower: by the launches the difference is more than `margin`, and with
-    /// the drift it is more than none. The margin is what unchanged benchmarks may differ by, and
-    /// drift is what they do differ by: both at once would count the same twice. `resolution` comes
-    /// on top of either.
+    /// Tests for a change to slower: by launches alone the difference is more than `margin`, and
+    /// with the drift it is more than zero. The margin is what unchanged benchmarks may differ by,
+    /// and drift is what they do differ by: applying both at once would count the same thing twice.
+    /// `resolution` is added to either.
     pub fn surely_slower(&self, margin: f64, resolution: f64) -> SureTest {
         self.surely(self.difference, margin, resolution)
     }
 
-    /// The same for a change to faster.
+    /// Tests for a change to faster.
     pub fn surely_faster(&self, margin: f64) -> SureTest {
         self.surely(-self.difference, margin, 0.0)
     }
@@ -228,8 +228,8 @@ impl Estimate {
         }
     }
 
-    /// Half of the length of the interval whose end next to zero is beyond `margin` exactly if the
-    /// test for a change has a p-value below `tail`.
+    /// Returns half the length of the interval whose end next to zero is beyond `margin` exactly if
+    /// the test for a change has a p-value below `tail`.
     pub fn half_beyond(&self, margin: f64, tail: f64) -> f64 {
         let of_launches = self.of_launches.half(tail);
         match self.whole == self.of_launches {
@@ -238,12 +238,12 @@ impl Estimate {
         }
     }
 
-    /// The p-value against "the true difference is at most `limit`".
+    /// Returns the p-value against "the true difference is at most `limit`".
     pub fn p_above(&self, limit: f64) -> f64 {
         self.whole.p(self.difference - limit)
     }
 
-    /// The p-value against "the true difference is at least `limit`".
+    /// Returns the p-value against "the true difference is at least `limit`".
     pub fn p_below(&self, limit: f64) -> f64 {
         self.whole.p(limit - self.difference)
     }
@@ -294,9 +294,9 @@ mod tests {
         );
     }
 
-    /// The numbers are of a program written from the specification alone in Python with numpy
-    /// 2.4.6 and scipy 1.17.1: `special.digamma`, `special.polygamma`, `optimize.brentq` for the
-    /// degrees of freedom, `stats.t.sf` for p.
+    /// The expected numbers come from a program written only from the specification, in Python with
+    /// numpy 2.4.6 and scipy 1.17.1: `special.digamma`, `special.polygamma`, `optimize.brentq` for
+    /// the degrees of freedom, `stats.t.sf` for p.
     #[test]
     fn the_moderated_test_agrees_with_scipy() {
         let contrasts = suite();
@@ -349,7 +349,7 @@ mod tests {
         assert!(estimate.of_launches.standard_error < 1e-4);
     }
 
-    /// Above what drift allows for there is no margin besides, and below it the margin is all.
+    /// Above what drift allows, no margin is added; below it, only the margin counts.
     #[test]
     fn a_change_is_more_than_the_margin_by_its_launches_and_more_than_the_drift() {
         let drifting = |deviation: f64| Estimate {

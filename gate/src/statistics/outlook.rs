@@ -1,8 +1,8 @@
-//! How many launches would decide about a benchmark that those at hand have not decided.
+//! How many launches would decide an inconclusive benchmark.
 //!
-//! Nobody knows the true difference; it lies where the estimate and its standard error say. For each
-//! number of launches the probability of a decision is averaged over that. What truly lies at the
-//! margin is decided by no number of launches.
+//! The true difference is unknown; the estimate and its standard error say where it probably is.
+//! For each number of launches, the probability of a decision is averaged over that distribution.
+//! If the true difference is at the margin, no number of launches decides.
 
 use super::noise::Estimate;
 use super::power::probability_above;
@@ -16,9 +16,9 @@ const CLASSES: [f64; 9] = [
     -1.593_2, -0.967_4, -0.589_5, -0.282_2, 0.0, 0.282_2, 0.589_5, 0.967_4, 1.593_2,
 ];
 
-/// A metric of a benchmark about which nothing was decided. Fractions of the baseline's total.
+/// A metric of an inconclusive benchmark, in fractions of the baseline's total.
 pub struct Outlook<'a> {
-    /// What was measured so far.
+    /// What has been measured so far.
     pub estimate: Estimate,
     /// The standard deviation between launches.
     pub launch_deviation: f64,
@@ -30,13 +30,13 @@ pub struct Outlook<'a> {
     pub sure_margin: f64,
     /// The measured difference must be at least this.
     pub point_margin: f64,
-    /// Of the tests for a change.
+    /// For the tests for a change.
     pub per_test: &'a Quantiles,
-    /// Of the two tests for none.
+    /// For the two tests for no change.
     pub one_sided: &'a Quantiles,
 }
 
-/// What keeps any number of launches from deciding.
+/// What prevents any number of launches from deciding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
     /// The difference is about as large as the margin.
@@ -48,8 +48,8 @@ pub enum Obstacle {
 }
 
 impl Outlook<'_> {
-    /// The least number of launches a side, above `launches`, that decides with `probability`; `None`
-    /// if 50 do not.
+    /// Returns the least number of launches a side, above `launches`, that decides with
+    /// `probability`; `None` if 50 do not.
     pub fn launches(&self, probability: f64, launches: u32) -> Option<u32> {
         let least = (launches + 1).max(LEAST_LAUNCHES);
         let (mut low, mut high) = (least, MOST_LAUNCHES);
@@ -66,8 +66,8 @@ impl Outlook<'_> {
         Some(low)
     }
 
-    /// Why 50 launches are not enough: where a benchmark that did not change at all would be decided
-    /// by them, it is the place of this one.
+    /// Returns why 50 launches are not enough: if they would decide a benchmark that did not change
+    /// at all, the reason is how close this one is to the margin.
     pub fn obstacle(&self) -> Obstacle {
         const SURE: f64 = 0.8;
         if self.decided(0.0, MOST_LAUNCHES, self.drift_deviation) >= SURE {
@@ -87,7 +87,7 @@ impl Outlook<'_> {
         decided.iter().sum::<f64>() / CLASSES.len() as f64
     }
 
-    /// The probability that so many launches a side decide if `truth` is the difference.
+    /// Returns the probability that this many launches a side decide if `truth` is the difference.
     fn decided(&self, truth: f64, launches: u32, drift: f64) -> f64 {
         let of_launches = 2.0 * self.launch_deviation.powi(2) / f64::from(launches);
         let error = (of_launches + drift.powi(2)).sqrt();
@@ -122,7 +122,8 @@ mod tests {
         degrees_of_freedom: 30.0,
     };
 
-    /// An estimate from so many launches a side of a true difference, with the deviation known.
+    /// Draws an estimate of a true difference from this many launches a side, with a known
+    /// deviation.
     fn drawn(truth: f64, deviation: f64, launches: u32, rng: &mut Rng) -> Estimate {
         let error = deviation * (2.0 / f64::from(launches)).sqrt();
         let uncertainty = Uncertainty {
@@ -145,7 +146,7 @@ mod tests {
             || estimate.p_above(-POINT) < 0.05 && estimate.p_below(POINT) < 0.05
     }
 
-    /// Fresh launches, as many as were advised, of benchmarks whose true differences are spread evenly
+    /// Fresh launches, as many as advised, of benchmarks whose true differences are spread evenly
     /// over those that matter.
     #[test]
     fn the_advice_is_kept() {

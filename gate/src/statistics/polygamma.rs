@@ -1,11 +1,11 @@
-//! The second and third derivatives of ln Γ, which statrs does not have.
+//! The second and third derivatives of ln Γ, which statrs lacks.
 //!
 //! Below 10 by the recurrences ψ′(x) = ψ′(x + 1) + 1/x² and ψ″(x) = ψ″(x + 1) − 2/x³, above by the
 //! asymptotic series (Abramowitz & Stegun 6.4.12 and 6.4.13).
 
 const SERIES_FROM: f64 = 10.0;
 
-/// ψ′(x) for x > 0.
+/// Returns ψ′(x) for x > 0.
 pub fn trigamma(x: f64) -> f64 {
     let mut x = x;
     let mut below = 0.0;
@@ -19,7 +19,7 @@ pub fn trigamma(x: f64) -> f64 {
     below + 1.0 / x + y / 2.0 + y / x * tail
 }
 
-/// ψ″(x) for x > 0.
+/// Returns ψ″(x) for x > 0.
 pub fn tetragamma(x: f64) -> f64 {
     let mut x = x;
     let mut below = 0.0;
@@ -32,9 +32,9 @@ pub fn tetragamma(x: f64) -> f64 {
     below - y - y / x - y * y * tail
 }
 
-/// The x > 0 at which ψ′(x) = `value`, for `value` > 0.
+/// Returns the x > 0 at which ψ′(x) = `value`, for `value` > 0.
 ///
-/// Newton's method on 1/ψ′, which is nearly linear and convex, so that it converges from below
+/// Uses Newton's method on 1/ψ′, which is nearly linear and convex, so that it converges from below
 /// without overshooting (Smyth 2004, appendix).
 pub fn inverse_trigamma(value: f64) -> f64 {
     let mut x = 0.5 + 1.0 / value;

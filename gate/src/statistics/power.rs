@@ -1,8 +1,8 @@
-//! How large a change has to be for the gate to find it.
+//! How large a change must be for the gate to find it.
 //!
-//! The gate hits a metric if the measured difference reaches the point margin and lies t standard
-//! errors above the sure margin. The standard error is itself estimated from few launches, so the
-//! difference that it takes varies from comparison to comparison. The power is averaged over that:
+//! The gate hits a metric if the measured difference reaches the point margin and is t standard
+//! errors above the sure margin. The standard error itself is estimated from few launches, so the
+//! required difference varies from comparison to comparison. The power is averaged over that:
 //! variances of n launches of a normal quantity are σ²·χ²/(n − 1), and each side's χ² is replaced
 //! by the middles of equally likely classes.
 
@@ -15,14 +15,14 @@ use super::student::Quantiles;
 /// The probability with which a change is to be found.
 pub const POWER: f64 = 0.8;
 
-/// Classes of each side's variance. With 8 the power is off by two percentage points at the most.
+/// Classes of each side's variance. With 8 the power is off by at most two percentage points.
 const CLASSES: usize = 8;
 
-/// No smallest change is looked for beyond this, nor more closely than that.
+/// The largest smallest change that is searched for, and the precision of the search.
 const LARGEST_CHANGE: f64 = 10.0;
 const PRECISION: f64 = 1e-4;
 
-/// A comparison that has not been made yet.
+/// A planned comparison.
 pub struct Plan {
     launches: usize,
     /// The sample variance of each class, in units of the true one.
@@ -30,25 +30,26 @@ pub struct Plan {
     per_test: Quantiles,
 }
 
-/// One metric of one benchmark in a planned comparison. Fractions of the baseline's total.
+/// One metric of one benchmark in a planned comparison, in fractions of the baseline's total.
 #[derive(Clone, Copy, Debug)]
 pub struct Planned<'a> {
     /// The true standard deviation between launches.
     pub deviation: f64,
-    /// That of the total which differences are divided by: the larger the change, the more of it is
-    /// in the difference. For the total itself the same.
+    /// That of the total by which differences are divided: the larger the change, the more of it is
+    /// in the difference. For the total itself, the same.
     pub total_deviation: f64,
     /// What the suite says about noise.
     pub noise: &'a Noise,
-    /// What the true difference must surely be above, the resolution included.
+    /// What the true difference must surely be above, including the resolution.
     pub sure_margin: f64,
     /// What the measured difference must be at least.
     pub point_margin: f64,
 }
 
 impl Plan {
-    /// A comparison of `launches` on each side, with an error probability of `alpha_per_test` for
-    /// every metric and benchmark. `None` for fewer than two launches, which find nothing.
+    /// Plans a comparison of `launches` on each side, with an error probability of `alpha_per_test`
+    /// for every metric and benchmark. Returns `None` for fewer than two launches, which find
+    /// nothing.
     pub fn new(launches: usize, alpha_per_test: f64) -> Option<Plan> {
         let degrees_of_freedom = launches.checked_sub(1)? as f64;
         let chi_squared = ChiSquared::new(degrees_of_freedom).ok()?;
@@ -62,8 +63,8 @@ impl Plan {
         })
     }
 
-    /// The smallest change that is hit with the probability [`POWER`]; `None` where only
-    /// one of more than ten times the baseline's total is.
+    /// Returns the smallest change that is hit with the probability [`POWER`]; `None` if it is more
+    /// than ten times the baseline's total.
     pub fn smallest_change(&self, planned: Planned<'_>) -> Option<f64> {
         let is_found = |change: f64| self.power(planned, change) >= POWER;
         let mut high = planned.point_margin.max(PRECISION);
@@ -85,9 +86,9 @@ impl Plan {
         Some(high)
     }
 
-    /// The probability that a true change is hit.
+    /// Returns the probability that a true change is hit.
     fn power(&self, planned: Planned<'_>, change: f64) -> f64 {
-        // As if the metric and the total went up and down together, which is the worst case.
+        // As if the metric and the total varied together, which is the worst case.
         let deviations = [
             planned.deviation + change * planned.total_deviation,
             planned.deviation,
@@ -123,7 +124,7 @@ impl Plan {
     }
 }
 
-/// The probability that a normal quantity with this mean and standard deviation is above 0.
+/// Returns the probability that a normal quantity with this mean and standard deviation is above 0.
 pub(super) fn probability_above(mean: f64, deviation: f64) -> f64 {
     match Normal::new(0.0, deviation) {
         Ok(normal) => normal.cdf(mean),
@@ -171,7 +172,7 @@ mod tests {
         .unwrap()
     }
 
-    /// How often the gate's own test hits a true change, with normal launches.
+    /// Returns how often the gate's own test hits a true change, with normal launches.
     fn simulated_power(launches: usize, deviation: f64, noise: &Noise, change: f64) -> f64 {
         const TRIALS: u32 = 4000;
         let mut rng = Rng::with_seed(20261121);
@@ -193,7 +194,7 @@ mod tests {
         hits.count() as f64 / f64::from(TRIALS)
     }
 
-    /// 4000 trials are off by 0.6 percentage points, a few times that at the worst.
+    /// 4000 trials are off by 0.6 percentage points, or a few times that at worst.
     #[test]
     fn the_smallest_change_is_found_four_times_in_five() {
         for launches in [3, 5, 10, 20] {

@@ -1,7 +1,7 @@
 //! What the whole suite says about the noise of one benchmark.
 //!
-//! Five or ten launches say little about a variance. The suite's other variances say more, so they
-//! are taken as draws from a scaled inverse chi-square, fitted by the moments of their logarithms
+//! Five or ten launches say little about a variance. The suite's other variances say more, so all
+//! are treated as draws from a scaled inverse chi-square, fitted by the moments of their logarithms
 //! (Smyth 2004, "Linear models and empirical Bayes methods for assessing differential expression",
 //! section 6.2).
 
@@ -11,16 +11,16 @@ use super::contrast::Spread;
 use super::polygamma::{inverse_trigamma, trigamma};
 use super::{mean, variance};
 
-/// A smaller variance is not noise but identical launches; its logarithm would rule the fit.
+/// A smaller variance means identical launches, not noise; its logarithm would dominate the fit.
 const LEAST_VARIANCE: f64 = 1e-10;
-/// From fewer variances nothing is fitted.
+/// Nothing is fitted to fewer variances.
 const LEAST_VARIANCES: usize = 20;
 /// The degrees of freedom of the prior that is used instead.
 const DEFAULT_DEGREES_OF_FREEDOM: f64 = 3.0;
-/// The prior weighs at most as much as a benchmark of seven launches: a suite of like benchmarks
-/// must not drown the one that differs.
+/// The prior weighs at most as much as a benchmark of seven launches: a suite of similar benchmarks
+/// must not drown out one that differs.
 const DEGREES_OF_FREEDOM: std::ops::RangeInclusive<f64> = 1.0..=6.0;
-/// No suite is less noisy than this (standard deviation, fraction of the total).
+/// No suite is less noisy than this (standard deviation, as a fraction of the total).
 const LEAST_DEVIATION: f64 = 0.001;
 
 /// The distribution of the variances of a metric over a suite.
@@ -30,13 +30,13 @@ pub struct Prior {
     pub degrees_of_freedom: f64,
     /// The typical variance, in squared fractions of the total.
     pub variance: f64,
-    /// Whether it was fitted to the suite, or assumed since the suite is too small.
+    /// Whether it was fitted to the suite, or assumed because the suite is too small.
     pub fitted: bool,
 }
 
 impl Prior {
-    /// The prior of all these variances; with fewer than 20 usable ones, 3 degrees of freedom and
-    /// the standard deviation `assumed_deviation`.
+    /// Fits the prior to these variances. With fewer than 20 usable ones, it has 3 degrees of
+    /// freedom and the standard deviation `assumed_deviation`.
     pub fn fit(spreads: impl Iterator<Item = Spread>, assumed_deviation: f64) -> Prior {
         let (logarithms, trigammas): (Vec<f64>, Vec<f64>) = spreads
             .filter(|spread| spread.launches > 1 && spread.variance > LEAST_VARIANCE)
@@ -71,8 +71,8 @@ impl Prior {
         }
     }
 
-    /// The variance of one side, drawn towards the prior, but never below its own: a benchmark
-    /// that is noisier than the suite must not be judged as if it were not.
+    /// Returns the variance of one side, shrunk towards the prior, but never below its own: a
+    /// benchmark noisier than the suite must not be judged as if it were not.
     pub fn moderate(&self, spread: Spread) -> f64 {
         let own = spread.degrees_of_freedom();
         let moderated = (self.degrees_of_freedom * self.variance + own * spread.variance)

@@ -5,7 +5,8 @@ use std::collections::HashMap;
 
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
-/// P(T > `t`) with `degrees_of_freedom`. Never 1 − cdf, which is 0 long before the tail is.
+/// Returns P(T > `t`) with `degrees_of_freedom`. Never 1 − cdf, which reaches 0 long before the
+/// tail does.
 pub fn upper_tail(t: f64, degrees_of_freedom: f64) -> f64 {
     match StudentsT::new(0.0, 1.0, degrees_of_freedom) {
         Ok(distribution) => distribution.sf(t),
@@ -14,8 +15,8 @@ pub fn upper_tail(t: f64, degrees_of_freedom: f64) -> f64 {
     }
 }
 
-/// The t that is exceeded with probability `tail` (0 < `tail` < 0.5); infinite without degrees of
-/// freedom.
+/// Returns the t that is exceeded with probability `tail` (0 < `tail` < 0.5); infinite without
+/// degrees of freedom.
 pub fn upper_quantile(tail: f64, degrees_of_freedom: f64) -> f64 {
     match StudentsT::new(0.0, 1.0, degrees_of_freedom) {
         Ok(distribution) => -distribution.inverse_cdf(tail),
@@ -23,10 +24,10 @@ pub fn upper_quantile(tail: f64, degrees_of_freedom: f64) -> f64 {
     }
 }
 
-/// Quantiles of one tail for intervals that are shown and decide nothing.
+/// Quantiles of one tail for intervals that are shown but decide nothing.
 ///
-/// Inverting costs some ten microseconds, which a suite of 10 000 benchmarks would feel. Degrees of
-/// freedom are rounded down to tenths, which makes an interval wider by less than 2 %.
+/// Inverting costs about ten microseconds, which would matter in a suite of 10 000 benchmarks.
+/// Degrees of freedom are rounded down to tenths, which widens an interval by less than 2 %.
 pub struct Quantiles {
     tail: f64,
     by_tenths: RefCell<HashMap<u64, f64>>,

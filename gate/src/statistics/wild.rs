@@ -1,22 +1,22 @@
-//! Launches that are certainly not of the same kind as the others of their side.
+//! Finds wild launches, which certainly differ in kind from the others on their side.
 //!
-//! A backup, a throttled core, a page cache that was cold: one launch of ten takes ten times as long,
-//! and mean and variance are its own from then on. The rule is fixed beforehand and sees one side
-//! alone, so that it cannot choose what pleases. It is far out: what launches of an ordinary noisy
-//! benchmark do stays in, and so do the modes of a benchmark that has several.
+//! A backup, a throttled core, a cold page cache: one of ten launches takes ten times as long, and
+//! dominates mean and variance. The rule is fixed in advance and only sees one side, so that it
+//! cannot select what suits. It only catches extremes: launches of an ordinary noisy benchmark stay
+//! in, and so do the modes of a benchmark that has several.
 
 use super::median;
 
 /// A wild launch is farther from the median of its side than this part of it …
 const LEAST_DISTANCE: f64 = 0.2;
-/// … and than so many robust standard deviations.
+/// … and than this many robust standard deviations.
 const LEAST_DEVIATIONS: f64 = 6.0;
-/// More than one in so many is not an accident but a mode of the benchmark.
+/// More than one in this many is not an accident but a mode of the benchmark.
 const MOST_ONE_IN: usize = 5;
-/// Makes a median absolute deviation a standard deviation, for normal values.
+/// Converts a median absolute deviation to a standard deviation, for normal values.
 const MAD_TO_DEVIATION: f64 = 1.4826;
 
-/// The places of the wild ones among the launches of one side, ascending.
+/// Returns the indices of the wild launches of one side, ascending.
 pub fn wild(launches: &[f64]) -> Vec<usize> {
     let Some(middle) = median(launches.to_vec()).filter(|middle| *middle > 0.0) else {
         return Vec::new();
@@ -69,7 +69,7 @@ mod tests {
         assert_eq!(wild(&[]), [0; 0]);
     }
 
-    /// A wild launch is rare among those that only vary, however much.
+    /// Wild launches are rare among launches that only vary, however much.
     #[test]
     fn what_only_varies_is_not_wild() {
         let mut rng = Rng::with_seed(20261122);
