@@ -1,6 +1,7 @@
 //! The judgement on one benchmark: the verdict, the effect on every metric, and what explains it.
 //!
-//! A part of the JSON of a [`Comparison`](super::Comparison), which says what fractions and differences are of.
+//! Part of the JSON of a [`Comparison`](super::Comparison), which documents what fractions and
+//! differences refer to.
 
 use criterion_topdown::activity::Elsewhere;
 use criterion_topdown::provenance::SourceKind;
@@ -40,7 +41,7 @@ pub enum Class {
 }
 
 impl Class {
-    /// The words that reports use.
+    /// Returns the words that reports use.
     pub fn name(self) -> &'static str {
         match self {
             Class::TimeDisagrees => "time disagrees",
@@ -54,7 +55,7 @@ impl Class {
         }
     }
 
-    /// Whether it says what became of the benchmark.
+    /// Returns whether it is a decision about the benchmark.
     pub fn is_decided(self) -> bool {
         !matches!(
             self,
@@ -124,23 +125,25 @@ pub struct BenchmarkVerdict {
 }
 
 impl BenchmarkVerdict {
-    /// The effect on one metric.
+    /// Returns the effect on one metric.
     pub fn effect(&self, metric: Metric) -> Option<&Effect> {
         self.effects.iter().find(|effect| effect.metric == metric)
     }
 
-    /// Whether it is unchanged because the same machine code did the same, whatever the time says.
+    /// Returns whether it is unchanged because the same machine code did the same, whatever the
+    /// time.
     pub fn is_same_by_proof(&self) -> bool {
         let executed = self.executed.as_ref();
         self.class == Class::Unchanged && executed.is_some_and(ExecutedChange::is_proof)
     }
 
-    /// Whether it fails a comparison because its time disagrees with its slots.
+    /// Returns whether it fails a comparison because its time disagrees with its slots.
     pub fn fails_by_time(&self) -> bool {
         self.class == Class::TimeDisagrees && self.disagreement.is_some_and(|d| d.fails)
     }
 
-    /// The effect on the metric that says whether it got slower: slots, or time without slots.
+    /// Returns the effect on the metric that decides whether it got slower: slots, or time without
+    /// slots.
     pub fn main_effect(&self) -> Option<&Effect> {
         self.effect(Metric::Slots)
             .or_else(|| self.effect(Metric::Wall))
@@ -203,7 +206,7 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// The first rule that applies.
+    /// Returns the class by the first rule that applies.
     pub fn class(&self) -> Class {
         if self.whole_hit || self.category_hit && self.slower {
             Class::Regressed
@@ -307,7 +310,8 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// Around the difference of a quantity that cannot shrink by more than all of it.
+    /// Makes an interval around the difference of a quantity, which cannot shrink by more than all
+    /// of it.
     pub fn around(difference: f64, half: f64) -> Interval {
         Interval {
             low: (difference - half).max(-1.0),
@@ -317,7 +321,7 @@ impl Interval {
         }
     }
 
-    /// Of a difference without noise.
+    /// Makes the interval of a difference without noise.
     pub fn point(difference: f64) -> Interval {
         Interval {
             low: difference,
@@ -353,7 +357,7 @@ pub struct EventSides {
 }
 
 impl EventSides {
-    /// `None` where neither counts any.
+    /// Returns `None` if neither side counts any.
     pub fn of(baseline: &Benchmark, candidate: &Benchmark) -> Option<EventSides> {
         let rates = |benchmark| Summary::of(benchmark).as_ref().and_then(EventRates::of);
         let (baseline, candidate) = (rates(baseline), rates(candidate));

@@ -1,8 +1,8 @@
-//! Budgets: limits that hold without any baseline.
+//! Budgets: limits that need no baseline.
 //!
 //! A budget is exceeded if the mean over launches is beyond the limit and, for all budgets of the
-//! run at once, surely so: the same error probability as for a comparison, shared among them. The
-//! slots of a model whose launches agree bit for bit are beyond it or not.
+//! run at once, surely so: they share the same error probability as a comparison. The slots of a
+//! model whose launches agree bit for bit either are beyond the limit or not.
 
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchValue, Run};
 use serde::Serialize;
@@ -16,8 +16,8 @@ use crate::statistics::prior::Prior;
 use crate::statistics::student::upper_tail;
 use crate::statistics::{mean, variance};
 
-/// The standard deviation between launches that is assumed beside the measured one, as in a small
-/// suite.
+/// The standard deviation between launches that is assumed in addition to the measured one, as in a
+/// small suite.
 const ASSUMED_DEVIATION: f64 = 0.01;
 const ASSUMED_TIME_DEVIATION: f64 = 0.02;
 
@@ -105,7 +105,8 @@ pub fn check_budgets(run: LabelledRun<'_>, policy: &Policy) -> BudgetCheck {
     }
 }
 
-/// A budget for nothing is a mistake in the manifest or a benchmark that vanished: never a pass.
+/// A budget that matches nothing is an error in the manifest, or its benchmark has disappeared:
+/// never a pass.
 fn outcome(run: &Run, results: &[BudgetResult], unmatched: &[String], policy: &Policy) -> Outcome {
     let any = |status| results.iter().any(|result| result.status == status);
     if any(BudgetStatus::Exceeded) {
@@ -137,7 +138,7 @@ fn judge(benchmark: &Benchmark, budget: Budget, alpha_per_test: f64) -> BudgetRe
         return result;
     };
     let exact = suite::is_exact(benchmark) && budget.quantity != BudgetQuantity::WallNs;
-    // The mean of equal numbers need not be that number, to the last bit.
+    // The mean of equal numbers can differ from them in the last bit.
     let value = mean(if exact { &values[..1] } else { &values });
     let sign = match budget.bound {
         BudgetBound::AtMost => 1.0,
@@ -162,8 +163,8 @@ fn judge(benchmark: &Benchmark, budget: Budget, alpha_per_test: f64) -> BudgetRe
     result
 }
 
-/// The p-value against "not beyond the limit", where the mean over launches, `value`, is beyond it
-/// by `sure`.
+/// Returns the p-value against "not beyond the limit" if the mean over launches, `value`, is beyond
+/// it by `sure`.
 fn p_beyond(values: &[f64], value: f64, sure: f64, quantity: BudgetQuantity) -> f64 {
     let unit = if value > 0.0 { value } else { 1.0 };
     let relative: Vec<f64> = values.iter().map(|v| v / unit).collect();
@@ -195,7 +196,7 @@ fn quantity_of(launch: &LaunchValue, quantity: BudgetQuantity) -> Option<f64> {
     }
 }
 
-/// How far a category may be off whatever the number of launches, in the quantity's unit.
+/// Returns how far off a category may be, however many launches there are, in the quantity's unit.
 fn resolution(launches: &[LaunchValue], quantity: BudgetQuantity) -> f64 {
     let of = |resolution: fn(&LaunchValue) -> f64| {
         let values: Vec<f64> = launches.iter().map(resolution).collect();
@@ -269,7 +270,7 @@ mod tests {
 
     #[test]
     fn what_the_launches_or_the_resolution_cannot_tell_is_uncertain() {
-        // One half of 1/255 of the slots is 0.2 %.
+        // Half of 1/255 of the slots is 0.2 %.
         let tight = policy(&[("a", Metric::Retiring, ">= 40.1 %")]);
         let check = checked(&run(), &tight);
         assert_eq!(check.results[0].status, BudgetStatus::Uncertain);

@@ -14,7 +14,7 @@ use crate::statistics::mean;
 /// A cause explains at least this part of the difference.
 const LEAST_PART: f64 = 0.5;
 
-/// The cause; `None` where there is no change to explain.
+/// Returns the cause; `None` if there is no change to explain.
 pub fn of(class: Class, measured: &Measured<'_>, tested: &[Tested]) -> Option<Cause> {
     let find = |metric| tested.iter().find(|t| t.metric == metric);
     let wall = find(Metric::Wall);
@@ -56,7 +56,7 @@ pub fn of(class: Class, measured: &Measured<'_>, tested: &[Tested]) -> Option<Ca
     }
 }
 
-/// Whether slots cannot explain the time: no metric of slots is hit, and they do not
+/// Returns whether slots cannot explain the time: no metric of slots is hit, and they do not
 /// [explain](slots_explain) it.
 pub fn only_wall_regressed(slots: &Tested, wall: &Tested, tested: &[Tested]) -> bool {
     let slots_hit = tested
@@ -65,7 +65,7 @@ pub fn only_wall_regressed(slots: &Tested, wall: &Tested, tested: &[Tested]) -> 
     !slots_hit && !slots_explain(slots, wall)
 }
 
-/// Whether the slots surely grew, and by half as much as the time or more.
+/// Returns whether the slots surely grew, by at least half as much as the time.
 pub fn slots_explain(slots: &Tested, wall: &Tested) -> bool {
     slots.estimate.p_above(0.0) < ONE_SIDED_ERROR
         && slots.estimate.difference >= LEAST_PART * wall.estimate.difference
@@ -76,7 +76,7 @@ fn kind(measured: &Measured<'_>, slots: &Tested, tested: &[Tested]) -> CauseKind
     if measured.coarse.is_some() {
         return CauseKind::Unknown;
     }
-    // An improvement is a regression seen from the other side.
+    // An improvement is a mirrored regression.
     let sign = if slots.estimate.difference < 0.0 {
         -1.0
     } else {
@@ -102,7 +102,7 @@ fn kind(measured: &Measured<'_>, slots: &Tested, tested: &[Tested]) -> CauseKind
     }
 }
 
-/// The categories by the size of their part in the direction of the whole.
+/// Returns the categories, sorted by their part in the direction of the whole.
 fn parts(measured: &Measured<'_>, tested: &[Tested]) -> Vec<CausePart> {
     if measured.coarse.is_some() {
         return Vec::new();

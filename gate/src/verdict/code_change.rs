@@ -1,6 +1,6 @@
-//! Whether the code that a benchmark ran is another one than before.
+//! Whether a benchmark ran different code than before.
 //!
-//! The one place that answers this; whatever a run knows about its code is to be asked here.
+//! This is the only place that decides this, from everything a run knows about its code.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -59,18 +59,18 @@ pub struct FunctionName {
     pub name: Option<String>,
 }
 
-/// Counted instructions differ by less for the same code: interrupts leave some, and windows are closed
-/// at other times.
+/// Counted instructions of the same code differ by less: interrupts add some, and windows are
+/// closed at other times.
 const SAME_INSTRUCTIONS: f64 = 0.01;
 
-/// So many functions are named.
+/// At most this many functions are named.
 const MOST_FUNCTIONS: usize = 10;
 
 fn is_zero(count: &usize) -> bool {
     *count == 0
 }
 
-/// Compares what an iteration executed on the two sides; `None` where one of them does not know.
+/// Compares what an iteration executed on the two sides; `None` if either does not know.
 pub fn executed(baseline: &Benchmark, candidate: &Benchmark) -> Option<ExecutedChange> {
     let before = baseline.fingerprint.as_ref()?;
     let after = candidate.fingerprint.as_ref()?;
@@ -94,8 +94,8 @@ pub fn executed(baseline: &Benchmark, candidate: &Benchmark) -> Option<ExecutedC
 }
 
 impl ExecutedChange {
-    /// Whether the sides cannot differ in what the benchmark itself does. Fingerprints are of the first
-    /// iterations: counts that differ say that they missed something.
+    /// Returns whether the sides cannot differ in what the benchmark itself does. Fingerprints are
+    /// of the first iterations: if counts differ, they missed something.
     pub fn is_proof(&self) -> bool {
         self.change == CodeChange::Same && self.same_counts
     }
@@ -135,8 +135,8 @@ fn differing_functions(before: &Fingerprint, after: &Fingerprint) -> Vec<Functio
     names.into_iter().filter(differs).cloned().collect()
 }
 
-/// Compares the code of two sides: by their fingerprints, and by what the model counted in each
-/// function over all iterations. It differs if one of them says so.
+/// Compares the code of two sides, by their fingerprints and by what the model counted in each
+/// function over all iterations. The code differs if either says so.
 pub fn of(baseline: &Benchmark, candidate: &Benchmark) -> CodeChange {
     let executed = executed(baseline, candidate).map(|executed| executed.change);
     match (executed, by_functions(baseline, candidate)) {
@@ -166,7 +166,7 @@ fn same_functions(before: &Functions, after: &Functions) -> bool {
         (None, None) => true,
         _ => false,
     };
-    // In the order of their size: equal lists are in the same order.
+    // By size: equal lists are in the same order.
     others
         && before.largest.len() == after.largest.len()
         && before.largest.iter().zip(&after.largest).all(|(a, b)| {

@@ -1,11 +1,11 @@
 //! Whether two runs can be compared at all.
 //!
 //! Numbers of another CPU, source or formula are refused and never normalised: slots of different
-//! pipelines are different things. What can move a result without making it another thing (host,
+//! pipelines are different things. What can affect a result without changing its nature (host,
 //! kernel, microcode) is a warning.
 //!
-//! Slots of a modelled core are those of that core, whatever CPU has executed the code: another CPU
-//! is a warning then. Times of different CPUs stay apart.
+//! Slots of a modelled core belong to that core, whichever CPU executed the code, so another CPU is
+//! only a warning. Times of different CPUs are never compared.
 
 use criterion_topdown::activity::Elsewhere;
 use criterion_topdown::machine::Machine;
@@ -14,14 +14,14 @@ use criterion_topdown::run_file::Run;
 
 use super::comparison::{Difference, Warning};
 
-/// The field of [`of_benchmark`] for the core, of which the user can choose another.
+/// The field of [`of_benchmark`] for the core, which the user can choose.
 pub const MODELLED_CORE: &str = "modelled core";
 /// The field of [`of_benchmark`] for the version of the model.
 pub const MODEL_VERSION: &str = "version of the model";
 /// The field of [`of_benchmark`] for whose slots were counted.
 pub const COUNTED_THREADS: &str = "counted threads";
 
-/// Fields of the CPUs that forbid the comparison of every benchmark that was not modelled.
+/// Returns the differing CPU fields, which forbid comparing any benchmark that was not modelled.
 pub fn of_cpus(a: &Machine, b: &Machine) -> Vec<Difference> {
     let mut fields = Fields::default();
     fields.text("CPU vendor", &a.vendor, &b.vendor);
@@ -33,8 +33,8 @@ pub fn of_cpus(a: &Machine, b: &Machine) -> Vec<Difference> {
     fields.0
 }
 
-/// Fields of the whole run that forbid a comparison: those of the CPUs too, unless both runs have
-/// modelled benchmarks.
+/// Returns the differing fields of the whole run that forbid a comparison. These include the CPUs,
+/// unless both runs have modelled benchmarks.
 pub fn forbidding(baseline: &Run, candidate: &Run, across_builds: bool) -> Vec<Difference> {
     let (a, b) = (&baseline.machine, &candidate.machine);
     let mut fields = Fields::default();
@@ -52,7 +52,7 @@ pub fn forbidding(baseline: &Run, candidate: &Run, across_builds: bool) -> Vec<D
     fields.0
 }
 
-/// Fields of the whole run that are worth a warning.
+/// Returns the differing fields of the whole run that are worth a warning.
 pub fn worrying(baseline: &Run, candidate: &Run, across_builds: bool) -> Vec<Warning> {
     let (a, b) = (&baseline.machine, &candidate.machine);
     let mut fields = Fields::default();
@@ -84,13 +84,14 @@ fn has_modelled(run: &Run) -> bool {
     benchmarks.any(|benchmark| benchmark.provenance.source == SourceKind::Model)
 }
 
-/// Where the work of a benchmark is, if the slots of either side are not about it: time alone judges
-/// it then, whatever the other side has.
+/// Returns where the work of a benchmark is if the slots of either side are not about it. Then only
+/// time judges it, whatever the other side has.
 pub fn elsewhere(baseline: &Provenance, candidate: &Provenance) -> Option<Elsewhere> {
     candidate.elsewhere.or(baseline.elsewhere)
 }
 
-/// Fields of one benchmark that forbid its comparison; `cpus` are those [`of_cpus`].
+/// Returns the differing fields of one benchmark that forbid its comparison; `cpus` comes from
+/// [`of_cpus`].
 pub fn of_benchmark(
     baseline: &Provenance,
     candidate: &Provenance,
@@ -130,8 +131,9 @@ pub fn of_benchmark(
 struct Fields(Vec<Difference>);
 
 impl Fields {
-    /// What was built by what. Different compilers make different programs of one source, so a
-    /// difference says nothing about the source; but a user may want to know just that.
+    /// Compares how the runs were built. Different compilers make different programs from the same
+    /// source, so a difference says nothing about the source; but a user may want to know just
+    /// that.
     fn build(&mut self, baseline: &Run, candidate: &Run) {
         let (a, b) = (&baseline.build, &candidate.build);
         self.text("rustc", &a.rustc, &b.rustc);

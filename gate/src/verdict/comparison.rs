@@ -1,8 +1,8 @@
-//! A finished comparison: everything that reports print. They compute nothing of their own.
+//! A finished comparison: everything that reports print. They compute nothing themselves.
 //!
 //! The JSON of `cargo topdown compare --json` is this type, field by field. Fractions are 0 to 1;
-//! differences are fractions of the baseline's total slots per iteration (wall-clock time: of the
-//! baseline's wall-clock time), so that those of the categories add up to that of the slots.
+//! differences are fractions of the baseline's total slots per iteration (for wall-clock time: of
+//! the baseline's wall-clock time), so that those of the categories add up to that of the slots.
 
 use std::fmt;
 
@@ -15,7 +15,7 @@ use super::trend::SlowerOverTime;
 use crate::metric::Metric;
 use crate::selection::LeftOutBy;
 
-/// The version of the JSON form.
+/// The version of the JSON format.
 pub const COMPARISON_SCHEMA_VERSION: u32 = 1;
 
 /// The judgement on a candidate run.
@@ -72,7 +72,7 @@ pub struct NotRun {
 }
 
 impl Comparison {
-    /// Whether the verdict on this benchmark fails the comparison.
+    /// Returns whether the verdict on this benchmark fails the comparison.
     pub fn fails(&self, benchmark: &BenchmarkVerdict) -> bool {
         self.failing.contains(&benchmark.class) || benchmark.fails_by_time()
     }
@@ -94,7 +94,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// The exit code of the program that ends with this outcome; files of comparisons have it too.
+    /// Returns the program's exit code for this outcome, which files of comparisons contain too.
     pub fn exit_code(self) -> u8 {
         match self {
             Outcome::Passed => 0,

@@ -1,7 +1,7 @@
-//! Time that surely grew by more than the slots do.
+//! Time that surely grew by more than the slots.
 //!
-//! Slots are about the work. Where time says something else, either the time is not the code's
-//! (clock, steal, other tenants), or the slots do not see what the code waits for.
+//! Slots are about the work. If time disagrees, either the time is not the code's (clock, steal,
+//! other tenants), or the slots do not see what the code waits for.
 
 use criterion_topdown::provenance::SourceKind;
 use serde::Serialize;
@@ -12,10 +12,10 @@ use super::judge::Tested;
 use super::suite::{Measured, SuiteTest};
 use crate::metric::Metric;
 
-/// Beside modelled slots, time that grew by less fails nothing: sessions on a shared machine differ
-/// by as much in single benchmarks.
+/// With modelled slots, time that grew by less does not fail: single benchmarks differ by as much
+/// between sessions on a shared machine.
 const LEAST_FAILING: f64 = 0.25;
-/// The same in a suite that is too small to tell how much its benchmarks drift between sessions.
+/// The same in a suite that is too small to show how much its benchmarks drift between sessions.
 const LEAST_FAILING_IN_SMALL_SUITES: f64 = 1.0;
 const SMALL_SUITE: usize = 10;
 
@@ -38,7 +38,7 @@ pub struct Disagreement {
     pub fails: bool,
 }
 
-/// Whether time and slots disagree about a benchmark.
+/// Returns how time and slots disagree about a benchmark, if they do.
 pub fn of(
     test: &SuiteTest,
     measured: &Measured<'_>,

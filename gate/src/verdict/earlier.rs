@@ -1,5 +1,5 @@
-//! What the earlier runs of a machine tell of a suite that has nothing but time: how far times drift
-//! from one session to the next. A small suite cannot tell it by itself.
+//! Learns from a machine's earlier runs how far times drift between sessions, for suites with only
+//! time. A small suite cannot show that by itself.
 
 use std::collections::HashMap;
 
@@ -14,9 +14,9 @@ use crate::statistics::drift::{Deviating, Drift};
 use crate::statistics::median;
 use crate::statistics::noise::Noise;
 
-/// The drift of the times of `suite` between each two `earlier` runs that follow each other; `None`
-/// with too few of them. What was changed from one run to the next looks like drift, so it takes
-/// many that were not.
+/// Returns the drift of the times of `suite` between consecutive `earlier` runs; `None` if there
+/// are too few. A change from one run to the next looks like drift, so many unchanged pairs are
+/// needed.
 pub fn drift_of_time<'a>(
     suite: impl Iterator<Item = &'a Measured<'a>>,
     earlier: &[Run],
@@ -41,7 +41,8 @@ fn by_id(run: &Run) -> HashMap<&BenchmarkId, &Benchmark> {
     run.benchmarks.iter().map(|b| (&b.id, b)).collect()
 }
 
-/// The benchmarks of two runs, without what the suite has in common where it is large enough to tell.
+/// Returns the benchmarks of two runs, without what the suite has in common if it is large enough
+/// to show that.
 fn deviating(
     before: &Run,
     after: &Run,

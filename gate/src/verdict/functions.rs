@@ -1,11 +1,11 @@
-//! In which functions the slots of a benchmark changed.
+//! The functions in which a benchmark's slots changed.
 
 use criterion_topdown::run_file::{Benchmark, Function, Functions};
 use serde::Serialize;
 
 use crate::function_name::FunctionKind;
 
-/// So many functions of a benchmark are kept in a comparison.
+/// At most this many functions of a benchmark are kept in a comparison.
 const MOST_FUNCTIONS: usize = 10;
 
 /// What became of one function of a benchmark.
@@ -34,11 +34,11 @@ fn is_measured(function: &&Function) -> bool {
     function.module.is_some() || kind != Some(FunctionKind::Window)
 }
 
-/// The functions that changed most, or that are largest where nothing changed; empty where a side
+/// Returns the functions that changed most, or the largest ones if nothing changed; none if a side
 /// does not know its functions.
 ///
-/// A function that one side does not name may be among its others. It is left out if they have room
-/// for it; else it is new, or gone, and counts as none.
+/// A function missing from one side's list may be among its others. It is left out if it could be.
+/// Otherwise it is new, or gone, and counts as zero there.
 pub fn of(baseline: &Benchmark, candidate: &Benchmark) -> Vec<FunctionChange> {
     let (Some(before), Some(after)) = (&baseline.functions, &candidate.functions) else {
         return Vec::new();
@@ -123,8 +123,8 @@ mod tests {
         assert_eq!(changes[0].difference, 0.0);
     }
 
-    /// Functions of the executable with this many backend bound slots per iteration; the others have
-    /// six more.
+    /// Functions of the executable with this many backend-bound slots per iteration; the others
+    /// have six more.
     fn side(functions: &[(&str, u64)]) -> Benchmark {
         let functions: Vec<_> = functions
             .iter()

@@ -1,4 +1,4 @@
-//! The verdict on one benchmark.
+//! Judges one benchmark.
 
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, Run};
@@ -21,14 +21,14 @@ use crate::statistics::noise::{Estimate, Uncertainty};
 use crate::statistics::outlook::{Obstacle, Outlook};
 use crate::statistics::student::Quantiles;
 
-/// The error of a one-sided statement about one benchmark alone.
+/// The error probability of a one-sided statement about one benchmark.
 pub const ONE_SIDED_ERROR: f64 = 0.05;
-/// The probabilities of a decision for which launches are advised. The second is kept in 72 of 100:
-/// what has been decided is not among those that ask.
+/// The probabilities of a decision for which launches are advised. The second holds in 72 of 100
+/// cases: benchmarks that were already decided do not ask for advice.
 const HALF: f64 = 0.5;
 const MOST: f64 = 0.8;
 
-/// Judges benchmarks of one suite.
+/// Judges the benchmarks of one suite.
 pub struct Judge<'a> {
     test: &'a SuiteTest,
     policy: &'a Policy,
@@ -57,7 +57,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The verdict on a benchmark whose sides are different things.
+    /// Returns the verdict on a benchmark whose sides are not comparable.
     pub fn not_comparable(
         &self,
         baseline: &Benchmark,
@@ -69,7 +69,8 @@ impl<'a> Judge<'a> {
         verdict
     }
 
-    /// The verdict on a benchmark that can be compared; `first` if it was launched again.
+    /// Judges a benchmark that can be compared; `first` is its first verdict if it was launched
+    /// again.
     pub fn verdict(
         &self,
         measured: &Measured<'_>,
@@ -145,7 +146,7 @@ impl<'a> Judge<'a> {
         let elsewhere = comparability::elsewhere(&baseline.provenance, &candidate.provenance);
         BenchmarkVerdict {
             id: baseline.id.clone(),
-            // Of a benchmark that time alone judges, it is time on both sides.
+            // If only time judges the benchmark, its source is time on both sides.
             source: match elsewhere {
                 Some(_) => SourceKind::Time,
                 None => candidate.provenance.source,
@@ -188,7 +189,7 @@ impl<'a> Judge<'a> {
                 .noise_beside(metric, contrast.difference, margins)?
                 .estimate(&contrast),
         };
-        // Time beside slots is one more chance to err, and drifts the farthest.
+        // Time next to slots is one more chance to err, and drifts most.
         let estimate = match metric == Metric::Wall && measured.has_slots() {
             true => estimate.added_up(),
             false => estimate,
@@ -250,7 +251,7 @@ impl<'a> Judge<'a> {
         })
     }
 
-    /// The interval whose lower end is above the sure margin exactly if the test rejects.
+    /// Returns the interval whose lower end is above the sure margin exactly if the test rejects.
     fn simultaneous_interval(&self, estimate: &Estimate, sure: f64, resolution: f64) -> Interval {
         let half = estimate.half_beyond(sure, self.test.alpha_per_test) + resolution;
         Interval {
@@ -302,9 +303,9 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Whether what was measured is no news of the benchmark, since the same machine code did the same.
-    /// What the policy wants to fail stays what it is: anything at all, time that disagrees, and beside
-    /// modelled slots time that it gates.
+    /// Returns whether a verdict says nothing about the benchmark, because the same machine code
+    /// did the same. Verdicts that the policy fails stay: all if it fails the same code, time that
+    /// disagrees, and with modelled slots, time that it gates.
     fn is_the_machines(
         &self,
         class: Class,
@@ -315,14 +316,14 @@ impl<'a> Judge<'a> {
             (_, Class::TimeDisagrees) => !self.policy.fail_on.time_disagrees,
             (Rule::Exact, Class::Inconclusive) => evidence.took_longer,
             (Rule::Exact, _) => false,
-            // Noise, the machine, or where the code lies in memory.
+            // Noise, the machine, or where the code is in memory.
             (Rule::Statistics, _) => !self.policy.fail_on.same_code,
         };
         is_open && !evidence.mostly_windows && executed.is_some_and(ExecutedChange::is_proof)
     }
 
-    /// Why the change is expected: every metric that is hit was accepted, and grew no more than
-    /// what was seen then and once more the margin.
+    /// Returns why the change is expected, if it is: every metric that is hit was accepted, and
+    /// grew by no more than was seen then plus the margin.
     fn accepted(&self, measured: &Measured<'_>, tested: &[Tested]) -> Option<String> {
         let change = self.policy.accepted.of(&measured.baseline.id.to_string())?;
         let time_alone = !tested.iter().any(|t| t.effect.hit);
@@ -337,7 +338,8 @@ impl<'a> Judge<'a> {
             .then(|| change.reason.clone())
     }
 
-    /// Whether this benchmark took longer only as all of them did, with nothing but time to tell.
+    /// Returns whether this benchmark took longer only as much as all of them did, with only time
+    /// to go by.
     fn suite_wide_slowdown(&self, measured: &Measured<'_>) -> bool {
         !measured.has_slots()
             && self.test.shift_of(measured).is_some()
@@ -405,7 +407,7 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// The typical standard deviation between launches, without the floor for few of them.
+    /// Returns the typical standard deviation between launches, without the floor for few launches.
     fn launch_deviation(&self, measured: &Measured<'_>, metric: Metric) -> f64 {
         let (Some(noise), Some(contrast)) = (
             self.test.noise(metric),
@@ -417,7 +419,8 @@ impl<'a> Judge<'a> {
         ((variances[0] + variances[1]) / 2.0).sqrt()
     }
 
-    /// Launches that decide one in two of such benchmarks, and about three in four, or why none do.
+    /// Returns how many launches decide one in two of such benchmarks, and about three in four, or
+    /// why no number does.
     fn advice(
         &self,
         tested: &Tested,
@@ -461,7 +464,7 @@ fn launch_count(benchmark: &Benchmark, planned: u32) -> LaunchCount {
 /// Marks the gated metrics that look worse, by the measured difference and for this benchmark
 /// alone.
 fn mark_what_looks_worse(tested: &mut [Tested], main: Metric) {
-    // A category fails nothing that did not get slower.
+    // A category does not fail a benchmark that did not get slower.
     let slower = tested
         .iter()
         .any(|t| t.metric == main && t.estimate.difference >= t.effect.sure_margin);
@@ -471,7 +474,7 @@ fn mark_what_looks_worse(tested: &mut [Tested], main: Metric) {
     }
 }
 
-/// Whether what was measured of a side is mostly the cost of measuring it.
+/// Returns whether the slots of either side are mostly the cost of measuring.
 fn is_mostly_windows(measured: &Measured<'_>) -> bool {
     [measured.baseline, measured.candidate]
         .into_iter()
@@ -487,7 +490,7 @@ fn looks_worse(t: &Tested) -> bool {
         && t.estimate.p_above(t.effect.resolution) < ONE_SIDED_ERROR
 }
 
-/// Whether time that gates was not hit and surely grew all the same, for this benchmark alone.
+/// Returns whether gated time was not hit but surely grew, for this benchmark alone.
 fn took_longer(tested: &[Tested]) -> bool {
     let find = |metric| tested.iter().find(|t| t.metric == metric);
     let (Some(slots), Some(wall)) = (find(Metric::Slots), find(Metric::Wall)) else {
@@ -499,8 +502,8 @@ fn took_longer(tested: &[Tested]) -> bool {
         && cause::only_wall_regressed(slots, wall, tested)
 }
 
-/// Whether the further launches since `first` are the candidate's alone. Time of another minute
-/// says nothing about the code when the baseline has none of that minute.
+/// Returns whether only the candidate has further launches since `first`. If the baseline has no
+/// launches from that minute, the candidate's time then says nothing about the code.
 fn is_candidate_alone_again(measured: &Measured<'_>, first: Option<&BenchmarkVerdict>) -> bool {
     first.is_some_and(|first| {
         measured.baseline.launches.len() == first.baseline_launches.used as usize

@@ -1,4 +1,4 @@
-//! Launches that a comparison leaves out, since they are certainly not of the same kind as the others.
+//! Launches that a comparison leaves out, since they certainly differ in kind from the others.
 
 use std::fmt;
 
@@ -21,7 +21,7 @@ pub struct WildLaunch {
     pub times_median: f64,
 }
 
-/// The places of the launches of a benchmark that are left out.
+/// The indices of a benchmark's launches that are left out.
 #[derive(Clone, Debug, Default)]
 pub struct LeftOut {
     of_slots: Vec<usize>,
@@ -29,7 +29,7 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// Time can go wrong where slots do not.
+    /// Slots and time separately: time can go wrong when slots do not.
     pub fn of(benchmark: &Benchmark) -> LeftOut {
         let wild_in = |metric: Metric| {
             let launches = benchmark.launches.iter();
@@ -42,7 +42,7 @@ impl LeftOut {
         }
     }
 
-    /// The launches of `benchmark` by which `metric` is judged.
+    /// Returns the launches of `benchmark` by which `metric` is judged.
     pub fn kept<'a>(
         &'a self,
         benchmark: &'a Benchmark,
@@ -57,7 +57,7 @@ impl LeftOut {
     }
 }
 
-/// The wild launches of a run, by its benchmarks' slots, or time where they have none.
+/// Returns the wild launches of a run, by its benchmarks' slots, or time if they have none.
 pub fn wild_launches(run: &Run) -> Vec<WildLaunch> {
     run.benchmarks.iter().flat_map(of_benchmark).collect()
 }
@@ -90,7 +90,7 @@ impl fmt::Display for WildLaunch {
     }
 }
 
-/// The first few of them, and how many more there are.
+/// Lists the first few launches, and how many more there are.
 pub fn named(launches: &[WildLaunch]) -> String {
     const MOST: usize = 3;
     let names: Vec<String> = launches

@@ -1,8 +1,8 @@
 //! The gate: what is a regression, and what is not.
 //!
-//! The only place where "regressed" is decided. The procedure is that of `docs/gate.md`; the
-//! arithmetic is in [`statistics`](crate::statistics), and what is found goes into a
-//! [`Comparison`], which reports print without computing anything.
+//! This is the only place that decides "regressed". The procedure is that of `docs/gate.md`, the
+//! arithmetic is in [`statistics`](crate::statistics), and the result is a [`Comparison`], which
+//! reports print without computing anything.
 
 mod benchmark_verdict;
 mod budget;
@@ -42,7 +42,7 @@ use judge::Judge;
 pub use suite::Sessions;
 use suite::{Measured, SuiteTest};
 
-/// A run and the name or path by which the user asked for it.
+/// A run, and the name or path under which the user requested it.
 #[derive(Clone, Copy, Debug)]
 pub struct LabelledRun<'a> {
     /// The name or path.
@@ -51,7 +51,7 @@ pub struct LabelledRun<'a> {
     pub run: &'a Run,
 }
 
-/// Judges `candidate` by `baseline`. Does not depend on the order of benchmarks in either.
+/// Judges `candidate` against `baseline`. Does not depend on the order of benchmarks in either.
 pub fn compare(
     baseline: LabelledRun<'_>,
     candidate: LabelledRun<'_>,
@@ -60,7 +60,8 @@ pub fn compare(
     compare_after(&[], baseline, candidate, policy)
 }
 
-/// As [`compare`], where `earlier` runs of the machine, oldest first, tell how far it drifts between two sessions.
+/// Like [`compare`], with `earlier` runs of the machine, oldest first, that show how far it drifts
+/// between two sessions.
 pub fn compare_after(
     earlier: &[Run],
     baseline: LabelledRun<'_>,
@@ -70,7 +71,7 @@ pub fn compare_after(
     look(baseline, candidate, policy, 1, Sessions::Apart { earlier })
 }
 
-/// As [`compare`], of runs whose launches were made in turn.
+/// Like [`compare`], for runs whose launches were made in turn.
 pub fn compare_in_turn(
     baseline: LabelledRun<'_>,
     candidate: LabelledRun<'_>,
@@ -79,8 +80,8 @@ pub fn compare_in_turn(
     look(baseline, candidate, policy, 1, Sessions::InTurn)
 }
 
-/// As [`compare`], for those who can run the [suspects](BenchmarkVerdict::suspect) again: with half of the error
-/// probability, so that [`second_look`] has the other half.
+/// Like [`compare`], for callers that can launch the [suspects](BenchmarkVerdict::suspect) again:
+/// uses half of the error probability and leaves the other half to [`second_look`].
 pub fn first_look(
     baseline: LabelledRun<'_>,
     candidate: LabelledRun<'_>,
@@ -90,8 +91,9 @@ pub fn first_look(
     look(baseline, candidate, policy, 2, sessions)
 }
 
-/// The benchmarks that further launches may decide, which modelled ones do not. Where those are the candidate's alone, what
-/// looks slower in nothing but time is left out: time of another minute says nothing about the code.
+/// Returns the benchmarks that further launches may decide, which excludes modelled ones. If only
+/// the candidate can be launched again, benchmarks that look slower only in time are excluded: time
+/// from another minute says nothing about the code.
 pub fn suspects(first: &Comparison, candidate_alone: bool) -> Vec<BenchmarkId> {
     let in_slots = |benchmark: &BenchmarkVerdict| {
         let mut worse = benchmark.effects.iter().filter(|e| e.looks_worse);
@@ -106,9 +108,9 @@ pub fn suspects(first: &Comparison, candidate_alone: bool) -> Vec<BenchmarkId> {
         .collect()
 }
 
-/// Judges the suspects of `first` by all of their launches, those of the first look included; the
-/// other verdicts stay. `baseline` and `candidate` need to hold the suspects only. To be called
-/// once: asking until the answer pleases would make the error probability a fiction.
+/// Judges the suspects of `first` by all their launches, including those of the first look; the
+/// other verdicts stay. `baseline` and `candidate` need to contain only the suspects. Call this
+/// once: asking until the answer is pleasant would invalidate the error probability.
 pub fn second_look(
     mut first: Comparison,
     baseline: &Run,
@@ -148,8 +150,8 @@ pub fn second_look(
     }
 }
 
-/// Adds what `runs` say, oldest first, of which the candidate is the last: where benchmarks became slower in
-/// steps that each comparison let pass.
+/// Adds what became slower in steps that each comparison passed, by `runs`, oldest first, the last
+/// of which is the candidate.
 pub fn with_history(comparison: Comparison, runs: &[Run], policy: &Policy) -> Comparison {
     let mut slower_over_time = trend::slower_over_time(runs, policy);
     let is_news = |id: &BenchmarkId| {
@@ -253,8 +255,8 @@ fn failing(policy: &Policy) -> Vec<Class> {
     .collect()
 }
 
-/// The benchmarks of two runs, each list in the order of ids: sums over benchmarks run in this
-/// order, so that the order in the files cannot change the last bit of a result.
+/// The benchmarks of two runs, each list in the order of ids. Sums over benchmarks use this order,
+/// so that the order in the files cannot change the last bit of a result.
 struct Pairs<'a> {
     both: Vec<(
         &'a criterion_topdown::run_file::Benchmark,
@@ -298,8 +300,8 @@ impl<'a> Pairs<'a> {
     }
 }
 
-/// How many benchmarks were not run because they execute what they do in `baseline`, and not only in
-/// some other run.
+/// Returns how many benchmarks were not run because they execute the same code as in `baseline`,
+/// rather than in some other run.
 fn same_code(baseline: &Run, candidate: &Run, pairs: &Pairs<'_>) -> usize {
     let unchanged = candidate.selection.unchanged.as_ref();
     match unchanged.is_some_and(|unchanged| unchanged.since == baseline.id) {
@@ -345,7 +347,7 @@ fn mostly_waiting(pairs: &Pairs<'_>) -> Option<Warning> {
     (benchmarks > 0).then_some(Warning::MostlyWaiting { benchmarks })
 }
 
-/// A baseline that was taken of a part of the suite guards that part alone.
+/// A baseline of part of the suite only guards that part.
 fn not_in_baseline(baseline: &Run, pairs: &Pairs<'_>) -> Option<Warning> {
     let asked = Asked::of(&baseline.selection);
     let left_out = |id: &&BenchmarkId| asked.left_out(id).is_some();
@@ -374,8 +376,8 @@ fn count(benchmarks: &[BenchmarkVerdict]) -> Counts {
     counts
 }
 
-/// A certain regression outweighs what could not be compared, which outweighs what could not be
-/// decided: no data is never a pass, but where all of it was left out as the same machine code.
+/// A certain regression outweighs what is not comparable, which outweighs what is inconclusive. No
+/// data is never a pass, unless everything was left out as the same machine code.
 fn outcome(
     differences: &[Difference],
     counts: &Counts,

@@ -1,4 +1,4 @@
-//! How much the launches of one program differ, and how large a change the gate finds in spite of
+//! How much the launches of one program differ, and how large a change the gate can find despite
 //! that: the A/A control.
 
 use criterion_topdown::provenance::SourceKind;
@@ -67,7 +67,7 @@ pub struct MetricNoiseLevel {
 }
 
 impl NoiseReport {
-    /// The benchmarks that failed although they were compared with themselves.
+    /// Returns the benchmarks that failed although they were compared with themselves.
     pub fn alarms(&self) -> Vec<&BenchmarkVerdict> {
         let Some(control) = &self.control else {
             return Vec::new();
@@ -80,10 +80,10 @@ impl NoiseReport {
     }
 }
 
-/// The noise of `run`, and what a comparison with `launches` on each side finds. A drift between two
-/// sessions comes on top of it: launches of one run do not show it.
+/// Returns the noise of `run`, and what a comparison with `launches` on each side can find. Drift
+/// between two sessions comes on top: launches of one run do not show it.
 pub fn noise_of(run: LabelledRun<'_>, policy: &Policy, launches: u32) -> NoiseReport {
-    // As if it were compared with itself: what the suite says about its noise is then its own.
+    // As if it were compared with itself, so that it supplies its own noise.
     let measured: Vec<Option<Measured<'_>>> = run
         .run
         .benchmarks
@@ -158,7 +158,7 @@ fn levels(measured: &Measured<'_>, test: &SuiteTest, plan: Option<&Plan>) -> Vec
         .collect()
 }
 
-/// Judges one half of the launches by the other.
+/// Judges one half of the launches against the other.
 fn control(run: LabelledRun<'_>, policy: &Policy) -> Option<Comparison> {
     let [a, b] = halves(run.run)?;
     let side = |label, run| LabelledRun { label, run };
@@ -169,7 +169,7 @@ fn control(run: LabelledRun<'_>, policy: &Policy) -> Option<Comparison> {
     ))
 }
 
-/// The launches in turn, ABBA, so that a machine that drifts one way favours neither half.
+/// Splits the launches in turn, ABBA, so that steady drift favours neither half.
 fn halves(run: &Run) -> Option<[Run; 2]> {
     let most = run.benchmarks.iter().map(|b| b.launches.len()).max()?;
     if most < 4 {
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn what_cannot_fail_has_no_smallest_change() {
-        // Time beside slots is gated in large suites alone, and nothing with a single launch.
+        // Time next to slots is gated only in large suites, and nothing is with a single launch.
         let few = report(suite(0.004).split_off(12), 10);
         for level in &few.benchmarks[0].metrics {
             assert_eq!(

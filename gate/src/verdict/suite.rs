@@ -1,5 +1,5 @@
-//! The two runs as numbers, and what they say about the suite as a whole: how the machine moved,
-//! how noisy each metric is, how many tests there are.
+//! The two runs as numbers, and what they show about the suite as a whole: how the machine moved,
+//! how noisy each metric is, and how many tests there are.
 
 use criterion_topdown::activity::Elsewhere;
 use criterion_topdown::provenance::SourceKind;
@@ -21,17 +21,17 @@ use crate::statistics::noise::Noise;
 use crate::statistics::prior::Prior;
 use crate::statistics::{mean, median};
 
-/// Categories with a coarser resolution are not tested: a reset policy that lets 8-bit ratios
+/// Categories with a coarser resolution are not tested: a reset policy then makes 8-bit ratios
 /// refer to far more slots than the sample has.
 const COARSEST_RESOLUTION: f64 = 0.02;
-/// So many launches of a model have to agree before it is believed to be without noise.
+/// At least this many launches of a model must agree before it is assumed to have no noise.
 const LEAST_LAUNCHES_THAT_AGREE: usize = 2;
-/// Below this a machine shift is within what the launches of a quiet machine do.
+/// A smaller machine shift is within the variation of launches on a quiet machine.
 const LEAST_SHIFT: f64 = 0.01;
 /// Time per slot is compared over at least this many benchmarks with slots. With fewer, wall-clock
-/// time is shown beside the slots and does not gate.
+/// time is shown next to the slots but does not gate.
 const LEAST_BENCHMARKS_WITH_SLOTS: usize = 20;
-/// With fewer benchmarks than this a median is that of the benchmark in question.
+/// With fewer benchmarks, a median would be that of the benchmark in question.
 const LEAST_BENCHMARKS_FOR_A_MEDIAN: usize = 3;
 /// Fewer benchmarks with nothing but time cannot tell how the machine drifted between two sessions.
 pub const LEAST_BENCHMARKS_OF_TIME: usize = 3;
@@ -62,7 +62,7 @@ const DRIFT_OF_TIME_ALONE: Expected = Expected {
     centred: true,
     caution: 0.55,
 };
-/// Standard deviations between launches that are assumed where the suite is too small to tell.
+/// Standard deviations between launches that are assumed if the suite is too small to show them.
 const ASSUMED_DEVIATION: f64 = 0.01;
 pub const ASSUMED_WALL_DEVIATION: f64 = 0.02;
 
@@ -70,23 +70,24 @@ pub const ASSUMED_WALL_DEVIATION: f64 = 0.02;
 pub struct Measured<'a> {
     pub baseline: &'a Benchmark,
     pub candidate: &'a Benchmark,
-    /// In the order of [`Metric::ALL`]; wall-clock time as it was measured.
+    /// In the order of [`Metric::ALL`]; wall-clock time as measured.
     contrasts: [Option<Contrast>; Metric::ALL.len()],
-    /// How far any category's difference may be off, whatever the number of launches.
+    /// How far off the difference of any category may be, however many launches there are.
     pub resolution: f64,
     pub coarse: Option<Coarse>,
     /// How its slots are judged.
     pub rule: Rule,
-    /// Where its work is, if time alone judges it.
+    /// Where its work is, if only time judges it.
     pub elsewhere: Option<Elsewhere>,
     /// The launches of both sides that are left out.
     left_out: [LeftOut; 2],
-    /// What the policy says about this benchmark.
+    /// The policy's rules for this benchmark.
     rules: Rules,
 }
 
 impl<'a> Measured<'a> {
-    /// The numbers, or why they cannot be compared. `cpus` is what the machines' CPUs differ in.
+    /// Returns the numbers, or why they cannot be compared. `cpus` has the differences of the
+    /// machines' CPUs.
     pub fn of(
         baseline: &'a Benchmark,
         candidate: &'a Benchmark,
@@ -122,7 +123,7 @@ impl<'a> Measured<'a> {
         let left_out = [baseline, candidate].map(LeftOut::of);
         let sides = [(baseline, &left_out[0]), (candidate, &left_out[1])];
         let contrasts = Metric::ALL.map(|metric| {
-            // Times of different CPUs are different things, also beside modelled slots.
+            // Times of different CPUs are different things, even next to modelled slots.
             let is_comparable = match metric {
                 Metric::Wall => cpus.is_empty(),
                 _ => elsewhere.is_none(),
@@ -142,7 +143,7 @@ impl<'a> Measured<'a> {
             left_out,
             rules: policy.rules_of(&baseline.id),
         };
-        // A program of no slots or no time is one that was not measured.
+        // A program without slots or time was not measured.
         if measured
             .main()
             .is_none_or(|main| main.candidate_mean <= 0.0)
@@ -182,7 +183,7 @@ impl<'a> Measured<'a> {
         self
     }
 
-    /// The metric that says whether the benchmark got slower, and its contrast.
+    /// Returns the contrast of the metric that decides whether the benchmark got slower.
     fn main(&self) -> Option<Contrast> {
         self.raw(self.main_metric())
     }
@@ -202,12 +203,12 @@ impl<'a> Measured<'a> {
         self.candidate.provenance.source == SourceKind::Model
     }
 
-    /// Whether the difference in `metric` has no noise: the clock always has.
+    /// Returns whether the difference in `metric` has no noise; time always has some.
     pub fn is_exact(&self, metric: Metric) -> bool {
         self.rule == Rule::Exact && metric != Metric::Wall
     }
 
-    /// The margins of `metric`.
+    /// Returns the margins of `metric`.
     pub fn margins(&self, metric: Metric) -> Margins {
         match self.is_exact(metric) {
             true => self.rules.model_margins(),
@@ -215,7 +216,7 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// The launches of both sides by which `metric` is judged.
+    /// Returns the launches of both sides by which `metric` is judged.
     pub fn kept(&self, metric: Metric) -> [Vec<&LaunchValue>; 2] {
         let [baseline, candidate] = &self.left_out;
         [
@@ -224,7 +225,7 @@ impl<'a> Measured<'a> {
         ]
     }
 
-    /// The contrast as it was measured.
+    /// Returns the contrast as measured.
     pub fn raw(&self, metric: Metric) -> Option<Contrast> {
         self.contrasts[metric as usize]
     }
@@ -238,7 +239,7 @@ fn main_metric(launches: &[LaunchValue]) -> Metric {
     }
 }
 
-/// The metrics that every launch has.
+/// Returns the metrics that every launch has.
 fn metrics_of(launches: &[LaunchValue]) -> Metrics {
     Metrics(
         Metric::ALL
@@ -257,7 +258,7 @@ impl Metrics {
     }
 }
 
-/// Whether the slots of a side have no noise.
+/// Returns whether the slots of a side have no noise.
 pub fn is_exact(benchmark: &Benchmark) -> bool {
     benchmark.provenance.source == SourceKind::Model
         && benchmark.launches.len() >= LEAST_LAUNCHES_THAT_AGREE
@@ -270,7 +271,7 @@ fn contrast(
     [baseline, candidate]: [(&Benchmark, &LeftOut); 2],
     rule: Rule,
 ) -> Option<Contrast> {
-    // The mean of equal numbers need not be that number, to the last bit.
+    // The mean of equal numbers can differ from them in the last bit.
     let launches = match rule {
         Rule::Exact if metric != Metric::Wall => 1,
         _ => usize::MAX,
@@ -296,10 +297,10 @@ fn contrast(
 pub enum Sessions<'a> {
     /// In two sessions, between which machines drift.
     Apart {
-        /// Earlier runs of the machine, oldest first, which know how far; none where there are none.
+        /// Earlier runs of the machine, oldest first, which show how far; may be empty.
         earlier: &'a [Run],
     },
-    /// In turn: what drifts, drifts on both sides.
+    /// In turn, so drift affects both sides.
     InTurn,
 }
 
@@ -318,7 +319,7 @@ pub struct SuiteTest {
 }
 
 impl SuiteTest {
-    /// `suite` in the order of ids.
+    /// Takes `suite` in the order of ids.
     pub fn of<'a>(
         suite: impl Iterator<Item = &'a Measured<'a>> + Clone,
         policy: &Policy,
@@ -353,7 +354,7 @@ impl SuiteTest {
                 .filter_map(|m| Some((m, test.contrast(m, metric)?)))
                 .partition(|(m, _)| test.is_gated(m, metric));
             test.tests += gated.len();
-            // What cannot fail must not decide how noisy that is which can.
+            // Metrics that cannot fail must not decide how noisy those are that can.
             let learned_from = if gated.is_empty() { others } else { gated };
             let contrasts: Vec<Contrast> = learned_from.into_iter().map(|(_, c)| c).collect();
             if contrasts.is_empty() {
@@ -374,8 +375,8 @@ impl SuiteTest {
         test
     }
 
-    /// The test of the second look: everything that is learned from the whole suite stays as the
-    /// first look found it, since the second has the suspects alone.
+    /// Returns the test of the second look. Everything learned from the whole suite stays as the
+    /// first look found it, since the second only has the suspects.
     pub fn again(first: &Suite) -> SuiteTest {
         let mut noise = [None; Metric::ALL.len()];
         for found in &first.noise {
@@ -423,7 +424,8 @@ impl SuiteTest {
         basis == Some(ShiftBasis::TimePerSlot)
     }
 
-    /// Whether the drift of the machine can be told from a change of this benchmark.
+    /// Returns whether the drift of the machine can be distinguished from a change of this
+    /// benchmark.
     pub fn tells_drift(&self, measured: &Measured<'_>) -> bool {
         measured.has_slots()
             || self.time_alone_is_gated
@@ -432,15 +434,15 @@ impl SuiteTest {
                 .is_some_and(|wall| wall.difference >= LARGEST_DRIFT_OF_TIME)
     }
 
-    /// Whether `metric` can fail this benchmark.
+    /// Returns whether `metric` can fail this benchmark.
     pub fn is_gated(&self, measured: &Measured<'_>, metric: Metric) -> bool {
         let wanted = |metric| measured.rules.gates(metric);
         match metric {
-            // Where time is all there is, it stands for the slots.
+            // If there is only time, it replaces the slots.
             Metric::Wall if !measured.has_slots() => {
                 self.tells_drift(measured) && (wanted(Metric::Wall) || wanted(Metric::Slots))
             }
-            // A model is asked where the clock is too noisy to gate.
+            // A model is used where the clock is too noisy to gate.
             Metric::Wall => {
                 wanted(Metric::Wall) && self.wall_beside_slots_is_gated && !measured.is_modelled()
             }
@@ -449,7 +451,7 @@ impl SuiteTest {
         }
     }
 
-    /// The contrast to be tested: wall-clock time without the machine shift.
+    /// Returns the contrast to test: wall-clock time without the machine shift.
     pub fn contrast(&self, measured: &Measured<'_>, metric: Metric) -> Option<Contrast> {
         if metric != Metric::Wall {
             return measured.raw(metric);
@@ -471,29 +473,29 @@ impl SuiteTest {
         })
     }
 
-    /// The machine shift that is taken out of this benchmark's times.
+    /// Returns the machine shift that is taken out of this benchmark's times.
     pub fn shift_of(&self, measured: &Measured<'_>) -> Option<f64> {
         let shift = self.shift.filter(|shift| shift.removed)?;
-        // Time per slot is the machine's and holds for every benchmark; a shift of time alone is
-        // that of the benchmarks that have nothing else.
+        // A shift of time per slot belongs to the machine and applies to every benchmark; a shift
+        // of only time applies to benchmarks without slots.
         (shift.basis == ShiftBasis::TimePerSlot || !measured.has_slots())
             .then_some(shift.difference)
     }
 
-    /// What a p-value must be below where time is spoken of that does not gate: it is no test, but it
-    /// shall not cry wolf over the benchmarks of an unchanged suite either.
+    /// Returns the p-value below which ungated time is mentioned. This is not a test, but must not
+    /// raise false alarms about the benchmarks of an unchanged suite either.
     pub fn alpha_per_time(&self) -> f64 {
         let times = self.noise[Metric::Wall as usize].map_or(1, |(_, benchmarks)| benchmarks);
         self.alpha / f64::from(self.looks) / self.tests.max(times) as f64
     }
 
-    /// The noise of `metric`; `None` if no benchmark has it.
+    /// Returns the noise of `metric`; `None` if no benchmark has it.
     pub fn noise(&self, metric: Metric) -> Option<&Noise> {
         self.noise[metric as usize].as_ref().map(|(noise, _)| noise)
     }
 
-    /// The noise by which a benchmark's `difference` is judged. What all of them have in common is the
-    /// machine's as far as time is concerned, and a change of the code in slots.
+    /// Returns the noise by which a benchmark's `difference` is judged. What all benchmarks have in
+    /// common is due to the machine for time, but a change of the code for slots.
     pub fn noise_beside(&self, metric: Metric, difference: f64, margins: Margins) -> Option<Noise> {
         let noise = self.noise(metric)?;
         Some(match metric {
@@ -502,7 +504,7 @@ impl SuiteTest {
         })
     }
 
-    /// For the report.
+    /// Returns the findings for the report.
     pub fn findings(&self) -> Suite {
         Suite {
             alpha: self.alpha,
@@ -547,14 +549,14 @@ fn expected_drift(metric: Metric, is_of_time_alone: bool) -> Expected {
     }
 }
 
-/// The logarithm of candidate over baseline.
+/// Returns the logarithm of candidate over baseline.
 fn growth(measured: &Measured<'_>, metric: Metric) -> Option<f64> {
     let contrast = measured.raw(metric)?;
     let ratio: f64 = contrast.candidate_mean / contrast.baseline_mean;
     Some(ratio.ln()).filter(|ln| ln.is_finite())
 }
 
-/// How the time per slot of each benchmark grew, as a logarithm.
+/// Returns how the time per slot of each benchmark grew, as a logarithm.
 fn growth_per_slot<'a>(suite: impl Iterator<Item = &'a Measured<'a>>) -> Vec<f64> {
     suite
         .filter_map(|m| Some(growth(m, Metric::Wall)? - growth(m, Metric::Slots)?))

@@ -1,4 +1,4 @@
-//! Which runs and benchmarks are compared at all.
+//! Tests which runs and benchmarks are compared at all.
 
 use criterion_topdown::run_file::{Filter, Selection};
 
@@ -82,7 +82,7 @@ fn another_source_formula_or_core_is_refused_for_its_benchmark_alone() {
     }
 }
 
-/// A run of these on an AMD machine.
+/// A run of these benchmarks on an AMD machine.
 fn on_another_cpu(benchmarks: Vec<criterion_topdown::run_file::Benchmark>) -> Run {
     let mut run = scenario::run(benchmarks);
     run.machine.vendor = "AuthenticAMD".to_owned();
@@ -223,7 +223,7 @@ fn a_missing_benchmark_fails_unless_the_policy_says_otherwise() {
     assert_eq!((comparison.exit_code, comparison.counts.missing), (0, 1));
 }
 
-/// The first of three benchmarks, from a run that was asked for this.
+/// The first of three benchmarks, from a run with this selection.
 fn one_of_three(selection: Selection) -> Run {
     Run {
         selection,

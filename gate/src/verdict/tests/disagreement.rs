@@ -1,4 +1,4 @@
-//! Time that grew at modelled slots that did not.
+//! Tests of time that grew although modelled slots did not.
 
 use super::*;
 use scenario::with_functions;
@@ -6,8 +6,8 @@ use scenario::with_functions;
 /// The slots of the only function of every benchmark here.
 const WHOLE: [u64; 4] = [400, 100, 150, 350];
 
-/// Modelled benchmarks, of which the first takes `factor` times as long per slot, in a function of
-/// that name and at slots that differ by `backend_bound`.
+/// Modelled benchmarks, the first of which takes `factor` times as long per slot, in a function
+/// with that name and with slots that differ by `backend_bound`.
 fn modelled_suite(size: usize, seed: u64, factor: f64, function: &str, backend_bound: f64) -> Run {
     let of = |index: usize| {
         let is_first = index == 0;
@@ -73,7 +73,7 @@ fn what_the_machine_explains_is_no_disagreement() {
     }
 }
 
-/// Drift of single benchmarks between sessions cannot be told in a small suite.
+/// A small suite cannot show the drift of single benchmarks between sessions.
 #[test]
 fn the_fewer_benchmarks_the_more_it_takes_to_fail() {
     for (size, factor, class, fails) in [
@@ -82,7 +82,7 @@ fn the_fewer_benchmarks_the_more_it_takes_to_fail() {
         (30, 1.4, Class::TimeDisagrees, true),
         (6, 1.4, Class::TimeDisagrees, false),
         (6, 2.5, Class::TimeDisagrees, true),
-        // Nobody can tell the machine from the code.
+        // The machine cannot be distinguished from the code.
         (1, 8.0, Class::TimeDisagrees, false),
     ] {
         let comparison = judged(
@@ -102,7 +102,7 @@ fn a_regression_whose_time_grew_by_far_more_says_so() {
     let first = &judged(&baseline(12), &candidate).benchmarks[0];
     assert_eq!(first.class, Class::Regressed);
     assert!(first.disagreement.is_some());
-    // Slots that explain the time are no disagreement.
+    // If slots explain the time, they do not disagree.
     let candidate = modelled_suite(12, 2, 1.0, "after", 0.5);
     let first = &judged(&baseline(12), &candidate).benchmarks[0];
     assert_eq!((first.class, first.disagreement), (Class::Regressed, None));
@@ -134,7 +134,7 @@ fn a_policy_without_time_and_an_accepted_change_do_not_fail() {
     assert_eq!(accepted(1.0).exit_code, 100);
 }
 
-/// With counters and in a suite large enough to know the machine's part, time gates.
+/// With counters, and in a suite large enough to know the machine's part, time gates.
 #[test]
 fn what_surely_took_longer_is_not_unchanged() {
     let noisy = |seed, factor: f64| {

@@ -1,4 +1,4 @@
-//! Benchmarks whose work is not in the slots of the measured thread.
+//! Tests of benchmarks whose work is not in the slots of the measured thread.
 
 use criterion_topdown::activity::Elsewhere;
 
@@ -18,7 +18,7 @@ fn handed_on(seed: u64, factor: f64) -> Run {
     scenario::run(vec![benchmark])
 }
 
-/// As a launch on the model has it that sees the measured thread alone.
+/// As a launch on the model that only sees the measured thread.
 fn modelled_with_slots(seed: u64, slots_factor: f64) -> Run {
     let planted = Planted {
         seed,
@@ -84,7 +84,7 @@ fn slots_of_all_threads_are_no_slots_of_one() {
     assert_eq!(judged(&candidate, &candidate).outcome, Outcome::Passed);
 }
 
-/// "improved -96.1 % [-115.2, -77.0]".
+/// A report once said "improved -96.1 % [-115.2, -77.0]".
 #[test]
 fn no_interval_says_that_more_than_all_is_gone() {
     let noisy = |times_ns: [f64; 4]| {

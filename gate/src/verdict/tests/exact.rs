@@ -1,8 +1,8 @@
-//! Modelled launches that agree with themselves, and those that do not.
+//! Tests of modelled launches that agree with each other, and of those that do not.
 
 use super::*;
 
-/// Nothing is tested in a suite that is exact, and many clocks wobble.
+/// In an exact suite nothing is tested, and many times are noisy.
 #[test]
 fn noisy_time_beside_exact_slots_is_no_disagreement() {
     let modelled_suite = |seed| {
@@ -65,7 +65,7 @@ fn a_model_that_agrees_with_itself_decides_exactly_on_both_sides_of_its_margin()
         assert!(!verdict.suspect && verdict.undecided.is_none());
         let slots = verdict.effect(Metric::Slots).unwrap();
         assert_eq!(slots.interval, Some(Interval::point(slots.difference)));
-        // Neither a share of the error probability nor a warning of few launches.
+        // Neither a share of the error probability nor a warning about few launches.
         assert_eq!(comparison.suite.tests, 0);
         assert_eq!(comparison.warnings, []);
     }
@@ -113,7 +113,7 @@ fn a_model_that_disagrees_with_itself_is_judged_by_statistics() {
     let last = candidate.benchmarks[0].launches[9].slots.as_mut().unwrap();
     *last *= 1.0 + f64::EPSILON;
     assert_eq!(rule(&candidate), Rule::Statistics);
-    // One launch agrees with itself whatever it says.
+    // A single launch always agrees with itself.
     assert_eq!(
         rule(&modelled_run(1, [0.0, 0.0, 0.0, 5.0])),
         Rule::Statistics

@@ -1,4 +1,4 @@
-//! The verdicts on planted changes.
+//! Tests of the verdicts on planted changes.
 
 mod comparable;
 mod disagreement;
@@ -214,7 +214,7 @@ fn time_that_grows_without_gating_is_told() {
     let failed = judged_by(&suite(6, 1, unchanged), &candidate, &policy);
     assert_eq!(failed.exit_code, 100);
     assert!(!comparison.benchmarks[..5].iter().any(longer));
-    // Nor where the slots explain it.
+    // Nor if the slots explain it.
     let slower = suite(6, 2, |_| in_category(3, 0.2));
     let comparison = judged(&suite(6, 1, unchanged), &slower);
     assert!(!comparison.benchmarks.iter().any(longer));
@@ -288,7 +288,7 @@ fn noise_is_inconclusive_and_says_how_many_launches_it_takes() {
             ..Planted::default()
         })
     };
-    // In turn: a drift would not shrink with more launches.
+    // In turn, since drift would not shrink with more launches.
     let label = |run| LabelledRun { label: "run", run };
     let (base, new) = (noisy(1, 0.02), noisy(2, 0.02));
     let comparison = compare_in_turn(label(&base), label(&new), &Policy::default());
@@ -442,7 +442,7 @@ fn the_interval_of_a_hit_clears_the_sure_margin_exactly_when_the_test_rejects() 
     assert!(hits > 10, "{hits}");
 }
 
-/// Whatever a run file may hold leads to a verdict without NaN, and twice to the same.
+/// Anything that a run file may contain leads to a verdict without NaN, and always to the same one.
 #[test]
 fn odd_numbers_make_no_odd_verdicts() {
     let mut rng = fastrand::Rng::with_seed(7);

@@ -1,6 +1,6 @@
-//! Real recordings of unchanged code with `--source time`: suites of 8 and 16 benchmarks on a virtual
-//! machine of two CPUs (AMD EPYC), 10 launches a run, one run after the other (22 November 2026).
-//! `quiet` had the machine to itself, `loaded` shared it with builds.
+//! Real recordings of unchanged code with `--source time`: suites of 8 and 16 benchmarks on a
+//! virtual machine with two CPUs (AMD EPYC), 10 launches a run, one run after the other (22
+//! November 2026). `quiet` had the machine to itself, `loaded` shared it with builds.
 
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{LaunchValue, Run};
@@ -21,7 +21,7 @@ const LOADED: [&str; 2] = [
 /// The launches of each benchmark of a run, in nanoseconds.
 type Recorded = Vec<Vec<f64>>;
 
-/// The runs of each session, in their order.
+/// Returns the runs of each session, in order.
 fn sessions(text: &str) -> Vec<Vec<Recorded>> {
     let mut runs: Vec<((&str, u32), Recorded)> = Vec::new();
     for line in text.lines().skip(1) {
@@ -39,7 +39,7 @@ fn sessions(text: &str) -> Vec<Vec<Recorded>> {
         .collect()
 }
 
-/// Runs that follow each other.
+/// Returns consecutive runs.
 fn adjacent(text: &str) -> Vec<[Recorded; 2]> {
     let pairs = |session: Vec<Recorded>| -> Vec<[Recorded; 2]> {
         let pairs = session.windows(2);
@@ -66,7 +66,7 @@ fn run_of(benchmarks: impl Iterator<Item = Vec<f64>>) -> Run {
     scenario::run(benchmarks.enumerate().map(benchmark).collect())
 }
 
-/// Both directions of every pair, with `size` of its benchmarks: those from each place on.
+/// Compares every pair in both directions, with `size` of its benchmarks, starting at each of them.
 fn compared(
     suites: [&str; 2],
     size: usize,
@@ -136,7 +136,7 @@ fn on_a_quiet_machine_eight_benchmarks_are_enough_to_find_one_that_is_slower() {
     );
 }
 
-/// Each run's own launches in turn: the machine drifts on both sides.
+/// Each run's own launches in turn: drift affects both sides.
 #[test]
 fn launches_in_turn_need_no_other_benchmarks() {
     let halves = |recorded: &Recorded, wanted: [usize; 2]| {
@@ -166,7 +166,7 @@ fn launches_in_turn_need_no_other_benchmarks() {
     assert!(judged > 20 && 20 * failed <= judged, "{failed} of {judged}");
 }
 
-/// Both rates of a suite that cannot tell its drift by itself: what six or more earlier runs tell.
+/// Both rates for a suite too small to show its drift: six or more earlier runs show it.
 #[test]
 fn earlier_runs_tell_the_drift_of_small_suites() {
     let rates = |size: usize, factor: f64| {
@@ -212,7 +212,7 @@ fn earlier_runs_tell_the_drift_of_small_suites() {
         judged > 400 && 20 * failed <= judged,
         "{failed} of {judged}"
     );
-    // Without earlier runs nothing less than a doubling fails.
+    // Without earlier runs, nothing less than a doubling fails.
     let (judged, found) = rates(1, 1.9);
     assert!(4 * found >= judged, "{found} of {judged}");
 }

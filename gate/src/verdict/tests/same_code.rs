@@ -1,11 +1,12 @@
-//! What executed the same code on the same data in the same slots is unchanged, whatever the clock says.
+//! Tests that a benchmark which executed the same code on the same data in the same slots is
+//! unchanged, whatever its time.
 
 use super::*;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, Unchanged};
 use scenario::{with_fingerprint, with_functions};
 
-/// The first benchmark: the factor on its time, what it adds to its slots, and the hashes of its data
-/// and of its code.
+/// The first benchmark: the factor on its time, what is added to its slots, and the hashes of its
+/// data and code.
 #[derive(Clone, Copy)]
 struct First {
     factor: f64,
@@ -92,8 +93,8 @@ fn slots_that_differ_are_judged_as_ever_and_so_are_other_data_and_other_code() {
     }
 }
 
-/// Twelve benchmarks that were counted or timed; the first has this `factor` on all of it and this hash
-/// of its code.
+/// Twelve counted or timed benchmarks; the first has this `factor` on everything, and this hash of
+/// its code.
 fn measured(
     of: fn(&str, Planted) -> Benchmark,
     seed: u64,
@@ -139,7 +140,7 @@ fn the_same_code_is_unchanged_by_proof_where_it_is_counted_or_timed() {
     }
 }
 
-/// Noise decides nothing about what is proved, in either direction.
+/// Noise does not affect what is proved, in either direction.
 #[test]
 fn noisy_launches_of_the_same_code_are_decided() {
     let noisy = |seed| measured(timed, seed, (1.0, 5), 0.3);
@@ -150,7 +151,7 @@ fn noisy_launches_of_the_same_code_are_decided() {
     assert_eq!(comparison.benchmarks[0].class, Class::Unchanged);
 }
 
-/// A run of `--changed` that left out all that is not in `benchmarks`.
+/// A run of `--changed` that left out everything not in `benchmarks`.
 fn changed(since: &Run, benchmarks: Vec<Benchmark>) -> Run {
     let ids = since.benchmarks.iter().map(|b| b.id.clone());
     let is_left_out = |id: &BenchmarkId| benchmarks.iter().all(|b| b.id != *id);
@@ -186,7 +187,7 @@ fn what_was_left_out_by_proof_passes_against_the_same_baseline_and_no_other() {
         (0, 102)
     );
 
-    // One is gone, and nobody left it out.
+    // One is gone, without having been left out.
     let mut gone = nothing.clone();
     let left_out = gone.selection.unchanged.as_mut().unwrap();
     left_out.benchmarks.truncate(11);

@@ -1,4 +1,4 @@
-//! Which runs and benchmarks are judged, and what holds for all of them.
+//! Selects the runs and benchmarks of a history, and judges what they have in common.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -12,18 +12,19 @@ use super::{
 use crate::statistics::change_points::LEAST_SEGMENT;
 use crate::verdict::comparability;
 
-/// In a shorter history nothing can be found.
+/// Nothing can be found in a shorter history.
 pub const LEAST_RUNS: usize = 2 * LEAST_SEGMENT;
 
 /// Looks for changes in `runs`, oldest first, which the user calls `label`; `unreadable` says why
-/// others could not be read. `alpha` is the probability of any change point in a suite that never
-/// changed. `None` without runs.
+/// others could not be read. `alpha` is the probability of finding any change point in a suite that
+/// never changed. Returns `None` without runs.
 pub fn trend(label: &str, runs: &[Run], unreadable: Vec<String>, alpha: f64) -> Option<Trend> {
     let newest = runs.last()?;
     let mut left_out = Vec::new();
     let mut comparable = Vec::new();
     for run in runs {
-        // Another compiler is a reason for a change, not for silence: it is told where it matters.
+        // Another compiler may explain a change, so it is not excluded but reported with the
+        // change.
         let differences = comparability::forbidding(run, newest, true);
         if differences.is_empty() {
             comparable.push(run);
@@ -85,10 +86,10 @@ pub fn trend(label: &str, runs: &[Run], unreadable: Vec<String>, alpha: f64) -> 
     })
 }
 
-/// Changes of one kind in neighbouring runs, of at least half of the benchmarks. A place is known
-/// to a run or so, hence the neighbours.
+/// Returns changes of one kind in neighbouring runs that affect at least half of the benchmarks. A
+/// place is only known to within a run, so neighbours count.
 fn global_changes(benchmarks: &[BenchmarkTrend], runs: usize) -> Vec<GlobalChange> {
-    /// Of fewer benchmarks, half of them say nothing about the others.
+    /// With fewer benchmarks, half of them say nothing about the others.
     const LEAST_BENCHMARKS: usize = 4;
     let mut found: Vec<GlobalChange> = Vec::new();
     if benchmarks.len() < LEAST_BENCHMARKS {
@@ -102,7 +103,7 @@ fn global_changes(benchmarks: &[BenchmarkTrend], runs: usize) -> Vec<GlobalChang
             };
             benchmarks.iter().filter(changes_there).count()
         };
-        // The run with the most, and the most in itself, stands for its neighbours.
+        // The run with most changes, including its neighbours, represents them.
         let mut at: Vec<(usize, usize, usize)> = (0..runs)
             .map(|run| (changing(run, 1), changing(run, 0), run))
             .collect();
@@ -122,7 +123,7 @@ fn global_changes(benchmarks: &[BenchmarkTrend], runs: usize) -> Vec<GlobalChang
     found
 }
 
-/// Which run, in short.
+/// Summarizes a run.
 pub fn run_of(run: &Run) -> TrendRun {
     TrendRun {
         id: run.id.clone(),
@@ -138,7 +139,7 @@ mod tests {
     use crate::metric::Metric;
     use crate::scenario::{self, Planted, benchmark, timed};
 
-    /// So many runs of these benchmarks, each given its number.
+    /// Makes `count` runs of these benchmarks, which depend on the run's number.
     fn runs(count: usize, of: impl Fn(usize) -> Vec<Benchmark>) -> Vec<Run> {
         (0..count)
             .map(|number| Run {

@@ -1,9 +1,10 @@
 //! The history of a suite: where each benchmark's slots changed for good.
 //!
-//! [`compare`](super::compare) asks whether the newest run is slower than a baseline, and a drop of
-//! 1 % is below its margin, ten times in a row. Here all runs of a name are looked at together. The
-//! unit is the run, since sessions drift; how its launches differ is the least that runs can differ
-//! by. `docs/history.md` describes the procedure; `judge` and `series` are it.
+//! [`compare`](super::compare) asks whether the newest run is slower than a baseline, and a
+//! slowdown of 1 % is below its margin, even ten times in a row. This module looks at all runs of a
+//! name together. The unit is the run, since sessions drift; runs differ at least as much as their
+//! launches suggest. `docs/history.md` describes the procedure, which `judge` and `series`
+//! implement.
 //!
 //! The JSON of `cargo topdown history --json` is [`Trend`], field by field.
 
@@ -20,7 +21,7 @@ use super::{Difference, Metric};
 pub use judge::{LEAST_RUNS, trend};
 pub use since::{SlowerOverTime, slower_over_time};
 
-/// The version of the JSON form.
+/// The version of the JSON format.
 pub const TREND_SCHEMA_VERSION: u32 = 1;
 
 /// The runs of a name, and where the benchmarks of the newest one changed.
@@ -173,7 +174,7 @@ pub enum ChangeKind {
 }
 
 impl ChangeKind {
-    /// The word that reports use.
+    /// Returns the word that reports use.
     pub fn name(self) -> &'static str {
         match self {
             ChangeKind::Slower => "slower",
@@ -194,18 +195,18 @@ pub struct CategoryDifference {
 }
 
 impl Trend {
-    /// Keeps the benchmarks that `wanted` tells; nothing is judged anew.
+    /// Keeps the benchmarks that `wanted` accepts; judges nothing again.
     pub fn retain(&mut self, wanted: impl Fn(&BenchmarkId) -> bool) {
         self.benchmarks.retain(|benchmark| wanted(&benchmark.id));
     }
 
-    /// The history of a benchmark.
+    /// Returns the history of a benchmark.
     pub fn of(&self, id: &BenchmarkId) -> Option<&BenchmarkTrend> {
         let index = self.benchmarks.binary_search_by(|b| b.id.cmp(id)).ok()?;
         Some(&self.benchmarks[index])
     }
 
-    /// The benchmarks that became slower within the newest `runs` runs.
+    /// Returns the benchmarks that became slower within the newest `runs` runs.
     pub fn slower_within(&self, runs: usize) -> impl Iterator<Item = &BenchmarkTrend> {
         let first = self.runs.len().saturating_sub(runs);
         self.benchmarks.iter().filter(move |benchmark| {
@@ -214,7 +215,7 @@ impl Trend {
         })
     }
 
-    /// Whether any benchmark has enough runs for a change point.
+    /// Returns whether any benchmark has enough runs for a change point.
     pub fn is_long_enough(&self) -> bool {
         self.benchmarks.iter().any(|b| b.points.len() >= LEAST_RUNS)
     }

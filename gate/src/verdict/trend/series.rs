@@ -12,33 +12,34 @@ use crate::statistics::{mean, median, variance};
 use crate::verdict::comparison::Warning;
 use crate::verdict::{Difference, Metric, comparability};
 
-/// Smaller changes of slots are not told from what a recompilation or another session does: the
-/// margin of the gate that a change must surely be above.
+/// Smaller changes of slots may come from a recompilation or another session: the gate's margin
+/// that a change must surely be above.
 const LEAST_SLOTS_CHANGE: f64 = 0.01;
-/// The same of time.
+/// The same for time.
 const LEAST_TIME_CHANGE: f64 = 0.02;
-/// No history is less noisy than this (standard deviation, a fraction of the total), as in the gate.
+/// No history is less noisy than this (standard deviation, as a fraction of the total), as in the
+/// gate.
 const LEAST_DEVIATION: f64 = 0.001;
-/// What a change of the total must be below by itself, where a category made it known.
+/// If a category revealed a change, the total's own p-value must be below this.
 const DIRECTION_ALPHA: f64 = 0.05;
 
 /// One benchmark's values, run by run.
 pub struct History<'a> {
     reference: &'a Benchmark,
-    /// What is searched: the total first.
+    /// The metrics to search; the total comes first.
     pub metrics: Vec<Metric>,
-    /// Which run each value is of.
+    /// The run of each value.
     runs: Vec<usize>,
-    /// For each metric the means of the runs.
+    /// For each metric, the means of the runs.
     means: Vec<Vec<f64>>,
-    /// For each metric and run the variance of that mean, as far as the launches show it.
+    /// For each metric and run, the variance of that mean, as shown by the launches.
     variances: Vec<Vec<f64>>,
     /// For each run, how far off its categories can be, as a fraction of the slots.
     resolutions: Vec<f64>,
 }
 
 impl<'a> History<'a> {
-    /// Without values yet; `None` if the benchmark has none itself.
+    /// Starts without values; `None` if the benchmark has none itself.
     pub fn of(reference: &'a Benchmark) -> Option<History<'a>> {
         let first = reference.launches.first()?;
         let total = match Metric::Slots.of(first) {
@@ -59,7 +60,7 @@ impl<'a> History<'a> {
         })
     }
 
-    /// Adds a run's values; false if it has not all of them.
+    /// Adds a run's values; returns false if any are missing.
     pub fn add(&mut self, run: usize, benchmark: &Benchmark) -> bool {
         let launches = &benchmark.launches;
         let values: Option<Vec<Vec<f64>>> = self
@@ -108,17 +109,17 @@ impl<'a> History<'a> {
         }
     }
 
-    /// What all metrics are divided by, so that differences of categories add up.
+    /// Returns what all metrics are divided by, so that differences of categories add up.
     fn scale(&self) -> Option<f64> {
         median(self.means[0].clone()).filter(|total| *total > 0.0)
     }
 
-    /// A metric's values as fractions of the benchmark's typical total.
+    /// Returns a metric's values as fractions of the benchmark's typical total.
     fn scaled(&self, metric: usize, scale: f64) -> Vec<f64> {
         self.means[metric].iter().map(|mean| mean / scale).collect()
     }
 
-    /// The variance that a run's value has at least: that of its launches.
+    /// Returns the minimum variance of a run's value: that of its launches.
     fn least_variance(&self, metric: usize, scale: f64) -> f64 {
         let of_launches = mean(&self.variances[metric]) / scale.powi(2);
         of_launches.max(LEAST_DEVIATION.powi(2))
@@ -134,8 +135,9 @@ impl<'a> History<'a> {
         least_change_of(metric) + resolution
     }
 
-    /// The change points of all metrics, those of several metrics in the same place as one: a place
-    /// is known to [`LEAST_SEGMENT`] runs only, and the most certain one says it best.
+    /// Returns the change points of all metrics. Those of several metrics at the same place become
+    /// one: a place is only known to within [`LEAST_SEGMENT`] runs, and the most certain metric
+    /// locates it best.
     fn borders(&self, alpha: f64) -> Option<Vec<Found>> {
         let scale = self.scale()?;
         let mut points: Vec<(Metric, ChangePoint)> = Vec::new();
@@ -218,7 +220,7 @@ impl<'a> History<'a> {
     }
 }
 
-/// A smaller difference between two levels of `metric` is no change.
+/// Returns the least difference between two levels of `metric` that counts as a change.
 pub fn least_change_of(metric: Metric) -> f64 {
     match metric {
         Metric::Wall => LEAST_TIME_CHANGE,

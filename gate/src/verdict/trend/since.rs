@@ -1,8 +1,9 @@
-//! What became slower since an earlier run, in steps that a comparison of two runs lets pass.
+//! Finds what became slower since an earlier run, in steps that comparisons of two runs pass.
 //!
-//! Each merge that saves its run as the next baseline moves what the next one is compared with. The
-//! change points of the history do not move. A steady slope has none that a short history could
-//! show, but its two ends differ: so the candidate is judged by the run of ten runs ago, too.
+//! Each merge that saves its run as the next baseline moves the reference of the next comparison.
+//! The change points of the history do not move. A steady slope has none that a short history could
+//! show, but its two ends differ, so the candidate is also judged against the run from ten runs
+//! ago.
 
 use criterion_topdown::run_file::{BenchmarkId, Run};
 use serde::{Deserialize, Serialize};
@@ -13,7 +14,7 @@ use super::{BenchmarkTrend, ChangeKind, Trend, TrendRun};
 use crate::policy::{Accepted, Policy};
 use crate::verdict::{Class, Comparison, LabelledRun, Metric, compare};
 
-/// A change is told while it is within so many of the newest runs.
+/// A change is reported while it is within this many of the newest runs.
 pub const NEWEST_RUNS: usize = 10;
 
 /// A benchmark that is slower than it was some runs ago.
@@ -34,8 +35,8 @@ pub struct SlowerOverTime {
 }
 
 impl Trend {
-    /// The benchmarks with a change to slower within the newest runs, each with all changes to slower
-    /// that led up to it. What became faster again since is not among them.
+    /// Returns the benchmarks with a change to slower within the newest runs, each with all changes
+    /// to slower that led up to it. Benchmarks that became faster again since are not included.
     pub fn slower_over_time(&self) -> Vec<SlowerOverTime> {
         let slower = self.benchmarks.iter();
         slower.filter_map(|b| self.slower_since(b)).collect()
@@ -59,9 +60,9 @@ impl Trend {
     }
 }
 
-/// The benchmarks that are slower in the last of `runs` than some runs ago, in steps that each comparison
-/// let pass. A step that the comparison of its own run told was seen by whoever saved that run: what
-/// came before it is history.
+/// Returns the benchmarks that are slower in the last of `runs` than some runs ago, in steps that
+/// each comparison passed. A step that its own run's comparison reported was seen by the user who
+/// saved that run, so what came before it is history.
 pub fn slower_over_time(runs: &[Run], policy: &Policy) -> Vec<SlowerOverTime> {
     let told = told_by(runs, policy);
     if told.is_empty() {
@@ -94,15 +95,15 @@ pub fn slower_over_time(runs: &[Run], policy: &Policy) -> Vec<SlowerOverTime> {
         .collect()
 }
 
-/// What the change points of `runs` tell of the last of them, and a comparison of it with the run of ten
-/// runs before, or the oldest.
+/// Returns what the change points of `runs` show about the last of them, and a comparison of it
+/// with the run from ten runs before, or the oldest.
 fn told_by(runs: &[Run], policy: &Policy) -> Vec<SlowerOverTime> {
     let Some((candidate, before)) = runs.split_last() else {
         return Vec::new();
     };
     let trend = trend("the history", runs, Vec::new(), policy.alpha);
     let mut told = trend.map_or(Vec::new(), |trend| trend.slower_over_time());
-    // Where there is one, it is the baseline itself.
+    // If there is only one, it is the baseline itself.
     if before.len() > 1 {
         let earlier = &before[before.len().saturating_sub(NEWEST_RUNS)];
         add_slower_than(&mut told, earlier, &compared(earlier, candidate, policy));
@@ -119,7 +120,7 @@ fn compared(before: &Run, after: &Run, policy: &Policy) -> Comparison {
 }
 
 fn regressed_of(before: &Run, after: &Run, policy: &Policy) -> Vec<BenchmarkId> {
-    // What is expected now was not what the run of that time was judged by.
+    // The run was not judged by what is accepted now.
     let mut policy = policy.clone();
     policy.accepted = Accepted::default();
     let benchmarks = compared(before, after, &policy).benchmarks.into_iter();
@@ -127,8 +128,8 @@ fn regressed_of(before: &Run, after: &Run, policy: &Policy) -> Vec<BenchmarkId> 
     regressed.map(|benchmark| benchmark.id).collect()
 }
 
-/// Adds what regressed since `run`, by which the candidate was judged in `earlier`. Where change points
-/// tell a benchmark already, what tells more of it stays.
+/// Adds what regressed since `run`, according to the comparison `earlier` of the candidate with it.
+/// If change points already report a benchmark, the larger difference stays.
 fn add_slower_than(all: &mut Vec<SlowerOverTime>, run: &Run, earlier: &Comparison) {
     let regressed = earlier.benchmarks.iter();
     for verdict in regressed.filter(|b| b.class == Class::Regressed) {
@@ -155,7 +156,7 @@ mod tests {
     use super::*;
     use crate::scenario::{self, Planted, benchmark};
 
-    /// What is told after the last of so many runs, of which each is slower by what `size` says.
+    /// Returns what is reported after the last of `runs` runs, each slower by `size`.
     fn told(runs: usize, size: impl Fn(usize) -> f64) -> Vec<SlowerOverTime> {
         let runs: Vec<_> = (0..runs)
             .map(|number| {
