@@ -6,17 +6,17 @@ use super::columns::Rows;
 use super::error::RunFileProblem;
 use crate::code::{CodeBlock, CodeCounts, CodeSlots, Trail};
 
-/// [`CodeSlots`], with rows of numbers for what there is most of.
+/// [`CodeSlots`], with rows of numbers for its largest parts.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct CodeColumns {
-    /// The files that the code is of.
+    /// The files that contain the code.
     modules: Vec<String>,
     /// The module, the offset, the length and the content of each block.
     blocks: Vec<(u32, u64, u32, u64)>,
     samples: Vec<Vec<(u32, CodeCounts)>>,
-    /// The block, and how many instructions of it were executed.
+    /// Block indices, and how many instructions of each block were executed.
     first_samples: Vec<(u32, u64)>,
     first_samples_data: u64,
     trail: Trail,
@@ -39,7 +39,7 @@ impl CodeColumns {
         }
     }
 
-    /// The code of so many samples, checked: every index and every count.
+    /// Returns the code for this many samples, checking every index and every count.
     pub(super) fn into_code(self, samples: usize) -> Result<CodeSlots, RunFileProblem> {
         let rows = Rows {
             count: samples,

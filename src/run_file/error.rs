@@ -7,7 +7,7 @@ use thiserror::Error;
 
 use super::BenchmarkId;
 
-/// A problem with a file, and which file.
+/// A problem with a file, and the file.
 #[derive(Debug, Error)]
 #[error("{}: {problem}", path.display())]
 pub struct RunFileError {
@@ -24,10 +24,10 @@ pub enum RunFileProblem {
     /// It could not be read or written.
     #[error("{0}")]
     Io(#[source] io::Error),
-    /// There is something else under its name.
+    /// Something other than a regular file has its name.
     #[error("it is {found}; runs are read from regular files only")]
     NotAFile {
-        /// What is there.
+        /// What was found instead.
         found: &'static str,
     },
     /// It is longer than any file of its kind needs to be.
@@ -36,10 +36,10 @@ pub enum RunFileProblem {
         /// The limit.
         longest_bytes: u64,
     },
-    /// It is in its place, but perhaps not on disk.
+    /// It is in place, but perhaps not on disk.
     #[error("it is written, but a power failure may lose it: could not flush its directory: {0}")]
     NotFlushed(#[source] io::Error),
-    /// It is not the JSON that was expected.
+    /// It is not the expected JSON.
     #[error("not what this release writes: {}{error}", place(field))]
     Json {
         /// The path of the field where parsing stopped; `.` before the first one.
@@ -64,7 +64,7 @@ pub enum RunFileProblem {
         /// The newest one.
         newest: u32,
     },
-    /// A field holds what cannot be.
+    /// A field has an invalid value.
     #[error("field `{field}` {what}")]
     Field {
         /// The path of the field.
@@ -72,20 +72,20 @@ pub enum RunFileProblem {
         /// What is wrong with it.
         what: String,
     },
-    /// The run file has a launch whose samples are not in the samples file: it lost its end.
+    /// A launch in the run file has no samples in the samples file, which is truncated.
     #[error(
         "there are no samples of launch {launch} of benchmark `{benchmark}`; the file is cut off"
     )]
     MissingSamples {
-        /// Which benchmark.
+        /// The benchmark.
         benchmark: BenchmarkId,
-        /// Which launch.
+        /// The launch.
         launch: u32,
     },
     /// A line of the samples file is wrong.
     #[error("line {line}: {problem}")]
     Line {
-        /// Which line, from 1.
+        /// The line's number, from 1.
         line: usize,
         /// What is wrong with it.
         #[source]
@@ -94,7 +94,7 @@ pub enum RunFileProblem {
 }
 
 fn place(field: &str) -> String {
-    // A path ends in `?` where the name of the next field could not be read.
+    // A path ends in `?` if the name of the next field could not be read.
     match field.trim_end_matches('?').trim_end_matches('.') {
         "" => String::new(),
         field => format!("field `{field}`: "),
@@ -102,7 +102,7 @@ fn place(field: &str) -> String {
 }
 
 impl RunFileProblem {
-    /// Whether there is nothing under the file's name.
+    /// Returns whether the file does not exist.
     pub fn is_missing(&self) -> bool {
         matches!(self, RunFileProblem::Io(error) if error.kind() == io::ErrorKind::NotFound)
     }
@@ -114,7 +114,7 @@ impl RunFileProblem {
         }
     }
 
-    /// The problem as seen from the object whose field `place` holds it.
+    /// Returns the problem as seen from the object whose field `place` contains it.
     pub(super) fn under(self, place: &str) -> RunFileProblem {
         match self {
             RunFileProblem::Field { field, what } => RunFileProblem::Field {

@@ -4,25 +4,25 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
-/// What the first three iterations of a benchmark executed in a process. Two builds whose fingerprints
-/// are equal execute the same instructions in the same order, on data in the same places.
+/// What the first three iterations of a benchmark executed in a process. Two builds with equal
+/// fingerprints execute the same instructions in the same order, on data at the same places.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Fingerprint {
-    /// The instructions, those of libraries too, and how often each was executed; without the
-    /// distances to other code and to static data, which the linker decides.
+    /// The instructions, including those in libraries, and how often each was executed, excluding
+    /// relative offsets to other code and to static data, which the linker decides.
     pub code: Hash,
-    /// The instructions in the order of execution and their data addresses, in the places that the
-    /// model gives them; without those that stand in instructions.
+    /// The instructions in execution order and their data addresses, as the model assigns them,
+    /// excluding addresses encoded in the instructions.
     pub data: Hash,
-    /// The same as `code`, function by function, in the order of their names. Functions with the same
-    /// name are one.
+    /// The same as `code` per function, sorted by name. Functions with the same name are merged.
     pub functions: Vec<FunctionFingerprint>,
 }
 
 impl Fingerprint {
-    /// Whether both executed the same instructions in the same order, on data in the same places.
+    /// Returns whether both executed the same instructions in the same order, on data at the same
+    /// places.
     pub fn is_same(&self, other: &Fingerprint) -> bool {
         (self.code, self.data) == (other.code, other.data)
     }
@@ -33,10 +33,10 @@ impl Fingerprint {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct FunctionFingerprint {
-    /// Its name; absent where no symbol names it.
+    /// Its name; absent if no symbol names it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The library that it is in; absent for the bench executable.
+    /// The library that contains it; absent for the bench executable.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub module: Option<String>,
     /// Its instructions, and how often each was executed.

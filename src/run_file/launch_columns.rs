@@ -13,11 +13,11 @@ use super::error::RunFileProblem;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct LaunchColumns {
-    /// Which launch of the run, from 0; ascending.
+    /// The launch's number in the run, from 0; ascending.
     launch: Vec<u32>,
-    /// Samples that were fit for use.
+    /// Usable samples.
     samples_used: Vec<u32>,
-    /// Samples that were not.
+    /// Unusable samples.
     samples_dropped: Vec<u32>,
     /// Wall-clock nanoseconds.
     wall_ns: Vec<f64>,
@@ -36,21 +36,21 @@ pub(super) struct LaunchColumns {
     /// Unhalted core cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cycles: Option<Vec<f64>>,
-    /// What else was counted.
+    /// Counts of other events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     events: Option<EventColumns<f64>>,
-    /// No category is further from the truth than this fraction of `slots`.
+    /// No category is off by more than this fraction of `slots`.
     resolution_fraction: Vec<f64>,
-    /// What beginning and ending windows cost, as a fraction of the slots with it. It is taken out of
-    /// `slots` and their categories, but for what is above a half.
+    /// The cost of beginning and ending windows, as a fraction of the slots including it. Up to one
+    /// half, it is subtracted from `slots` and their categories.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     window_fraction: Option<Vec<f64>>,
 }
 
-/// Sums of scaled categories differ from the slots by rounding alone.
+/// Sums of scaled categories differ from the slots only by rounding.
 const ROUNDING: f64 = 1e-6;
 
-/// A split that is none could be shown, and its parts be judged.
+/// Rejects values whose categories do not add up: they could be shown, and their parts judged.
 fn check_split(value: &LaunchValue) -> Result<(), RunFileProblem> {
     let (Some(slots), Some(level1)) = (value.slots, value.level1) else {
         return Ok(());
@@ -91,7 +91,7 @@ impl LaunchColumns {
         }
     }
 
-    /// The values, checked: every length, every number, and the order of the launches.
+    /// Returns the values, checking every length, every number, and the order of the launches.
     pub(super) fn into_values(self) -> Result<Vec<LaunchValue>, RunFileProblem> {
         let rows = Rows {
             count: self.launch.len(),

@@ -9,15 +9,14 @@ use super::columns::{
 use super::error::RunFileProblem;
 use crate::sample::{Flags, GroupCounts, Sample};
 
-/// The columns of a list of samples. A quantity that is missing in any sample is left out for all
-/// of them.
+/// The columns of a list of samples. A quantity missing in any sample is left out for all of them.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct SampleColumns {
-    /// Windows (start to end) that each sample is the sum of.
+    /// Number of windows (start to end) summed up in each sample.
     windows: Vec<u64>,
-    /// Wall-clock nanoseconds inside of the windows.
+    /// Wall-clock nanoseconds inside the windows.
     wall_ns: Vec<u64>,
     /// Issue slots.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -34,18 +33,19 @@ pub(super) struct SampleColumns {
     /// Unhalted core cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cycles: Option<Vec<u64>>,
-    /// What else was counted.
+    /// Counts of other events.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     events: Option<EventColumns<u64>>,
-    /// One column for each event of a metric group.
+    /// One column per event of a metric group.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     group_counts: Option<Vec<Vec<u64>>>,
-    /// What the threads of the process did in the windows that were watched.
+    /// What the threads of the process did in the watched windows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     activity: Option<ActivityColumns>,
-    /// No category is further from the truth than this many slots.
+    /// No category is off by more than this many slots.
     resolution_slots: Vec<f64>,
-    /// Doubts, a sum of bits: 1 switched, 2 migrated, 4 went backwards, 8 not counting, 16 bad ratios, 32 few slots.
+    /// Doubts, as a sum of bits: 1 switched, 2 migrated, 4 went backwards, 8 not counting, 16 bad
+    /// ratios, 32 few slots.
     flags: Vec<u32>,
 }
 
@@ -68,7 +68,7 @@ impl SampleColumns {
         }
     }
 
-    /// The samples, checked: every length and every number.
+    /// Returns the samples, checking every length and every number.
     pub(super) fn into_samples(self) -> Result<Vec<Sample>, RunFileProblem> {
         let rows = Rows {
             count: self.windows.len(),
@@ -150,7 +150,7 @@ impl SampleColumns {
     }
 }
 
-/// One column for each event; the longest group decides, since all samples are of one.
+/// Returns one column per event. The longest group decides, since all samples belong to one group.
 fn group_columns(groups: &[GroupCounts]) -> Vec<Vec<u64>> {
     let events = groups.iter().map(|group| group.as_slice().len()).max();
     (0..events.unwrap_or(0))

@@ -11,10 +11,10 @@ use super::sample_columns::SampleColumns;
 use super::version::{KnownVersion, parse};
 use crate::sample::Sample;
 
-/// A sample and the number of iterations that it stands for.
+/// A sample and the number of its iterations.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct IterationSample {
-    /// Calls of the benchmarked routine; at least 1 in what criterion reports.
+    /// Calls of the benchmarked routine; at least 1 in criterion's reports.
     pub iterations: u64,
     /// The sum of the sample's windows.
     pub sample: Sample,
@@ -32,13 +32,13 @@ pub(super) struct Line {
     schema_version: KnownVersion,
     /// The run's `id`.
     run: String,
-    /// Which benchmark.
+    /// The benchmark.
     benchmark: BenchmarkId,
-    /// Which launch of the run, from 0.
+    /// The launch's number in the run, from 0.
     launch: u32,
-    /// Calls of the routine that each sample stands for.
+    /// Calls of the routine in each sample.
     iterations: Vec<u64>,
-    /// The samples, a column for each quantity.
+    /// The samples, with one column per quantity.
     samples: SampleColumns,
 }
 

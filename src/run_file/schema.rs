@@ -1,4 +1,4 @@
-//! The file formats as JSON Schemas. `docs/schema/` holds them for other programs.
+//! The file formats as JSON Schemas, published for other programs in `docs/schema/`.
 
 use schemars::{Schema, SchemaGenerator};
 
@@ -7,22 +7,22 @@ use crate::event::Event;
 
 use super::{SCHEMA_VERSION, record, samples_file, wire};
 
-/// The schema of `run.json`.
+/// Returns the schema of `run.json`.
 pub fn run(generator: SchemaGenerator) -> Schema {
     generator.into_root_schema_for::<wire::RunWire>()
 }
 
-/// The schema of a line of `samples-ID.jsonl`.
+/// Returns the schema of a line of `samples-ID.jsonl`.
 pub fn samples_line(generator: SchemaGenerator) -> Schema {
     generator.into_root_schema_for::<samples_file::Line>()
 }
 
-/// The schema of the line that a bench process writes for each benchmark.
+/// Returns the schema of the line that a bench process writes for each benchmark.
 pub fn record_line(generator: SchemaGenerator) -> Schema {
     generator.into_root_schema_for::<record::Wire>()
 }
 
-/// What the names of a table of events must be; the derived schema of a map says nothing of it.
+/// Returns the names allowed in a table of events, which the derived schema of a map omits.
 pub fn event_names() -> serde_json::Value {
     serde_json::json!({ "enum": Event::ALL.map(Event::name) })
 }

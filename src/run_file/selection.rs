@@ -1,7 +1,7 @@
-//! What a run was asked for, where that is less than the whole suite.
+//! Which part of the suite a run was limited to.
 //!
-//! Knows the words of the command line and what they meant in the workspace. Which benchmarks of
-//! another run they leave out is decided where runs are compared.
+//! This module records the words of the command line and what they meant in the workspace. The
+//! comparison of runs decides which benchmarks of another run they exclude.
 
 use std::fmt;
 
@@ -9,33 +9,33 @@ use serde::{Deserialize, Serialize};
 
 use super::BenchmarkId;
 
-/// What a run was asked for; the default is the whole suite.
+/// The requested part of the suite; the default is all of it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Selection {
-    /// Only benchmarks whose name this lets through.
+    /// Only benchmarks whose names pass this filter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<Filter>,
-    /// Only these bench targets, since packages or targets were named.
+    /// Only these bench targets, because packages or targets were named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_targets: Option<Vec<TargetId>>,
-    /// Not these bench targets, though the workspace has them: packages that were excluded or are not
+    /// All bench targets of the workspace except these: packages that were excluded or are not
     /// built by default, and targets whose features are off.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub without_targets: Vec<TargetId>,
-    /// Not what these patterns mean, since a setting leaves it out.
+    /// Excludes benchmarks that match these patterns, because a setting says so.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub left_out: Vec<LeftOut>,
-    /// Only these benchmarks: those of a shard.
+    /// Only the benchmarks of a shard.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_benchmarks: Option<Vec<BenchmarkId>>,
-    /// Not these, since they execute what they did in an earlier run.
+    /// Excludes these, because they execute the same code as in an earlier run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unchanged: Option<Unchanged>,
 }
 
-/// Benchmarks that were left out, since their fingerprints are those of an earlier run.
+/// Benchmarks that were skipped because their fingerprints equal those of an earlier run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -46,19 +46,19 @@ pub struct Unchanged {
     pub benchmarks: Vec<BenchmarkId>,
 }
 
-/// A filter of benchmarks, as criterion applies it to their names.
+/// A filter that criterion applies to benchmark names.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Filter {
-    /// A regular expression that some part of the name matches.
+    /// A regular expression that must match some part of the name.
     pub expression: String,
-    /// Whether `expression` is the whole name instead.
+    /// Whether `expression` is instead the whole name.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub exact: bool,
 }
 
-/// What a setting leaves out.
+/// What a setting excludes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -66,7 +66,7 @@ pub struct LeftOut {
     /// Only in this package.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub package: Option<String>,
-    /// With `*` and `?`: of the name of a benchmark, of `package::target::name`, or of
+    /// A pattern with `*` and `?` that matches a benchmark name, `package::target::name`, or
     /// `package::target`.
     pub pattern: String,
 }
@@ -83,7 +83,7 @@ pub struct TargetId {
 }
 
 impl Selection {
-    /// Whether the whole suite was asked for.
+    /// Returns whether the whole suite was requested.
     pub fn is_whole(&self) -> bool {
         *self == Selection::default()
     }

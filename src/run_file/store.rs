@@ -14,13 +14,13 @@ use super::stored_file::{
 use super::wire::RunWire;
 use super::{BenchmarkId, Run};
 
-/// The file of a run's directory that a comparison needs.
+/// The file in a run's directory that a comparison needs.
 pub const RUN_FILE_NAME: &str = "run.json";
 
-/// Stores `run` in `directory`, which is made if needed; what was stored there before is replaced.
+/// Stores `run` in `directory`, which is created if needed, replacing the run stored there.
 ///
 /// # Errors
-/// When anything cannot be written. The run that was there before is then still whole.
+/// Returns an error if anything cannot be written. The previous run is then still complete.
 pub fn write_run<'a>(
     directory: &Path,
     run: &Run,
@@ -36,10 +36,10 @@ pub fn write_run<'a>(
     )
 }
 
-/// Stores `run` in `directory` as [`write_run`] does, with no file for its samples.
+/// Stores `run` in `directory` like [`write_run`], but without a samples file.
 ///
 /// # Errors
-/// As [`write_run`].
+/// Same as [`write_run`].
 pub fn write_run_without_samples(directory: &Path, run: &Run) -> Result<(), RunFileError> {
     let wire = RunWire::from_run(run)
         .map_err(|problem| in_file(&directory.join(RUN_FILE_NAME), problem))?;
@@ -54,12 +54,12 @@ fn write_wire(file: &mut BufWriter<File>, wire: &RunWire) -> io::Result<()> {
     file.write_all(b"\n")
 }
 
-/// Copies the run at `from` (a run file, or the directory that holds one) to `directory`, byte by
-/// byte and with its samples, where they are kept; what was stored there before is replaced.
+/// Copies the run at `from` (a run file, or the directory containing one) to `directory`, byte by
+/// byte and with its samples, if they are kept. Replaces the run stored there.
 ///
 /// # Errors
-/// When the run is not whole, or anything cannot be written. The run that was there before is then
-/// still whole.
+/// Returns an error if the run is incomplete or anything cannot be written. The previous run is
+/// then still complete.
 pub fn copy_run(from: &Path, directory: &Path) -> Result<Run, RunFileError> {
     let from = run_file_of(from);
     let json = read_bytes(&from)?;
@@ -80,16 +80,16 @@ pub fn copy_run(from: &Path, directory: &Path) -> Result<Run, RunFileError> {
     Ok(run)
 }
 
-/// Removes the run that `directory` holds, and `directory` itself if nothing else is in it.
+/// Removes the run in `directory`, and `directory` itself if it contains nothing else.
 ///
 /// # Errors
-/// When there is no run, or it cannot be removed. It goes at once, with its `run.json`; samples
-/// that could not be removed after it are nobody's data.
+/// Returns an error if there is no run, or if it cannot be removed. Removing `run.json` removes the
+/// run; samples that cannot be removed afterwards are orphaned.
 pub fn remove_run(directory: &Path) -> Result<(), RunFileError> {
     let path = directory.join(RUN_FILE_NAME);
     let samples_file = samples_file_of(&path);
     fs::remove_file(&path).map_err(|e| io_error(&path, e))?;
-    // A run file that cannot be read names nothing, so every samples file must have been its own.
+    // An unreadable run file names no samples file, so every samples file must be its own.
     for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
         let name = entry.file_name();
         let is_its_own = match &samples_file {
@@ -100,13 +100,13 @@ pub fn remove_run(directory: &Path) -> Result<(), RunFileError> {
             let _ = fs::remove_file(entry.path());
         }
     }
-    // Fails where something else is in it, which is then not ours.
+    // Fails if the directory contains something else, which is then not ours.
     let _ = fs::remove_dir(directory);
     Ok(())
 }
 
-/// The order of steps that makes a run replaceable at any moment: samples under a name of their
-/// own, then `run.json`, which names them, then what the run before left.
+/// Replaces a run so that it is complete at every moment: first the samples under their own name,
+/// then `run.json`, which names them, then cleanup of the previous run.
 fn replace_run(
     directory: &Path,
     samples_file: &str,
@@ -131,10 +131,11 @@ fn replace_run(
     Ok(())
 }
 
-/// Reads the run at `path`: a run file, or the directory that holds one. The samples are not read.
+/// Reads the run at `path`: a run file, or the directory containing one. The samples are not read.
 ///
 /// # Errors
-/// When the file cannot be read, is of another schema version, or holds what cannot be.
+/// Returns an error if the file cannot be read, has another schema version, or has an invalid
+/// value.
 pub fn read_run(path: &Path) -> Result<Run, RunFileError> {
     let path = run_file_of(path);
     read_wire(&path)?
@@ -142,10 +143,10 @@ pub fn read_run(path: &Path) -> Result<Run, RunFileError> {
         .map_err(|problem| in_file(&path, problem))
 }
 
-/// The run in the bytes of a `run.json`.
+/// Parses the run in the bytes of a `run.json`.
 ///
 /// # Errors
-/// When they are of another schema version, or hold what cannot be.
+/// Returns an error if they have another schema version or an invalid value.
 pub fn parse_run(json: &[u8]) -> Result<Run, RunFileProblem> {
     RunWire::parse(json)?.into_run()
 }
@@ -153,7 +154,7 @@ pub fn parse_run(json: &[u8]) -> Result<Run, RunFileProblem> {
 /// Reads every raw sample of the run at `path`, in the order in which they were taken.
 ///
 /// # Errors
-/// As [`read_run`], of either file.
+/// Same as [`read_run`], for either file.
 pub fn read_samples(path: &Path) -> Result<Vec<LaunchSamples>, RunFileError> {
     let path = run_file_of(path);
     let wire = read_wire(&path)?;
@@ -167,7 +168,7 @@ pub fn read_samples(path: &Path) -> Result<Vec<LaunchSamples>, RunFileError> {
     Ok(samples)
 }
 
-/// A file that lost its end can still be whole lines.
+/// Checks that no samples are missing: a truncated file can still consist of whole lines.
 fn check_complete(run: &Run, samples: &[LaunchSamples]) -> Result<(), RunFileProblem> {
     let present: HashSet<(&BenchmarkId, u32)> = samples
         .iter()
@@ -186,7 +187,7 @@ fn check_complete(run: &Run, samples: &[LaunchSamples]) -> Result<(), RunFilePro
     Ok(())
 }
 
-/// The run file that `path` means: itself, or the one in that directory.
+/// Returns the run file for `path`: itself, or the one in that directory.
 pub fn run_file_of(path: &Path) -> PathBuf {
     if path.is_dir() {
         path.join(RUN_FILE_NAME)
@@ -199,24 +200,24 @@ fn read_wire(path: &Path) -> Result<RunWire, RunFileError> {
     RunWire::parse(&read_bytes(path)?).map_err(|problem| in_file(path, problem))
 }
 
-/// The bytes of the run file at `path`, not looked at yet.
+/// Returns the bytes of the run file at `path`, without parsing them.
 ///
 /// # Errors
-/// When it is missing, no regular file, or too long.
+/// Returns an error if it is missing, not a regular file, or too long.
 pub fn read_bytes(path: &Path) -> Result<Vec<u8>, RunFileError> {
     stored_file::read(path, LONGEST_RUN_FILE_BYTES).map_err(|problem| in_file(path, problem))
 }
 
-/// The samples file that the run file at `path` names; `None` where there is no such run.
+/// Returns the samples file named by the run file at `path`, or `None` if there is no such run.
 pub fn samples_file_of(path: &Path) -> Option<String> {
     read_wire(path).ok().map(|wire| wire.samples_file)
 }
 
-/// A file that a writer of this age has not finished belongs to a writer that is no more.
+/// If a file is unfinished after this time, its writer no longer exists.
 const ABANDONED_AFTER: Duration = Duration::from_secs(60 * 60);
 
-/// What killed writers left behind. Such files are never read and do no harm, so failures are not
-/// reported.
+/// Removes what killed writers left behind. Such files are never read and do no harm, so failures
+/// are not reported.
 fn remove_abandoned(directory: &Path, samples_file: &str) {
     let Ok(entries) = fs::read_dir(directory) else {
         return;

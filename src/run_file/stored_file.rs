@@ -1,8 +1,7 @@
 //! One file of a store: the only place that opens and replaces them.
 //!
-//! Others can write to a store. So a file is read only where it is a regular file under its own
-//! name, and not longer than anything honest; and it is written under a name that nobody can have
-//! foreseen.
+//! Other users can write to a store. So a file is read only if it is a regular file under its own
+//! name, and no longer than any legitimate one; and it is written under an unpredictable name.
 
 use std::fs::{self, File, OpenOptions};
 use std::hash::{BuildHasher, Hasher, RandomState};
@@ -11,31 +10,32 @@ use std::path::Path;
 
 use super::error::RunFileProblem;
 
-/// The longest `run.json` that is read or written, in bytes: that of a hundred thousand benchmarks.
+/// Maximum length of a `run.json` to read or write, in bytes: enough for a hundred thousand
+/// benchmarks.
 pub const LONGEST_RUN_FILE_BYTES: u64 = 64 << 20;
 
-/// The longest samples file that is read or written, in bytes.
+/// Maximum length of a samples file to read or write, in bytes.
 pub const LONGEST_SAMPLES_FILE_BYTES: u64 = 1 << 30;
 
-/// How the names of files end that are still being written.
+/// Suffix of the names of files that are still being written.
 pub(super) const TEMPORARY_SUFFIX: &str = ".tmp";
 
-/// Opens the regular file `path` for reading. What it gains later than now, beyond `longest_bytes`,
-/// is not read.
+/// Opens the regular file `path` for reading. If the file grows later, nothing beyond
+/// `longest_bytes` is read.
 ///
 /// # Errors
-/// When there is none, or it is a link, a pipe or a device, or longer.
+/// Returns an error if there is none, or if it is a link, a pipe, a device or longer.
 pub fn open(path: &Path, longest_bytes: u64) -> Result<io::Take<File>, RunFileProblem> {
     let mut options = OpenOptions::new();
     options.read(true);
     #[cfg(unix)]
     {
         use std::os::unix::fs::OpenOptionsExt;
-        // A link is refused, and a pipe without a writer does not keep us waiting.
+        // Reject links, and do not block on a pipe without a writer.
         options.custom_flags(libc::O_NOFOLLOW | libc::O_NONBLOCK);
     }
-    // Before opening too: opening a device can do something, and systems other than Unix have no
-    // such flags.
+    // Also check before opening: opening a device can have side effects, and systems other than
+    // Unix have no such flags.
     let metadata = fs::symlink_metadata(path).map_err(RunFileProblem::Io)?;
     check(&metadata, longest_bytes)?;
     let file = options.open(path).map_err(RunFileProblem::Io)?;
@@ -67,10 +67,10 @@ fn kind_of(metadata: &fs::Metadata) -> &'static str {
     }
 }
 
-/// The bytes of the regular file `path`.
+/// Returns the bytes of the regular file `path`.
 ///
 /// # Errors
-/// As [`open`].
+/// Same as [`open`].
 pub fn read(path: &Path, longest_bytes: u64) -> Result<Vec<u8>, RunFileProblem> {
     let mut bytes = Vec::new();
     open(path, longest_bytes)?
@@ -79,12 +79,12 @@ pub fn read(path: &Path, longest_bytes: u64) -> Result<Vec<u8>, RunFileProblem> 
     Ok(bytes)
 }
 
-/// Puts a file that `write` fills in the place of `path`, at once and on disk. Until then it has a
-/// random name in `temporary_in`, which must be on the same file system.
+/// Replaces `path` atomically with a file that `write` fills, and flushes it to disk. Until then,
+/// the new file has a random name in `temporary_in`, which must be on the same file system.
 ///
 /// # Errors
-/// When it cannot be written, or would be too long to be read again. What was there before stays,
-/// but where the problem is [`NotFlushed`](RunFileProblem::NotFlushed).
+/// Returns an error if the file cannot be written, or would be too long to be read again. The
+/// previous file then stays, except if the problem is [`NotFlushed`](RunFileProblem::NotFlushed).
 pub fn replace(
     path: &Path,
     temporary_in: &Path,
@@ -94,7 +94,7 @@ pub fn replace(
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let temporary = temporary_in.join(format!("{name}.{}{TEMPORARY_SUFFIX}", random_word()));
     let result = (|| {
-        // New, so neither another writer's nor a link that somebody has put there.
+        // Create a new file, so that it is neither another writer's nor a planted link.
         let file = OpenOptions::new()
             .write(true)
             .create_new(true)
@@ -109,17 +109,18 @@ pub fn replace(
     .and_then(|bytes| check_length(bytes, longest_bytes))
     .and_then(|()| fs::rename(&temporary, path).map_err(RunFileProblem::Io));
     if result.is_err() {
-        // What is left of the attempt is of no use to anybody; that it failed is reported.
+        // The remains of the attempt are useless; its failure is reported.
         let _ = fs::remove_file(&temporary);
     }
     result?;
     flush_directory_of(path)
 }
 
-/// Makes the rename to `path` outlive a power failure, where the file system can do that.
+/// Makes the rename to `path` survive a power failure, if the file system can do that.
 ///
 /// # Errors
-/// [`NotFlushed`](RunFileProblem::NotFlushed) where it should and does not.
+/// Returns [`NotFlushed`](RunFileProblem::NotFlushed) if the file system can, but the attempt
+/// fails.
 pub fn flush_directory_of(path: &Path) -> Result<(), RunFileProblem> {
     let (true, Some(directory)) = (cfg!(unix), path.parent()) else {
         return Ok(());
@@ -130,13 +131,15 @@ pub fn flush_directory_of(path: &Path) -> Result<(), RunFileProblem> {
     }
 }
 
-/// What file systems say that know no such thing, or do not let us open what we may write to.
+/// Returns whether the error means that the file system does not support flushing directories, or
+/// does not let us open one that we may write to.
 fn cannot_flush_directories(error: &io::Error) -> bool {
     use io::ErrorKind::{InvalidInput, PermissionDenied, Unsupported};
     matches!(error.kind(), InvalidInput | PermissionDenied | Unsupported)
 }
 
-/// Sixteen hexadecimal digits that nobody else has: containers share process ids and seconds.
+/// Returns sixteen random hexadecimal digits. Process ids and times would not be unique across
+/// containers.
 pub fn random_word() -> String {
     format!("{:016x}", RandomState::new().build_hasher().finish())
 }

@@ -7,11 +7,11 @@ use super::error::RunFileProblem;
 use crate::record::SCHEMA_VERSION;
 use crate::visible::visible_json;
 
-/// The oldest version that it reads. Each version has optional fields that the one before has not.
+/// The oldest readable version. Each version adds optional fields to the one before.
 const OLDEST_VERSION: u32 = 1;
 
-/// The field `schema_version`: [`SCHEMA_VERSION`] in what is written, a version that this release
-/// knows in what is read.
+/// The field `schema_version`: [`SCHEMA_VERSION`] when writing, any version that this release knows
+/// when reading.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct KnownVersion;
 
@@ -34,12 +34,12 @@ fn is_known(version: u64) -> bool {
     (u64::from(OLDEST_VERSION)..=u64::from(SCHEMA_VERSION)).contains(&version)
 }
 
-/// Parses an object that holds a [`KnownVersion`].
+/// Parses an object that contains a [`KnownVersion`].
 ///
-/// Its strings are [`visible`](crate::visible::visible), since they name things to people.
+/// Its strings are made [`visible`](crate::visible::visible), since they are displayed.
 ///
-/// A file of another version is refused by its version and not by the first field that differs.
-/// Only what fails is looked at a second time for that: large files are common.
+/// A file of another version is rejected for its version, not for the first field that differs.
+/// Only failures are parsed a second time for that, because large files are common.
 pub(super) fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, RunFileProblem> {
     let json = &*visible_json(json);
     serde_json::from_slice(json).map_err(|error| match version_of(json) {
@@ -57,7 +57,7 @@ pub(super) fn parse<T: DeserializeOwned>(json: &[u8]) -> Result<T, RunFileProble
     })
 }
 
-/// The path of the field where parsing `json` fails.
+/// Returns the path of the field where parsing `json` fails.
 fn field_of_error<T: DeserializeOwned>(json: &[u8]) -> String {
     let deserializer = &mut serde_json::Deserializer::from_slice(json);
     match serde_path_to_error::deserialize::<_, T>(deserializer) {

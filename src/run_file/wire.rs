@@ -1,6 +1,6 @@
-//! `run.json` as it is on disk, and its conversion from and to [`Run`].
+//! `run.json` as it is on disk, and its conversion to and from [`Run`].
 //!
-//! A second set of types beside those in memory, because the file keeps launches as columns and
+//! These types are separate from those in memory, because the file stores launches as columns and
 //! begins with the schema version.
 
 use std::collections::HashSet;
@@ -17,10 +17,10 @@ use super::{
 use crate::machine::Machine;
 use crate::provenance::Provenance;
 
-/// The name of the samples file of the run `id`.
+/// Returns the name of the samples file of the run `id`.
 ///
 /// # Errors
-/// When no run has such an id.
+/// Returns an error if no run can have this id.
 pub fn samples_file_name(id: &str) -> Result<String, RunFileProblem> {
     let is_allowed = |c: char| c.is_ascii_alphanumeric() || c == '-';
     if id.is_empty() || id.len() > 100 || !id.chars().all(is_allowed) {
@@ -51,18 +51,18 @@ pub(super) struct RunWire {
     build: Build,
     /// How it was launched.
     launch_settings: LaunchSettings,
-    /// Which part of the suite this is; absent for a whole run.
+    /// The part of the suite that this is; absent for a whole run.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     shard: Option<Shard>,
-    /// What was asked for; absent for the whole suite.
+    /// The requested part of the suite; absent if all of it.
     #[serde(default, skip_serializing_if = "Selection::is_whole")]
     selection: Selection,
-    /// What failed, as `package::target` or `package::target::name`; absent in a run that is whole.
+    /// What failed, as `package::target` or `package::target::name`; absent if nothing did.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     failed: Vec<String>,
     /// Always `samples-ID.jsonl`, with the run's `id`.
     pub(super) samples_file: String,
-    /// In the order of their first appearance; ids are unique.
+    /// In order of first appearance; ids are unique.
     benchmarks: Vec<BenchmarkWire>,
 }
 
@@ -72,25 +72,25 @@ pub(super) struct RunWire {
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", schemars(rename = "Benchmark"))]
 struct BenchmarkWire {
-    /// Which benchmark.
+    /// Its id.
     id: BenchmarkId,
     /// What its numbers are.
     provenance: Provenance,
     /// What one iteration processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     throughput: Option<Throughput>,
-    /// One value per launch, a column for each quantity.
+    /// One value per launch, with one column per quantity.
     launches: LaunchColumns,
-    /// The functions that its slots went to, where the source knows them.
+    /// The functions to which its slots went, if the source knows them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     functions: Option<Functions>,
-    /// What an iteration executed, where that is known.
+    /// What an iteration executed, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fingerprint: Option<Fingerprint>,
 }
 
 impl RunWire {
-    /// Parses the content of a `run.json`; the benchmarks are not looked at yet.
+    /// Parses the content of a `run.json`, without checking the benchmarks yet.
     pub(super) fn parse(json: &[u8]) -> Result<RunWire, RunFileProblem> {
         let wire: RunWire = parse(json)?;
         // The name is joined to a directory, and the file is deleted with the run.
@@ -132,7 +132,7 @@ impl RunWire {
         })
     }
 
-    /// The run, checked: every length, every number, every id.
+    /// Returns the run, checking every length, every number, and every id.
     pub(super) fn into_run(self) -> Result<Run, RunFileProblem> {
         let mut benchmarks: Vec<Benchmark> = Vec::with_capacity(self.benchmarks.len());
         for (index, benchmark) in self.benchmarks.into_iter().enumerate() {

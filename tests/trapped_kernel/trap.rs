@@ -167,8 +167,7 @@ extern "C" fn on_sigsegv(signal: c_int, _: *mut libc::siginfo_t, context: *mut c
     // invalid address; then this faults again and kills the process, as it should.
     if unsafe { address.read_unaligned() } != RDPMC {
         // A real fault: it recurs when the handler returns, now with its usual effect.
-        // SAFETY: the
-        // call only sets a handler.
+        // SAFETY: the call only sets a handler.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
         return;
     }

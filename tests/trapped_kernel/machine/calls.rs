@@ -182,8 +182,7 @@ impl Machine {
             self.calls.push(Call::Close(event.attributes.config));
         }
         // `close` would trap again; this has the same effect under another number.
-        // SAFETY: the
-        // descriptor is one that `open` made.
+        // SAFETY: the descriptor is one that `open` made.
         unsafe { libc::syscall(libc::SYS_close_range, descriptor, descriptor, 0) }
     }
 }

@@ -1,29 +1,28 @@
-//! A block that asks, whenever it is entered, whether the program's code is still what was
-//! translated.
+//! A block that checks, on every entry, whether the program's code is still what was translated.
 //!
 //! ```text
 //! indirect entry:  jmp check                     an indirect branch has borrowed rcx and rdx
 //! failed:          load rdx, rcx
 //!                  jmp                           into the engine, or to a translation of other code
-//! entry:           keep rcx, rdx
+//! entry:           save rcx, rdx
 //! check:           nop                           or a jump to `failed`: see `Check`
 //!   per 8 bytes:   rcx = the program's bytes, minus what they were
 //!                  is rcx zero? else jump to `failed`
 //!                  load rdx, rcx
 //! ```
 //!
-//! Flags stay, as everywhere: the comparison is a sum that is zero.
+//! Flags are preserved, as everywhere: the comparison is a sum that must be zero.
 
 use super::assembler::{Assembler, Memory, RCX, RDX, Relative32};
 use super::trampolines::register_slot;
 
-/// What a block borrows while it checks its code, as bits.
+/// Bit mask of the registers that a block borrows while it checks its code.
 pub(crate) const BORROWED: u16 = 1 << RCX | 1 << RDX;
 
-/// The most bytes that the check of eight bytes has.
+/// Maximum number of bytes in the check of eight bytes.
 pub(crate) const BYTES_PER_WORD: usize = 38;
 
-/// From `failed` to behind the first two bytes of the check.
+/// The distance from `failed` to the end of the check's first two bytes.
 const TO_FAILED: u8 = 35;
 
 /// A block's check of its own code.
@@ -31,7 +30,7 @@ const TO_FAILED: u8 = 35;
 pub(crate) struct Check {
     /// Where it begins, as an offset in the code: [`Assembler::NOTHING`] or [`Check::ALWAYS_FAILS`].
     pub start: u32,
-    /// The jump of a check that has failed.
+    /// The jump taken if the check fails.
     pub failed: Relative32,
 }
 
@@ -39,8 +38,8 @@ impl Check {
     /// A short jump to `failed`.
     pub(crate) const ALWAYS_FAILS: [u8; 2] = [0xeb, TO_FAILED.wrapping_neg()];
 
-    /// Writes the entries and the check of a block whose code is `source`, at `ip`. Returns the
-    /// entry, too; the indirect entry is where this begins.
+    /// Writes the entries and the check of a block whose code is `source`, at `ip`. Also returns
+    /// the entry; the indirect entry is where this begins.
     pub(super) fn write(
         code: &mut Assembler<'_>,
         context: u64,
@@ -55,7 +54,7 @@ impl Check {
         let to_check = code.jump_short();
         let failed = code.here();
         give_back(code);
-        // The block's stub says where it goes.
+        // The block's stub determines the target.
         let failed_site = code.jump(failed);
         let entry = code.here();
         for register in [RCX, RDX] {
@@ -82,7 +81,7 @@ impl Check {
     }
 }
 
-/// Pieces of 8, 4, 2 or 1 bytes that cover `len` bytes and nothing else: where each begins, and its
+/// Returns pieces of 8, 4, 2 or 1 bytes that cover exactly `len` bytes: where each begins, and its
 /// length. The last may overlap the one before.
 fn pieces(len: usize) -> impl Iterator<Item = (usize, usize)> {
     let mut covered = 0;
