@@ -178,16 +178,16 @@ pub enum OpenError {
         paranoid_in_words(*.paranoid), next(self.remedy())
     )]
     PermissionDenied {
-        /// Which event.
+        /// The event.
         place: EventPlace,
-        /// `kernel.perf_event_paranoid`, where it can be read.
+        /// `kernel.perf_event_paranoid`, if readable.
         paranoid: Option<i32>,
     },
 
     /// `EPERM` or `ENOSYS`: something between this process and the kernel forbids the call.
     #[error("could not open {place}: {error}; a container's seccomp profile or a security module forbids `perf_event_open`{}", next(self.remedy()))]
     Forbidden {
-        /// Which event.
+        /// The event.
         place: EventPlace,
         /// The error from `perf_event_open`.
         error: io::Error,
@@ -196,14 +196,14 @@ pub enum OpenError {
     /// `ENOENT`: sysfs lists the event, but the kernel does not know it.
     #[error("could not open {place}: the kernel does not know it (ENOENT){}", next(self.remedy()))]
     NoSuchEvent {
-        /// Which event.
+        /// The event.
         place: EventPlace,
     },
 
     /// `EINVAL` or `E2BIG`: the kernel rejects the event in this form or in this group.
     #[error("could not open {place}: the kernel refuses it ({error}); TopDown groups need Linux 5.10, on hybrid CPUs 6.2{}", next(self.remedy()))]
     Rejected {
-        /// Which event.
+        /// The event.
         place: EventPlace,
         /// The error from `perf_event_open`.
         error: io::Error,
@@ -212,7 +212,7 @@ pub enum OpenError {
     /// `ENODEV` or `EOPNOTSUPP`: the event has no PMU, or a guest owns it.
     #[error("could not open {place}: {error}; the PMU is absent, or a virtual machine on this host owns it{}", next(self.remedy()))]
     PmuUnavailable {
-        /// Which event.
+        /// The event.
         place: EventPlace,
         /// The error from `perf_event_open`.
         error: io::Error,
@@ -221,7 +221,7 @@ pub enum OpenError {
     /// `EMFILE`, `ENFILE` or `ENOSPC`: a limit on files or counters was reached.
     #[error("could not open {place}: {error}; a limit is used up{}", next(self.remedy()))]
     LimitReached {
-        /// Which event.
+        /// The event.
         place: EventPlace,
         /// The error from `perf_event_open`.
         error: io::Error,
@@ -230,7 +230,7 @@ pub enum OpenError {
     /// Any other error from `perf_event_open`.
     #[error("could not open {place}: {error}; {REPORT}")]
     Open {
-        /// Which event.
+        /// The event.
         place: EventPlace,
         /// The error from `perf_event_open`.
         error: io::Error,
@@ -242,16 +242,16 @@ pub enum OpenError {
         value_in_words(*.mlock_kb), next(self.remedy())
     )]
     PageBudget {
-        /// Which event.
+        /// The event.
         place: EventPlace,
-        /// `kernel.perf_event_mlock_kb`, where it can be read.
+        /// `kernel.perf_event_mlock_kb`, if readable.
         mlock_kb: Option<i32>,
     },
 
     /// Any other error from `mmap`.
     #[error("could not map the page of {place}: {error}; {REPORT}")]
     Map {
-        /// Which event.
+        /// The event.
         place: EventPlace,
         /// The error from `mmap`.
         error: io::Error,
@@ -279,7 +279,7 @@ pub enum OpenError {
         place: EventPlace,
         /// The CPU that the thread ran on.
         cpu: u32,
-        /// Whether `kernel.nmi_watchdog` is on, where it can be read.
+        /// Whether `kernel.nmi_watchdog` is on, if readable.
         nmi_watchdog: Option<bool>,
     },
 
@@ -329,7 +329,7 @@ pub enum OpenError {
         next(self.remedy())
     )]
     WrongCounter {
-        /// Which event.
+        /// The event.
         place: EventPlace,
         /// The index in its page.
         index: u32,
@@ -340,7 +340,7 @@ pub enum OpenError {
     /// The self-check ran a loop, and the counter did not move as expected.
     #[error("the self-check of {place} failed: {problem}{}", next(self.remedy()))]
     SelfCheck {
-        /// Which event.
+        /// The event.
         place: EventPlace,
         /// The observed value, with its limits.
         problem: String,

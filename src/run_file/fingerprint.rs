@@ -28,7 +28,7 @@ impl Fingerprint {
     }
 }
 
-/// What was executed of one function.
+/// The executed part of one function.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

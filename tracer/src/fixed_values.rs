@@ -27,8 +27,8 @@ const JUMP_BYTES: usize = JUMP.len() + size_of::<u64>();
 /// Enough of a function to see that it is longer than the jump.
 const SEEN_BYTES: usize = JUMP_BYTES + 15;
 
-/// The clock's first value, in seconds since the epoch. It is in the past, so that programs that
-/// wait for a time of day wait too short, rather than for years.
+/// The clock's first value, in seconds since the epoch. It is in the past, so that a program that
+/// lets the kernel wait for a deadline computed from it waits too short, rather than for years.
 const DATE_SECONDS: i64 = 1_750_000_000;
 /// How much the date advances with each query.
 const STEP_NS: u64 = 1000;
@@ -63,7 +63,7 @@ pub fn fix_system_values() -> io::Result<()> {
         libc::getrandom as *const () as u64,
         random_numbers as *const () as u64,
     )?;
-    // By its number it is called too: getrandom 0.2 does, and with it rand 0.8.
+    // Some callers use its number: getrandom 0.2, and with it rand 0.8.
     replace(
         &memory,
         libc::syscall as *const () as u64,

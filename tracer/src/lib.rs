@@ -83,7 +83,7 @@
 //! * After a trace in which threads were started, the translated code stays mapped for the rest of
 //!   the process.
 //!
-//! # Honesty
+//! # Completeness
 //!
 //! Code that cannot be translated exactly ends the trace at that point: the thread continues
 //! natively, the program's result is not affected, and [`Tracer::detach`] returns the reason. A

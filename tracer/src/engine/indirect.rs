@@ -5,7 +5,7 @@
 //! table is two arrays of 2^16 words:
 //!
 //! ```text
-//! base + 8 * key(target)                 minus the target that has this place
+//! base + 8 * key(target)                 minus the target in this entry
 //! base + CODES + 8 * place(target)       the address of its code
 //! ```
 //!
