@@ -23,7 +23,7 @@ pub const ACCEPTED_SCHEMA_VERSION: u32 = 1;
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-/// Changes that the user expects, beside the baseline that they are relative to.
+/// Changes that the user accepted, relative to the baseline next to the file.
 pub struct AcceptedFile {
     /// The version of the format.
     #[cfg_attr(test, schemars(extend("const" = ACCEPTED_SCHEMA_VERSION)))]

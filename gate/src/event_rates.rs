@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use crate::summary::Summary;
 
-/// The events of one benchmark, means over its launches. What was not counted is absent.
+/// The events of one benchmark, as means over its launches. What was not counted is absent.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventRates {
@@ -19,11 +19,11 @@ pub struct EventRates {
     /// Instructions per cycle.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub instructions_per_cycle: Option<f64>,
-    /// The fraction (0 to 1) of the executed instructions whose form the model knows; of no source but
-    /// the model.
+    /// The fraction (0 to 1) of the executed instructions whose form the model knows; only from the
+    /// model.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage_fraction: Option<f64>,
-    /// What else was counted, by its name in run files.
+    /// Other counts, by their names in run files.
     #[cfg_attr(feature = "schema", schemars(extend("propertyNames" = event_names())))]
     pub events: BTreeMap<Event, EventRate>,
 }
@@ -32,9 +32,9 @@ pub struct EventRates {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventRate {
-    /// Per iteration; bytes, where they are what is counted.
+    /// Per iteration; in bytes if bytes are counted.
     pub per_iteration: f64,
-    /// Per thousand retired instructions; absent where those were not counted.
+    /// Per thousand retired instructions; absent if those were not counted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub per_thousand_instructions: Option<f64>,
 }

@@ -14,13 +14,13 @@ pub enum Metric {
     Wall,
     /// Slots whose micro-operations retired.
     Retiring,
-    /// Slots of work that was thrown away.
+    /// Slots of work that was discarded.
     BadSpeculation,
     /// Slots for which the frontend delivered nothing.
     FrontendBound,
-    /// Slots for which the backend could accept nothing.
+    /// Slots for which the backend could not accept anything.
     BackendBound,
-    /// Slots given to the other hardware thread, on the CPUs that tell.
+    /// Slots given to the other hardware thread, on CPUs that count them.
     SmtContention,
 }
 

@@ -58,7 +58,7 @@ pub enum LeftOutBy {
     Filter,
     /// It is in another shard.
     Shard,
-    /// It executes what it did in an earlier run.
+    /// It executes the same code as in an earlier run.
     SameCode,
 }
 

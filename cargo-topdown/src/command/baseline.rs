@@ -45,14 +45,14 @@ pub const BASELINES_SCHEMA_VERSION: u32 = 1;
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct BaselineList {
-    /// The version of this form.
+    /// The version of this format.
     #[cfg_attr(test, schemars(extend("const" = BASELINES_SCHEMA_VERSION)))]
     schema_version: u32,
     /// By name, then by machine.
     baselines: Vec<Entry>,
 }
 
-/// One baseline: a name on one class of machines.
+/// A baseline: one name on one class of machines.
 #[derive(Debug, Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Entry {

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::diagnosis::Diagnosis;
 
-/// The version of this form.
+/// The version of this format.
 pub const DOCTOR_SCHEMA_VERSION: u32 = 1;
 
 /// Writes the diagnosis as one JSON object and a line end.
@@ -25,15 +25,15 @@ pub fn write(out: &mut impl Write, diagnosis: &Diagnosis) -> io::Result<()> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct DoctorReport<'a> {
-    /// The version of this form.
+    /// The version of this format.
     #[cfg_attr(test, schemars(extend("const" = DOCTOR_SCHEMA_VERSION)))]
     schema_version: u32,
-    /// Equal keys, comparable runs.
+    /// Runs of machines with equal keys are comparable.
     machine_key: String,
-    /// Which machine.
+    /// The machine.
     machine: &'a Machine,
-    /// The source that a bench would use: `hardware`, `model` or `time`; absent where the one that
-    /// was asked for cannot be used.
+    /// The source that a bench would use: `hardware`, `model` or `time`; absent if the requested
+    /// one cannot be used.
     #[serde(skip_serializing_if = "Option::is_none")]
     source: Option<&'static str>,
     /// The hardware counters.
@@ -48,7 +48,7 @@ pub struct DoctorReport<'a> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Hardware<'a> {
-    /// Whether they were opened and passed their self-check.
+    /// Whether they could be opened and passed their self-check.
     usable: bool,
     /// What they measure.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -59,9 +59,9 @@ struct Hardware<'a> {
     /// Whether the NMI watchdog occupies a counter.
     #[serde(skip_serializing_if = "Option::is_none")]
     nmi_watchdog: Option<bool>,
-    /// The PMUs that the kernel tells of.
+    /// The PMUs that the kernel reports.
     pmus: Vec<PmuFacts<'a>>,
-    /// What is in the way.
+    /// What prevents or degrades their use.
     obstacles: Vec<ObstacleFacts<'a>>,
 }
 
@@ -74,21 +74,21 @@ struct PmuFacts<'a> {
     /// The CPUs of its core type, as the kernel lists them.
     #[serde(skip_serializing_if = "Option::is_none")]
     cpus: Option<&'a str>,
-    /// Its setting of user-space reads.
+    /// Its setting for user-space reads.
     #[serde(skip_serializing_if = "Option::is_none")]
     rdpmc: Option<i64>,
-    /// What it has for TopDown: `missing`, `plain` (events for general counters), `metrics-level-1` or
-    /// `metrics-level-2` (`PERF_METRICS`).
+    /// Its support for TopDown: `missing`, `plain` (events for general counters), `metrics-level-1`
+    /// or `metrics-level-2` (`PERF_METRICS`).
     topdown: &'static str,
     /// The events that it names.
     events: &'a [String],
 }
 
-/// Something in the way of the counters.
+/// An obstacle for the counters.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct ObstacleFacts<'a> {
-    /// `prevents`, or `degrades` where there are counts nevertheless.
+    /// `prevents`, or `degrades` if counting is still possible.
     severity: &'static str,
     /// What it is, for people.
     #[serde(flatten)]

@@ -12,7 +12,7 @@ use super::advice::advice;
 use crate::explained::{Explained, MeasuredGroup};
 use topdown_gate::summary::Shares;
 
-/// The version of this form.
+/// The version of this format.
 pub const EXPLAIN_SCHEMA_VERSION: u32 = 1;
 
 /// Writes `explained` as one JSON object and a line end.
@@ -28,12 +28,12 @@ pub fn write(out: &mut impl Write, explained: &Explained) -> io::Result<()> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 pub struct ExplainReport<'a> {
-    /// The version of this form.
+    /// The version of this format.
     #[cfg_attr(test, schemars(extend("const" = EXPLAIN_SCHEMA_VERSION)))]
     schema_version: u32,
-    /// Which benchmark.
+    /// The benchmark.
     benchmark: &'a BenchmarkId,
-    /// Where it ran.
+    /// The machine it ran on.
     machine: &'a Machine,
     /// How its categories were obtained.
     provenance: &'a Provenance,
@@ -43,12 +43,12 @@ pub struct ExplainReport<'a> {
     /// Instructions per cycle.
     #[serde(skip_serializing_if = "Option::is_none")]
     instructions_per_cycle: Option<f64>,
-    /// Where the slots went; absent on cores that tell stalled cycles alone.
+    /// Where the slots went; absent on cores that only count stalled cycles.
     #[serde(skip_serializing_if = "Option::is_none")]
     shares: Option<SharesOfSlots>,
     /// The category that is explained.
     explained: &'static str,
-    /// In the order in which the decision tree names them.
+    /// In the order of the decision tree.
     groups: Vec<Group<'a>>,
 }
 
@@ -58,13 +58,13 @@ pub struct ExplainReport<'a> {
 struct SharesOfSlots {
     /// Useful work.
     retiring: f64,
-    /// Work that was thrown away.
+    /// Work that was discarded.
     bad_speculation: f64,
-    /// Nothing was delivered.
+    /// The frontend delivered nothing.
     frontend_bound: f64,
-    /// Nothing could be accepted.
+    /// The backend could not accept anything.
     backend_bound: f64,
-    /// Slots of the other hardware thread, on CPUs that tell.
+    /// Slots of the other hardware thread, on CPUs that count them.
     #[serde(skip_serializing_if = "Option::is_none")]
     smt_contention: Option<f64>,
     /// Part of retiring.
@@ -81,7 +81,7 @@ struct SharesOfSlots {
     memory_bound: Option<f64>,
 }
 
-/// A metric group and what its launch gave.
+/// A metric group and the values from its launch.
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct Group<'a> {
@@ -90,7 +90,7 @@ struct Group<'a> {
     /// The category or part that it explains.
     #[serde(skip_serializing_if = "Option::is_none")]
     node: Option<&'static str>,
-    /// Its metrics; none where it was not measured.
+    /// Its metrics; empty if it was not measured.
     metrics: Vec<MetricValue<'a>>,
     /// What to try, for people.
     advice: &'static str,
@@ -103,12 +103,12 @@ struct Group<'a> {
 #[derive(Serialize)]
 #[cfg_attr(test, derive(schemars::JsonSchema))]
 struct MetricValue<'a> {
-    /// Its name, in its maker's spelling where it has one.
+    /// Its name, in the vendor's spelling if there is one.
     name: &'a str,
-    /// Its value; absent where it cannot be computed, as a ratio to a count of zero.
+    /// Its value; absent if it cannot be computed, such as a ratio to a count of zero.
     #[serde(skip_serializing_if = "Option::is_none")]
     value: Option<f64>,
-    /// What stands behind the number.
+    /// The unit after the number.
     unit: &'a str,
 }
 

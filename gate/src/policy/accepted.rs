@@ -19,7 +19,7 @@ pub struct Accepted {
 pub struct AcceptedChange {
     /// Why it is expected.
     pub reason: String,
-    /// The differences that were seen, as fractions of the baseline's total.
+    /// The observed differences, as fractions of the baseline's total.
     pub differences: BTreeMap<Metric, f64>,
 }
 

@@ -171,32 +171,32 @@ pub fn checked_alpha(alpha: f64) -> Result<f64, String> {
     }
 }
 
-/// A limit that holds without any baseline.
+/// A limit that needs no baseline.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Budget {
     /// What is limited.
     pub quantity: BudgetQuantity,
-    /// On which side.
+    /// The side of the limit.
     pub bound: BudgetBound,
     /// The limit, in the quantity's unit.
     pub limit: f64,
 }
 
-/// What a budget limits.
+/// The quantity that a budget limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetQuantity {
     /// Slots per iteration: all of them, or those of a category.
     Slots(Metric),
-    /// The fraction of the slots that a category has.
+    /// A category's fraction of the slots.
     Share(Metric),
     /// Nanoseconds per iteration.
     WallNs,
 }
 
-/// On which side of the limit a benchmark must stay.
+/// The side of the limit on which a benchmark must stay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]

@@ -16,7 +16,7 @@ use crate::event_rates::EventRates;
 use crate::metric::Metric;
 use crate::summary::Summary;
 
-/// A verdict's class, in the order in which reports tell them.
+/// A verdict's class, in the order of reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -24,19 +24,19 @@ pub enum Class {
     /// The time surely grew, the slots do not explain it, and time does not gate: one of the two is
     /// not about the work.
     TimeDisagrees,
-    /// Slower for certain, and by enough to matter.
+    /// Certainly slower, by enough to matter.
     Regressed,
     /// The two sides cannot be compared.
     NotComparable,
-    /// Slower as a regression is, by no more than what the user accepted with a reason.
+    /// Slower like a regression, but by no more than what the user accepted with a reason.
     Accepted,
-    /// A category grew and the total did not.
+    /// A category grew but the total did not.
     Shifted,
-    /// Not enough launches, or too noisy, to say anything else.
+    /// Too few launches, or too noisy, for any other class.
     Inconclusive,
-    /// Faster for certain, and by enough to matter.
+    /// Certainly faster, by enough to matter.
     Improved,
-    /// Any difference is below the margin for certain.
+    /// Certainly, any difference is below the margin.
     Unchanged,
 }
 
@@ -68,54 +68,55 @@ impl Class {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BenchmarkVerdict {
-    /// Which benchmark.
+    /// The benchmark.
     pub id: BenchmarkId,
-    /// Where its numbers come from (the candidate's, if the two differ).
+    /// Where its numbers come from (for the candidate, if the two differ).
     pub source: SourceKind,
     /// The verdict.
     pub class: Class,
-    /// Where its work is, if that is not in the slots of one side or both: its time alone was judged.
+    /// Where its work is, if it is not in the slots of one side or both; then only its time was
+    /// judged.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub elsewhere: Option<Elsewhere>,
-    /// Whether it looks slower without being certain, so that more launches are worth their time.
+    /// Whether it looks slower but not with certainty, so that more launches are worthwhile.
     pub suspect: bool,
-    /// Which look the verdict is from: 1, or 2 if the benchmark was run again.
+    /// Which look the verdict is from: 1, or 2 if the benchmark was launched again.
     pub look: u32,
     /// The baseline's launches.
     pub baseline_launches: LaunchCount,
     /// The candidate's launches.
     pub candidate_launches: LaunchCount,
-    /// What the verdict was decided by; absent if not comparable.
+    /// What the verdict is based on; absent if not comparable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Evidence>,
     /// One entry per metric that both sides have; empty if not comparable.
     pub effects: Vec<Effect>,
-    /// The split of the slots, for reading only: shares are never tested.
+    /// The split of the slots, for information only: shares are never tested.
     pub shares: Vec<Share>,
-    /// What both sides counted beside slots, for reading only: events are never tested. Absent where
-    /// neither counts any, and if not comparable.
+    /// What both sides counted besides slots, for information only: events are never tested. Absent
+    /// if neither counted any, and if not comparable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub events: Option<EventSides>,
     /// Why the user expects the change, if it is accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub accepted: Option<String>,
-    /// Whether an iteration executed what it did before; absent where a side does not know.
+    /// Whether an iteration executed the same code as before; absent if either side does not know.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub executed: Option<ExecutedChange>,
-    /// How time and slots disagree, if they do. Beside modelled slots a regression of the slots may
-    /// have one too, where time grew by far more.
+    /// How time and slots disagree, if they do. With modelled slots, a regression of the slots may
+    /// also have one, if time grew by far more.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub disagreement: Option<Disagreement>,
-    /// Why, if something changed.
+    /// The cause, if something changed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub cause: Option<Cause>,
-    /// What would decide, if nothing is decided.
+    /// What would decide, if nothing was decided.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub undecided: Option<Undecided>,
     /// Why its categories were not tested, if they were not.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coarse: Option<Coarse>,
-    /// What became of its functions, where both sides know them: at most ten, those that changed most
+    /// How its functions changed, if both sides know them: at most ten, those that changed most
     /// first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<FunctionChange>,
@@ -158,18 +159,18 @@ pub enum Rule {
     /// By tests on launches that differ.
     Statistics,
     /// By the difference alone: the launches of the model agree bit for bit on each side. The
-    /// margins are the model's, and nothing is inconclusive but for its windows' cost.
+    /// margins are the model's, and nothing is inconclusive except because of its windows' cost.
     Exact,
 }
 
-/// What a verdict is decided by. The p-values are of this benchmark alone, one-sided; by the exact
-/// rule they are 0 or 1.
+/// What a verdict is based on. The p-values are one-sided and for this benchmark alone; by the
+/// exact rule they are 0 or 1.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Evidence {
-    /// By which rule.
+    /// The rule that applies.
     pub rule: Rule,
-    /// Whether a hit is possible at all: not with a single launch.
+    /// Whether a hit is possible at all: it is not with a single launch.
     pub enough_launches: bool,
     /// Whether slots or time are hit.
     pub whole_hit: bool,
@@ -177,31 +178,30 @@ pub struct Evidence {
     pub category_hit: bool,
     /// Against "the total did not grow".
     pub p_slower: f64,
-    /// Whether the total grew: by at least the sure margin, and `p_slower` is below 5 %. A
-    /// category alone fails only what did.
+    /// Whether the total grew: by at least the sure margin, with `p_slower` below 5 %. A category
+    /// alone only fails a benchmark that did.
     pub slower: bool,
-    /// Against "the total shrank by the sure margin at most".
+    /// Against "the total shrank by at most the sure margin".
     pub p_improved: f64,
-    /// Whether it shrank by the point margin at least, and `p_improved` is below the level per
-    /// test.
+    /// Whether it shrank by at least the point margin, with `p_improved` below the level per test.
     pub improved: bool,
     /// Against "the total shrank by the point margin or more".
     pub p_not_faster: f64,
     /// Against "the total grew by the point margin or more".
     pub p_not_slower: f64,
-    /// Whether both are below 5 %: any change is below the margin. By the exact rule always: what
-    /// is nothing else is unchanged.
+    /// Whether both are below 5 %: any change is below the margin. Always true by the exact rule:
+    /// whatever has no other class is unchanged.
     pub unchanged: bool,
-    /// Whether it took longer only as the whole suite did, with nothing but time to tell.
+    /// Whether it took longer only as much as the whole suite did, with only time to go by.
     pub suite_wide_slowdown: bool,
-    /// Whether more than half of a side's slots are what beginning and ending windows costs: slots then
+    /// Whether beginning and ending windows costs more than half of a side's slots; then slots
     /// decide nothing.
     pub mostly_windows: bool,
-    /// Whether it surely took longer by the margin of time, at slots and a machine that do not
+    /// Whether it surely took longer by the margin of time, although slots and machine do not
     /// explain it, and time does not gate it.
     pub time_disagrees: bool,
     /// Whether time gates it, is not hit, and surely grew by more than the sure margin for this
-    /// benchmark alone, at slots that do not explain it: it is not unchanged.
+    /// benchmark alone, although slots do not explain it: it is not unchanged.
     pub took_longer: bool,
 }
 
@@ -228,15 +228,15 @@ impl Evidence {
     }
 }
 
-/// How many launches a verdict rests on.
+/// How many launches a verdict is based on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LaunchCount {
     /// Launches with a value.
     pub used: u32,
-    /// Launches that were asked for and gave none.
+    /// Requested launches without a value.
     pub dropped: u32,
-    /// Samples that were dropped in the launches that gave a value.
+    /// Samples that were dropped in the launches with a value.
     pub samples_dropped: u64,
 }
 
@@ -252,15 +252,15 @@ pub struct Effect {
     pub exact: bool,
     /// The mean over launches, per iteration: slots, or nanoseconds.
     pub baseline: f64,
-    /// The same of the candidate. Wall-clock time without the machine shift, if one was removed.
+    /// The same for the candidate. Wall-clock time without the machine shift, if one was removed.
     pub candidate: f64,
-    /// Candidate less baseline as a fraction of the baseline's total.
+    /// Candidate minus baseline, as a fraction of the baseline's total.
     pub difference: f64,
-    /// Where the true difference lies; absent if a side has a single launch, which says nothing about
-    /// how much launches differ.
+    /// Where the true difference is; absent if a side has a single launch, which does not show how
+    /// much launches differ.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<Interval>,
-    /// The measured difference from which on it matters.
+    /// The least measured difference that matters.
     pub point_margin: f64,
     /// What the true difference must surely be above.
     pub sure_margin: f64,
@@ -269,29 +269,29 @@ pub struct Effect {
     /// Whether it got worse: the measured difference reaches the point margin and `p` is below the
     /// level per test.
     pub hit: bool,
-    /// Whether it is gated and looks worse by the measured difference, for this benchmark alone;
-    /// where it is not hit, more launches may decide.
+    /// Whether it is gated and looks worse by the measured difference, for this benchmark alone. If
+    /// it is not hit, more launches may decide.
     pub looks_worse: bool,
-    /// No difference of this metric is closer to the truth than this, however many launches: the
+    /// How far off the difference of this metric may be, however many launches there are: the
     /// resolution of 8-bit ratios. Included in `interval` and `p`.
     pub resolution: f64,
     /// The standard error of the difference; 0 if exact.
     pub standard_error: f64,
     /// The degrees of freedom of the standard error; 0 if exact.
     pub degrees_of_freedom: f64,
-    /// What `p` is about: the sure margin and the resolution by what launches differ, or the resolution
-    /// alone by what the sessions drift as well, whichever is the less certain.
+    /// What `p` tests: the sure margin plus the resolution, by how much launches differ, or only
+    /// the resolution, if sessions drift as well; whichever is less certain.
     pub limit: f64,
-    /// The standard error that goes with it.
+    /// The standard error that belongs to it.
     pub limit_standard_error: f64,
-    /// The baseline's own standard deviation between launches, a fraction of the total; 0 for a
+    /// The baseline's own standard deviation between launches, as a fraction of the total; 0 for a
     /// single launch.
     pub baseline_own_deviation: f64,
-    /// The same of the candidate.
+    /// The same for the candidate.
     pub candidate_own_deviation: f64,
     /// The baseline's standard deviation between launches, after borrowing from the suite.
     pub baseline_launch_deviation: f64,
-    /// The same of the candidate.
+    /// The same for the candidate.
     pub candidate_launch_deviation: f64,
 }
 
@@ -303,9 +303,10 @@ pub struct Interval {
     pub low: f64,
     /// Its upper end.
     pub high: f64,
-    /// Whether it holds for all tests of the suite at once (as for a hit), or for this one alone.
+    /// Whether it holds for all tests of the suite at once (as for a hit), or only for this one.
     pub simultaneous: bool,
-    /// With which confidence (1 if exact); of a simultaneous interval, that of its lower end over the suite.
+    /// Its confidence (1 if exact); for a simultaneous interval, that of its lower end over the
+    /// suite.
     pub confidence: f64,
 }
 
@@ -332,19 +333,19 @@ impl Interval {
     }
 }
 
-/// The share of a category in the slots.
+/// A category's share of the slots.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Share {
     /// The category.
     pub category: Metric,
-    /// Fraction of the baseline's slots.
+    /// The fraction of the baseline's slots.
     pub baseline_fraction: f64,
-    /// Fraction of the candidate's slots.
+    /// The fraction of the candidate's slots.
     pub candidate_fraction: f64,
 }
 
-/// What both sides of a comparison counted beside slots.
+/// What both sides of a comparison counted besides slots.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventSides {
@@ -376,30 +377,30 @@ pub struct Cause {
     pub metric: Metric,
     /// Its difference.
     pub difference: f64,
-    /// What may be said.
+    /// What kind of cause it is.
     pub kind: CauseKind,
-    /// The categories from the largest part of the difference to the smallest; they add up to it.
+    /// The categories, from the largest part of the difference to the smallest; they add up to it.
     pub parts: Vec<CausePart>,
 }
 
-/// What the parts of a difference allow to say.
+/// What the parts of a difference show.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", tag = "is")]
 pub enum CauseKind {
-    /// One category is at least half of the difference, and surely took part in it.
+    /// One category is at least half of the difference, and surely contributed to it.
     Category {
-        /// Which.
+        /// The category.
         category: Metric,
     },
-    /// No category is.
+    /// No single category is.
     Spread,
     /// Slots moved between categories at about the same total.
     Moved,
-    /// The slots are what they were and each took longer: clock, steal, kernel or blocking, not
-    /// the pipeline.
+    /// The slots did not change but each took longer: clock, steal, kernel or blocking, not the
+    /// pipeline.
     TimePerSlot {
-        /// Candidate over baseline, less 1.
+        /// Candidate over baseline, minus 1.
         difference: f64,
     },
     /// There are no categories to explain it with.
@@ -414,7 +415,7 @@ pub struct CausePart {
     pub category: Metric,
     /// Its difference.
     pub difference: f64,
-    /// Its own parts, where level 2 was measured; they add up to it.
+    /// Its own parts, if level 2 was measured; they add up to it.
     pub details: Vec<CauseDetail>,
 }
 
@@ -428,7 +429,7 @@ pub struct CauseDetail {
     pub difference: f64,
 }
 
-/// Why nothing was decided.
+/// Why a benchmark is inconclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Undecided {
@@ -440,34 +441,35 @@ pub struct Undecided {
     /// Launches per side that decide about three in four; `None` if more than 50.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub launches_enough: Option<u32>,
-    /// The standard deviation between launches, a fraction of the total.
+    /// The standard deviation between launches, as a fraction of the total.
     pub launch_deviation: f64,
 }
 
-/// Why nothing was decided.
+/// Why a benchmark is inconclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum UndecidedReason {
-    /// One launch says nothing about how much launches differ.
+    /// One launch does not show how much launches differ.
     OneLaunch,
     /// The launches differ too much for their number.
     Noise,
-    /// The difference is about as large as the margin, and no number of launches is likely to tell on
-    /// which side of it.
+    /// The difference is about as large as the margin, and no number of launches is likely to show
+    /// on which side of it.
     Margin,
     /// The two runs drift too far apart for any number of launches.
     Drift,
-    /// The total looks worse, and the policy does not let it fail the benchmark.
+    /// The total looks worse, but the policy does not let it fail the benchmark.
     NotGated,
-    /// The slots are what they were, and the time looks longer.
+    /// The slots did not change, but the time looks longer.
     TimeLooksLonger,
-    /// With nothing but the time of so few benchmarks, nobody can tell a change from the drift of the
-    /// machine between the two runs.
+    /// With only the time of so few benchmarks, a change cannot be distinguished from the drift of
+    /// the machine between the two runs.
     DriftUnknown,
-    /// All benchmarks took longer, and without slots nobody can tell the machine from a change.
+    /// All benchmarks took longer, and without slots the machine cannot be distinguished from a
+    /// change.
     MachineOrGlobalChange,
-    /// More than half of a side's slots are what its windows themselves cost.
+    /// The windows themselves cost more than half of a side's slots.
     MostlyWindows,
 }
 
@@ -475,10 +477,10 @@ pub enum UndecidedReason {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Coarse {
-    /// The baseline's mean resolution as a fraction of its slots.
+    /// The baseline's mean resolution, as a fraction of its slots.
     pub baseline_resolution: f64,
-    /// The candidate's.
+    /// The candidate's mean resolution, as a fraction of its slots.
     pub candidate_resolution: f64,
-    /// The largest that is tested.
+    /// The coarsest resolution that is tested.
     pub limit: f64,
 }

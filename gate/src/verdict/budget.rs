@@ -25,18 +25,18 @@ const ASSUMED_TIME_DEVIATION: f64 = 0.02;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BudgetCheck {
-    /// The version of this form.
+    /// The version of this format.
     #[cfg_attr(feature = "schema", schemars(extend("const" = super::COMPARISON_SCHEMA_VERSION)))]
     pub schema_version: u32,
-    /// What it comes to.
+    /// The overall result.
     pub outcome: Outcome,
-    /// The exit code that the outcome leads to.
+    /// The exit code for the outcome.
     pub exit_code: u8,
     /// The run that was judged.
     pub run: RunSummary,
-    /// One entry per benchmark and budget that is for it, in the order of the budgets.
+    /// One entry per benchmark and matching budget, in the order of the budgets.
     pub results: Vec<BudgetResult>,
-    /// The patterns of budgets that are for no benchmark of the run.
+    /// The patterns of budgets that match no benchmark of the run.
     pub unmatched: Vec<String>,
 }
 
@@ -44,9 +44,9 @@ pub struct BudgetCheck {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BudgetResult {
-    /// Which benchmark.
+    /// The benchmark.
     pub id: BenchmarkId,
-    /// Which budget.
+    /// The budget.
     pub budget: Budget,
     /// The verdict.
     pub status: BudgetStatus,
@@ -56,7 +56,7 @@ pub struct BudgetResult {
     /// The p-value against "within the budget"; absent if not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub p: Option<f64>,
-    /// Launches.
+    /// The number of launches.
     pub launches: usize,
 }
 
@@ -65,11 +65,11 @@ pub struct BudgetResult {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum BudgetStatus {
-    /// Beyond the limit for certain.
+    /// Certainly beyond the limit.
     Exceeded,
     /// The source does not measure it.
     NotMeasured,
-    /// Beyond the limit, but by less than the launches can tell.
+    /// Beyond the limit, but by less than the launches can show.
     Uncertain,
     /// Within the limit.
     Kept,

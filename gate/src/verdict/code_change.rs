@@ -13,7 +13,7 @@ use super::suite::is_exact;
 use crate::statistics::launch::slots_agree;
 use crate::statistics::median;
 
-/// What is known about the code that ran on the two sides of a comparison.
+/// How the code that ran on the two sides of a comparison differs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -23,38 +23,38 @@ pub enum CodeChange {
     /// The same instructions were executed equally often, in another order or on data in other
     /// places.
     OtherData,
-    /// Some function did not execute what it did before.
+    /// Some function executed something different.
     Differs,
     /// A side does not know.
     Unknown,
 }
 
-/// What the fingerprints of two sides say.
+/// The result of comparing the fingerprints of two sides.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExecutedChange {
     /// Whether they are the same.
     pub change: CodeChange,
-    /// Whether what was counted agrees: modelled slots and all their parts bit for bit, instructions
-    /// that hardware counted to 1 %. Where nothing was counted nothing speaks against it.
+    /// Whether the counts agree: modelled slots and all their parts bit for bit, instructions
+    /// counted by hardware to 1 %. Without counts, this is true.
     pub same_counts: bool,
-    /// The functions that did not execute what they did before: those of the bench executable first, at
+    /// The functions that executed something different: those of the bench executable first, at
     /// most ten.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub functions: Vec<FunctionName>,
-    /// How many more there are.
+    /// The number of further functions.
     #[serde(skip_serializing_if = "is_zero")]
     pub more_functions: usize,
 }
 
-/// A function, by the name that its symbol has.
+/// A function, as named by its symbol.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FunctionName {
-    /// The library that it is in; absent for the bench executable.
+    /// Its library; absent for the bench executable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub module: Option<String>,
-    /// Its name; absent where no symbol names it.
+    /// Its name; absent if it has no symbol.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
 }

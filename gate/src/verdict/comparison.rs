@@ -22,21 +22,21 @@ pub const COMPARISON_SCHEMA_VERSION: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Comparison {
-    /// The version of this form.
+    /// The version of this format.
     #[cfg_attr(feature = "schema", schemars(extend("const" = COMPARISON_SCHEMA_VERSION)))]
     pub schema_version: u32,
-    /// What it comes to.
+    /// The overall result.
     pub outcome: Outcome,
-    /// The exit code that the outcome and the policy lead to.
+    /// The exit code for the outcome under the policy.
     pub exit_code: u8,
-    /// The verdicts that fail a comparison. A benchmark whose time disagrees may also fail it alone:
-    /// its `disagreement` says so.
+    /// The verdicts that fail a comparison. A benchmark whose time disagrees may also fail it: see
+    /// its `disagreement`.
     pub failing: Vec<Class>,
-    /// Whether a benchmark that is missing in the candidate fails it too.
+    /// Whether a benchmark that is missing in the candidate fails the comparison too.
     pub missing_fails: bool,
-    /// Whether one that became slower over time does.
+    /// Whether a benchmark that became slower over time fails it too.
     pub slower_over_time_fails: bool,
-    /// How many benchmarks have which verdict.
+    /// The number of benchmarks for each verdict.
     pub counts: Counts,
     /// The run that the candidate was compared with.
     pub baseline: RunSummary,
@@ -44,7 +44,7 @@ pub struct Comparison {
     pub candidate: RunSummary,
     /// Why the two runs cannot be compared at all; empty if they can.
     pub differences: Vec<Difference>,
-    /// What a reader should know before believing any of this.
+    /// What a reader should know before trusting this.
     pub warnings: Vec<Warning>,
     /// What holds for the suite as a whole.
     pub suite: Suite,
@@ -52,12 +52,12 @@ pub struct Comparison {
     pub benchmarks: Vec<BenchmarkVerdict>,
     /// Benchmarks that only the candidate has.
     pub new: Vec<BenchmarkId>,
-    /// Benchmarks of the baseline that the candidate was asked for and does not have.
+    /// Benchmarks of the baseline that the candidate was asked for but does not have.
     pub missing: Vec<BenchmarkId>,
     /// Benchmarks of the baseline that the candidate was not asked for.
     pub not_run: Vec<NotRun>,
     /// Benchmarks that became slower since an earlier run of the baseline's history, in steps that
-    /// each comparison let pass. Empty where there is no history, or a short one.
+    /// each comparison passed. Empty if there is no history, or a short one.
     pub slower_over_time: Vec<SlowerOverTime>,
 }
 
@@ -65,7 +65,7 @@ pub struct Comparison {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NotRun {
-    /// Which benchmark.
+    /// The benchmark.
     pub id: BenchmarkId,
     /// What left it out.
     pub by: LeftOutBy,
@@ -78,7 +78,7 @@ impl Comparison {
     }
 }
 
-/// What a comparison comes to.
+/// The overall result of a comparison.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -89,7 +89,7 @@ pub enum Outcome {
     Failed,
     /// There was nothing to compare, or something that could not be compared.
     NotComparable,
-    /// Nothing regressed, a benchmark is inconclusive, and the policy counts that as a failure.
+    /// Nothing regressed, but a benchmark is inconclusive, and the policy counts that as a failure.
     Inconclusive,
 }
 
@@ -105,7 +105,7 @@ impl Outcome {
     }
 }
 
-/// How many benchmarks have which verdict.
+/// The number of benchmarks for each verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counts {
@@ -125,30 +125,29 @@ pub struct Counts {
     pub inconclusive: usize,
     /// With the class `not_comparable`.
     pub not_comparable: usize,
-    /// Those about which something was decided: all but `inconclusive`, `not_comparable` and
-    /// `time_disagrees`.
+    /// Those that were decided: all but `inconclusive`, `not_comparable` and `time_disagrees`.
     pub decided: usize,
-    /// In the candidate only.
+    /// Only in the candidate.
     pub new: usize,
-    /// In the baseline only, though the candidate was asked for them.
+    /// Only in the baseline, although the candidate was asked for them.
     pub missing: usize,
-    /// In the baseline only, since the candidate was not asked for them.
+    /// Only in the baseline, since the candidate was not asked for them.
     pub not_run: usize,
     /// Those of `not_run` that execute the same machine code as in the baseline.
     pub same_code: usize,
-    /// Slower than some runs ago, by the history of the baseline.
+    /// Slower than some runs ago, according to the baseline's history.
     pub slower_over_time: usize,
 }
 
-/// Which run, in short.
+/// A short description of a run.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunSummary {
-    /// The name or path by which the user asked for it.
+    /// The name or path under which the user requested it.
     pub label: String,
     /// The run's id.
     pub id: String,
-    /// When it began, RFC 3339 in UTC.
+    /// When it started, RFC 3339 in UTC.
     pub started_at: String,
     /// The machine's name for people.
     pub machine: String,
@@ -158,22 +157,22 @@ pub struct RunSummary {
     /// Whether the work tree differed from that commit.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub git_dirty: Option<bool>,
-    /// Launches that were asked for.
+    /// The number of launches requested.
     pub launches: u32,
-    /// Which part of the suite was asked for, in words; absent for all of it.
+    /// Which part of the suite was requested, in words; absent for all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selection: Option<String>,
 }
 
-/// A field that must be equal and is not.
+/// A field that must be equal but is not.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Difference {
     /// The field.
     pub field: String,
-    /// What the baseline holds.
+    /// The baseline's value.
     pub baseline: String,
-    /// What the candidate holds.
+    /// The candidate's value.
     pub candidate: String,
 }
 
@@ -195,38 +194,38 @@ pub struct Suite {
     pub alpha: f64,
     /// Gated metrics times benchmarks.
     pub tests: usize,
-    /// How often the question is asked: 2 if suspects are run again, and `alpha` is split.
+    /// How often the suite is judged: 2 if suspects are launched again, and `alpha` is split.
     pub looks: u32,
-    /// What a p-value must be below: `alpha` over the looks and the tests.
+    /// What a p-value must be below: `alpha` divided by the looks and the tests.
     pub alpha_per_test: f64,
-    /// Whether wall-clock time gates benchmarks that have slots: only in a suite that is large
-    /// enough to tell the machine's share of it.
+    /// Whether wall-clock time gates benchmarks that have slots: only in a suite large enough to
+    /// show the machine's share of it.
     pub wall_beside_slots_is_gated: bool,
-    /// Whether time gates benchmarks that have nothing else: only where the drift of the machine between
-    /// two sessions can be told from a change.
+    /// Whether time gates benchmarks that have nothing else: only if the drift of the machine
+    /// between two sessions can be distinguished from a change.
     pub time_alone_is_gated: bool,
-    /// By how much the machine as a whole ran slower or faster.
+    /// How much slower or faster the machine as a whole was.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_shift: Option<MachineShift>,
-    /// What the slots of all benchmarks have in common, if half of the suite or more moved the same way
-    /// by 1 % or more: a change of the compiler, its flags, a common dependency or the machine.
+    /// What the slots of all benchmarks have in common, if at least half of the suite moved in the
+    /// same direction by at least 1 %: a change of the compiler, its flags, a common dependency or
+    /// the machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub global_slots_difference: Option<CommonPart>,
-    /// What happened to the time per slot of the suite; absent if fewer than three benchmarks have
-    /// slots.
+    /// The change of the suite's time per slot; absent if fewer than three benchmarks have slots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub time_per_slot: Option<TimePerSlot>,
     /// The noise of each metric that was compared.
     pub noise: Vec<MetricNoise>,
 }
 
-/// What happened to the time per slot of the suite.
+/// The change of the suite's time per slot.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimePerSlot {
-    /// Candidate over baseline, less 1: the median over benchmarks.
+    /// Candidate over baseline, minus 1: the median over benchmarks.
     pub difference: f64,
-    /// Over how many benchmarks.
+    /// The number of benchmarks.
     pub benchmarks: usize,
 }
 
@@ -234,13 +233,13 @@ pub struct TimePerSlot {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MachineShift {
-    /// Candidate over baseline, less 1.
+    /// Candidate over baseline, minus 1.
     pub difference: f64,
-    /// What it is the median of.
+    /// The quantity whose median it is.
     pub basis: ShiftBasis,
-    /// Over how many benchmarks.
+    /// The number of benchmarks.
     pub benchmarks: usize,
-    /// Whether it was taken out of the candidate's times before they were tested.
+    /// Whether it was removed from the candidate's times before they were tested.
     pub removed: bool,
 }
 
@@ -249,9 +248,10 @@ pub struct MachineShift {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum ShiftBasis {
-    /// Time per slot: what the benchmarks execute has no part in it.
+    /// Time per slot, which does not depend on what the benchmarks execute.
     TimePerSlot,
-    /// Time alone: a change of all benchmarks at once cannot be told from one of the machine.
+    /// Only time: a change of all benchmarks at once cannot be distinguished from one of the
+    /// machine.
     Time,
 }
 
@@ -261,22 +261,22 @@ pub enum ShiftBasis {
 pub struct MetricNoise {
     /// The metric.
     pub metric: Metric,
-    /// Benchmarks that it was learned from.
+    /// The number of benchmarks that it was learned from.
     pub benchmarks: usize,
-    /// The typical standard deviation between launches, a fraction of the total.
+    /// The typical standard deviation between launches, as a fraction of the total.
     pub prior_deviation: f64,
     /// How many launches' worth that knowledge is.
     pub prior_degrees_of_freedom: f64,
-    /// Whether it was learned from the suite; else it was assumed, since the suite is small.
+    /// Whether it was learned from the suite; otherwise it was assumed, since the suite is small.
     pub prior_fitted: bool,
-    /// The correlation of launches that follow each other, as far as it is certain. Their mean is the
-    /// less certain for it.
+    /// The correlation of consecutive launches, as far as it is certain. It makes their mean less
+    /// certain.
     pub autocorrelation: f64,
-    /// What differs between the two sessions and not between launches; absent where there is no such
-    /// thing, or too few benchmarks to tell.
+    /// What differs between the two sessions but not between launches; absent if there are not two
+    /// sessions, or too few benchmarks to show it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub drift: Option<DriftBetween>,
-    /// What the benchmarks have in common; absent of fewer than ten.
+    /// What the benchmarks have in common; absent for fewer than ten.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub common: Option<CommonPart>,
 }
@@ -285,14 +285,14 @@ pub struct MetricNoise {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DriftBetween {
-    /// The standard deviation over benchmarks, a fraction of the total.
+    /// The standard deviation over benchmarks, as a fraction of the total.
     pub deviation: f64,
     /// How well that is known.
     pub degrees_of_freedom: f64,
-    /// Whether it multiplies, as that of time does: what takes r times as long has √r times as much
-    /// of it.
+    /// Whether it multiplies, like the drift of time: what takes r times as long has √r times as
+    /// much drift.
     pub is_factor: bool,
-    /// How many earlier runs of the machine told it too.
+    /// The number of earlier runs of the machine that also contributed.
     #[serde(skip_serializing_if = "is_zero")]
     pub earlier_runs: usize,
 }
@@ -315,57 +315,57 @@ pub struct CommonPart {
     pub densest: f64,
 }
 
-/// What a reader should know before believing a comparison.
+/// What a reader should know before trusting a comparison.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case", tag = "warning")]
 pub enum Warning {
     /// A field that should be equal but need not be.
     Differs(Difference),
-    /// Accepted changes that were relative to a run which the baseline no longer is.
+    /// Accepted changes that were relative to a run that is no longer the baseline.
     AcceptedExpired {
-        /// How many.
+        /// How many changes.
         changes: usize,
     },
-    /// The baseline was taken of a part of the suite, and the candidate has more.
+    /// The baseline is of part of the suite, and the candidate has more.
     PartialBaseline {
         /// Which part, in words.
         selection: String,
-        /// How many benchmarks of the candidate are of the other part.
+        /// How many benchmarks of the candidate are outside that part.
         benchmarks: usize,
     },
-    /// The baseline was taken of uncommitted code.
+    /// The baseline was taken from uncommitted code.
     UncommittedBaseline,
     /// The modelled benchmarks ran on another CPU. Their slots are those of the modelled core and
-    /// are compared, their times are not.
+    /// are compared; their times are not.
     ModelledOnOtherCpu {
-        /// In what the CPUs differ.
+        /// How the CPUs differ.
         differences: Vec<Difference>,
     },
-    /// Fewer launches than allow any failure or make a good one likely.
+    /// Too few launches for any failure, or to make a true one likely.
     FewLaunches {
-        /// The least launches of any benchmark and side.
+        /// The fewest launches of any benchmark and side.
         launches: u32,
     },
-    /// Launches of the baseline that are not of the same kind as the others of their benchmark.
+    /// Launches of the baseline that differ in kind from the others of their benchmark.
     LaunchesOfBaselineLeftOut {
-        /// Which.
+        /// The launches.
         launches: Vec<WildLaunch>,
     },
-    /// The same of the candidate.
+    /// Launches of the candidate that differ in kind from the others of their benchmark.
     LaunchesOfCandidateLeftOut {
-        /// Which.
+        /// The launches.
         launches: Vec<WildLaunch>,
     },
     /// Benchmarks whose slots are not about their work on one side or both.
     JudgedByTime {
-        /// Which.
+        /// The benchmarks.
         benchmarks: Vec<BenchmarkId>,
     },
     /// Benchmarks whose measured thread hardly executes user code, or whose other threads were not
     /// watched.
     MostlyWaiting {
-        /// How many.
+        /// How many benchmarks.
         benchmarks: usize,
     },
 }

@@ -19,22 +19,22 @@ const LEAST_FAILING: f64 = 0.25;
 const LEAST_FAILING_IN_SMALL_SUITES: f64 = 1.0;
 const SMALL_SUITE: usize = 10;
 
-/// Time that surely grew at slots that do not explain it, and does not gate.
+/// Time that surely grew although slots do not explain it, and that does not gate.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Disagreement {
     /// How much longer the benchmark took, without the machine's part.
     pub time_difference: f64,
-    /// The machine's part: how much the time per slot grew in the median over the suite. Absent if
-    /// the suite has fewer than three benchmarks with slots.
+    /// The machine's part: the median growth of the time per slot over the suite. Absent if the
+    /// suite has fewer than three benchmarks with slots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub machine_difference: Option<f64>,
-    /// Whether the benchmark ran the code that it ran before.
+    /// Whether the benchmark ran the same code as before.
     pub code: CodeChange,
-    /// From which `time_difference` on it fails, where it can fail.
+    /// The least `time_difference` that fails, if it can fail.
     pub least_failing: f64,
-    /// Whether it fails the comparison: beside modelled slots, when the machine's part is known, time
-    /// grew by `least_failing` at least, the code is not the same, and the policy gates time.
+    /// Whether it fails the comparison: with modelled slots, if the machine's part is known, time
+    /// grew by at least `least_failing`, the code is not the same, and the policy gates time.
     pub fails: bool,
 }
 

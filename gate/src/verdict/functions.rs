@@ -8,23 +8,23 @@ use crate::function_name::FunctionKind;
 /// At most this many functions of a benchmark are kept in a comparison.
 const MOST_FUNCTIONS: usize = 10;
 
-/// What became of one function of a benchmark.
+/// The change of one function of a benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FunctionChange {
     /// Its name; absent for code without a symbol.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The library that it is in; absent for the bench executable itself.
+    /// Its library; absent for the bench executable.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub module: Option<String>,
-    /// Its slots per iteration in the baseline; absent if it is not one of the functions there.
+    /// Its slots per iteration in the baseline; absent if it is not listed there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub baseline_slots: Option<f64>,
-    /// Its slots per iteration in the candidate; absent if it is not one of the functions there.
+    /// Its slots per iteration in the candidate; absent if it is not listed there.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub candidate_slots: Option<f64>,
-    /// The difference of its slots, a fraction of all slots of the baseline's benchmark.
+    /// The difference of its slots, as a fraction of all slots of the baseline's benchmark.
     pub difference: f64,
 }
 

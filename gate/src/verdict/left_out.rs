@@ -13,11 +13,11 @@ use crate::statistics::wild::wild;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WildLaunch {
-    /// Of which benchmark.
+    /// The benchmark.
     pub benchmark: BenchmarkId,
     /// Its number in the run.
     pub launch: u32,
-    /// Its slots, or its time without slots, over the median of the benchmark's launches.
+    /// Its slots, or its time if it has no slots, over the median of the benchmark's launches.
     pub times_median: f64,
 }
 

@@ -16,22 +16,23 @@ use crate::statistics::power::{POWER, Plan, Planned};
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NoiseReport {
-    /// The version of this form.
+    /// The version of this format.
     #[cfg_attr(feature = "schema", schemars(extend("const" = super::COMPARISON_SCHEMA_VERSION)))]
     pub schema_version: u32,
     /// The run whose launches are compared.
     pub run: RunSummary,
-    /// Launches on each side of the comparison that `smallest_change` is about.
+    /// Launches on each side of the comparison that `smallest_change` refers to.
     pub launches: u32,
     /// Gated metrics times benchmarks in such a comparison.
     pub tests: usize,
     /// The error probability of that comparison.
     pub alpha: f64,
-    /// With which probability a smallest change is found.
+    /// The probability of finding a smallest change.
     pub power: f64,
     /// One entry per benchmark, in the order of the run.
     pub benchmarks: Vec<BenchmarkNoise>,
-    /// One half of the launches judged by the other; absent with fewer than two launches a half.
+    /// One half of the launches judged against the other; absent with fewer than two launches per
+    /// half.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub control: Option<Comparison>,
 }
@@ -40,13 +41,13 @@ pub struct NoiseReport {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BenchmarkNoise {
-    /// Which benchmark.
+    /// The benchmark.
     pub id: BenchmarkId,
     /// Where its numbers come from.
     pub source: SourceKind,
     /// Launches with a value.
     pub launches: usize,
-    /// One entry per metric that it has; empty where it has no numbers at all.
+    /// One entry per metric that it has; empty if it has no numbers at all.
     pub metrics: Vec<MetricNoiseLevel>,
 }
 
@@ -56,12 +57,12 @@ pub struct BenchmarkNoise {
 pub struct MetricNoiseLevel {
     /// The metric.
     pub metric: Metric,
-    /// The standard deviation between launches as a fraction of the benchmark's slots (wall-clock
-    /// time: of its time); absent for a single launch.
+    /// The standard deviation between launches, as a fraction of the benchmark's slots (for
+    /// wall-clock time: of its time); absent for a single launch.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub deviation: Option<f64>,
-    /// The smallest change that the gate finds, as a fraction of the same; absent where none
-    /// is, as where the metric cannot fail the benchmark.
+    /// The smallest change that the gate can find, as a fraction of the same; absent if there is
+    /// none, for example because the metric cannot fail the benchmark.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub smallest_change: Option<f64>,
 }

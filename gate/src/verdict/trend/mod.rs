@@ -28,46 +28,46 @@ pub const TREND_SCHEMA_VERSION: u32 = 1;
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Trend {
-    /// The version of this form.
+    /// The version of this format.
     #[cfg_attr(feature = "schema", schemars(extend("const" = TREND_SCHEMA_VERSION)))]
     pub schema_version: u32,
-    /// The name by which the user asked for it.
+    /// The name under which the user requested it.
     pub label: String,
-    /// The probability of any change point in a suite that never changed.
+    /// The probability of finding any change point in a suite that never changed.
     pub alpha: f64,
-    /// Series that were searched for change points; each has its part of `alpha`.
+    /// The number of series that were searched for change points; `alpha` is divided among them.
     pub series: usize,
-    /// The runs that can be compared with the newest, oldest first; it is the last.
+    /// The runs that can be compared with the newest, oldest first; the newest is the last.
     pub runs: Vec<TrendRun>,
-    /// The runs that cannot, oldest first.
+    /// The runs that cannot be compared, oldest first.
     pub left_out: Vec<LeftOut>,
     /// Why files of the history could not be read.
     pub unreadable: Vec<String>,
-    /// Changes of half of the benchmarks or more at once.
+    /// Changes of at least half of the benchmarks at once.
     pub global_changes: Vec<GlobalChange>,
     /// The benchmarks of the newest run, in the order of their ids.
     pub benchmarks: Vec<BenchmarkTrend>,
 }
 
-/// A change of half of the benchmarks or more at once, which says little about any of them.
+/// A change of at least half of the benchmarks at once, which says little about any of them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct GlobalChange {
-    /// What it is.
+    /// The kind of change.
     pub kind: ChangeKind,
-    /// The first run of the new levels, give or take one: which of `runs`.
+    /// The first run of the new levels, give or take one: an index into `runs`.
     pub run: usize,
     /// How many benchmarks changed.
     pub benchmarks: usize,
 }
 
-/// Which run, in short.
+/// A short description of a run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrendRun {
     /// Its id.
     pub id: String,
-    /// When it began, RFC 3339 in UTC.
+    /// When it started, RFC 3339 in UTC.
     pub started_at: String,
     /// The commit that was measured.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -83,10 +83,10 @@ pub struct TrendRun {
 pub struct LeftOut {
     /// The run.
     pub run: TrendRun,
-    /// The benchmark; all, if absent.
+    /// The benchmark; absent if all are left out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub benchmark: Option<BenchmarkId>,
-    /// The fields that differ; `candidate` is what the newest run holds. None, if the run has no
+    /// The fields that differ; `candidate` is the value in the newest run. Empty if the run has no
     /// value of the benchmark.
     pub differences: Vec<Difference>,
 }
@@ -95,17 +95,17 @@ pub struct LeftOut {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BenchmarkTrend {
-    /// Which benchmark.
+    /// The benchmark.
     pub id: BenchmarkId,
     /// Where its numbers come from.
     pub source: SourceKind,
-    /// Slots, or time where there are none.
+    /// Slots, or time if there are none.
     pub metric: Metric,
     /// One for each run that has it, oldest first.
     pub points: Vec<TrendPoint>,
     /// Where it changed, oldest first.
     pub changes: Vec<TrendChange>,
-    /// The newest level over the oldest, less 1; absent without a change.
+    /// The newest level over the oldest, minus 1; absent without a change.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub overall_difference: Option<f64>,
 }
@@ -114,7 +114,7 @@ pub struct BenchmarkTrend {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrendPoint {
-    /// Which of `runs`, from 0.
+    /// An index into `runs`.
     pub run: usize,
     /// The benchmark's metric: slots, or nanoseconds.
     pub value: f64,
@@ -132,13 +132,13 @@ pub struct CategoryAmount {
     pub slots: f64,
 }
 
-/// A change point: from here on another level holds.
+/// A change point, from which another level holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrendChange {
-    /// What it is.
+    /// The kind of change.
     pub kind: ChangeKind,
-    /// The first run of the new level: which of `runs`.
+    /// The first run of the new level: an index into `runs`.
     pub run: usize,
     /// Runs on the level before, and on the level after.
     pub runs_before: usize,
@@ -146,21 +146,21 @@ pub struct TrendChange {
     pub runs_after: usize,
     /// The mean of the benchmark's metric on the level before.
     pub before: f64,
-    /// The same on the level after.
+    /// The mean on the level after.
     pub after: f64,
-    /// After over before, less 1.
+    /// After over before, minus 1.
     pub difference: f64,
-    /// What each category has of it, as fractions of the total before: they add up to `difference`.
+    /// Each category's part of it, as fractions of the total before: they add up to `difference`.
     pub categories: Vec<CategoryDifference>,
     /// The metrics whose own history changes here.
     pub found_in: Vec<Metric>,
-    /// The probability of such a change in the history of one metric that has none.
+    /// The probability of such a change in the history of one metric without changes.
     pub p_value: f64,
-    /// What else is different between the runs on both sides: compiler, kernel, settings.
+    /// What else differs between the runs on both sides: compiler, kernel, settings.
     pub differences: Vec<Difference>,
 }
 
-/// What a change is.
+/// The kind of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -169,7 +169,7 @@ pub enum ChangeKind {
     Slower,
     /// Fewer slots, or less time.
     Faster,
-    /// Other categories, for certain, and the same total as far as can be told.
+    /// Certainly other categories, but the same total within what can be detected.
     Shifted,
 }
 
@@ -184,13 +184,13 @@ impl ChangeKind {
     }
 }
 
-/// What a category has of a change.
+/// A category's part of a change.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CategoryDifference {
     /// The category.
     pub metric: Metric,
-    /// Its slots after less those before, as a fraction of all slots before.
+    /// Its slots after minus those before, as a fraction of all slots before.
     pub difference: f64,
 }
 

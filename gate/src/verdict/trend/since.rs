@@ -17,20 +17,20 @@ use crate::verdict::{Class, Comparison, LabelledRun, Metric, compare};
 /// A change is reported while it is within this many of the newest runs.
 pub const NEWEST_RUNS: usize = 10;
 
-/// A benchmark that is slower than it was some runs ago.
+/// A benchmark that is slower than some runs ago.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SlowerOverTime {
-    /// Which benchmark.
+    /// The benchmark.
     pub id: BenchmarkId,
-    /// Slots, or time where there are none.
+    /// Slots, or time if there are none.
     pub metric: Metric,
-    /// The last run before the first of its changes, or the earlier run that it was judged by.
+    /// The last run before the first of its changes, or the earlier run that it was judged against.
     pub since: TrendRun,
-    /// The level of the newest runs over the level that ended with `since`, less 1; or the difference
-    /// to the earlier run.
+    /// The level of the newest runs over the level that ended with `since`, minus 1; or the
+    /// difference from the earlier run.
     pub difference: f64,
-    /// How many change points lie between; 0 where the earlier run alone tells it.
+    /// How many change points are in between; 0 if only the earlier run shows it.
     pub changes: usize,
 }
 
