@@ -73,7 +73,7 @@ fn main() {
             "{name}: {:?} slots, {factor:.4} times those of one, retiring {:.2} %, instructions {:?}, \
              resolution {:.4}, doubts: {}",
             sample.slots,
-            100.0 * sample.level1.unwrap_or_default().retiring_slots / slots(sample),
+            100.0 * sample.level1.unwrap_or_default().slots.retiring / slots(sample),
             sample.instructions,
             sample.resolution_fraction().unwrap_or(0.0),
             sample.flags

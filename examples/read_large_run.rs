@@ -4,13 +4,14 @@
 
 use std::time::Instant;
 
+use criterion_topdown::category::PerCategory;
 use criterion_topdown::event::Events;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
     Benchmark, BenchmarkId, Build, LaunchSettings, LaunchValue, Run, Selection, read_run, write_run,
 };
-use criterion_topdown::sample::{Level1, Level2};
+use criterion_topdown::sample::Level1;
 
 const BENCHMARKS: u32 = 10_000;
 const LAUNCHES: u32 = 10;
@@ -43,17 +44,19 @@ fn large_run() -> Run {
             wall_ns: slots / 18.1,
             slots: Some(slots),
             level1: Some(Level1 {
-                retiring_slots: slots * 0.41,
-                bad_speculation_slots: slots * 0.09,
-                frontend_bound_slots: slots * 0.17,
-                backend_bound_slots: slots * 0.33,
+                slots: PerCategory {
+                    retiring: slots * 0.41,
+                    bad_speculation: slots * 0.09,
+                    frontend_bound: slots * 0.17,
+                    backend_bound: slots * 0.33,
+                },
                 smt_contention_slots: None,
             }),
-            level2: Some(Level2 {
-                heavy_operations_slots: slots * 0.03,
-                branch_mispredict_slots: slots * 0.07,
-                fetch_latency_slots: slots * 0.11,
-                memory_bound_slots: slots * 0.23,
+            level2: Some(PerCategory {
+                retiring: slots * 0.03,
+                bad_speculation: slots * 0.07,
+                frontend_bound: slots * 0.11,
+                backend_bound: slots * 0.23,
             }),
             instructions: Some(slots * 0.37),
             cycles: Some(slots / 6.0),

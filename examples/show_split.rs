@@ -34,26 +34,20 @@ fn print_split(sample: &Sample) {
         return;
     };
     println!("{slots:>16} slots, doubts: {}", sample.flags);
-    let mut categories = vec![
-        ("retiring", level1.retiring_slots),
-        ("bad speculation", level1.bad_speculation_slots),
-        ("frontend bound", level1.frontend_bound_slots),
-        ("backend bound", level1.backend_bound_slots),
-    ];
+    let of_level1 = level1.slots.iter();
+    let mut categories: Vec<(&str, f64)> = of_level1
+        .map(|(category, slots)| (category.name(), *slots))
+        .collect();
     if let Some(smt_contention_slots) = level1.smt_contention_slots {
         categories.push(("SMT contention", smt_contention_slots));
     }
     if let Some(level2) = sample.level2 {
-        categories.extend([
-            ("heavy operations", level2.heavy_operations_slots),
-            ("mispredicts", level2.branch_mispredict_slots),
-            ("fetch latency", level2.fetch_latency_slots),
-            ("memory bound", level2.memory_bound_slots),
-        ]);
+        let parts = level2.iter();
+        categories.extend(parts.map(|(category, slots)| (category.measured_part().name(), *slots)));
     }
     for (category, category_slots) in categories {
         println!(
-            "{:>16} {category:<16} {:6.2} %",
+            "{:>16} {category:<18} {:6.2} %",
             category_slots.round(),
             100.0 * category_slots / slots as f64
         );

@@ -8,13 +8,16 @@ use std::ops::AddAssign;
 #[cfg(feature = "run_file")]
 use serde::{Deserialize, Serialize};
 
+use crate::category::PerCategory;
+
 /// Counts for a part of the code.
 ///
 /// Retiring and frontend bound slots belong to the code that was issued, bad speculation to the
 /// mispredicted branch or the load that caused the clear, and backend bound slots to the code at
 /// the head of the reorder buffer.
 ///
-/// Files store the counts as an array in field order, because there are many of them.
+/// Files store the counts as an array, because there are many of them: instructions, then each
+/// category and its measured part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -22,94 +25,39 @@ use serde::{Deserialize, Serialize};
 pub struct CodeCounts {
     /// Executed instructions.
     pub instructions: u64,
-    /// Slots of retired instructions.
-    pub retiring_slots: u64,
-    /// Part of retiring.
-    pub heavy_operations_slots: u64,
-    /// Slots spent on discarded work.
-    pub bad_speculation_slots: u64,
-    /// Part of bad speculation.
-    pub branch_mispredict_slots: u64,
-    /// Slots in which the frontend delivered nothing.
-    pub frontend_bound_slots: u64,
-    /// Part of frontend bound.
-    pub fetch_latency_slots: u64,
-    /// Slots in which the backend could accept nothing.
-    pub backend_bound_slots: u64,
-    /// Part of backend bound.
-    pub memory_bound_slots: u64,
+    /// Slots by category.
+    pub level1_slots: PerCategory<u64>,
+    /// The slots of each category's [measured part](crate::category::Category::measured_part).
+    pub level2_slots: PerCategory<u64>,
 }
 
 impl CodeCounts {
-    /// Returns the categories: retiring, bad speculation, frontend bound, backend bound.
-    pub fn level1_slots(&self) -> [u64; 4] {
-        [
-            self.retiring_slots,
-            self.bad_speculation_slots,
-            self.frontend_bound_slots,
-            self.backend_bound_slots,
-        ]
-    }
-
-    /// Returns the measured part of each category, in the order of
-    /// [`level1_slots`](CodeCounts::level1_slots).
-    pub fn level2_slots(&self) -> [u64; 4] {
-        [
-            self.heavy_operations_slots,
-            self.branch_mispredict_slots,
-            self.fetch_latency_slots,
-            self.memory_bound_slots,
-        ]
-    }
-
     /// Returns the sum of all slots, saturating. Counts in a valid file never saturate.
     pub fn slots(&self) -> u64 {
-        let slots = self.level1_slots().into_iter();
+        let slots = self.level1_slots.into_array().into_iter();
         slots.fold(0, u64::saturating_add)
     }
 }
 
 impl From<CodeCounts> for [u64; 9] {
-    /// Lists the fields in declaration order.
+    /// Instructions, then each category and its measured part.
     fn from(counts: CodeCounts) -> [u64; 9] {
-        [
-            counts.instructions,
-            counts.retiring_slots,
-            counts.heavy_operations_slots,
-            counts.bad_speculation_slots,
-            counts.branch_mispredict_slots,
-            counts.frontend_bound_slots,
-            counts.fetch_latency_slots,
-            counts.backend_bound_slots,
-            counts.memory_bound_slots,
-        ]
+        let mut array = [counts.instructions; 9];
+        let slots = counts.level1_slots.zip(counts.level2_slots).into_array();
+        for (place, (category, part)) in array[1..].chunks_mut(2).zip(slots) {
+            place.copy_from_slice(&[category, part]);
+        }
+        array
     }
 }
 
 impl From<[u64; 9]> for CodeCounts {
-    /// Expects the fields in declaration order.
+    /// Instructions, then each category and its measured part.
     fn from(counts: [u64; 9]) -> CodeCounts {
-        let [
-            instructions,
-            retiring_slots,
-            heavy_operations_slots,
-            bad_speculation_slots,
-            branch_mispredict_slots,
-            frontend_bound_slots,
-            fetch_latency_slots,
-            backend_bound_slots,
-            memory_bound_slots,
-        ] = counts;
         CodeCounts {
-            instructions,
-            retiring_slots,
-            heavy_operations_slots,
-            bad_speculation_slots,
-            branch_mispredict_slots,
-            frontend_bound_slots,
-            fetch_latency_slots,
-            backend_bound_slots,
-            memory_bound_slots,
+            instructions: counts[0],
+            level1_slots: PerCategory::of(|category| counts[1 + 2 * category as usize]),
+            level2_slots: PerCategory::of(|category| counts[2 + 2 * category as usize]),
         }
     }
 }
@@ -192,13 +140,13 @@ mod tests {
         let array = [1, 20, 3, 40, 5, 60, 7, 80, 9];
         let counts = CodeCounts::from(array);
         assert_eq!(<[u64; 9]>::from(counts), array);
-        assert_eq!(counts.memory_bound_slots, 9);
+        assert_eq!(counts.level2_slots.backend_bound, 9);
         assert_eq!(counts.slots(), 200);
-        assert_eq!(counts.level2_slots(), [3, 5, 7, 9]);
+        assert_eq!(counts.level2_slots.into_array(), [3, 5, 7, 9]);
         let mut twice = counts;
         twice += counts;
         assert_eq!(twice, array.map(|count| 2 * count).into());
-        twice.retiring_slots = u64::MAX;
+        twice.level1_slots.retiring = u64::MAX;
         twice += counts;
         assert_eq!(twice.slots(), u64::MAX);
     }

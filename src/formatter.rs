@@ -3,6 +3,7 @@
 use criterion::Throughput;
 use criterion::measurement::ValueFormatter;
 
+use crate::category::Category;
 use crate::provenance::{Provenance, SourceKind};
 use crate::sample::{Flags, Sample};
 
@@ -106,20 +107,19 @@ pub(crate) fn split_line(total: &Sample, provenance: &Provenance) -> Option<Stri
     let slots = total.slots.filter(|slots| *slots > 0)? as f64;
     let percent =
         |category_slots: f64| format!("{:.1}%", (category_slots / slots * 100.0).max(0.0));
-    let part = |name: &str, of: Option<f64>| {
-        of.map(|slots| format!(" ({name} {})", percent(slots)))
-            .unwrap_or_default()
+    let part = |name: &str, category: Category| match total.level2 {
+        Some(level2) => format!(" ({name} {})", percent(level2[category])),
+        None => String::new(),
     };
-    let level2 = total.level2;
     let mut line = format!(
         "topdown: retiring {}, bad speculation {}{}, frontend bound {}{}, backend bound {}{}",
-        percent(level1.retiring_slots),
-        percent(level1.bad_speculation_slots),
-        part("mispredicts", level2.map(|l| l.branch_mispredict_slots)),
-        percent(level1.frontend_bound_slots),
-        part("latency", level2.map(|l| l.fetch_latency_slots)),
-        percent(level1.backend_bound_slots),
-        part("memory", level2.map(|l| l.memory_bound_slots)),
+        percent(level1.slots.retiring),
+        percent(level1.slots.bad_speculation),
+        part("mispredicts", Category::BadSpeculation),
+        percent(level1.slots.frontend_bound),
+        part("latency", Category::FrontendBound),
+        percent(level1.slots.backend_bound),
+        part("memory", Category::BackendBound),
     );
     if let Some(contention) = level1.smt_contention_slots {
         line += &format!(", SMT contention {}", percent(contention));
@@ -147,7 +147,8 @@ pub(crate) fn split_line(total: &Sample, provenance: &Provenance) -> Option<Stri
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sample::{Level1, Level2};
+    use crate::category::PerCategory;
+    use crate::sample::Level1;
 
     #[test]
     fn values_scale_with_their_size() {
@@ -177,15 +178,17 @@ mod tests {
             windows: 1,
             slots: Some(1000),
             level1: Some(Level1 {
-                retiring_slots: 400.0,
-                bad_speculation_slots: 102.0,
-                frontend_bound_slots: 200.0,
-                backend_bound_slots: 298.0,
+                slots: PerCategory {
+                    retiring: 400.0,
+                    bad_speculation: 102.0,
+                    frontend_bound: 200.0,
+                    backend_bound: 298.0,
+                },
                 smt_contention_slots: None,
             }),
-            level2: Some(Level2 {
-                memory_bound_slots: 180.0,
-                ..Level2::default()
+            level2: Some(PerCategory {
+                backend_bound: 180.0,
+                ..PerCategory::default()
             }),
             instructions: Some(300),
             cycles: Some(200),

@@ -41,6 +41,7 @@
 #![warn(clippy::incompatible_msrv)]
 
 pub mod activity;
+pub mod category;
 pub mod code;
 #[cfg(feature = "counters")]
 pub mod counter;

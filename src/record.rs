@@ -8,10 +8,11 @@ use std::fmt::{Arguments, Display};
 use std::io::{self, Write};
 
 use crate::activity::{Activity, Elsewhere};
+use crate::category::PerCategory;
 use crate::code::{CodeSlots, Trail};
 use crate::event::Event;
 use crate::provenance::{CountedThreads, Provenance};
-use crate::sample::{Level1, Level2, Sample};
+use crate::sample::{Level1, Sample};
 
 /// The version of the file formats that this library writes.
 pub const SCHEMA_VERSION: u32 = 3;
@@ -184,10 +185,10 @@ fn known_of_all<T>(samples: &[Sample], of: fn(&Sample) -> Option<T>) -> Option<V
 
 fn level1(json: &mut Json<'_>, levels: &[Level1]) {
     let columns: [Column<Level1, f64>; 4] = [
-        ("retiring_slots", |level| level.retiring_slots),
-        ("bad_speculation_slots", |level| level.bad_speculation_slots),
-        ("frontend_bound_slots", |level| level.frontend_bound_slots),
-        ("backend_bound_slots", |level| level.backend_bound_slots),
+        ("retiring_slots", |level| level.slots.retiring),
+        ("bad_speculation_slots", |level| level.slots.bad_speculation),
+        ("frontend_bound_slots", |level| level.slots.frontend_bound),
+        ("backend_bound_slots", |level| level.slots.backend_bound),
     ];
     json.numbers(&columns, levels);
     if levels
@@ -201,16 +202,12 @@ fn level1(json: &mut Json<'_>, levels: &[Level1]) {
     }
 }
 
-fn level2(json: &mut Json<'_>, levels: &[Level2]) {
-    let columns: [Column<Level2, f64>; 4] = [
-        ("heavy_operations_slots", |level| {
-            level.heavy_operations_slots
-        }),
-        ("branch_mispredict_slots", |level| {
-            level.branch_mispredict_slots
-        }),
-        ("fetch_latency_slots", |level| level.fetch_latency_slots),
-        ("memory_bound_slots", |level| level.memory_bound_slots),
+fn level2(json: &mut Json<'_>, levels: &[PerCategory<f64>]) {
+    let columns: [Column<PerCategory<f64>, f64>; 4] = [
+        ("heavy_operations_slots", |level| level.retiring),
+        ("branch_mispredict_slots", |level| level.bad_speculation),
+        ("fetch_latency_slots", |level| level.frontend_bound),
+        ("memory_bound_slots", |level| level.backend_bound),
     ];
     json.numbers(&columns, levels);
 }

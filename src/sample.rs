@@ -6,6 +6,7 @@
 use std::fmt;
 
 use crate::activity::Activity;
+use crate::category::PerCategory;
 use crate::event::Events;
 
 /// Issue slots by level-1 category, as [`Sample::level1`] holds them.
@@ -15,14 +16,8 @@ use crate::event::Events;
 /// clamping before averaging biases the mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Level1 {
-    /// Slots whose micro-operations retired.
-    pub retiring_slots: f64,
-    /// Slots spent on work that was thrown away, and on recovering from it.
-    pub bad_speculation_slots: f64,
-    /// Slots for which the frontend delivered nothing.
-    pub frontend_bound_slots: f64,
-    /// Slots for which the backend could accept nothing.
-    pub backend_bound_slots: f64,
+    /// The slots of each category.
+    pub slots: PerCategory<f64>,
     /// Slots given to the other hardware thread: a fifth category on AMD Zen 4 and later.
     pub smt_contention_slots: Option<f64>,
 }
@@ -30,23 +25,14 @@ pub struct Level1 {
 impl Level1 {
     /// The sum over all categories; close to [`Sample::slots`], exactly equal on no hardware.
     pub fn total_slots(&self) -> f64 {
-        self.retiring_slots
-            + self.bad_speculation_slots
-            + self.frontend_bound_slots
-            + self.backend_bound_slots
-            + self.smt_contention_slots.unwrap_or(0.0)
+        self.slots.sum() + self.smt_contention_slots.unwrap_or(0.0)
     }
 
     /// How far the lowest category is below zero; 0 where none is.
     pub fn below_zero_slots(&self) -> f64 {
         let smt_contention = self.smt_contention_slots.unwrap_or(0.0);
-        let lowest = self
-            .retiring_slots
-            .min(self.bad_speculation_slots)
-            .min(self.frontend_bound_slots)
-            .min(self.backend_bound_slots)
-            .min(smt_contention);
-        (-lowest).max(0.0)
+        let all = self.slots.into_array().into_iter();
+        (-all.fold(smt_contention, f64::min)).max(0.0)
     }
 
     /// Whether none of the categories is below zero by more than a count of `slots` with this
@@ -60,41 +46,12 @@ impl Level1 {
     /// Category by category.
     pub fn plus(&self, other: &Level1) -> Level1 {
         Level1 {
-            retiring_slots: self.retiring_slots + other.retiring_slots,
-            bad_speculation_slots: self.bad_speculation_slots + other.bad_speculation_slots,
-            frontend_bound_slots: self.frontend_bound_slots + other.frontend_bound_slots,
-            backend_bound_slots: self.backend_bound_slots + other.backend_bound_slots,
+            slots: self.slots + other.slots,
             smt_contention_slots: both(
                 self.smt_contention_slots,
                 other.smt_contention_slots,
                 |a, b| a + b,
             ),
-        }
-    }
-}
-
-/// The level-2 categories that are measured; the other four are the rest of their parents:
-/// light operations, machine clears, fetch bandwidth and core bound.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct Level2 {
-    /// Part of retiring.
-    pub heavy_operations_slots: f64,
-    /// Part of bad speculation.
-    pub branch_mispredict_slots: f64,
-    /// Part of frontend bound.
-    pub fetch_latency_slots: f64,
-    /// Part of backend bound.
-    pub memory_bound_slots: f64,
-}
-
-impl Level2 {
-    /// Category by category.
-    pub fn plus(&self, other: &Level2) -> Level2 {
-        Level2 {
-            heavy_operations_slots: self.heavy_operations_slots + other.heavy_operations_slots,
-            branch_mispredict_slots: self.branch_mispredict_slots + other.branch_mispredict_slots,
-            fetch_latency_slots: self.fetch_latency_slots + other.fetch_latency_slots,
-            memory_bound_slots: self.memory_bound_slots + other.memory_bound_slots,
         }
     }
 }
@@ -151,8 +108,9 @@ pub struct Sample {
     pub slots: Option<u64>,
     /// Where the slots went.
     pub level1: Option<Level1>,
-    /// Where they went in more detail, on the CPUs that tell.
-    pub level2: Option<Level2>,
+    /// The slots of each category's [measured part](crate::category::Category::measured_part), on
+    /// the CPUs that tell.
+    pub level2: Option<PerCategory<f64>>,
     /// Retired instructions.
     pub instructions: Option<u64>,
     /// Unhalted core cycles.
@@ -200,7 +158,7 @@ impl Sample {
             wall_ns: self.wall_ns + other.wall_ns,
             slots: both(self.slots, other.slots, |a, b| a + b),
             level1: both(self.level1, other.level1, |a, b| a.plus(&b)),
-            level2: both(self.level2, other.level2, |a, b| a.plus(&b)),
+            level2: both(self.level2, other.level2, |a, b| a + b),
             instructions: both(self.instructions, other.instructions, |a, b| a + b),
             cycles: both(self.cycles, other.cycles, |a, b| a + b),
             events: self.events.combined(&other.events, |a, b| a + b),
@@ -351,10 +309,7 @@ mod tests {
             wall_ns: 10,
             slots: Some(slots),
             level1: Some(Level1 {
-                retiring_slots: quarter,
-                bad_speculation_slots: quarter,
-                frontend_bound_slots: quarter,
-                backend_bound_slots: quarter,
+                slots: PerCategory::of(|_| quarter),
                 smt_contention_slots: None,
             }),
             resolution_slots: 1.0,

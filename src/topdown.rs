@@ -227,6 +227,7 @@ mod tests {
     use std::time::Duration;
 
     use super::*;
+    use crate::category::PerCategory;
     use crate::counter::scripted::{Scripted, Work, spend};
     use crate::sample::Level1;
 
@@ -235,8 +236,11 @@ mod tests {
         let measurement = TopDown::with_source(Box::new(Scripted::new()));
         let work = Work {
             level1: Level1 {
-                retiring_slots: 30.0,
-                backend_bound_slots: 10.0,
+                slots: PerCategory {
+                    retiring: 30.0,
+                    backend_bound: 10.0,
+                    ..PerCategory::default()
+                },
                 ..Level1::default()
             },
             ..Work::default()
@@ -245,7 +249,7 @@ mod tests {
         let second = measurement.measure(|| spend(&work));
         let sum = measurement.add(&measurement.add(&measurement.zero(), &first), &second);
         assert_eq!(sum.windows, 2);
-        assert_eq!(sum.level1.unwrap().backend_bound_slots, 20.0);
+        assert_eq!(sum.level1.unwrap().slots.backend_bound, 20.0);
         assert_eq!(measurement.to_f64(&sum), 80.0);
     }
 
@@ -257,7 +261,10 @@ mod tests {
         assert_eq!(measurement.formatter().format_value(1.0), "1.0000 ns");
         let work = Work {
             level1: Level1 {
-                retiring_slots: 30.0,
+                slots: PerCategory {
+                    retiring: 30.0,
+                    ..PerCategory::default()
+                },
                 ..Level1::default()
             },
             ..Work::default()

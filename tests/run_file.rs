@@ -4,6 +4,7 @@ use std::fs;
 use std::path::Path;
 
 use criterion_topdown::activity::{Activity, Elsewhere};
+use criterion_topdown::category::PerCategory;
 use criterion_topdown::code::{CodeBlock, CodeCounts, CodeSlots, Trail};
 use criterion_topdown::event::{Event, Events};
 use criterion_topdown::machine::Machine;
@@ -14,7 +15,7 @@ use criterion_topdown::run_file::{
     Record, Run, Selection, Shard, TargetId, Throughput, Unchanged, copy_run, read_run,
     read_samples, remove_run, write_run, write_run_without_samples,
 };
-use criterion_topdown::sample::{Flags, GroupCounts, Level1, Level2, Sample};
+use criterion_topdown::sample::{Flags, GroupCounts, Level1, Sample};
 
 const V1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/run-v1");
 const V2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/run-v2");
@@ -113,9 +114,11 @@ fn golden_run() -> Run {
                 fingerprint: None,
                 launches: vec![LaunchValue {
                     level1: Some(Level1 {
-                        backend_bound_slots: 487.5,
+                        slots: PerCategory {
+                            backend_bound: 487.5,
+                            ..full_value(0, 1.0).level1.unwrap().slots
+                        },
                         smt_contention_slots: Some(12.5),
-                        ..full_value(0, 1.0).level1.unwrap()
                     }),
                     level2: None,
                     resolution_fraction: 0.0,
@@ -148,17 +151,19 @@ fn full_value(launch: u32, factor: f64) -> LaunchValue {
         wall_ns: 250.5 * factor,
         slots: Some(1000.0 * factor),
         level1: Some(Level1 {
-            retiring_slots: 400.25 * factor,
-            bad_speculation_slots: -0.25 * factor,
-            frontend_bound_slots: 100.0 * factor,
-            backend_bound_slots: 500.0 * factor,
+            slots: PerCategory {
+                retiring: 400.25 * factor,
+                bad_speculation: -0.25 * factor,
+                frontend_bound: 100.0 * factor,
+                backend_bound: 500.0 * factor,
+            },
             smt_contention_slots: None,
         }),
-        level2: Some(Level2 {
-            heavy_operations_slots: 5e-7 * factor,
-            branch_mispredict_slots: 0.0,
-            fetch_latency_slots: 60.0 * factor,
-            memory_bound_slots: 450.0 * factor,
+        level2: Some(PerCategory {
+            retiring: 5e-7 * factor,
+            bad_speculation: 0.0,
+            frontend_bound: 60.0 * factor,
+            backend_bound: 450.0 * factor,
         }),
         instructions: Some(900.0 * factor),
         cycles: Some(1000.0 / 6.0 * factor),
@@ -261,14 +266,8 @@ fn golden_run_v3() -> Run {
 fn code_counts(factor: u64) -> CodeCounts {
     CodeCounts {
         instructions: 70 * factor,
-        retiring_slots: 80 * factor,
-        heavy_operations_slots: 4 * factor,
-        bad_speculation_slots: 10 * factor,
-        branch_mispredict_slots: 9 * factor,
-        frontend_bound_slots: 20 * factor,
-        fetch_latency_slots: 15 * factor,
-        backend_bound_slots: 50 * factor,
-        memory_bound_slots: 50 * factor,
+        level1_slots: PerCategory::in_order([80, 10, 20, 50]).map(|slots| slots * factor),
+        level2_slots: PerCategory::in_order([4, 9, 15, 50]).map(|slots| slots * factor),
     }
 }
 
@@ -336,15 +335,17 @@ fn golden_samples() -> Vec<LaunchSamples> {
         wall_ns: 1_000_250,
         slots: Some(4_000_000),
         level1: Some(Level1 {
-            retiring_slots: 1_600_000.0,
-            bad_speculation_slots: -8000.5,
-            frontend_bound_slots: 400_000.0,
-            backend_bound_slots: 2_008_000.5,
+            slots: PerCategory {
+                retiring: 1_600_000.0,
+                bad_speculation: -8000.5,
+                frontend_bound: 400_000.0,
+                backend_bound: 2_008_000.5,
+            },
             smt_contention_slots: None,
         }),
-        level2: Some(Level2 {
-            memory_bound_slots: 1_500_000.25,
-            ..Level2::default()
+        level2: Some(PerCategory {
+            backend_bound: 1_500_000.25,
+            ..PerCategory::default()
         }),
         instructions: Some(3_600_000),
         cycles: Some(666_667),

@@ -9,6 +9,7 @@ use std::time::Duration;
 
 use criterion::{BatchSize, Criterion, SamplingMode};
 use criterion_topdown::TopDown;
+use criterion_topdown::category::PerCategory;
 use criterion_topdown::counter::scripted::{Scripted, Work, spend};
 use criterion_topdown::counter::{Reading, Source};
 use criterion_topdown::provenance::Provenance;
@@ -74,8 +75,11 @@ fn calls_of(bench: impl FnOnce(&mut Criterion<TopDown>)) -> Vec<Call> {
 fn unit() -> Work {
     Work {
         level1: Level1 {
-            retiring_slots: 3.0,
-            backend_bound_slots: 1.0,
+            slots: PerCategory {
+                retiring: 3.0,
+                backend_bound: 1.0,
+                ..PerCategory::default()
+            },
             ..Level1::default()
         },
         instructions: 3,

@@ -13,13 +13,14 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use criterion_topdown::category::PerCategory;
 use criterion_topdown::event::Events;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
     Benchmark, BenchmarkId, Build, LaunchSettings, LaunchValue, Run, Selection, write_run,
 };
-use criterion_topdown::sample::{Level1, Level2};
+use criterion_topdown::sample::Level1;
 
 const LAUNCHES: u32 = 10;
 const REPETITIONS: usize = 5;
@@ -134,10 +135,12 @@ fn run(benchmarks: usize, seed: u64) -> Run {
 fn launch(launch: u32, random: &mut fastrand::Rng) -> LaunchValue {
     let mut about = |mean: f64| mean * (0.98 + 0.04 * random.f64());
     let level1 = Level1 {
-        retiring_slots: about(4321.0),
-        bad_speculation_slots: about(987.0),
-        frontend_bound_slots: about(1234.0),
-        backend_bound_slots: about(3456.0),
+        slots: PerCategory {
+            retiring: about(4321.0),
+            bad_speculation: about(987.0),
+            frontend_bound: about(1234.0),
+            backend_bound: about(3456.0),
+        },
         smt_contention_slots: None,
     };
     LaunchValue {
@@ -147,11 +150,11 @@ fn launch(launch: u32, random: &mut fastrand::Rng) -> LaunchValue {
         wall_ns: about(420.0),
         slots: Some(level1.total_slots()),
         level1: Some(level1),
-        level2: Some(Level2 {
-            heavy_operations_slots: about(321.0),
-            branch_mispredict_slots: about(900.0),
-            fetch_latency_slots: about(800.0),
-            memory_bound_slots: about(2345.0),
+        level2: Some(PerCategory {
+            retiring: about(321.0),
+            bad_speculation: about(900.0),
+            frontend_bound: about(800.0),
+            backend_bound: about(2345.0),
         }),
         instructions: Some(about(4000.0)),
         cycles: Some(about(1666.0)),

@@ -3,8 +3,9 @@
 //! This module selects the category to explain and the groups for it. The numbers come from
 //! launches that counted one group each, and are never scaled.
 
+use criterion_topdown::category::Category;
 use criterion_topdown::cpu::{
-    Category, Counts, CpuTable, Level1Counting, Metric, MetricGroup, Subject, modelled_counts,
+    Counts, CpuTable, Level1Counting, Metric, MetricGroup, Subject, modelled_counts,
 };
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::Provenance;
@@ -86,16 +87,11 @@ pub enum GroupError {
 /// Returns the category to explain: the one that loses most slots, or retiring if next to none are
 /// lost.
 pub fn dominant_category(shares: &Shares) -> Category {
-    let [retiring, lost @ ..] = shares.level1;
-    if retiring >= MUCH_RETIRING {
+    if shares.level1.retiring >= MUCH_RETIRING {
         return Category::Retiring;
     }
-    let largest = |a: &(Category, f64), b: &(Category, f64)| a.1.total_cmp(&b.1);
-    let [_, categories @ ..] = Category::ALL;
-    categories
-        .into_iter()
-        .zip(lost)
-        .max_by(largest)
+    let lost = shares.level1.iter().skip(1);
+    lost.max_by(|(_, a), (_, b)| a.total_cmp(b))
         .map_or(Category::Retiring, |(category, _)| category)
 }
 
@@ -212,7 +208,7 @@ mod tests {
 
     fn shares(level1: [f64; 4]) -> Shares {
         Shares {
-            level1,
+            level1: level1.into(),
             level2: None,
             smt_contention: None,
         }

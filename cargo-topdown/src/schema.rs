@@ -256,7 +256,7 @@ fn comparisons_of_every_kind_are_valid() {
     let one = |benchmark| scenario::run(vec![benchmark]);
     let planted = |launches, backend_bound| Planted {
         launches,
-        categories: [0.0, 0.0, 0.0, backend_bound],
+        categories: [0.0, 0.0, 0.0, backend_bound].into(),
         ..Planted::default()
     };
     let (baseline, candidate) = examples::one_of_each();

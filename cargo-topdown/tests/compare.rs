@@ -9,6 +9,7 @@ use std::process::Output;
 use published_schema::check;
 
 use assert_cmd::Command;
+use criterion_topdown::category::PerCategory;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
@@ -27,10 +28,12 @@ fn run(seed: u32, backend_slots: impl Fn(usize) -> f64) -> Run {
                     // A fixed pattern with mean zero, so that the tests do not depend on luck.
                     let wobble = f64::from((launch * 7 + seed * 3 + index as u32) % 10) - 4.5;
                     let level1 = Level1 {
-                        retiring_slots: 400.0,
-                        bad_speculation_slots: 100.0,
-                        frontend_bound_slots: 150.0,
-                        backend_bound_slots: backend_slots(index) + wobble,
+                        slots: PerCategory {
+                            retiring: 400.0,
+                            bad_speculation: 100.0,
+                            frontend_bound: 150.0,
+                            backend_bound: backend_slots(index) + wobble,
+                        },
                         smt_contention_slots: None,
                     };
                     LaunchValue {
@@ -340,10 +343,8 @@ fn one_launch_has_no_interval() {
 fn extreme_differences_are_short() {
     let mut extreme = run(2, unchanged);
     for launch in &mut extreme.benchmarks[0].launches {
-        let level1 = Level1 {
-            backend_bound_slots: 1e15,
-            ..launch.level1.unwrap()
-        };
+        let mut level1 = launch.level1.unwrap();
+        level1.slots.backend_bound = 1e15;
         launch.slots = Some(level1.total_slots());
         launch.level1 = Some(level1);
         launch.wall_ns = 1e15;

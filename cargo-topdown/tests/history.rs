@@ -81,10 +81,10 @@ fn scale(launch: &mut LaunchValue, factor: f64) {
     launch.slots = launch.slots.map(|slots| slots * factor);
     if let Some(level1) = &mut launch.level1 {
         for slots in [
-            &mut level1.retiring_slots,
-            &mut level1.bad_speculation_slots,
-            &mut level1.frontend_bound_slots,
-            &mut level1.backend_bound_slots,
+            &mut level1.slots.retiring,
+            &mut level1.slots.bad_speculation,
+            &mut level1.slots.frontend_bound,
+            &mut level1.slots.backend_bound,
         ] {
             *slots *= factor;
         }

@@ -43,10 +43,10 @@ fn split(run: &Run, launch: usize) -> (f64, [f64; 4]) {
     let (slots, level1) = (value.slots.unwrap(), value.level1.unwrap());
     let percent = |part: f64| part / slots * 100.0;
     let shares = [
-        percent(level1.retiring_slots),
-        percent(level1.bad_speculation_slots),
-        percent(level1.frontend_bound_slots),
-        percent(level1.backend_bound_slots),
+        percent(level1.slots.retiring),
+        percent(level1.slots.bad_speculation),
+        percent(level1.slots.frontend_bound),
+        percent(level1.slots.backend_bound),
     ];
     (slots, shares)
 }
@@ -162,7 +162,7 @@ fn what_perf_printed_has_the_mix_that_was_set() {
 fn level_2_time_and_resolution_are_kept() {
     let (run, _) = import(SAPPHIRE_RAPIDS, &["perf-spr-events.json"]);
     let value = &run.benchmarks[0].launches[0];
-    let memory_bound = value.level2.unwrap().memory_bound_slots / value.slots.unwrap();
+    let memory_bound = value.level2.unwrap().backend_bound / value.slots.unwrap();
     assert!((memory_bound - 0.18).abs() < STEP / 100.0);
     assert!((value.resolution_fraction - 1.0 / 255.0).abs() < 1e-6);
     // duration_time.

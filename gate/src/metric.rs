@@ -1,5 +1,6 @@
 //! The quantities that the gate tests.
 
+use criterion_topdown::category::Category;
 use criterion_topdown::run_file::LaunchValue;
 use serde::{Deserialize, Serialize};
 
@@ -41,10 +42,10 @@ impl Metric {
         match self {
             Metric::Slots => "slots",
             Metric::Wall => "wall time",
-            Metric::Retiring => "retiring",
-            Metric::BadSpeculation => "bad speculation",
-            Metric::FrontendBound => "frontend bound",
-            Metric::BackendBound => "backend bound",
+            Metric::Retiring => Category::Retiring.name(),
+            Metric::BadSpeculation => Category::BadSpeculation.name(),
+            Metric::FrontendBound => Category::FrontendBound.name(),
+            Metric::BackendBound => Category::BackendBound.name(),
             Metric::SmtContention => "SMT contention",
         }
     }
@@ -54,37 +55,37 @@ impl Metric {
         !matches!(self, Metric::Slots | Metric::Wall)
     }
 
-    /// Returns its value in a launch, per iteration; `None` if the launch does not have it.
-    pub fn of(self, launch: &LaunchValue) -> Option<f64> {
-        let level1 = launch.level1.as_ref();
+    /// Returns the category that it is; `None` for total slots, SMT contention and time.
+    pub fn category(self) -> Option<Category> {
         match self {
-            Metric::Slots => launch.slots,
-            Metric::Wall => Some(launch.wall_ns),
-            Metric::Retiring => level1.map(|l| l.retiring_slots),
-            Metric::BadSpeculation => level1.map(|l| l.bad_speculation_slots),
-            Metric::FrontendBound => level1.map(|l| l.frontend_bound_slots),
-            Metric::BackendBound => level1.map(|l| l.backend_bound_slots),
-            Metric::SmtContention => level1.and_then(|l| l.smt_contention_slots),
+            Metric::Retiring => Some(Category::Retiring),
+            Metric::BadSpeculation => Some(Category::BadSpeculation),
+            Metric::FrontendBound => Some(Category::FrontendBound),
+            Metric::BackendBound => Some(Category::BackendBound),
+            Metric::Slots | Metric::Wall | Metric::SmtContention => None,
         }
     }
 
-    /// Returns the part of this category that level 2 measures and the remainder, with their names.
-    pub fn level2(self) -> Option<Level2Parts> {
-        let (measured, rest, of): (_, _, fn(&criterion_topdown::sample::Level2) -> f64) = match self
-        {
-            Metric::Retiring => ("heavy operations", "light operations", |l| {
-                l.heavy_operations_slots
-            }),
-            Metric::BadSpeculation => ("branch mispredict", "machine clears", |l| {
-                l.branch_mispredict_slots
-            }),
-            Metric::FrontendBound => ("fetch latency", "fetch bandwidth", |l| {
-                l.fetch_latency_slots
-            }),
-            Metric::BackendBound => ("memory bound", "core bound", |l| l.memory_bound_slots),
-            _ => return None,
-        };
-        Some(Level2Parts { measured, rest, of })
+    /// Returns its value in a launch, per iteration; `None` if the launch does not have it.
+    pub fn of(self, launch: &LaunchValue) -> Option<f64> {
+        let level1 = launch.level1.as_ref();
+        match (self, self.category()) {
+            (_, Some(category)) => level1.map(|level1| level1.slots[category]),
+            (Metric::Wall, _) => Some(launch.wall_ns),
+            (Metric::SmtContention, _) => level1?.smt_contention_slots,
+            (_, None) => launch.slots,
+        }
+    }
+}
+
+impl From<Category> for Metric {
+    fn from(category: Category) -> Metric {
+        match category {
+            Category::Retiring => Metric::Retiring,
+            Category::BadSpeculation => Metric::BadSpeculation,
+            Category::FrontendBound => Metric::FrontendBound,
+            Category::BackendBound => Metric::BackendBound,
+        }
     }
 }
 
@@ -107,15 +108,4 @@ impl std::str::FromStr for Metric {
                 )
             })
     }
-}
-
-/// The two parts of a category.
-#[derive(Clone, Copy, Debug)]
-pub struct Level2Parts {
-    /// The part that is measured.
-    pub measured: &'static str,
-    /// The remainder of the category.
-    pub rest: &'static str,
-    /// The measured part of a launch.
-    pub of: fn(&criterion_topdown::sample::Level2) -> f64,
 }

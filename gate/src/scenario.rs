@@ -1,6 +1,7 @@
 //! Runs for tests of this crate and its users: benchmarks with known means and a known spread
 //! between launches.
 
+use criterion_topdown::category::PerCategory;
 use criterion_topdown::code::CodeCounts;
 use criterion_topdown::event::Events;
 use criterion_topdown::machine::Machine;
@@ -9,16 +10,16 @@ use criterion_topdown::run_file::{
     Benchmark, BenchmarkId, Build, Fingerprint, Function, FunctionFingerprint, Functions, Hash,
     LaunchSettings, LaunchValue, OtherFunctions, Run, Selection,
 };
-use criterion_topdown::sample::{Level1, Level2};
+use criterion_topdown::sample::Level1;
 
 /// Mean slots per iteration of the four categories in every scenario.
-pub const SPLIT: [f64; 4] = [400.0, 100.0, 150.0, 350.0];
+pub const SPLIT: PerCategory<f64> = PerCategory::in_order([400.0, 100.0, 150.0, 350.0]);
 
 /// The properties of one benchmark.
 #[derive(Clone, Copy)]
 pub struct Planted {
     /// Added to each category's slots, as fractions of all slots.
-    pub categories: [f64; 4],
+    pub categories: PerCategory<f64>,
     /// A factor on the time per slot.
     pub time_per_slot: f64,
     /// The standard deviation between launches, as a fraction of the slots.
@@ -32,7 +33,7 @@ pub struct Planted {
 impl Default for Planted {
     fn default() -> Planted {
         Planted {
-            categories: [0.0; 4],
+            categories: PerCategory::default(),
             time_per_slot: 1.0,
             deviation: 0.004,
             launches: 10,
@@ -43,17 +44,17 @@ impl Default for Planted {
 
 /// A benchmark of the hardware source, with level 2.
 pub fn benchmark(name: &str, planted: Planted) -> Benchmark {
-    let total: f64 = SPLIT.iter().sum();
+    let total = SPLIT.sum();
     let mut noise = Noise(planted.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ hash(name));
     let launches = (0..planted.launches)
         .map(|launch| {
-            let [ret, bad, fe, be]: [f64; 4] = std::array::from_fn(|c| {
-                // Retiring is nearly free of noise on real machines.
-                let weight = [0.1, 0.5, 0.5, 1.0][c];
-                SPLIT[c]
-                    + total * (planted.categories[c] + weight * planted.deviation * noise.next())
+            // Retiring is nearly free of noise on real machines.
+            let weight = PerCategory::in_order([0.1, 0.5, 0.5, 1.0]);
+            let split = PerCategory::of(|c| {
+                let noise = weight[c] * planted.deviation * noise.next();
+                SPLIT[c] + total * (planted.categories[c] + noise)
             });
-            let slots = ret + bad + fe + be;
+            let slots = split.sum();
             LaunchValue {
                 launch,
                 samples_used: 20,
@@ -63,19 +64,16 @@ pub fn benchmark(name: &str, planted: Planted) -> Benchmark {
                     * (1.0 + planted.deviation * noise.next()),
                 slots: Some(slots),
                 level1: Some(Level1 {
-                    retiring_slots: ret,
-                    bad_speculation_slots: bad,
-                    frontend_bound_slots: fe,
-                    backend_bound_slots: be,
+                    slots: split,
                     smt_contention_slots: None,
                 }),
-                level2: Some(Level2 {
-                    heavy_operations_slots: 0.1 * ret,
-                    branch_mispredict_slots: 0.9 * bad,
-                    fetch_latency_slots: 0.6 * fe,
-                    memory_bound_slots: 100.0 + 0.9 * (be - 350.0),
+                level2: Some(PerCategory {
+                    retiring: 0.1 * split.retiring,
+                    bad_speculation: 0.9 * split.bad_speculation,
+                    frontend_bound: 0.6 * split.frontend_bound,
+                    backend_bound: 100.0 + 0.9 * (split.backend_bound - 350.0),
                 }),
-                instructions: Some(ret * 0.9),
+                instructions: Some(split.retiring * 0.9),
                 cycles: Some(slots / 6.0),
                 events: Events::NONE,
                 resolution_fraction: 1.0 / 255.0,
@@ -168,14 +166,8 @@ pub fn with_functions(
     const ITERATIONS: u64 = 10;
     let counts = |[ret, bad, fe, be]: [u64; 4]| CodeCounts {
         instructions: ret * ITERATIONS * 9 / 10,
-        retiring_slots: ret * ITERATIONS,
-        heavy_operations_slots: ret,
-        bad_speculation_slots: bad * ITERATIONS,
-        branch_mispredict_slots: bad * ITERATIONS,
-        frontend_bound_slots: fe * ITERATIONS,
-        fetch_latency_slots: fe * 6,
-        backend_bound_slots: be * ITERATIONS,
-        memory_bound_slots: be * 3,
+        level1_slots: PerCategory::in_order([ret, bad, fe, be]).map(|slots| slots * ITERATIONS),
+        level2_slots: PerCategory::in_order([ret, bad * ITERATIONS, fe * 6, be * 3]),
     };
     Benchmark {
         functions: Some(Functions {
@@ -219,7 +211,10 @@ pub fn with_some_functions(name: &str) -> Benchmark {
 pub fn with_a_grown_function(name: &str) -> [Benchmark; 2] {
     let side = |backend_bound, functions: &[(Option<&str>, Option<&str>, [u64; 4])]| {
         let planted = Planted {
-            categories: [0.0, 0.0, 0.0, backend_bound],
+            categories: PerCategory {
+                backend_bound,
+                ..PerCategory::default()
+            },
             ..Planted::default()
         };
         with_functions(modelled(name, planted), functions)

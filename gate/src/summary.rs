@@ -3,6 +3,7 @@
 //! This is only the arithmetic of tables. The gate has its own, in `statistics`, and judges launch
 //! values.
 
+use criterion_topdown::category::PerCategory;
 use criterion_topdown::event::{Event, Events};
 use criterion_topdown::run_file::{Benchmark, LaunchValue};
 
@@ -48,13 +49,20 @@ pub struct Spread {
 /// the samples.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Shares {
-    /// Retiring, bad speculation, frontend bound, backend bound.
-    pub level1: [f64; 4],
-    /// The measured part of each: heavy operations, branch mispredicts, fetch latency, memory
-    /// bound.
-    pub level2: Option<[f64; 4]>,
+    /// The categories.
+    pub level1: PerCategory<f64>,
+    /// The measured part of each.
+    pub level2: Option<PerCategory<f64>>,
     /// Slots of the other hardware thread, on CPUs that count them.
     pub smt_contention: Option<f64>,
+}
+
+impl Shares {
+    /// Returns the shares of the categories, then that of SMT contention if it is known.
+    pub fn all(&self) -> Vec<f64> {
+        let categories = self.level1.into_array().into_iter();
+        categories.chain(self.smt_contention).collect()
+    }
 }
 
 impl Summary {
@@ -142,23 +150,9 @@ fn shares(launches: &[LaunchValue], mean_slots: f64) -> Option<Shares> {
         let sum: Option<f64> = launches.iter().map(quantity).sum();
         sum.map(|slots| slots / total_slots)
     };
-    let level1 = [
-        share(&|v| Some(v.level1?.retiring_slots))?,
-        share(&|v| Some(v.level1?.bad_speculation_slots))?,
-        share(&|v| Some(v.level1?.frontend_bound_slots))?,
-        share(&|v| Some(v.level1?.backend_bound_slots))?,
-    ];
-    let level2 = || {
-        Some([
-            share(&|v| Some(v.level2?.heavy_operations_slots))?,
-            share(&|v| Some(v.level2?.branch_mispredict_slots))?,
-            share(&|v| Some(v.level2?.fetch_latency_slots))?,
-            share(&|v| Some(v.level2?.memory_bound_slots))?,
-        ])
-    };
     Some(Shares {
-        level1,
-        level2: level2(),
+        level1: PerCategory::of_known(|c| share(&|v| Some(v.level1?.slots[c])))?,
+        level2: PerCategory::of_known(|c| share(&|v| Some(v.level2?[c]))),
         smt_contention: share(&|v| v.level1?.smt_contention_slots),
     })
 }
@@ -181,8 +175,11 @@ mod tests {
             wall_ns: slots / 4.0,
             slots: Some(slots),
             level1: Some(Level1 {
-                retiring_slots,
-                backend_bound_slots: slots - retiring_slots,
+                slots: PerCategory {
+                    retiring: retiring_slots,
+                    backend_bound: slots - retiring_slots,
+                    ..PerCategory::default()
+                },
                 ..Level1::default()
             }),
             instructions: Some(retiring_slots),
@@ -197,7 +194,7 @@ mod tests {
         let summary = summary_of(vec![value(100.0, 100.0), value(300.0, 0.0)]);
         assert_eq!(summary.slots.unwrap().mean, 200.0);
         let shares = summary.shares.unwrap();
-        assert_eq!(shares.level1, [0.25, 0.0, 0.0, 0.75]);
+        assert_eq!(shares.level1.into_array(), [0.25, 0.0, 0.0, 0.75]);
         assert_eq!(shares.level2, None);
         assert_eq!(summary.instructions_per_cycle, Some(1.0));
         assert_eq!((summary.samples_used, summary.samples_dropped), (38, 2));

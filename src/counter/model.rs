@@ -20,19 +20,20 @@ mod trail;
 use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
-use topdown_core_model::{Capacity, CoreParameters, Counts, cores};
+use topdown_core_model::{Capacity, CoreParameters, Counts, Slots, cores};
 use topdown_tracer::{Block, Config, Consumer, End, Mapping, TraceError, Tracer};
 
 use self::code::CodeAccount;
 use self::executed::Executed;
 use super::{Provenance, Reading, Source, empty_window_of};
+use crate::category::PerCategory;
 use crate::code::CodeSlots;
 use crate::doubling::{FINGERPRINT_SAMPLES, FIRST_TWO, SAMPLING_VARIABLE};
 use crate::error::OpenError;
 use crate::event::{Event, Events};
 use crate::machine::Machine;
 use crate::provenance::SourceKind;
-use crate::sample::{Flags, Level1, Level2, Sample};
+use crate::sample::{Flags, Level1, Sample};
 use crate::steady::Modelled;
 
 /// The environment variable with a benchmark's budget in seconds; [`DEFAULT_BUDGET_SECONDS`] if not
@@ -248,18 +249,10 @@ impl Model {
         Sample {
             slots: Some(slots.total()),
             level1: Some(Level1 {
-                retiring_slots: slots.retiring() as f64,
-                bad_speculation_slots: slots.bad_speculation() as f64,
-                frontend_bound_slots: slots.frontend_bound() as f64,
-                backend_bound_slots: slots.backend_bound() as f64,
+                slots: level1_slots(slots).map(|slots| slots as f64),
                 smt_contention_slots: None,
             }),
-            level2: Some(Level2 {
-                heavy_operations_slots: slots.heavy_operations as f64,
-                branch_mispredict_slots: slots.branch_mispredicts as f64,
-                fetch_latency_slots: slots.fetch_latency as f64,
-                memory_bound_slots: slots.memory_bound as f64,
-            }),
+            level2: Some(level2_slots(slots).map(|slots| slots as f64)),
             instructions: Some(counts.events.instructions),
             cycles: Some(counts.cycles),
             events: events(&counts.events),
@@ -280,7 +273,27 @@ fn budget_seconds() -> Result<f64, OpenError> {
     }
 }
 
-/// Maps the model's events to the names that all sources share.
+/// The model's slots by category.
+fn level1_slots(slots: &Slots) -> PerCategory<u64> {
+    PerCategory {
+        retiring: slots.retiring(),
+        bad_speculation: slots.bad_speculation(),
+        frontend_bound: slots.frontend_bound(),
+        backend_bound: slots.backend_bound(),
+    }
+}
+
+/// Those of the measured part of each category.
+fn level2_slots(slots: &Slots) -> PerCategory<u64> {
+    PerCategory {
+        retiring: slots.heavy_operations,
+        bad_speculation: slots.branch_mispredicts,
+        frontend_bound: slots.fetch_latency,
+        backend_bound: slots.memory_bound,
+    }
+}
+
+/// The model's events under the names that all sources share.
 fn events(counts: &topdown_core_model::Events) -> Events<u64> {
     [
         (Event::Branches, counts.branches),

@@ -8,12 +8,13 @@ use std::cell::Cell;
 use std::time::Instant;
 
 use super::{EmptyWindow, Provenance, Reading, Source, Wanted};
+use crate::category::{Category, Part, PerCategory};
 use crate::cpu::{
-    Category, CpuTable, Event, Level1Counting, Metric, MetricExample, MetricGroup, Node, Subject,
+    CpuTable, Event, Level1Counting, Metric, MetricExample, MetricGroup, Node, Subject,
 };
 use crate::error::{EventPlace, OpenError};
 use crate::provenance::SourceKind;
-use crate::sample::{Flags, GroupCounts, Level1, Level2, Sample};
+use crate::sample::{Flags, GroupCounts, Level1, Sample};
 
 /// The formula of scripted counts.
 pub const FORMULA: &str = "scripted/1";
@@ -38,7 +39,7 @@ pub static TABLE: CpuTable = CpuTable {
         MetricGroup {
             name: "Memory_Effectiveness",
             subject: Subject::DataCache,
-            explains: &[Node::MemoryBound],
+            explains: &[Node::Part(Part::MemoryBound)],
             events: &[INSTRUCTIONS, MEMORY_BOUND],
             metrics: &[Metric::of("memory_slots", "per instruction", &|counts| {
                 counts[MEMORY_BOUND] / 1000.0 / counts[INSTRUCTIONS]
@@ -48,7 +49,7 @@ pub static TABLE: CpuTable = CpuTable {
         MetricGroup {
             name: "Missing_Effectiveness",
             subject: Subject::DataTlb,
-            explains: &[Node::MemoryBound],
+            explains: &[Node::Part(Part::MemoryBound)],
             events: &[INSTRUCTIONS, MEMORY_BOUND, MISSING],
             metrics: &[],
             example: MetricExample::NONE,
@@ -71,49 +72,35 @@ pub static TABLE: CpuTable = CpuTable {
 pub struct Work {
     /// Slots by category, counted in thousandths of a slot.
     pub level1: Level1,
-    /// The level-2 part of them.
-    pub level2: Level2,
-    /// Retired instructions.
+    /// The measured part of each.
+    pub level2: PerCategory<f64>,
+    /// Instructions retired.
     pub instructions: u64,
 }
 
 /// The counters of a thread, in thousandths of a slot: integers, so that sums are exact.
 #[derive(Clone, Copy, Default)]
 struct Counters {
-    level1: [u64; 4],
-    level2: [u64; 4],
+    level1: PerCategory<u64>,
+    level2: PerCategory<u64>,
     instructions: u64,
     flags: Flags,
 }
 
+const NOTHING: PerCategory<u64> = PerCategory::in_order([0; 4]);
+
 thread_local! {
     static COUNTERS: Cell<Counters> = const {
-        Cell::new(Counters { level1: [0; 4], level2: [0; 4], instructions: 0, flags: Flags::NONE })
+        Cell::new(Counters { level1: NOTHING, level2: NOTHING, instructions: 0, flags: Flags::NONE })
     };
 }
 
 /// Charges `work` to the calling thread.
 pub fn spend(work: &Work) {
     let thousandths = |slots: f64| (slots * 1000.0).round() as u64;
-    let level1 = [
-        work.level1.retiring_slots,
-        work.level1.bad_speculation_slots,
-        work.level1.frontend_bound_slots,
-        work.level1.backend_bound_slots,
-    ];
-    let level2 = [
-        work.level2.heavy_operations_slots,
-        work.level2.branch_mispredict_slots,
-        work.level2.fetch_latency_slots,
-        work.level2.memory_bound_slots,
-    ];
     let mut counters = COUNTERS.get();
-    for (counter, slots) in counters.level1.iter_mut().zip(level1) {
-        *counter += thousandths(slots);
-    }
-    for (counter, slots) in counters.level2.iter_mut().zip(level2) {
-        *counter += thousandths(slots);
-    }
+    counters.level1 = counters.level1 + work.level1.slots.map(thousandths);
+    counters.level2 = counters.level2 + work.level2.map(thousandths);
     counters.instructions += work.instructions;
     COUNTERS.set(counters);
 }
@@ -205,8 +192,8 @@ impl Source for Scripted {
         counters.flags = Flags::NONE;
         COUNTERS.set(counters);
         let mut reading = Reading::of_clock();
-        reading.counts[..4].copy_from_slice(&counters.level1);
-        reading.counts[4..8].copy_from_slice(&counters.level2);
+        reading.counts[..4].copy_from_slice(&counters.level1.into_array());
+        reading.counts[4..8].copy_from_slice(&counters.level2.into_array());
         reading.counts[8] = counters.instructions;
         reading
     }
@@ -216,20 +203,16 @@ impl Source for Scripted {
         if let Some(group) = self.group {
             return group_sample(group, start, &self.start());
         }
-        let slots = |now: u64, before: u64| (now - before) as f64 / 1000.0;
+        let slots = |now: PerCategory<u64>, first: usize| {
+            PerCategory::of(|category| {
+                (now[category] - start.counts[first + category as usize]) as f64 / 1000.0
+            })
+        };
         let level1 = Level1 {
-            retiring_slots: slots(counters.level1[0], start.counts[0]),
-            bad_speculation_slots: slots(counters.level1[1], start.counts[1]),
-            frontend_bound_slots: slots(counters.level1[2], start.counts[2]),
-            backend_bound_slots: slots(counters.level1[3], start.counts[3]),
+            slots: slots(counters.level1, 0),
             smt_contention_slots: None,
         };
-        let level2 = Level2 {
-            heavy_operations_slots: slots(counters.level2[0], start.counts[4]),
-            branch_mispredict_slots: slots(counters.level2[1], start.counts[5]),
-            fetch_latency_slots: slots(counters.level2[2], start.counts[6]),
-            memory_bound_slots: slots(counters.level2[3], start.counts[7]),
-        };
+        let level2 = slots(counters.level2, 4);
         let total_slots = level1.total_slots().round() as u64;
         Sample {
             windows: 1,
@@ -268,15 +251,17 @@ mod tests {
         let source = Scripted::new();
         let work = Work {
             level1: Level1 {
-                retiring_slots: 40.0,
-                bad_speculation_slots: 10.5,
-                frontend_bound_slots: 20.0,
-                backend_bound_slots: 30.0,
+                slots: PerCategory {
+                    retiring: 40.0,
+                    bad_speculation: 10.5,
+                    frontend_bound: 20.0,
+                    backend_bound: 30.0,
+                },
                 smt_contention_slots: None,
             },
-            level2: Level2 {
-                memory_bound_slots: 12.0,
-                ..Level2::default()
+            level2: PerCategory {
+                backend_bound: 12.0,
+                ..PerCategory::default()
             },
             instructions: 38,
         };
@@ -287,8 +272,8 @@ mod tests {
         raise(Flags::SWITCHED);
         let sample = source.end(&start);
         assert_eq!(sample.slots, Some(201));
-        assert_eq!(sample.level1.unwrap().bad_speculation_slots, 21.0);
-        assert_eq!(sample.level2.unwrap().memory_bound_slots, 24.0);
+        assert_eq!(sample.level1.unwrap().slots.bad_speculation, 21.0);
+        assert_eq!(sample.level2.unwrap().backend_bound, 24.0);
         assert_eq!(sample.instructions, Some(76));
         assert_eq!(sample.flags, Flags::SWITCHED);
         assert_eq!(source.end(&source.start()).slots, Some(0));

@@ -6,6 +6,7 @@
 
 use super::metric_group::amd;
 use super::{Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Numbers, Split};
+use crate::category::PerCategory;
 use crate::sample::Level1;
 
 /// There is no fixed counter for cycles: they take one of the six.
@@ -30,10 +31,12 @@ fn split(counts: &Counts, smt_contention_slots: f64) -> Split {
     Split {
         slots: slots(counts),
         level1: Level1 {
-            retiring_slots: counts[RETIRED],
-            bad_speculation_slots: counts[DISPATCHED] - counts[RETIRED],
-            frontend_bound_slots: counts[FRONTEND],
-            backend_bound_slots: counts[BACKEND],
+            slots: PerCategory {
+                retiring: counts[RETIRED],
+                bad_speculation: counts[DISPATCHED] - counts[RETIRED],
+                frontend_bound: counts[FRONTEND],
+                backend_bound: counts[BACKEND],
+            },
             smt_contention_slots: Some(smt_contention_slots),
         },
         level2: None,
@@ -97,7 +100,7 @@ pub(super) static ZEN_4: CpuTable = CpuTable {
                     254_793_150_309,
                     0,
                 ],
-                level1_percent: ["15.16", "0.72", "3.38", "80.6"],
+                level1_percent: PerCategory::in_order(["15.16", "0.72", "3.38", "80.6"]),
                 smt_contention_percent: Some("0.0"),
                 level2_percent: None,
             },
@@ -116,7 +119,7 @@ pub(super) static ZEN_4: CpuTable = CpuTable {
                     10_680_016_198,
                     254_793_150_309,
                 ],
-                level1_percent: ["15.16", "0.72", "3.38", "80.6"],
+                level1_percent: PerCategory::in_order(["15.16", "0.72", "3.38", "80.6"]),
                 smt_contention_percent: Some("0.2"),
                 level2_percent: None,
             },
@@ -142,7 +145,7 @@ pub(super) static ZEN_5: CpuTable = CpuTable {
             split: &|counts| split(counts, counts[SMT]),
             example: Example {
                 counts: &[1_000_000, 2_400_000, 2_800_000, 800_000, 4_000_000, 400_000],
-                level1_percent: ["30.0", "5.0", "10.0", "50.0"],
+                level1_percent: PerCategory::in_order(["30.0", "5.0", "10.0", "50.0"]),
                 smt_contention_percent: Some("5.0"),
                 level2_percent: None,
             },
@@ -155,7 +158,7 @@ pub(super) static ZEN_5: CpuTable = CpuTable {
             split: &smt_by_rest,
             example: Example {
                 counts: &[1_000_000, 2_400_000, 2_800_000, 800_000, 4_000_000],
-                level1_percent: ["30.0", "5.0", "10.0", "50.0"],
+                level1_percent: PerCategory::in_order(["30.0", "5.0", "10.0", "50.0"]),
                 smt_contention_percent: Some("5.0"),
                 level2_percent: None,
             },

@@ -13,6 +13,7 @@ use super::metric_group::arm;
 use super::{
     Counts, CpuTable, Event, Example, Form, Level1Counting, Maker, Models, Numbers, Split,
 };
+use crate::category::PerCategory;
 use crate::sample::Level1;
 
 /// Has a dedicated counter.
@@ -54,10 +55,12 @@ fn split(counts: &Counts, corrections: Corrections) -> Split {
     Split {
         slots,
         level1: Level1 {
-            retiring_slots: retired_fraction * used,
-            bad_speculation_slots: (1.0 - retired_fraction) * used + moved,
-            frontend_bound_slots: frontend - corrections.from_frontend,
-            backend_bound_slots: backend - corrections.from_backend,
+            slots: PerCategory {
+                retiring: retired_fraction * used,
+                bad_speculation: (1.0 - retired_fraction) * used + moved,
+                frontend_bound: frontend - corrections.from_frontend,
+                backend_bound: backend - corrections.from_backend,
+            },
             smt_contention_slots: None,
         },
         level2: None,
@@ -146,7 +149,7 @@ const FLUSH_COUNTS: &[u64] = &[
 const fn example(counts: &'static [u64], level1_percent: [&'static str; 4]) -> Example {
     Example {
         counts,
-        level1_percent,
+        level1_percent: PerCategory::in_order(level1_percent),
         smt_contention_percent: None,
         level2_percent: None,
     }
@@ -387,7 +390,7 @@ mod tests {
     fn a_core_that_issued_nothing_threw_nothing_away() {
         let counts = Counts::new(V2.forms()[0].events, [100, 0, 0, 0, 700, 100, 0], 8);
         let split = one_and_three_cycles_per_mispredict(&counts);
-        assert_eq!(split.level1.bad_speculation_slots, 0.0);
-        assert_eq!(split.level1.retiring_slots, 0.0);
+        assert_eq!(split.level1.slots.bad_speculation, 0.0);
+        assert_eq!(split.level1.slots.retiring, 0.0);
     }
 }

@@ -10,6 +10,7 @@ use super::{
     Counter, Counts, CpuTable, Event, Example, Form, Level1Counting, MAX_EVENTS, MetricExample,
     MetricGroup, Postfix, Split, Subject,
 };
+use crate::category::PerCategory;
 use crate::sample::Level1;
 
 /// The number of counters besides the cycle counter on all of Arm's server cores so far.
@@ -33,8 +34,8 @@ pub struct DescribedCore {
     pub formula: String,
     /// The level-1 group. The first event counts cycles.
     pub events: Vec<Event>,
-    /// Retiring, bad speculation, frontend bound and backend bound, in percent of the slots.
-    pub categories_percent: [Postfix; 4],
+    /// In percent of the slots.
+    pub categories_percent: PerCategory<Postfix>,
     /// The other groups.
     pub groups: Vec<MetricGroup>,
 }
@@ -98,7 +99,9 @@ impl DescribedCore {
             slots_per_cycle,
             formula,
             events,
-            categories_percent: categories.try_into().map_err(|_| incomplete())?,
+            categories_percent: <[Postfix; 4]>::try_from(categories)
+                .map_err(|_| incomplete())?
+                .into(),
             groups: groups
                 .map(|(name, events)| events_alone(name, events))
                 .collect(),
@@ -118,7 +121,7 @@ impl DescribedCore {
             // None is given, and none is needed because the formula is not ours.
             example: Example {
                 counts: &[],
-                level1_percent: [""; 4],
+                level1_percent: PerCategory::in_order([""; 4]),
                 smt_contention_percent: None,
                 level2_percent: None,
             },
@@ -146,23 +149,19 @@ impl DescribedCore {
     }
 }
 
-fn split(categories_percent: &[Postfix; 4], counts: &Counts) -> Split {
-    // Cycles come first.
+fn split(categories_percent: &PerCategory<Postfix>, counts: &Counts) -> Split {
+    // The cycles lead.
     let slots = counts.slots_per_cycle() * counts.at(0);
-    let [retiring, bad_speculation, frontend_bound, backend_bound] =
-        categories_percent.each_ref().map(|formula| {
-            let percent = formula.value(counts);
-            // 0 divided by 0: nothing was counted.
-            let percent = if percent.is_finite() { percent } else { 0.0 };
-            percent / 100.0 * slots
-        });
+    let categories = categories_percent.each_ref().map(|formula| {
+        let percent = formula.value(counts);
+        // 0 divided by 0: nothing was counted.
+        let percent = if percent.is_finite() { percent } else { 0.0 };
+        percent / 100.0 * slots
+    });
     Split {
         slots,
         level1: Level1 {
-            retiring_slots: retiring,
-            bad_speculation_slots: bad_speculation,
-            frontend_bound_slots: frontend_bound,
-            backend_bound_slots: backend_bound,
+            slots: categories,
             smt_contention_slots: None,
         },
         level2: None,
@@ -189,7 +188,7 @@ impl fmt::Display for DescribedCore {
             self.name, self.implementer, self.part, self.slots_per_cycle, self.formula
         )?;
         write_events(f, &self.events)?;
-        for formula in &self.categories_percent {
+        for (_, formula) in self.categories_percent.iter() {
             writeln!(f, "percent\t{formula}")?;
         }
         for group in &self.groups {
@@ -242,9 +241,9 @@ mod tests {
         assert_eq!(form.cycles, Some(form.events[0]));
         let split = |counts: [u64; 3]| (form.split)(&Counts::new(form.events, counts, 4));
         let level1 = split([1000, 400, 1600]).level1;
-        assert_eq!(level1.retiring_slots, 1000.0);
-        assert_eq!(level1.frontend_bound_slots, 400.0);
-        assert_eq!(level1.backend_bound_slots, 1600.0);
+        assert_eq!(level1.slots.retiring, 1000.0);
+        assert_eq!(level1.slots.frontend_bound, 400.0);
+        assert_eq!(level1.slots.backend_bound, 1600.0);
         assert_eq!(split([0; 3]).level1, Level1::default());
         let is_for = |vendor, model| {
             table.is_for(&Identity {

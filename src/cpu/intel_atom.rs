@@ -9,6 +9,7 @@ use super::{
     Counter, Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Split,
     select::CoreType,
 };
+use crate::category::PerCategory;
 use crate::sample::Level1;
 
 pub(super) const CYCLES: Event = Event {
@@ -48,10 +49,12 @@ fn split(counts: &Counts, [retiring, bad_speculation, frontend, backend]: [Event
     Split {
         slots: slots(counts),
         level1: Level1 {
-            retiring_slots: counts[retiring],
-            bad_speculation_slots: counts[bad_speculation],
-            frontend_bound_slots: counts[frontend],
-            backend_bound_slots: counts[backend],
+            slots: PerCategory {
+                retiring: counts[retiring],
+                bad_speculation: counts[bad_speculation],
+                frontend_bound: counts[frontend],
+                backend_bound: counts[backend],
+            },
             smt_contention_slots: None,
         },
         level2: None,
@@ -103,13 +106,15 @@ pub(super) static GOLDMONT: CpuTable = CpuTable {
             Split {
                 slots,
                 level1: Level1 {
-                    retiring_slots,
-                    bad_speculation_slots,
-                    frontend_bound_slots,
-                    backend_bound_slots: slots
-                        - retiring_slots
-                        - bad_speculation_slots
-                        - frontend_bound_slots,
+                    slots: PerCategory {
+                        retiring: retiring_slots,
+                        bad_speculation: bad_speculation_slots,
+                        frontend_bound: frontend_bound_slots,
+                        backend_bound: slots
+                            - retiring_slots
+                            - bad_speculation_slots
+                            - frontend_bound_slots,
+                    },
                     smt_contention_slots: None,
                 },
                 level2: None,
@@ -117,7 +122,7 @@ pub(super) static GOLDMONT: CpuTable = CpuTable {
         },
         example: Example {
             counts: &[1_000_000, 900_000, 1_200_000, 1_500_000, 150_000, 600_000],
-            level1_percent: ["40.0", "15.0", "20.0", "25.0"],
+            level1_percent: PerCategory::in_order(["40.0", "15.0", "20.0", "25.0"]),
             smt_contention_percent: None,
             level2_percent: None,
         },
@@ -152,7 +157,7 @@ pub(super) static TREMONT: CpuTable = CpuTable {
         },
         example: Example {
             counts: &[1_000_000, 1_500_000, 1_600_000, 400_000, 800_000, 1_200_000],
-            level1_percent: ["40.0", "10.0", "20.0", "30.0"],
+            level1_percent: PerCategory::in_order(["40.0", "10.0", "20.0", "30.0"]),
             smt_contention_percent: None,
             level2_percent: None,
         },
@@ -182,10 +187,12 @@ pub(super) static GRACEMONT: CpuTable = CpuTable {
             Split {
                 slots,
                 level1: Level1 {
-                    retiring_slots: counts[RETIRING],
-                    bad_speculation_slots: rest,
-                    frontend_bound_slots: counts[FRONTEND],
-                    backend_bound_slots: counts[BACKEND],
+                    slots: PerCategory {
+                        retiring: counts[RETIRING],
+                        bad_speculation: rest,
+                        frontend_bound: counts[FRONTEND],
+                        backend_bound: counts[BACKEND],
+                    },
                     smt_contention_slots: None,
                 },
                 level2: None,
@@ -193,7 +200,7 @@ pub(super) static GRACEMONT: CpuTable = CpuTable {
         },
         example: Example {
             counts: &[1_000_000, 1_500_000, 2_000_000, 1_000_000, 1_500_000],
-            level1_percent: ["40.0", "10.0", "20.0", "30.0"],
+            level1_percent: PerCategory::in_order(["40.0", "10.0", "20.0", "30.0"]),
             smt_contention_percent: None,
             level2_percent: None,
         },
@@ -234,7 +241,7 @@ pub(super) static CRESTMONT: CpuTable = CpuTable {
             counts: &[
                 1_000_000, 1_500_000, 2_400_000, 600_000, 1_200_000, 1_800_000,
             ],
-            level1_percent: ["40.0", "10.0", "20.0", "30.0"],
+            level1_percent: PerCategory::in_order(["40.0", "10.0", "20.0", "30.0"]),
             smt_contention_percent: None,
             level2_percent: None,
         },
@@ -279,7 +286,7 @@ pub(super) static SKYMONT: CpuTable = CpuTable {
             counts: &[
                 1_000_000, 1_500_000, 3_200_000, 800_000, 1_600_000, 2_400_000,
             ],
-            level1_percent: ["40.0", "10.0", "20.0", "30.0"],
+            level1_percent: PerCategory::in_order(["40.0", "10.0", "20.0", "30.0"]),
             smt_contention_percent: None,
             level2_percent: None,
         },

@@ -5,6 +5,7 @@
 
 use super::metric_group::intel_core;
 use super::{Counter, Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Split};
+use crate::category::PerCategory;
 use crate::sample::Level1;
 
 pub(super) const CYCLES: Event = Event {
@@ -34,13 +35,15 @@ fn by_issue(counts: &Counts, recovery: Event) -> Split {
     Split {
         slots,
         level1: Level1 {
-            retiring_slots,
-            bad_speculation_slots,
-            frontend_bound_slots,
-            backend_bound_slots: slots
-                - frontend_bound_slots
-                - bad_speculation_slots
-                - retiring_slots,
+            slots: PerCategory {
+                retiring: retiring_slots,
+                bad_speculation: bad_speculation_slots,
+                frontend_bound: frontend_bound_slots,
+                backend_bound: slots
+                    - frontend_bound_slots
+                    - bad_speculation_slots
+                    - retiring_slots,
+            },
             smt_contention_slots: None,
         },
         level2: None,
@@ -74,7 +77,7 @@ pub(super) static SANDY_BRIDGE: CpuTable = CpuTable {
         // Made up: 20 % not delivered, 40 % retired, 250 000 issued in vain and 37 500 cycles lost.
         example: Example {
             counts: &[1_000_000, 1_500_000, 800_000, 1_850_000, 1_600_000, 37_500],
-            level1_percent: ["40.0", "10.0", "20.0", "30.0"],
+            level1_percent: PerCategory::in_order(["40.0", "10.0", "20.0", "30.0"]),
             smt_contention_percent: None,
             level2_percent: None,
         },
@@ -113,7 +116,7 @@ pub(super) static SKYLAKE: CpuTable = CpuTable {
                 7_026_625_438,
                 1_111_503,
             ],
-            level1_percent: ["9.15", "0.01", "0.04", "90.80"],
+            level1_percent: PerCategory::in_order(["9.15", "0.01", "0.04", "90.80"]),
             smt_contention_percent: None,
             level2_percent: None,
         },
@@ -144,7 +147,7 @@ mod tests {
                 4,
             );
             let split = (form.split)(&counts);
-            let fraction = split.level1.backend_bound_slots / split.slots;
+            let fraction = split.level1.slots.backend_bound / split.slots;
             assert_eq!(format!("{fraction:.4}"), "0.9082");
         }
     }

@@ -12,7 +12,8 @@ use super::{
     Counter, Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Split, intel_metrics,
     select::CoreType,
 };
-use crate::sample::{Level1, Level2};
+use crate::category::PerCategory;
+use crate::sample::Level1;
 
 pub(super) const CYCLES: Event = Event {
     name: "CPU_CLK_UNHALTED.THREAD",
@@ -46,18 +47,15 @@ pub(super) const FETCH_LATENCY_LION_COVE: Event =
 /// Lion Cove's name for [`NOT_DELIVERED`].
 pub(super) const BUBBLES_LION_COVE: Event = Event::general("IDQ_BUBBLES.CORE", 0x019c);
 
-/// Bad speculation is what the other three categories leave.
-fn by_rest(
-    slots: f64,
-    retiring_slots: f64,
-    frontend_bound_slots: f64,
-    backend_bound_slots: f64,
-) -> Level1 {
+/// Bad speculation is what the three other categories leave.
+fn by_rest(slots: f64, retiring: f64, frontend_bound: f64, backend_bound: f64) -> Level1 {
     Level1 {
-        retiring_slots,
-        bad_speculation_slots: slots - retiring_slots - frontend_bound_slots - backend_bound_slots,
-        frontend_bound_slots,
-        backend_bound_slots,
+        slots: PerCategory {
+            retiring,
+            bad_speculation: slots - retiring - frontend_bound - backend_bound,
+            frontend_bound,
+            backend_bound,
+        },
         smt_contention_slots: None,
     }
 }
@@ -80,7 +78,7 @@ const ICE_LAKE_EXAMPLE: Example = Example {
     counts: &[
         10_000_000, 2_000_000, 3_000_000, 4_000_000, 2_100_000, 2_900_000, 100_000, 20_000,
     ],
-    level1_percent: ["40.0", "10.0", "20.0", "30.0"],
+    level1_percent: PerCategory::in_order(["40.0", "10.0", "20.0", "30.0"]),
     smt_contention_percent: None,
     level2_percent: None,
 };
@@ -149,7 +147,7 @@ const GOLDEN_COVE_EXAMPLE: Example = Example {
     counts: &[
         12_000_000, 2_000_000, 3_000_000, 4_800_000, 2_500_000, 3_600_000, 100_000,
     ],
-    level1_percent: ["40.0", "10.0", "20.0", "30.0"],
+    level1_percent: PerCategory::in_order(["40.0", "10.0", "20.0", "30.0"]),
     smt_contention_percent: None,
     level2_percent: None,
 };
@@ -188,13 +186,13 @@ pub(super) static GOLDEN_COVE: CpuTable = CpuTable {
             cycles: Some(CYCLES),
             instructions: Some(INSTRUCTIONS),
             split: &|counts| Split {
-                level2: Some(Level2 {
-                    heavy_operations_slots: counts[HEAVY],
-                    branch_mispredict_slots: counts[MISPREDICT],
-                    fetch_latency_slots: counts.slots_per_cycle()
+                level2: Some(PerCategory {
+                    retiring: counts[HEAVY],
+                    bad_speculation: counts[MISPREDICT],
+                    frontend_bound: counts.slots_per_cycle()
                         * counts[NOTHING_DELIVERED_GOLDEN_COVE]
                         - counts[DROPPING_GOLDEN_COVE],
-                    memory_bound_slots: counts[MEMORY_BOUND],
+                    backend_bound: counts[MEMORY_BOUND],
                 }),
                 ..golden_cove(counts, counts[SLOTS])
             },
@@ -203,7 +201,7 @@ pub(super) static GOLDEN_COVE: CpuTable = CpuTable {
                     12_000_000, 2_000_000, 3_000_000, 4_800_000, 2_500_000, 3_600_000, 100_000,
                     1_200_000, 960_000, 256_667, 2_160_000,
                 ],
-                level2_percent: Some(["10.0", "8.0", "12.0", "18.0"]),
+                level2_percent: Some(PerCategory::in_order(["10.0", "8.0", "12.0", "18.0"])),
                 ..GOLDEN_COVE_EXAMPLE
             },
         },
@@ -260,7 +258,7 @@ const LION_COVE_EXAMPLE: Example = Example {
     counts: &[
         16_000_000, 2_000_000, 3_000_000, 6_400_000, 3_200_000, 4_800_000,
     ],
-    level1_percent: ["40.0", "10.0", "20.0", "30.0"],
+    level1_percent: PerCategory::in_order(["40.0", "10.0", "20.0", "30.0"]),
     smt_contention_percent: None,
     level2_percent: None,
 };
@@ -294,12 +292,12 @@ pub(super) static LION_COVE: CpuTable = CpuTable {
             cycles: Some(CYCLES),
             instructions: Some(INSTRUCTIONS),
             split: &|counts| Split {
-                level2: Some(Level2 {
-                    heavy_operations_slots: counts[HEAVY],
-                    branch_mispredict_slots: counts[MISPREDICT],
+                level2: Some(PerCategory {
+                    retiring: counts[HEAVY],
+                    bad_speculation: counts[MISPREDICT],
                     // The event counts cycles, not slots.
-                    fetch_latency_slots: counts.slots_per_cycle() * counts[FETCH_LATENCY_LION_COVE],
-                    memory_bound_slots: counts[MEMORY_BOUND],
+                    frontend_bound: counts.slots_per_cycle() * counts[FETCH_LATENCY_LION_COVE],
+                    backend_bound: counts[MEMORY_BOUND],
                 }),
                 ..lion_cove(counts, counts[SLOTS])
             },
@@ -308,7 +306,7 @@ pub(super) static LION_COVE: CpuTable = CpuTable {
                     16_000_000, 2_000_000, 3_000_000, 6_400_000, 3_200_000, 4_800_000, 1_600_000,
                     1_280_000, 240_000, 2_880_000,
                 ],
-                level2_percent: Some(["10.0", "8.0", "12.0", "18.0"]),
+                level2_percent: Some(PerCategory::in_order(["10.0", "8.0", "12.0", "18.0"])),
                 ..LION_COVE_EXAMPLE
             },
         },
@@ -339,6 +337,6 @@ mod tests {
     fn bad_speculation_keeps_its_sign() {
         let form = &GOLDEN_COVE.forms()[1];
         let counts = Counts::new(form.events, [100, 0, 0, 60, 20, 30, 0], 6);
-        assert_eq!((form.split)(&counts).level1.bad_speculation_slots, -10.0);
+        assert_eq!((form.split)(&counts).level1.slots.bad_speculation, -10.0);
     }
 }

@@ -9,7 +9,8 @@
 
 use super::intel_cove::{CLEARS_ICE_LAKE, DROPPING_GOLDEN_COVE, DROPPING_ICE_LAKE};
 use super::{Counts, Event, Split};
-use crate::sample::{Level1, Level2};
+use crate::category::PerCategory;
+use crate::sample::Level1;
 
 /// How Intel's metrics correct the register on one family of cores.
 pub struct MetricsCorrection {
@@ -35,10 +36,10 @@ pub struct CorrectionExample {
     pub fractions: [u8; 8],
     /// One count per event.
     pub counts: &'static [u64],
-    /// Retiring, bad speculation, frontend bound, backend bound.
-    pub level1_percent: [&'static str; 4],
-    /// Heavy operations, branch mispredict, fetch latency, memory bound.
-    pub level2_percent: Option<[&'static str; 4]>,
+    /// The categories.
+    pub level1_percent: PerCategory<&'static str>,
+    /// The measured part of each.
+    pub level2_percent: Option<PerCategory<&'static str>>,
 }
 
 impl std::fmt::Debug for MetricsCorrection {
@@ -63,18 +64,10 @@ fn scaled(split: Split) -> Split {
     Split {
         slots: split.slots,
         level1: Level1 {
-            retiring_slots: level1.retiring_slots * scale,
-            bad_speculation_slots: level1.bad_speculation_slots * scale,
-            frontend_bound_slots: level1.frontend_bound_slots * scale,
-            backend_bound_slots: level1.backend_bound_slots * scale,
+            slots: level1.slots.map(|slots| slots * scale),
             ..level1
         },
-        level2: split.level2.map(|level2| Level2 {
-            heavy_operations_slots: level2.heavy_operations_slots * scale,
-            branch_mispredict_slots: level2.branch_mispredict_slots * scale,
-            fetch_latency_slots: level2.fetch_latency_slots * scale,
-            memory_bound_slots: level2.memory_bound_slots * scale,
-        }),
+        level2: split.level2.map(|parts| parts.map(|slots| slots * scale)),
     }
 }
 
@@ -86,21 +79,24 @@ fn moved(split: Split, dropped: f64, cleared: f64) -> Split {
         level1,
         level2,
     } = scaled(split);
-    let frontend_bound_slots = level1.frontend_bound_slots - dropped;
-    let backend_bound_slots = level1.backend_bound_slots + cleared;
+    let frontend_bound_slots = level1.slots.frontend_bound - dropped;
+    let backend_bound_slots = level1.slots.backend_bound + cleared;
     Split {
         slots,
         level1: Level1 {
-            bad_speculation_slots: slots
-                - level1.retiring_slots
-                - frontend_bound_slots
-                - backend_bound_slots,
-            frontend_bound_slots,
-            backend_bound_slots,
+            slots: PerCategory {
+                bad_speculation: slots
+                    - level1.slots.retiring
+                    - frontend_bound_slots
+                    - backend_bound_slots,
+                frontend_bound: frontend_bound_slots,
+                backend_bound: backend_bound_slots,
+                ..level1.slots
+            },
             ..level1
         },
-        level2: level2.map(|level2| Level2 {
-            fetch_latency_slots: level2.fetch_latency_slots - dropped,
+        level2: level2.map(|level2| PerCategory {
+            frontend_bound: level2.frontend_bound - dropped,
             ..level2
         }),
     }
@@ -121,7 +117,7 @@ pub(super) static ICE_LAKE: MetricsCorrection = MetricsCorrection {
         slots: 10_000_000.0,
         fractions: FRACTIONS,
         counts: &[100_000, 20_000],
-        level1_percent: ["40.00", "10.20", "19.00", "30.80"],
+        level1_percent: PerCategory::in_order(["40.00", "10.20", "19.00", "30.80"]),
         level2_percent: None,
     },
 };
@@ -134,8 +130,8 @@ pub(super) static GOLDEN_COVE: MetricsCorrection = MetricsCorrection {
         slots: 12_000_000.0,
         fractions: FRACTIONS,
         counts: &[120_000],
-        level1_percent: ["40.00", "11.20", "19.00", "29.80"],
-        level2_percent: Some(["10.20", "7.84", "11.16", "18.04"]),
+        level1_percent: PerCategory::in_order(["40.00", "11.20", "19.00", "29.80"]),
+        level2_percent: Some(PerCategory::in_order(["10.20", "7.84", "11.16", "18.04"])),
     },
 };
 
@@ -149,7 +145,7 @@ pub(super) static LION_COVE: MetricsCorrection = MetricsCorrection {
         slots: 16_000_000.0,
         fractions: [101, 25, 51, 76, 25, 20, 30, 45],
         counts: &[],
-        level1_percent: ["39.92", "9.88", "20.16", "30.04"],
-        level2_percent: Some(["9.88", "7.91", "11.86", "17.79"]),
+        level1_percent: PerCategory::in_order(["39.92", "9.88", "20.16", "30.04"]),
+        level2_percent: Some(PerCategory::in_order(["9.88", "7.91", "11.86", "17.79"])),
     },
 };

@@ -13,6 +13,7 @@ pub(super) mod intel_cove;
 use std::fmt;
 
 use super::{Counts, Event};
+use crate::category::{Category, Part};
 
 /// A group that is measured on its own, because level 1 leaves too few counters for it.
 #[derive(Debug)]
@@ -154,46 +155,13 @@ impl fmt::Debug for Metric {
     }
 }
 
-/// The level-1 categories that a program can influence, in report order.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Category {
-    /// See [`Level1::retiring_slots`](crate::sample::Level1::retiring_slots), and so on.
-    Retiring,
-    /// Discarded work.
-    BadSpeculation,
-    /// Nothing was delivered.
-    FrontendBound,
-    /// Nothing could be accepted.
-    BackendBound,
-}
-
-impl Category {
-    /// All categories, in report order.
-    pub const ALL: [Category; 4] = [
-        Category::Retiring,
-        Category::BadSpeculation,
-        Category::FrontendBound,
-        Category::BackendBound,
-    ];
-}
-
 /// A node of the decision tree: a category, or a part of one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Node {
     /// The category itself.
     Category(Category),
-    /// Part of bad speculation.
-    BranchMispredicts,
-    /// Part of bad speculation.
-    MachineClears,
-    /// Part of frontend bound.
-    FetchLatency,
-    /// Part of frontend bound.
-    FetchBandwidth,
-    /// Part of backend bound.
-    MemoryBound,
-    /// Part of backend bound.
-    CoreBound,
+    /// A part of it.
+    Part(Part),
 }
 
 impl Node {
@@ -201,25 +169,15 @@ impl Node {
     pub fn category(self) -> Category {
         match self {
             Node::Category(category) => category,
-            Node::BranchMispredicts | Node::MachineClears => Category::BadSpeculation,
-            Node::FetchLatency | Node::FetchBandwidth => Category::FrontendBound,
-            Node::MemoryBound | Node::CoreBound => Category::BackendBound,
+            Node::Part(part) => part.category(),
         }
     }
 
     /// Returns its name in reports.
     pub fn name(self) -> &'static str {
         match self {
-            Node::Category(Category::Retiring) => "retiring",
-            Node::Category(Category::BadSpeculation) => "bad speculation",
-            Node::Category(Category::FrontendBound) => "frontend bound",
-            Node::Category(Category::BackendBound) => "backend bound",
-            Node::BranchMispredicts => "branch mispredicts",
-            Node::MachineClears => "machine clears",
-            Node::FetchLatency => "fetch latency",
-            Node::FetchBandwidth => "fetch bandwidth",
-            Node::MemoryBound => "memory bound",
-            Node::CoreBound => "core bound",
+            Node::Category(category) => category.name(),
+            Node::Part(part) => part.name(),
         }
     }
 }

@@ -32,12 +32,13 @@ use std::fmt;
 pub use described_core::DescribedCore;
 pub use event::{Counter, Counts, Event};
 pub use intel_metrics::{MAX_CORRECTION_EVENTS, MetricsCorrection};
-pub use metric_group::{Category, Metric, MetricExample, MetricGroup, Node, Subject};
+pub use metric_group::{Metric, MetricExample, MetricGroup, Node, Subject};
 pub use modelled::{MODELLED, modelled_counts};
 pub use postfix::Postfix;
 pub use select::{CoreType, Identity, Maker, Models, Numbers, TABLES, table_for};
 
-use crate::sample::{Level1, Level2};
+use crate::category::PerCategory;
+use crate::sample::Level1;
 
 /// The largest number of events in a group of any table.
 pub const MAX_EVENTS: usize = 12;
@@ -168,8 +169,8 @@ pub struct Split {
     pub slots: f64,
     /// By category.
     pub level1: Level1,
-    /// In more detail, if the group provides it.
-    pub level2: Option<Level2>,
+    /// In more detail, where the group tells.
+    pub level2: Option<PerCategory<f64>>,
 }
 
 /// Counts and the percentages that the formula computes from them, as text: a test recomputes them
@@ -178,10 +179,10 @@ pub struct Split {
 pub struct Example {
     /// One count per event of the group.
     pub counts: &'static [u64],
-    /// Retiring, bad speculation, frontend bound, backend bound.
-    pub level1_percent: [&'static str; 4],
-    /// The fifth category, if there is one.
+    /// The categories.
+    pub level1_percent: PerCategory<&'static str>,
+    /// The fifth category, where there is one.
     pub smt_contention_percent: Option<&'static str>,
-    /// Heavy operations, branch mispredict, fetch latency, memory bound.
-    pub level2_percent: Option<[&'static str; 4]>,
+    /// The measured part of each.
+    pub level2_percent: Option<PerCategory<&'static str>>,
 }

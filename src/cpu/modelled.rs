@@ -5,6 +5,7 @@
 
 use super::metric_group::{BAD_SPECULATION, FRONTEND_BOUND, RETIRING};
 use super::{CpuTable, Event, Level1Counting, Metric, MetricExample, MetricGroup, Node, Subject};
+use crate::category::Part;
 use crate::event;
 use crate::sample::{GroupCounts, Sample};
 
@@ -38,7 +39,7 @@ pub static MODELLED: CpuTable = CpuTable {
         MetricGroup {
             name: "Branch_Effectiveness",
             subject: Subject::Branches,
-            explains: &[Node::BranchMispredicts, FRONTEND_BOUND],
+            explains: &[Node::Part(Part::BranchMispredicts), FRONTEND_BOUND],
             events: &[INSTRUCTIONS, BRANCHES, MISPREDICTS],
             metrics: &[
                 Metric::per_kilo("branch_mpki", MISPREDICTS, INSTRUCTIONS),
@@ -62,7 +63,7 @@ pub static MODELLED: CpuTable = CpuTable {
         MetricGroup {
             name: "ITLB_Effectiveness",
             subject: Subject::InstructionTlb,
-            explains: &[Node::FetchLatency],
+            explains: &[Node::Part(Part::FetchLatency)],
             events: &[INSTRUCTIONS, ITLB_WALKS],
             metrics: &[Metric::per_kilo("itlb_mpki", ITLB_WALKS, INSTRUCTIONS)],
             example: MetricExample::of(&[1_000_000, 500], &["0.5"]),
@@ -70,7 +71,7 @@ pub static MODELLED: CpuTable = CpuTable {
         MetricGroup {
             name: "L1I_Cache_Effectiveness",
             subject: Subject::InstructionCache,
-            explains: &[Node::FetchLatency],
+            explains: &[Node::Part(Part::FetchLatency)],
             events: &[INSTRUCTIONS, L1I_MISSES],
             metrics: &[Metric::per_kilo("l1i_cache_mpki", L1I_MISSES, INSTRUCTIONS)],
             example: MetricExample::of(&[1_000_000, 12_500], &["12.5"]),
@@ -78,7 +79,7 @@ pub static MODELLED: CpuTable = CpuTable {
         MetricGroup {
             name: "DTLB_Effectiveness",
             subject: Subject::DataTlb,
-            explains: &[Node::MemoryBound],
+            explains: &[Node::Part(Part::MemoryBound)],
             events: &[INSTRUCTIONS, DTLB_WALKS],
             metrics: &[Metric::per_kilo("dtlb_mpki", DTLB_WALKS, INSTRUCTIONS)],
             example: MetricExample::of(&[1_000_000, 4_000], &["4.0"]),
@@ -86,7 +87,7 @@ pub static MODELLED: CpuTable = CpuTable {
         MetricGroup {
             name: "L1D_Cache_Effectiveness",
             subject: Subject::DataCache,
-            explains: &[Node::MemoryBound],
+            explains: &[Node::Part(Part::MemoryBound)],
             events: &[INSTRUCTIONS, L1D_MISSES],
             metrics: &[Metric::per_kilo("l1d_cache_mpki", L1D_MISSES, INSTRUCTIONS)],
             example: MetricExample::of(&[1_000_000, 30_000], &["30.0"]),
@@ -94,7 +95,10 @@ pub static MODELLED: CpuTable = CpuTable {
         MetricGroup {
             name: "L2_Cache_Effectiveness",
             subject: Subject::L2Cache,
-            explains: &[Node::MemoryBound, Node::FetchLatency],
+            explains: &[
+                Node::Part(Part::MemoryBound),
+                Node::Part(Part::FetchLatency),
+            ],
             events: &[INSTRUCTIONS, L2_MISSES],
             metrics: &[Metric::per_kilo("l2_cache_mpki", L2_MISSES, INSTRUCTIONS)],
             example: MetricExample::of(&[1_000_000, 10_000], &["10.0"]),
@@ -102,7 +106,7 @@ pub static MODELLED: CpuTable = CpuTable {
         MetricGroup {
             name: "LL_Cache_Effectiveness",
             subject: Subject::LastLevelCache,
-            explains: &[Node::MemoryBound],
+            explains: &[Node::Part(Part::MemoryBound)],
             events: &[INSTRUCTIONS, L3_MISSES, READ_BYTES, WRITE_BYTES],
             metrics: &[
                 Metric::per_kilo("ll_cache_mpki", L3_MISSES, INSTRUCTIONS),
@@ -121,7 +125,7 @@ pub static MODELLED: CpuTable = CpuTable {
         MetricGroup {
             name: "Operation_Mix",
             subject: Subject::OperationMix,
-            explains: &[RETIRING, Node::CoreBound],
+            explains: &[RETIRING, Node::Part(Part::CoreBound)],
             events: &[CYCLES, INSTRUCTIONS, BRANCHES],
             metrics: &[
                 Metric::of("ipc", "instructions per cycle", &|counts| {

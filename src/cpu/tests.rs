@@ -1,6 +1,7 @@
 //! Properties of every table: worked examples, sufficient counters, names.
 
 use super::*;
+use crate::category::Category;
 
 /// Formats `value` with as many decimals as `like` has.
 fn rounded(value: f64, like: &str) -> String {
@@ -35,23 +36,24 @@ fn every_formula_reproduces_its_example_to_the_digits_given() {
             assert_eq!(shown, expected, "{}: {split:?}", table.name);
         };
         let level1 = split.level1;
-        let [retiring, bad_speculation, frontend, backend] = example.level1_percent;
-        check(level1.retiring_slots, retiring);
-        check(level1.bad_speculation_slots, bad_speculation);
-        check(level1.frontend_bound_slots, frontend);
-        check(level1.backend_bound_slots, backend);
+        let check_all = |slots: PerCategory<f64>, expected: PerCategory<&str>| {
+            let shown = slots.zip(expected);
+            let shown = shown.map(|(slots, expected)| percent(slots / split.slots, expected));
+            assert_eq!(
+                shown.each_ref().map(|text| &**text),
+                expected,
+                "{}: {split:?}",
+                table.name
+            );
+        };
+        check_all(level1.slots, example.level1_percent);
         match (level1.smt_contention_slots, example.smt_contention_percent) {
             (Some(slots), Some(expected)) => check(slots, expected),
             (None, None) => {}
             other => panic!("{}: SMT contention {other:?}", table.name),
         }
         match (split.level2, example.level2_percent) {
-            (Some(level2), Some([heavy, mispredict, latency, memory])) => {
-                check(level2.heavy_operations_slots, heavy);
-                check(level2.branch_mispredict_slots, mispredict);
-                check(level2.fetch_latency_slots, latency);
-                check(level2.memory_bound_slots, memory);
-            }
+            (Some(level2), Some(expected)) => check_all(level2, expected),
             (None, None) => {}
             other => panic!("{}: level 2 {other:?}", table.name),
         }
@@ -76,47 +78,37 @@ fn every_correction_reproduces_its_example_to_the_digits_given() {
         let example = &correction.example;
         assert!(correction.events.len() <= MAX_CORRECTION_EVENTS);
         assert_eq!(example.counts.len(), correction.events.len());
-        let slots = |byte: usize| example.slots * f64::from(example.fractions[byte]) / 255.0;
+        let slots = |first: usize| {
+            PerCategory::of(|category| {
+                let fraction = example.fractions[first + category as usize];
+                example.slots * f64::from(fraction) / 255.0
+            })
+        };
         let raw = Split {
             slots: example.slots,
             level1: Level1 {
-                retiring_slots: slots(0),
-                bad_speculation_slots: slots(1),
-                frontend_bound_slots: slots(2),
-                backend_bound_slots: slots(3),
+                slots: slots(0),
                 smt_contention_slots: None,
             },
-            level2: example.level2_percent.map(|_| Level2 {
-                heavy_operations_slots: slots(4),
-                branch_mispredict_slots: slots(5),
-                fetch_latency_slots: slots(6),
-                memory_bound_slots: slots(7),
-            }),
+            level2: example.level2_percent.map(|_| slots(4)),
         };
         let counts = Counts::new(correction.events, example.counts.iter().copied(), width);
         let split = (correction.correct)(raw, &counts);
         let (level1, level2) = (split.level1, split.level2.unwrap_or_default());
         let shown = |slots: f64| percent(slots / example.slots, "0.00");
-        assert_eq!(
-            [
-                shown(level1.retiring_slots),
-                shown(level1.bad_speculation_slots),
-                shown(level1.frontend_bound_slots),
-                shown(level1.backend_bound_slots),
-            ],
-            example.level1_percent,
-            "{}",
-            table.name
-        );
+        let assert_shown = |slots: PerCategory<f64>, expected: PerCategory<&str>| {
+            let shown = slots.map(shown);
+            assert_eq!(
+                shown.each_ref().map(|text| &**text),
+                expected,
+                "{}",
+                table.name
+            );
+        };
+        assert_shown(level1.slots, example.level1_percent);
         assert_eq!(shown(level1.total_slots()), "100.00", "{}", table.name);
         if let Some(expected) = example.level2_percent {
-            let shown = [
-                shown(level2.heavy_operations_slots),
-                shown(level2.branch_mispredict_slots),
-                shown(level2.fetch_latency_slots),
-                shown(level2.memory_bound_slots),
-            ];
-            assert_eq!(shown, expected, "{}", table.name);
+            assert_shown(level2, expected);
         }
         seen += 1;
     }

@@ -8,8 +8,9 @@ use serde::{Deserialize, Serialize};
 
 use super::error::RunFileProblem;
 use crate::activity::Activity;
+use crate::category::PerCategory;
 use crate::event::{Event, Events};
-use crate::sample::{Level1, Level2};
+use crate::sample::Level1;
 
 /// The largest count that a file may hold: 2^53, up to which an `f64` holds every integer. It is
 /// weeks of slots, and leaves room for sums over thousands of samples in 64 bits.
@@ -64,10 +65,10 @@ impl Level1Columns {
         let levels = optional_column(rows, level1)?;
         let column = |field: fn(&Level1) -> f64| levels.iter().map(field).collect();
         Some(Level1Columns {
-            retiring_slots: column(|level| level.retiring_slots),
-            bad_speculation_slots: column(|level| level.bad_speculation_slots),
-            frontend_bound_slots: column(|level| level.frontend_bound_slots),
-            backend_bound_slots: column(|level| level.backend_bound_slots),
+            retiring_slots: column(|level| level.slots.retiring),
+            bad_speculation_slots: column(|level| level.slots.bad_speculation),
+            frontend_bound_slots: column(|level| level.slots.frontend_bound),
+            backend_bound_slots: column(|level| level.slots.backend_bound),
             smt_contention_slots: optional_column(&levels, |level| level.smt_contention_slots),
         })
     }
@@ -85,10 +86,12 @@ impl Level1Columns {
 
     pub(super) fn row(&self, index: usize) -> Level1 {
         Level1 {
-            retiring_slots: self.retiring_slots[index],
-            bad_speculation_slots: self.bad_speculation_slots[index],
-            frontend_bound_slots: self.frontend_bound_slots[index],
-            backend_bound_slots: self.backend_bound_slots[index],
+            slots: PerCategory {
+                retiring: self.retiring_slots[index],
+                bad_speculation: self.bad_speculation_slots[index],
+                frontend_bound: self.frontend_bound_slots[index],
+                backend_bound: self.backend_bound_slots[index],
+            },
             smt_contention_slots: self.smt_contention_slots.as_ref().map(|all| all[index]),
         }
     }
@@ -112,15 +115,15 @@ pub(super) struct Level2Columns {
 impl Level2Columns {
     pub(super) fn of<R>(
         rows: &[R],
-        level2: impl Fn(&R) -> Option<Level2>,
+        level2: impl Fn(&R) -> Option<PerCategory<f64>>,
     ) -> Option<Level2Columns> {
         let levels = optional_column(rows, level2)?;
-        let column = |field: fn(&Level2) -> f64| levels.iter().map(field).collect();
+        let column = |field: fn(&PerCategory<f64>) -> f64| levels.iter().map(field).collect();
         Some(Level2Columns {
-            heavy_operations_slots: column(|level| level.heavy_operations_slots),
-            branch_mispredict_slots: column(|level| level.branch_mispredict_slots),
-            fetch_latency_slots: column(|level| level.fetch_latency_slots),
-            memory_bound_slots: column(|level| level.memory_bound_slots),
+            heavy_operations_slots: column(|level| level.retiring),
+            branch_mispredict_slots: column(|level| level.bad_speculation),
+            fetch_latency_slots: column(|level| level.frontend_bound),
+            memory_bound_slots: column(|level| level.backend_bound),
         })
     }
 
@@ -137,12 +140,12 @@ impl Level2Columns {
         rows.signed("level2.memory_bound_slots", &self.memory_bound_slots)
     }
 
-    pub(super) fn row(&self, index: usize) -> Level2 {
-        Level2 {
-            heavy_operations_slots: self.heavy_operations_slots[index],
-            branch_mispredict_slots: self.branch_mispredict_slots[index],
-            fetch_latency_slots: self.fetch_latency_slots[index],
-            memory_bound_slots: self.memory_bound_slots[index],
+    pub(super) fn row(&self, index: usize) -> PerCategory<f64> {
+        PerCategory {
+            retiring: self.heavy_operations_slots[index],
+            bad_speculation: self.branch_mispredict_slots[index],
+            frontend_bound: self.fetch_latency_slots[index],
+            backend_bound: self.memory_bound_slots[index],
         }
     }
 }

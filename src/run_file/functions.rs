@@ -86,22 +86,17 @@ impl Functions {
 }
 
 fn check_counts(counts: &CodeCounts) -> Result<(), RunFileProblem> {
-    const CATEGORIES: [(&str, &str); 4] = [
-        ("retiring_slots", "heavy_operations_slots"),
-        ("bad_speculation_slots", "branch_mispredict_slots"),
-        ("frontend_bound_slots", "fetch_latency_slots"),
-        ("backend_bound_slots", "memory_bound_slots"),
-    ];
     let one = Rows {
         count: 1,
         what: "number",
     };
     one.counts("instructions", &[counts.instructions])?;
-    let slots = counts.level1_slots().into_iter().zip(counts.level2_slots());
-    for ((whole_name, part_name), (whole, part)) in CATEGORIES.into_iter().zip(slots) {
+    let slots = counts.level1_slots.zip(counts.level2_slots);
+    for (category, &(whole, part)) in slots.iter() {
+        let (whole_name, part_name) = (category.name(), category.measured_part().name());
         one.counts(whole_name, &[whole])?;
         if part > whole {
-            let what = format!("is {part}, more than the {whole} `{whole_name}` that it is of");
+            let what = format!("is {part}, more than the {whole} of {whole_name}");
             return Err(RunFileProblem::field(part_name, what));
         }
     }

@@ -209,8 +209,8 @@ pub struct LaunchValue {
     pub slots: Option<f64>,
     /// The categories, scaled so that they add up to `slots` exactly.
     pub level1: Option<crate::sample::Level1>,
-    /// Parts of the categories, scaled as `level1`.
-    pub level2: Option<crate::sample::Level2>,
+    /// Their measured parts, scaled as `level1`.
+    pub level2: Option<crate::category::PerCategory<f64>>,
     /// Retired instructions.
     pub instructions: Option<f64>,
     /// Unhalted cycles.

@@ -54,10 +54,11 @@ impl Record {
 mod tests {
     use super::*;
     use crate::activity::Activity;
+    use crate::category::PerCategory;
     use crate::code::{CodeBlock, CodeCounts, CodeSlots, Trail};
     use crate::event::{Event, Events};
     use crate::provenance::SourceKind;
-    use crate::sample::{Flags, GroupCounts, Level1, Level2, Sample};
+    use crate::sample::{Flags, GroupCounts, Level1, Sample};
 
     /// What the derived code writes of it, which is what the derived code reads.
     fn derived(record: &Record) -> serde_json::Value {
@@ -89,17 +90,19 @@ mod tests {
             wall_ns: 1 << 40,
             slots: Some(1000),
             level1: Some(Level1 {
-                retiring_slots: 0.1 + 0.2,
-                bad_speculation_slots: -1e-9,
-                frontend_bound_slots: 1e15,
-                backend_bound_slots: 1e17 / 3.0,
+                slots: PerCategory {
+                    retiring: 0.1 + 0.2,
+                    bad_speculation: -1e-9,
+                    frontend_bound: 1e15,
+                    backend_bound: 1e17 / 3.0,
+                },
                 smt_contention_slots: Some(5e-324),
             }),
-            level2: Some(Level2 {
-                heavy_operations_slots: 1.0,
-                branch_mispredict_slots: 0.0,
-                fetch_latency_slots: -0.0,
-                memory_bound_slots: 2.5,
+            level2: Some(PerCategory {
+                retiring: 1.0,
+                bad_speculation: 0.0,
+                frontend_bound: -0.0,
+                backend_bound: 2.5,
             }),
             instructions: Some(u64::MAX),
             cycles: Some(0),

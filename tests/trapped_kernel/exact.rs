@@ -68,10 +68,10 @@ pub fn assert_mix(sample: &Sample, slots: u64) {
     let level1 = sample.level1.unwrap();
     assert_eq!(sample.slots, Some(slots));
     for (category_slots, share) in [
-        (level1.retiring_slots, 0.40),
-        (level1.bad_speculation_slots, 0.10),
-        (level1.frontend_bound_slots, 0.20),
-        (level1.backend_bound_slots, 0.30),
+        (level1.slots.retiring, 0.40),
+        (level1.slots.bad_speculation, 0.10),
+        (level1.slots.frontend_bound, 0.20),
+        (level1.slots.backend_bound, 0.30),
     ] {
         let expected = slots as f64 * share;
         assert!((category_slots - expected).abs() < 3.0, "{sample:?}");
@@ -127,10 +127,10 @@ fn the_exact_group_of_sapphire_rapids_has_level_2_and_no_metric() {
     assert_mix(&sample, 6_000_000);
     let level2 = sample.level2.unwrap();
     for (category_slots, share) in [
-        (level2.heavy_operations_slots, 0.10),
-        (level2.branch_mispredict_slots, 0.08),
-        (level2.fetch_latency_slots, 0.12),
-        (level2.memory_bound_slots, 0.18),
+        (level2.retiring, 0.10),
+        (level2.bad_speculation, 0.08),
+        (level2.frontend_bound, 0.12),
+        (level2.backend_bound, 0.18),
     ] {
         assert!((category_slots - 6e6 * share).abs() < 10.0, "{level2:?}");
     }
@@ -350,10 +350,10 @@ fn an_arm_core_is_counted_with_the_formula_of_its_revision_and_the_kernels_width
     let level1 = sample.level1.unwrap();
     assert_eq!(sample.slots, Some(8_000_000));
     assert_eq!(sample.instructions, Some(2_000_000));
-    assert_eq!(level1.frontend_bound_slots, 0.12 * 8e6);
-    assert_eq!(level1.backend_bound_slots, 0.30 * 8e6);
-    assert!((level1.bad_speculation_slots - 0.105 * 8e6).abs() < 1.0);
-    assert!((level1.retiring_slots - 0.475 * 8e6).abs() < 1.0);
+    assert_eq!(level1.slots.frontend_bound, 0.12 * 8e6);
+    assert_eq!(level1.slots.backend_bound, 0.30 * 8e6);
+    assert!((level1.slots.bad_speculation - 0.105 * 8e6).abs() < 1.0);
+    assert!((level1.slots.retiring - 0.475 * 8e6).abs() < 1.0);
 }
 
 #[test]

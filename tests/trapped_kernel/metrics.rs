@@ -36,10 +36,10 @@ fn assert_level1(sample: &Sample, percent: [f64; 4]) {
     let slots = sample.slots.unwrap() as f64;
     let level1 = sample.level1.unwrap();
     let got = [
-        level1.retiring_slots,
-        level1.bad_speculation_slots,
-        level1.frontend_bound_slots,
-        level1.backend_bound_slots,
+        level1.slots.retiring,
+        level1.slots.bad_speculation,
+        level1.slots.frontend_bound,
+        level1.slots.backend_bound,
     ];
     for (got, expected) in got.iter().zip(percent) {
         let error = got / slots * 100.0 - expected;
@@ -65,7 +65,7 @@ fn dropped_uops_and_clears_are_taken_off_and_put_on() {
     );
     let sample = window(&hardware, |machine| machine.work(1_200_000));
     assert_level1(&sample, [40.0, 13.0, 17.0, 30.0]);
-    let fetch_latency = sample.level2.unwrap().fetch_latency_slots;
+    let fetch_latency = sample.level2.unwrap().frontend_bound;
     assert!(
         (fetch_latency / 1.2e6 - 0.09).abs() < 0.005,
         "{fetch_latency}"

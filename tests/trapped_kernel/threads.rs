@@ -120,9 +120,9 @@ fn ratios_of_all_threads_are_sums_of_what_the_kernel_makes_of_them() {
     let sample = window(&hardware, work_of_all);
     assert_eq!(sample.slots, Some(1_000_000));
     let level1 = sample.level1.unwrap();
-    assert_eq!(level1.retiring_slots, 400_000.0);
-    assert_eq!(level1.backend_bound_slots, 300_000.0);
-    assert_eq!(sample.level2.unwrap().memory_bound_slots, 180_000.0);
+    assert_eq!(level1.slots.retiring, 400_000.0);
+    assert_eq!(level1.slots.backend_bound, 300_000.0);
+    assert_eq!(sample.level2.unwrap().backend_bound, 180_000.0);
     assert!(sample.resolution_slots > 0.0);
 }
 

@@ -96,8 +96,8 @@ fn a_command_can_be_counted_with_perf_metrics() {
     let sample = command(&counters, |machine| machine.work(2_550_000)).unwrap();
     assert_eq!(sample.slots, Some(2_550_000));
     let (level1, level2) = (sample.level1.unwrap(), sample.level2.unwrap());
-    assert!((level1.retiring_slots - 1_020_000.0).abs() <= sample.resolution_slots);
-    assert!((level2.memory_bound_slots - 459_000.0).abs() <= sample.resolution_slots);
+    assert!((level1.slots.retiring - 1_020_000.0).abs() <= sample.resolution_slots);
+    assert!((level2.backend_bound - 459_000.0).abs() <= sample.resolution_slots);
     assert_eq!(sample.instructions, Some(1_275_000));
 }
 

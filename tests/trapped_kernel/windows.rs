@@ -27,17 +27,17 @@ fn assert_split(sample: &Sample, mix: Mix, limit: f64) {
     let slots = sample.slots.unwrap() as f64;
     let level1 = sample.level1.unwrap();
     let mut categories = vec![
-        level1.retiring_slots,
-        level1.bad_speculation_slots,
-        level1.frontend_bound_slots,
-        level1.backend_bound_slots,
+        level1.slots.retiring,
+        level1.slots.bad_speculation,
+        level1.slots.frontend_bound,
+        level1.slots.backend_bound,
     ];
     if let Some(level2) = sample.level2 {
         categories.extend([
-            level2.heavy_operations_slots,
-            level2.branch_mispredict_slots,
-            level2.fetch_latency_slots,
-            level2.memory_bound_slots,
+            level2.retiring,
+            level2.bad_speculation,
+            level2.frontend_bound,
+            level2.backend_bound,
         ]);
     }
     for (got, share) in categories.iter().zip(mix) {

@@ -98,10 +98,10 @@ fn level_1_of_every_table_is_what_the_specification_computes() {
             assert_near(split.slots, expected.slots, &core.name);
             let (level1, expected) = (split.level1, expected.level1);
             for (slots, expected) in [
-                (level1.retiring_slots, expected.retiring_slots),
-                (level1.bad_speculation_slots, expected.bad_speculation_slots),
-                (level1.frontend_bound_slots, expected.frontend_bound_slots),
-                (level1.backend_bound_slots, expected.backend_bound_slots),
+                (level1.slots.retiring, expected.slots.retiring),
+                (level1.slots.bad_speculation, expected.slots.bad_speculation),
+                (level1.slots.frontend_bound, expected.slots.frontend_bound),
+                (level1.slots.backend_bound, expected.slots.backend_bound),
             ] {
                 assert_near(slots, expected, &core.name);
             }

@@ -2,8 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use criterion_topdown::category::Category;
 use criterion_topdown::cpu::{
-    Category, Counts, DescribedCore, Metric, MetricExample, MetricGroup, Node, Subject,
+    Counts, DescribedCore, Metric, MetricExample, MetricGroup, Node, Subject,
 };
 use serde::Deserialize;
 

@@ -18,6 +18,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
+use criterion_topdown::category::PerCategory;
 use criterion_topdown::counter::hardware::give_core;
 use criterion_topdown::cpu::{Counter, DescribedCore, Event, MAX_EVENTS, Postfix};
 use serde::Deserialize;
@@ -98,13 +99,6 @@ struct Metric {
     units: String,
 }
 
-/// The metrics of level 1, in the order of [`DescribedCore::categories_percent`].
-const METRICS: [&str; 4] = [
-    "retiring",
-    "bad_speculation",
-    "frontend_bound",
-    "backend_bound",
-];
 const UNITS: &str = "percent of slots";
 
 const CYCLES: &str = "CPU_CYCLES";
@@ -141,13 +135,12 @@ fn described_core(json: &str) -> Result<DescribedCore, String> {
         fingerprint.add(&metric.formula);
         group.formula(name, &metric.formula)
     };
-    let [retiring, bad_speculation, frontend_bound, backend_bound] = METRICS;
-    let categories_percent = [
-        formula_of(retiring)?,
-        formula_of(bad_speculation)?,
-        formula_of(frontend_bound)?,
-        formula_of(backend_bound)?,
-    ];
+    let categories_percent = PerCategory {
+        retiring: formula_of("retiring")?,
+        bad_speculation: formula_of("bad_speculation")?,
+        frontend_bound: formula_of("frontend_bound")?,
+        backend_bound: formula_of("backend_bound")?,
+    };
     let has_room = group.general_events() < DescribedCore::GENERAL_COUNTERS;
     if has_room && file.events.contains_key(INSTRUCTIONS) {
         group.place_of(INSTRUCTIONS)?;
@@ -293,10 +286,10 @@ mod tests {
         let split = (form.split)(&Counts::new(form.events, counts, 4));
         assert_eq!(split.slots, 4e6);
         let near = |slots: f64, share: f64| assert!((slots - share * 4e6).abs() < 1.0, "{split:?}");
-        near(split.level1.retiring_slots, 0.475);
-        near(split.level1.bad_speculation_slots, 0.025);
-        near(split.level1.frontend_bound_slots, 0.20);
-        near(split.level1.backend_bound_slots, 0.30);
+        near(split.level1.slots.retiring, 0.475);
+        near(split.level1.slots.bad_speculation, 0.025);
+        near(split.level1.slots.frontend_bound, 0.20);
+        near(split.level1.slots.backend_bound, 0.30);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use criterion_topdown::cpu::Category;
+use criterion_topdown::category::Category;
 
 use super::{
     CargoBenchArgs, CountersChoice, MeasuringArgs, OutputArgs, SourceChoice, ThreadsChoice,

@@ -156,6 +156,7 @@ fn limited(name: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use criterion_topdown::category::PerCategory;
     use criterion_topdown::code::CodeBlock;
     use criterion_topdown::sample::{Flags, Sample};
     use std::path::Path;
@@ -163,8 +164,11 @@ mod tests {
     fn counts(slots: u64) -> CodeCounts {
         CodeCounts {
             instructions: slots / 2,
-            retiring_slots: slots - slots / 4,
-            backend_bound_slots: slots / 4,
+            level1_slots: PerCategory {
+                retiring: slots - slots / 4,
+                backend_bound: slots / 4,
+                ..PerCategory::default()
+            },
             ..CodeCounts::default()
         }
     }

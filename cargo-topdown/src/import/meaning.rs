@@ -10,9 +10,10 @@
 //! The method is part of the formula's name, so numbers obtained differently are never compared.
 //! Comparisons use slots, not shares: a program that takes twice as long may have the same shares.
 
+use criterion_topdown::category::{Category, PerCategory};
 use criterion_topdown::cpu::{CoreType, Counts, CpuTable, Form, Identity, table_for};
 use criterion_topdown::machine::Machine;
-use criterion_topdown::sample::{Level1, Level2, Sample};
+use criterion_topdown::sample::{Level1, Sample};
 
 use super::Problem;
 use super::execution::{Count, Execution, Located, Metric};
@@ -106,21 +107,8 @@ struct Found {
     running_ns: Option<u64>,
 }
 
-/// The names of the categories in lower case; those of level 2 are below.
-const LEVEL1: [&str; 4] = [
-    "retiring",
-    "bad_speculation",
-    "frontend_bound",
-    "backend_bound",
-];
 const SMT: &str = "smt_contention";
-const LEVEL2: [&[&str]; 4] = [
-    &["heavy_operations"],
-    &["branch_mispredicts"],
-    &["fetch_latency"],
-    &["memory_bound"],
-];
-/// Metrics from which tools report slots.
+/// Slots, as tools compute them.
 const SLOTS_METRICS: [&str; 3] = ["slots", "info_thread_slots", "info_slots"];
 
 /// The events of PERF_METRICS: Linux, arch/x86/events/intel/core.c.
@@ -151,16 +139,17 @@ impl Found {
             None => "",
         };
         let metric = |name: &str| execution.metric(&format!("{prefix}{name}"));
-        let Some(retiring) = metric(LEVEL1[0]) else {
+        // The tools write `bad_speculation`.
+        let named = |words: &str| metric(&words.replace(' ', "_"));
+        let Some(retiring) = named(Category::Retiring.name()) else {
             return match execution.has_nameless_metrics && execution.counts.is_empty() {
                 true => Err((None, Problem::SharesOnly)),
                 false => Ok(None),
             };
         };
-        let level1: Vec<&Metric> = LEVEL1.iter().filter_map(|name| metric(name)).collect();
-        if level1.len() < LEVEL1.len() {
+        let Some(level1) = PerCategory::of_known(|category| named(category.name())) else {
             return Ok(None);
-        }
+        };
         let share = |metric: &Metric| Ok(metric.known()? / 100.0);
         let slots_metric = SLOTS_METRICS.iter().find_map(|name| metric(name));
         let mut slots_per_cycle = None;
@@ -183,32 +172,27 @@ impl Found {
             count.known()?;
         }
         let part = |metric: &Metric| Ok(share(metric)? * slots);
-        let level2 = LEVEL2.map(|names| names.iter().find_map(|name| metric(name)));
-        let level2 = match level2 {
-            [Some(heavy), Some(mispredict), Some(latency), Some(memory)] => Some(Level2 {
-                heavy_operations_slots: part(heavy)?,
-                branch_mispredict_slots: part(mispredict)?,
-                fetch_latency_slots: part(latency)?,
-                memory_bound_slots: part(memory)?,
-            }),
-            _ => None,
+        let parts = |metrics: PerCategory<&Metric>| {
+            Ok::<_, Located>(PerCategory {
+                retiring: part(metrics.retiring)?,
+                bad_speculation: part(metrics.bad_speculation)?,
+                frontend_bound: part(metrics.frontend_bound)?,
+                backend_bound: part(metrics.backend_bound)?,
+            })
         };
+        let level2 = PerCategory::of_known(|category| named(category.measured_part().name()));
+        let level2 = level2.map(parts).transpose()?;
         let smt = match metric(SMT) {
             Some(smt) => Some(part(smt)?),
             None => None,
         };
-        let rounding = level1
-            .iter()
-            .map(|metric| metric.rounding)
-            .fold(0.0, f64::max);
+        let rounding = level1.map(|metric| metric.rounding).into_array();
+        let rounding = rounding.into_iter().fold(0.0, f64::max);
         Ok(Some(Found {
             sample: Sample {
                 slots: Some(slots as u64),
                 level1: Some(Level1 {
-                    retiring_slots: part(level1[0])?,
-                    bad_speculation_slots: part(level1[1])?,
-                    frontend_bound_slots: part(level1[2])?,
-                    backend_bound_slots: part(level1[3])?,
+                    slots: parts(level1)?,
                     smt_contention_slots: smt,
                 }),
                 level2,
@@ -240,30 +224,25 @@ impl Found {
                 None => break,
             }
         }
-        if counts.len() < LEVEL1.len() {
+        let categories = Category::ALL.len();
+        if counts.len() < categories {
             return Ok(None);
         }
         let slots_counted = slots.known()?;
-        let count = |at: usize| counts[at].known().map(|count| count as f64);
+        let known: Result<Vec<f64>, Located> = counts
+            .iter()
+            .map(|count| Ok(count.known()? as f64))
+            .collect();
+        let known = known?;
+        let level = |first: usize| PerCategory::of(|category| known[first + category as usize]);
         Ok(Some(Found {
             sample: Sample {
                 slots: Some(slots_counted),
                 level1: Some(Level1 {
-                    retiring_slots: count(0)?,
-                    bad_speculation_slots: count(1)?,
-                    frontend_bound_slots: count(2)?,
-                    backend_bound_slots: count(3)?,
+                    slots: level(0),
                     smt_contention_slots: None,
                 }),
-                level2: match counts.len() == METRIC_EVENTS.len() {
-                    true => Some(Level2 {
-                        heavy_operations_slots: count(4)?,
-                        branch_mispredict_slots: count(5)?,
-                        fetch_latency_slots: count(6)?,
-                        memory_bound_slots: count(7)?,
-                    }),
-                    false => None,
-                },
+                level2: (counts.len() == METRIC_EVENTS.len()).then(|| level(categories)),
                 // The register has 8 bits.
                 resolution_slots: slots_counted as f64 / 255.0,
                 ..Sample::EMPTY
@@ -303,7 +282,7 @@ impl Found {
                 running_ns: first.running_ns,
             });
         }
-        if execution.counts.is_empty() && execution.metric(LEVEL1[0]).is_some() {
+        if execution.counts.is_empty() && execution.metric(Category::Retiring.name()).is_some() {
             return Err((None, Problem::SharesOnly));
         }
         let table = match table {

@@ -108,7 +108,7 @@ mod tests {
                 };
                 let planted = Planted {
                     seed,
-                    categories: [0.0, 0.0, 0.0, change],
+                    categories: [0.0, 0.0, 0.0, change].into(),
                     ..Planted::default()
                 };
                 benchmark(&format!("b{n:02}"), planted)

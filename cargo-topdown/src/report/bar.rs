@@ -1,11 +1,16 @@
 //! The TopDown bar: where the slots went, as a stacked bar of a given width.
 
 use anstyle::{AnsiColor, Style};
+use criterion_topdown::category::Category;
+use topdown_gate::metric::Metric;
 
 /// How one category looks: a glyph that is distinct without colour, and a colour.
 #[derive(Clone, Copy, Debug)]
 pub struct CategoryLook {
-    pub name: &'static str,
+    /// The category; `None` for SMT contention.
+    pub category: Option<Category>,
+    /// How its column is called.
+    pub short_name: &'static str,
     unicode: char,
     ascii: char,
     /// Its colour; none of them is the red of a failure.
@@ -13,25 +18,55 @@ pub struct CategoryLook {
 }
 
 impl CategoryLook {
-    /// Returns the glyph of one cell.
+    /// The category's name.
+    pub fn name(&self) -> &'static str {
+        self.category
+            .map_or(Metric::SmtContention.name(), Category::name)
+    }
+
+    /// The glyph of one cell.
     pub fn glyph(&self, unicode: bool) -> char {
         if unicode { self.unicode } else { self.ascii }
     }
 }
 
-/// Retiring, bad speculation, frontend bound, backend bound, and SMT contention, in the order in
-/// which bars and tables show them.
+/// The categories and SMT contention, in the order in which bars and tables show them.
 pub const CATEGORIES: [CategoryLook; 5] = [
-    look("retiring", '█', '#', AnsiColor::Green),
-    look("bad speculation", '▚', 'x', AnsiColor::Magenta),
-    look("frontend bound", '▒', '=', AnsiColor::Yellow),
-    look("backend bound", '░', '.', AnsiColor::Blue),
-    look("SMT contention", '·', ':', AnsiColor::Cyan),
+    look(Some(Category::Retiring), "ret", '█', '#', AnsiColor::Green),
+    look(
+        Some(Category::BadSpeculation),
+        "bad",
+        '▚',
+        'x',
+        AnsiColor::Magenta,
+    ),
+    look(
+        Some(Category::FrontendBound),
+        "fe",
+        '▒',
+        '=',
+        AnsiColor::Yellow,
+    ),
+    look(
+        Some(Category::BackendBound),
+        "be",
+        '░',
+        '.',
+        AnsiColor::Blue,
+    ),
+    look(None, "smt", '·', ':', AnsiColor::Cyan),
 ];
 
-const fn look(name: &'static str, unicode: char, ascii: char, color: AnsiColor) -> CategoryLook {
+const fn look(
+    category: Option<Category>,
+    short_name: &'static str,
+    unicode: char,
+    ascii: char,
+    color: AnsiColor,
+) -> CategoryLook {
     CategoryLook {
-        name,
+        category,
+        short_name,
         unicode,
         ascii,
         style: color.on_default(),

@@ -231,7 +231,7 @@ mod tests {
                 let planted = Planted {
                     seed,
                     time_per_slot: time,
-                    categories: [0.0, 0.0, 0.0, backend_bound],
+                    categories: [0.0, 0.0, 0.0, backend_bound].into(),
                     ..Planted::default()
                 };
                 let cost = 350 + (1000.0 * backend_bound) as u64;
@@ -256,7 +256,7 @@ mod tests {
                     let planted = Planted {
                         seed,
                         launches: 2,
-                        categories: [retiring, 0.0, 0.0, backend],
+                        categories: [retiring, 0.0, 0.0, backend].into(),
                         ..Planted::default()
                     };
                     modelled(name, planted)
@@ -275,7 +275,7 @@ mod tests {
                     let planted = Planted {
                         seed,
                         launches: 2,
-                        categories: [0.0, 0.0, 0.0, if n < 10 { backend } else { 0.0 }],
+                        categories: [0.0, 0.0, 0.0, if n < 10 { backend } else { 0.0 }].into(),
                         ..Planted::default()
                     };
                     modelled(&format!("benchmark {n:02}"), planted)
@@ -310,7 +310,7 @@ mod tests {
         let side = |backend_bound: u64, seed| {
             let planted = Planted {
                 seed,
-                categories: [0.0, 0.0, 0.0, backend_bound as f64 / 1000.0],
+                categories: [0.0, 0.0, 0.0, backend_bound as f64 / 1000.0].into(),
                 ..Planted::default()
             };
             let functions = [
@@ -337,7 +337,7 @@ mod tests {
                     let planted = Planted {
                         seed,
                         time_per_slot,
-                        categories: [0.0, 0.0, 0.0, backend_bound],
+                        categories: [0.0, 0.0, 0.0, backend_bound].into(),
                         ..Planted::default()
                     };
                     // The last one runs the same code as before.
@@ -366,7 +366,7 @@ mod tests {
                 .map(|n| {
                     let planted = Planted {
                         seed,
-                        categories: [0.0, 0.0, 0.0, slower * f64::from(n) / 11.0],
+                        categories: [0.0, 0.0, 0.0, slower * f64::from(n) / 11.0].into(),
                         ..Planted::default()
                     };
                     benchmark(&format!("b{n:02}"), planted)

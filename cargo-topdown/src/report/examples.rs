@@ -25,7 +25,7 @@ pub fn hostile() -> (Run, Run) {
     let of = |seed, backend_bound| {
         let planted = Planted {
             seed,
-            categories: [0.0, 0.0, 0.0, backend_bound],
+            categories: [0.0, 0.0, 0.0, backend_bound].into(),
             ..Planted::default()
         };
         let backend_bound_slots = 350 + (1000.0 * backend_bound) as u64;
@@ -54,8 +54,8 @@ pub fn one_of_each() -> (Vec<Benchmark>, Run) {
         let plain = names.iter().map(|name| benchmark(name, plain(seed)));
         changed.chain(plain).collect()
     };
-    let categories = |categories| Planted {
-        categories,
+    let categories = |categories: [f64; 4]| Planted {
+        categories: categories.into(),
         ..Planted::default()
     };
     let noisy = |factor| Planted {
@@ -112,9 +112,9 @@ pub fn history(runs: usize) -> Trend {
     };
     let mut all: Vec<Run> = (0..runs)
         .map(|number| {
-            let planted = |categories| Planted {
+            let planted = |categories: [f64; 4]| Planted {
                 seed: 1 + number as u64,
-                categories,
+                categories: categories.into(),
                 launches: 5,
                 ..Planted::default()
             };

@@ -462,7 +462,7 @@ mod tests {
                     let planted = Planted {
                         seed,
                         launches: 5,
-                        categories: [0.0, 0.0, 0.0, if n == 0 { first } else { 0.0 }],
+                        categories: [0.0, 0.0, 0.0, if n == 0 { first } else { 0.0 }].into(),
                         ..Planted::default()
                     };
                     benchmark(&format!("b{n:02}"), planted)
@@ -474,11 +474,11 @@ mod tests {
 
     #[test]
     fn a_model_that_agrees_with_itself_needs_no_tests() {
-        let two = |seed, categories| {
+        let two = |seed, categories: [f64; 4]| {
             let planted = Planted {
                 seed,
                 launches: 2,
-                categories,
+                categories: categories.into(),
                 ..Planted::default()
             };
             vec![modelled("m", planted)]

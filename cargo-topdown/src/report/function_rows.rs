@@ -1,5 +1,6 @@
 //! A benchmark's functions as every report shows them: labels, amounts per iteration, shares.
 
+use criterion_topdown::category::PerCategory;
 use criterion_topdown::code::CodeCounts;
 use criterion_topdown::run_file::{Functions, OtherFunctions};
 
@@ -48,9 +49,8 @@ pub struct FunctionRow {
     pub instructions: f64,
     /// The fraction of the benchmark's slots.
     pub share: f64,
-    /// The fractions of the function's slots: retiring, bad speculation, frontend bound, backend
-    /// bound.
-    pub categories: [f64; 4],
+    /// The fractions of the function's slots.
+    pub categories: PerCategory<f64>,
 }
 
 /// Returns the largest function first, and the others last.
@@ -64,7 +64,7 @@ pub fn rows_of(functions: &Functions) -> Vec<FunctionRow> {
             slots: slots / functions.iterations as f64,
             instructions: counts.instructions as f64 / functions.iterations as f64,
             share: ratio(slots, total_slots),
-            categories: counts.level1_slots().map(|part| ratio(part as f64, slots)),
+            categories: counts.level1_slots.map(|part| ratio(part as f64, slots)),
         }
     };
     let largest = functions.largest.iter();
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(rows[0].label, "suite::parse::number");
         assert_eq!((rows[0].slots, rows[0].instructions), (350.0, 180.0));
         assert_eq!(rows[0].share, 0.35);
-        assert_eq!(rows[0].categories[0], 200.0 / 350.0);
+        assert_eq!(rows[0].categories.retiring, 200.0 / 350.0);
         let shares: f64 = rows.iter().map(|row| row.share).sum();
         assert!((shares - 1.0).abs() < 1e-12);
     }

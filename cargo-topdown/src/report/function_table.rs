@@ -113,11 +113,11 @@ fn write_row(out: &mut impl Write, row: &FunctionRow, look: Look) -> io::Result<
         let fill = " ".repeat(BAR_WIDTH - cells.min(BAR_WIDTH));
         plain += &format!(
             "{indent}{}{fill}",
-            bar(&row.categories, cells, look.unicode)
+            bar(&row.categories.into_array(), cells, look.unicode)
         );
         width += INDENT + BAR_WIDTH;
     }
-    for (share, category) in row.categories.iter().zip(&CATEGORIES) {
+    for ((_, share), category) in row.categories.iter().zip(&CATEGORIES) {
         let style = category.style;
         let cell = right_aligned(&percent(*share), CATEGORY_WIDTH);
         plain += &format!("{style}{cell}{style:#}");

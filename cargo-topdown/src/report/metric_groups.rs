@@ -14,14 +14,6 @@ use super::text::{padded, right_aligned, width_of, wrapped};
 use crate::explained::{Explained, MeasuredGroup};
 use topdown_gate::summary::Shares;
 
-/// The names of each category's two parts; the first is measured, the second is the rest.
-const PARTS: [[&str; 2]; 4] = [
-    ["heavy operations", "light operations"],
-    ["branch mispredict", "machine clears"],
-    ["fetch latency", "fetch bandwidth"],
-    ["memory bound", "core bound"],
-];
-
 /// The widest bar.
 const BAR_WIDTH: usize = 60;
 
@@ -39,7 +31,7 @@ pub fn write(out: &mut impl Write, explained: &Explained, look: Look) -> io::Res
             "{}: {} takes {} % of its slots",
             explained.id,
             node.name(),
-            percent(shares.level1[explained.category as usize])
+            percent(shares.level1[explained.category])
         ),
         None => format!(
             "{}: {}, by stalled cycles; this core cannot count slots",
@@ -103,30 +95,27 @@ fn nodes_of(explained: &Explained) -> Vec<Node> {
 }
 
 fn write_categories(out: &mut impl Write, shares: &Shares, look: Look) -> io::Result<()> {
-    let all: Vec<f64> = shares
-        .level1
-        .into_iter()
-        .chain(shares.smt_contention)
-        .collect();
-    let name_width = CATEGORIES.map(|c| width_of(c.name)).into_iter().max();
-    for (index, (category, share)) in CATEGORIES.iter().zip(&all).enumerate() {
-        let style = category.style;
-        let parts = shares
-            .level2
-            .and_then(|parts| Some((*parts.get(index)?, PARTS.get(index)?)))
-            .map(|(part, [name, rest])| {
+    let all = shares.all();
+    let name_width = CATEGORIES.map(|c| width_of(c.name())).into_iter().max();
+    for (of, share) in CATEGORIES.iter().zip(&all) {
+        let style = of.style;
+        let parts = of
+            .category
+            .and_then(|category| Some((category, shares.level2?[category])))
+            .map_or(String::new(), |(category, part)| {
                 format!(
-                    "{DIM}   {name} {}, {rest} {}{DIM:#}",
+                    "{DIM}   {} {}, {} {}{DIM:#}",
+                    category.measured_part().name(),
                     percent(part),
+                    category.rest().name(),
                     percent(share - part)
                 )
-            })
-            .unwrap_or_default();
+            });
         writeln!(
             out,
             "  {style}{}{style:#} {} {}%{parts}",
-            category.glyph(look.unicode),
-            padded(category.name, name_width.unwrap_or(0)),
+            of.glyph(look.unicode),
+            padded(of.name(), name_width.unwrap_or(0)),
             right_aligned(&format!("{} ", percent(*share)), 6),
         )?;
     }
@@ -184,7 +173,8 @@ fn paragraph(out: &mut impl Write, text: &str, indent: usize, look: Look) -> io:
 mod tests {
     use super::*;
     use crate::explained::GroupError;
-    use criterion_topdown::cpu::{Category, Counts, MetricGroup, TABLES};
+    use criterion_topdown::category::{Category, PerCategory};
+    use criterion_topdown::cpu::{Counts, MetricGroup, TABLES};
     use criterion_topdown::event::Events;
     use criterion_topdown::machine::Machine;
     use criterion_topdown::provenance::Provenance;
@@ -223,7 +213,7 @@ mod tests {
             relative_sd: None,
         };
         let shares = Shares {
-            level1: [0.152, 0.007, 0.034, 0.806],
+            level1: PerCategory::in_order([0.152, 0.007, 0.034, 0.806]),
             level2: None,
             smt_contention: Some(0.001),
         };
@@ -291,7 +281,7 @@ mod tests {
     fn an_explanation_in_ascii_with_level_2() {
         let mut explained = explained(Category::BackendBound);
         if let Some(shares) = &mut explained.shares {
-            shares.level2 = Some([0.01, 0.006, 0.02, 0.6]);
+            shares.level2 = Some(PerCategory::in_order([0.01, 0.006, 0.02, 0.6]));
         }
         explained.groups.clear();
         let text = text(&explained, 80, false);

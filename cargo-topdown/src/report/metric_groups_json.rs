@@ -2,7 +2,8 @@
 
 use std::io::{self, Write};
 
-use criterion_topdown::cpu::{Category, Node};
+use criterion_topdown::category::Category;
+use criterion_topdown::cpu::Node;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::Provenance;
 use criterion_topdown::run_file::BenchmarkId;
@@ -72,7 +73,7 @@ struct SharesOfSlots {
     heavy_operations: Option<f64>,
     /// Part of bad speculation.
     #[serde(skip_serializing_if = "Option::is_none")]
-    branch_mispredict: Option<f64>,
+    branch_mispredicts: Option<f64>,
     /// Part of frontend bound.
     #[serde(skip_serializing_if = "Option::is_none")]
     fetch_latency: Option<f64>,
@@ -131,8 +132,8 @@ impl<'a> ExplainReport<'a> {
 
 impl SharesOfSlots {
     fn of(shares: &Shares) -> SharesOfSlots {
-        let share = |category: Category| shares.level1[category as usize];
-        let part = |category: Category| shares.level2.map(|parts| parts[category as usize]);
+        let share = |category: Category| shares.level1[category];
+        let part = |category: Category| shares.level2.map(|parts| parts[category]);
         SharesOfSlots {
             retiring: share(Category::Retiring),
             bad_speculation: share(Category::BadSpeculation),
@@ -140,7 +141,7 @@ impl SharesOfSlots {
             backend_bound: share(Category::BackendBound),
             smt_contention: shares.smt_contention,
             heavy_operations: part(Category::Retiring),
-            branch_mispredict: part(Category::BadSpeculation),
+            branch_mispredicts: part(Category::BadSpeculation),
             fetch_latency: part(Category::FrontendBound),
             memory_bound: part(Category::BackendBound),
         }

@@ -3,6 +3,7 @@
 use criterion_topdown::provenance::{CountedThreads, Provenance, SourceKind};
 use criterion_topdown::run_file::Benchmark;
 
+use super::bar::CATEGORIES;
 use super::number::{percent, slots, time_ns};
 use super::style::Look;
 use topdown_gate::statistics::launch::MOST_TAKEN_OUT;
@@ -18,17 +19,7 @@ const WINDOWS_THAT_SHOW: f64 = 0.01;
 pub const WAITS: &str =
     "hardly executes user code: work in the kernel or on other threads has no slots";
 
-/// The headings of the columns of shares, in the order of [`CATEGORIES`](super::bar::CATEGORIES),
-/// and the meaning of the number in parentheses.
-pub const SHORT_NAMES: [(&str, Option<&str>); 5] = [
-    ("ret", Some("heavy operations")),
-    ("bad", Some("branch mispredicts")),
-    ("fe", Some("fetch latency")),
-    ("be", Some("memory bound")),
-    ("smt", None),
-];
-
-/// Returns a note on whose work the numbers are, if there is anything to note.
+/// What is to be said of whose work the numbers are.
 pub fn whose_work(provenance: &Provenance) -> Option<String> {
     match (provenance.elsewhere, provenance.threads) {
         (Some(elsewhere), _) => Some(format!("judged by time alone: {elsewhere}")),
@@ -45,7 +36,7 @@ pub struct Row {
     pub instructions_per_cycle: Option<String>,
     pub spread: Option<String>,
     pub shares: Option<Shares>,
-    /// One text per category, in the order of [`SHORT_NAMES`].
+    /// One text per category, in the order of [`CATEGORIES`].
     pub share_cells: Vec<String>,
     pub is_time_only: bool,
     pub notes: Vec<String>,
@@ -89,20 +80,13 @@ impl Row {
 }
 
 fn share_cells(shares: &Shares) -> Vec<String> {
-    let cell = |index: usize, share: f64| {
-        let (name, _) = SHORT_NAMES[index];
-        let part = shares
-            .level2
-            .and_then(|parts| parts.get(index).copied())
-            .map(|part| format!("({})", percent(part)))
-            .unwrap_or_default();
-        format!("{name} {}{part}", percent(share))
-    };
-    let level1 = shares.level1.iter().copied();
-    level1
-        .chain(shares.smt_contention)
-        .enumerate()
-        .map(|(index, share)| cell(index, share))
+    let cells = CATEGORIES.iter().zip(shares.all());
+    cells
+        .map(|(look, share)| {
+            let part = look.category.and_then(|c| Some(shares.level2?[c]));
+            let part = part.map_or(String::new(), |part| format!("({})", percent(part)));
+            format!("{} {}{part}", look.short_name, percent(share))
+        })
         .collect()
 }
 

@@ -10,7 +10,7 @@ use criterion_topdown::run_file::{Benchmark, Run};
 
 use super::bar::{CATEGORIES, bar};
 use super::number::launches;
-use super::run_row::{Row, SHORT_NAMES};
+use super::run_row::Row;
 use super::style::{DIM, HEADING, Look, WARNING};
 use super::text::{padded, right_aligned, shortened, width_of, wrapped};
 
@@ -238,9 +238,7 @@ impl Layout {
                 .then_some("time only: no slots were counted");
             return text.map(|text| format!("{DIM}{text}{DIM:#}"));
         };
-        let mut all = shares.level1.to_vec();
-        all.extend(shares.smt_contention);
-        let mut text = bar(&all, self.bar_width, self.look.unicode);
+        let mut text = bar(&shares.all(), self.bar_width, self.look.unicode);
         let cells = self.share_widths.iter().zip(&row.share_cells);
         for ((width, cell), category) in cells.zip(&CATEGORIES) {
             let style = category.style;
@@ -253,15 +251,14 @@ impl Layout {
 
     fn write_legend(&self, out: &mut impl Write) -> io::Result<()> {
         let mut items: Vec<(String, String)> = Vec::new();
-        let categories = CATEGORIES.iter().zip(SHORT_NAMES);
-        for (category, (short, part)) in categories.take(self.share_widths.len()) {
-            let glyph = category.glyph(self.look.unicode);
-            let part = part
-                .filter(|_| self.has_level2)
-                .map(|part| format!(" ({part})"))
-                .unwrap_or_default();
-            let text = format!("{short} = {}{part}", category.name);
-            let style = category.style;
+        for look in CATEGORIES.iter().take(self.share_widths.len()) {
+            let glyph = look.glyph(self.look.unicode);
+            let category = look.category.filter(|_| self.has_level2);
+            let part = category.map_or(String::new(), |category| {
+                format!(" ({})", category.measured_part().name())
+            });
+            let text = format!("{} = {}{part}", look.short_name, look.name());
+            let style = look.style;
             items.push((
                 format!("{glyph} {text}"),
                 format!("{style}{glyph}{style:#} {DIM}{text}{DIM:#}"),
@@ -349,16 +346,16 @@ mod tests {
         value.instructions = value.instructions.map(|it| it * factor);
         value.cycles = value.cycles.map(|cycles| cycles * factor);
         value.level1 = value.level1.map(|mut level1| {
-            level1.retiring_slots *= factor;
-            level1.bad_speculation_slots *= factor;
-            level1.frontend_bound_slots *= factor;
-            level1.backend_bound_slots *= factor;
+            level1.slots.retiring *= factor;
+            level1.slots.bad_speculation *= factor;
+            level1.slots.frontend_bound *= factor;
+            level1.slots.backend_bound *= factor;
             level1
         });
         value.level2 = value.level2.map(|mut level2| {
-            level2.heavy_operations_slots *= factor;
-            level2.fetch_latency_slots *= factor;
-            level2.memory_bound_slots *= factor;
+            level2.retiring *= factor;
+            level2.frontend_bound *= factor;
+            level2.backend_bound *= factor;
             level2
         });
         value

@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use criterion_topdown::activity::Elsewhere;
+
 use criterion_topdown::provenance::{CountedThreads, Provenance};
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, Fingerprint, LaunchSamples};
 use criterion_topdown::sample::Flags;
@@ -329,6 +330,7 @@ mod tests {
     use super::*;
     use crate::runner::residual::SplitFault;
     use criterion_topdown::activity::Activity;
+    use criterion_topdown::category::PerCategory;
     use criterion_topdown::provenance::SourceKind;
     use criterion_topdown::run_file::IterationSample;
     use criterion_topdown::sample::{Level1, Sample};
@@ -336,7 +338,10 @@ mod tests {
 
     fn measured(attributed: f64) -> Measured {
         with_level1(Level1 {
-            backend_bound_slots: 1000.0 * attributed,
+            slots: PerCategory {
+                backend_bound: 1000.0 * attributed,
+                ..PerCategory::default()
+            },
             ..Level1::default()
         })
     }
@@ -469,8 +474,11 @@ mod tests {
     #[test]
     fn what_no_counter_can_have_counted_is_no_split() {
         let level1 = |retiring: f64| Level1 {
-            retiring_slots: retiring,
-            backend_bound_slots: 1000.0 - retiring,
+            slots: PerCategory {
+                retiring,
+                backend_bound: 1000.0 - retiring,
+                ..PerCategory::default()
+            },
             ..Level1::default()
         };
         let collected = |retiring: f64| {

@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use criterion_topdown::category::PerCategory;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
@@ -62,10 +63,12 @@ pub fn write(kind: Kind, directory: &Path) {
                     wall_ns: slots / 20.0,
                     slots: Some(slots),
                     level1: Some(Level1 {
-                        retiring_slots: 400.0,
-                        bad_speculation_slots: 50.0,
-                        frontend_bound_slots: 150.0,
-                        backend_bound_slots,
+                        slots: PerCategory {
+                            retiring: 400.0,
+                            bad_speculation: 50.0,
+                            frontend_bound: 150.0,
+                            backend_bound: backend_bound_slots,
+                        },
                         smt_contention_slots: None,
                     }),
                     ..LaunchValue::default()

@@ -42,7 +42,7 @@ fn the_slots_of_a_benchmark_are_those_of_its_functions() {
     assert_eq!(names[..2], ["functions::divide", "functions::add"]);
     let divide = &functions.largest[0];
     assert_eq!(divide.module, None);
-    assert!(divide.counts.backend_bound_slots > divide.counts.slots() / 2);
+    assert!(divide.counts.level1_slots.backend_bound > divide.counts.slots() / 2);
     let share = divide.counts.slots() as f64 / slots;
     assert!((0.5..0.99).contains(&share), "{share}");
     // It measures its iterations itself.

@@ -40,9 +40,9 @@ fn a_run_holds_what_the_benches_spent() {
     assert_eq!(launches, [0, 1]);
     for value in &benchmark(&run, "chase").launches {
         assert_eq!(value.slots, Some(40.0));
-        let backend_bound_slots = value.level1.unwrap().backend_bound_slots;
+        let backend_bound_slots = value.level1.unwrap().slots.backend_bound;
         assert!((backend_bound_slots - 30.0).abs() < 1e-9);
-        let memory_bound_slots = value.level2.unwrap().memory_bound_slots;
+        let memory_bound_slots = value.level2.unwrap().backend_bound;
         assert!((memory_bound_slots - 15.0).abs() < 1e-9);
         assert_eq!((value.samples_used, value.samples_dropped), (10, 0));
     }

@@ -5,10 +5,11 @@
 //! linear sampling gives samples of very different length), and keeps the categories adding up to
 //! the total, because all are summed over the same samples. A median per category would lose that.
 
+use criterion_topdown::category::PerCategory;
 use criterion_topdown::event::{Event, Events};
 use criterion_topdown::provenance::{EmptyWindow, SourceKind};
 use criterion_topdown::run_file::{IterationSample, LaunchValue};
-use criterion_topdown::sample::{Flags, Level1, Level2, Sample};
+use criterion_topdown::sample::{Flags, Level1, Sample};
 use criterion_topdown::steady;
 
 /// At most this part of a window's slots is taken out.
@@ -252,10 +253,7 @@ impl<'a> Kept<'a> {
         let scale = slots / sum.total_slots();
         (scale.is_finite() && scale > 0.0).then(|| {
             let level1 = Level1 {
-                retiring_slots: sum.retiring_slots * scale,
-                bad_speculation_slots: sum.bad_speculation_slots * scale,
-                frontend_bound_slots: sum.frontend_bound_slots * scale,
-                backend_bound_slots: sum.backend_bound_slots * scale,
+                slots: sum.slots.map(|slots| slots * scale),
                 smt_contention_slots: sum.smt_contention_slots.map(|slots| slots * scale),
             };
             (level1, scale)
@@ -269,18 +267,13 @@ impl<'a> Kept<'a> {
             .reduce(|a, b| Some(a?.plus(&b?)))?
     }
 
-    fn level2(&self, scale: f64) -> Option<Level2> {
+    fn level2(&self, scale: f64) -> Option<PerCategory<f64>> {
         let sum = self
             .samples
             .iter()
             .map(|sample| sample.level2)
-            .reduce(|a, b| Some(a?.plus(&b?)))??;
-        Some(Level2 {
-            heavy_operations_slots: sum.heavy_operations_slots * scale,
-            branch_mispredict_slots: sum.branch_mispredict_slots * scale,
-            fetch_latency_slots: sum.fetch_latency_slots * scale,
-            memory_bound_slots: sum.memory_bound_slots * scale,
-        })
+            .reduce(|a, b| Some(a? + b?))??;
+        Some(sum.map(|slots| slots * scale))
     }
 
     fn events(&self) -> Events<f64> {
@@ -332,15 +325,17 @@ mod tests {
                 wall_ns: slots / 2,
                 slots: Some(slots),
                 level1: Some(Level1 {
-                    retiring_slots: part(0.5),
-                    bad_speculation_slots: part(0.1),
-                    frontend_bound_slots: part(0.1),
-                    backend_bound_slots: part(0.28),
+                    slots: PerCategory {
+                        retiring: part(0.5),
+                        bad_speculation: part(0.1),
+                        frontend_bound: part(0.1),
+                        backend_bound: part(0.28),
+                    },
                     smt_contention_slots: None,
                 }),
-                level2: Some(Level2 {
-                    memory_bound_slots: part(0.2),
-                    ..Level2::default()
+                level2: Some(PerCategory {
+                    backend_bound: part(0.2),
+                    ..PerCategory::default()
                 }),
                 instructions: Some(slots / 4),
                 cycles: Some(slots / 8),
@@ -408,10 +403,10 @@ mod tests {
         let slots = value.slots.unwrap();
         let level1 = value.level1.unwrap();
         assert!((level1.total_slots() - slots).abs() < 1e-9 * slots);
-        // 0.28 of the 0.98 attributed; memory bound stays 5/7 of its parent.
-        assert!((level1.backend_bound_slots / slots - 0.28 / 0.98).abs() < 1e-12);
-        let memory = value.level2.unwrap().memory_bound_slots;
-        assert!((memory / level1.backend_bound_slots - 5.0 / 7.0).abs() < 1e-12);
+        // 0.28 of 0.98 that was attributed; memory bound stays 5/7 of its parent.
+        assert!((level1.slots.backend_bound / slots - 0.28 / 0.98).abs() < 1e-12);
+        let memory = value.level2.unwrap().backend_bound;
+        assert!((memory / level1.slots.backend_bound - 5.0 / 7.0).abs() < 1e-12);
         assert!((value.resolution_fraction - 0.004).abs() < 1e-12);
     }
 

@@ -125,13 +125,14 @@ fn parts(measured: &Measured<'_>, tested: &[Tested]) -> Vec<CausePart> {
 }
 
 fn details(measured: &Measured<'_>, category: &Tested) -> Vec<CauseDetail> {
-    let (Some(parts), Some(slots)) = (category.metric.level2(), measured.raw(Metric::Slots)) else {
+    let (Some(whole), Some(slots)) = (category.metric.category(), measured.raw(Metric::Slots))
+    else {
         return Vec::new();
     };
     let mean_of = |launches: &[&LaunchValue]| -> Option<f64> {
         let values: Option<Vec<f64>> = launches
             .iter()
-            .map(|launch| launch.level2.as_ref().map(parts.of))
+            .map(|launch| launch.level2.map(|parts| parts[whole]))
             .collect();
         Some(mean(&values?))
     };
@@ -142,11 +143,11 @@ fn details(measured: &Measured<'_>, category: &Tested) -> Vec<CauseDetail> {
     let difference = (candidate - baseline) / slots.baseline_mean;
     let mut details = vec![
         CauseDetail {
-            name: parts.measured,
+            name: whole.measured_part().name(),
             difference,
         },
         CauseDetail {
-            name: parts.rest,
+            name: whole.rest().name(),
             difference: category.estimate.difference - difference,
         },
     ];

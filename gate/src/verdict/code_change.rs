@@ -210,7 +210,7 @@ mod tests {
     fn the_same_fingerprint_proves_nothing_where_slots_or_functions_differ() {
         let side = |backend_bound, cost| {
             let planted = Planted {
-                categories: [0.0, 0.0, 0.0, backend_bound],
+                categories: [0.0, 0.0, 0.0, backend_bound].into(),
                 ..Planted::default()
             };
             let benchmark = with_fingerprint(modelled("m", planted), 1, &[("f", 1)]);

@@ -201,18 +201,18 @@ impl ExactGroup {
         }
         let slots = sample.slots.unwrap_or(0);
         let level1 = sample.level1.unwrap_or_default();
-        if slots < self_check::SPIN_TURNS || level1.retiring_slots < self_check::SPIN_TURNS as f64 {
+        if slots < self_check::SPIN_TURNS || level1.slots.retiring < self_check::SPIN_TURNS as f64 {
             return Err(failed(format!(
                 "a loop of {} turns took {slots} slots, {} of them retiring",
                 self_check::SPIN_TURNS,
-                level1.retiring_slots
+                level1.slots.retiring
             )));
         }
         let slots = slots as f64;
         let least = [
-            level1.bad_speculation_slots,
-            level1.frontend_bound_slots,
-            level1.backend_bound_slots,
+            level1.slots.bad_speculation,
+            level1.slots.frontend_bound,
+            level1.slots.backend_bound,
             level1.smt_contention_slots.unwrap_or(0.0),
         ]
         .into_iter()

@@ -1,9 +1,10 @@
 //! What a group with PERF_METRICS holds besides the register, and how its counts are interpreted:
 //! the same for RDPMC and read().
 
+use crate::category::PerCategory;
 use crate::counter::counters::{FORMULA_LEVEL1, FORMULA_LEVEL2};
 use crate::cpu::{Counts, MetricsCorrection, Split};
-use crate::sample::{Level1, Level2};
+use crate::sample::Level1;
 
 /// Event codes: Linux, arch/x86/include/asm/perf_event.h.
 pub(super) const SLOTS: (&str, u64) = ("slots", 0x0400);
@@ -69,18 +70,12 @@ impl MetricsShape {
         let raw = Split {
             slots: slots as f64,
             level1: Level1 {
-                retiring_slots: count(0),
-                bad_speculation_slots: count(1),
-                frontend_bound_slots: count(2),
-                backend_bound_slots: count(3),
+                slots: PerCategory::of(|category| count(category as usize)),
                 smt_contention_slots: None,
             },
-            level2: self.level2.then(|| Level2 {
-                heavy_operations_slots: count(4),
-                branch_mispredict_slots: count(5),
-                fetch_latency_slots: count(6),
-                memory_bound_slots: count(7),
-            }),
+            level2: self
+                .level2
+                .then(|| PerCategory::of(|category| count(4 + category as usize))),
         };
         // After instructions and cycles.
         let corrections = &counts[self.metric_events().len() + 2..];

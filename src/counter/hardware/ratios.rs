@@ -2,7 +2,7 @@
 //!
 //! PERF_METRICS holds eight fractions in units of 1/255 of the slots since both registers were last
 //! cleared: retiring, bad speculation, frontend bound, backend bound, and from Sapphire Rapids and
-//! Alder Lake on heavy operations, branch mispredict, fetch latency and memory bound, lowest byte
+//! Alder Lake on heavy operations, branch mispredicts, fetch latency and memory bound, lowest byte
 //! first. It is a ratio, not a counter: a window's share is the difference of slots x fraction at
 //! its two ends. Source: Linux, tools/perf/Documentation/topdown.txt, whose sample code forgets to
 //! divide by 255.
@@ -10,8 +10,9 @@
 //! Like the kernel, we divide the fractions by 255 and not by their sum: if they are truncated the
 //! sum falls short, and dividing by it can make a single category worse.
 
+use crate::category::PerCategory;
 use crate::cpu::Split;
-use crate::sample::{Level1, Level2};
+use crate::sample::Level1;
 
 /// The unit of a fraction: Linux, arch/x86/events/intel/core.c, `icl_get_metrics_event_value`.
 const FULL_FRACTION: f64 = 255.0;
@@ -59,24 +60,22 @@ pub(super) fn split_between(start: Registers, end: Registers, level2: bool) -> S
 }
 
 fn level1_between(start: Registers, end: Registers) -> Level1 {
-    let slots = |byte| end.category_slots(byte) - start.category_slots(byte);
     Level1 {
-        retiring_slots: slots(0),
-        bad_speculation_slots: slots(1),
-        frontend_bound_slots: slots(2),
-        backend_bound_slots: slots(3),
+        slots: slots_between(start, end, 0),
         smt_contention_slots: None,
     }
 }
 
-fn level2_between(start: Registers, end: Registers) -> Level2 {
-    let slots = |byte| end.category_slots(byte) - start.category_slots(byte);
-    Level2 {
-        heavy_operations_slots: slots(4),
-        branch_mispredict_slots: slots(5),
-        fetch_latency_slots: slots(6),
-        memory_bound_slots: slots(7),
-    }
+fn level2_between(start: Registers, end: Registers) -> PerCategory<f64> {
+    slots_between(start, end, 4)
+}
+
+/// The slots of four fractions, of which `first` is the first.
+fn slots_between(start: Registers, end: Registers, first: usize) -> PerCategory<f64> {
+    PerCategory::of(|category| {
+        let byte = first + category as usize;
+        end.category_slots(byte) - start.category_slots(byte)
+    })
 }
 
 /// Returns the maximum error of a category's difference, in slots.
@@ -109,10 +108,10 @@ mod tests {
         };
         assert_eq!(at.level1_sum(), 255);
         let split = level1_between(Registers::default(), at);
-        near(split.retiring_slots, 102_000.0);
-        near(split.bad_speculation_slots, 51_000.0);
-        near(split.frontend_bound_slots, 51_000.0);
-        near(split.backend_bound_slots, 51_000.0);
+        near(split.slots.retiring, 102_000.0);
+        near(split.slots.bad_speculation, 51_000.0);
+        near(split.slots.frontend_bound, 51_000.0);
+        near(split.slots.backend_bound, 51_000.0);
         near(split.total_slots(), 255_000.0);
     }
 
@@ -127,10 +126,10 @@ mod tests {
             ratios: 0x6626_264d,
         };
         let split = level1_between(start, end);
-        near(split.retiring_slots, 505_882.35);
-        near(split.bad_speculation_slots, 247_058.82);
-        near(split.frontend_bound_slots, 247_058.82);
-        near(split.backend_bound_slots, 1_000_000.0);
+        near(split.slots.retiring, 505_882.35);
+        near(split.slots.bad_speculation, 247_058.82);
+        near(split.slots.frontend_bound, 247_058.82);
+        near(split.slots.backend_bound, 1_000_000.0);
         near(split.total_slots(), 2_000_000.0);
     }
 
@@ -141,10 +140,10 @@ mod tests {
             ratios: 0x8040_2010_3333_3366,
         };
         let split = level2_between(Registers::default(), at);
-        near(split.heavy_operations_slots, 16.0);
-        near(split.branch_mispredict_slots, 32.0);
-        near(split.fetch_latency_slots, 64.0);
-        near(split.memory_bound_slots, 128.0);
+        near(split.retiring, 16.0);
+        near(split.bad_speculation, 32.0);
+        near(split.frontend_bound, 64.0);
+        near(split.backend_bound, 128.0);
     }
 
     #[test]
@@ -159,7 +158,7 @@ mod tests {
             ratios: 0x4c33_1967,
         };
         let split = level1_between(start, end);
-        assert!(split.bad_speculation_slots < 0.0);
+        assert!(split.slots.bad_speculation < 0.0);
         assert!(resolution_slots(start.slots, end.slots, 0) > 24_042.0);
     }
 

@@ -210,14 +210,8 @@ fn code_counts(counts: &BlockCounts) -> CodeCounts {
     let slots = &counts.slots;
     CodeCounts {
         instructions: counts.events.instructions,
-        retiring_slots: slots.retiring(),
-        heavy_operations_slots: slots.heavy_operations,
-        bad_speculation_slots: slots.bad_speculation(),
-        branch_mispredict_slots: slots.branch_mispredicts,
-        frontend_bound_slots: slots.frontend_bound(),
-        fetch_latency_slots: slots.fetch_latency,
-        backend_bound_slots: slots.backend_bound(),
-        memory_bound_slots: slots.memory_bound,
+        level1_slots: super::level1_slots(slots),
+        level2_slots: super::level2_slots(slots),
     }
 }
 

@@ -35,9 +35,9 @@ fn a_window_is_modelled_and_its_slots_add_up() {
     assert_eq!(sample.level1.unwrap().total_slots(), slots as f64);
     assert!(sample.instructions.unwrap() > 20_000, "{sample:?}");
     let level1 = sample.level1.unwrap();
-    let not_retiring = slots as f64 - level1.retiring_slots;
+    let not_retiring = slots as f64 - level1.slots.retiring;
     assert!(
-        level1.backend_bound_slots > 0.5 * not_retiring,
+        level1.slots.backend_bound > 0.5 * not_retiring,
         "{sample:?}"
     );
     assert_eq!(model.provenance().source, SourceKind::Model);

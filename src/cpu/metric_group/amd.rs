@@ -11,6 +11,7 @@ use super::{
     BACKEND_BOUND, BAD_SPECULATION, FRONTEND_BOUND, Metric, MetricExample, MetricGroup, Node,
     RETIRING, Subject,
 };
+use crate::category::Part;
 use crate::cpu::amd_zen::{BACKEND, CYCLES, DISPATCHED, FRONTEND, RETIRED, slots};
 use crate::cpu::{Counts, Event};
 
@@ -249,7 +250,7 @@ const RETIRING_LEVEL_2: MetricGroup = MetricGroup {
 const BRANCH_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "Branch_Effectiveness",
     subject: Subject::Branches,
-    explains: &[Node::BranchMispredicts, FRONTEND_BOUND],
+    explains: &[Node::Part(Part::BranchMispredicts), FRONTEND_BOUND],
     events: &[INSTRUCTIONS, BRANCHES, MISPREDICTED, DECODER_REDIRECTS],
     metrics: &[
         Metric::per_kilo("branch_mpki", MISPREDICTED, INSTRUCTIONS),
@@ -267,7 +268,7 @@ const BRANCH_EFFECTIVENESS: MetricGroup = MetricGroup {
 const ITLB_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "ITLB_Effectiveness",
     subject: Subject::InstructionTlb,
-    explains: &[Node::FetchLatency],
+    explains: &[Node::Part(Part::FetchLatency)],
     events: &[INSTRUCTIONS, ITLB_L2_HIT, ITLB_WALK],
     metrics: &[
         Metric::of("l1_itlb_misses", "per 1000 instructions", &|counts| {
@@ -281,7 +282,7 @@ const ITLB_EFFECTIVENESS: MetricGroup = MetricGroup {
 const L1I_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "L1I_Cache_Effectiveness",
     subject: Subject::InstructionCache,
-    explains: &[Node::FetchLatency],
+    explains: &[Node::Part(Part::FetchLatency)],
     events: &[INSTRUCTIONS, IC_ACCESSES, IC_MISSES],
     metrics: &[
         Metric::per_kilo("l1i_cache_mpki", IC_MISSES, INSTRUCTIONS),
@@ -299,7 +300,7 @@ const L1I_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
 const OP_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "Op_Cache_Effectiveness",
     subject: Subject::DecodedCache,
-    explains: &[Node::FetchBandwidth],
+    explains: &[Node::Part(Part::FetchBandwidth)],
     events: &[INSTRUCTIONS, OP_CACHE_ACCESSES, OP_CACHE_MISSES],
     metrics: &[
         Metric::per_kilo("op_cache_mpki", OP_CACHE_MISSES, INSTRUCTIONS),
@@ -316,7 +317,7 @@ const OP_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
 const L2_CODE_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "L2_Cache_Effectiveness (instructions)",
     subject: Subject::L2Cache,
-    explains: &[Node::FetchLatency],
+    explains: &[Node::Part(Part::FetchLatency)],
     events: &[INSTRUCTIONS, L2_CODE_HIT, L2_CODE_MISS],
     metrics: &[
         Metric::per_kilo(
@@ -334,7 +335,7 @@ const L2_CODE_EFFECTIVENESS: MetricGroup = MetricGroup {
 const DTLB_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "DTLB_Effectiveness",
     subject: Subject::DataTlb,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[INSTRUCTIONS, DATA_ACCESSES, DTLB_MISS, DTLB_WALK],
     metrics: &[
         Metric::per_kilo("l1_dtlb_misses", DTLB_MISS, INSTRUCTIONS),
@@ -355,7 +356,7 @@ const DTLB_EFFECTIVENESS: MetricGroup = MetricGroup {
 const L1D_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "L1D_Cache_Effectiveness",
     subject: Subject::DataCache,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[INSTRUCTIONS, DATA_ACCESSES, DEMAND_FILLS, ANY_FILLS],
     metrics: &[
         Metric::per_kilo("l1d_demand_fills", DEMAND_FILLS, INSTRUCTIONS),
@@ -376,7 +377,7 @@ const L1D_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
 const L2_DATA_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "L2_Cache_Effectiveness (data)",
     subject: Subject::L2Cache,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[INSTRUCTIONS, L2_DATA_HIT, L2_DATA_MISS],
     metrics: &[
         Metric::per_kilo(
@@ -396,7 +397,7 @@ const L2_DATA_EFFECTIVENESS: MetricGroup = MetricGroup {
 const LL_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "LL_Cache_Effectiveness",
     subject: Subject::LastLevelCache,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[INSTRUCTIONS, L3_FILLS, MEMORY_FILLS],
     metrics: &[
         Metric::per_kilo("fills_from_l3", L3_FILLS, INSTRUCTIONS),
@@ -411,7 +412,7 @@ const LL_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
 const DIVIDER: MetricGroup = MetricGroup {
     name: "Divider",
     subject: Subject::OperationMix,
-    explains: &[Node::CoreBound],
+    explains: &[Node::Part(Part::CoreBound)],
     events: &[CYCLES, INSTRUCTIONS, DIVIDER_BUSY, DIVISIONS],
     metrics: &[
         Metric::percent("divider_busy", DIVIDER_BUSY, CYCLES, "% of cycles"),
@@ -423,7 +424,7 @@ const DIVIDER: MetricGroup = MetricGroup {
 const OPERATION_MIX: MetricGroup = MetricGroup {
     name: "Operation_Mix",
     subject: Subject::OperationMix,
-    explains: &[RETIRING, Node::CoreBound],
+    explains: &[RETIRING, Node::Part(Part::CoreBound)],
     events: &[INSTRUCTIONS, RETIRED, BRANCHES, LOADS, STORES],
     metrics: &[
         Metric::of("ops_per_instruction", "per instruction", &|counts| {

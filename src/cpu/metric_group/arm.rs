@@ -8,6 +8,7 @@ use super::{
     BACKEND_BOUND, BAD_SPECULATION, FRONTEND_BOUND, Metric, MetricExample, MetricGroup, Node,
     RETIRING, Subject,
 };
+use crate::category::Part;
 use crate::cpu::Event;
 
 const CYCLES: Event = Event::fixed("CPU_CYCLES", 0x11);
@@ -417,7 +418,7 @@ const TOPDOWN_BACKEND: MetricGroup = MetricGroup {
 const TOPDOWN_BACKEND_MEMORY: MetricGroup = MetricGroup {
     name: "Topdown_Backend (memory)",
     subject: Subject::Stalls,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[
         CYCLES,
         BACKEND_MEMORY,

@@ -11,6 +11,7 @@ use super::{
     BACKEND_BOUND, BAD_SPECULATION, FRONTEND_BOUND, Metric, MetricExample, MetricGroup, Node,
     RETIRING, Subject,
 };
+use crate::category::Part;
 use crate::cpu::intel_atom::{BACKEND, BACKEND_SKYMONT, CYCLES, INSTRUCTIONS, slots};
 use crate::cpu::{Counts, Event};
 
@@ -220,7 +221,7 @@ const LEVEL_2_BACKEND_SKYMONT: MetricGroup = MetricGroup {
 const FRONTEND_CAUSES: MetricGroup = MetricGroup {
     name: "Frontend_Causes",
     subject: Subject::Stalls,
-    explains: &[Node::FetchLatency],
+    explains: &[Node::Part(Part::FetchLatency)],
     events: &[
         CYCLES,
         FRONTEND_ICACHE,
@@ -275,7 +276,7 @@ const BACKEND_CAUSES: MetricGroup = MetricGroup {
 const BRANCH_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "Branch_Effectiveness",
     subject: Subject::Branches,
-    explains: &[Node::BranchMispredicts, FRONTEND_BOUND],
+    explains: &[Node::Part(Part::BranchMispredicts), FRONTEND_BOUND],
     events: &[INSTRUCTIONS, BRANCHES, MISPREDICTED],
     metrics: &[
         Metric::per_kilo("branch_mpki", MISPREDICTED, INSTRUCTIONS),
@@ -292,7 +293,7 @@ const BRANCH_EFFECTIVENESS: MetricGroup = MetricGroup {
 const ITLB_GOLDMONT: MetricGroup = MetricGroup {
     name: "ITLB_Effectiveness",
     subject: Subject::InstructionTlb,
-    explains: &[Node::FetchLatency],
+    explains: &[Node::Part(Part::FetchLatency)],
     events: &[INSTRUCTIONS, ITLB_MISS_GOLDMONT],
     metrics: &[Metric::per_kilo(
         "itlb_mpki",
@@ -305,7 +306,7 @@ const ITLB_GOLDMONT: MetricGroup = MetricGroup {
 const ITLB_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "ITLB_Effectiveness",
     subject: Subject::InstructionTlb,
-    explains: &[Node::FetchLatency],
+    explains: &[Node::Part(Part::FetchLatency)],
     events: &[INSTRUCTIONS, ITLB_WALK],
     metrics: &[Metric::per_kilo("itlb_mpki", ITLB_WALK, INSTRUCTIONS)],
     example: MetricExample::of(&[1_000_000, 500], &["0.5"]),
@@ -314,7 +315,7 @@ const ITLB_EFFECTIVENESS: MetricGroup = MetricGroup {
 const L1I_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "L1I_Cache_Effectiveness",
     subject: Subject::InstructionCache,
-    explains: &[Node::FetchLatency],
+    explains: &[Node::Part(Part::FetchLatency)],
     events: &[INSTRUCTIONS, ICACHE_ACCESSES, ICACHE_MISSES],
     metrics: &[
         Metric::per_kilo("l1i_cache_mpki", ICACHE_MISSES, INSTRUCTIONS),
@@ -332,7 +333,7 @@ const L1I_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
 const MEMORY_STALLS: MetricGroup = MetricGroup {
     name: "Memory_Stalls",
     subject: Subject::Stalls,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[CYCLES, STALLS_L2_HIT, STALLS_LL_HIT, STALLS_MEMORY],
     metrics: &[
         Metric::percent("L2_Bound", STALLS_L2_HIT, CYCLES, "% of cycles"),
@@ -348,7 +349,7 @@ const MEMORY_STALLS: MetricGroup = MetricGroup {
 const MEMORY_STALLS_CRESTMONT: MetricGroup = MetricGroup {
     name: "Memory_Stalls",
     subject: Subject::Stalls,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[CYCLES, STALLS_L2_HIT, STALLS_L2_MISS, STALLS_LL_MISS],
     metrics: &[
         Metric::percent("L2_Bound", STALLS_L2_HIT, CYCLES, "% of cycles"),
@@ -366,7 +367,7 @@ const MEMORY_STALLS_CRESTMONT: MetricGroup = MetricGroup {
 const DTLB_GOLDMONT: MetricGroup = MetricGroup {
     name: "DTLB_Effectiveness",
     subject: Subject::DataTlb,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[
         INSTRUCTIONS,
         DTLB_MISS_LOADS_GOLDMONT,
@@ -382,7 +383,7 @@ const DTLB_GOLDMONT: MetricGroup = MetricGroup {
 const DTLB_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "DTLB_Effectiveness",
     subject: Subject::DataTlb,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[INSTRUCTIONS, DTLB_LOAD_WALK, DTLB_STORE_WALK],
     metrics: &[
         Metric::per_kilo("dtlb_load_mpki", DTLB_LOAD_WALK, INSTRUCTIONS),
@@ -394,7 +395,7 @@ const DTLB_EFFECTIVENESS: MetricGroup = MetricGroup {
 const L1D_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "L1D_Cache_Effectiveness",
     subject: Subject::DataCache,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[INSTRUCTIONS, LOADS, L1_MISS],
     metrics: &[
         Metric::per_kilo("l1d_load_mpki", L1_MISS, INSTRUCTIONS),
@@ -406,7 +407,7 @@ const L1D_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
 const L1D_CRESTMONT: MetricGroup = MetricGroup {
     name: "L1D_Cache_Effectiveness",
     subject: Subject::DataCache,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[INSTRUCTIONS, LOADS, L1_MISS_CRESTMONT],
     metrics: &[
         Metric::per_kilo("l1d_load_mpki", L1_MISS_CRESTMONT, INSTRUCTIONS),
@@ -423,7 +424,7 @@ const L1D_CRESTMONT: MetricGroup = MetricGroup {
 const L2_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "L2_Cache_Effectiveness",
     subject: Subject::L2Cache,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[INSTRUCTIONS, L2_HIT, L2_MISS],
     metrics: &[
         Metric::per_kilo("l2_load_mpki", L2_MISS, INSTRUCTIONS),
@@ -437,7 +438,7 @@ const L2_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
 const L2_CRESTMONT: MetricGroup = MetricGroup {
     name: "L2_Cache_Effectiveness",
     subject: Subject::L2Cache,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[INSTRUCTIONS, L2_HIT, L2_MISS_CRESTMONT],
     metrics: &[
         Metric::per_kilo("l2_load_mpki", L2_MISS_CRESTMONT, INSTRUCTIONS),
@@ -451,7 +452,10 @@ const L2_CRESTMONT: MetricGroup = MetricGroup {
 const LL_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "LL_Cache_Effectiveness",
     subject: Subject::LastLevelCache,
-    explains: &[Node::MemoryBound, Node::FetchLatency],
+    explains: &[
+        Node::Part(Part::MemoryBound),
+        Node::Part(Part::FetchLatency),
+    ],
     events: &[INSTRUCTIONS, LL_REFERENCES, LL_MISSES],
     metrics: &[
         Metric::per_kilo("ll_cache_mpki", LL_MISSES, INSTRUCTIONS),

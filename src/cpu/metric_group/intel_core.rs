@@ -11,6 +11,7 @@ use super::{
     BACKEND_BOUND, BAD_SPECULATION, FRONTEND_BOUND, Metric, MetricExample, MetricGroup, Node,
     RETIRING, Subject,
 };
+use crate::category::Part;
 use crate::cpu::Event;
 use crate::cpu::intel_core::{CYCLES, INSTRUCTIONS, NOT_DELIVERED, RETIRED};
 
@@ -140,7 +141,7 @@ const CLEARS: MetricGroup = MetricGroup {
 const BRANCH_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "Branch_Effectiveness",
     subject: Subject::Branches,
-    explains: &[Node::BranchMispredicts, FRONTEND_BOUND],
+    explains: &[Node::Part(Part::BranchMispredicts), FRONTEND_BOUND],
     events: &[INSTRUCTIONS, BRANCHES, MISPREDICTED],
     metrics: &[
         Metric::per_kilo("branch_mpki", MISPREDICTED, INSTRUCTIONS),
@@ -157,7 +158,7 @@ const BRANCH_EFFECTIVENESS: MetricGroup = MetricGroup {
 const ITLB_SANDY_BRIDGE: MetricGroup = MetricGroup {
     name: "ITLB_Effectiveness",
     subject: Subject::InstructionTlb,
-    explains: &[Node::FetchLatency],
+    explains: &[Node::Part(Part::FetchLatency)],
     events: &[INSTRUCTIONS, ITLB_WALKS_BEGUN],
     metrics: &[Metric::per_kilo(
         "itlb_mpki",
@@ -170,7 +171,7 @@ const ITLB_SANDY_BRIDGE: MetricGroup = MetricGroup {
 const ITLB_SKYLAKE: MetricGroup = MetricGroup {
     name: "ITLB_Effectiveness",
     subject: Subject::InstructionTlb,
-    explains: &[Node::FetchLatency],
+    explains: &[Node::Part(Part::FetchLatency)],
     events: &[INSTRUCTIONS, ITLB_WALK, ITLB_STLB_HIT],
     metrics: &[
         Metric::per_kilo("itlb_mpki", ITLB_WALK, INSTRUCTIONS),
@@ -184,7 +185,7 @@ const ITLB_SKYLAKE: MetricGroup = MetricGroup {
 const L1I_SANDY_BRIDGE: MetricGroup = MetricGroup {
     name: "L1I_Cache_Effectiveness",
     subject: Subject::InstructionCache,
-    explains: &[Node::FetchLatency],
+    explains: &[Node::Part(Part::FetchLatency)],
     events: &[INSTRUCTIONS, ICACHE_HIT, ICACHE_MISSES],
     metrics: &[
         Metric::per_kilo("l1i_cache_mpki", ICACHE_MISSES, INSTRUCTIONS),
@@ -198,7 +199,7 @@ const L1I_SANDY_BRIDGE: MetricGroup = MetricGroup {
 const L1I_SKYLAKE: MetricGroup = MetricGroup {
     name: "L1I_Cache_Effectiveness",
     subject: Subject::InstructionCache,
-    explains: &[Node::FetchLatency],
+    explains: &[Node::Part(Part::FetchLatency)],
     events: &[INSTRUCTIONS, IFTAG_HIT, IFTAG_MISS],
     metrics: &[
         Metric::per_kilo("l1i_cache_mpki", IFTAG_MISS, INSTRUCTIONS),
@@ -213,7 +214,7 @@ const L1I_SKYLAKE: MetricGroup = MetricGroup {
 const DECODED_CACHE: MetricGroup = MetricGroup {
     name: "DSB_Effectiveness",
     subject: Subject::DecodedCache,
-    explains: &[Node::FetchBandwidth],
+    explains: &[Node::Part(Part::FetchBandwidth)],
     events: &[INSTRUCTIONS, DSB_UOPS, MITE_UOPS, MS_UOPS],
     metrics: &[
         Metric::of("dsb_coverage", "% of uops", &|counts| {
@@ -229,7 +230,7 @@ const DECODED_CACHE: MetricGroup = MetricGroup {
 const L2_CODE_SKYLAKE: MetricGroup = MetricGroup {
     name: "L2_Cache_Effectiveness (instructions)",
     subject: Subject::L2Cache,
-    explains: &[Node::FetchLatency],
+    explains: &[Node::Part(Part::FetchLatency)],
     events: &[INSTRUCTIONS, L2_CODE_READS, L2_CODE_MISSES],
     metrics: &[
         Metric::per_kilo("l2_code_mpki", L2_CODE_MISSES, INSTRUCTIONS),
@@ -290,7 +291,7 @@ const STALLS_SKYLAKE: MetricGroup = MetricGroup {
 const MEMORY_STALLS_SKYLAKE: MetricGroup = MetricGroup {
     name: "Memory_Stalls",
     subject: Subject::Stalls,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[
         CYCLES,
         STALLS_MEMORY,
@@ -319,7 +320,7 @@ const MEMORY_STALLS_SKYLAKE: MetricGroup = MetricGroup {
 const DTLB_SANDY_BRIDGE: MetricGroup = MetricGroup {
     name: "DTLB_Effectiveness",
     subject: Subject::DataTlb,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[INSTRUCTIONS, LOADS, STLB_MISS_LOADS, STLB_MISS_STORES],
     metrics: &[
         Metric::per_kilo("stlb_load_mpki", STLB_MISS_LOADS, INSTRUCTIONS),
@@ -332,7 +333,7 @@ const DTLB_SANDY_BRIDGE: MetricGroup = MetricGroup {
 const DTLB_SKYLAKE: MetricGroup = MetricGroup {
     name: "DTLB_Effectiveness",
     subject: Subject::DataTlb,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[
         INSTRUCTIONS,
         DTLB_LOAD_WALK,
@@ -353,7 +354,7 @@ const DTLB_SKYLAKE: MetricGroup = MetricGroup {
 const L1D_SANDY_BRIDGE: MetricGroup = MetricGroup {
     name: "L1D_Cache_Effectiveness",
     subject: Subject::DataCache,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[INSTRUCTIONS, LOADS, L1_HIT, FILL_BUFFER_HIT],
     metrics: &[
         Metric::of("l1d_load_mpki", "per 1000 instructions", &|counts| {
@@ -374,7 +375,7 @@ const L1D_SANDY_BRIDGE: MetricGroup = MetricGroup {
 const L1D_SKYLAKE: MetricGroup = MetricGroup {
     name: "L1D_Cache_Effectiveness",
     subject: Subject::DataCache,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[INSTRUCTIONS, LOADS, L1_MISS, FILL_BUFFER_HIT],
     metrics: &[
         Metric::per_kilo("l1d_load_mpki", L1_MISS, INSTRUCTIONS),
@@ -390,7 +391,7 @@ const L1D_SKYLAKE: MetricGroup = MetricGroup {
 const L2_SANDY_BRIDGE: MetricGroup = MetricGroup {
     name: "L2_Cache_Effectiveness",
     subject: Subject::L2Cache,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[INSTRUCTIONS, L2_HIT, L3_HIT],
     metrics: &[
         Metric::per_kilo("l2_load_hits", L2_HIT, INSTRUCTIONS),
@@ -402,7 +403,7 @@ const L2_SANDY_BRIDGE: MetricGroup = MetricGroup {
 const L2_SKYLAKE: MetricGroup = MetricGroup {
     name: "L2_Cache_Effectiveness (data)",
     subject: Subject::L2Cache,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[INSTRUCTIONS, L2_HIT, L2_MISS, L3_HIT],
     metrics: &[
         Metric::per_kilo("l2_load_mpki", L2_MISS, INSTRUCTIONS),
@@ -417,7 +418,10 @@ const L2_SKYLAKE: MetricGroup = MetricGroup {
 const LL_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "LL_Cache_Effectiveness",
     subject: Subject::LastLevelCache,
-    explains: &[Node::MemoryBound, Node::FetchLatency],
+    explains: &[
+        Node::Part(Part::MemoryBound),
+        Node::Part(Part::FetchLatency),
+    ],
     events: &[INSTRUCTIONS, LL_REFERENCES, LL_MISSES],
     metrics: &[
         Metric::per_kilo("ll_cache_mpki", LL_MISSES, INSTRUCTIONS),
@@ -435,7 +439,7 @@ const LL_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
 const PORTS_SKYLAKE: MetricGroup = MetricGroup {
     name: "Ports_Utilization",
     subject: Subject::OperationMix,
-    explains: &[Node::CoreBound],
+    explains: &[Node::Part(Part::CoreBound)],
     events: &[CYCLES, ONE_PORT, TWO_PORTS, DIVIDER_ACTIVE],
     metrics: &[
         Metric::percent("one_port", ONE_PORT, CYCLES, "% of cycles"),
@@ -451,7 +455,7 @@ const PORTS_SKYLAKE: MetricGroup = MetricGroup {
 const OPERATION_MIX: MetricGroup = MetricGroup {
     name: "Operation_Mix",
     subject: Subject::OperationMix,
-    explains: &[RETIRING, Node::CoreBound],
+    explains: &[RETIRING, Node::Part(Part::CoreBound)],
     events: &[INSTRUCTIONS, RETIRED, LOADS, STORES, BRANCHES],
     metrics: &[
         Metric::of("uops_per_instruction", "per instruction", &|counts| {
@@ -470,7 +474,7 @@ const OPERATION_MIX: MetricGroup = MetricGroup {
 const FP_MIX_SKYLAKE: MetricGroup = MetricGroup {
     name: "Operation_Mix (floating point)",
     subject: Subject::OperationMix,
-    explains: &[RETIRING, Node::CoreBound],
+    explains: &[RETIRING, Node::Part(Part::CoreBound)],
     events: &[INSTRUCTIONS, FP_SCALAR, FP_VECTOR],
     metrics: &[
         Metric::percent("fp_scalar", FP_SCALAR, INSTRUCTIONS, "% of instructions"),

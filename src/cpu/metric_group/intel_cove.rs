@@ -12,6 +12,7 @@ use super::{
     BACKEND_BOUND, BAD_SPECULATION, FRONTEND_BOUND, Metric, MetricExample, MetricGroup, Node,
     RETIRING, Subject,
 };
+use crate::category::Part;
 use crate::cpu::intel_cove::{
     BACKEND_BOUND as BACKEND, BUBBLES_LION_COVE, CYCLES, DROPPING_GOLDEN_COVE, DROPPING_ICE_LAKE,
     FETCH_LATENCY_LION_COVE, HEAVY, INSTRUCTIONS, MEMORY_BOUND, MISPREDICT, NOT_DELIVERED,
@@ -366,7 +367,7 @@ const CLEARS: MetricGroup = MetricGroup {
 const BRANCH_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "Branch_Effectiveness",
     subject: Subject::Branches,
-    explains: &[Node::BranchMispredicts, FRONTEND_BOUND],
+    explains: &[Node::Part(Part::BranchMispredicts), FRONTEND_BOUND],
     events: &[
         INSTRUCTIONS,
         BRANCHES,
@@ -411,7 +412,7 @@ const BRANCH_EFFECTIVENESS: MetricGroup = MetricGroup {
 const ITLB_ICE_LAKE: MetricGroup = MetricGroup {
     name: "ITLB_Effectiveness",
     subject: Subject::InstructionTlb,
-    explains: &[Node::FetchLatency],
+    explains: &[Node::Part(Part::FetchLatency)],
     events: &[
         CYCLES,
         INSTRUCTIONS,
@@ -436,7 +437,7 @@ const ITLB_ICE_LAKE: MetricGroup = MetricGroup {
 const ITLB_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "ITLB_Effectiveness",
     subject: Subject::InstructionTlb,
-    explains: &[Node::FetchLatency],
+    explains: &[Node::Part(Part::FetchLatency)],
     events: &[CYCLES, INSTRUCTIONS, ITLB_WALK, ITLB_STLB_HIT, ITLB_STALLS],
     metrics: &[
         Metric::per_kilo("itlb_mpki", ITLB_WALK, INSTRUCTIONS),
@@ -455,7 +456,7 @@ const ITLB_EFFECTIVENESS: MetricGroup = MetricGroup {
 const L1I_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "L1I_Cache_Effectiveness",
     subject: Subject::InstructionCache,
-    explains: &[Node::FetchLatency],
+    explains: &[Node::Part(Part::FetchLatency)],
     events: &[CYCLES, INSTRUCTIONS, ICACHE_STALLS, L2_CODE_READS],
     metrics: &[
         Metric::per_kilo("code_reads_from_l2", L2_CODE_READS, INSTRUCTIONS),
@@ -468,7 +469,7 @@ const L1I_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
 const DECODED_CACHE: MetricGroup = MetricGroup {
     name: "DSB_Effectiveness",
     subject: Subject::DecodedCache,
-    explains: &[Node::FetchBandwidth],
+    explains: &[Node::Part(Part::FetchBandwidth)],
     events: &[INSTRUCTIONS, DSB_UOPS, MITE_UOPS],
     metrics: &[Metric::of("dsb_coverage", "% of uops", &|counts| {
         100.0 * counts[DSB_UOPS] / (counts[DSB_UOPS] + counts[MITE_UOPS])
@@ -479,7 +480,7 @@ const DECODED_CACHE: MetricGroup = MetricGroup {
 const L2_CODE_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "L2_Cache_Effectiveness (instructions)",
     subject: Subject::L2Cache,
-    explains: &[Node::FetchLatency],
+    explains: &[Node::Part(Part::FetchLatency)],
     events: &[INSTRUCTIONS, L2_CODE_READS, L2_CODE_MISSES],
     metrics: &[
         Metric::per_kilo("l2_code_mpki", L2_CODE_MISSES, INSTRUCTIONS),
@@ -498,7 +499,7 @@ const L2_CODE_EFFECTIVENESS: MetricGroup = MetricGroup {
 const MEMORY_STALLS_ICE_LAKE: MetricGroup = MetricGroup {
     name: "Memory_Stalls",
     subject: Subject::Stalls,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[
         CYCLES,
         STALLS_MEMORY,
@@ -528,7 +529,7 @@ const MEMORY_STALLS_ICE_LAKE: MetricGroup = MetricGroup {
 const MEMORY_STALLS_GOLDEN_COVE: MetricGroup = MetricGroup {
     name: "Memory_Stalls",
     subject: Subject::Stalls,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[
         CYCLES,
         BOUND_ON_LOADS,
@@ -559,7 +560,7 @@ const MEMORY_STALLS_GOLDEN_COVE: MetricGroup = MetricGroup {
 const MEMORY_STALLS_LION_COVE: MetricGroup = MetricGroup {
     name: "Memory_Stalls",
     subject: Subject::Stalls,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[
         CYCLES,
         MEMORY_STALLS_L1,
@@ -584,7 +585,7 @@ const MEMORY_STALLS_LION_COVE: MetricGroup = MetricGroup {
 const DTLB_ICE_LAKE: MetricGroup = MetricGroup {
     name: "DTLB_Effectiveness",
     subject: Subject::DataTlb,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[
         INSTRUCTIONS,
         DTLB_LOAD_WALK_ICE_LAKE,
@@ -605,7 +606,7 @@ const DTLB_ICE_LAKE: MetricGroup = MetricGroup {
 const DTLB_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "DTLB_Effectiveness",
     subject: Subject::DataTlb,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[
         INSTRUCTIONS,
         DTLB_LOAD_WALK,
@@ -626,7 +627,7 @@ const DTLB_EFFECTIVENESS: MetricGroup = MetricGroup {
 const L1D_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "L1D_Cache_Effectiveness",
     subject: Subject::DataCache,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[INSTRUCTIONS, LOADS, L1_MISS, FILL_BUFFER_HIT],
     metrics: &[
         Metric::per_kilo("l1d_load_mpki", L1_MISS, INSTRUCTIONS),
@@ -642,7 +643,7 @@ const L1D_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
 const L2_DATA_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "L2_Cache_Effectiveness (data)",
     subject: Subject::L2Cache,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[INSTRUCTIONS, L2_HIT, L2_MISS],
     metrics: &[
         Metric::per_kilo("l2_load_mpki", L2_MISS, INSTRUCTIONS),
@@ -656,7 +657,7 @@ const L2_DATA_EFFECTIVENESS: MetricGroup = MetricGroup {
 const L3_LOADS: MetricGroup = MetricGroup {
     name: "LL_Cache_Effectiveness (loads)",
     subject: Subject::LastLevelCache,
-    explains: &[Node::MemoryBound],
+    explains: &[Node::Part(Part::MemoryBound)],
     events: &[INSTRUCTIONS, L3_HIT, L3_MISS],
     metrics: &[
         Metric::per_kilo("l3_load_mpki", L3_MISS, INSTRUCTIONS),
@@ -670,7 +671,10 @@ const L3_LOADS: MetricGroup = MetricGroup {
 const LL_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
     name: "LL_Cache_Effectiveness",
     subject: Subject::LastLevelCache,
-    explains: &[Node::MemoryBound, Node::FetchLatency],
+    explains: &[
+        Node::Part(Part::MemoryBound),
+        Node::Part(Part::FetchLatency),
+    ],
     events: &[INSTRUCTIONS, LL_REFERENCES, LL_MISSES],
     metrics: &[
         Metric::per_kilo("ll_cache_mpki", LL_MISSES, INSTRUCTIONS),
@@ -688,7 +692,7 @@ const LL_CACHE_EFFECTIVENESS: MetricGroup = MetricGroup {
 const PORTS_ICE_LAKE: MetricGroup = MetricGroup {
     name: "Ports_Utilization",
     subject: Subject::OperationMix,
-    explains: &[Node::CoreBound],
+    explains: &[Node::Part(Part::CoreBound)],
     events: &[CYCLES, ONE_PORT, TWO_PORTS, THREE_PORTS, DIVIDER_ICE_LAKE],
     metrics: &[
         Metric::percent("one_port", ONE_PORT, CYCLES, "% of cycles"),
@@ -706,7 +710,7 @@ const PORTS_ICE_LAKE: MetricGroup = MetricGroup {
 const PORTS: MetricGroup = MetricGroup {
     name: "Ports_Utilization",
     subject: Subject::OperationMix,
-    explains: &[Node::CoreBound],
+    explains: &[Node::Part(Part::CoreBound)],
     events: &[CYCLES, ONE_PORT, TWO_PORTS, THREE_PORTS, DIVIDER],
     metrics: &[
         Metric::percent("one_port", ONE_PORT, CYCLES, "% of cycles"),
@@ -723,7 +727,7 @@ const PORTS: MetricGroup = MetricGroup {
 const OPERATION_MIX: MetricGroup = MetricGroup {
     name: "Operation_Mix",
     subject: Subject::OperationMix,
-    explains: &[RETIRING, Node::CoreBound],
+    explains: &[RETIRING, Node::Part(Part::CoreBound)],
     events: &[INSTRUCTIONS, RETIRED, LOADS, STORES, BRANCHES],
     metrics: &[
         Metric::of("uops_per_instruction", "per instruction", &|counts| {
@@ -742,7 +746,7 @@ const OPERATION_MIX: MetricGroup = MetricGroup {
 const FP_MIX_ICE_LAKE: MetricGroup = MetricGroup {
     name: "Operation_Mix (floating point)",
     subject: Subject::OperationMix,
-    explains: &[RETIRING, Node::CoreBound],
+    explains: &[RETIRING, Node::Part(Part::CoreBound)],
     events: &[INSTRUCTIONS, FP_SCALAR, FP_VECTOR],
     metrics: &[
         Metric::percent("fp_scalar", FP_SCALAR, INSTRUCTIONS, "% of instructions"),
@@ -754,7 +758,7 @@ const FP_MIX_ICE_LAKE: MetricGroup = MetricGroup {
 const FP_MIX_LION_COVE: MetricGroup = MetricGroup {
     name: "Operation_Mix (floating point)",
     subject: Subject::OperationMix,
-    explains: &[RETIRING, Node::CoreBound],
+    explains: &[RETIRING, Node::Part(Part::CoreBound)],
     events: &[INSTRUCTIONS, FP_SCALAR],
     metrics: &[Metric::percent(
         "fp_scalar",

@@ -230,7 +230,7 @@ mod tests {
         let suite = |seed, backend_bound| {
             let planted = Planted {
                 seed,
-                categories: [0.0, 0.0, 0.0, backend_bound],
+                categories: [0.0, 0.0, 0.0, backend_bound].into(),
                 launches: 5,
                 ..Planted::default()
             };

@@ -19,19 +19,13 @@ pub struct FunctionItem {
 
 /// Returns the rows of the table, largest function first; the longest bar fills the space.
 pub fn items_of(functions: &Functions) -> Vec<FunctionItem> {
-    const CATEGORIES: [Metric; 4] = [
-        Metric::Retiring,
-        Metric::BadSpeculation,
-        Metric::FrontendBound,
-        Metric::BackendBound,
-    ];
     let rows = rows_of(functions);
     let longest = rows.iter().map(|row| row.slots).fold(0.0, f64::max);
     rows.into_iter()
         .map(|row| {
-            let parts: Vec<(Metric, f64)> = CATEGORIES
-                .into_iter()
-                .zip(row.categories.map(|share| share * row.slots))
+            let parts = row.categories.iter();
+            let parts: Vec<(Metric, f64)> = parts
+                .map(|(category, share)| (category.into(), share * row.slots))
                 .collect();
             FunctionItem {
                 bar: Bar::of("slots", &parts, longest),

@@ -15,21 +15,8 @@ use topdown_gate::metric::Metric;
 use topdown_gate::summary::Summary;
 use topdown_gate::verdict::trend::Trend;
 
-/// The categories in the order of [`topdown_gate::summary::Shares`], with the measured part of each
-/// and the remainder.
-const CATEGORIES: [(Metric, &str, &str); 4] = [
-    (Metric::Retiring, "heavy operations", "light operations"),
-    (
-        Metric::BadSpeculation,
-        "branch mispredict",
-        "machine clears",
-    ),
-    (Metric::FrontendBound, "fetch latency", "fetch bandwidth"),
-    (Metric::BackendBound, "memory bound", "core bound"),
-];
-
-/// Writes the page of `run`, which the user calls `label`, with the history of the baseline, if it
-/// is one.
+/// Writes the page of `run`, which the user calls `label`, with the history of the baseline that it
+/// is, if any.
 ///
 /// # Errors
 /// When `out` does.
@@ -166,10 +153,10 @@ impl Row {
         };
         row.shares = shares(&summary);
         let parts: Vec<(Metric, f64)> = match &summary.shares {
-            Some(shares) => CATEGORIES
+            Some(shares) => shares
+                .level1
                 .iter()
-                .map(|category| category.0)
-                .zip(shares.level1)
+                .map(|(category, share)| (category.into(), *share))
                 .chain(shares.smt_contention.map(|s| (Metric::SmtContention, s)))
                 .collect(),
             None => vec![(metric, 1.0)],
@@ -235,19 +222,19 @@ fn shares(summary: &Summary) -> Vec<ShareRow> {
         percent: percent(fraction),
         parts,
     };
-    let mut rows: Vec<ShareRow> = CATEGORIES
-        .iter()
-        .zip(shares.level1)
-        .enumerate()
-        .map(|(index, (&(metric, measured, rest), share))| {
+    let categories = shares.level1.iter();
+    let mut rows: Vec<ShareRow> = categories
+        .map(|(category, &share)| {
             let parts = shares.level2.map_or(String::new(), |level2| {
                 format!(
-                    "{measured} {} %, {rest} {} %",
-                    percent(level2[index]),
-                    percent(share - level2[index])
+                    "{} {} %, {} {} %",
+                    category.measured_part().name(),
+                    percent(level2[category]),
+                    category.rest().name(),
+                    percent(share - level2[category])
                 )
             });
-            row(metric, share, parts)
+            row(category.into(), share, parts)
         })
         .collect();
     if let Some(share) = shares.smt_contention {

@@ -3,6 +3,7 @@
 //! Numbers pass through everything that real ones do: samples of linearly growing length, integer
 //! counts, categories in steps of 1/255, and launch values by [`launch_value`].
 
+use criterion_topdown::category::PerCategory;
 use criterion_topdown::machine::Machine as MachineIdentity;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
@@ -244,15 +245,12 @@ impl Workload {
         {
             categories[category] += size;
         }
-        let [ret, bad, fe, be] = categories.map(|fraction| self.slots * fraction);
+        let categories = PerCategory::from(categories.map(|fraction| self.slots * fraction));
         for launch in &mut launches {
-            launch.slots = Some(ret + bad + fe + be);
+            launch.slots = Some(categories.sum());
             launch.resolution_fraction = 0.0;
             launch.level1 = Some(Level1 {
-                retiring_slots: ret,
-                bad_speculation_slots: bad,
-                frontend_bound_slots: fe,
-                backend_bound_slots: be,
+                slots: categories,
                 smt_contention_slots: None,
             });
         }
@@ -383,7 +381,7 @@ impl Process<'_> {
         }
         let slots_per_iteration: f64 = categories.iter().sum();
         let slots = (slots_per_iteration * iterations as f64).round();
-        let [ret, bad, fe, be] = categories
+        let categories = PerCategory::from(categories)
             .map(|category| (category / slots_per_iteration * STEPS).round() / STEPS * slots);
         IterationSample {
             iterations,
@@ -392,10 +390,7 @@ impl Process<'_> {
                 wall_ns: (slots * ns_per_slot * (1.0 + noise * normal(rng)).max(0.1)) as u64,
                 slots: Some(slots as u64),
                 level1: Some(Level1 {
-                    retiring_slots: ret,
-                    bad_speculation_slots: bad,
-                    frontend_bound_slots: fe,
-                    backend_bound_slots: be,
+                    slots: categories,
                     smt_contention_slots: None,
                 }),
                 resolution_slots: slots / STEPS,

@@ -14,7 +14,7 @@ fn modelled_suite(size: usize, seed: u64, factor: f64, function: &str, backend_b
         let planted = Planted {
             seed,
             time_per_slot: if is_first { factor } else { 1.0 },
-            categories: [0.0, 0.0, 0.0, if is_first { backend_bound } else { 0.0 }],
+            categories: [0.0, 0.0, 0.0, if is_first { backend_bound } else { 0.0 }].into(),
             deviation: 0.02,
             ..Planted::default()
         };

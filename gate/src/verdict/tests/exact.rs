@@ -35,7 +35,7 @@ fn noisy_time_beside_exact_slots_is_no_disagreement() {
 fn modelled_run(launches: u32, categories: [f64; 4]) -> Run {
     let planted = Planted {
         launches,
-        categories,
+        categories: categories.into(),
         ..Planted::default()
     };
     scenario::run(vec![modelled("m", planted)])

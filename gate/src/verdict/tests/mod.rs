@@ -34,7 +34,7 @@ fn in_category(category: usize, fraction: f64) -> Planted {
     let mut categories = [0.0; 4];
     categories[category] = fraction;
     Planted {
-        categories,
+        categories: categories.into(),
         ..Planted::default()
     }
 }
@@ -106,7 +106,7 @@ fn a_faster_benchmark_is_improved_and_fails_nothing() {
 fn slots_that_only_move_are_shifted_and_fail_if_the_policy_says_so() {
     let candidate = suite(30, 2, |index| match index {
         3 => Planted {
-            categories: [-0.08, 0.0, 0.0, 0.08],
+            categories: [-0.08, 0.0, 0.0, 0.08].into(),
             ..Planted::default()
         },
         _ => Planted::default(),
@@ -242,7 +242,7 @@ fn one_launch_never_fails() {
     let one = |seed, factor: f64| {
         suite(30, seed, |_| Planted {
             launches: 1,
-            categories: [0.0, 0.0, 0.0, factor],
+            categories: [0.0, 0.0, 0.0, factor].into(),
             ..Planted::default()
         })
     };
@@ -459,7 +459,7 @@ fn odd_numbers_make_no_odd_verdicts() {
                         0 => launch.slots = Some(pick()),
                         1 => launch.wall_ns = pick(),
                         2 => launch.resolution_fraction = pick(),
-                        3 => launch.level1.as_mut().unwrap().backend_bound_slots = -pick(),
+                        3 => launch.level1.as_mut().unwrap().slots.backend_bound = -pick(),
                         _ => *launch = LaunchValue::default(),
                     }
                 }

@@ -33,7 +33,7 @@ fn side(seed: u64, first: First) -> Run {
         let planted = Planted {
             seed,
             time_per_slot: factor,
-            categories: [0.0, 0.0, 0.0, backend_bound],
+            categories: [0.0, 0.0, 0.0, backend_bound].into(),
             deviation: 0.02,
             ..Planted::default()
         };
@@ -106,7 +106,7 @@ fn measured(
         let planted = Planted {
             seed,
             time_per_slot: if index == 0 { factor } else { 1.0 },
-            categories: [0.0, 0.0, 0.0, factor - 1.0],
+            categories: [0.0, 0.0, 0.0, factor - 1.0].into(),
             deviation,
             ..Planted::default()
         };

@@ -152,7 +152,7 @@ mod tests {
     fn planted(number: usize, categories: [f64; 4]) -> Planted {
         Planted {
             seed: number as u64 + 1,
-            categories,
+            categories: categories.into(),
             ..Planted::default()
         }
     }

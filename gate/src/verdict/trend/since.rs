@@ -162,7 +162,7 @@ mod tests {
             .map(|number| {
                 let planted = Planted {
                     seed: number as u64 + 1,
-                    categories: [size(number), 0.0, 0.0, 0.0],
+                    categories: [size(number), 0.0, 0.0, 0.0].into(),
                     ..Planted::default()
                 };
                 let mut run = scenario::run(vec![benchmark("a", planted)]);
