@@ -1,4 +1,4 @@
-//! How launches end that do not end by themselves, and what they leave behind.
+//! How launches that do not end by themselves are ended, and what they leave behind.
 #![cfg(target_os = "linux")]
 
 use std::fs;

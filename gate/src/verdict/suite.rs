@@ -33,7 +33,7 @@ const LEAST_SHIFT: f64 = 0.01;
 const LEAST_BENCHMARKS_WITH_SLOTS: usize = 20;
 /// With fewer benchmarks, a median would be that of the benchmark in question.
 const LEAST_BENCHMARKS_FOR_A_MEDIAN: usize = 3;
-/// Fewer benchmarks with nothing but time cannot tell how the machine drifted between two sessions.
+/// Fewer benchmarks with only time cannot show how the machine drifted between two sessions.
 pub const LEAST_BENCHMARKS_OF_TIME: usize = 3;
 /// Time that doubles did not drift, however few benchmarks there are.
 const LARGEST_DRIFT_OF_TIME: f64 = 1.0;
