@@ -55,7 +55,7 @@ impl Metric {
         !matches!(self, Metric::Slots | Metric::Wall)
     }
 
-    /// Returns the category that it is; `None` for total slots, SMT contention and time.
+    /// Returns it as a category; `None` for total slots, SMT contention and time.
     pub fn category(self) -> Option<Category> {
         match self {
             Metric::Retiring => Some(Category::Retiring),

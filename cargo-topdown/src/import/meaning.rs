@@ -108,7 +108,7 @@ struct Found {
 }
 
 const SMT: &str = "smt_contention";
-/// Slots, as tools compute them.
+/// Metrics from which tools report slots.
 const SLOTS_METRICS: [&str; 3] = ["slots", "info_thread_slots", "info_slots"];
 
 /// The events of PERF_METRICS: Linux, arch/x86/events/intel/core.c.

@@ -14,7 +14,7 @@ const MOST: usize = 10;
 /// Writes the commands.
 ///
 /// # Errors
-/// When `out` does.
+/// Returns an error if writing to `out` fails.
 pub fn write(comparison: &Comparison, mut out: impl Write) -> io::Result<()> {
     let whole = headline(comparison);
     if !comparison.differences.is_empty() {

@@ -9,7 +9,7 @@ use topdown_gate::metric::Metric;
 pub struct CategoryLook {
     /// The category; `None` for SMT contention.
     pub category: Option<Category>,
-    /// How its column is called.
+    /// The heading of its column.
     pub short_name: &'static str,
     unicode: char,
     ascii: char,
@@ -18,13 +18,13 @@ pub struct CategoryLook {
 }
 
 impl CategoryLook {
-    /// The category's name.
+    /// Returns the category's name.
     pub fn name(&self) -> &'static str {
         self.category
             .map_or(Metric::SmtContention.name(), Category::name)
     }
 
-    /// The glyph of one cell.
+    /// Returns the glyph of one cell.
     pub fn glyph(&self, unicode: bool) -> char {
         if unicode { self.unicode } else { self.ascii }
     }

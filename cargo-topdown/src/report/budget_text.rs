@@ -10,7 +10,7 @@ use topdown_gate::verdict::{BudgetCheck, BudgetResult, BudgetStatus, Outcome};
 /// Writes the verdict, then every result, worst first.
 ///
 /// # Errors
-/// When `out` does.
+/// Returns an error if writing to `out` fails.
 pub fn write(check: &BudgetCheck, out: &mut impl Write) -> io::Result<()> {
     let of = |status| {
         let results = check.results.iter();

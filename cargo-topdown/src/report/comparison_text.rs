@@ -32,7 +32,7 @@ pub(super) fn style(class: Class) -> Style {
 /// Writes `comparison` in lines of at most `width` columns, unless names are longer.
 ///
 /// # Errors
-/// When `out` does.
+/// Returns an error if writing to `out` fails.
 pub fn write(comparison: &Comparison, width: usize, mut out: impl Write) -> io::Result<()> {
     let text = Text {
         comparison,

@@ -70,7 +70,7 @@ impl Diagnosis {
 /// Writes the diagnosis for people, with ANSI colours.
 ///
 /// # Errors
-/// When `out` fails.
+/// Returns an error if writing to `out` fails.
 pub fn write_text(out: &mut impl Write, diagnosis: &Diagnosis, look: Look) -> io::Result<()> {
     let mut page = Page { out, look };
     page.heading(&diagnosis.machine.to_string())?;

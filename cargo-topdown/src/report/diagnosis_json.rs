@@ -15,7 +15,7 @@ pub const DOCTOR_SCHEMA_VERSION: u32 = 1;
 /// Writes the diagnosis as one JSON object and a line end.
 ///
 /// # Errors
-/// When `out` fails.
+/// Returns an error if writing to `out` fails.
 pub fn write(out: &mut impl Write, diagnosis: &Diagnosis) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, &DoctorReport::of(diagnosis))?;
     writeln!(out)

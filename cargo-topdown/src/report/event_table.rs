@@ -80,7 +80,7 @@ pub(super) const LEGEND: &str = "instr and bytes (read from memory) per iteratio
 /// Writes the table of the benchmarks whose events were counted, with ANSI colours.
 ///
 /// # Errors
-/// When `out` fails.
+/// Returns an error if writing to `out` fails.
 pub fn write_event_table(out: &mut impl Write, run: &Run, look: Look) -> io::Result<()> {
     let rows: Vec<(&str, EventRates)> = run
         .benchmarks
@@ -120,7 +120,7 @@ pub fn write_event_table(out: &mut impl Write, run: &Run, look: Look) -> io::Res
 /// line for each side.
 ///
 /// # Errors
-/// When `out` fails.
+/// Returns an error if writing to `out` fails.
 pub fn write_event_changes(
     out: &mut impl Write,
     comparison: &Comparison,

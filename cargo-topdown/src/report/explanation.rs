@@ -27,7 +27,7 @@ pub struct Explanation<'a> {
 /// Writes every step from launch values to the verdict.
 ///
 /// # Errors
-/// When `out` does.
+/// Returns an error if writing to `out` fails.
 pub fn write(explanation: &Explanation<'_>, width: usize, out: &mut impl Write) -> io::Result<()> {
     let Explanation {
         verdict,

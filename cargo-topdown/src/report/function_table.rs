@@ -31,7 +31,7 @@ const LEGEND: &str = "slots and instr(uctions) per iteration, of the function it
 /// Writes the tables of the benchmarks whose functions are known, with ANSI colours.
 ///
 /// # Errors
-/// When `out` fails.
+/// Returns an error if writing to `out` fails.
 pub fn write_function_table(out: &mut impl Write, run: &Run, look: Look) -> io::Result<()> {
     let mut any = false;
     for benchmark in &run.benchmarks {

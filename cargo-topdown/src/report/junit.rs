@@ -17,7 +17,7 @@ use topdown_gate::verdict::{BenchmarkVerdict, Class, Comparison};
 /// Writes the file.
 ///
 /// # Errors
-/// When `out` does.
+/// Returns an error if writing to `out` fails.
 pub fn write(comparison: &Comparison, out: &mut impl Write) -> io::Result<()> {
     let mut cases = Vec::new();
     if comparison.benchmarks.is_empty() || !comparison.differences.is_empty() {

@@ -23,7 +23,7 @@ const VALUE_WIDTH: usize = 9;
 /// Writes `explained` with ANSI colours; strip them if unwanted.
 ///
 /// # Errors
-/// When `out` fails.
+/// Returns an error if writing to `out` fails.
 pub fn write(out: &mut impl Write, explained: &Explained, look: Look) -> io::Result<()> {
     let node = Node::Category(explained.category);
     let title = match &explained.shares {

@@ -19,7 +19,7 @@ pub const EXPLAIN_SCHEMA_VERSION: u32 = 1;
 /// Writes `explained` as one JSON object and a line end.
 ///
 /// # Errors
-/// When `out` does.
+/// Returns an error if writing to `out` fails.
 pub fn write(out: &mut impl Write, explained: &Explained) -> io::Result<()> {
     serde_json::to_writer_pretty(&mut *out, &ExplainReport::of(explained))?;
     out.write_all(b"\n")

@@ -19,7 +19,7 @@ const LEAST_NAME: usize = 16;
 /// Writes the outcome of the A/A control and the table, with ANSI colours.
 ///
 /// # Errors
-/// When `out` fails.
+/// Returns an error if writing to `out` fails.
 pub fn write(out: &mut impl Write, report: &NoiseReport, look: Look) -> io::Result<()> {
     if let Some(control) = &report.control {
         write_control(out, report, control, look)?;
@@ -62,7 +62,7 @@ fn write_control(
 /// Writes only the table.
 ///
 /// # Errors
-/// When `out` fails.
+/// Returns an error if writing to `out` fails.
 pub fn write_table(out: &mut impl Write, report: &NoiseReport, look: Look) -> io::Result<()> {
     let table = Table::of(report, look);
     table.write_heading(out)?;

@@ -11,7 +11,7 @@ use super::text::write_fact;
 /// history; 0 if it is not a baseline.
 ///
 /// # Errors
-/// When `out` fails.
+/// Returns an error if writing to `out` fails.
 pub fn write_run_origin(
     out: &mut impl Write,
     run: &Run,

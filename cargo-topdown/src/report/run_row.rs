@@ -19,7 +19,7 @@ const WINDOWS_THAT_SHOW: f64 = 0.01;
 pub const WAITS: &str =
     "hardly executes user code: work in the kernel or on other threads has no slots";
 
-/// What is to be said of whose work the numbers are.
+/// Returns a note on whose work the numbers are, if there is anything to note.
 pub fn whose_work(provenance: &Provenance) -> Option<String> {
     match (provenance.elsewhere, provenance.threads) {
         (Some(elsewhere), _) => Some(format!("judged by time alone: {elsewhere}")),

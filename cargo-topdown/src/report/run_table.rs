@@ -23,7 +23,7 @@ const BAR_WIDTH: std::ops::RangeInclusive<usize> = 8..=60;
 /// Writes the table with ANSI colours; strip them if unwanted.
 ///
 /// # Errors
-/// When `out` fails.
+/// Returns an error if writing to `out` fails.
 pub fn write_run_table(out: &mut impl Write, run: &Run, look: Look) -> io::Result<()> {
     write_header(out, run, look)?;
     let rows: Vec<Row> = run.benchmarks.iter().map(|b| Row::of(b, look)).collect();

@@ -25,7 +25,7 @@ const INDENT: usize = 11;
 /// Writes `trend`, benchmarks that changed first.
 ///
 /// # Errors
-/// When `out` does.
+/// Returns an error if writing to `out` fails.
 pub fn write(trend: &Trend, look: Look, out: &mut impl Write) -> io::Result<()> {
     let lines = Hanging { width: look.width };
     heading(trend, &lines, out)?;

@@ -403,7 +403,7 @@ mod tests {
         let slots = value.slots.unwrap();
         let level1 = value.level1.unwrap();
         assert!((level1.total_slots() - slots).abs() < 1e-9 * slots);
-        // 0.28 of 0.98 that was attributed; memory bound stays 5/7 of its parent.
+        // 0.28 of the 0.98 attributed; memory bound stays 5/7 of its parent.
         assert!((level1.slots.backend_bound / slots - 0.28 / 0.98).abs() < 1e-12);
         let memory = value.level2.unwrap().backend_bound;
         assert!((memory / level1.slots.backend_bound - 5.0 / 7.0).abs() < 1e-12);

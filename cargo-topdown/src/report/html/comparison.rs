@@ -17,7 +17,7 @@ use topdown_gate::verdict::{Class, Comparison, RunSummary};
 /// Writes the page. The launches of the compared runs become dots, those of the history levels.
 ///
 /// # Errors
-/// When `out` does.
+/// Returns an error if writing to `out` fails.
 pub fn write_comparison(compared: &Compared<'_>, out: &mut impl Write) -> io::Result<()> {
     let page = Page::of(compared);
     page.write_into(out).map_err(io::Error::other)

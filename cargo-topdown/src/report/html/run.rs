@@ -15,11 +15,11 @@ use topdown_gate::metric::Metric;
 use topdown_gate::summary::Summary;
 use topdown_gate::verdict::trend::Trend;
 
-/// Writes the page of `run`, which the user calls `label`, with the history of the baseline that it
-/// is, if any.
+/// Writes the page of `run`, which the user calls `label`, with the history of the baseline, if it
+/// is one.
 ///
 /// # Errors
-/// When `out` does.
+/// Returns an error if writing to `out` fails.
 pub fn write_run(
     run: &Run,
     label: &str,
