@@ -6,26 +6,16 @@
 //! The scalars returned here are therefore not measurements: they say whether more samples are
 //! wanted.
 
-/// The environment variable with which `cargo topdown` selects how many iterations samples have:
-/// [`DOUBLING`], [`FIRST_TWO`], [`AUTHOR`], or otherwise its own plan.
-pub const SAMPLING_VARIABLE: &str = "CARGO_TOPDOWN_SAMPLING";
-
-/// Samples double.
-pub const DOUBLING: &str = "doubling";
-
-/// Samples double, and two suffice, as for a [fingerprint](crate::code::CodeSlots::first_samples).
-pub const FIRST_TWO: &str = "first-two";
-
-/// The groups' own settings apply, as in a plain `cargo bench`.
-pub const AUTHOR: &str = "author";
+#[cfg(feature = "criterion")]
+use crate::setting::{Sampling, Setting};
 
 /// Returns the minimum number of samples that `cargo topdown` requests, if it requests doubling
 /// samples.
 #[cfg(feature = "criterion")]
 pub(crate) fn least_samples() -> Option<usize> {
-    match std::env::var(SAMPLING_VARIABLE).as_deref() {
-        Ok(DOUBLING) => Some(LEAST_SAMPLES),
-        Ok(FIRST_TWO) => Some(FINGERPRINT_SAMPLES),
+    match Sampling::from_environment() {
+        Ok(Sampling::Doubling) => Some(LEAST_SAMPLES),
+        Ok(Sampling::FirstTwo) => Some(FINGERPRINT_SAMPLES),
         _ => None,
     }
 }

@@ -5,6 +5,8 @@ use std::io;
 
 use thiserror::Error;
 
+use crate::setting::UnknownChoice;
+
 /// An event on a PMU: the place that an [`OpenError`] names.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventPlace {
@@ -29,12 +31,9 @@ impl fmt::Display for EventPlace {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// The requested source does not exist.
-    #[error("unknown source `{name}`; the sources are auto, hardware, model and time")]
-    UnknownSource {
-        /// The requested name.
-        name: String,
-    },
+    /// A setting has a value that does not exist.
+    #[error(transparent)]
+    UnknownChoice(#[from] UnknownChoice),
 
     /// The model was requested, but code cannot be traced.
     #[error("the model cannot be used: {reason}")]
@@ -43,21 +42,7 @@ pub enum OpenError {
         reason: String,
     },
 
-    /// The requested kind of counters does not exist.
-    #[error("unknown counters `{name}`; the choices are auto, metrics and exact")]
-    UnknownCounters {
-        /// The requested name.
-        name: String,
-    },
-
-    /// The requested choice of threads does not exist.
-    #[error("unknown threads `{name}`; the choices are auto, own and all")]
-    UnknownThreads {
-        /// The requested name.
-        name: String,
-    },
-
-    /// Threads started or exited while their counters were being opened.
+    /// Threads came and went while the counters of all of them were opened.
     #[error(
         "the threads of this process did not stay the same while counters were opened for them"
     )]
@@ -362,10 +347,8 @@ impl OpenError {
     pub fn remedy(&self) -> Option<&'static str> {
         use OpenError::*;
         Some(match self {
-            UnknownSource { .. }
+            UnknownChoice(_)
             | Model { .. }
-            | UnknownCounters { .. }
-            | UnknownThreads { .. }
             | ThreadsChange
             | Threads { .. }
             | UnknownGroup { .. }

@@ -48,6 +48,7 @@ pub mod counter;
 #[cfg(feature = "counters")]
 pub mod cpu;
 pub mod doubling;
+pub mod environment;
 #[cfg(feature = "counters")]
 pub mod error;
 pub mod event;
@@ -65,6 +66,7 @@ mod records_file;
 #[cfg(feature = "run_file")]
 pub mod run_file;
 pub mod sample;
+pub mod setting;
 #[cfg(feature = "criterion")]
 mod stand_in;
 pub mod steady;

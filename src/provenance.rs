@@ -14,7 +14,10 @@ use crate::activity::Elsewhere;
 /// durations.
 pub const TIMES_ITSELF: &str = "the benchmark times itself: its `iter_custom` returns a `Duration`";
 
-/// Where numbers come from. Numbers from different sources are never mixed.
+/// The formula of samples that have no slots.
+pub const TIME_FORMULA: &str = "time/1";
+
+/// Where numbers come from. Numbers of different sources are never mixed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -121,21 +124,34 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// Returns the provenance of the same benchmark with slots that do not represent its work: it
-    /// has only time, and is judged by time.
-    pub fn with_work(&self, elsewhere: Elsewhere) -> Provenance {
+    /// The provenance of samples that have time alone. `reason` is one sentence for people.
+    pub fn of_clock(reason: impl Into<String>) -> Provenance {
         Provenance {
             source: SourceKind::Time,
-            formula: "time/1".to_owned(),
+            formula: TIME_FORMULA.to_owned(),
+            core_type: None,
             slots_per_cycle: None,
-            reason: format!("{}; the work is not on the measured thread", self.reason),
+            reason: reason.into(),
+            empty_window: None,
+            threads: CountedThreads::Own,
+            elsewhere: None,
+        }
+    }
+
+    /// That of the same benchmark where its slots are not about its work: it has time alone, and time
+    /// judges it.
+    pub fn with_work(&self, elsewhere: Elsewhere) -> Provenance {
+        Provenance {
             empty_window: self.empty_window.map(|window| EmptyWindow {
                 wall_ns: window.wall_ns,
                 ..EmptyWindow::default()
             }),
-            threads: CountedThreads::Own,
             elsewhere: Some(elsewhere),
             core_type: self.core_type.clone(),
+            ..Provenance::of_clock(format!(
+                "{}; the work is not on the measured thread",
+                self.reason
+            ))
         }
     }
 

@@ -17,13 +17,9 @@ use crate::sample::{Level1, Sample};
 /// The version of the file formats that this library writes.
 pub const SCHEMA_VERSION: u32 = 3;
 
-/// The environment variable in which `cargo topdown` names the file to which a bench process
-/// appends its records.
-pub const SAMPLES_VARIABLE: &str = "CARGO_TOPDOWN_SAMPLES";
-
-/// A line of that file: a measurement has begun and will report its end.
+/// A line of the file of records: something has begun that will say when it is over.
 pub const LAST_WORD_OWED: &str = "last word owed";
-/// A line of that file: a measurement has ended.
+/// A line of the file of records: something that has begun is over.
 pub const LAST_WORD_SAID: &str = "last word said";
 
 /// The samples of one benchmark in one launch.
@@ -386,16 +382,7 @@ mod tests {
 
     #[test]
     fn a_provenance_is_written_as_it_is_read() {
-        let least = Provenance {
-            source: SourceKind::Time,
-            formula: "time/1".to_owned(),
-            core_type: None,
-            slots_per_cycle: None,
-            reason: "a \"reason\" with \\ and é".to_owned(),
-            empty_window: None,
-            threads: CountedThreads::Own,
-            elsewhere: None,
-        };
+        let least = Provenance::of_clock("a \"reason\" with \\ and é");
         let most = Provenance {
             source: SourceKind::Hardware,
             core_type: Some("cpu_core".to_owned()),

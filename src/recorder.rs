@@ -101,14 +101,8 @@ fn provenance_of<'a>(samples: &[Sample], provenance: &'a Provenance) -> Cow<'a, 
         return Cow::Borrowed(provenance);
     }
     Cow::Owned(Provenance {
-        source: SourceKind::Time,
-        formula: "time/1".to_owned(),
-        core_type: None,
-        slots_per_cycle: None,
-        reason: TIMES_ITSELF.to_owned(),
         empty_window: provenance.empty_window.filter(|_| is_timed),
-        threads: Default::default(),
-        elsewhere: None,
+        ..Provenance::of_clock(TIMES_ITSELF)
     })
 }
 

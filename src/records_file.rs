@@ -5,10 +5,10 @@ use std::io::{self, BufWriter, Write};
 use std::path::PathBuf;
 use std::sync::OnceLock;
 
-use crate::record::SAMPLES_VARIABLE;
+use crate::environment;
 
-/// The file of [`SAMPLES_VARIABLE`]. Opened early, because a benchmark may change its root
-/// directory or user, or use up the file descriptors, before there is anything to write.
+/// The file of [`environment::SAMPLES`], open from its first use on: a benchmark may change its root
+/// directory or its user, or use up the file descriptors, before there is anything to write.
 #[derive(Debug)]
 pub(crate) struct RecordsFile {
     path: PathBuf,
@@ -20,7 +20,7 @@ impl RecordsFile {
     pub(crate) fn of_environment() -> Option<&'static RecordsFile> {
         static FILE: OnceLock<Option<RecordsFile>> = OnceLock::new();
         let open = || {
-            let path = PathBuf::from(std::env::var_os(SAMPLES_VARIABLE)?);
+            let path = PathBuf::from(std::env::var_os(environment::SAMPLES)?);
             let file = OpenOptions::new().append(true).create(true).open(&path);
             Some(RecordsFile { path, file })
         };

@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 
 use criterion::measurement::{Measurement, ValueFormatter};
 
-use crate::counter::{Choice, Reading, Source, choose};
+use crate::counter::{Reading, Source, choose};
 use crate::doubling;
 use crate::error::OpenError;
 use crate::formatter::SlotsFormatter;
@@ -13,6 +13,7 @@ use crate::last_word::LastWord;
 use crate::provenance::{Provenance, SourceKind};
 use crate::recorder::Recorder;
 use crate::sample::{Flags, Sample};
+use crate::setting::{Setting, SourceChoice};
 
 /// Measures where the issue slots of a benchmark went.
 ///
@@ -71,7 +72,9 @@ impl TopDown {
     /// # Errors
     /// Returns an error if `CARGO_TOPDOWN_SOURCE` names no source, or one that cannot be used here.
     pub fn open() -> Result<TopDown, OpenError> {
-        Ok(TopDown::with_source(choose(Choice::from_environment()?)?))
+        Ok(TopDown::with_source(choose(
+            SourceChoice::from_environment()?,
+        )?))
     }
 
     /// Measures with `source`.

@@ -43,16 +43,7 @@ fn golden_run() -> Run {
         threads: Default::default(),
         elsewhere: None,
     };
-    let time = Provenance {
-        source: SourceKind::Time,
-        formula: "time/1".to_owned(),
-        core_type: None,
-        slots_per_cycle: None,
-        reason: "measured with criterion's wall clock".to_owned(),
-        empty_window: None,
-        threads: Default::default(),
-        elsewhere: None,
-    };
+    let time = Provenance::of_clock("measured with criterion's wall clock");
     let id = |package: &str, target: &str, name: &str| BenchmarkId {
         package: package.to_owned(),
         target: target.to_owned(),

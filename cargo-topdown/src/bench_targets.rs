@@ -18,10 +18,9 @@ use memchr::memmem;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
-use crate::cli::{CargoBenchArgs, ColorChoice};
+use crate::config::measuring::{Settings, WorkspaceSettings};
 use crate::runner::interrupt;
 use crate::runner::protocol::RUNNER_NAME;
-use crate::settings::{Settings, WorkspaceSettings};
 use crate::terminal::tell;
 
 /// The variable in which the dynamic linker looks for directories; on macOS, the one cargo uses.
@@ -112,14 +111,23 @@ pub enum BuildError {
 pub struct Cargo<'a> {
     /// `$CARGO`.
     pub program: PathBuf,
-    /// Flags passed through to cargo.
-    pub flags: &'a CargoBenchArgs,
+    /// The flags for it.
+    pub flags: CargoFlags,
     /// `--manifest-path`.
     pub manifest_path: Option<&'a Path>,
     /// Where to start cargo, if not here: it searches from there for configuration files.
     pub directory: Option<&'a Path>,
-    /// When to use colours.
-    pub color: ColorChoice,
+}
+
+/// What the command line says to cargo.
+#[derive(Clone, Debug, Default)]
+pub struct CargoFlags {
+    /// The words that both `cargo metadata` and `cargo bench` take.
+    pub common: Vec<String>,
+    /// Further words for `cargo bench`.
+    pub build: Vec<String>,
+    /// `--target-dir`.
+    pub target_dir: Option<PathBuf>,
 }
 
 /// Returns `$CARGO`, which cargo sets for its subcommands: the cargo that the user called.
@@ -141,7 +149,7 @@ impl Cargo<'_> {
         if let Some(directory) = self.directory {
             command.current_dir(directory);
         }
-        command.other_options(self.common_flags());
+        command.other_options(self.flags.common.clone());
         Ok(command.exec()?)
     }
 
@@ -234,59 +242,21 @@ impl Cargo<'_> {
         }
     }
 
-    /// Returns the flags that both `cargo metadata` and `cargo bench` take.
-    fn common_flags(&self) -> Vec<String> {
-        let flags = self.flags;
-        let mut words = Vec::new();
-        for (is_set, flag) in [
-            (flags.locked, "--locked"),
-            (flags.offline, "--offline"),
-            (flags.frozen, "--frozen"),
-        ] {
-            if is_set {
-                words.push(flag.to_owned());
-            }
-        }
-        each(&mut words, "--config", &flags.config);
-        words
-    }
-
-    fn build_flags(&self) -> Vec<String> {
-        let flags = self.flags;
-        let mut words = self.common_flags();
-        if let Some(path) = self.manifest_path {
-            words.extend(["--manifest-path".to_owned(), path.display().to_string()]);
-        }
-        if let Some(path) = &flags.target_dir {
-            words.extend(["--target-dir".to_owned(), path.display().to_string()]);
-        }
-        for (is_set, flag) in [
-            (flags.workspace, "--workspace"),
-            (flags.benches, "--benches"),
-            (flags.all_features, "--all-features"),
-            (flags.no_default_features, "--no-default-features"),
-            (flags.quiet, "--quiet"),
-        ] {
-            if is_set {
-                words.push(flag.to_owned());
-            }
-        }
-        each(&mut words, "--package", &flags.package);
-        each(&mut words, "--exclude", &flags.exclude);
-        each(&mut words, "--bench", &flags.bench);
-        each(&mut words, "--features", &flags.features);
-        each(&mut words, "--profile", flags.profile.as_slice());
-        each(&mut words, "--target", flags.target.as_slice());
-        each(&mut words, "--jobs", flags.jobs.as_slice());
-        words.extend((0..flags.verbose).map(|_| "--verbose".to_owned()));
-        words.extend(["--color".to_owned(), self.color.name().to_owned()]);
-        words
-    }
-}
-
-fn each(words: &mut Vec<String>, flag: &str, values: &[String]) {
-    for value in values {
-        words.extend([flag.to_owned(), value.clone()]);
+    fn build_flags(&self) -> Vec<OsString> {
+        let flags = &self.flags;
+        let paths = [
+            ("--manifest-path", self.manifest_path),
+            ("--target-dir", flags.target_dir.as_deref()),
+        ];
+        let paths = paths.into_iter().flat_map(|(flag, path)| {
+            let words = path.map(|path| [OsString::from(flag), path.into()]);
+            words.into_iter().flatten()
+        });
+        let common = flags.common.iter().map(OsString::from);
+        common
+            .chain(paths)
+            .chain(flags.build.iter().map(OsString::from))
+            .collect()
     }
 }
 
@@ -446,13 +416,11 @@ mod tests {
 
     #[test]
     fn a_cargo_that_cannot_be_started_is_named() {
-        let flags = CargoBenchArgs::default();
         let cargo = Cargo {
             program: PathBuf::from("/nowhere/cargo"),
-            flags: &flags,
+            flags: CargoFlags::default(),
             manifest_path: None,
             directory: None,
-            color: ColorChoice::Never,
         };
         let error = cargo.build().err().map(|error| error.to_string());
         let message = error.expect("there is no such program");
@@ -466,30 +434,5 @@ mod tests {
     fn an_executable_that_cannot_be_read_is_named() {
         let error = has_criterion(Path::new("/nowhere/bench")).unwrap_err();
         assert!(error.to_string().contains("/nowhere/bench"), "{error}");
-    }
-
-    #[test]
-    fn flags_of_cargo_bench_are_handed_on() {
-        let flags = CargoBenchArgs {
-            package: vec!["a".to_owned(), "b".to_owned()],
-            features: vec!["x,y".to_owned()],
-            profile: Some("dev".to_owned()),
-            locked: true,
-            no_default_features: true,
-            verbose: 2,
-            ..CargoBenchArgs::default()
-        };
-        let cargo = Cargo {
-            program: PathBuf::from("cargo"),
-            flags: &flags,
-            manifest_path: Some(Path::new("x/Cargo.toml")),
-            directory: None,
-            color: ColorChoice::Always,
-        };
-        assert_eq!(
-            cargo.build_flags().join(" "),
-            "--locked --manifest-path x/Cargo.toml --no-default-features --package a --package b \
-             --features x,y --profile dev --verbose --verbose --color always"
-        );
     }
 }

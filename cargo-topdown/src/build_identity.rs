@@ -6,29 +6,30 @@ use std::process::Command;
 
 use criterion_topdown::run_file::Build;
 
-use crate::cli::CargoBenchArgs;
-
 /// The profile that `cargo bench` builds with.
 const DEFAULT_PROFILE: &str = "bench";
 
 /// The separator of flags in `CARGO_ENCODED_RUSTFLAGS`.
 const ENCODED_SEPARATOR: char = '\x1f';
 
-/// Returns the identity of a build with `flags` in the workspace at `root`.
+/// The identity of a build with `profile` for `target` in the workspace at `root`, as the command
+/// line names them.
 ///
-/// Unknown fields stay empty: none of them affects the measurements.
-pub fn build_identity(flags: &CargoBenchArgs, root: &Path) -> Build {
+/// What is unknown is left empty: none of it changes what was measured.
+pub fn build_identity(profile: Option<&str>, target: Option<&str>, root: &Path) -> Build {
     let rustc = env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
     let version = output_of(&rustc, &["-vV"], root).unwrap_or_default();
     let host = version.lines().find_map(|line| line.strip_prefix("host: "));
-    let target = flags.target.clone().or(env::var("CARGO_BUILD_TARGET").ok());
+    let target = target
+        .map(str::to_owned)
+        .or(env::var("CARGO_BUILD_TARGET").ok());
     let rustflags = match env::var("CARGO_ENCODED_RUSTFLAGS") {
         Ok(encoded) => encoded.replace(ENCODED_SEPARATOR, " "),
         Err(_) => env::var("RUSTFLAGS").unwrap_or_default(),
     };
     Build {
         rustc: version.lines().next().unwrap_or_default().to_owned(),
-        profile: flags.profile.clone().unwrap_or(DEFAULT_PROFILE.to_owned()),
+        profile: profile.unwrap_or(DEFAULT_PROFILE).to_owned(),
         target: target.unwrap_or_else(|| host.unwrap_or_default().to_owned()),
         rustflags,
         git_commit: output_of("git", &["rev-parse", "HEAD"], root),

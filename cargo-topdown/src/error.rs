@@ -11,9 +11,9 @@ use crate::baseline_store::{BaselineNameError, StoreError};
 use crate::command::bench::BenchError;
 use crate::command::exec::ExecError;
 use crate::command::explain::ExplainError;
+use crate::config::{ConfigError, WorkspaceError};
 use crate::import::ImportError;
 use crate::merge::MergeError;
-use crate::policy_table::PolicyError;
 use crate::report::foreign_comment::ForeignComparisonError;
 use crate::report::request::ReportError;
 use crate::shared_store::SharedStoreError;
@@ -54,10 +54,10 @@ pub enum Error {
     /// A shared store could not be used.
     #[error(transparent)]
     SharedStore(#[from] SharedStoreError),
-    /// The policy is invalid.
+    /// There is no workspace, or a setting in it cannot be used.
     #[error(transparent)]
-    Policy(#[from] PolicyError),
-    /// A run was compared with itself.
+    Workspace(#[from] WorkspaceError),
+    /// A run was to be judged by itself.
     #[error(
         "`{baseline}` and `{candidate}` are the same run, {id}, which says nothing; \
          measure again: `cargo topdown bench`"
@@ -132,6 +132,12 @@ pub enum Error {
     /// A report could not be printed.
     #[error("could not print the report: {0}")]
     Output(#[from] io::Error),
+}
+
+impl From<ConfigError> for Error {
+    fn from(error: ConfigError) -> Error {
+        Error::Workspace(error.into())
+    }
 }
 
 fn which_text(like: &[String]) -> String {

@@ -68,7 +68,7 @@ impl From<&Error> for Exit {
             Error::Metadata(_)
             | Error::Specification(_)
             | Error::Adoption(_)
-            | Error::Policy(_)
+            | Error::Workspace(_)
             | Error::NoBudgets
             | Error::NothingToAccept { .. }
             | Error::Accepted(_)
@@ -79,9 +79,7 @@ impl From<&Error> for Exit {
 
 fn of_bench(error: &BenchError) -> Exit {
     match error {
-        BenchError::Settings(_)
-        | BenchError::CriterionArgument { .. }
-        | BenchError::Filter { .. } => Exit::Usage,
+        BenchError::CriterionArgument { .. } | BenchError::Filter { .. } => Exit::Usage,
         BenchError::BaseTree(error) => of_base_tree(error),
         BenchError::Build(_)
         | BenchError::BaseBuild { .. }
@@ -132,10 +130,7 @@ fn of_exec(error: &ExecError) -> Exit {
 
 fn of_store(error: &StoreError) -> Exit {
     match error {
-        StoreError::Workspace(_)
-        | StoreError::Setting { .. }
-        | StoreError::NeitherFileNorName { .. }
-        | StoreError::PartOfSuite { .. } => Exit::Usage,
+        StoreError::NeitherFileNorName { .. } | StoreError::PartOfSuite { .. } => Exit::Usage,
         StoreError::NoOnlyOne { names, .. } if !names.is_empty() => Exit::Usage,
         StoreError::NoSuchBaseline { .. }
         | StoreError::NoOnlyOne { .. }
@@ -155,9 +150,7 @@ fn of_store(error: &StoreError) -> Exit {
 
 fn of_shared_store(error: &SharedStoreError) -> Exit {
     match error {
-        SharedStoreError::NotSet
-        | SharedStoreError::Setting { .. }
-        | SharedStoreError::Address { .. } => Exit::Usage,
+        SharedStoreError::NotSet | SharedStoreError::Address { .. } => Exit::Usage,
         #[cfg(not(feature = "object-store"))]
         SharedStoreError::NotBuilt { .. } => Exit::Usage,
         SharedStoreError::Read { .. }

@@ -14,6 +14,7 @@ mod bench_targets;
 mod build_identity;
 mod cli;
 mod command;
+mod config;
 mod counted_command;
 mod disturbances;
 #[cfg(test)]
@@ -24,14 +25,12 @@ mod explained;
 mod functions;
 mod import;
 mod merge;
-mod policy_table;
 mod processes;
 mod report;
 mod runner;
 #[cfg(test)]
 mod schema;
 mod selection;
-mod settings;
 mod shard;
 mod shared_store;
 mod terminal;

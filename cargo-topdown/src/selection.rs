@@ -7,19 +7,19 @@ use criterion_topdown::run_file::{Filter, LeftOut, Selection, TargetId};
 use topdown_gate::pattern::Pattern;
 
 use crate::bench_targets::BenchTarget;
-use crate::cli::LaunchArgs;
 
-/// Returns what `args` select from the workspace, of which `targets` were built.
+/// What a command line with `filter` selects of the workspace, of which `targets` were built.
+/// `are_named`: the command line names packages or targets.
 pub fn of_command_line(
-    args: &LaunchArgs,
+    filter: Option<Filter>,
+    are_named: bool,
     metadata: &Metadata,
     targets: &[BenchTarget],
 ) -> Selection {
     let built: BTreeSet<TargetId> = targets.iter().map(target_id).collect();
-    // If targets were named, the others are not missing.
-    let are_named = !(args.cargo.package.is_empty() && args.cargo.bench.is_empty());
     Selection {
-        filter: filter_of(args),
+        filter,
+        // Another target would not be missing: it was never named.
         without_targets: match are_named {
             true => Vec::new(),
             false => targets_of(metadata).difference(&built).cloned().collect(),
@@ -38,14 +38,6 @@ pub fn left_out(patterns: &[Pattern]) -> Vec<LeftOut> {
         pattern: pattern.to_string(),
     };
     patterns.iter().map(kept).collect()
-}
-
-/// Returns the filter of a command line.
-pub fn filter_of(args: &LaunchArgs) -> Option<Filter> {
-    args.filter().map(|expression| Filter {
-        expression: expression.to_owned(),
-        exact: args.exact,
-    })
 }
 
 fn target_id(target: &BenchTarget) -> TargetId {

@@ -195,7 +195,7 @@ fn the_store_is_set_by_flag_environment_or_manifest() {
     let stderr = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(2));
     assert!(
-        stderr.contains("is 7, not the address of a store"),
+        stderr.contains("in `[workspace.metadata.topdown]`") && stderr.contains("`7`"),
         "{stderr}"
     );
 }

@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-pub use super::counters::{FORMULA_LEVEL1, FORMULA_LEVEL2};
 use super::survey::Survey;
 use super::{Counters, Provenance, Reading, Source};
 use crate::cpu::CpuTable;
@@ -96,9 +95,6 @@ impl Source for Hardware {
         match self.0 {}
     }
 }
-
-/// The environment variable in which `cargo topdown` describes a core to a bench.
-pub const CORE_VARIABLE: &str = "CARGO_TOPDOWN_CORE";
 
 /// Does nothing: no core is counted here.
 pub fn give_core(_table: &'static CpuTable) {}

@@ -6,7 +6,6 @@
 //! counts. [`choose`] selects the source on this machine.
 
 mod choose;
-mod counters;
 #[cfg(all(
     target_os = "linux",
     any(target_arch = "x86_64", target_arch = "aarch64")
@@ -24,17 +23,14 @@ mod processor_time;
 #[cfg(any(test, feature = "scripted"))]
 pub mod scripted;
 pub mod survey;
-mod threads;
 pub mod time;
 mod wanted;
 
 use std::marker::PhantomData;
 use std::time::Instant;
 
-pub use choose::{Choice, SOURCE_VARIABLE, choose};
-pub use counters::{COUNTERS_VARIABLE, Counters};
-pub use threads::{DECIDED_VARIABLE, THREADS_VARIABLE, Threads};
-pub use wanted::{GROUP_VARIABLE, Wanted};
+pub use choose::choose;
+pub use wanted::Wanted;
 
 use crate::code::CodeSlots;
 use crate::cpu::{CpuTable, MODELLED};

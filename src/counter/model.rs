@@ -28,23 +28,17 @@ use self::executed::Executed;
 use super::{Provenance, Reading, Source, empty_window_of};
 use crate::category::PerCategory;
 use crate::code::CodeSlots;
-use crate::doubling::{FINGERPRINT_SAMPLES, FIRST_TWO, SAMPLING_VARIABLE};
+use crate::doubling::FINGERPRINT_SAMPLES;
+use crate::environment;
 use crate::error::OpenError;
 use crate::event::{Event, Events};
 use crate::machine::Machine;
 use crate::provenance::SourceKind;
 use crate::sample::{Flags, Level1, Sample};
+use crate::setting::{ModelCore, Sampling, Setting};
 use crate::steady::Modelled;
 
-/// The environment variable with a benchmark's budget in seconds; [`DEFAULT_BUDGET_SECONDS`] if not
-/// set.
-pub const BUDGET_VARIABLE: &str = "CARGO_TOPDOWN_MODEL_BUDGET";
-
-/// The environment variable with the name of the modelled core, as in [`cores::ALL`]. `nearest` or
-/// unset means the one nearest to this machine's.
-pub const CORE_VARIABLE: &str = "CARGO_TOPDOWN_MODEL_CORE";
-
-/// Roughly how long a benchmark is modelled in each launch.
+/// How long a benchmark is modelled in each launch, about.
 pub const DEFAULT_BUDGET_SECONDS: f64 = 2.0;
 
 /// Instructions per second of budget: a fixed number, so that the modelled work does not depend on
@@ -62,9 +56,7 @@ pub const LEAST_ITERATIONS: u64 = 3;
 const TOO_MUCH_CODE: &str = "this process has executed more different code than there is room for, in this \
      benchmark and those before it; put it into a bench target of its own";
 
-pub use self::trail::STRETCHES_VARIABLE;
-
-/// The modelled core, for the thread that opened it.
+/// The modelled core of the thread that opened it.
 pub struct Model {
     tracer: Tracer<Budgeted>,
     core: &'static CoreParameters,
@@ -128,16 +120,16 @@ impl Model {
     /// Opens a tracer for the calling thread, and the model of the requested core.
     ///
     /// # Errors
-    /// Returns [`OpenError::Model`] if code cannot be traced, [`BUDGET_VARIABLE`] is not a positive
-    /// number, or [`CORE_VARIABLE`] names no core.
+    /// [`OpenError::Model`] where code cannot be traced, or [`environment::MODEL_BUDGET`] is
+    /// not a positive number; [`OpenError::UnknownChoice`] where the environment names no core.
     pub fn open() -> Result<Model, OpenError> {
-        let core = core_named(std::env::var(CORE_VARIABLE).ok().as_deref())?;
+        let core = parameters(ModelCore::from_environment()?);
         Model::of_core(core, budget_seconds()?)
     }
 
     fn of_core(core: &'static CoreParameters, seconds: f64) -> Result<Model, OpenError> {
         let capacity = Capacity::default();
-        let stretches = std::env::var(STRETCHES_VARIABLE).unwrap_or_default();
+        let stretches = std::env::var(environment::STRETCHES).unwrap_or_default();
         let budgeted = Budgeted {
             model: topdown_core_model::Model::with_mappings(core, capacity, Mapping::at),
             executed: Executed::new(capacity.blocks, &stretches),
@@ -154,7 +146,7 @@ impl Model {
             benchmark: Cell::default(),
             code: RefCell::new(CodeAccount::new(capacity.blocks)),
             budget_instructions: (seconds * INSTRUCTIONS_PER_SECOND) as u64,
-            ends_with_fingerprint: std::env::var(SAMPLING_VARIABLE).as_deref() == Ok(FIRST_TWO),
+            ends_with_fingerprint: Sampling::from_environment()? == Sampling::FirstTwo,
             modelled: Provenance {
                 source: SourceKind::Model,
                 formula: format!("model-{}/{}", core.name, core.version),
@@ -229,18 +221,10 @@ impl Model {
                     .to_owned()
             }
         };
-        // Leaked once per benchmark that cannot be modelled, because `provenance` returns a
-        // reference.
-        Box::leak(Box::new(Provenance {
-            source: SourceKind::Time,
-            formula: "time/1".to_owned(),
-            core_type: None,
-            slots_per_cycle: None,
-            reason: format!("not modelled: {why}"),
-            empty_window: None,
-            threads: Default::default(),
-            elsewhere: None,
-        }))
+        // Leaked: once for each benchmark that cannot be modelled, and `provenance` lends it out.
+        Box::leak(Box::new(Provenance::of_clock(format!(
+            "not modelled: {why}"
+        ))))
     }
 
     /// Returns the sample of a window that was traced to its end.
@@ -262,13 +246,16 @@ impl Model {
 }
 
 fn budget_seconds() -> Result<f64, OpenError> {
-    let Ok(text) = std::env::var(BUDGET_VARIABLE) else {
+    let Ok(text) = std::env::var(environment::MODEL_BUDGET) else {
         return Ok(DEFAULT_BUDGET_SECONDS);
     };
     match text.parse() {
         Ok(seconds) if seconds > 0.0 => Ok(seconds),
         _ => Err(OpenError::Model {
-            reason: format!("{BUDGET_VARIABLE} is `{text}`; it must be a number of seconds"),
+            reason: format!(
+                "{} is `{text}`; it must be a number of seconds",
+                environment::MODEL_BUDGET
+            ),
         }),
     }
 }
@@ -313,19 +300,11 @@ fn events(counts: &topdown_core_model::Events) -> Events<u64> {
     .collect()
 }
 
-/// Returns the core with this name, or the nearest to this machine's if there is no name.
-fn core_named(name: Option<&str>) -> Result<&'static CoreParameters, OpenError> {
-    match name {
-        None | Some("" | "nearest") => Ok(nearest_core(&Machine::of_this_machine())),
-        Some(name) => cores::by_name(name).ok_or_else(|| {
-            let known: Vec<&str> = cores::ALL.iter().map(|core| core.name).collect();
-            OpenError::Model {
-                reason: format!(
-                    "{CORE_VARIABLE} is `{name}`; known are nearest, {}",
-                    known.join(", ")
-                ),
-            }
-        }),
+fn parameters(core: ModelCore) -> &'static CoreParameters {
+    match core {
+        ModelCore::Nearest => nearest_core(&Machine::of_this_machine()),
+        ModelCore::GoldenCove => &cores::GOLDEN_COVE,
+        ModelCore::Zen5 => &cores::ZEN_5,
     }
 }
 

@@ -4,7 +4,7 @@ use std::time::Instant;
 
 use super::processor_time::Watch;
 use super::{Reading, Source};
-use crate::provenance::{Provenance, SourceKind};
+use crate::provenance::Provenance;
 use crate::sample::Sample;
 
 /// The source `time`: wall-clock nanoseconds and nothing else.
@@ -18,16 +18,7 @@ impl Time {
     /// Creates the source; `reason` says why no better one is used.
     pub fn new(reason: impl Into<String>) -> Time {
         let mut source = Time {
-            provenance: Provenance {
-                source: SourceKind::Time,
-                formula: "time/1".to_owned(),
-                core_type: None,
-                slots_per_cycle: None,
-                reason: reason.into(),
-                empty_window: None,
-                threads: Default::default(),
-                elsewhere: None,
-            },
+            provenance: Provenance::of_clock(reason),
             watch: Watch::default(),
         };
         source.provenance.empty_window = Some(super::empty_window_of(&source));

@@ -1,11 +1,8 @@
 //! What the counters should count: level 1, or a metric group in its place.
 
-use super::Counters;
+use crate::environment;
 use crate::error::OpenError;
-
-/// The environment variable that names the metric group to count; see
-/// [`CpuTable::groups`](crate::cpu::CpuTable::groups).
-pub const GROUP_VARIABLE: &str = "CARGO_TOPDOWN_GROUP";
+use crate::setting::{Counters, Setting};
 
 /// What the counters should count.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -17,13 +14,12 @@ pub enum Wanted {
 }
 
 impl Wanted {
-    /// Reads [`GROUP_VARIABLE`], or [`COUNTERS_VARIABLE`](super::COUNTERS_VARIABLE) if that is not
-    /// set.
+    /// Reads [`environment::GROUP`], and if it is not set, [`environment::COUNTERS`].
     ///
     /// # Errors
-    /// Same as [`Counters::from_environment`].
+    /// Returns an error if the environment asks for unknown counters.
     pub fn from_environment() -> Result<Wanted, OpenError> {
-        match std::env::var(GROUP_VARIABLE) {
+        match std::env::var(environment::GROUP) {
             Ok(name) if !name.is_empty() => Ok(Wanted::Group(name)),
             _ => Ok(Wanted::Categories(Counters::from_environment()?)),
         }

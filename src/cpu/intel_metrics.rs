@@ -12,6 +12,11 @@ use super::{Counts, Event, Split};
 use crate::category::PerCategory;
 use crate::sample::Level1;
 
+/// The formula of the uncorrected register on CPUs with both levels: slots x fraction / 255.
+pub const FORMULA_LEVEL2: &str = "intel-perf-metrics-level2/1";
+/// The same on CPUs with level 1 only.
+pub const FORMULA_LEVEL1: &str = "intel-perf-metrics-level1/1";
+
 /// How Intel's metrics correct the register on one family of cores.
 pub struct MetricsCorrection {
     /// The formula, as `name/version`: see [`Form::formula`](super::Form::formula).

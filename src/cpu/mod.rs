@@ -31,7 +31,7 @@ use std::fmt;
 
 pub use described_core::DescribedCore;
 pub use event::{Counter, Counts, Event};
-pub use intel_metrics::{MAX_CORRECTION_EVENTS, MetricsCorrection};
+pub use intel_metrics::{FORMULA_LEVEL1, FORMULA_LEVEL2, MAX_CORRECTION_EVENTS, MetricsCorrection};
 pub use metric_group::{Metric, MetricExample, MetricGroup, Node, Subject};
 pub use modelled::{MODELLED, modelled_counts};
 pub use postfix::Postfix;

@@ -22,7 +22,7 @@ pub mod stored_file;
 mod version;
 mod wire;
 
-pub use crate::record::{LAST_WORD_OWED, LAST_WORD_SAID, Record, SAMPLES_VARIABLE, SCHEMA_VERSION};
+pub use crate::record::{LAST_WORD_OWED, LAST_WORD_SAID, Record, SCHEMA_VERSION};
 pub use error::{RunFileError, RunFileProblem};
 pub use fingerprint::{Fingerprint, FunctionFingerprint, Hash};
 pub use functions::{Function, Functions, OtherFunctions};

@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use criterion::measurement::Measurement;
 
-use crate::doubling::{AUTHOR, SAMPLING_VARIABLE};
 use crate::recorder::Recorder;
+use crate::setting::{Sampling, Setting};
 
 /// Returns whether the author's settings apply.
 pub(super) fn decides() -> bool {
@@ -21,7 +21,7 @@ pub(super) fn decides() -> bool {
 /// passes the flags, and they take precedence.
 fn comes_first() -> bool {
     static COMES_FIRST: LazyLock<bool> = LazyLock::new(|| {
-        Recorder::is_wanted() && std::env::var(SAMPLING_VARIABLE).as_deref() == Ok(AUTHOR)
+        Recorder::is_wanted() && Sampling::from_environment() == Ok(Sampling::Author)
     });
     *COMES_FIRST
 }

@@ -1,9 +1,10 @@
 //! Plain counters: which group is opened on which machine, and what its windows contain.
 
+use criterion_topdown::counter::Source;
 use criterion_topdown::counter::hardware::Hardware;
-use criterion_topdown::counter::{Counters, Source};
 use criterion_topdown::error::OpenError;
 use criterion_topdown::sample::{Flags, Sample};
+use criterion_topdown::setting::Counters;
 
 use crate::machine::{CYCLES, Call, INSTRUCTIONS, Machine, SLOTS};
 use crate::system::System;

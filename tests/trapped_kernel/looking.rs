@@ -1,9 +1,9 @@
 //! What the machine offers, according to its files: no system call on an event is needed.
 
-use criterion_topdown::counter::Counters;
 use criterion_topdown::counter::hardware::{Hardware, survey_in};
 use criterion_topdown::counter::survey::{Severity, TopdownEvents};
 use criterion_topdown::error::OpenError;
+use criterion_topdown::setting::Counters;
 use topdown_skipped::{Need, skip};
 
 use crate::SLOTS_PER_LOOK_AT_OPEN;

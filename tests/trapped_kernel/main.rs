@@ -21,9 +21,9 @@ mod trap;
 mod tree;
 mod windows;
 
-use criterion_topdown::counter::Counters;
 use criterion_topdown::counter::hardware::Hardware;
 use criterion_topdown::error::OpenError;
+use criterion_topdown::setting::Counters;
 use topdown_skipped::{Need, skip};
 
 use machine::Machine;

@@ -1,9 +1,10 @@
 //! PERF_METRICS with Intel's corrections, and with an RDPMC that clears it.
 
+use criterion_topdown::counter::Source;
 use criterion_topdown::counter::hardware::Hardware;
-use criterion_topdown::counter::{Counters, Source};
 use criterion_topdown::error::OpenError;
 use criterion_topdown::sample::{Flags, Sample};
+use criterion_topdown::setting::Counters;
 
 use crate::machine::{Call, Disturbance, Machine};
 use crate::system::System;

@@ -1,9 +1,11 @@
 //! Opening the source: the group that is opened, and every way in which opening can fail.
 
-use criterion_topdown::counter::hardware::{FORMULA_LEVEL1, FORMULA_LEVEL2, Hardware};
-use criterion_topdown::counter::{Counters, Source};
+use criterion_topdown::counter::Source;
+use criterion_topdown::counter::hardware::Hardware;
+use criterion_topdown::cpu::{FORMULA_LEVEL1, FORMULA_LEVEL2};
 use criterion_topdown::error::OpenError;
 use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::setting::Counters;
 use topdown_skipped::{Need, skip};
 
 use crate::machine::{CYCLES, Call, INSTRUCTIONS, RETIRING, SLOTS};

@@ -3,11 +3,13 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use criterion_topdown::counter::hardware::{FORMULA_LEVEL2, Hardware};
-use criterion_topdown::counter::{Counters, Source, Threads, Wanted};
+use criterion_topdown::counter::hardware::Hardware;
+use criterion_topdown::counter::{Source, Wanted};
+use criterion_topdown::cpu::FORMULA_LEVEL2;
 use criterion_topdown::error::OpenError;
 use criterion_topdown::provenance::CountedThreads;
 use criterion_topdown::sample::Flags;
+use criterion_topdown::setting::{Counters, Threads};
 
 use crate::exact::{SLOTS_PER_LOOK, as_skylake, assert_mix, skylake, window};
 use crate::machine::{CYCLES, Call, Machine};

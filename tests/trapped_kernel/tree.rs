@@ -3,10 +3,11 @@
 use std::time::Duration;
 use topdown_skipped::{Need, skip};
 
-use criterion_topdown::counter::Counters;
-use criterion_topdown::counter::hardware::{FORMULA_LEVEL2, TreeCounters};
+use criterion_topdown::counter::hardware::TreeCounters;
+use criterion_topdown::cpu::FORMULA_LEVEL2;
 use criterion_topdown::error::OpenError;
 use criterion_topdown::sample::Sample;
+use criterion_topdown::setting::Counters;
 
 use crate::exact::{as_sapphire_rapids, as_skylake, assert_mix, skylake};
 use crate::machine::{COMMAND, CYCLES, Call, Machine};

@@ -11,18 +11,7 @@ use super::name::{BaselineName, BaselineNameError};
 /// An error of the store.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// cargo found no workspace.
-    #[error("could not find the workspace whose baselines are meant: {0}")]
-    Workspace(#[source] Box<cargo_metadata::Error>),
-    /// A setting in a manifest has the wrong type.
-    #[error("`workspace.metadata.topdown.baselines` in {} is {found}, not a directory's name", manifest.display())]
-    Setting {
-        /// The workspace's manifest.
-        manifest: PathBuf,
-        /// The type found.
-        found: String,
-    },
-    /// The argument is neither a run file nor a baseline's name.
+    /// What was given is neither a run file nor a name.
     #[error("there is no run file `{argument}`, and it is not the name of a baseline: {reason}")]
     NeitherFileNorName {
         argument: String,

@@ -11,7 +11,6 @@ pub mod history;
 mod name;
 #[cfg(test)]
 pub mod tests;
-mod workspace;
 
 use std::fs;
 use std::io;
@@ -28,9 +27,10 @@ use tempfile::TempDir;
 
 use topdown_gate::selection::Asked;
 
+use crate::config::Workspace;
+
 pub use error::StoreError;
 pub use name::{BaselineName, BaselineNameError, is_machine_key};
-pub use workspace::{resolve_run, workspace};
 
 /// The newest run's directory, inside the target directory.
 const NEWEST: &str = "topdown/newest";
@@ -114,6 +114,22 @@ fn runs_of(directory: &Path) -> Result<Vec<PathBuf>, StoreError> {
 }
 
 impl BaselineStore {
+    /// The store of `workspace` on this machine: `directory` if given, else what the workspace's
+    /// manifest sets, else `baselines/` in its root.
+    pub fn of_workspace(workspace: &Workspace, directory: Option<&Path>) -> BaselineStore {
+        let metadata = &workspace.metadata;
+        let default = || {
+            let set = workspace.config.baselines();
+            let root = metadata.workspace_root.as_std_path();
+            root.join(set.unwrap_or(Path::new("baselines")))
+        };
+        BaselineStore {
+            directory: directory.map_or_else(default, Path::to_owned),
+            newest: metadata.target_directory.as_std_path().join(NEWEST),
+            machine: Machine::of_this_machine(),
+        }
+    }
+
     /// Where the baselines are kept.
     pub fn directory(&self) -> &Path {
         &self.directory
@@ -508,7 +524,7 @@ pub fn is_file_itself(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file())
 }
 
-/// Returns whether `path` is a file or a directory with a run file. Does not look into the file.
-fn is_run(path: &Path) -> bool {
+/// Whether `path` is a file or a directory with a run file. What is in it, reading it will tell.
+pub fn is_run(path: &Path) -> bool {
     path.is_file() || path.join(RUN_FILE_NAME).is_file()
 }

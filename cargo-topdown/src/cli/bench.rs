@@ -2,11 +2,14 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, ValueEnum};
-use serde::{Deserialize, Serialize};
+use clap::Args;
+use criterion_topdown::setting::{Counters, ModelCore, Setting, SourceChoice, Threads};
 
-use super::{ComparisonArgs, OutputArgs, PolicyArgs, StoreArgs};
+use super::choices::choices;
+use super::{ColorChoice, ComparisonArgs, OutputArgs, PolicyArgs, StoreArgs};
 use crate::baseline_store::BaselineName;
+use crate::bench_targets::CargoFlags;
+use crate::config::Layer;
 use crate::shard::ShardNumber;
 
 /// `cargo topdown bench`: the flags of `cargo bench`, and our own.
@@ -138,7 +141,7 @@ impl LaunchArgs {
 }
 
 /// Our own settings of a run. Each is also an environment variable and a key of
-/// `[package.metadata.topdown]` and `[workspace.metadata.topdown]`; see [`crate::settings`].
+/// `[package.metadata.topdown]` and `[workspace.metadata.topdown]`; see [`crate::config`].
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Measuring")]
 pub struct MeasuringArgs {
@@ -159,7 +162,7 @@ pub struct MeasuringArgs {
     pub measurement_time: Option<f64>,
 
     /// Where the numbers come from [default: auto]
-    #[arg(long, value_name = "SOURCE", env = "CARGO_TOPDOWN_SOURCE")]
+    #[arg(long, value_name = "SOURCE", env = SourceChoice::VARIABLE, value_parser = choices::<SourceChoice>())]
     pub source: Option<SourceChoice>,
 
     /// How long each launch models a benchmark, at 15 million instructions per second [default: 2]
@@ -167,12 +170,12 @@ pub struct MeasuringArgs {
     pub model_budget: Option<f64>,
 
     /// Which core is modelled; runs of one modelled core are comparable on any host [default: nearest]
-    #[arg(long, value_name = "CORE", env = "CARGO_TOPDOWN_MODEL_CORE")]
+    #[arg(long, value_name = "CORE", env = ModelCore::VARIABLE, value_parser = choices::<ModelCore>())]
     pub model_core: Option<ModelCore>,
 
     /// Which hardware counters, where a CPU has two kinds [default: auto]
-    #[arg(long, value_name = "KIND", env = "CARGO_TOPDOWN_COUNTERS")]
-    pub counters: Option<CountersChoice>,
+    #[arg(long, value_name = "KIND", env = Counters::VARIABLE, value_parser = choices::<Counters>())]
+    pub counters: Option<Counters>,
 
     /// Do not launch what matches PATTERN, with `*` and `?`: a benchmark by its name or
     /// `package::target::name`, a bench target by `package::target`
@@ -186,8 +189,8 @@ pub struct MeasuringArgs {
 
     /// Whose slots the hardware counts: those of the measuring thread, or of all threads of the process.
     /// `auto` counts all in benchmarks in which others work [default: auto]
-    #[arg(long, value_name = "WHOSE", env = "CARGO_TOPDOWN_THREADS")]
-    pub threads: Option<ThreadsChoice>,
+    #[arg(long, value_name = "WHOSE", env = Threads::VARIABLE, value_parser = choices::<Threads>())]
+    pub threads: Option<Threads>,
 
     /// Keep the sample sizes, times and sampling modes that the benches set, as plain `cargo bench` does;
     /// of criterion's own `Criterion`, those of groups alone. Modelled launches have no use for them
@@ -223,111 +226,24 @@ pub struct MeasuringArgs {
     pub no_fail_fast: bool,
 }
 
-/// Where the benches' numbers come from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum SourceChoice {
-    /// The hardware counters, else the model of a core, else the clock.
-    #[default]
-    Auto,
-    /// The hardware counters and nothing else.
-    Hardware,
-    /// The model of a core, on x86-64 Linux; time is measured in launches of its own.
-    Model,
-    /// The model, else the clock: the second half of `auto`.
-    #[value(skip)]
-    #[serde(skip)]
-    ModelOrTime,
-    /// The clock.
-    Time,
-}
-
-impl SourceChoice {
-    /// Returns the word that the library reads from the environment.
-    pub fn name(self) -> &'static str {
-        match self {
-            SourceChoice::Auto => "auto",
-            SourceChoice::Hardware => "hardware",
-            SourceChoice::Model => "model",
-            SourceChoice::ModelOrTime => "model-or-time",
-            SourceChoice::Time => "time",
-        }
-    }
-}
-
-/// Which core to model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum ModelCore {
-    /// The one that is nearest to the host's: Zen 5 on AMD's CPUs, Golden Cove elsewhere.
-    #[default]
-    Nearest,
-    /// Golden Cove, of Intel's Alder Lake and Sapphire Rapids.
-    GoldenCove,
-    /// Zen 5, of AMD's Granite Ridge and Turin.
-    #[value(name = "zen-5")]
-    #[serde(rename = "zen-5")]
-    Zen5,
-}
-
-impl ModelCore {
-    /// Returns the word that the library reads from the environment.
-    pub fn name(self) -> &'static str {
-        match self {
-            ModelCore::Nearest => "nearest",
-            ModelCore::GoldenCove => "golden-cove",
-            ModelCore::Zen5 => "zen-5",
-        }
-    }
-}
-
-/// Which counters to use on Intel's performance cores since Ice Lake.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum CountersChoice {
-    /// PERF_METRICS where the CPU has it, else plain counters.
-    #[default]
-    Auto,
-    /// PERF_METRICS and nothing else: the register as it is.
-    Metrics,
-    /// PERF_METRICS with the corrections of Intel's metrics, the `tma_…` of perf.
-    Tma,
-    /// Plain counters: exact, and dearer to read.
-    Exact,
-}
-
-impl CountersChoice {
-    /// Returns the word that the library reads from the environment.
-    pub fn name(self) -> &'static str {
-        match self {
-            CountersChoice::Auto => "auto",
-            CountersChoice::Metrics => "metrics",
-            CountersChoice::Tma => "tma",
-            CountersChoice::Exact => "exact",
-        }
-    }
-}
-
-/// Whose slots the hardware counts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ThreadsChoice {
-    /// Those of the measuring thread, and of all threads in benchmarks in which others work.
-    #[default]
-    Auto,
-    /// Those of the measuring thread: what other threads do does not count.
-    Own,
-    /// Those of all threads of the process.
-    All,
-}
-
-impl ThreadsChoice {
-    /// Returns the word that the library reads from the environment.
-    pub fn name(self) -> &'static str {
-        match self {
-            ThreadsChoice::Auto => "auto",
-            ThreadsChoice::Own => "own",
-            ThreadsChoice::All => "all",
+impl From<&MeasuringArgs> for Layer {
+    fn from(args: &MeasuringArgs) -> Layer {
+        Layer {
+            launches: args.launches,
+            sample_size: args.sample_size,
+            warm_up_time: args.warm_up_time,
+            measurement_time: args.measurement_time,
+            source: args.source,
+            model_budget: args.model_budget,
+            model_core: args.model_core,
+            counters: args.counters,
+            threads: args.threads,
+            author_settings: args.author_settings.then_some(true),
+            launch_timeout: args.launch_timeout,
+            fingerprints: args.no_fingerprints.then_some(false),
+            leave_out: args.leave_out.clone(),
+            keep_env: args.keep_env.clone().unwrap_or_default(),
+            ..Layer::default()
         }
     }
 }
@@ -413,9 +329,83 @@ pub struct CargoBenchArgs {
     pub quiet: bool,
 }
 
+impl CargoBenchArgs {
+    /// The same as words for cargo.
+    pub fn flags(&self, color: ColorChoice) -> CargoFlags {
+        let mut common = Vec::new();
+        switches(
+            &mut common,
+            &[
+                (self.locked, "--locked"),
+                (self.offline, "--offline"),
+                (self.frozen, "--frozen"),
+            ],
+        );
+        values(&mut common, "--config", &self.config);
+        let mut build = Vec::new();
+        switches(
+            &mut build,
+            &[
+                (self.workspace, "--workspace"),
+                (self.benches, "--benches"),
+                (self.all_features, "--all-features"),
+                (self.no_default_features, "--no-default-features"),
+                (self.quiet, "--quiet"),
+            ],
+        );
+        values(&mut build, "--package", &self.package);
+        values(&mut build, "--exclude", &self.exclude);
+        values(&mut build, "--bench", &self.bench);
+        values(&mut build, "--features", &self.features);
+        values(&mut build, "--profile", self.profile.as_slice());
+        values(&mut build, "--target", self.target.as_slice());
+        values(&mut build, "--jobs", self.jobs.as_slice());
+        build.extend((0..self.verbose).map(|_| "--verbose".to_owned()));
+        build.extend(["--color".to_owned(), color.name().to_owned()]);
+        CargoFlags {
+            common,
+            build,
+            target_dir: self.target_dir.clone(),
+        }
+    }
+}
+
+fn switches(words: &mut Vec<String>, switches: &[(bool, &str)]) {
+    let set = switches.iter().filter(|(is_set, _)| *is_set);
+    words.extend(set.map(|(_, switch)| (*switch).to_owned()));
+}
+
+fn values(words: &mut Vec<String>, flag: &str, values: &[String]) {
+    for value in values {
+        words.extend([flag.to_owned(), value.clone()]);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn flags_of_cargo_bench_are_handed_on() {
+        let flags = CargoBenchArgs {
+            package: vec!["a".to_owned(), "b".to_owned()],
+            features: vec!["x,y".to_owned()],
+            profile: Some("dev".to_owned()),
+            target_dir: Some("t".into()),
+            locked: true,
+            no_default_features: true,
+            verbose: 2,
+            ..CargoBenchArgs::default()
+        };
+        let words = flags.flags(ColorChoice::Always);
+        assert_eq!(words.common, ["--locked"]);
+        assert_eq!(
+            words.build.join(" "),
+            "--no-default-features --package a --package b --features x,y --profile dev \
+             --verbose --verbose --color always"
+        );
+        assert_eq!(words.target_dir, Some("t".into()));
+    }
 
     #[test]
     fn a_filter_is_known_on_either_side_of_the_dashes() {
@@ -432,18 +422,5 @@ mod tests {
         assert_eq!(before.filter(), Some("a"));
         assert_eq!(before.criterion_without_filter(), ["--color", "never"]);
         assert_eq!(args(None, "--noplot").filter(), None);
-    }
-
-    #[test]
-    fn every_core_that_the_model_knows_can_be_chosen_by_its_name() {
-        let named: Vec<String> = ModelCore::value_variants()
-            .iter()
-            .filter_map(|core| Some(core.to_possible_value()?.get_name().to_owned()))
-            .collect();
-        let known = topdown_core_model::cores::ALL.iter().map(|core| core.name);
-        let expected: Vec<&str> = std::iter::once("nearest").chain(known).collect();
-        assert_eq!(named, expected);
-        let passed_on = ModelCore::value_variants().iter().map(|core| core.name());
-        assert_eq!(passed_on.collect::<Vec<_>>(), expected);
     }
 }

@@ -5,7 +5,10 @@ use std::num::NonZeroU32;
 
 use clap::Args;
 
-use super::{CountersChoice, OutputArgs, SourceChoice, StoredRunArgs};
+use criterion_topdown::setting::{Counters, Setting, SourceChoice};
+
+use super::choices::choices;
+use super::{OutputArgs, StoredRunArgs};
 
 /// `cargo topdown exec`.
 #[derive(Debug, Args)]
@@ -25,13 +28,13 @@ pub struct ExecArgs {
     pub name: Option<String>,
 
     /// Where the numbers come from: `hardware`, else `time` [default: auto]
-    #[arg(long, value_name = "SOURCE", env = "CARGO_TOPDOWN_SOURCE")]
+    #[arg(long, value_name = "SOURCE", env = SourceChoice::VARIABLE, value_parser = choices::<SourceChoice>())]
     pub source: Option<SourceChoice>,
 
     /// Which hardware counters, where a CPU has two kinds [default: auto, which is exact, then
     /// metrics]
-    #[arg(long, value_name = "KIND", env = "CARGO_TOPDOWN_COUNTERS")]
-    pub counters: Option<CountersChoice>,
+    #[arg(long, value_name = "KIND", env = Counters::VARIABLE, value_parser = choices::<Counters>())]
+    pub counters: Option<Counters>,
 
     /// Hide what the command prints, and the progress
     #[arg(short, long)]

@@ -4,10 +4,11 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use criterion_topdown::category::Category;
+use criterion_topdown::setting::{Counters, Setting, SourceChoice, Threads};
 
-use super::{
-    CargoBenchArgs, CountersChoice, MeasuringArgs, OutputArgs, SourceChoice, ThreadsChoice,
-};
+use super::choices::choices;
+use super::{CargoBenchArgs, OutputArgs};
+use crate::config::Layer;
 
 /// `cargo topdown explain`.
 #[derive(Debug, Args)]
@@ -63,12 +64,12 @@ pub struct SingleLaunchArgs {
     pub measurement_time: Option<f64>,
 
     /// Where the categories come from [default: auto]
-    #[arg(long, value_name = "SOURCE", env = "CARGO_TOPDOWN_SOURCE")]
+    #[arg(long, value_name = "SOURCE", env = SourceChoice::VARIABLE, value_parser = choices::<SourceChoice>())]
     pub source: Option<SourceChoice>,
 
     /// Which hardware counters the categories come from, where a CPU has two kinds [default: auto]
-    #[arg(long, value_name = "KIND", env = "CARGO_TOPDOWN_COUNTERS")]
-    pub counters: Option<CountersChoice>,
+    #[arg(long, value_name = "KIND", env = Counters::VARIABLE, value_parser = choices::<Counters>())]
+    pub counters: Option<Counters>,
 
     /// Do not launch what matches PATTERN, with `*` and `?`: a benchmark by its name or
     /// `package::target::name`, a bench target by `package::target`
@@ -82,8 +83,8 @@ pub struct SingleLaunchArgs {
 
     /// Whose slots the hardware counts: those of the measuring thread, or of all threads of the process
     /// [default: auto]
-    #[arg(long, value_name = "WHOSE", env = "CARGO_TOPDOWN_THREADS")]
-    pub threads: Option<ThreadsChoice>,
+    #[arg(long, value_name = "WHOSE", env = Threads::VARIABLE, value_parser = choices::<Threads>())]
+    pub threads: Option<Threads>,
 
     /// Keep the sample sizes, times and sampling modes that the benches set; of criterion's own
     /// `Criterion`, those of groups alone
@@ -91,20 +92,19 @@ pub struct SingleLaunchArgs {
     pub author_settings: bool,
 }
 
-impl SingleLaunchArgs {
-    /// Returns the equivalent flags of `bench`, for a single launch.
-    pub fn single_launch(&self) -> MeasuringArgs {
-        MeasuringArgs {
+impl From<&SingleLaunchArgs> for Layer {
+    fn from(args: &SingleLaunchArgs) -> Layer {
+        Layer {
             launches: Some(1),
-            sample_size: self.sample_size,
-            warm_up_time: self.warm_up_time,
-            measurement_time: self.measurement_time,
-            source: self.source,
-            counters: self.counters,
-            leave_out: self.leave_out.clone(),
-            threads: self.threads,
-            author_settings: self.author_settings,
-            ..MeasuringArgs::default()
+            sample_size: args.sample_size,
+            warm_up_time: args.warm_up_time,
+            measurement_time: args.measurement_time,
+            source: args.source,
+            counters: args.counters,
+            leave_out: args.leave_out.clone(),
+            threads: args.threads,
+            author_settings: args.author_settings.then_some(true),
+            ..Layer::default()
         }
     }
 }

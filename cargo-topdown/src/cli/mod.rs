@@ -2,6 +2,7 @@
 
 mod baseline;
 mod bench;
+mod choices;
 mod comparison;
 mod exec;
 mod explain;
@@ -255,6 +256,16 @@ pub enum ColorChoice {
     Always,
     /// Never.
     Never,
+}
+
+impl From<ColorChoice> for anstream::ColorChoice {
+    fn from(choice: ColorChoice) -> anstream::ColorChoice {
+        match choice {
+            ColorChoice::Auto => anstream::ColorChoice::Auto,
+            ColorChoice::Always => anstream::ColorChoice::Always,
+            ColorChoice::Never => anstream::ColorChoice::Never,
+        }
+    }
 }
 
 impl ColorChoice {

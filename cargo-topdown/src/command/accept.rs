@@ -8,20 +8,18 @@ use super::compare::wanted_verdict;
 use super::history;
 use super::relaunch::{self, Relaunch, Side};
 use crate::accepted_file::{self, Found};
-use crate::baseline_store::{self, BaselineStore};
 use crate::cli::BaselineAcceptArgs;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::policy_table;
 use crate::report::style;
 use topdown_gate::metric::Metric;
 use topdown_gate::policy::{Accepted, AcceptedChange};
 use topdown_gate::verdict::Class;
 
 pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
-    let metadata = baseline_store::workspace(&args.store)?;
-    let store = BaselineStore::of_workspace(&metadata, args.store.baselines.as_deref())?;
-    let policy = policy_table::resolve(Some(&metadata), &args.policy.overrides())?;
+    let workspace = args.store.workspace()?;
+    let store = args.store.store_of(&workspace);
+    let policy = workspace.config.policy(&args.policy.overrides())?;
     let path = store.resolve(&args.base)?;
     let baseline = run_file::read_run(&path)?;
     let candidate_path = match &args.run {

@@ -8,15 +8,12 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{self, Run, RunFileError};
 use serde::Serialize;
 
-use crate::baseline_store::{
-    self, BaselineStore, StoreError, StoredBaseline, history, resolve_run,
-};
+use crate::baseline_store::{StoreError, StoredBaseline, history};
 use crate::cli::{
     BaselineCommand, BaselineListArgs, BaselineRemoveArgs, BaselineSaveArgs, BaselineShowArgs,
 };
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::policy_table;
 use crate::report::noise_table;
 use crate::report::run_origin::{runs_text, write_run_origin};
 use crate::report::run_table::write_run_table;
@@ -97,7 +94,7 @@ enum Content {
 }
 
 fn list(args: &BaselineListArgs) -> Result<Exit, Error> {
-    let store = BaselineStore::open(&args.store)?;
+    let store = args.store.store()?;
     let machine = Machine::of_this_machine();
     let baselines: Vec<Entry> = store
         .list()?
@@ -214,10 +211,10 @@ fn abbreviated(commit: &str) -> &str {
 
 fn show(args: &BaselineShowArgs) -> Result<Exit, Error> {
     let path = match &args.machine {
-        None => resolve_run(&args.store, &args.name)?,
+        None => args.store.resolve_run(&args.name)?,
         Some(key) => {
             let name = args.name.parse().map_err(Error::BaselineName)?;
-            let store = BaselineStore::open(&args.store)?;
+            let store = args.store.store()?;
             store.of_name(&name, Some(key))?.swap_remove(0).directory
         }
     };
@@ -245,9 +242,8 @@ fn write_noise(
     run: &Run,
     look: style::Look,
 ) -> Result<(), Error> {
-    // A run file can be read outside any workspace.
-    let metadata = baseline_store::workspace(&args.store).ok();
-    let policy = policy_table::resolve(metadata.as_ref(), &Overrides::default())?;
+    // A run file can be read outside of any workspace.
+    let policy = args.store.config()?.policy(&Overrides::default())?;
     let label = &args.name;
     let launches = run.launch_settings.launches;
     let report = verdict::noise_of(LabelledRun { label, run }, &policy, launches);
@@ -256,7 +252,7 @@ fn write_noise(
 }
 
 fn save(args: &BaselineSaveArgs) -> Result<Exit, Error> {
-    let store = BaselineStore::open(&args.store)?;
+    let store = args.store.store()?;
     let from = match &args.run {
         Some(run) => store.resolve(run)?,
         // If there is none, the error says what to do.
@@ -293,7 +289,7 @@ pub fn report_saved(out: &mut impl Write, stored: &StoredBaseline) -> io::Result
 }
 
 fn remove(args: &BaselineRemoveArgs) -> Result<Exit, Error> {
-    let store = BaselineStore::open(&args.store)?;
+    let store = args.store.store()?;
     let this_key = Machine::of_this_machine().key();
     let removed = match (&args.machine, args.all) {
         (Some(key), _) => store.of_name(&args.name, Some(key))?,

@@ -4,19 +4,17 @@ use std::io::Write;
 
 use criterion_topdown::run_file;
 
-use crate::baseline_store::{self, BaselineStore};
 use crate::cli::CheckArgs;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::policy_table;
 use crate::report::{budget_text, style};
 use topdown_gate::verdict::{LabelledRun, check_budgets};
 
 /// Runs the subcommand; its exit code is the gate.
 pub fn run(args: &CheckArgs) -> Result<Exit, Error> {
-    let metadata = baseline_store::workspace(&args.store)?;
-    let store = BaselineStore::of_workspace(&metadata, args.store.baselines.as_deref())?;
-    let policy = policy_table::resolve(Some(&metadata), &args.policy.overrides())?;
+    let workspace = args.store.workspace()?;
+    let store = args.store.store_of(&workspace);
+    let policy = workspace.config.policy(&args.policy.overrides())?;
     if policy.budgets.is_empty() {
         return Err(Error::NoBudgets);
     }

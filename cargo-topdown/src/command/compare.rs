@@ -4,18 +4,17 @@ use std::io::{self, Write};
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use cargo_metadata::Metadata;
 use criterion_topdown::run_file::{self, BenchmarkId, Run};
 
 use super::history;
 use super::relaunch::{self, Relaunch, Side};
 use crate::accepted_file::{self, Found};
-use crate::baseline_store::{self, BaselineStore};
+use crate::baseline_store::BaselineStore;
 use crate::cli::{ColorChoice, CompareArgs, ComparisonArgs};
+use crate::config::{Config, WorkspaceError};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::merge::check_whole;
-use crate::policy_table;
 use crate::report::event_table::write_event_changes;
 use crate::report::explanation::{self, Explanation};
 use crate::report::request::Compared;
@@ -29,10 +28,10 @@ const WIDTH_ELSEWHERE: usize = 120;
 
 /// Runs the subcommand; its exit code is the gate.
 pub fn run(args: CompareArgs) -> Result<Exit, Error> {
-    let workspace = Workspace::of(&args)?;
-    let mut policy = policy_table::resolve(workspace.metadata.as_ref(), &args.policy.overrides())?;
-    let candidate_path = workspace.candidate_path(&args)?;
-    let path = workspace.base_path(&args.base, &candidate_path)?;
+    let (runs, config) = Runs::of(&args)?;
+    let mut policy = config.policy(&args.policy.overrides())?;
+    let candidate_path = runs.candidate_path(&args)?;
+    let path = runs.base_path(&args.base, &candidate_path)?;
     let (baseline, candidate) = both(
         || Ok(run_file::read_run(&path)?),
         || Ok(run_file::read_run(&candidate_path)?),
@@ -97,34 +96,27 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
     Ok(comparison.outcome.into())
 }
 
-/// The workspace with its baselines and settings, which run files can be compared without.
-struct Workspace {
-    metadata: Option<Metadata>,
+/// Where runs are looked for. Run files can be compared outside of any workspace.
+struct Runs {
     store: Option<BaselineStore>,
 }
 
-impl Workspace {
-    fn of(args: &CompareArgs) -> Result<Workspace, Error> {
-        match baseline_store::workspace(&args.store) {
-            Ok(metadata) => {
-                let baselines = args.store.baselines.as_deref();
-                let store = BaselineStore::of_workspace(&metadata, baselines)?;
-                Ok(Workspace {
-                    metadata: Some(metadata),
-                    store: Some(store),
-                })
+impl Runs {
+    /// The same, with the settings of the workspace.
+    fn of(args: &CompareArgs) -> Result<(Runs, Config), Error> {
+        match args.store.workspace() {
+            Ok(workspace) => {
+                let store = Some(args.store.store_of(&workspace));
+                Ok((Runs { store }, workspace.config))
             }
-            Err(error) => {
+            Err(error @ WorkspaceError::NotFound(_)) => {
                 let is_path = |name: &String| Path::new(name).exists();
-                if is_path(&args.base) && args.candidate.as_ref().is_some_and(is_path) {
-                    Ok(Workspace {
-                        metadata: None,
-                        store: None,
-                    })
-                } else {
-                    Err(error.into())
+                match is_path(&args.base) && args.candidate.as_ref().is_some_and(is_path) {
+                    true => Ok((Runs { store: None }, Config::default())),
+                    false => Err(error.into()),
                 }
             }
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -132,8 +124,8 @@ impl Workspace {
         match (&args.candidate, &self.store) {
             (Some(candidate), _) => self.path(candidate),
             (None, Some(store)) => Ok(store.newest_path()?),
-            // Returns the error that there is no workspace.
-            (None, None) => Ok(BaselineStore::open(&args.store)?.newest_path()?),
+            // Says that there is no workspace.
+            (None, None) => Ok(args.store.store()?.newest_path()?),
         }
     }
 

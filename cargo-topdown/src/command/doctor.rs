@@ -3,8 +3,9 @@
 use std::io::Write;
 use std::path::Path;
 
-use criterion_topdown::counter::{Choice, choose, hardware};
+use criterion_topdown::counter::{choose, hardware};
 use criterion_topdown::machine::Machine;
+use criterion_topdown::setting::SourceChoice;
 
 use super::noise;
 use crate::cli::DoctorArgs;
@@ -20,15 +21,12 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
     if args.noise {
         return noise::run(args);
     }
-    let choice = match args.launch.measuring.source {
-        Some(source) => source.name().parse()?,
-        None => Choice::Auto,
-    };
+    let choice = args.launch.measuring.source.unwrap_or_default();
     let machine = Machine::of_this_machine();
     let diagnosis = Diagnosis {
         disturbances: disturbances(&machine, Path::new("/")),
         survey: hardware::survey(),
-        model: choose(Choice::Model).map(|source| source.provenance().clone()),
+        model: choose(SourceChoice::Model).map(|source| source.provenance().clone()),
         machine,
         choice,
     };

@@ -2,18 +2,18 @@
 
 use std::ffi::OsString;
 
-use criterion_topdown::counter::Counters;
 use criterion_topdown::counter::hardware::TreeCounters;
 use criterion_topdown::error::OpenError;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{BenchmarkId, Build, IterationSample, RunFileError};
+use criterion_topdown::setting::SourceChoice;
 use jiff::Timestamp;
 use thiserror::Error;
 
 use super::finished_run::{Destination, WholeLaunches};
 use crate::build_identity::build_identity;
-use crate::cli::{CargoBenchArgs, CountersChoice, ExecArgs, ExecWhenToldArgs, SourceChoice};
+use crate::cli::{ExecArgs, ExecWhenToldArgs};
 use crate::counted_command::{self, CommandError, CountedCommand};
 use crate::error::Error;
 use crate::exit::Exit;
@@ -92,7 +92,7 @@ pub fn run(args: &ExecArgs) -> Result<Exit, Error> {
         rustc: String::new(),
         target: String::new(),
         rustflags: String::new(),
-        ..build_identity(&CargoBenchArgs::default(), destination.root())
+        ..build_identity(None, None, destination.root())
     };
     let run = whole
         .into_run(started_at, Machine::of_this_machine(), build)
@@ -137,16 +137,7 @@ fn launch_all(
 
 /// Returns the counters to use, if any, and the provenance of the numbers.
 fn counters(args: &ExecArgs) -> Result<(Option<TreeCounters>, Provenance), ExecError> {
-    let time = |reason: String| Provenance {
-        source: SourceKind::Time,
-        formula: "time/1".to_owned(),
-        core_type: None,
-        slots_per_cycle: None,
-        reason,
-        empty_window: None,
-        threads: Default::default(),
-        elsewhere: None,
-    };
+    let time = |reason: String| Provenance::of_clock(reason);
     let source = args.source.unwrap_or_default();
     match source {
         SourceChoice::Model => return Err(ExecError::Model),
@@ -156,13 +147,7 @@ fn counters(args: &ExecArgs) -> Result<(Option<TreeCounters>, Provenance), ExecE
         }
         SourceChoice::Auto | SourceChoice::Hardware => {}
     }
-    let choice = match args.counters.unwrap_or_default() {
-        CountersChoice::Auto => Counters::Auto,
-        CountersChoice::Metrics => Counters::Metrics,
-        CountersChoice::Tma => Counters::Tma,
-        CountersChoice::Exact => Counters::Exact,
-    };
-    match TreeCounters::prepare(choice) {
+    match TreeCounters::prepare(args.counters.unwrap_or_default()) {
         Ok(counters) => {
             let provenance = counters.provenance().clone();
             Ok((Some(counters), provenance))

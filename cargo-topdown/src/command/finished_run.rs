@@ -12,7 +12,7 @@ use jiff::Timestamp;
 
 use super::baseline;
 use super::bench::run_id;
-use crate::baseline_store::{BaselineStore, workspace};
+use crate::baseline_store::BaselineStore;
 use crate::cli::{OutputArgs, StoredRunArgs};
 use crate::error::Error;
 use crate::report::run_table::write_run_table;
@@ -98,11 +98,10 @@ impl Destination {
         if let Some(directory) = &args.out {
             return Ok(Destination::Directory(directory.clone()));
         }
-        let metadata = workspace(&args.store)?;
-        let store = BaselineStore::of_workspace(&metadata, args.store.baselines.as_deref())?;
+        let workspace = args.store.workspace()?;
         Ok(Destination::Workspace {
-            store: Box::new(store),
-            root: metadata.workspace_root.into_std_path_buf(),
+            store: Box::new(args.store.store_of(&workspace)),
+            root: workspace.metadata.workspace_root.into_std_path_buf(),
         })
     }
 

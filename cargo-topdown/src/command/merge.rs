@@ -10,7 +10,6 @@ use jiff::Timestamp;
 
 use super::baseline::report_saved;
 use super::bench::{BenchError, run_id};
-use crate::baseline_store::BaselineStore;
 use crate::cli::MergeArgs;
 use crate::error::Error;
 use crate::exit::Exit;
@@ -51,7 +50,7 @@ pub fn run(args: &MergeArgs) -> Result<Exit, Error> {
             tell(directory)?;
         }
         None => {
-            let store = BaselineStore::open(&args.store)?;
+            let store = args.store.store()?;
             let own = store.make_newest(write).map_err(BenchError::NotStored)?;
             tell(store.newest_directory())?;
             if let Some(name) = &args.save {

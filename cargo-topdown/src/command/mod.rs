@@ -20,6 +20,7 @@ mod relaunch;
 mod report;
 mod share;
 mod start_bench;
+mod workspace;
 
 use crate::arm_specification;
 use crate::cli::Command;

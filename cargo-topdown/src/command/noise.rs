@@ -2,30 +2,28 @@
 
 use std::io::Write;
 
-use cargo_metadata::Metadata;
 use criterion_topdown::run_file::{self, Run};
 use jiff::Timestamp;
 
 use super::bench::{self, BenchError};
-use crate::baseline_store;
 use crate::bench_targets::{BenchTarget, Cargo, cargo_program};
 use crate::cli::DoctorArgs;
+use crate::config::Workspace;
+use crate::config::measuring::Settings;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::policy_table;
 use crate::report::noise_table;
 use crate::report::style::{self, Look};
 use crate::runner::interrupt;
-use crate::settings::{Settings, WorkspaceSettings};
 use topdown_gate::verdict::{LabelledRun, noise_of};
 
 /// Runs the suite, or reads the given run. Stores nothing.
 pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
     let (policy, run, launches) = match &args.run {
         Some(name) => {
-            let metadata = baseline_store::workspace(&args.store).ok();
-            let policy = policy_table::resolve(metadata.as_ref(), &args.policy.overrides())?;
-            let path = baseline_store::resolve_run(&args.store, name)?;
+            // A run file can be read outside of any workspace.
+            let policy = args.store.config()?.policy(&args.policy.overrides())?;
+            let path = args.store.resolve_run(name)?;
             let run = run_file::read_run(&path)?;
             let launches = run.launch_settings.launches;
             (policy, run, launches)
@@ -33,14 +31,14 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
         None => {
             let cargo = Cargo {
                 program: cargo_program(),
-                flags: &args.launch.cargo,
+                flags: args.launch.cargo.flags(args.output.color),
                 manifest_path: args.store.manifest_path.as_deref(),
                 directory: None,
-                color: args.output.color,
             };
             let metadata = cargo.metadata().map_err(BenchError::from)?;
-            let policy = policy_table::resolve(Some(&metadata), &args.policy.overrides())?;
-            let (run, launches) = measure(args, &cargo, &metadata)?;
+            let workspace = Workspace::of_metadata(metadata)?;
+            let policy = workspace.config.policy(&args.policy.overrides())?;
+            let (run, launches) = measure(args, &cargo, &workspace)?;
             (policy, run, launches)
         }
     };
@@ -57,10 +55,14 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
-/// Runs the suite with twice the launches. Returns the run, and how many launches each side has.
-fn measure(args: &DoctorArgs, cargo: &Cargo<'_>, metadata: &Metadata) -> Result<(Run, u32), Error> {
-    let settings = WorkspaceSettings::resolve(&args.launch.measuring, metadata)
-        .map_err(BenchError::Settings)?;
+/// Runs the suite with twice the launches. Returns with how many it would be compared.
+fn measure(
+    args: &DoctorArgs,
+    cargo: &Cargo<'_>,
+    workspace: &Workspace,
+) -> Result<(Run, u32), Error> {
+    let Workspace { metadata, config } = workspace;
+    let settings = config.measuring(&(&args.launch.measuring).into())?;
     let guard = interrupt::guard().map_err(BenchError::Interrupt)?;
     let targets = cargo
         .bench_targets(metadata, &settings)

@@ -6,7 +6,6 @@ use std::io::{BufWriter, Write};
 use criterion_topdown::run_file;
 
 use super::history;
-use crate::baseline_store::{BaselineStore, resolve_run};
 use crate::cli::ReportArgs;
 use crate::error::Error;
 use crate::exit::Exit;
@@ -23,12 +22,12 @@ use crate::report::style::{self, Look};
 /// Returns an error if there is no such run, or the page cannot be written.
 pub fn run(args: &ReportArgs) -> Result<Exit, Error> {
     let stored = match &args.run {
-        Some(name) => Some(resolve_run(&args.store, name)?),
+        Some(name) => Some(args.store.resolve_run(name)?),
         None => None,
     };
     let run = match &stored {
         Some(stored) => run_file::read_run(stored)?,
-        None => BaselineStore::open(&args.store)?.newest()?,
+        None => args.store.store()?.newest()?,
     };
     let Some(path) = &args.html else {
         let mut out = style::stdout(args.output.color);

@@ -2,10 +2,9 @@
 
 use std::io::Write;
 
-use cargo_metadata::Metadata;
 use criterion_topdown::machine::Machine;
 
-use crate::baseline_store::{BaselineStore, workspace};
+use crate::baseline_store::BaselineStore;
 use crate::cli::{BaselineGcArgs, BaselinePullArgs, BaselinePushArgs, SharedStoreArgs};
 use crate::error::Error;
 use crate::exit::Exit;
@@ -104,24 +103,11 @@ pub fn gc(args: &BaselineGcArgs) -> Result<Exit, Error> {
 
 /// Returns the local store, and the shared store given by the flags or the workspace.
 fn stores(args: &SharedStoreArgs) -> Result<(BaselineStore, SharedStore), Error> {
-    let metadata = workspace(&args.local)?;
-    let local = BaselineStore::of_workspace(&metadata, args.local.baselines.as_deref())?;
-    let root = metadata.workspace_root.as_std_path();
-    let address = match &args.address {
-        Some(address) => address.clone(),
-        None => address_of(&metadata)?,
-    };
-    let shared = SharedStore::open(&Address::parse(&address, root)?, root)?;
+    let workspace = args.local.workspace()?;
+    let local = args.local.store_of(&workspace);
+    let root = workspace.metadata.workspace_root.as_std_path();
+    let address = args.address.as_deref().or(workspace.config.store());
+    let address = address.ok_or(SharedStoreError::NotSet)?;
+    let shared = SharedStore::open(&Address::parse(address, root)?, root)?;
     Ok((local, shared))
-}
-
-fn address_of(metadata: &Metadata) -> Result<String, SharedStoreError> {
-    match &metadata.workspace_metadata["topdown"]["store"] {
-        serde_json::Value::Null => Err(SharedStoreError::NotSet),
-        serde_json::Value::String(address) => Ok(address.clone()),
-        other => Err(SharedStoreError::Setting {
-            manifest: metadata.workspace_root.as_std_path().join("Cargo.toml"),
-            found: other.to_string(),
-        }),
-    }
 }

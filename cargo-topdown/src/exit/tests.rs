@@ -5,18 +5,18 @@ use std::path::{Path, PathBuf};
 
 use criterion_topdown::error::OpenError;
 use criterion_topdown::run_file::{BenchmarkId, RunFileError, RunFileProblem};
+use criterion_topdown::setting::UnknownChoice;
 
 use super::*;
 use crate::accepted_file;
 use crate::adoption::AdoptionError;
 use crate::arm_specification::core_of_file;
 use crate::bench_targets::BuildError;
+use crate::config::{ConfigError, WorkspaceError};
 use crate::counted_command::CommandError;
 use crate::merge::MergeError;
-use crate::policy_table::PolicyError;
 use crate::report::request::ReportError;
 use crate::runner::launch::LaunchError;
-use crate::settings::SettingsError;
 use crate::shared_store::BackendError;
 use topdown_gate::scenario::run;
 
@@ -52,9 +52,11 @@ fn metadata_error() -> cargo_metadata::Error {
 }
 
 fn open_error() -> OpenError {
-    OpenError::UnknownSource {
-        name: "sun".to_owned(),
-    }
+    OpenError::UnknownChoice(UnknownChoice {
+        setting: "source",
+        word: "sun".to_owned(),
+        choices: vec!["auto"],
+    })
 }
 
 fn check(code: u8, errors: impl IntoIterator<Item = impl Into<Error>>) {
@@ -98,11 +100,19 @@ fn what_makes_no_sense_is_2() {
                 wanted: "a".to_owned(),
                 like: Vec::new(),
             },
-            Error::Policy(PolicyError {
-                table: "workspace.metadata.topdown.policy",
+            Error::Workspace(WorkspaceError::NotFound(Box::new(metadata_error()))),
+            ConfigError::Table {
+                table: "workspace.metadata.topdown.policy".to_owned(),
                 manifest: "Cargo.toml".to_owned(),
                 what: "no".to_owned(),
-            }),
+            }
+            .into(),
+            ConfigError::Range {
+                setting: "--launches",
+                value: "0".to_owned(),
+                range: "at least 1",
+            }
+            .into(),
             Error::Adoption(AdoptionError::NotFound {
                 package: "a".to_owned(),
                 path: manifest.clone(),
@@ -112,11 +122,6 @@ fn what_makes_no_sense_is_2() {
     check(
         2,
         [
-            BenchError::Settings(SettingsError::Table {
-                table: "workspace.metadata.topdown",
-                manifest: "Cargo.toml".to_owned(),
-                what: "no".to_owned(),
-            }),
             BenchError::CriterionArgument {
                 flag: "--profile-time".to_owned(),
                 instead: "no",
@@ -130,11 +135,6 @@ fn what_makes_no_sense_is_2() {
     check(
         2,
         [
-            StoreError::Workspace(Box::new(metadata_error())),
-            StoreError::Setting {
-                manifest: manifest.clone(),
-                found: "3".to_owned(),
-            },
             StoreError::NeitherFileNorName {
                 argument: "..".to_owned(),
                 reason: ".."
@@ -156,10 +156,6 @@ fn what_makes_no_sense_is_2() {
         2,
         [
             SharedStoreError::NotSet,
-            SharedStoreError::Setting {
-                manifest,
-                found: "3".to_owned(),
-            },
             SharedStoreError::Address {
                 address: "x://".to_owned(),
                 reason: "no".to_owned(),

@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use criterion_topdown::counter::Choice;
 use criterion_topdown::counter::survey::{Pmu, Severity, Survey, TopdownEvents};
 use criterion_topdown::error::OpenError;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::Provenance;
+use criterion_topdown::setting::SourceChoice;
 
 use super::style::{BAD, DIM, GOOD, HEADING, Look, WARNING};
 use super::text::{padded, wrapped, write_fact};
@@ -16,8 +16,8 @@ use crate::disturbances::Disturbance;
 #[derive(Debug)]
 pub struct Diagnosis {
     pub machine: Machine,
-    /// The requested source: `CARGO_TOPDOWN_SOURCE`, or the best.
-    pub choice: Choice,
+    /// Which source is wanted: `CARGO_TOPDOWN_SOURCE`, or the best.
+    pub choice: SourceChoice,
     /// The hardware counters.
     pub survey: Survey,
     /// The result of opening the model.
@@ -38,17 +38,17 @@ impl Diagnosis {
         };
         let because_of = |provenance: &Provenance| provenance.reason.clone();
         match self.choice {
-            Choice::Time => Ok(("time", "the clock was asked for".to_owned())),
-            Choice::Hardware => match hardware {
+            SourceChoice::Time => Ok(("time", "the clock was asked for".to_owned())),
+            SourceChoice::Hardware => match hardware {
                 Some(hardware) => Ok(("hardware", because_of(hardware))),
                 None => will_fail("hardware counters were"),
             },
-            Choice::Model => match model {
+            SourceChoice::Model => match model {
                 Some(model) => Ok(("model", because_of(model))),
                 None => will_fail("the model was"),
             },
-            Choice::Auto | Choice::ModelOrTime => Ok(match (hardware, model) {
-                (Some(hardware), _) if self.choice == Choice::Auto => {
+            SourceChoice::Auto | SourceChoice::ModelOrTime => Ok(match (hardware, model) {
+                (Some(hardware), _) if self.choice == SourceChoice::Auto => {
                     ("hardware", because_of(hardware))
                 }
                 (_, Some(model)) => (
@@ -303,7 +303,7 @@ mod tests {
     fn able() -> Diagnosis {
         Diagnosis {
             machine: machine(),
-            choice: Choice::Auto,
+            choice: SourceChoice::Auto,
             survey: Survey {
                 pmus: vec![Pmu {
                     name: "cpu".to_owned(),
@@ -408,23 +408,23 @@ mod tests {
     #[test]
     fn what_was_asked_for_decides() {
         let clock = Diagnosis {
-            choice: Choice::Time,
+            choice: SourceChoice::Time,
             ..able()
         };
         assert_eq!(clock.used().unwrap().0, "time");
         let impossible = Diagnosis {
-            choice: Choice::Hardware,
+            choice: SourceChoice::Hardware,
             ..unable()
         };
         assert!(text(&impossible).contains("fail  hardware counters were asked for"));
         assert_eq!(json_of(&impossible)["source"], serde_json::Value::Null);
         let modelled = Diagnosis {
-            choice: Choice::Model,
+            choice: SourceChoice::Model,
             ..able()
         };
         assert_eq!(modelled.used().unwrap().0, "model");
         let impossible = Diagnosis {
-            choice: Choice::Model,
+            choice: SourceChoice::Model,
             ..unable()
         };
         assert!(text(&impossible).contains("fail  the model was asked for"));

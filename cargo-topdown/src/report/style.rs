@@ -2,10 +2,9 @@
 
 use std::io::Stdout;
 
-use anstream::AutoStream;
+use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 
-use crate::cli::ColorChoice;
 use crate::terminal::Lines;
 
 /// Headings.
@@ -19,16 +18,10 @@ pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 /// Bad news.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
 
-/// Returns standard output, coloured according to `choice`. For `auto` the usual rules apply: a
-/// terminal, and the variables `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE`.
-pub fn stdout(choice: ColorChoice) -> Lines<AutoStream<Stdout>> {
-    let stdout = std::io::stdout();
-    Lines::new(match choice {
-        // Checks the stream and the environment.
-        ColorChoice::Auto => AutoStream::auto(stdout),
-        ColorChoice::Always => AutoStream::always(stdout),
-        ColorChoice::Never => AutoStream::never(stdout),
-    })
+/// Standard output, coloured as `choice` says. On `auto` the usual rules hold: a terminal, and the
+/// variables `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE`.
+pub fn stdout(choice: impl Into<ColorChoice>) -> Lines<AutoStream<Stdout>> {
+    Lines::new(AutoStream::new(std::io::stdout(), choice.into()))
 }
 
 /// What a report's output can display.

@@ -7,7 +7,7 @@ use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run};
 
 use super::collect::Collected;
 use crate::bench_targets::BenchTarget;
-use crate::settings::Settings;
+use crate::config::measuring::Settings;
 
 /// A suspect's final number of launches. `docs/gate.md` has the resulting power.
 pub const LAUNCHES_OF_SUSPECTS: u32 = 20;

@@ -8,9 +8,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use criterion_topdown::counter::hardware::CORE_VARIABLE;
-use criterion_topdown::doubling;
-use criterion_topdown::run_file::SAMPLES_VARIABLE;
+use criterion_topdown::environment as told;
+use criterion_topdown::setting::Setting;
 use regex::Regex;
 
 use super::bench_process::BenchProcess;
@@ -24,25 +23,13 @@ use super::scratch;
 use super::session;
 use crate::arm_specification;
 use crate::bench_targets::BenchTarget;
+use crate::config::measuring::Settings;
 use crate::processes;
-use crate::settings::{Sampling, Settings};
+use criterion_topdown::setting::Sampling;
 
 /// The environment variable that names criterion's output directory. With a runner, criterion
 /// writes next to nothing, but that must not mix with the user's own results.
 const CRITERION_HOME_VARIABLE: &str = "CRITERION_HOME";
-
-/// The environment variable for the library's source.
-const SOURCE_VARIABLE: &str = "CARGO_TOPDOWN_SOURCE";
-/// The environment variable for the kind of counters.
-const COUNTERS_VARIABLE: &str = "CARGO_TOPDOWN_COUNTERS";
-
-/// The environment variable for whose slots to count.
-const THREADS_VARIABLE: &str = "CARGO_TOPDOWN_THREADS";
-/// The environment variable for the metric group to count.
-const GROUP_VARIABLE: &str = "CARGO_TOPDOWN_GROUP";
-/// The environment variable for the budget of the model.
-const MODEL_BUDGET_VARIABLE: &str = "CARGO_TOPDOWN_MODEL_BUDGET";
-const MODEL_CORE_VARIABLE: &str = "CARGO_TOPDOWN_MODEL_CORE";
 
 impl Launcher {
     /// Starts `target` with `filter`; its runner listens on `listener`.
@@ -145,14 +132,14 @@ impl Launcher {
         let own: [(&str, OsString); 11] = [
             ("CARGO", self.cargo.clone().into()),
             (PORT_VARIABLE, port.to_string().into()),
-            (SAMPLES_VARIABLE, samples.into()),
-            (SOURCE_VARIABLE, settings.source.name().into()),
-            (COUNTERS_VARIABLE, settings.counters.name().into()),
-            (THREADS_VARIABLE, settings.threads.name().into()),
-            (GROUP_VARIABLE, self.group.unwrap_or_default().into()),
-            (MODEL_BUDGET_VARIABLE, seconds(settings.model_budget).into()),
-            (MODEL_CORE_VARIABLE, settings.model_core.name().into()),
-            (doubling::SAMPLING_VARIABLE, settings.sampling.name().into()),
+            (told::SAMPLES, samples.into()),
+            word(settings.source),
+            word(settings.counters),
+            word(settings.threads),
+            (told::GROUP, self.group.unwrap_or_default().into()),
+            (told::MODEL_BUDGET, seconds(settings.model_budget).into()),
+            word(settings.model_core),
+            word(settings.sampling),
             (
                 CRITERION_HOME_VARIABLE,
                 self.scratch.join("criterion").into(),
@@ -162,7 +149,7 @@ impl Launcher {
         variables.extend(of_cargo.map(|(name, value)| (name.into(), value.clone())));
         variables.extend(own.map(|(name, value)| (name.into(), value)));
         let core = arm_specification::for_benches();
-        variables.extend(core.map(|core| (CORE_VARIABLE.into(), core.into())));
+        variables.extend(core.map(|core| (told::DESCRIBED_CORE.into(), core.into())));
         variables
     }
 }
@@ -204,6 +191,11 @@ fn pattern_of_name(name: &str) -> String {
         end = found.end();
     }
     pattern + &regex::escape(&name[end..])
+}
+
+/// A setting as the variable that carries it.
+fn word<S: Setting>(setting: S) -> (&'static str, OsString) {
+    (S::VARIABLE, setting.name().into())
 }
 
 fn seconds(time: Duration) -> String {

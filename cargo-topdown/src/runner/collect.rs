@@ -14,8 +14,8 @@ use super::parting::LaunchTrail;
 use super::residual::{Residual, residual};
 use super::whose_work::time_alone;
 use crate::bench_targets::BenchTarget;
-use crate::cli::ThreadsChoice;
 use crate::functions::functions_of;
+use criterion_topdown::setting::Threads;
 use topdown_gate::statistics::launch::{Taken, launch_value};
 
 /// Why a benchmark that ran is not part of the run.
@@ -106,7 +106,7 @@ impl Collector {
     pub fn add(&mut self, target: &BenchTarget, launch: u32, benchmarks: Vec<Measured>) {
         self.launches.extend(benchmarks.into_iter().map(|measured| {
             let measured = Measured {
-                own_thread_alone: target.settings.threads == ThreadsChoice::Own,
+                own_thread_alone: target.settings.threads == Threads::Own,
                 ..measured
             };
             let id = target.id_of(measured.name.clone());

@@ -11,9 +11,10 @@ use super::join::{JoinError, Reported, SamplesFile, is_ours, join};
 use super::launch::LaunchError;
 use super::parting::LaunchTrail;
 use super::protocol::{Connection, Event, Plan};
-use crate::cli::SourceChoice;
+use crate::config::measuring::Settings;
 use crate::functions::{SampleFunctions, Symbols, attribute, fingerprint_of};
-use crate::settings::{Sampling, Settings};
+use criterion_topdown::setting::Sampling;
+use criterion_topdown::setting::SourceChoice;
 
 /// One benchmark of one launch.
 #[derive(Debug)]

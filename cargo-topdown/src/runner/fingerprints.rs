@@ -13,8 +13,9 @@ use criterion_topdown::run_file::{Benchmark, BenchmarkId, Fingerprint};
 use super::launch::{LaunchError, Launched, Launcher};
 use super::modelled;
 use crate::bench_targets::BenchTarget;
-use crate::cli::SourceChoice;
-use crate::settings::{Sampling, Settings};
+use crate::config::measuring::Settings;
+use criterion_topdown::setting::Sampling;
+use criterion_topdown::setting::SourceChoice;
 
 /// Whether benches can be traced on this system.
 const CAN_TRACE: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));

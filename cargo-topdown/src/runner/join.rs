@@ -17,7 +17,7 @@ use criterion_topdown::run_file::{
 use criterion_topdown::sample::Sample;
 use thiserror::Error;
 
-use crate::settings::Sampling;
+use criterion_topdown::setting::Sampling;
 
 /// How criterion's wall-clock measurement formats 1: the sign that its scalars are nanoseconds.
 const ONE_NANOSECOND: &str = " ns";
@@ -281,16 +281,7 @@ fn wall_clock(reported: &Reported) -> Option<(Provenance, Vec<Sample>)> {
     if !reported.one.ends_with(ONE_NANOSECOND) {
         return None;
     }
-    let provenance = Provenance {
-        source: SourceKind::Time,
-        formula: "time/1".to_owned(),
-        core_type: None,
-        slots_per_cycle: None,
-        reason: "the benchmark uses criterion's wall-clock measurement".to_owned(),
-        empty_window: None,
-        threads: Default::default(),
-        elsewhere: None,
-    };
+    let provenance = Provenance::of_clock("the benchmark uses criterion's wall-clock measurement");
     let samples = reported
         .scalars
         .iter()

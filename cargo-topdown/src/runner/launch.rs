@@ -249,7 +249,7 @@ fn is_hang_up(error: &LaunchError) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::settings::Settings;
+    use crate::config::measuring::Settings;
     use std::fs;
     use std::net::TcpStream;
     use std::path::Path;

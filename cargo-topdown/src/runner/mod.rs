@@ -35,6 +35,7 @@ mod whose_work;
 
 use std::time::{Duration, Instant};
 
+use criterion_topdown::environment::THREADS_DECIDED;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::run_file::BenchmarkId;
 use thiserror::Error;
@@ -44,8 +45,8 @@ use self::conversation::Benchmarks;
 use self::launch::{LaunchError, Launched, Launcher};
 use self::progress::Progress;
 use crate::bench_targets::BenchTarget;
-use crate::cli::{CountersChoice, ThreadsChoice};
-use crate::settings::Sampling;
+use criterion_topdown::setting::Sampling;
+use criterion_topdown::setting::{Counters, Threads};
 
 /// A bench target that failed, with details.
 #[derive(Debug, Error)]
@@ -214,7 +215,7 @@ impl<'a> Side<'a> {
                     State::Untried if benchmarks.is_empty() => State::Done,
                     _ => State::Measuring,
                 };
-                self.too_short[index] = target.settings.counters == CountersChoice::Auto
+                self.too_short[index] = target.settings.counters == Counters::Auto
                     && short_windows::are_too_short_for_the_register(&benchmarks);
                 self.threads[index] = one_choice::seen(&benchmarks);
                 self.collector.add(target, launch, benchmarks);
@@ -260,14 +261,14 @@ impl<'a> Side<'a> {
             "note: `{target}` has windows of less than 100 000 slots, too short for PERF_METRICS; plain \
              counters are used for it (`--counters metrics` keeps the register)"
         ));
-        target.settings.counters = CountersChoice::Exact;
+        target.settings.counters = Counters::Exact;
         self.begin_again(index);
     }
 
     /// Decides whose slots to count in target number `index`.
     fn count_threads(&mut self, index: usize, decided: String) {
         let environment = &mut self.targets[index].environment;
-        environment.insert(one_choice::DECIDED_VARIABLE.to_owned(), decided.into());
+        environment.insert(THREADS_DECIDED.to_owned(), decided.into());
     }
 
     /// Forgets all launches of target number `index`.
@@ -326,7 +327,7 @@ fn count_same_threads(
     let sides: Vec<&one_choice::Seen> = seen.iter().collect();
     let mut failed = false;
     for ((side, index), own) in turns.iter_mut().zip(&seen) {
-        if side.targets[*index].settings.threads != ThreadsChoice::Auto {
+        if side.targets[*index].settings.threads != Threads::Auto {
             continue;
         }
         let (decided, is_otherwise) = one_choice::decided(own, &sides);

@@ -21,8 +21,9 @@ use super::Outcome;
 use super::collect::{BenchmarkError, Collected};
 use super::join::is_ours;
 use crate::bench_targets::BenchTarget;
-use crate::cli::SourceChoice;
-use crate::settings::{Sampling, Settings};
+use crate::config::measuring::Settings;
+use criterion_topdown::setting::Sampling;
+use criterion_topdown::setting::SourceChoice;
 use topdown_gate::statistics::launch::slots_agree;
 
 /// How many launches have to agree.

@@ -10,11 +10,7 @@ use criterion_topdown::provenance::CountedThreads;
 use super::conversation::Measured;
 use super::join::is_ours;
 
-/// The environment variable that passes the decision to the library: see
-/// `criterion_topdown::counter::DECIDED_VARIABLE`.
-pub const DECIDED_VARIABLE: &str = "CARGO_TOPDOWN_THREADS_DECIDED";
-
-/// Whose slots a launch counted for each benchmark, in the order in which they ran.
+/// Whose slots the benchmarks of a launch had, in the order in which they ran.
 pub type Seen = Vec<(String, CountedThreads)>;
 
 /// Returns whose slots a launch counted.
@@ -24,8 +20,9 @@ pub fn seen(benchmarks: &[Measured]) -> Seen {
         .collect()
 }
 
-/// Returns the decision for the benchmarks of one of the `sides`, as the library reads it, and
-/// whether that side's launch did otherwise.
+/// What is decided for the benchmarks of one of the `sides`, in the format of
+/// [`THREADS_DECIDED`](criterion_topdown::environment::THREADS_DECIDED); and whether its
+/// launch has done otherwise.
 pub fn decided(side: &Seen, sides: &[&Seen]) -> (String, bool) {
     let is_all = |name: &String| {
         let mut all = sides.iter().copied().flatten();

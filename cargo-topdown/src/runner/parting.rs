@@ -7,17 +7,14 @@ use std::fmt;
 use std::ops::Range;
 
 use criterion_topdown::code::{CodeBlock, CodeSlots, Trail};
+use criterion_topdown::environment::STRETCHES;
 use criterion_topdown::run_file::BenchmarkId;
 
 use super::collect::Collected;
 use crate::bench_targets::BenchTarget;
 use crate::functions::Symbols;
 
-/// The environment variable that names the stretches for the library to record: `NUMBER:FIRST:END`,
-/// separated by commas.
-const STRETCHES_VARIABLE: &str = "CARGO_TOPDOWN_STRETCHES";
-
-/// The execution path of a benchmark in one launch.
+/// The way of a benchmark in one launch.
 #[derive(Clone, Debug, Default)]
 pub struct LaunchTrail {
     trail: Trail,
@@ -117,7 +114,7 @@ pub fn asked(
         let mut target = target.clone();
         target
             .environment
-            .insert(STRETCHES_VARIABLE.to_owned(), stretches.join(",").into());
+            .insert(STRETCHES.to_owned(), stretches.join(",").into());
         target
     };
     targets.iter().map(asked).collect()

@@ -107,7 +107,7 @@ fn cgroup_of(directory: &Path) -> Option<PathBuf> {
 /// Returns the processes that inherited the environment of a launch with this directory.
 fn heirs_of(directory: &Path) -> Vec<u32> {
     let samples = directory.join(super::launch::SAMPLES_FILE);
-    let mut wanted = format!("{}=", criterion_topdown::run_file::SAMPLES_VARIABLE).into_bytes();
+    let mut wanted = format!("{}=", criterion_topdown::environment::SAMPLES).into_bytes();
     wanted.extend(samples.as_os_str().as_encoded_bytes());
     let has_it = |process: &u32| {
         let environment = fs::read(format!("/proc/{process}/environ")).unwrap_or_default();

@@ -6,8 +6,8 @@
 //! benchmark's window length is known only once it has run: a closure of `iter` makes one window
 //! per sample, `iter_batched` one per batch.
 
-use criterion_topdown::counter::hardware::{FORMULA_LEVEL1, FORMULA_LEVEL2};
 use criterion_topdown::cpu::{CoreType, Identity, table_for};
+use criterion_topdown::cpu::{FORMULA_LEVEL1, FORMULA_LEVEL2};
 use criterion_topdown::machine::Machine;
 
 use super::conversation::Measured;

@@ -18,15 +18,7 @@ pub enum SharedStoreError {
          `workspace.metadata.topdown.store`"
     )]
     NotSet,
-    /// The setting has the wrong type.
-    #[error("`workspace.metadata.topdown.store` in {} is {found}, not the address of a store", manifest.display())]
-    Setting {
-        /// The workspace's manifest.
-        manifest: PathBuf,
-        /// The type found.
-        found: String,
-    },
-    /// The kind of address is unknown.
+    /// The address is of no known kind.
     #[error(
         "`{address}` is not the address of a store: {reason}\na store is a directory, \
          `git+branch:BRANCH`, `git+URL#BRANCH`, `s3://BUCKET/PATH`, `gs://BUCKET/PATH` or \

@@ -4,10 +4,8 @@ use std::sync::OnceLock;
 
 use super::system::CpuIdentity;
 use crate::cpu::{CpuTable, DescribedCore};
+use crate::environment;
 use crate::error::OpenError;
-
-/// The environment variable in which `cargo topdown` describes the cores of this machine to a bench.
-pub const CORE_VARIABLE: &str = "CARGO_TOPDOWN_CORE";
 
 static GIVEN: OnceLock<&'static CpuTable> = OnceLock::new();
 
@@ -23,7 +21,7 @@ pub(super) fn given_core(
 ) -> Result<Option<&'static CpuTable>, OpenError> {
     let described = match GIVEN.get() {
         Some(_) => None,
-        None => std::env::var(CORE_VARIABLE).ok(),
+        None => std::env::var(environment::DESCRIBED_CORE).ok(),
     };
     if let Some(text) = described {
         let core = DescribedCore::from_text(&text)

@@ -2,8 +2,7 @@
 //! the same for RDPMC and read().
 
 use crate::category::PerCategory;
-use crate::counter::counters::{FORMULA_LEVEL1, FORMULA_LEVEL2};
-use crate::cpu::{Counts, MetricsCorrection, Split};
+use crate::cpu::{Counts, FORMULA_LEVEL1, FORMULA_LEVEL2, MetricsCorrection, Split};
 use crate::sample::Level1;
 
 /// Event codes: Linux, arch/x86/include/asm/perf_event.h.

@@ -37,20 +37,19 @@ mod whose;
 use std::cell::RefCell;
 use std::rc::{Rc, Weak};
 
-pub use crate::counter::counters::{FORMULA_LEVEL1, FORMULA_LEVEL2};
-pub use given_core::{CORE_VARIABLE, give_core};
+pub use given_core::give_core;
 pub use process_tree::{CountedTree, TreeCounters};
 pub use survey::{survey, survey_in};
 pub use system::SystemPaths;
 
 use crate::counter::survey::TopdownEvents;
-use crate::counter::{
-    Counters, DECIDED_VARIABLE, Reading, Source, Threads, Wanted, empty_window_of,
-};
+use crate::counter::{Reading, Source, Wanted, empty_window_of};
 use crate::cpu::{CoreType, CpuTable, Level1Counting};
+use crate::environment;
 use crate::error::OpenError;
 use crate::provenance::{Provenance, SourceKind};
 use crate::sample::Sample;
+use crate::setting::{Counters, Setting, Threads};
 use exact_group::ExactGroup;
 use metrics_group::MetricsGroup;
 use metrics_shape::MetricsShape;
@@ -117,14 +116,14 @@ impl Hardware {
             Wanted::from_environment()?,
             Threads::from_environment()?,
         )?;
-        if let Ok(decided) = std::env::var(DECIDED_VARIABLE) {
+        if let Ok(decided) = std::env::var(environment::THREADS_DECIDED) {
             hardware.decide_threads(&decided);
         }
         Ok(hardware)
     }
 
-    /// Applies an earlier launch's decisions for [`Threads::Auto`], in the format of
-    /// [`DECIDED_VARIABLE`].
+    /// Applies what an earlier launch decided for [`Threads::Auto`], in the format of
+    /// [`environment::THREADS_DECIDED`].
     pub fn decide_threads(&self, decided: &str) {
         self.opened.whose.decide(decided);
     }

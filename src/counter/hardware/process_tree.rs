@@ -11,10 +11,10 @@ use super::inherited_group::{InheritedGroup, Shape};
 use super::opener::Opener;
 use super::syscalls::Counted;
 use super::system::{CorePmu, SystemPaths};
-use crate::counter::Counters;
 use crate::error::OpenError;
 use crate::provenance::Provenance;
 use crate::sample::{Flags, Sample};
+use crate::setting::Counters;
 
 /// The maximum difference between the sum of the categories and the slots, as a fraction. The
 /// kernel resumes PERF_METRICS from 8-bit values at every context switch.

@@ -4,11 +4,11 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::syscalls::affinity;
-use crate::counter::Counters;
 use crate::counter::survey::{Pmu, TopdownEvents};
 use crate::cpu::{CoreType, CpuTable, Identity, table_for};
 use crate::error::OpenError;
 use crate::machine::Machine;
+use crate::setting::Counters;
 
 /// Where the kernel's file systems are mounted. Tests substitute their own directories.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -242,7 +242,9 @@ pub(super) fn core_pmu(
     };
     let identified: Vec<CorePmu> = pmus
         .iter()
-        .filter(|pmu| !counters.are_metrics() || pmu.topdown.is_metrics())
+        .filter(|pmu| {
+            !matches!(counters, Counters::Metrics | Counters::Tma) || pmu.topdown.is_metrics()
+        })
         .map(|pmu| identify(paths, pmu, pmus.len() > 1))
         .collect::<Result<_, _>>()?;
     let counts_an_allowed_cpu = |pmu: &&CorePmu| match &pmu.cpus {

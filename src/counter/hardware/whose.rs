@@ -15,10 +15,11 @@ use super::system::CpuIdentity;
 use super::{Engine, Opened, open_exact};
 use crate::activity::Activity;
 use crate::counter::processor_time::Watch;
-use crate::counter::{Counters, Reading, Threads, Wanted, empty_window_by};
+use crate::counter::{Reading, Wanted, empty_window_by};
 use crate::error::OpenError;
 use crate::provenance::{CountedThreads, Provenance};
 use crate::sample::Sample;
+use crate::setting::{Counters, Threads};
 
 /// What is known about the current benchmark.
 #[derive(Debug)]
@@ -28,7 +29,8 @@ pub(super) struct Whose {
     /// What the threads did in its windows so far.
     activity: Cell<Activity>,
     has_sample: Cell<bool>,
-    /// Earlier launches' decisions: see [`DECIDED_VARIABLE`](crate::counter::DECIDED_VARIABLE).
+    /// What earlier launches have decided: see
+    /// [`THREADS_DECIDED`](crate::environment::THREADS_DECIDED).
     decided: RefCell<String>,
     /// Set while all threads are counted.
     all: RefCell<Option<AllThreads>>,

@@ -5,8 +5,8 @@
 
 use topdown_tracer::fix_system_values;
 
-use crate::counter::Choice;
-use crate::record::SAMPLES_VARIABLE;
+use crate::environment;
+use crate::setting::{Setting, SourceChoice};
 
 /// The loader calls it, like every function in this section.
 #[used]
@@ -16,11 +16,11 @@ static BEFORE_MAIN: extern "C" fn() = before_main;
 
 extern "C" fn before_main() {
     let on_the_model = matches!(
-        Choice::from_environment(),
-        Ok(Choice::Model | Choice::ModelOrTime)
+        SourceChoice::from_environment(),
+        Ok(SourceChoice::Model | SourceChoice::ModelOrTime)
     );
-    if on_the_model && std::env::var_os(SAMPLES_VARIABLE).is_some() {
-        // If the system forbids it, launches may differ, which the program detects and reports.
+    if on_the_model && std::env::var_os(environment::SAMPLES).is_some() {
+        // Where the system forbids it, launches may differ, which the program sees and says.
         let _ = fix_system_values();
     }
 }

@@ -19,7 +19,8 @@ pub(super) struct Executed {
 }
 
 impl Executed {
-    /// Reserves room for this many blocks; `stretches` as in [`super::trail::STRETCHES_VARIABLE`].
+    /// With room for so many blocks; `stretches` is what
+    /// [`STRETCHES`](crate::environment::STRETCHES) holds.
     pub(super) fn new(blocks: usize, stretches: &str) -> Executed {
         Executed {
             contents: Vec::with_capacity(blocks),

@@ -125,19 +125,18 @@ fn a_benchmark_with_a_long_first_window_has_time_alone() {
 }
 
 #[test]
-fn the_core_is_chosen_by_name() {
-    for core in cores::ALL {
-        assert_eq!(core_named(Some(core.name)).unwrap().name, core.name);
-    }
+fn every_modelled_core_can_be_chosen() {
     let nearest = nearest_core(&Machine::of_this_machine()).name;
-    for name in [None, Some(""), Some("nearest")] {
-        assert_eq!(core_named(name).unwrap().name, nearest);
+    assert_eq!(parameters(ModelCore::Nearest).name, nearest);
+    let named: Vec<&str> = ModelCore::CHOICES[1..]
+        .iter()
+        .map(|core| core.name())
+        .collect();
+    let known: Vec<&str> = cores::ALL.iter().map(|core| core.name).collect();
+    assert_eq!(named, known);
+    for core in &ModelCore::CHOICES[1..] {
+        assert_eq!(parameters(*core).name, core.name());
     }
-    let error = core_named(Some("z80")).unwrap_err().to_string();
-    assert!(
-        error.contains("`z80`; known are nearest, golden-cove"),
-        "{error}"
-    );
 }
 
 #[test]

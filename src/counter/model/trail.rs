@@ -17,11 +17,7 @@ const MOST_HASHES: usize = 1024;
 /// some ten thousand.
 const MOST_BLOCKS: usize = 64 * 1024;
 
-/// The environment variable that says which stretches to keep: `NUMBER:FIRST:END`, separated by
-/// commas. The benchmarks of a process are numbered from 0, and so are the blocks of a benchmark.
-pub const STRETCHES_VARIABLE: &str = "CARGO_TOPDOWN_STRETCHES";
-
-/// The trail of the current benchmark.
+/// The trail of the benchmark that is running.
 pub(super) struct TrailKeeper {
     wanted: Vec<(u32, Range<u64>)>,
     number: u32,
@@ -36,7 +32,8 @@ pub(super) struct TrailKeeper {
 }
 
 impl TrailKeeper {
-    /// Reserves all memory that it will need. `wanted` is [`STRETCHES_VARIABLE`].
+    /// Reserves all memory that it will need. `wanted` is what
+    /// [`STRETCHES`](crate::environment::STRETCHES) holds.
     pub(super) fn new(wanted: &str) -> TrailKeeper {
         let wanted: Vec<_> = wanted.split(',').filter_map(stretch).collect();
         let room = if wanted.is_empty() { 0 } else { MOST_BLOCKS };

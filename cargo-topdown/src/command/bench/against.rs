@@ -6,35 +6,33 @@
 
 use std::path::Path;
 
-use cargo_metadata::Metadata;
 use criterion_topdown::run_file::{BenchmarkId, LaunchSamples, Run, Selection, write_run};
 
 use super::pairs::{self, Pairs};
 use super::{
     BenchError, fingerprints, launcher, measured_run, nothing_to_keep, run_id, scratch_directory,
-    with_model, without_left_out,
+    selected, with_model, without_left_out,
 };
 use crate::base_tree::BaseTree;
 use crate::baseline_store::BaselineStore;
-use crate::bench_targets::{BenchTarget, BuildError, Cargo};
-use crate::cli::{BenchArgs, CargoBenchArgs};
+use crate::bench_targets::{BenchTarget, BuildError, Cargo, CargoFlags};
+use crate::cli::BenchArgs;
 use crate::command::compare::{self, Sides};
 use crate::command::history;
+use crate::config::measuring::WorkspaceSettings;
+use crate::config::{Config, Workspace};
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::policy_table;
 use crate::runner::collect::Collected;
 use crate::runner::interrupt::Guard;
 use crate::runner::{again, modelled};
-use crate::selection;
-use crate::settings::WorkspaceSettings;
 use topdown_gate::selection::NameFilter;
 use topdown_gate::verdict::{self, LabelledRun, Sessions};
 
 /// The candidate, already built.
 pub struct Candidate<'a> {
     pub cargo: &'a Cargo<'a>,
-    pub metadata: &'a Metadata,
+    pub workspace: &'a Workspace,
     pub settings: &'a WorkspaceSettings,
     pub store: &'a BaselineStore,
     pub targets: &'a [BenchTarget],
@@ -54,10 +52,11 @@ pub fn run(
     reference: &str,
     guard: Guard,
 ) -> Result<Exit, Error> {
-    let workspace_root = candidate.metadata.workspace_root.as_std_path();
-    let target_directory = candidate.metadata.target_directory.as_std_path();
+    let Workspace { metadata, config } = candidate.workspace;
+    let workspace_root = metadata.workspace_root.as_std_path();
+    let target_directory = metadata.target_directory.as_std_path();
     // Before the build, which can take long.
-    let policy = policy_table::resolve(Some(candidate.metadata), &args.policy.overrides())?;
+    let policy = config.policy(&args.policy.overrides())?;
     let tree = BaseTree::prepare(reference, workspace_root, target_directory)
         .map_err(BenchError::BaseTree)?;
     let (base_targets, base_selection) = build_base(args, candidate, &tree)?;
@@ -174,7 +173,7 @@ fn build_base(
     args: &BenchArgs,
     candidate: &Candidate<'_>,
     tree: &BaseTree,
-) -> Result<(Vec<BenchTarget>, Selection), BenchError> {
+) -> Result<(Vec<BenchTarget>, Selection), Error> {
     let of_base = |error| match error {
         BuildError::Interrupted => BenchError::Interrupted,
         error => BenchError::BaseBuild {
@@ -182,7 +181,7 @@ fn build_base(
             error,
         },
     };
-    let candidate_root = candidate.metadata.workspace_root.as_std_path();
+    let candidate_root = candidate.workspace.metadata.workspace_root.as_std_path();
     let in_tree = |path: &Path| match path.strip_prefix(candidate_root) {
         Ok(inside) => tree.workspace_root.join(inside),
         Err(_) => tree.workspace_root.clone(),
@@ -193,13 +192,12 @@ fn build_base(
         .cargo
         .manifest_path
         .map(|path| in_tree(&here.join(path)));
-    let flags = CargoBenchArgs {
-        target_dir: Some(tree.target_directory.clone()),
-        ..args.launch.cargo.clone()
-    };
     let cargo = Cargo {
         program: candidate.cargo.program.clone(),
-        flags: &flags,
+        flags: CargoFlags {
+            target_dir: Some(tree.target_directory.clone()),
+            ..candidate.cargo.flags.clone()
+        },
         manifest_path: manifest_path.as_deref(),
         // A new package has no directory in the base.
         directory: Some(if directory.is_dir() {
@@ -207,10 +205,9 @@ fn build_base(
         } else {
             &tree.workspace_root
         }),
-        color: args.output.color,
     };
     let metadata = cargo.metadata().map_err(of_base)?;
-    let settings = WorkspaceSettings::resolve(&args.launch.measuring, &metadata)?;
+    let settings = Config::read(&metadata)?.measuring(&(&args.launch.measuring).into())?;
     let mut targets = cargo.bench_targets(&metadata, &settings).map_err(of_base)?;
     for target in &mut targets {
         // Both sides use the settings in the candidate's manifests.
@@ -222,7 +219,7 @@ fn build_base(
     }
     let selection = Selection {
         left_out: candidate.selection.left_out.clone(),
-        ..selection::of_command_line(&args.launch, &metadata, &targets)
+        ..selected(&args.launch, &metadata, &targets)
     };
     Ok((targets, selection))
 }

@@ -8,16 +8,12 @@ use thiserror::Error;
 use crate::base_tree::BaseTreeError;
 use crate::bench_targets::BuildError;
 use crate::runner::launch::LaunchError;
-use crate::settings::SettingsError;
 use crate::shard::ShardNumber;
 
 /// Why there is no run, or an incomplete one.
 #[derive(Debug, Error)]
 pub enum BenchError {
-    /// A setting is invalid.
-    #[error(transparent)]
-    Settings(#[from] SettingsError),
-    /// An argument cannot be passed to criterion.
+    /// An argument for criterion that this program cannot let through.
     #[error("`{flag}` cannot be passed to criterion: {instead}")]
     CriterionArgument {
         /// The flag.

@@ -10,6 +10,7 @@ mod shard;
 use std::io::Write;
 use std::path::Path;
 
+use cargo_metadata::Metadata;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::run_file::stored_file::random_word;
 use criterion_topdown::run_file::{
@@ -22,6 +23,8 @@ use crate::bench_targets::{BenchTarget, Cargo, cargo_program};
 use crate::build_identity::build_identity;
 use crate::cli::{BenchArgs, LaunchArgs};
 use crate::command::baseline;
+use crate::config::Workspace;
+use crate::config::measuring::{Settings, WorkspaceSettings};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::merge::check_whole;
@@ -39,7 +42,6 @@ use crate::runner::{
     self, OtherMeasurement, Outcome, fingerprints, interrupt, left_out, modelled, parting,
 };
 use crate::selection;
-use crate::settings::{Settings, WorkspaceSettings};
 use crate::terminal::tell;
 use topdown_gate::selection::NameFilter;
 
@@ -81,19 +83,20 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     let names = checked_filter(&args.launch)?;
     let cargo = Cargo {
         program: cargo_program(),
-        flags: &args.launch.cargo,
+        flags: args.launch.cargo.flags(args.output.color),
         manifest_path: args.store.manifest_path.as_deref(),
         directory: None,
-        color: args.output.color,
     };
-    let metadata = cargo.metadata().map_err(BenchError::from)?;
+    let workspace = Workspace::of_metadata(cargo.metadata().map_err(BenchError::from)?)?;
+    let metadata = &workspace.metadata;
     // Before the build, which can take long.
-    let settings = WorkspaceSettings::resolve(&args.launch.measuring, &metadata)
-        .map_err(BenchError::Settings)?;
-    let store = BaselineStore::of_workspace(&metadata, args.store.baselines.as_deref())?;
+    let settings = workspace
+        .config
+        .measuring(&(&args.launch.measuring).into())?;
+    let store = args.store.store_of(&workspace);
     let guard = interrupt::guard().map_err(BenchError::Interrupt)?;
     let targets = cargo
-        .bench_targets(&metadata, &settings)
+        .bench_targets(metadata, &settings)
         .map_err(BenchError::from)?;
     if targets.is_empty() {
         return Err(BenchError::NoBenchTargets.into());
@@ -104,12 +107,12 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     if !args.launch.cargo.quiet {
         missed_variables::tell(&targets);
     }
-    let mut selection = selection::of_command_line(&args.launch, &metadata, &targets);
+    let mut selection = selected(&args.launch, metadata, &targets);
     selection.left_out = selection::left_out(&settings.leave_out);
     if let Some(reference) = &args.against {
         let candidate = against::Candidate {
             cargo: &cargo,
-            metadata: &metadata,
+            workspace: &workspace,
             settings: &settings,
             store: &store,
             targets: &targets,
@@ -303,8 +306,21 @@ pub fn without_left_out(
     }
 }
 
-/// Records how the newest run was launched. Only `compare --relaunch` needs it, so failing is not
-/// an error.
+/// What the command line selects of the workspace.
+fn selected(args: &LaunchArgs, metadata: &Metadata, targets: &[BenchTarget]) -> Selection {
+    let are_named = !(args.cargo.package.is_empty() && args.cargo.bench.is_empty());
+    selection::of_command_line(filter_of(args), are_named, metadata, targets)
+}
+
+/// The filter of the command line.
+fn filter_of(args: &LaunchArgs) -> Option<Filter> {
+    args.filter().map(|expression| Filter {
+        expression: expression.to_owned(),
+        exact: args.exact,
+    })
+}
+
+/// Writes down how the newest run was launched. Without it only `compare --relaunch` is poorer.
 fn record_launches(
     store: &BaselineStore,
     run: &Run,
@@ -329,7 +345,11 @@ pub fn measured_run(
         started_at: started_at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
         tool_version: env!("CARGO_PKG_VERSION").to_owned(),
         machine: Machine::of_this_machine(),
-        build: build_identity(&args.cargo, workspace_root),
+        build: build_identity(
+            args.cargo.profile.as_deref(),
+            args.cargo.target.as_deref(),
+            workspace_root,
+        ),
         launch_settings: launch_settings(targets, &settings.workspace),
         shard: None,
         selection: Selection::default(),
@@ -362,7 +382,7 @@ fn launcher(args: &LaunchArgs, cargo: &Path, scratch: &Path) -> Launcher {
 
 /// Refuses an invalid filter before the build; criterion would only panic after it.
 fn checked_filter(args: &LaunchArgs) -> Result<NameFilter, BenchError> {
-    names_of(selection::filter_of(args).as_ref())
+    names_of(filter_of(args).as_ref())
 }
 
 /// Returns the names that `filter` lets through.

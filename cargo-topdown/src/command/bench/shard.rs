@@ -10,8 +10,8 @@ use sha2::{Digest, Sha256};
 use super::BenchError;
 use crate::bench_targets::BenchTarget;
 use crate::cli::LaunchArgs;
+use crate::config::measuring::Settings;
 use crate::runner::launch::{LaunchError, Launcher};
-use crate::settings::Settings;
 use crate::shard::{self, ShardNumber};
 use topdown_gate::selection::NameFilter;
 

@@ -9,10 +9,13 @@ use criterion_topdown::cpu::MetricGroup;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, Filter, IterationSample};
+use criterion_topdown::setting::SourceChoice;
 
 use super::bench::{self, BenchError};
 use crate::bench_targets::{BenchTarget, Cargo, cargo_program};
-use crate::cli::{ExplainArgs, SourceChoice};
+use crate::cli::ExplainArgs;
+use crate::config::Config;
+use crate::config::measuring::Settings;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::explained::{
@@ -25,7 +28,6 @@ use crate::runner::launch::{LaunchError, Launcher};
 use crate::runner::progress::{Progress, Style};
 use crate::runner::session::Starter;
 use crate::runner::{self, Outcome, TargetFailure, interrupt, modelled};
-use crate::settings::{Settings, WorkspaceSettings};
 use crate::terminal::tell;
 use topdown_gate::summary::Summary;
 
@@ -42,14 +44,12 @@ const ERROR_PREFIX: &str = "error: ";
 pub fn run(args: &ExplainArgs) -> Result<Exit, Error> {
     let cargo = Cargo {
         program: cargo_program(),
-        flags: &args.cargo,
+        flags: args.cargo.flags(args.output.color),
         manifest_path: args.manifest_path.as_deref(),
         directory: None,
-        color: args.output.color,
     };
     let metadata = cargo.metadata().map_err(BenchError::from)?;
-    let settings = WorkspaceSettings::resolve(&args.measuring.single_launch(), &metadata)
-        .map_err(BenchError::Settings)?;
+    let settings = Config::read(&metadata)?.measuring(&(&args.measuring).into())?;
     let _guard = interrupt::guard().map_err(BenchError::Interrupt)?;
     let targets = cargo
         .bench_targets(&metadata, &settings)

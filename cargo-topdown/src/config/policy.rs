@@ -3,33 +3,19 @@
 
 use std::collections::BTreeMap;
 
-use cargo_metadata::Metadata;
 use serde::Deserialize;
-use thiserror::Error;
-
 use topdown_gate::pattern::Pattern;
 use topdown_gate::policy::{
     Budget, Exception, FailOn, FailOnClass, MarginSetting, Margins, Overrides, Policy,
     checked_alpha, percent,
 };
 
-/// An invalid policy.
-#[derive(Debug, Error, PartialEq)]
-#[error("in `[{table}]` of {manifest}: {what}")]
-pub struct PolicyError {
-    /// The table's name in the manifest.
-    pub table: &'static str,
-    /// The path of the manifest.
-    pub manifest: String,
-    pub what: String,
-}
+use super::{Config, ConfigError, POLICY};
 
-const WORKSPACE: &str = "workspace.metadata.topdown.policy";
-const PACKAGE: &str = "package.metadata.topdown.policy";
-
-#[derive(Default, Deserialize)]
+/// The table as a manifest has it.
+#[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
-struct Table {
+pub(super) struct PolicyTable {
     alpha: Option<f64>,
     fail_on: Option<Vec<FailOnClass>>,
     across_builds: Option<bool>,
@@ -43,7 +29,7 @@ struct Table {
     budgets: Vec<BTreeMap<String, String>>,
 }
 
-#[derive(Default, Deserialize)]
+#[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 struct RulesTable {
     gate: Option<Vec<String>>,
@@ -51,7 +37,7 @@ struct RulesTable {
     margins: BTreeMap<String, MarginsValue>,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct ExceptionTable {
     matching: String,
@@ -59,34 +45,23 @@ struct ExceptionTable {
     rules: RulesTable,
 }
 
-#[derive(Deserialize)]
+#[derive(Debug, Deserialize)]
 #[serde(untagged)]
 enum MarginsValue {
     Point(String),
     Both { sure: String, point: String },
 }
 
-/// Applies the manifests of the workspace and its packages to the default policy, then the command
-/// line.
-///
-/// # Errors
-/// Returns an error if a key or value is invalid.
-pub fn resolve(workspace: Option<&Metadata>, overrides: &Overrides) -> Result<Policy, PolicyError> {
+pub(super) fn resolve(config: &Config, overrides: &Overrides) -> Result<Policy, ConfigError> {
     let mut policy = Policy::default();
-    if let Some(metadata) = workspace {
-        apply(metadata, &mut policy)?;
-    }
+    apply(config, &mut policy)?;
     Ok(policy.overridden_by(overrides))
 }
 
-fn apply(metadata: &Metadata, policy: &mut Policy) -> Result<(), PolicyError> {
-    let root = metadata.workspace_root.join("Cargo.toml");
-    let error = |what| PolicyError {
-        table: WORKSPACE,
-        manifest: root.to_string(),
-        what,
-    };
-    let table = read(&metadata.workspace_metadata).map_err(error)?;
+fn apply(config: &Config, policy: &mut Policy) -> Result<(), ConfigError> {
+    let workspace = &config.workspace;
+    let table = &workspace.policy;
+    let error = |what| workspace.policy_error(what);
     if let Some(alpha) = table.alpha {
         policy.alpha = checked_alpha(alpha).map_err(error)?;
     }
@@ -97,38 +72,32 @@ fn apply(metadata: &Metadata, policy: &mut Policy) -> Result<(), PolicyError> {
     policy.allow_missing = table.allow_missing.unwrap_or(false);
     policy.relaunch = table.relaunch.unwrap_or(false);
     add(policy, table, Pattern::new).map_err(error)?;
-    for package in metadata.workspace_packages() {
-        let error = |what| PolicyError {
-            table: PACKAGE,
-            manifest: package.manifest_path.to_string(),
-            what,
-        };
-        let table = read(&package.metadata).map_err(error)?;
+    for package in &config.packages {
+        let section = &package.section;
+        let table = &section.policy;
         if table.alpha.is_some()
             || table.fail_on.is_some()
             || table.across_builds.is_some()
             || table.allow_missing.is_some()
             || table.relaunch.is_some()
         {
-            return Err(error(format!(
-                "`alpha`, `fail-on`, `allow-missing`, `across-builds` and `relaunch` are of a \
-                 whole suite; they belong into `[{WORKSPACE}]`"
+            return Err(section.policy_error(format!(
+                "`alpha`, `fail-on`, `allow-missing`, `across-builds` and `relaunch` are for a \
+                 whole suite; move them to `[{}.{POLICY}]`",
+                workspace.table
             )));
         }
         let within = |pattern: &str| Pattern::within(Some(&package.name), pattern);
-        add(policy, table, within).map_err(error)?;
+        add(policy, table, within).map_err(|what| section.policy_error(what))?;
     }
     Ok(())
 }
 
-fn read(metadata: &serde_json::Value) -> Result<Table, String> {
-    match &metadata["topdown"]["policy"] {
-        serde_json::Value::Null => Ok(Table::default()),
-        table => Table::deserialize(table).map_err(|error| error.to_string()),
-    }
-}
-
-fn add(policy: &mut Policy, table: Table, pattern: impl Fn(&str) -> Pattern) -> Result<(), String> {
+fn add(
+    policy: &mut Policy,
+    table: &PolicyTable,
+    pattern: impl Fn(&str) -> Pattern,
+) -> Result<(), String> {
     let for_all = exception(&table.rules)?;
     if for_all != Exception::default() {
         policy.except(pattern("*"), for_all);
@@ -182,8 +151,8 @@ mod tests {
 
     fn policy(table: serde_json::Value) -> Result<Policy, String> {
         let mut policy = Policy::default();
-        let table = read(&json!({ "topdown": { "policy": table } }))?;
-        add(&mut policy, table, Pattern::new)?;
+        let table = PolicyTable::deserialize(table).map_err(|error| error.to_string())?;
+        add(&mut policy, &table, Pattern::new)?;
         Ok(policy)
     }
 

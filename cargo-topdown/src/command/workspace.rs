@@ -1,0 +1,97 @@
+//! The workspace and the baselines that a command line names.
+
+use std::path::{Path, PathBuf};
+
+use crate::baseline_store::{BaselineStore, is_run};
+use crate::cli::StoreArgs;
+use crate::config::{Config, Workspace, WorkspaceError};
+use crate::error::Error;
+
+impl StoreArgs {
+    /// The workspace.
+    ///
+    /// # Errors
+    /// Returns an error if there is none, or a setting in it cannot be used.
+    pub fn workspace(&self) -> Result<Workspace, WorkspaceError> {
+        Workspace::find(self.manifest_path.as_deref())
+    }
+
+    /// The settings of the workspace; none outside of a workspace.
+    ///
+    /// # Errors
+    /// Returns an error if a setting cannot be used.
+    pub fn config(&self) -> Result<Config, WorkspaceError> {
+        match self.workspace() {
+            Ok(workspace) => Ok(workspace.config),
+            Err(WorkspaceError::NotFound(_)) => Ok(Config::default()),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// The baselines of `workspace`.
+    pub fn store_of(&self, workspace: &Workspace) -> BaselineStore {
+        BaselineStore::of_workspace(workspace, self.baselines.as_deref())
+    }
+
+    /// The baselines of the workspace.
+    ///
+    /// # Errors
+    /// Returns an error if there is no workspace, or a setting in it cannot be used.
+    pub fn store(&self) -> Result<BaselineStore, WorkspaceError> {
+        Ok(self.store_of(&self.workspace()?))
+    }
+
+    /// The place of the run that `argument` names; a run file is found outside of any workspace, too.
+    ///
+    /// # Errors
+    /// As [`store`](StoreArgs::store) and [`BaselineStore::resolve`].
+    pub fn resolve_run(&self, argument: &str) -> Result<PathBuf, Error> {
+        match self.store() {
+            Ok(store) => Ok(store.resolve(argument)?),
+            Err(WorkspaceError::NotFound(_)) if is_run(Path::new(argument)) => Ok(argument.into()),
+            Err(error) => Err(error.into()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+    use crate::baseline_store::tests::RUN;
+
+    #[test]
+    fn the_workspace_says_where_baselines_are() {
+        let root = tempfile::tempdir().unwrap();
+        let manifest = root.path().join("Cargo.toml");
+        let open = |metadata: &str, baselines: Option<&str>| {
+            fs::write(&manifest, format!("[workspace]\n{metadata}\n")).unwrap();
+            let args = StoreArgs {
+                baselines: baselines.map(PathBuf::from),
+                manifest_path: Some(manifest.clone()),
+            };
+            args.store()
+        };
+        let root = root.path().canonicalize().unwrap();
+        let default = open("", None).unwrap();
+        assert_eq!(default.directory(), root.join("baselines"));
+        assert!(default.newest_directory().ends_with("topdown/newest"));
+        let setting = "[workspace.metadata.topdown]\nbaselines = \"perf/runs\"";
+        let set = open(setting, None).unwrap();
+        assert_eq!(set.directory(), root.join("perf/runs"));
+        let flag = open(setting, Some("/srv/runs")).unwrap();
+        assert_eq!(flag.directory(), Path::new("/srv/runs"));
+        let error = open("[workspace.metadata.topdown]\nbaselines = 7", None).unwrap_err();
+        assert!(matches!(error, WorkspaceError::Config(_)), "{error}");
+        fs::write(&manifest, "not a manifest").unwrap();
+        let args = StoreArgs {
+            baselines: None,
+            manifest_path: Some(manifest.clone()),
+        };
+        let error = args.store().unwrap_err();
+        assert!(matches!(error, WorkspaceError::NotFound(_)), "{error}");
+        assert_eq!(args.resolve_run(RUN).unwrap(), Path::new(RUN));
+        assert!(args.resolve_run("main").is_err());
+    }
+}

@@ -1,0 +1,314 @@
+//! How long and how often to measure.
+//!
+//! Each setting is looked up in this order: flag, environment variable `CARGO_TOPDOWN_…`,
+//! `[package.metadata.topdown]`, `[workspace.metadata.topdown]`, default. The first two are one
+//! [`Layer`], since clap has merged them.
+
+use std::collections::HashMap;
+use std::time::Duration;
+
+use cargo_metadata::PackageId;
+use criterion_topdown::setting::{Counters, ModelCore, Sampling, SourceChoice, Threads};
+use serde::{Deserialize, Serialize};
+use topdown_gate::pattern::Pattern;
+
+use super::{Config, ConfigError, Layer};
+
+/// The least number of samples that criterion accepts.
+const LEAST_SAMPLE_SIZE: u32 = 10;
+
+/// The shortest time that a run file can say.
+const LEAST_TIME: Duration = Duration::from_millis(1);
+
+/// How one bench target is measured.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Settings {
+    /// Processes; at least 1.
+    pub launches: u32,
+    /// Samples per benchmark and launch; at least 10.
+    pub sample_size: u32,
+    /// Warm-up per benchmark and launch.
+    pub warm_up_time: Duration,
+    /// Planned measurement time per benchmark and launch.
+    pub measurement_time: Duration,
+    /// Where the numbers come from.
+    pub source: SourceChoice,
+    /// How long a launch models a benchmark, at a fixed number of instructions per second.
+    pub model_budget: Duration,
+    /// Which core is modelled.
+    pub model_core: ModelCore,
+    /// Which hardware counters.
+    pub counters: Counters,
+    /// Whose slots the hardware counts.
+    pub threads: Threads,
+    /// What decides how many iterations samples have.
+    #[serde(default)]
+    pub sampling: Sampling,
+    /// How long a launch may take, where its first launch does not decide.
+    #[serde(default)]
+    pub launch_timeout: Option<Duration>,
+    /// Whether one launch is traced for what the benchmarks execute.
+    #[serde(default)]
+    pub fingerprints: bool,
+}
+
+impl Default for Settings {
+    /// 10 launches of 20 samples, since launches say more than samples do. At 0.25 s criterion's
+    /// linear sampling makes the first of 20 samples about 1 ms long.
+    fn default() -> Settings {
+        Settings {
+            launches: 10,
+            sample_size: 20,
+            warm_up_time: Duration::from_millis(100),
+            measurement_time: Duration::from_millis(250),
+            source: SourceChoice::Auto,
+            model_budget: Duration::from_secs(2),
+            model_core: ModelCore::Nearest,
+            counters: Counters::Auto,
+            threads: Threads::Auto,
+            sampling: Sampling::Planned,
+            launch_timeout: None,
+            fingerprints: true,
+        }
+    }
+}
+
+/// The settings of all packages of a workspace.
+#[derive(Debug)]
+pub struct WorkspaceSettings {
+    /// Those of a package that says nothing of its own.
+    pub workspace: Settings,
+    /// What is not launched. The manifests' patterns add up; a flag or the variable stands for all of
+    /// them.
+    pub leave_out: Vec<Pattern>,
+    /// What the benches of all packages inherit of the environment, beside what all benches do.
+    keep_env: Vec<String>,
+    /// And those of one package.
+    keep_env_of_packages: HashMap<PackageId, Vec<String>>,
+    packages: HashMap<PackageId, Settings>,
+}
+
+impl WorkspaceSettings {
+    pub(super) fn resolve(
+        flags: &Layer,
+        config: &Config,
+    ) -> Result<WorkspaceSettings, ConfigError> {
+        let workspace = &config.workspace.layer;
+        let all = |patterns: &Option<Vec<String>>| -> Vec<Pattern> {
+            patterns.iter().flatten().map(|p| Pattern::new(p)).collect()
+        };
+        let mut leave_out = all(&workspace.leave_out);
+        let mut packages = HashMap::new();
+        let mut keep_env_of_packages = HashMap::new();
+        for package in &config.packages {
+            let own = &package.section.layer;
+            packages.insert(
+                package.id.clone(),
+                Settings::resolve([flags, own, workspace])?,
+            );
+            keep_env_of_packages.insert(package.id.clone(), own.keep_env.clone());
+            let within = |pattern: &String| Pattern::within(Some(&package.name), pattern);
+            leave_out.extend(own.leave_out.iter().flatten().map(within));
+        }
+        if flags.leave_out.is_some() {
+            leave_out = all(&flags.leave_out);
+        }
+        Ok(WorkspaceSettings {
+            leave_out,
+            keep_env: [&workspace.keep_env[..], &flags.keep_env].concat(),
+            keep_env_of_packages,
+            workspace: Settings::resolve([flags, workspace])?,
+            packages,
+        })
+    }
+
+    /// Those of one package.
+    pub fn of_package(&self, id: &PackageId) -> Settings {
+        self.packages.get(id).copied().unwrap_or(self.workspace)
+    }
+
+    /// What the benches of one package inherit of the environment, beside what all benches do.
+    pub fn keep_env_of(&self, id: &PackageId) -> Vec<String> {
+        let own = self.keep_env_of_packages.get(id).into_iter().flatten();
+        self.keep_env.iter().chain(own).cloned().collect()
+    }
+}
+
+impl Settings {
+    /// What `layers` set; the first that sets something prevails.
+    fn resolve<const N: usize>(layers: [&Layer; N]) -> Result<Settings, ConfigError> {
+        let default = Settings::default();
+        let launches = first(layers, |l| l.launches).unwrap_or(default.launches);
+        let sample_size = first(layers, |l| l.sample_size).unwrap_or(default.sample_size);
+        for (setting, value, least, range) in [
+            ("--launches", launches, 1, "at least 1"),
+            (
+                "--sample-size",
+                sample_size,
+                LEAST_SAMPLE_SIZE,
+                "at least 10",
+            ),
+        ] {
+            if value < least {
+                return Err(ConfigError::Range {
+                    setting,
+                    value: value.to_string(),
+                    range,
+                });
+            }
+        }
+        let time = |setting, of: fn(&Layer) -> Option<f64>| {
+            first(layers, of)
+                .map(|seconds| checked_time(setting, seconds))
+                .transpose()
+        };
+        let is_author = first(layers, |l| l.author_settings).unwrap_or(false);
+        Ok(Settings {
+            launches,
+            sample_size,
+            warm_up_time: time("--warm-up-time", |l| l.warm_up_time)?
+                .unwrap_or(default.warm_up_time),
+            measurement_time: time("--measurement-time", |l| l.measurement_time)?
+                .unwrap_or(default.measurement_time),
+            source: first(layers, |l| l.source).unwrap_or(default.source),
+            model_budget: time("--model-budget", |l| l.model_budget)?
+                .unwrap_or(default.model_budget),
+            model_core: first(layers, |l| l.model_core).unwrap_or(default.model_core),
+            counters: first(layers, |l| l.counters).unwrap_or(default.counters),
+            threads: first(layers, |l| l.threads).unwrap_or(default.threads),
+            sampling: match is_author {
+                true => Sampling::Author,
+                false => Sampling::Planned,
+            },
+            launch_timeout: time("--launch-timeout", |l| l.launch_timeout)?,
+            fingerprints: first(layers, |l| l.fingerprints).unwrap_or(default.fingerprints),
+        })
+    }
+}
+
+fn first<T, const N: usize>(layers: [&Layer; N], of: impl Fn(&Layer) -> Option<T>) -> Option<T> {
+    layers.into_iter().find_map(of)
+}
+
+fn checked_time(setting: &'static str, seconds: f64) -> Result<Duration, ConfigError> {
+    Duration::try_from_secs_f64(seconds)
+        .ok()
+        .filter(|time| *time >= LEAST_TIME)
+        .ok_or_else(|| ConfigError::Range {
+            setting,
+            value: format!("{seconds} s"),
+            range: "at least 0.001 s",
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn layer(value: serde_json::Value) -> Layer {
+        Layer::deserialize(value).unwrap()
+    }
+
+    /// The configuration of a workspace with one package, `p`.
+    fn config(workspace: serde_json::Value, own: serde_json::Value) -> Config {
+        let metadata = serde_json::from_value(json!({
+            "packages": [{
+                "name": "p", "version": "1.0.0", "id": "p", "dependencies": [], "targets": [],
+                "features": {}, "manifest_path": "/p/Cargo.toml", "metadata": { "topdown": own }
+            }],
+            "workspace_members": ["p"], "resolve": null, "target_directory": "/target",
+            "version": 1, "workspace_root": "/", "metadata": { "topdown": workspace }
+        }));
+        Config::read(&metadata.unwrap()).unwrap()
+    }
+
+    #[test]
+    fn flag_beats_package_beats_workspace_beats_default() {
+        let flags = layer(json!({ "launches": 2 }));
+        let package = layer(json!({ "launches": 3, "sample-size": 30 }));
+        let workspace = layer(json!({
+            "launches": 4, "sample-size": 40, "warm-up-time": 0.5, "source": "time",
+            "author-settings": true, "launch-timeout": 30, "fingerprints": false,
+            "counters": "exact", "threads": "all", "model-budget": 10, "model-core": "zen-5"
+        }));
+        let settings = Settings::resolve([&flags, &package, &workspace]).unwrap();
+        assert_eq!(
+            settings,
+            Settings {
+                launches: 2,
+                sample_size: 30,
+                warm_up_time: Duration::from_millis(500),
+                measurement_time: Duration::from_millis(250),
+                source: SourceChoice::Time,
+                model_budget: Duration::from_secs(10),
+                model_core: ModelCore::Zen5,
+                counters: Counters::Exact,
+                threads: Threads::All,
+                sampling: Sampling::Author,
+                launch_timeout: Some(Duration::from_secs(30)),
+                fingerprints: false,
+            }
+        );
+    }
+
+    #[test]
+    fn patterns_of_manifests_add_up_and_a_flag_stands_for_all() {
+        let config = config(
+            json!({ "leave-out": ["slow/*"] }),
+            json!({ "leave-out": ["*::odd"] }),
+        );
+        let patterns = |flags: &Layer| config.measuring(flags).unwrap().leave_out;
+        let of_manifests = [Pattern::new("slow/*"), Pattern::within(Some("p"), "*::odd")];
+        assert_eq!(patterns(&Layer::default()), of_manifests);
+        let flags = layer(json!({ "leave-out": ["other"] }));
+        assert_eq!(patterns(&flags), [Pattern::new("other")]);
+    }
+
+    #[test]
+    fn issue_14_7_settings_add_to_what_benches_inherit() {
+        let config = config(
+            json!({ "keep-env": ["ALL_*"] }),
+            json!({ "keep-env": ["OWN"] }),
+        );
+        let settings = config
+            .measuring(&layer(json!({ "keep-env": ["FLAG"] })))
+            .unwrap();
+        let id = |repr: &str| PackageId {
+            repr: repr.to_owned(),
+        };
+        assert_eq!(settings.keep_env_of(&id("p")), ["ALL_*", "FLAG", "OWN"]);
+        assert_eq!(settings.keep_env_of(&id("q")), ["ALL_*", "FLAG"]);
+    }
+
+    #[test]
+    fn no_table_changes_nothing() {
+        let settings = Settings::resolve([&Layer::default()]).unwrap();
+        assert_eq!(settings, Settings::default());
+    }
+
+    #[test]
+    fn values_out_of_range_are_refused_by_name() {
+        for (value, message) in [
+            (
+                json!({ "launches": 0 }),
+                "--launches is 0; it must be at least 1",
+            ),
+            (
+                json!({ "sample-size": 9 }),
+                "--sample-size is 9; it must be at least 10",
+            ),
+            (
+                json!({ "warm-up-time": 0.0 }),
+                "--warm-up-time is 0 s; it must be at least 0.001 s",
+            ),
+            (
+                json!({ "measurement-time": -1.0 }),
+                "--measurement-time is -1 s; it must be at least 0.001 s",
+            ),
+        ] {
+            let error = Settings::resolve([&Layer::default(), &layer(value)]).unwrap_err();
+            assert_eq!(error.to_string(), message);
+        }
+    }
+}
