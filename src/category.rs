@@ -1,14 +1,14 @@
-//! The categories that issue slots are split into, their parts, and one value for each category.
+//! The categories of issue slots, their parts, and one value per category.
 //!
-//! The only place that knows their names, their order and which part belongs to which.
+//! Their names, their order, and which part belongs to which category are defined only here.
 
 use std::ops::{Add, Index, IndexMut};
 
 #[cfg(feature = "run_file")]
 use serde::{Deserialize, Serialize};
 
-/// A category of level 1. SMT contention, the fifth on some CPUs, is nothing that a program can
-/// change, and stands beside these.
+/// A level-1 category. SMT contention, the fifth on some CPUs, is kept separately because a program
+/// cannot change it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "run_file", serde(rename_all = "snake_case"))]
@@ -16,16 +16,16 @@ use serde::{Deserialize, Serialize};
 pub enum Category {
     /// Slots whose micro-operations retired.
     Retiring,
-    /// Slots spent on work that was thrown away, and on recovering from it.
+    /// Slots spent on discarded work, and on recovering from it.
     BadSpeculation,
-    /// Slots for which the frontend delivered nothing.
+    /// Slots in which the frontend delivered nothing.
     FrontendBound,
-    /// Slots for which the backend could accept nothing.
+    /// Slots in which the backend could accept nothing.
     BackendBound,
 }
 
 impl Category {
-    /// All, in the order of reports.
+    /// All categories, in report order.
     pub const ALL: [Category; 4] = [
         Category::Retiring,
         Category::BadSpeculation,
@@ -33,7 +33,7 @@ impl Category {
         Category::BackendBound,
     ];
 
-    /// The words of reports.
+    /// Returns its name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Category::Retiring => "retiring",
@@ -43,7 +43,7 @@ impl Category {
         }
     }
 
-    /// The part that sources with level 2 measure. What they leave of the category is
+    /// Returns the part that sources with level 2 measure. The remainder of the category is
     /// [`rest`](Category::rest).
     pub const fn measured_part(self) -> Part {
         match self {
@@ -54,7 +54,7 @@ impl Category {
         }
     }
 
-    /// The part that [`measured_part`](Category::measured_part) leaves.
+    /// Returns the remainder after [`measured_part`](Category::measured_part).
     pub const fn rest(self) -> Part {
         match self {
             Category::Retiring => Part::LightOperations,
@@ -65,29 +65,29 @@ impl Category {
     }
 }
 
-/// A category of level 2: a part of one of level 1, in the words of Intel's documents.
+/// A level-2 category: a part of a level-1 category, by its name in Intel's documents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Part {
-    /// Of retiring: instructions of one or two micro-operations.
+    /// Part of retiring: instructions of one or two micro-operations.
     LightOperations,
-    /// Of retiring: the others.
+    /// Part of retiring: other instructions.
     HeavyOperations,
-    /// Of bad speculation.
+    /// Part of bad speculation.
     BranchMispredicts,
-    /// Of bad speculation.
+    /// Part of bad speculation.
     MachineClears,
-    /// Of frontend bound: nothing was delivered.
+    /// Part of frontend bound: nothing was delivered.
     FetchLatency,
-    /// Of frontend bound: less than the backend takes was delivered.
+    /// Part of frontend bound: less was delivered than the backend accepts.
     FetchBandwidth,
-    /// Of backend bound: loads and stores.
+    /// Part of backend bound: loads and stores.
     MemoryBound,
-    /// Of backend bound: execution units.
+    /// Part of backend bound: execution units.
     CoreBound,
 }
 
 impl Part {
-    /// The words of reports.
+    /// Returns its name in reports.
     pub const fn name(self) -> &'static str {
         match self {
             Part::LightOperations => "light operations",
@@ -101,7 +101,7 @@ impl Part {
         }
     }
 
-    /// What it is a part of.
+    /// Returns the category that it is part of.
     pub const fn category(self) -> Category {
         match self {
             Part::LightOperations | Part::HeavyOperations => Category::Retiring,
@@ -112,9 +112,9 @@ impl Part {
     }
 }
 
-/// One value for each category.
+/// One value per category.
 ///
-/// Of level 2 it holds the [measured part](Category::measured_part) of each.
+/// For level 2, it holds the value of each category's [measured part](Category::measured_part).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "run_file", serde(deny_unknown_fields))]
@@ -122,16 +122,16 @@ impl Part {
 pub struct PerCategory<T> {
     /// Slots whose micro-operations retired.
     pub retiring: T,
-    /// Slots spent on work that was thrown away, and on recovering from it.
+    /// Slots spent on discarded work, and on recovering from it.
     pub bad_speculation: T,
-    /// Slots for which the frontend delivered nothing.
+    /// Slots in which the frontend delivered nothing.
     pub frontend_bound: T,
-    /// Slots for which the backend could accept nothing.
+    /// Slots in which the backend could accept nothing.
     pub backend_bound: T,
 }
 
 impl<T> PerCategory<T> {
-    /// Values in the order of [`Category::ALL`].
+    /// Creates it from values in the order of [`Category::ALL`].
     pub const fn in_order(values: [T; 4]) -> PerCategory<T>
     where
         T: Copy,
@@ -145,7 +145,7 @@ impl<T> PerCategory<T> {
         }
     }
 
-    /// The value that `of` has for each.
+    /// Creates it with the value of `of` for each category.
     pub fn of(mut of: impl FnMut(Category) -> T) -> PerCategory<T> {
         PerCategory {
             retiring: of(Category::Retiring),
@@ -155,7 +155,7 @@ impl<T> PerCategory<T> {
         }
     }
 
-    /// As [`of`](PerCategory::of), where any of them may be missing.
+    /// Like [`of`](PerCategory::of), but returns `None` if any value is missing.
     pub fn of_known(mut of: impl FnMut(Category) -> Option<T>) -> Option<PerCategory<T>> {
         Some(PerCategory {
             retiring: of(Category::Retiring)?,
@@ -165,7 +165,7 @@ impl<T> PerCategory<T> {
         })
     }
 
-    /// Category by category.
+    /// Maps the values, category by category.
     pub fn map<U>(self, mut into: impl FnMut(T) -> U) -> PerCategory<U> {
         PerCategory {
             retiring: into(self.retiring),
@@ -175,7 +175,7 @@ impl<T> PerCategory<T> {
         }
     }
 
-    /// Category by category, of both.
+    /// Pairs the values of both, category by category.
     pub fn zip<U>(self, other: PerCategory<U>) -> PerCategory<(T, U)> {
         PerCategory {
             retiring: (self.retiring, other.retiring),
@@ -185,7 +185,7 @@ impl<T> PerCategory<T> {
         }
     }
 
-    /// References to the values.
+    /// Returns references to the values.
     pub const fn each_ref(&self) -> PerCategory<&T> {
         PerCategory {
             retiring: &self.retiring,
@@ -205,7 +205,7 @@ impl<T> PerCategory<T> {
         ]
     }
 
-    /// Each category with its value, in the order of reports.
+    /// Iterates over the categories with their values, in report order.
     pub fn iter(&self) -> impl Iterator<Item = (Category, &T)> {
         Category::ALL.into_iter().zip(self.each_ref().into_array())
     }
@@ -224,7 +224,7 @@ impl<T> From<[T; 4]> for PerCategory<T> {
 }
 
 impl<T: Add<Output = T>> PerCategory<T> {
-    /// All together.
+    /// Returns the sum over all categories.
     pub fn sum(self) -> T {
         self.retiring + self.bad_speculation + self.frontend_bound + self.backend_bound
     }
@@ -233,7 +233,7 @@ impl<T: Add<Output = T>> PerCategory<T> {
 impl<T: Add<Output = T>> Add for PerCategory<T> {
     type Output = PerCategory<T>;
 
-    /// Category by category.
+    /// Adds category by category.
     fn add(self, other: PerCategory<T>) -> PerCategory<T> {
         self.zip(other).map(|(a, b)| a + b)
     }

@@ -40,7 +40,7 @@ impl CodeCounts {
 }
 
 impl From<CodeCounts> for [u64; 9] {
-    /// Instructions, then each category and its measured part.
+    /// Lists the instructions, then each category and its measured part.
     fn from(counts: CodeCounts) -> [u64; 9] {
         let mut array = [counts.instructions; 9];
         let slots = counts.level1_slots.zip(counts.level2_slots).into_array();
@@ -52,7 +52,7 @@ impl From<CodeCounts> for [u64; 9] {
 }
 
 impl From<[u64; 9]> for CodeCounts {
-    /// Instructions, then each category and its measured part.
+    /// Lists the instructions, then each category and its measured part.
     fn from(counts: [u64; 9]) -> CodeCounts {
         CodeCounts {
             instructions: counts[0],

@@ -1,7 +1,7 @@
-//! The environment variables through which `cargo topdown` talks to benches.
+//! The environment variables through which `cargo topdown` controls benches.
 //!
-//! The program sets them and this library reads them. Those of [settings](crate::setting) can also
-//! be set by users, in plain `cargo bench` too.
+//! The program sets them and this library reads them. Users can also set those of
+//! [settings](crate::setting), even with plain `cargo bench`.
 
 /// Where the numbers come from: see [`SourceChoice`](crate::setting::SourceChoice).
 pub const SOURCE: &str = "CARGO_TOPDOWN_SOURCE";
@@ -9,19 +9,19 @@ pub const SOURCE: &str = "CARGO_TOPDOWN_SOURCE";
 /// Which hardware counters: see [`Counters`](crate::setting::Counters).
 pub const COUNTERS: &str = "CARGO_TOPDOWN_COUNTERS";
 
-/// Whose slots the hardware counts: see [`Threads`](crate::setting::Threads).
+/// Which threads' slots the hardware counts: see [`Threads`](crate::setting::Threads).
 pub const THREADS: &str = "CARGO_TOPDOWN_THREADS";
 
-/// What an earlier launch decided where [`Threads::Auto`](crate::setting::Threads::Auto) applies:
-/// one letter per benchmark of the process, in execution order, `a` for all threads and `o` for the
-/// measuring one.
+/// What an earlier launch decided for [`Threads::Auto`](crate::setting::Threads::Auto): one letter
+/// per benchmark of the process, in execution order, `a` for all threads and `o` for the measuring
+/// one.
 pub const THREADS_DECIDED: &str = "CARGO_TOPDOWN_THREADS_DECIDED";
 
 /// The metric group to count instead of level 1; see
 /// [`CpuTable::groups`](crate::cpu::CpuTable::groups).
 pub const GROUP: &str = "CARGO_TOPDOWN_GROUP";
 
-/// A core that this library has no table for, described as text.
+/// A text description of a core for which this library has no table.
 pub const DESCRIBED_CORE: &str = "CARGO_TOPDOWN_CORE";
 
 /// Which core is modelled: see [`ModelCore`](crate::setting::ModelCore).
@@ -30,13 +30,13 @@ pub const MODEL_CORE: &str = "CARGO_TOPDOWN_MODEL_CORE";
 /// How long a launch models a benchmark, in seconds.
 pub const MODEL_BUDGET: &str = "CARGO_TOPDOWN_MODEL_BUDGET";
 
-/// The stretches of execution whose blocks a modelled launch keeps one by one, to find the place
-/// where two launches part: `NUMBER:FIRST:END`, separated by commas. Both the benchmarks of a
-/// process and the blocks of a benchmark are numbered from 0.
+/// The stretches of execution whose blocks a modelled launch keeps one by one, to find where two
+/// launches diverge: `NUMBER:FIRST:END`, separated by commas. The benchmarks of a process are
+/// numbered from 0, and so are the blocks of a benchmark.
 pub const STRETCHES: &str = "CARGO_TOPDOWN_STRETCHES";
 
-/// What decides how many iterations samples have: see [`Sampling`](crate::setting::Sampling).
+/// What determines the number of iterations of samples: see [`Sampling`](crate::setting::Sampling).
 pub const SAMPLING: &str = "CARGO_TOPDOWN_SAMPLING";
 
-/// The file that a bench appends its [records](crate::record) to.
+/// The file to which a bench appends its [records](crate::record).
 pub const SAMPLES: &str = "CARGO_TOPDOWN_SAMPLES";

@@ -31,7 +31,7 @@ impl fmt::Display for EventPlace {
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum OpenError {
-    /// A setting has a value that does not exist.
+    /// A setting has an unknown value.
     #[error(transparent)]
     UnknownChoice(#[from] UnknownChoice),
 
@@ -42,7 +42,7 @@ pub enum OpenError {
         reason: String,
     },
 
-    /// Threads came and went while the counters of all of them were opened.
+    /// Threads started or exited while their counters were being opened.
     #[error(
         "the threads of this process did not stay the same while counters were opened for them"
     )]

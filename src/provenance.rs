@@ -14,10 +14,10 @@ use crate::activity::Elsewhere;
 /// durations.
 pub const TIMES_ITSELF: &str = "the benchmark times itself: its `iter_custom` returns a `Duration`";
 
-/// The formula of samples that have no slots.
+/// The formula of samples without slots.
 pub const TIME_FORMULA: &str = "time/1";
 
-/// Where numbers come from. Numbers of different sources are never mixed.
+/// Where numbers come from. Numbers from different sources are never mixed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -124,7 +124,7 @@ pub struct Provenance {
 }
 
 impl Provenance {
-    /// The provenance of samples that have time alone. `reason` is one sentence for people.
+    /// Returns the provenance of samples that have only time. `reason` is one readable sentence.
     pub fn of_clock(reason: impl Into<String>) -> Provenance {
         Provenance {
             source: SourceKind::Time,
@@ -138,8 +138,8 @@ impl Provenance {
         }
     }
 
-    /// That of the same benchmark where its slots are not about its work: it has time alone, and time
-    /// judges it.
+    /// Returns the provenance of the same benchmark with slots that do not represent its work: it
+    /// has only time, and is judged by time.
     pub fn with_work(&self, elsewhere: Elsewhere) -> Provenance {
         Provenance {
             empty_window: self.empty_window.map(|window| EmptyWindow {

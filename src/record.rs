@@ -17,9 +17,9 @@ use crate::sample::{Level1, Sample};
 /// The version of the file formats that this library writes.
 pub const SCHEMA_VERSION: u32 = 3;
 
-/// A line of the file of records: something has begun that will say when it is over.
+/// A line of the records file: a measurement has begun and will report its end.
 pub const LAST_WORD_OWED: &str = "last word owed";
-/// A line of the file of records: something that has begun is over.
+/// A line of the records file: a measurement has ended.
 pub const LAST_WORD_SAID: &str = "last word said";
 
 /// The samples of one benchmark in one launch.

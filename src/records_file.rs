@@ -7,8 +7,8 @@ use std::sync::OnceLock;
 
 use crate::environment;
 
-/// The file of [`environment::SAMPLES`], open from its first use on: a benchmark may change its root
-/// directory or its user, or use up the file descriptors, before there is anything to write.
+/// The file of [`environment::SAMPLES`]. Opened early, because a benchmark may change its root
+/// directory or user, or use up the file descriptors, before there is anything to write.
 #[derive(Debug)]
 pub(crate) struct RecordsFile {
     path: PathBuf,

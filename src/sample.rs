@@ -1,7 +1,7 @@
 //! One sample: where the issue slots of its windows went.
 //!
-//! Knows how windows add up and which doubts a sample carries. How a window is obtained from raw
-//! counts is the business of `counter`; what a doubt means for a judgement is the gate's.
+//! This module knows how windows add up and which doubts a sample carries. `counter` obtains
+//! windows from raw counts, and the gate decides what a doubt means for a verdict.
 
 use std::fmt;
 
@@ -12,8 +12,8 @@ use crate::event::Events;
 /// Issue slots by level-1 category, as [`Sample::level1`] holds them.
 ///
 /// The values are signed: the difference of two 8-bit ratios can fall below zero by as much as
-/// [`Sample::resolution_slots`]. They are clamped where they are shown and nowhere else, since
-/// clamping before averaging biases the mean.
+/// [`Sample::resolution_slots`]. They are clamped only for display, since clamping before averaging
+/// biases the mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Level1 {
     /// The slots of each category.
@@ -23,27 +23,28 @@ pub struct Level1 {
 }
 
 impl Level1 {
-    /// The sum over all categories; close to [`Sample::slots`], exactly equal on no hardware.
+    /// Returns the sum of all categories: close to [`Sample::slots`], but not exactly equal on any
+    /// hardware.
     pub fn total_slots(&self) -> f64 {
         self.slots.sum() + self.smt_contention_slots.unwrap_or(0.0)
     }
 
-    /// How far the lowest category is below zero; 0 where none is.
+    /// Returns how far the lowest category is below zero, or 0 if none is.
     pub fn below_zero_slots(&self) -> f64 {
         let smt_contention = self.smt_contention_slots.unwrap_or(0.0);
         let all = self.slots.into_array().into_iter();
         (-all.fold(smt_contention, f64::min)).max(0.0)
     }
 
-    /// Whether none of the categories is below zero by more than a count of `slots` with this
-    /// resolution can explain. Exact counts have a little room too: a micro-operation that is issued
-    /// in one window can retire in the next.
+    /// Returns whether no category is further below zero than a count of `slots` with this
+    /// resolution can explain. Exact counts also have some tolerance: a micro-operation issued in
+    /// one window can retire in the next.
     pub fn is_possible(&self, slots: f64, resolution_fraction: f64) -> bool {
         const AT_THE_EDGES: f64 = 0.05;
         self.below_zero_slots() <= (resolution_fraction + AT_THE_EDGES) * slots
     }
 
-    /// Category by category.
+    /// Adds category by category.
     pub fn plus(&self, other: &Level1) -> Level1 {
         Level1 {
             slots: self.slots + other.slots,
@@ -56,10 +57,10 @@ impl Level1 {
     }
 }
 
-/// The most events that a metric group has.
+/// The largest number of events in a metric group.
 pub const MAX_GROUP_EVENTS: usize = 12;
 
-/// What the events of a metric group counted, in the order of the group.
+/// The counts of a metric group's events, in the order of the group.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct GroupCounts {
     counts: [u64; MAX_GROUP_EVENTS],
@@ -67,7 +68,8 @@ pub struct GroupCounts {
 }
 
 impl GroupCounts {
-    /// The counts of a group of at most [`MAX_GROUP_EVENTS`] events; `None` for more.
+    /// Creates the counts of a group of at most [`MAX_GROUP_EVENTS`] events, or returns `None` if
+    /// there are more.
     pub fn new(counts: &[u64]) -> Option<GroupCounts> {
         let mut group = GroupCounts {
             events: counts.len(),
@@ -80,12 +82,12 @@ impl GroupCounts {
         Some(group)
     }
 
-    /// One count for each event.
+    /// Returns one count per event.
     pub fn as_slice(&self) -> &[u64] {
         &self.counts[..self.events]
     }
 
-    /// Event by event; `None` for counts of different groups.
+    /// Adds event by event. Returns `None` for counts of different groups.
     pub fn plus(&self, other: &GroupCounts) -> Option<GroupCounts> {
         let mut sum = *self;
         for (count, more) in sum.counts.iter_mut().zip(&other.counts) {
@@ -100,7 +102,7 @@ impl GroupCounts {
 /// A window is the time from `start` to `end`. What a source does not measure is `None`, never 0.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Sample {
-    /// How many windows were added up.
+    /// Number of windows added up.
     pub windows: u64,
     /// Wall-clock time inside the windows.
     pub wall_ns: u64,
@@ -109,26 +111,26 @@ pub struct Sample {
     /// Where the slots went.
     pub level1: Option<Level1>,
     /// The slots of each category's [measured part](crate::category::Category::measured_part), on
-    /// the CPUs that tell.
+    /// CPUs that report it.
     pub level2: Option<PerCategory<f64>>,
     /// Retired instructions.
     pub instructions: Option<u64>,
     /// Unhalted core cycles.
     pub cycles: Option<u64>,
-    /// What else was counted.
+    /// Counts of other events.
     pub events: Events<u64>,
-    /// What a metric group counted, in the launches that measure one in place of level 1.
+    /// The counts of a metric group, in launches that measure one in place of level 1.
     pub group_counts: Option<GroupCounts>,
-    /// What the threads of the process did in those of its windows that were watched.
+    /// What the threads of the process did in its watched windows.
     pub activity: Option<Activity>,
-    /// No category is further from the truth than this many slots. 0 where counts are exact.
+    /// No category is off by more than this many slots. 0 for exact counts.
     pub resolution_slots: f64,
     /// Doubts about this sample.
     pub flags: Flags,
 }
 
 impl Sample {
-    /// The sum of no windows, to which every sample can be added.
+    /// The sum of no windows, to which any sample can be added.
     pub const EMPTY: Sample = Sample {
         windows: 0,
         wall_ns: 0,
@@ -144,8 +146,8 @@ impl Sample {
         flags: Flags::NONE,
     };
 
-    /// This sample and the windows of `other`. What only one of two non-empty samples knows is
-    /// unknown for the sum.
+    /// Returns this sample with the windows of `other`. A quantity known to only one of two
+    /// non-empty samples is unknown in the sum.
     pub fn plus(&self, other: &Sample) -> Sample {
         if self.windows == 0 {
             return *other;
@@ -176,15 +178,15 @@ impl Sample {
         }
     }
 
-    /// The one number that criterion keeps: slots, or nanoseconds where there are no slots.
+    /// Returns the one number that criterion keeps: slots, or nanoseconds if there are no slots.
     ///
-    /// At least 1, since criterion drops a benchmark that has a sample of 0; an integer below
+    /// It is at least 1, since criterion drops a benchmark that has a sample of 0. An integer below
     /// 2^53 passes through criterion's `f64` unchanged.
     pub fn scalar(&self) -> f64 {
         self.slots.unwrap_or(self.wall_ns).max(1) as f64
     }
 
-    /// The resolution as a fraction (0 to 1 and above) of this sample's slots.
+    /// Returns the resolution as a fraction (possibly above 1) of this sample's slots.
     pub fn resolution_fraction(&self) -> Option<f64> {
         match self.slots {
             Some(slots) if slots > 0 => Some(self.resolution_slots / slots as f64),
@@ -193,8 +195,8 @@ impl Sample {
     }
 }
 
-/// A window of which only the time is known; what `iter_custom` closures that measure for
-/// themselves can return.
+/// A window with only its time, which `iter_custom` closures that measure time themselves can
+/// return.
 impl From<std::time::Duration> for Sample {
     fn from(duration: std::time::Duration) -> Sample {
         Sample {
@@ -209,28 +211,28 @@ fn both<T>(a: Option<T>, b: Option<T>, combine: impl Fn(T, T) -> T) -> Option<T>
     Some(combine(a?, b?))
 }
 
-/// Doubts about a sample; each is a bit, and a sum of windows has the doubts of all of them.
+/// Doubts about a sample. Each is a bit, and a sum of windows has the doubts of all of them.
 #[derive(Clone, Copy, Default, PartialEq, Eq)]
 pub struct Flags(u32);
 
 impl Flags {
     /// No doubt.
     pub const NONE: Flags = Flags(0);
-    /// The thread was switched out inside a window. The slots are still its own alone; each switch
+    /// The thread was switched out inside a window. The slots are still only its own; each switch
     /// costs one step of the 8-bit ratios, which [`Sample::resolution_slots`] includes.
     pub const SWITCHED: Flags = Flags(1);
     /// A window began on one CPU and ended on another.
     pub const MIGRATED: Flags = Flags(1 << 1);
     /// A counter ended below where it began: something else reset it. The counts are unusable.
     pub const WENT_BACKWARDS: Flags = Flags(1 << 2);
-    /// The counters were not on the PMU during all of a window. The counts are unusable.
+    /// The counters were not on the PMU for the whole window. The counts are unusable.
     pub const NOT_COUNTING: Flags = Flags(1 << 3);
     /// The ratio register did not add up to 100 %. The categories are unusable.
     pub const BAD_RATIOS: Flags = Flags(1 << 4);
-    /// So few slots that the cost of the measurement itself shows.
+    /// The window has so few slots that the cost of measuring shows.
     pub const FEW_SLOTS: Flags = Flags(1 << 5);
 
-    /// Every flag with the name that files and reports use.
+    /// Every flag with its name in files and reports.
     pub const NAMES: [(Flags, &'static str); 6] = [
         (Flags::SWITCHED, "switched"),
         (Flags::MIGRATED, "migrated"),
@@ -240,23 +242,24 @@ impl Flags {
         (Flags::FEW_SLOTS, "few-slots"),
     ];
 
-    /// Those flags which leave no count of the sample to be trusted. The gate drops such samples.
+    /// The flags that make all counts of a sample untrustworthy. The gate drops such samples.
     pub const UNUSABLE: Flags = Flags(
         Flags::MIGRATED.0 | Flags::WENT_BACKWARDS.0 | Flags::NOT_COUNTING.0 | Flags::BAD_RATIOS.0,
     );
 
-    /// The bits, as stored in files.
+    /// Returns the bits, as stored in files.
     pub const fn bits(self) -> u32 {
         self.0
     }
 
-    /// The flags of a file; `None` if it has a bit that this version does not know.
+    /// Returns the flags for the bits of a file, or `None` if this version does not know one of
+    /// them.
     pub fn from_bits(bits: u32) -> Option<Flags> {
         let known = Flags::NAMES.iter().fold(0, |all, (flag, _)| all | flag.0);
         (bits & !known == 0).then_some(Flags(bits))
     }
 
-    /// Whether any flag of `other` is set.
+    /// Returns whether any flag of `other` is set.
     pub const fn intersects(self, other: Flags) -> bool {
         self.0 & other.0 != 0
     }

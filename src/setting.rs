@@ -11,25 +11,25 @@ use crate::environment;
 
 /// A setting with a fixed list of choices.
 pub trait Setting: Copy + Default + FromStr<Err = UnknownChoice> + 'static {
-    /// What messages call it.
+    /// Its name in messages.
     const NAME: &'static str;
 
-    /// The environment variable that hands it to a bench.
+    /// The environment variable that passes it to a bench.
     const VARIABLE: &'static str;
 
-    /// What users can choose from.
+    /// The choices available to users.
     const CHOICES: &'static [Self];
 
     /// The word for this choice.
     fn name(self) -> &'static str;
 
-    /// What this choice does, as `--help` prints it.
+    /// The effect of this choice, as `--help` prints it.
     fn meaning(self) -> &'static str;
 
     /// Reads [`VARIABLE`](Setting::VARIABLE); the default if it is not set.
     ///
     /// # Errors
-    /// Returns an error if the variable holds another word.
+    /// Returns an error if the variable has any other value.
     fn from_environment() -> Result<Self, UnknownChoice> {
         match std::env::var(Self::VARIABLE) {
             Ok(word) => word.parse(),
@@ -45,7 +45,7 @@ pub struct UnknownChoice {
     pub setting: &'static str,
     /// The word.
     pub word: String,
-    /// The words that can be chosen.
+    /// The available words.
     pub choices: Vec<&'static str>,
 }
 
@@ -67,8 +67,8 @@ impl fmt::Display for UnknownChoice {
 
 impl std::error::Error for UnknownChoice {}
 
-/// Defines a setting: the enum, its words, and which of them users can choose. Documentation
-/// comments of the choices are also their text in `--help`.
+/// Defines a setting: the enum, its words, and which of them users can choose. The doc comments of
+/// the choices are also their text in `--help`.
 macro_rules! setting {
     (
         $(#[$attribute:meta])*

@@ -8,9 +8,9 @@ use crate::setting::SourceChoice;
 /// are shared.
 ///
 /// # Errors
-/// [`SourceChoice::Hardware`] fails where the counters cannot be used and [`SourceChoice::Model`] where code
-/// cannot be traced; the other choices fail where
-/// a setting in the environment or a described core is wrong.
+/// [`SourceChoice::Hardware`] fails if the counters cannot be used, and [`SourceChoice::Model`] if
+/// code cannot be traced. The other choices fail only if a setting in the environment or a
+/// described core is wrong.
 pub fn choose(choice: SourceChoice) -> Result<Box<dyn Source>, OpenError> {
     match choice {
         SourceChoice::Time => Ok(Box::new(Time::new("the clock was asked for"))),

@@ -38,7 +38,7 @@ use crate::sample::{Flags, Level1, Sample};
 use crate::setting::{ModelCore, Sampling, Setting};
 use crate::steady::Modelled;
 
-/// How long a benchmark is modelled in each launch, about.
+/// Roughly how long a benchmark is modelled in each launch.
 pub const DEFAULT_BUDGET_SECONDS: f64 = 2.0;
 
 /// Instructions per second of budget: a fixed number, so that the modelled work does not depend on
@@ -56,7 +56,7 @@ pub const LEAST_ITERATIONS: u64 = 3;
 const TOO_MUCH_CODE: &str = "this process has executed more different code than there is room for, in this \
      benchmark and those before it; put it into a bench target of its own";
 
-/// The modelled core of the thread that opened it.
+/// The modelled core, for the thread that opened it.
 pub struct Model {
     tracer: Tracer<Budgeted>,
     core: &'static CoreParameters,
@@ -120,8 +120,9 @@ impl Model {
     /// Opens a tracer for the calling thread, and the model of the requested core.
     ///
     /// # Errors
-    /// [`OpenError::Model`] where code cannot be traced, or [`environment::MODEL_BUDGET`] is
-    /// not a positive number; [`OpenError::UnknownChoice`] where the environment names no core.
+    /// Returns [`OpenError::Model`] if code cannot be traced or [`environment::MODEL_BUDGET`] is
+    /// not a positive number, or [`OpenError::UnknownChoice`] if the environment names an unknown
+    /// core.
     pub fn open() -> Result<Model, OpenError> {
         let core = parameters(ModelCore::from_environment()?);
         Model::of_core(core, budget_seconds()?)
@@ -221,7 +222,8 @@ impl Model {
                     .to_owned()
             }
         };
-        // Leaked: once for each benchmark that cannot be modelled, and `provenance` lends it out.
+        // Leaked once per benchmark that cannot be modelled, because `provenance` returns a
+        // reference.
         Box::leak(Box::new(Provenance::of_clock(format!(
             "not modelled: {why}"
         ))))
@@ -260,7 +262,7 @@ fn budget_seconds() -> Result<f64, OpenError> {
     }
 }
 
-/// The model's slots by category.
+/// Returns the model's slots by category.
 fn level1_slots(slots: &Slots) -> PerCategory<u64> {
     PerCategory {
         retiring: slots.retiring(),
@@ -270,7 +272,7 @@ fn level1_slots(slots: &Slots) -> PerCategory<u64> {
     }
 }
 
-/// Those of the measured part of each category.
+/// Returns the slots of each category's measured part.
 fn level2_slots(slots: &Slots) -> PerCategory<u64> {
     PerCategory {
         retiring: slots.heavy_operations,
@@ -280,7 +282,7 @@ fn level2_slots(slots: &Slots) -> PerCategory<u64> {
     }
 }
 
-/// The model's events under the names that all sources share.
+/// Maps the model's events to the names that all sources share.
 fn events(counts: &topdown_core_model::Events) -> Events<u64> {
     [
         (Event::Branches, counts.branches),

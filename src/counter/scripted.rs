@@ -72,9 +72,9 @@ pub static TABLE: CpuTable = CpuTable {
 pub struct Work {
     /// Slots by category, counted in thousandths of a slot.
     pub level1: Level1,
-    /// The measured part of each.
+    /// Each category's measured part.
     pub level2: PerCategory<f64>,
-    /// Instructions retired.
+    /// Retired instructions.
     pub instructions: u64,
 }
 

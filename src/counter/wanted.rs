@@ -14,10 +14,10 @@ pub enum Wanted {
 }
 
 impl Wanted {
-    /// Reads [`environment::GROUP`], and if it is not set, [`environment::COUNTERS`].
+    /// Reads [`environment::GROUP`], or [`environment::COUNTERS`] if that is not set.
     ///
     /// # Errors
-    /// Returns an error if the environment asks for unknown counters.
+    /// Returns an error if the environment requests unknown counters.
     pub fn from_environment() -> Result<Wanted, OpenError> {
         match std::env::var(environment::GROUP) {
             Ok(name) if !name.is_empty() => Ok(Wanted::Group(name)),

@@ -34,7 +34,7 @@ pub struct DescribedCore {
     pub formula: String,
     /// The level-1 group. The first event counts cycles.
     pub events: Vec<Event>,
-    /// In percent of the slots.
+    /// As percentages of the slots.
     pub categories_percent: PerCategory<Postfix>,
     /// The other groups.
     pub groups: Vec<MetricGroup>,
@@ -150,7 +150,7 @@ impl DescribedCore {
 }
 
 fn split(categories_percent: &PerCategory<Postfix>, counts: &Counts) -> Split {
-    // The cycles lead.
+    // Cycles come first.
     let slots = counts.slots_per_cycle() * counts.at(0);
     let categories = categories_percent.each_ref().map(|formula| {
         let percent = formula.value(counts);

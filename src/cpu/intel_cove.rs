@@ -47,7 +47,7 @@ pub(super) const FETCH_LATENCY_LION_COVE: Event =
 /// Lion Cove's name for [`NOT_DELIVERED`].
 pub(super) const BUBBLES_LION_COVE: Event = Event::general("IDQ_BUBBLES.CORE", 0x019c);
 
-/// Bad speculation is what the three other categories leave.
+/// Bad speculation is what the other three categories leave.
 fn by_rest(slots: f64, retiring: f64, frontend_bound: f64, backend_bound: f64) -> Level1 {
     Level1 {
         slots: PerCategory {

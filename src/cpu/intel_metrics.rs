@@ -14,7 +14,7 @@ use crate::sample::Level1;
 
 /// The formula of the uncorrected register on CPUs with both levels: slots x fraction / 255.
 pub const FORMULA_LEVEL2: &str = "intel-perf-metrics-level2/1";
-/// The same on CPUs with level 1 only.
+/// The same formula on CPUs with level 1 only.
 pub const FORMULA_LEVEL1: &str = "intel-perf-metrics-level1/1";
 
 /// How Intel's metrics correct the register on one family of cores.
@@ -43,7 +43,7 @@ pub struct CorrectionExample {
     pub counts: &'static [u64],
     /// The categories.
     pub level1_percent: PerCategory<&'static str>,
-    /// The measured part of each.
+    /// Each category's measured part.
     pub level2_percent: Option<PerCategory<&'static str>>,
 }
 

@@ -160,7 +160,7 @@ impl fmt::Debug for Metric {
 pub enum Node {
     /// The category itself.
     Category(Category),
-    /// A part of it.
+    /// A part of a category.
     Part(Part),
 }
 

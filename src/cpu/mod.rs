@@ -169,7 +169,7 @@ pub struct Split {
     pub slots: f64,
     /// By category.
     pub level1: Level1,
-    /// In more detail, where the group tells.
+    /// In more detail, if the group provides it.
     pub level2: Option<PerCategory<f64>>,
 }
 
@@ -181,8 +181,8 @@ pub struct Example {
     pub counts: &'static [u64],
     /// The categories.
     pub level1_percent: PerCategory<&'static str>,
-    /// The fifth category, where there is one.
+    /// The fifth category, if there is one.
     pub smt_contention_percent: Option<&'static str>,
-    /// The measured part of each.
+    /// Each category's measured part.
     pub level2_percent: Option<PerCategory<&'static str>>,
 }

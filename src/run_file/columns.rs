@@ -1,6 +1,6 @@
 //! What samples and launch values have in common on disk: one array per quantity.
 //!
-//! A row form would repeat every name for every row and make the files five times as large.
+//! Storing rows would repeat every name in every row and make the files five times as large.
 
 use std::collections::BTreeMap;
 
@@ -12,11 +12,12 @@ use crate::category::PerCategory;
 use crate::event::{Event, Events};
 use crate::sample::Level1;
 
-/// The largest count that a file may hold: 2^53, up to which an `f64` holds every integer. It is
-/// weeks of slots, and leaves room for sums over thousands of samples in 64 bits.
+/// The largest count allowed in a file: 2^53, up to which an `f64` represents every integer. That
+/// is weeks of slots, and leaves room for sums over thousands of samples in 64 bits.
 const MAX_COUNT: u64 = 1 << 53;
 
-/// A quantity of every row, or `None` where any row lacks it: half a column could not be compared.
+/// Returns a quantity of every row, or `None` if any row lacks it: half a column could not be
+/// compared.
 pub(super) fn optional_column<R, T>(
     rows: &[R],
     quantity: impl Fn(&R) -> Option<T>,
@@ -27,7 +28,7 @@ pub(super) fn optional_column<R, T>(
     rows.iter().map(quantity).collect()
 }
 
-/// A split of nothing could be shown and never be judged.
+/// Rejects a split without the total it belongs to: it could be shown, but never judged.
 pub(super) fn check_splits(slots: bool, level1: bool, level2: bool) -> Result<(), RunFileProblem> {
     let missing = |whole: &str| format!("is there without `{whole}`, which it is a split of");
     if level1 && !slots {
@@ -46,13 +47,13 @@ pub(super) fn check_splits(slots: bool, level1: bool, level2: bool) -> Result<()
 pub(super) struct Level1Columns {
     /// Useful work.
     retiring_slots: Vec<f64>,
-    /// Work that was thrown away.
+    /// Discarded work.
     bad_speculation_slots: Vec<f64>,
     /// Nothing was delivered.
     frontend_bound_slots: Vec<f64>,
     /// Nothing could be accepted.
     backend_bound_slots: Vec<f64>,
-    /// Slots of the other hardware thread, on CPUs that tell.
+    /// Slots of the other hardware thread, on CPUs that report them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     smt_contention_slots: Option<Vec<f64>>,
 }
@@ -102,13 +103,13 @@ impl Level1Columns {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct Level2Columns {
-    /// Of retiring.
+    /// Part of retiring.
     heavy_operations_slots: Vec<f64>,
-    /// Of bad speculation.
+    /// Part of bad speculation.
     branch_mispredict_slots: Vec<f64>,
-    /// Of frontend bound.
+    /// Part of frontend bound.
     fetch_latency_slots: Vec<f64>,
-    /// Of backend bound.
+    /// Part of backend bound.
     memory_bound_slots: Vec<f64>,
 }
 
@@ -155,7 +156,7 @@ impl Level2Columns {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub(super) struct ActivityColumns {
-    /// Windows that were watched; 0 where none was.
+    /// Watched windows; 0 if there were none.
     windows: Vec<u64>,
     /// Their wall-clock nanoseconds.
     wall_ns: Vec<u64>,
@@ -168,7 +169,7 @@ pub(super) struct ActivityColumns {
 }
 
 impl ActivityColumns {
-    /// `None` where no row was watched.
+    /// Returns `None` if no row was watched.
     pub(super) fn of<R>(
         rows: &[R],
         activity: impl Fn(&R) -> Option<Activity>,
@@ -208,7 +209,7 @@ impl ActivityColumns {
     }
 }
 
-/// One column for each event that every row counts.
+/// One column per event that every row counts.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(extend("propertyNames" = crate::run_file::schema::event_names())))]
@@ -216,7 +217,7 @@ impl ActivityColumns {
 pub(super) struct EventColumns<T>(BTreeMap<Event, Vec<T>>);
 
 impl<T: Copy> EventColumns<T> {
-    /// `None` where there is no such event.
+    /// Returns `None` if there is no such event.
     pub(super) fn of<R>(rows: &[R], events: impl Fn(&R) -> Events<T>) -> Option<EventColumns<T>> {
         let column = |event| Some((event, optional_column(rows, |row| events(row).get(event))?));
         let columns: BTreeMap<Event, Vec<T>> = Event::ALL.into_iter().filter_map(column).collect();
@@ -239,12 +240,12 @@ impl<T: Copy> EventColumns<T> {
     }
 }
 
-/// What every column of a table must satisfy before any row is made of it.
+/// Requirements for every column of a table, checked before any row is built.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rows {
-    /// How many values each column has.
+    /// Number of values in each column.
     pub(super) count: usize,
-    /// What the rows are called in messages.
+    /// The name of the rows in messages.
     pub(super) what: &'static str,
 }
 
@@ -258,7 +259,7 @@ impl Rows {
         Err(RunFileProblem::field(field, what))
     }
 
-    /// Whole numbers from 0 to 2^53.
+    /// Accepts integers from 0 to 2^53.
     pub(super) fn counts(self, field: &str, column: &[u64]) -> Result<(), RunFileProblem> {
         self.length(field, column)?;
         match column.iter().find(|value| **value > MAX_COUNT) {
@@ -270,7 +271,7 @@ impl Rows {
         }
     }
 
-    /// Numbers from 0 to 2^53.
+    /// Accepts numbers from 0 to 2^53.
     pub(super) fn unsigned(self, field: &str, column: &[f64]) -> Result<(), RunFileProblem> {
         self.signed(field, column)?;
         match column.iter().find(|value| **value < 0.0) {
@@ -282,10 +283,10 @@ impl Rows {
         }
     }
 
-    /// Numbers from -2^53 to 2^53: a category may be below zero by its resolution.
+    /// Accepts numbers from -2^53 to 2^53: a category may be below zero by its resolution.
     pub(super) fn signed(self, field: &str, column: &[f64]) -> Result<(), RunFileProblem> {
         self.length(field, column)?;
-        // Written so that NaN would be found too.
+        // Written so that NaN is rejected, too.
         let is_sound = |value: &f64| value.abs() <= MAX_COUNT as f64;
         match column.iter().find(|value| !is_sound(value)) {
             None => Ok(()),

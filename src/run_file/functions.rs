@@ -1,4 +1,4 @@
-//! The functions that a benchmark's slots went to.
+//! The functions to which a benchmark's slots went.
 
 use serde::{Deserialize, Serialize};
 
@@ -6,54 +6,54 @@ use super::columns::Rows;
 use super::error::RunFileProblem;
 use crate::code::CodeCounts;
 
-/// Where a benchmark's slots went, function by function: sums over the samples that its launch values
-/// were made of, in all launches that were modelled.
+/// Where a benchmark's slots went, by function: sums over the samples that determined its launch
+/// values, in all modelled launches.
 ///
-/// All counts together, those of the others included, are the benchmark's slots per iteration times
+/// All counts together, including those of `others`, are the benchmark's slots per iteration times
 /// `iterations`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Functions {
-    /// Calls of the benchmarked routine that the counts are sums over; at least 1.
+    /// Number of calls of the benchmarked routine that the counts cover; at least 1.
     pub iterations: u64,
-    /// The functions with the most slots, the largest first.
+    /// The functions with the most slots, in descending order.
     pub largest: Vec<Function>,
-    /// What remains.
+    /// The remaining functions.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub others: Option<OtherFunctions>,
 }
 
-/// A function and what it cost, without the functions that it called.
+/// A function and its cost, excluding the functions it called.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Function {
-    /// Its path, as a demangler writes it without the hash; absent for code without a symbol. All
-    /// functions of one name are one here.
+    /// Its demangled path without the hash; absent for code without a symbol. Functions with the
+    /// same name are merged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
-    /// The file name of the library that it is in, or the kernel's name for it; absent for the bench
-    /// executable itself.
+    /// The file name of the library that contains it, or the kernel's name for it; absent for the
+    /// bench executable itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub module: Option<String>,
-    /// What it cost.
+    /// Its cost.
     pub counts: CodeCounts,
 }
 
-/// The functions that are too small for a row of their own.
+/// The functions too small for their own row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct OtherFunctions {
-    /// How many they are.
+    /// Number of functions.
     pub functions: u64,
-    /// What they cost.
+    /// Their cost.
     pub counts: CodeCounts,
 }
 
 impl Functions {
-    /// What all functions cost together.
+    /// Returns the total cost of all functions.
     pub fn total(&self) -> CodeCounts {
         let all = self.largest.iter().map(|function| function.counts);
         let mut total = CodeCounts::default();
@@ -63,7 +63,7 @@ impl Functions {
         total
     }
 
-    /// Whether every number can be what it says it is.
+    /// Checks that every number is plausible.
     pub(super) fn check(&self) -> Result<(), RunFileProblem> {
         let one = Rows {
             count: 1,

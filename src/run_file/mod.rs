@@ -1,9 +1,9 @@
 //! Runs on disk: what a run is, and how it is stored and read back.
 //!
 //! A run is two files in one directory: `run.json` with everything that a comparison needs, and
-//! `samples-ID.jsonl`, which `run.json` names, with every raw sample. The samples are written
-//! first and `run.json` is renamed into place last, so a reader sees a whole run or the run that
-//! was there before. `docs/run-file.md` describes both files for other programs.
+//! `samples-ID.jsonl`, named in `run.json`, with every raw sample. The samples are written first
+//! and `run.json` is renamed into place last, so a reader sees either the complete run or the
+//! previous one. `docs/run-file.md` describes both files for other programs.
 
 mod code_columns;
 mod columns;
@@ -43,7 +43,7 @@ use crate::provenance::Provenance;
 /// All launches of one invocation of `cargo topdown bench`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Run {
-    /// Unique; names the samples file too. Letters, digits, `-`.
+    /// Unique; also part of the samples file's name. Letters, digits, `-`.
     pub id: String,
     /// When the run began, RFC 3339 in UTC.
     pub started_at: String,
@@ -55,18 +55,19 @@ pub struct Run {
     pub build: Build,
     /// How it was launched.
     pub launch_settings: LaunchSettings,
-    /// Which part of the suite this is, where several machines share one.
+    /// The part of the suite that this is, if several machines share one.
     pub shard: Option<Shard>,
-    /// What was asked for.
+    /// The requested part of the suite.
     pub selection: Selection,
-    /// What failed in it, as `package::target` or `package::target::name`: the run is not whole.
+    /// What failed in it, as `package::target` or `package::target::name`. The run is then
+    /// incomplete.
     pub failed: Vec<String>,
-    /// In the order of their first appearance; ids are unique.
+    /// In order of first appearance; ids are unique.
     pub benchmarks: Vec<Benchmark>,
 }
 
 impl Run {
-    /// Names the class of runs that this one can be compared with: the machine's
+    /// Names the class of runs with which this one can be compared: the machine's
     /// [`key`](Machine::key), or the [`modelled_key`](Machine::modelled_key) if every benchmark was
     /// modelled, all on one core.
     pub fn key(&self) -> String {
@@ -94,26 +95,26 @@ pub struct Build {
     pub profile: String,
     /// The target triple.
     pub target: String,
-    /// `RUSTFLAGS` as they were set in the environment; empty if not.
+    /// `RUSTFLAGS` from the environment; empty if not set.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub rustflags: String,
-    /// The commit that was checked out; absent outside of git.
+    /// The checked-out commit; absent outside git.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git_commit: Option<String>,
-    /// Whether the work tree differed from that commit.
+    /// Whether the working tree differed from that commit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub git_dirty: Option<bool>,
 }
 
-/// How often and for how long every benchmark ran; the workspace's settings, where packages have
-/// some of their own.
+/// How often and for how long every benchmark ran. If packages have their own settings, these are
+/// the workspace's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct LaunchSettings {
     /// Processes per bench target.
     pub launches: u32,
-    /// Samples per launch, unless the benchmark's own code says otherwise.
+    /// Samples per launch, unless the benchmark's own code sets another number.
     pub sample_size: u32,
     /// Warm-up per benchmark and launch.
     pub warm_up_ms: u64,
@@ -121,29 +122,30 @@ pub struct LaunchSettings {
     pub measurement_ms: u64,
 }
 
-/// One part of a suite that several machines of one class share.
+/// One part of a suite shared by several machines of one class.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Shard {
-    /// Which part, from 1 to `of`.
+    /// The number of the part, from 1 to `of`.
     pub number: u32,
-    /// How many parts there are.
+    /// Number of parts.
     pub of: u32,
-    /// How many benchmarks the part has; those that failed are among them.
+    /// Number of benchmarks in the part, including those that failed.
     pub benchmarks: usize,
-    /// Names the suite: parts of one suite, cut in the same way, have the same name.
+    /// Identifies the suite: parts of one suite that was divided in the same way have the same
+    /// value.
     pub suite: String,
 }
 
 impl std::fmt::Display for Shard {
-    /// `2/4`, as the command line has it.
+    /// Formats as `2/4`, like the command line.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}/{}", self.number, self.of)
     }
 }
 
-/// Which benchmark: criterion's own id is unique within a bench target only.
+/// Identifies a benchmark: criterion's own id is unique only within a bench target.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -157,7 +159,7 @@ pub struct BenchmarkId {
 }
 
 impl std::fmt::Display for BenchmarkId {
-    /// `package::target::name`, which is unique in a run.
+    /// Formats as `package::target::name`, which is unique in a run.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(f, "{}::{}::{}", self.package, self.target, self.name)
     }
@@ -166,17 +168,17 @@ impl std::fmt::Display for BenchmarkId {
 /// One benchmark's launches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Benchmark {
-    /// Which benchmark.
+    /// Its id.
     pub id: BenchmarkId,
     /// What its numbers are.
     pub provenance: Provenance,
-    /// What one iteration processes, as criterion's `Throughput` says; for display.
+    /// What one iteration processes, from criterion's `Throughput`; for display.
     pub throughput: Option<Throughput>,
     /// One value per launch, in launch order.
     pub launches: Vec<LaunchValue>,
-    /// Which functions the slots went to, where the source knows.
+    /// The functions to which its slots went, if the source knows them.
     pub functions: Option<Functions>,
-    /// What an iteration executed, where that was traced and is the same in every launch.
+    /// What an iteration executed, if it was traced and is the same in every launch.
     pub fingerprint: Option<Fingerprint>,
 }
 
@@ -185,41 +187,41 @@ pub struct Benchmark {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Throughput {
-    /// How much.
+    /// The amount.
     pub per_iteration: u64,
-    /// Of what: `bytes`, `elements`, `bits`.
+    /// The unit: `bytes`, `elements`, `bits`.
     pub unit: String,
 }
 
-/// What one launch says about one benchmark: ratios of sums over the middle half of its samples.
+/// One launch's result for one benchmark: ratios of sums over the middle half of its samples.
 ///
 /// Everything is per iteration. What the source does not measure is `None`.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct LaunchValue {
-    /// Which launch of the run, from 0.
+    /// The launch's number in the run, from 0.
     pub launch: u32,
-    /// Samples that the value is of.
+    /// Number of samples used for the value.
     pub samples_used: u32,
-    /// Samples that were dropped, for their flags or for want of slots or iterations; on the model,
-    /// those that a full warm-up lacks.
+    /// Number of samples dropped for their flags or because they had no slots or iterations; on the
+    /// model, the number missing for a full warm-up.
     pub samples_dropped: u32,
-    /// Wall-clock time. Its middle half is chosen by time, the others' by slots.
+    /// Wall-clock time. Its middle half is selected by time, that of the others by slots.
     pub wall_ns: f64,
     /// Issue slots.
     pub slots: Option<f64>,
     /// The categories, scaled so that they add up to `slots` exactly.
     pub level1: Option<crate::sample::Level1>,
-    /// Their measured parts, scaled as `level1`.
+    /// Their measured parts, scaled like `level1`.
     pub level2: Option<crate::category::PerCategory<f64>>,
     /// Retired instructions.
     pub instructions: Option<f64>,
     /// Unhalted cycles.
     pub cycles: Option<f64>,
-    /// What else was counted.
+    /// Counts of other events.
     pub events: Events<f64>,
-    /// No category is further off than this fraction of the slots (0 for exact counts).
+    /// No category is off by more than this fraction of the slots (0 for exact counts).
     pub resolution_fraction: f64,
-    /// What beginning and ending windows cost, as a fraction of the slots with it; taken out of them, but
-    /// for what is above a half.
+    /// The cost of beginning and ending windows, as a fraction of the slots including it. Up to one
+    /// half, it is subtracted from them.
     pub window_fraction: Option<f64>,
 }

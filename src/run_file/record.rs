@@ -1,4 +1,4 @@
-//! Records of bench processes, read.
+//! Reads the records of bench processes.
 
 use serde::{Deserialize, Serialize};
 
@@ -18,19 +18,19 @@ pub(super) struct Wire {
     schema_version: KnownVersion,
     /// What the numbers are.
     provenance: Provenance,
-    /// The samples, in the order in which criterion was given their scalars.
+    /// The samples, in the order in which criterion received their scalars.
     samples: SampleColumns,
-    /// Where in the code the slots went, where the source knows.
+    /// Where in the code the slots went, if the source knows.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     code: Option<CodeColumns>,
 }
 
 impl Record {
-    /// Reads one line that [`to_line`](Record::to_line) wrote.
+    /// Reads one line written by [`to_line`](Record::to_line).
     ///
     /// # Errors
-    /// The problem, where the line is not a record, or has another schema version: the bench
-    /// executable and the program are then of different releases.
+    /// Returns an error if the line is not a record, or if it has another schema version, which
+    /// means that the bench executable and the program are from different releases.
     pub fn from_line(line: &str) -> Result<Record, RunFileProblem> {
         let wire: Wire = parse(line.as_bytes())?;
         let samples = wire
@@ -60,7 +60,7 @@ mod tests {
     use crate::provenance::SourceKind;
     use crate::sample::{Flags, GroupCounts, Level1, Sample};
 
-    /// What the derived code writes of it, which is what the derived code reads.
+    /// Returns what the derived code writes for the record, which is also what it reads.
     fn derived(record: &Record) -> serde_json::Value {
         let wire = Wire {
             schema_version: KnownVersion,
@@ -130,7 +130,7 @@ mod tests {
             &[full],
             &[full, full],
             &[Sample::EMPTY],
-            // What one of the two lacks is left out for both.
+            // A quantity missing in one of them is left out for both.
             &[full, Sample::EMPTY],
             &[
                 full,

@@ -70,7 +70,7 @@ fn level2_between(start: Registers, end: Registers) -> PerCategory<f64> {
     slots_between(start, end, 4)
 }
 
-/// The slots of four fractions, of which `first` is the first.
+/// Returns the slots of four fractions, starting with `first`.
 fn slots_between(start: Registers, end: Registers, first: usize) -> PerCategory<f64> {
     PerCategory::of(|category| {
         let byte = first + category as usize;

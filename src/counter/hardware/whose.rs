@@ -29,8 +29,7 @@ pub(super) struct Whose {
     /// What the threads did in its windows so far.
     activity: Cell<Activity>,
     has_sample: Cell<bool>,
-    /// What earlier launches have decided: see
-    /// [`THREADS_DECIDED`](crate::environment::THREADS_DECIDED).
+    /// Earlier launches' decisions: see [`THREADS_DECIDED`](crate::environment::THREADS_DECIDED).
     decided: RefCell<String>,
     /// Set while all threads are counted.
     all: RefCell<Option<AllThreads>>,

@@ -20,7 +20,7 @@ extern "C" fn before_main() {
         Ok(SourceChoice::Model | SourceChoice::ModelOrTime)
     );
     if on_the_model && std::env::var_os(environment::SAMPLES).is_some() {
-        // Where the system forbids it, launches may differ, which the program sees and says.
+        // If the system forbids it, launches may differ, which the program detects and reports.
         let _ = fix_system_values();
     }
 }

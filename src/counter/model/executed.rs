@@ -19,8 +19,8 @@ pub(super) struct Executed {
 }
 
 impl Executed {
-    /// With room for so many blocks; `stretches` is what
-    /// [`STRETCHES`](crate::environment::STRETCHES) holds.
+    /// Reserves room for this many blocks; `stretches` is the value of
+    /// [`STRETCHES`](crate::environment::STRETCHES).
     pub(super) fn new(blocks: usize, stretches: &str) -> Executed {
         Executed {
             contents: Vec::with_capacity(blocks),

@@ -17,7 +17,7 @@ const MOST_HASHES: usize = 1024;
 /// some ten thousand.
 const MOST_BLOCKS: usize = 64 * 1024;
 
-/// The trail of the benchmark that is running.
+/// The trail of the current benchmark.
 pub(super) struct TrailKeeper {
     wanted: Vec<(u32, Range<u64>)>,
     number: u32,
@@ -32,8 +32,8 @@ pub(super) struct TrailKeeper {
 }
 
 impl TrailKeeper {
-    /// Reserves all memory that it will need. `wanted` is what
-    /// [`STRETCHES`](crate::environment::STRETCHES) holds.
+    /// Reserves all memory that it will need. `wanted` is the value of
+    /// [`STRETCHES`](crate::environment::STRETCHES).
     pub(super) fn new(wanted: &str) -> TrailKeeper {
         let wanted: Vec<_> = wanted.split(',').filter_map(stretch).collect();
         let room = if wanted.is_empty() { 0 } else { MOST_BLOCKS };
