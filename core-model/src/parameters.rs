@@ -64,6 +64,13 @@ pub struct Frontend {
     pub queue_entries: u32,
     /// Taken branches the frontend can follow per cycle.
     pub taken_branches_per_cycle: u32,
+    /// Taken branches per cycle that prediction, which is ahead of fetch, can follow; a call is alone
+    /// in its cycle.
+    pub predicted_branches_per_cycle: u32,
+    /// Cycles of prediction that a return takes.
+    pub return_prediction_cycles: u32,
+    /// Cycles by which prediction may be ahead of fetch when it follows a branch.
+    pub prediction_ahead_cycles: u32,
     /// Number of code lines by which branch prediction may run ahead of fetch, prefetching as it
     /// goes.
     pub runahead_lines: u32,
@@ -85,6 +92,8 @@ pub struct Prediction {
     /// Fetch bubble of a branch that the first level knows with a different target: a return to
     /// another place than last time, or an indirect jump.
     pub changed_target_cycles: u32,
+    /// Fetch bubble of a return, wherever it goes.
+    pub return_cycles: u32,
     /// Fetch bubble of a direct taken branch that is in no level: the decoder finds it.
     pub unknown_target_cycles: u32,
     /// From the resolution of a mispredicted branch to the issue of the first right-path operation.

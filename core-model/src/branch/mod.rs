@@ -12,6 +12,8 @@ use crate::parameters::Prediction as Parameters;
 /// What the frontend experiences at a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
+    /// What kind of branch it was.
+    pub flow: Flow,
     /// Execution did not go where predicted, which is noticed when the branch executes.
     pub mispredicted: bool,
     /// Fetch continued somewhere other than at the next instruction.
@@ -28,6 +30,7 @@ pub(crate) struct Predictor {
     targets: TargetBuffers,
     indirect: IndirectPredictor,
     returns: ReturnStack,
+    return_cycles: u64,
 }
 
 impl Predictor {
@@ -37,6 +40,7 @@ impl Predictor {
             targets: TargetBuffers::new(parameters),
             indirect: IndirectPredictor::new(parameters),
             returns: ReturnStack::new(parameters),
+            return_cycles: parameters.return_cycles.into(),
         }
     }
 
@@ -55,6 +59,7 @@ impl Predictor {
         }
         if !taken {
             return Outcome {
+                flow,
                 mispredicted: !right,
                 taken,
                 bubble_cycles: 0,
@@ -63,8 +68,12 @@ impl Predictor {
         }
         self.direction.note(ip, target);
         self.indirect.note(target);
-        let (bubble_cycles, known) = self.targets.taken(ip, target);
+        let (mut bubble_cycles, known) = self.targets.taken(ip, target);
+        if flow == Flow::Return {
+            bubble_cycles = bubble_cycles.max(self.return_cycles);
+        }
         Outcome {
+            flow,
             mispredicted: !right,
             taken,
             bubble_cycles: if right { bubble_cycles } else { 0 },

@@ -55,18 +55,21 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
     retire_width: 8, // O
     issue_delay: 4,  // K
     frontend: Frontend {
-        uop_cache_lines: 512,        // O: 4096 operations, 8 per line
-        uop_cache_ways: 8,           // O
-        uop_cache_window_bytes: 32,  // A: O says 64 with several lines each
-        uop_cache_width: 8,          // O
-        decode_width: 6,             // O
-        decode_bytes: 32,            // O
-        decode_switch_cycles: 1,     // A
-        microcode_above_slots: 4,    // O
-        microcode_entry_cycles: 2,   // A
-        queue_entries: 144,          // O
-        taken_branches_per_cycle: 1, // O
-        runahead_lines: 32,          // A
+        uop_cache_lines: 512,            // O: 4096 operations, 8 per line
+        uop_cache_ways: 8,               // O
+        uop_cache_window_bytes: 32,      // A: O says 64 with several lines each
+        uop_cache_width: 8,              // O
+        decode_width: 6,                 // O
+        decode_bytes: 32,                // O
+        decode_switch_cycles: 1,         // A
+        microcode_above_slots: 4,        // O
+        microcode_entry_cycles: 2,       // A
+        queue_entries: 144,              // O
+        taken_branches_per_cycle: 1,     // O
+        predicted_branches_per_cycle: 1, // A
+        return_prediction_cycles: 1,     // A
+        prediction_ahead_cycles: 0,      // no matter: a taken branch ends the cycle of fetch
+        runahead_lines: 32,              // A
     },
     prediction: Prediction {
         bimodal_entries: 16 * 1024, // A
@@ -106,6 +109,7 @@ pub const GOLDEN_COVE: CoreParameters = CoreParameters {
             },
         ],
         changed_target_cycles: 3, // M: 6 cycles per call of one function from 8 places
+        return_cycles: 0,         // A
         unknown_target_cycles: 10, // M
         redirect_cycles: 14,      // K
         // pmu-tools charges the frontend 10 cycles after a resteer on Ice Lake (`BAClear_Cost` in

@@ -55,23 +55,28 @@ const FP_STORE: Ports = STORE0.or(STORE1);
 /// AMD Zen 5.
 pub const ZEN_5: CoreParameters = CoreParameters {
     name: "zen-5",
-    version: 5,
+    version: 6,
     width: 8,        // O
     retire_width: 8, // O
     issue_delay: 4,  // A
     frontend: Frontend {
-        uop_cache_lines: 1024,       // O: 64 sets of 16 ways, 6 instructions each
-        uop_cache_ways: 16,          // O
-        uop_cache_window_bytes: 32,  // A: lines end at 64 bytes or 6 instructions
-        uop_cache_width: 12,         // O: two lines of 6
-        decode_width: 4,             // O: one cluster per thread
-        decode_bytes: 32,            // O
-        decode_switch_cycles: 1,     // A
-        microcode_above_slots: 4,    // A: O says 2, short sequences are faster
-        microcode_entry_cycles: 2,   // A
-        queue_entries: 48,           // A: divided in the same way
-        taken_branches_per_cycle: 1, // M: O says 2
-        runahead_lines: 32,          // A
+        uop_cache_lines: 1024,      // O: 64 sets of 16 ways, 6 instructions each
+        uop_cache_ways: 16,         // O
+        uop_cache_window_bytes: 32, // A: lines end at 64 bytes or 6 instructions
+        uop_cache_width: 12,        // O: two lines of 6
+        decode_width: 4,            // O: one cluster per thread
+        decode_bytes: 32,           // O
+        decode_switch_cycles: 1,    // A
+        microcode_above_slots: 4,   // A: O says 2, short sequences are faster
+        microcode_entry_cycles: 2,  // A
+        queue_entries: 48,          // A: divided in the same way
+        // O says 2, and loops of nothing but jumps have them (M); kernels come out nearer with 1 (K).
+        taken_branches_per_cycle: 1,
+        predicted_branches_per_cycle: 2, // O, M
+        // M: a call and its return take 4 cycles, with up to 20 instructions between calls
+        return_prediction_cycles: 3,
+        prediction_ahead_cycles: 8, // A
+        runahead_lines: 32,         // A
     },
     prediction: Prediction {
         bimodal_entries: 16 * 1024, // A
@@ -97,6 +102,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
             },
         ], // O: 16 Ki, then 8 Ki more
         changed_target_cycles: 0, // A
+        return_cycles: 1,         // M: with more instructions between calls
         unknown_target_cycles: 8, // A
         redirect_cycles: 16,      // K
         // The guide for Zen 4 (57647) gives 11 to 18 cycles for the whole penalty and 13 as the

@@ -1,7 +1,7 @@
 //! The frontend: when each instruction reaches the queue before rename.
 
 use crate::branch::Outcome;
-use crate::instruction::Operation;
+use crate::instruction::{Flow, Operation};
 use crate::ledger::Ledger;
 use crate::memory::{Hierarchy, LINE_BYTES, Lookup};
 use crate::parameters::Frontend as Parameters;
@@ -19,6 +19,8 @@ pub(crate) struct Frontend {
     delivered: u32,
     decoded_bytes: u32,
     taken_in_cycle: u32,
+    /// How far prediction has followed branches, in parts of a cycle: as many as it follows in one.
+    followed: u64,
     /// The code window being delivered, or [`NO_WINDOW`] after a change of path.
     window: u64,
     line: u64,
@@ -38,6 +40,7 @@ impl Frontend {
             delivered: 0,
             decoded_bytes: 0,
             taken_in_cycle: 0,
+            followed: 0,
             window: NO_WINDOW,
             line: NO_WINDOW,
             decoding: false,
@@ -98,16 +101,35 @@ impl Frontend {
             return;
         }
         self.window = NO_WINDOW;
+        let followed = self.follow(outcome.flow);
         self.taken_in_cycle += 1;
         if outcome.bubble_cycles > 0 {
             self.next_cycle(self.cycle + 1 + outcome.bubble_cycles);
         } else if self.taken_in_cycle >= self.parameters.taken_branches_per_cycle {
             self.next_cycle(self.cycle + 1);
         }
+        if followed > self.cycle {
+            self.next_cycle(followed);
+        }
         if outcome.found_at_decode {
             // Meanwhile, prediction ran down the wrong path.
             self.predicted = self.cycle;
         }
+    }
+
+    /// Prediction follows a taken branch; returns the cycle in which it knows the target.
+    #[inline]
+    fn follow(&mut self, flow: Flow) -> u64 {
+        let per_cycle = u64::from(self.parameters.predicted_branches_per_cycle);
+        let parts = match flow {
+            Flow::Call | Flow::IndirectCall => per_cycle,
+            Flow::Return => per_cycle * u64::from(self.parameters.return_prediction_cycles),
+            _ => 1,
+        };
+        let ahead = u64::from(self.parameters.prediction_ahead_cycles);
+        let earliest = self.cycle.saturating_sub(ahead) * per_cycle;
+        self.followed = self.followed.max(earliest) + parts;
+        self.followed / per_cycle
     }
 
     /// Restarts on the right path, whose first instruction can be issued at `at`.
@@ -117,6 +139,7 @@ impl Frontend {
         }
         self.window = NO_WINDOW;
         self.predicted = self.cycle;
+        self.followed = self.cycle * u64::from(self.parameters.predicted_branches_per_cycle);
     }
 
     #[inline]
