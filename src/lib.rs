@@ -40,6 +40,9 @@
 
 #![warn(clippy::incompatible_msrv)]
 
+// Functions that the program alone calls are `#[inline]`: a bench, which does not call them, does not
+// compile them either.
+
 pub mod activity;
 pub mod category;
 pub mod code;

@@ -33,6 +33,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
 }
 
 /// Returns `json` with its strings made [`visible`]. Invalid JSON stays invalid.
+#[inline]
 pub fn visible_json(json: &[u8]) -> Cow<'_, [u8]> {
     // The first bytes of hidden characters, and of their JSON escapes.
     let may_hide = |byte: &u8| matches!(byte, b'\\' | 0x7f | 0xc2 | 0xd8 | 0xe2);
@@ -74,6 +75,7 @@ pub fn visible_json(json: &[u8]) -> Cow<'_, [u8]> {
 
 /// Returns the hidden character that the escape sequence at the start of `rest` stands for, if any,
 /// and the sequence's length in bytes.
+#[inline]
 fn escaped(rest: &str) -> (Option<char>, usize) {
     let hidden = |c: char| Some(c).filter(|c| is_hidden(*c));
     match rest.as_bytes().get(1) {

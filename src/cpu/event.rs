@@ -99,6 +99,8 @@ impl Index<Event> for Counts {
     /// # Panics
     /// Panics if a formula uses an event that its own group lacks. The worked example of every
     /// formula rules that out.
+    // Hundreds of formulas call it, which would each have a copy.
+    #[inline(never)]
     fn index(&self, event: Event) -> &f64 {
         let position = self
             .events

@@ -90,9 +90,12 @@ pub struct Metric {
     pub name: &'static str,
     /// The unit printed after the number: `% of slots`, `per 1000 instructions`.
     pub unit: &'static str,
+    /// A bench counts the events; only programs compute something of them.
+    #[cfg(feature = "run_file")]
     formula: MetricFormula,
 }
 
+#[cfg(feature = "run_file")]
 #[derive(Clone, Copy)]
 enum MetricFormula {
     /// The scale times one event divided by another.
@@ -103,15 +106,18 @@ enum MetricFormula {
 
 impl Metric {
     /// Returns a metric for an event's occurrences per thousand instructions.
+    #[cfg_attr(not(feature = "run_file"), expect(unused_variables))]
     pub(crate) const fn per_kilo(name: &'static str, event: Event, instructions: Event) -> Metric {
         Metric {
             name,
             unit: "per 1000 instructions",
+            #[cfg(feature = "run_file")]
             formula: MetricFormula::Ratio(1000.0, event, instructions),
         }
     }
 
     /// Returns a metric for an event as a percentage of another. `unit` begins with `%`.
+    #[cfg_attr(not(feature = "run_file"), expect(unused_variables))]
     pub(crate) const fn percent(
         name: &'static str,
         event: Event,
@@ -121,11 +127,13 @@ impl Metric {
         Metric {
             name,
             unit,
+            #[cfg(feature = "run_file")]
             formula: MetricFormula::Ratio(100.0, event, of),
         }
     }
 
     /// Returns a metric that `formula` computes in `unit`.
+    #[cfg_attr(not(feature = "run_file"), expect(unused_variables))]
     pub const fn of(
         name: &'static str,
         unit: &'static str,
@@ -134,12 +142,14 @@ impl Metric {
         Metric {
             name,
             unit,
+            #[cfg(feature = "run_file")]
             formula: MetricFormula::Other(formula),
         }
     }
 
     /// Returns the number in its unit, signed and not clamped, or `None` if the divisor was not
     /// counted.
+    #[cfg(feature = "run_file")]
     pub fn value(&self, counts: &Counts) -> Option<f64> {
         let value = match self.formula {
             MetricFormula::Ratio(scale, event, per) => scale * counts[event] / counts[per],

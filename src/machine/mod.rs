@@ -93,6 +93,7 @@ impl Machine {
     /// and microcode are excluded: a difference deserves a warning, not a refusal. Safe as a file
     /// name (ASCII letters, digits, `-`, `_`, `.`). Family, model and stepping are hexadecimal, as
     /// in the names of Intel's microcode files: `x86_64-GenuineIntel-06-8f-08-smt`.
+    #[inline]
     pub fn key(&self) -> String {
         let mut words = vec![file_name_safe(&self.architecture)];
         if self.vendor.is_empty() {
@@ -117,6 +118,7 @@ impl Machine {
 impl Machine {
     /// Names the class of runs in which all slots come from the modelled core `core`:
     /// `x86_64-model-golden-cove`. Only the machine's architecture matters.
+    #[inline]
     pub fn modelled_key(&self, core: &str) -> String {
         // The name comes from run files, possibly other people's, and becomes a directory.
         let core: Vec<String> = core.split('-').map(file_name_safe).collect();
@@ -125,10 +127,12 @@ impl Machine {
 
     /// Returns whether runs with this key may be comparable with runs of this machine: its own, and
     /// those of any modelled core.
+    #[inline]
     pub fn may_compare(&self, key: &str) -> bool {
         key == self.key() || key.starts_with(&self.modelled_prefix())
     }
 
+    #[inline]
     fn modelled_prefix(&self) -> String {
         format!("{}-model-", file_name_safe(&self.architecture))
     }
@@ -138,6 +142,7 @@ impl Machine {
 impl Machine {
     /// Returns the machine with this [`key`](Machine::key), with all other fields unknown. `None`
     /// if no machine has this key.
+    #[inline]
     pub fn of_key(key: &str) -> Option<Machine> {
         let (architecture, rest) = key.split_once('-')?;
         let mut words: Vec<&str> = rest.split('-').collect();
@@ -194,6 +199,7 @@ impl fmt::Display for Machine {
     }
 }
 
+#[inline]
 fn file_name_safe(word: &str) -> String {
     word.chars()
         .map(|c| match c {

@@ -47,6 +47,7 @@ impl TreeCounters {
     ///
     /// # Errors
     /// Returns why the counters cannot be used.
+    #[inline]
     pub fn prepare(counters: Counters) -> Result<TreeCounters, OpenError> {
         TreeCounters::prepare_in(&SystemPaths::default(), counters)
     }
@@ -55,6 +56,7 @@ impl TreeCounters {
     ///
     /// # Errors
     /// Same as [`prepare`](TreeCounters::prepare).
+    #[inline]
     pub fn prepare_in(paths: &SystemPaths, counters: Counters) -> Result<TreeCounters, OpenError> {
         let open = |counters| Hardware::open_with(paths, counters);
         let hardware = match counters {
@@ -94,6 +96,7 @@ impl TreeCounters {
     ///
     /// # Errors
     /// Returns why the counters cannot be opened for it.
+    #[inline]
     pub fn attach(&self, process: u32) -> Result<CountedTree<'_>, OpenError> {
         let opener = Opener {
             paths: &self.paths,
@@ -117,6 +120,7 @@ impl CountedTree<'_> {
     /// # Errors
     /// Returns an error if the group was ever off the PMU while the command ran, or if the counts
     /// cannot be read.
+    #[inline]
     pub fn sample(&self, wall: Duration) -> Result<Sample, OpenError> {
         let leader = self.shape.leader();
         let totals = self

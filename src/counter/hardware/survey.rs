@@ -6,11 +6,13 @@ use crate::counter::Source;
 use crate::counter::survey::{Obstacle, Severity, Survey};
 
 /// Surveys this machine, and tries to open its counters on the calling thread.
+#[inline]
 pub fn survey() -> Survey {
     survey_in(&SystemPaths::default())
 }
 
 /// Like [`survey`], with the kernel's file systems mounted elsewhere.
+#[inline]
 pub fn survey_in(paths: &SystemPaths) -> Survey {
     let cpu = CpuIdentity::read(paths);
     let mut survey = Survey {
@@ -27,6 +29,7 @@ pub fn survey_in(paths: &SystemPaths) -> Survey {
     survey
 }
 
+#[inline]
 fn obstacles(survey: &Survey) -> Vec<Obstacle> {
     let mut obstacles = Vec::new();
     if let Err(error) = &survey.opened {
