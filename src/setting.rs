@@ -155,11 +155,11 @@ setting! {
 setting! {
     /// Which hardware counters are used.
     ///
-    /// Intel's performance cores since Ice Lake count TopDown in several ways, whose numbers are not
-    /// comparable with each other. PERF_METRICS needs no general counters and is coarse: no category
-    /// is more exact than 1/255 of a window, however long. Plain counters are exact to the event,
-    /// and the better choice for windows of less than 100 000 slots or effects of less than half a
-    /// percent. All other CPUs have plain counters only.
+    /// Intel's performance cores since Ice Lake can count TopDown in several ways, whose numbers
+    /// are not comparable with each other. PERF_METRICS needs no general counters but is coarse: no
+    /// category is more exact than 1/255 of a window, however long. Plain counters are exact to the
+    /// event, and the better choice for windows of less than 100 000 slots or effects of less than
+    /// half a percent. All other CPUs have only plain counters.
     Counters, "counters", COUNTERS {
         /// PERF_METRICS where the CPU has it, else plain counters.
         Auto = "auto",
@@ -174,7 +174,8 @@ setting! {
 }
 
 setting! {
-    /// Whose slots the hardware counts. Slots of one thread and of all are never compared.
+    /// Which threads' slots the hardware counts. One thread's slots are never compared with those
+    /// of all.
     Threads, "threads", THREADS {
         /// Those of the measuring thread, and of all threads in benchmarks in which others work.
         Auto = "auto",
@@ -200,7 +201,7 @@ setting! {
 }
 
 setting! {
-    /// What decides how many iterations samples have.
+    /// What determines the number of iterations of samples.
     Sampling, "sampling", SAMPLING {
         /// criterion's plan for the sample size and times that `cargo topdown` sets.
         Planned = "planned",
