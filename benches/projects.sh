@@ -8,9 +8,9 @@
 # twice unchanged and once with each change. A patch begins with a description and a regular
 # expression for the benchmarks that it makes slower (`slower:`), and one for others that it may
 # affect, if any (`touches:`). Slower benchmarks must be found, unless the change is below the
-# margin of 2 %, and untouched ones must not fail. `--plain` also times the crate's own `cargo
-# bench`, which can take an hour. No time includes builds. If no benchmark has slots, time alone
-# decides, so both sides are launched in turn, ten times (`bench --against`).
+# margin of 2 %, and untouched ones must not fail. `--plain` also times the crate's own
+# `cargo bench`, which can take an hour. No time includes builds. If no benchmark has slots, only
+# time decides, so both sides are launched alternately, ten times (`bench --against`).
 #
 # Needs jq, patch, and crates.io. Leaves logs, tables and JSON of each crate in the directory. Fails
 # if unchanged code fails, a change is not found, or a crate does not get that far.
@@ -114,7 +114,7 @@ fail() {
     failed=1
 }
 
-# Runs the suite as it is now and compares it with `base`: log, table and JSON are called $1.
+# Runs the current suite and compares it with `base`. Log, table and JSON are called $1.
 measured() {
     local called=$out/$1
     shift
@@ -123,11 +123,11 @@ measured() {
     "${topdown[@]}" compare base --json >"$called.json" 2>>"$called.log" || true
 }
 
-# Launches the suite as it is now and unchanged in turn: log and JSON are called $1.
+# Launches the current and the unchanged suite alternately. Log and JSON are called $1.
 in_turn() {
     local called=$out/$1
     shift
-    # Neither a verdict nor a build that failed ends the script here: what is missing does, below.
+    # A verdict or a failed build does not end the script here; missing output does, below.
     "${topdown[@]}" bench "$@" --against "$out/unchanged" --json >"$called.json" 2>>"$called.log" || true
     [ -s "$called.json" ]
 }

@@ -40,8 +40,7 @@
 
 #![warn(clippy::incompatible_msrv)]
 
-// Functions that the program alone calls are `#[inline]`: a bench, which does not call them, does not
-// compile them either.
+// Functions called only by the program are `#[inline]`, so that benches need not compile them.
 
 pub mod activity;
 pub mod category;

@@ -268,7 +268,7 @@ fn trail(json: &mut Json<'_>, trail: &Trail) {
 }
 
 /// A JSON document under construction.
-// A user compiles this with every bench: what all fields need is compiled once, not once per field.
+// Every bench of every user compiles this, so code common to all fields is compiled only once.
 struct Json<'a> {
     out: &'a mut dyn Write,
     /// Whether the open object or array is still empty, or a name has just been written.

@@ -64,8 +64,8 @@ pub struct Frontend {
     pub queue_entries: u32,
     /// Taken branches the frontend can follow per cycle.
     pub taken_branches_per_cycle: u32,
-    /// Taken branches per cycle that prediction, which is ahead of fetch, can follow; a call is alone
-    /// in its cycle.
+    /// Taken branches that prediction, which runs ahead of fetch, can follow per cycle; a call
+    /// takes a whole cycle.
     pub predicted_branches_per_cycle: u32,
     /// Cycles of prediction that a return takes.
     pub return_prediction_cycles: u32,
@@ -92,7 +92,7 @@ pub struct Prediction {
     /// Fetch bubble of a branch that the first level knows with a different target: a return to
     /// another place than last time, or an indirect jump.
     pub changed_target_cycles: u32,
-    /// Fetch bubble of a return, wherever it goes.
+    /// Fetch bubble of a return to any target.
     pub return_cycles: u32,
     /// Fetch bubble of a direct taken branch that is in no level: the decoder finds it.
     pub unknown_target_cycles: u32,

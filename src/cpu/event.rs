@@ -99,7 +99,7 @@ impl Index<Event> for Counts {
     /// # Panics
     /// Panics if a formula uses an event that its own group lacks. The worked example of every
     /// formula rules that out.
-    // Hundreds of formulas call it, which would each have a copy.
+    // Not inlined, because hundreds of formulas call it.
     #[inline(never)]
     fn index(&self, event: Event) -> &f64 {
         let position = self

@@ -90,7 +90,7 @@ pub struct Metric {
     pub name: &'static str,
     /// The unit printed after the number: `% of slots`, `per 1000 instructions`.
     pub unit: &'static str,
-    /// A bench counts the events; only programs compute something of them.
+    /// Benches only count the events; programs compute the metrics.
     #[cfg(feature = "run_file")]
     formula: MetricFormula,
 }

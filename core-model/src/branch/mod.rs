@@ -12,7 +12,7 @@ use crate::parameters::Prediction as Parameters;
 /// What the frontend experiences at a branch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Outcome {
-    /// What kind of branch it was.
+    /// The kind of branch.
     pub flow: Flow,
     /// Execution did not go where predicted, which is noticed when the branch executes.
     pub mispredicted: bool,

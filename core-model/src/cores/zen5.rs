@@ -70,7 +70,7 @@ pub const ZEN_5: CoreParameters = CoreParameters {
         microcode_above_slots: 4,   // A: O says 2, short sequences are faster
         microcode_entry_cycles: 2,  // A
         queue_entries: 48,          // A: divided in the same way
-        // O says 2, and loops of nothing but jumps have them (M); kernels come out nearer with 1 (K).
+        // O says 2, as do loops consisting only of jumps (M), but kernels match better with 1 (K).
         taken_branches_per_cycle: 1,
         predicted_branches_per_cycle: 2, // O, M
         // M: a call and its return take 4 cycles, with up to 20 instructions between calls

@@ -19,7 +19,8 @@ pub(crate) struct Frontend {
     delivered: u32,
     decoded_bytes: u32,
     taken_in_cycle: u32,
-    /// How far prediction has followed branches, in parts of a cycle: as many as it follows in one.
+    /// How far prediction has followed branches, in units of a cycle divided by the number of
+    /// branches it follows per cycle.
     followed: u64,
     /// The code window being delivered, or [`NO_WINDOW`] after a change of path.
     window: u64,
@@ -117,7 +118,7 @@ impl Frontend {
         }
     }
 
-    /// Prediction follows a taken branch; returns the cycle in which it knows the target.
+    /// Makes prediction follow a taken branch, and returns the cycle in which it knows the target.
     #[inline]
     fn follow(&mut self, flow: Flow) -> u64 {
         let per_cycle = u64::from(self.parameters.predicted_branches_per_cycle);
