@@ -2,7 +2,9 @@
 //! in processor time of the thread.
 //!
 //! `cargo run --release --package topdown-tracer --example trace_speed`; with the argument
-//! `checked` as in a process of two threads, where every block checks its code.
+//! `waiting` in a process with another thread that waits for this one, with `checked` in one with a
+//! thread that may run at any time, where every block checks its code, with `handler` in one that
+//! catches a signal.
 
 use std::hint::black_box;
 use std::time::Duration;
@@ -115,6 +117,34 @@ fn best(mut run: impl FnMut() -> u64) -> Duration {
         .unwrap_or_default()
 }
 
+/// For as long as the process.
+fn surround(with: Option<&str>) {
+    extern "C" fn nothing(_signal: i32) {}
+    match with {
+        Some("waiting") => {
+            std::thread::spawn(|| {
+                loop {
+                    std::thread::park();
+                }
+            });
+        }
+        Some("checked") => {
+            std::thread::spawn(|| {
+                loop {
+                    std::thread::sleep(Duration::from_secs(1));
+                }
+            });
+        }
+        // SAFETY: the handler does nothing.
+        Some("handler") => unsafe {
+            libc::signal(libc::SIGUSR1, nothing as *const () as usize);
+        },
+        _ => {}
+    }
+    // Until the thread waits.
+    std::thread::sleep(Duration::from_millis(20));
+}
+
 fn main() {
     let kernels: [Kernel; 6] = [
         ("sort", sort),
@@ -124,14 +154,7 @@ fn main() {
         ("division chain", divisions),
         ("recursive calls", calls),
     ];
-    if std::env::args().nth(1).as_deref() == Some("checked") {
-        // For as long as the process.
-        std::thread::spawn(|| {
-            loop {
-                std::thread::park();
-            }
-        });
-    }
+    surround(std::env::args().nth(1).as_deref());
     println!("kernel             instructions  per block  values/instr  M instr/s  slow-down");
     for (name, kernel) in kernels {
         let mut tracer = match Tracer::new(Config::default(), Count::default()) {

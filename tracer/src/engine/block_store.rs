@@ -32,6 +32,8 @@ pub(crate) struct BlockRecord {
     pub indirect_entry: u64,
     /// `None` if its code is trusted.
     pub check: Option<Check>,
+    /// Whether it leads to blocks that trust: see [`trust`](super::trust).
+    trusts: bool,
     /// The translation of the code previously at this address.
     older: Option<BlockId>,
 }
@@ -62,6 +64,8 @@ pub(crate) struct BlockStore {
     /// Open addressing by start address: a block's number plus one, or 0 if free.
     index: Arena<u32>,
     index_mask: usize,
+    /// Which blocks are found by their address, and made: those that trust, or the others.
+    trusts: bool,
     /// The blocks before this one were forgotten.
     first_remembered: usize,
     capacity: usize,
@@ -85,6 +89,7 @@ impl BlockStore {
             offsets: Arena::new(instructions)?,
             index,
             index_mask: slots - 1,
+            trusts: true,
             first_remembered: 0,
             capacity: instructions,
         })
@@ -231,6 +236,7 @@ impl BlockStore {
             entry: parts.entry,
             indirect_entry: parts.indirect_entry,
             check: parts.check,
+            trusts: self.trusts,
             older,
         });
         self.sources.extend(parts.source);
@@ -238,12 +244,18 @@ impl BlockStore {
         id
     }
 
+    /// See [`Translator::trust`](super::translator::Translator::trust).
+    pub(crate) fn use_those_that_trust(&mut self, trust: bool) {
+        self.trusts = trust;
+    }
+
     /// Returns the slot of the block at `start_ip`, or a free one for it.
     fn slot_for(&self, start_ip: u64) -> usize {
         let mut slot = self.slot_of(start_ip);
         // At most half of the slots are ever taken.
         while let Some(number) = self.index.as_slice()[slot].checked_sub(1) {
-            if self.record(BlockId(number)).start_ip == start_ip {
+            let record = self.record(BlockId(number));
+            if record.start_ip == start_ip && record.trusts == self.trusts {
                 break;
             }
             slot = (slot + 1) & self.index_mask;
@@ -258,8 +270,10 @@ impl BlockStore {
     }
 
     fn slot_of(&self, start_ip: u64) -> usize {
-        // Fibonacci hashing: Knuth, The Art of Computer Programming 3, 6.4.
-        (start_ip.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & self.index_mask
+        // Fibonacci hashing: Knuth, The Art of Computer Programming 3, 6.4. The two blocks that there
+        // can be at an address lie apart.
+        let key = start_ip ^ u64::from(self.trusts) << 40;
+        (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & self.index_mask
     }
 }
 

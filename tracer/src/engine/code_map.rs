@@ -110,6 +110,16 @@ impl CodeMap {
         }
     }
 
+    /// Whether all code that lasts is still where it was found.
+    pub(crate) fn lasting_code_is_there(&self) -> bool {
+        let mut lasting = self.ranges[..self.len].iter().filter(|range| range.lasts);
+        !self.is_incomplete
+            && lasting.all(|known| {
+                let now = look_up(known.start);
+                !known.is_stale && now == Ok((known.start..known.end, true))
+            })
+    }
+
     pub(crate) fn forget(&mut self) {
         self.len = 0;
         self.is_incomplete = false;

@@ -25,11 +25,12 @@ use super::trampolines::{Trampolines, register_slot};
 use crate::block::{BlockId, MAX_BLOCK_INSTRUCTIONS};
 use crate::describe::{Recording, general_number};
 
-/// Upper bound for any translation: 48 instructions of 15 bytes with four recordings of up to 20
-/// bytes and a far operand each, 38 bytes to check every eight of them, and a few hundred bytes at
-/// the end.
-pub(crate) const MAX_BLOCK_BYTES: usize = 12 * 1024;
-const _: () = assert!(48 * (15 + 4 * 20 + 10) + 48 * 15 / 8 * check::BYTES_PER_WORD < 11 * 1024);
+/// Upper bound for any translation: instructions of 15 bytes with four recordings of up to 20 bytes
+/// and a far operand each, the checks of every eight of their bytes, and a few hundred bytes at the
+/// end.
+pub(crate) const MAX_BLOCK_BYTES: usize = MAX_BLOCK_INSTRUCTIONS * (15 + 4 * 20 + 10)
+    + MAX_BLOCK_INSTRUCTIONS * 15 / 8 * check::BYTES_PER_WORD
+    + 3 * 1024;
 
 /// The tag in a trace value that starts a block. As a sign-extended immediate, it cannot be an
 /// address of user memory.

@@ -20,7 +20,9 @@ use std::sync::{Mutex, PoisonError};
 
 use super::Status;
 use super::context::Context;
+use super::other_threads::OtherThreadsWatch;
 use super::translator::Translator;
+use super::trust::OthersThatChangeMemory;
 use crate::error::TraceError;
 use crate::kernel;
 
@@ -324,7 +326,11 @@ impl Stopped {
         let goes_on = still_ended && *registers == self.shown && Action::current(signal).is_ours();
         // SAFETY: as in `at`.
         let translator = unsafe { &*self.traced.translator };
-        if goes_on && translator.is_trusting() && !translator.trusted_code_is_intact() {
+        // The handler may have started or woken a thread.
+        let others = || OthersThatChangeMemory::ask(&mut OtherThreadsWatch::default());
+        let is_trusted =
+            || others() != OthersThatChangeMemory::Somebody && translator.trusted_code_is_intact();
+        if goes_on && translator.is_trusting() && !is_trusted() {
             // SAFETY: as in `at`.
             unsafe {
                 let ended = Status::Ended(Err(TraceError::CodeChanged));

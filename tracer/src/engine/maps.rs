@@ -1,7 +1,6 @@
 //! Reads `/proc/self/maps`, without allocating or locking.
 
-use std::ffi::c_int;
-
+use crate::kernel::File;
 use crate::mapping::Mapping;
 
 /// What a mapping contains.
@@ -90,7 +89,7 @@ fn hexadecimal(digits: &[u8]) -> Option<u64> {
 
 /// Reads `/proc/self/maps` line by line without allocating.
 struct Maps {
-    file: c_int,
+    file: File,
     buffer: [u8; 8192],
     start: usize,
     end: usize,
@@ -98,18 +97,8 @@ struct Maps {
 
 impl Maps {
     fn open() -> Option<Maps> {
-        // Bare system calls: libc's own functions are cancellation points.
-        // SAFETY: the path is a C string.
-        let file = unsafe {
-            libc::syscall(
-                libc::SYS_openat,
-                libc::AT_FDCWD,
-                c"/proc/self/maps".as_ptr(),
-                libc::O_RDONLY | libc::O_CLOEXEC,
-            )
-        };
-        (file >= 0).then_some(Maps {
-            file: file as c_int,
+        Some(Maps {
+            file: File::open(None, c"/proc/self/maps")?,
             buffer: [0; 8192],
             start: 0,
             end: 0,
@@ -129,22 +118,11 @@ impl Maps {
             self.buffer.copy_within(self.start..self.end, 0);
             self.end -= self.start;
             self.start = 0;
-            let free = &mut self.buffer[self.end..];
-            // SAFETY: the kernel writes at most `free.len()` bytes to `free`.
-            let read =
-                unsafe { libc::syscall(libc::SYS_read, self.file, free.as_mut_ptr(), free.len()) };
-            match usize::try_from(read) {
-                Ok(read) if read > 0 => self.end += read,
-                _ => return None,
+            match self.file.read(&mut self.buffer[self.end..])? {
+                0 => return None,
+                read => self.end += read,
             }
         }
-    }
-}
-
-impl Drop for Maps {
-    fn drop(&mut self) {
-        // SAFETY: this handle owns the file.
-        unsafe { libc::syscall(libc::SYS_close, self.file) };
     }
 }
 

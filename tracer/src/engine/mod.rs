@@ -18,6 +18,7 @@ mod indirect;
 mod machine;
 mod maps;
 mod memory;
+mod other_threads;
 mod plan;
 mod source;
 mod system_call;
@@ -36,9 +37,11 @@ use self::context::{Context, DEFAULT_MXCSR, RANDOM_MULTIPLIER, Request};
 use self::emit::BLOCK_TAG;
 use self::machine::RestartableSequence;
 use self::memory::{Mapping, Protection};
-use self::system_call::{Policy, policy};
+use self::other_threads::OtherThreadsWatch;
+use self::system_call::{Policy, Wakes, policy};
 use self::trace_buffer::TraceBuffer;
 use self::translator::Translator;
+use self::trust::OthersThatChangeMemory;
 use crate::CONSUMER_STACK_BYTES;
 use crate::block::BlockId;
 use crate::consumer::{Consumer, End};
@@ -89,6 +92,9 @@ struct State<C> {
     faults_suspended: bool,
     /// Whether to verify trusted code at the next request.
     trust_is_due: bool,
+    /// What the system call before the next request has done to other threads.
+    wakes: Wakes,
+    other_threads: OtherThreadsWatch,
     _stack: Mapping,
     _vector_state: Mapping,
     consumer: C,
@@ -137,6 +143,8 @@ impl<C: Consumer> Engine<C> {
             restartable,
             faults_suspended: false,
             trust_is_due: false,
+            wakes: Wakes::Nobody,
+            other_threads: OtherThreadsWatch::default(),
             _stack: stack,
             _vector_state: vector_state,
             consumer,
@@ -217,6 +225,7 @@ impl<C: Consumer> Engine<C> {
         state.status = Status::Running;
         state.faults_suspended = false;
         state.trust_is_due = false;
+        state.wakes = Wakes::Nobody;
         // SAFETY: the engine does not run, so nothing else refers to the context.
         unsafe { (*self.context.as_ptr()).trace_pointer = state.buffer.start() };
         TRACED_IN.set(process);
@@ -318,6 +327,9 @@ fn check(config: &Config) -> Result<(), OpenError> {
     Ok(())
 }
 
+/// The place of rax in [`Context::registers`].
+const RAX: usize = 0;
+
 /// Called by [`entry::serve`] on the engine's stack.
 unsafe extern "C" fn dispatch<C: Consumer>(context: *mut Context) {
     // SAFETY: the context was made by `Engine::open`, which stored the state's address in it. The
@@ -343,7 +355,11 @@ impl<C: Consumer> State<C> {
             context.next = self.original_address(context);
             return;
         }
-        if std::mem::take(&mut self.trust_is_due) && !self.translator.trusted_code_is_intact() {
+        if std::mem::replace(&mut self.wakes, Wakes::Nobody).somebody(context.registers[RAX]) {
+            self.translator.trust(false);
+        } else if std::mem::take(&mut self.trust_is_due)
+            && !self.translator.trusted_code_is_intact()
+        {
             // Changed by the system call. Until then, the code was as translated.
             self.translator.forget();
         }
@@ -456,7 +472,6 @@ impl<C: Consumer> State<C> {
     }
 
     fn system_call(&mut self, context: &mut Context) {
-        const RAX: usize = 0;
         const RDX: usize = 2;
         const RSI: usize = 6;
         const RDI: usize = 7;
@@ -471,15 +486,20 @@ impl<C: Consumer> State<C> {
                 self.trust_is_due = true;
                 context.next = exit.unlinked;
             }
-            Policy::MayChangeCode => context.next = exit.perform,
+            Policy::WakesThreads(wakes) if self.translator.is_trusting() => {
+                self.wakes = wakes;
+                self.trust_is_due = true;
+                context.next = exit.unlinked;
+            }
+            Policy::MayChangeCode | Policy::WakesThreads(_) => context.next = exit.perform,
             Policy::LetsOthersChangeCode => {
-                self.translator.stop_trusting();
+                self.translator.never_trust_again();
                 context.next = exit.unlinked;
             }
             Policy::Split { shares_memory } => {
                 if shares_memory {
                     self.code_is_shared = true;
-                    self.translator.stop_trusting();
+                    self.translator.trust(false);
                 }
                 self.trust_is_due = self.translator.is_trusting();
                 context.next = exit.split;
@@ -518,13 +538,21 @@ impl<C: Consumer> State<C> {
 
     /// Verifies trust before a trace, since much may have happened since the last one.
     fn renew_trust(&mut self) {
-        if !self.translator.is_trusting() {
-            return;
-        }
-        if !trust::nobody_else_changes_memory() {
-            self.translator.stop_trusting();
-        } else if !self.translator.trusted_code_is_intact() {
-            self.translator.forget();
+        let others = match self.translator.may_trust() {
+            true => OthersThatChangeMemory::ask(&mut self.other_threads),
+            false => OthersThatChangeMemory::Somebody,
+        };
+        let translator = &mut self.translator;
+        translator.trust(others != OthersThatChangeMemory::Somebody);
+        let is_intact = match others {
+            OthersThatChangeMemory::Nobody => translator.trusted_code_is_intact(),
+            OthersThatChangeMemory::NobodyNow => {
+                translator.trusted_code_is_there() && translator.trusted_code_is_intact()
+            }
+            OthersThatChangeMemory::Somebody => true,
+        };
+        if !is_intact {
+            translator.forget();
         }
     }
 }

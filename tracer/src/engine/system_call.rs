@@ -6,6 +6,10 @@ use super::fault;
 const ARCH_GET_FS: u64 = 0x1003;
 const ARCH_GET_GS: u64 = 0x1004;
 
+// asm-generic/unistd.h, Linux 6.7.
+const FUTEX_WAKE: i64 = 454;
+const FUTEX_REQUEUE: i64 = 456;
+
 /// How to handle a system call of the traced thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Policy {
@@ -14,6 +18,8 @@ pub(crate) enum Policy {
     /// Perform it as is. It may wait for another thread or process that changes the program's code,
     /// or change the code itself.
     MayChangeCode,
+    /// Perform it. It may wake other threads of this process.
+    WakesThreads(Wakes),
     /// Perform it. From now on, the program's code may change at any time, through the kernel
     /// acting for this thread or a signal handler.
     LetsOthersChangeCode,
@@ -28,6 +34,35 @@ pub(crate) enum Policy {
     GivesRandomNumbers,
     /// It would invalidate what the translation relies on.
     Refuse,
+}
+
+/// What a system call does to threads that [wait](super::other_threads).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wakes {
+    Nobody,
+    /// As many as it returns.
+    Counted,
+    Somebody,
+}
+
+impl Wakes {
+    /// Whether a thread may go on after the system call has returned `result`.
+    pub(crate) fn somebody(self, result: u64) -> bool {
+        match self {
+            Wakes::Nobody => false,
+            Wakes::Counted => result != 0,
+            Wakes::Somebody => true,
+        }
+    }
+
+    /// By the operation of futex(2).
+    fn by_futex(operation: u64) -> Wakes {
+        match operation as i32 & libc::FUTEX_CMD_MASK {
+            libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET => Wakes::Nobody,
+            libc::FUTEX_WAKE | libc::FUTEX_WAKE_BITSET => Wakes::Counted,
+            _ => Wakes::Somebody,
+        }
+    }
 }
 
 /// Chooses the policy from the number and the first four arguments.
@@ -71,6 +106,16 @@ pub(crate) fn policy(number: u64, arguments: [u64; 4]) -> Policy {
         libc::SYS_io_uring_setup | libc::SYS_io_setup | libc::SYS_ptrace => {
             Policy::LetsOthersChangeCode
         }
+        libc::SYS_futex => Policy::WakesThreads(Wakes::by_futex(second)),
+        FUTEX_WAKE => Policy::WakesThreads(Wakes::Counted),
+        FUTEX_REQUEUE => Policy::WakesThreads(Wakes::Somebody),
+        // A signal ends a wait.
+        libc::SYS_kill
+        | libc::SYS_tkill
+        | libc::SYS_tgkill
+        | libc::SYS_rt_sigqueueinfo
+        | libc::SYS_rt_tgsigqueueinfo
+        | libc::SYS_pidfd_send_signal => Policy::WakesThreads(Wakes::Somebody),
         // They do not wait, and write at most to what their arguments point to.
         libc::SYS_brk
         | libc::SYS_mmap
@@ -135,6 +180,20 @@ mod tests {
                 shares_memory: false
             }
         );
+    }
+
+    #[test]
+    fn what_wakes_threads_is_known_by_its_result_or_at_once() {
+        let futex = |operation: i32| policy_of(libc::SYS_futex, [0, operation as u64]);
+        let private = libc::FUTEX_PRIVATE_FLAG;
+        let woken = futex(libc::FUTEX_WAKE | private);
+        assert_eq!(woken, Policy::WakesThreads(Wakes::Counted));
+        let waits = futex(libc::FUTEX_WAIT_BITSET | private | libc::FUTEX_CLOCK_REALTIME);
+        assert_eq!(waits, Policy::WakesThreads(Wakes::Nobody));
+        let moved = futex(libc::FUTEX_CMP_REQUEUE);
+        assert_eq!(moved, Policy::WakesThreads(Wakes::Somebody));
+        assert!(!Wakes::Counted.somebody(0) && Wakes::Counted.somebody(1));
+        assert!(!Wakes::Nobody.somebody(1) && Wakes::Somebody.somebody(0));
     }
 
     #[test]

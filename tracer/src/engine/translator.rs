@@ -40,6 +40,8 @@ pub(crate) struct Translator {
     code_map: CodeMap,
     /// Whether code that lasts is trusted: see [`trust`](super::trust).
     trusts: bool,
+    /// Whether it ever may be again.
+    may_trust: bool,
 }
 
 impl Translator {
@@ -79,6 +81,7 @@ impl Translator {
             facts,
             code_map: CodeMap::new(),
             trusts: true,
+            may_trust: true,
         })
     }
 
@@ -336,13 +339,31 @@ impl Translator {
         self.trusts
     }
 
-    /// From now on every block checks its code. For good: whoever could change code unseen once may
-    /// do so again, and every change of mind would translate everything anew.
-    pub(crate) fn stop_trusting(&mut self) {
-        if self.trusts {
-            self.trusts = false;
-            self.forget();
+    /// See [`never_trust_again`](Translator::never_trust_again).
+    pub(crate) fn may_trust(&self) -> bool {
+        self.may_trust
+    }
+
+    /// Whether code that lasts is trusted from now on, or every block checks its code. There are
+    /// translations of both kinds, and none leads to one of the other.
+    pub(crate) fn trust(&mut self, trusts: bool) {
+        if self.trusts != trusts {
+            self.trusts = trusts;
+            self.blocks.use_those_that_trust(trusts);
+            self.indirect.forget();
         }
+    }
+
+    /// From now on every block checks its code, for good: who can change code unseen once was let
+    /// in, nobody says when he is gone.
+    pub(crate) fn never_trust_again(&mut self) {
+        self.may_trust = false;
+        self.trust(false);
+    }
+
+    /// Whether the memory of all trusted code is there: for when a trace begins.
+    pub(crate) fn trusted_code_is_there(&self) -> bool {
+        self.code_map.lasting_code_is_there()
     }
 
     /// Whether all code that is trusted is as it was when it was translated.
@@ -353,9 +374,9 @@ impl Translator {
             }
             let source = self.blocks.source(id);
             let start = self.blocks.record(id).start_ip;
-            // SAFETY: trusted code is there as long as the process, and was readable when it was
-            // translated; the system calls that may have changed that are seen, and make the engine
-            // forget it. Nobody else writes there while it is trusted.
+            // SAFETY: trusted code was readable at attach, or when it was translated; the system
+            // calls that may have changed that are seen, and make the engine forget it. Nobody else
+            // writes there while it is trusted.
             let now = unsafe {
                 let start = std::ptr::with_exposed_provenance::<u8>(start as usize);
                 std::slice::from_raw_parts(start, source.len())

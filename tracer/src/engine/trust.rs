@@ -3,19 +3,21 @@
 //! Checking costs as much as recording. It can be left out where nobody can change code unseen, and
 //! for code that is there as long as the process.
 //!
-//! * Nobody else: the process has one thread, so that all that it does to its memory is a system
-//!   call of the traced thread; and it catches no signal, but those of faults, in front of which the
-//!   engine stands.
+//! * Nobody else: the process has one thread, or the [others](super::other_threads) wait until this
+//!   one wakes them, so that all that it does to its memory is a system call of the traced thread;
+//!   and it catches no signal, but those of faults, in front of which the engine stands.
 //! * As long as the process: the program, the C library, the loader, and the kernel's vDSO.
 //!
 //! Trusted code is looked at as a whole instead: at attach, after every system call that may wait
-//! for somebody or write somewhere, after a handler of a fault, and at detach.
+//! for somebody or write somewhere, after a handler of a fault, and at detach. When the traced
+//! thread starts or wakes another one, it goes over to translations that check, up to the end of the
+//! trace.
 
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
 
 use super::fault;
-use crate::kernel;
+use super::other_threads::{OtherThreads, OtherThreadsWatch};
 
 /// The program, the C library, the loader and the vDSO.
 const MAX_OBJECTS: usize = 4;
@@ -90,18 +92,27 @@ unsafe extern "C" fn add(
     0
 }
 
-/// Whether nobody but the system calls of the calling thread, as they come, changes the memory of
-/// this process. `false` where the system does not say.
-pub(super) fn nobody_else_changes_memory() -> bool {
-    is_the_only_thread() && !fault::other_signals_are_caught()
+/// Who changes the memory of this process, besides the system calls of the calling thread as they come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OthersThatChangeMemory {
+    Nobody,
+    /// Nobody now; since it was asked before, there may have been somebody.
+    NobodyNow,
+    /// Or the system does not say.
+    Somebody,
 }
 
-/// Asks for what the kernel grants, without doing anything, to a process of one thread whose memory
-/// is nobody else's: unshare(2).
-fn is_the_only_thread() -> bool {
-    let flags = libc::CLONE_VM as u64;
-    // SAFETY: takes flags and touches no memory of this process.
-    unsafe { kernel::call(libc::SYS_unshare, [flags, 0, 0, 0, 0, 0]) == 0 }
+impl OthersThatChangeMemory {
+    pub(super) fn ask(threads: &mut OtherThreadsWatch) -> OthersThatChangeMemory {
+        if fault::other_signals_are_caught() {
+            return OthersThatChangeMemory::Somebody;
+        }
+        match threads.ask() {
+            OtherThreads::Wait { since_then: true } => OthersThatChangeMemory::Nobody,
+            OtherThreads::Wait { since_then: false } => OthersThatChangeMemory::NobodyNow,
+            OtherThreads::MayRun => OthersThatChangeMemory::Somebody,
+        }
+    }
 }
 
 #[cfg(test)]
@@ -117,13 +128,5 @@ mod tests {
         assert!(objects.contain(&around(libc::malloc as *const () as u64)));
         let heap = Box::new(0_u64);
         assert!(!objects.contain(&around(&raw const *heap as u64)));
-    }
-
-    #[test]
-    fn a_process_with_two_threads_says_so() {
-        // The harness waits in the first.
-        std::thread::spawn(|| assert!(!is_the_only_thread()))
-            .join()
-            .unwrap();
     }
 }

@@ -15,9 +15,11 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use topdown_skipped::{Need, skip};
 use topdown_tracer::{Block, Config, Consumer, End, TraceError, Tracer};
 
 use self::page::{PAGE, Page, READ_EXECUTE, READ_WRITE, code, memory_file, own_memory};
+use self::random::{Others, Program};
 
 #[derive(Default)]
 struct Count {
@@ -177,7 +179,7 @@ fn issue_14_5_another_thread_loads_a_plugin_in_the_place_of_another() {
             let directory = tempfile::tempdir().unwrap();
             let libraries = [1, 2].map(|value| plugin(directory.path(), value));
             let [Some(one), Some(two)] = libraries else {
-                println!("skipped: no C compiler here");
+                skip(Need::System, "there is no C compiler");
                 return;
             };
             for spins in [false, true] {
@@ -437,7 +439,7 @@ fn in_child(body: impl FnOnce()) -> i32 {
 }
 
 /// Runs natively, then traced.
-fn is_the_same_traced(program: &random::Program, seed: u64) {
+fn is_the_same_traced(program: &Program, seed: u64) {
     let native = program.prepared(|run| run());
     let (results, end) = program.prepared(|run| traced(run));
     assert_eq!(results, native, "seed {seed}");
@@ -447,7 +449,7 @@ fn is_the_same_traced(program: &random::Program, seed: u64) {
 #[test]
 fn issue_14_5_random_programs_that_change_their_code_are_the_same_traced() {
     for seed in 0..100 {
-        is_the_same_traced(&random::Program::random(seed, true), seed);
+        is_the_same_traced(&Program::random(seed, Others::RunningThreads), seed);
     }
 }
 
@@ -456,8 +458,64 @@ fn issue_14_5_random_programs_that_change_their_code_are_the_same_traced() {
 fn issue_14_5_random_programs_of_one_thread_are_the_same_traced() {
     let status = in_child(|| {
         for seed in 0..100 {
-            is_the_same_traced(&random::Program::random(seed, false), seed);
+            is_the_same_traced(&Program::random(seed, Others::Nobody), seed);
         }
+    });
+    assert_eq!(status, 0);
+}
+
+/// In processes whose other threads wait, where code of the program itself is trusted until the traced
+/// thread wakes one.
+#[test]
+fn issue_14_5_random_programs_that_wake_threads_are_the_same_traced() {
+    let status = in_child(|| {
+        for seed in 0..100 {
+            is_the_same_traced(&Program::random(seed, Others::WaitingThreads), seed);
+        }
+    });
+    assert_eq!(status, 0);
+}
+
+/// The thread waits when each of the traces begins, so that the program's own code is trusted.
+#[test]
+fn issue_14_5_a_thread_that_is_woken_changes_the_programs_own_function() {
+    let _alone = alone_with_the_program();
+    let status = in_child(|| {
+        let memory = own_memory();
+        let function = Page(of_the_program as *const () as usize);
+        let write = |value: u32| {
+            memory
+                .write_all_at(&code(value as u8), function.0 as u64)
+                .unwrap()
+        };
+        write(1);
+        let changed = AtomicU32::new(1);
+        let (go, gone) = std::sync::mpsc::channel();
+        thread::scope(|scope| {
+            let changed = &changed;
+            scope.spawn(move || {
+                for value in gone {
+                    write(value);
+                    changed.store(value, Ordering::Release);
+                }
+            });
+            let tracer = Tracer::new(Config::default(), Count::default()).unwrap();
+            for value in 2..10 {
+                // Until the thread waits.
+                thread::sleep(std::time::Duration::from_millis(5));
+                let (results, end) = tracer.trace(|| {
+                    let first = function.call();
+                    go.send(value).unwrap();
+                    while changed.load(Ordering::Acquire) != value {
+                        std::hint::spin_loop();
+                    }
+                    (first, function.call())
+                });
+                assert_eq!(results, (u64::from(value) - 1, u64::from(value)));
+                assert_eq!(end, Ok(End::Detach));
+            }
+            drop(go);
+        });
     });
     assert_eq!(status, 0);
 }
@@ -549,7 +607,7 @@ fn the_handler_of_a_fault_gives_code_back() {
 fn issue_14_11_a_loop_of_dlopen_does_not_use_up_the_room_for_translations() {
     let directory = tempfile::tempdir().unwrap();
     let Some(library) = plugin(directory.path(), 7) else {
-        println!("skipped: no C compiler here");
+        skip(Need::System, "there is no C compiler");
         return;
     };
     let config = Config {

@@ -7,6 +7,7 @@ use std::os::unix::fs::FileExt;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
+use std::time::Duration;
 
 use crate::page::{PAGE, Page, READ_EXECUTE, READ_WRITE, memory_file, own_memory};
 
@@ -88,16 +89,42 @@ struct Step {
     seed: u64,
 }
 
+/// Who there is besides the traced thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Others {
+    Nobody,
+    /// Threads that wait until the traced one wakes them.
+    WaitingThreads,
+    /// Threads that run, and the handler of a signal.
+    RunningThreads,
+}
+
+impl Others {
+    fn who_changes(self) -> &'static [Who] {
+        match self {
+            Others::Nobody => &[Who::Itself],
+            Others::WaitingThreads => &[Who::Itself, Who::Itself, Who::Helper, Who::NewThread],
+            Others::RunningThreads => &[
+                Who::Itself,
+                Who::Handler,
+                Who::NewThread,
+                Who::Helper,
+                Who::HelperOfSpinning,
+            ],
+        }
+    }
+}
+
 /// A program: its pages and what it does with them.
 pub struct Program {
     kinds: Vec<Kind>,
     steps: Vec<Step>,
+    others: Others,
     seed: u64,
 }
 
 impl Program {
-    /// `has_threads`: besides the traced one, and a handler of a signal.
-    pub fn random(seed: u64, has_threads: bool) -> Program {
+    pub fn random(seed: u64, others: Others) -> Program {
         let random = &mut Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
         let mut kinds: Vec<Kind> = (0..2 + random.below(4))
             .map(|_| random.one_of(&[Kind::Anonymous, Kind::Aliased]))
@@ -118,14 +145,7 @@ impl Program {
                 ],
                 Kind::Program => &[Way::Protect, Way::OwnMemory, Way::DropContent],
             };
-            let others = [
-                Who::Itself,
-                Who::Handler,
-                Who::NewThread,
-                Who::Helper,
-                Who::HelperOfSpinning,
-            ];
-            let who = random.one_of(if has_threads { &others } else { &others[..1] });
+            let who = random.one_of(others.who_changes());
             let change = (random.below(2) == 0).then(|| (random.one_of(ways), who));
             if let Some((Way::Replace, _)) = change {
                 now[page] = Kind::Anonymous;
@@ -137,7 +157,12 @@ impl Program {
             }
         };
         let steps = (0..40).map(step).collect();
-        Program { kinds, steps, seed }
+        Program {
+            kinds,
+            steps,
+            others,
+            seed,
+        }
     }
 
     /// Runs `work` with the program's pages as they are at first.
@@ -146,10 +171,6 @@ impl Program {
         let mailbox = AtomicU32::new(NOTHING);
         let (to_helper, from_program) = channel();
         let (to_program, from_helper) = channel();
-        let has_threads = self.steps.iter().any(|step| {
-            let who = step.change.map(|(_, who)| who);
-            matches!(who, Some(Who::Helper | Who::HelperOfSpinning))
-        });
         let program = Running {
             pages: &pages,
             steps: &self.steps,
@@ -158,12 +179,24 @@ impl Program {
             from_helper,
         };
         thread::scope(|scope| {
-            if has_threads {
-                let (pages, mailbox) = (&pages, &mailbox);
-                scope.spawn(move || help(pages, &self.steps, mailbox, &from_program, &to_program));
+            let (pages, mailbox) = (&pages, &mailbox);
+            match self.others {
+                Others::Nobody => {}
+                Others::WaitingThreads => {
+                    scope.spawn(move || wait(pages, &self.steps, &from_program, &to_program));
+                    // Until it does.
+                    thread::sleep(Duration::from_millis(2));
+                }
+                Others::RunningThreads => {
+                    scope.spawn(move || {
+                        help(pages, &self.steps, mailbox, &from_program, &to_program);
+                    });
+                }
             }
             let result = work(&|| program.run());
             mailbox.store(END, Ordering::Release);
+            // With its end of the channel, for which the helper may wait.
+            drop(program);
             result
         })
     }
@@ -173,7 +206,15 @@ const NOTHING: u32 = u32::MAX;
 const DONE: u32 = u32::MAX - 1;
 const END: u32 = u32::MAX - 2;
 
-/// The helper: takes the numbers of steps from its mailbox or its channel.
+/// The helper that waits for the numbers of steps.
+fn wait(pages: &Pages, steps: &[Step], from_program: &Receiver<usize>, to_program: &Sender<()>) {
+    for number in from_program {
+        pages.change(&steps[number]);
+        to_program.send(()).unwrap();
+    }
+}
+
+/// The helper that runs: takes the numbers of steps from its mailbox or its channel.
 fn help(
     pages: &Pages,
     steps: &[Step],

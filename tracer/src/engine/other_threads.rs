@@ -1,0 +1,260 @@
+//! What the other threads of this process are doing.
+//!
+//! A thread that waits at a futex that is private to the process, without a time limit, goes on when
+//! another thread of the process wakes it, and for nothing else but a signal. While all the others
+//! wait like this, nothing happens in the process but what the calling thread does.
+
+use std::ffi::CStr;
+
+use crate::kernel::{self, File};
+
+/// What is known of them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum OtherThreads {
+    /// There are none, or each waits until the calling thread wakes it.
+    Wait {
+        /// Whether that was so when it was asked before, and none has run since.
+        since_then: bool,
+    },
+    /// One of them runs, or may run at any time; or the system does not say.
+    MayRun,
+}
+
+/// Asks what they are doing, and remembers the answer.
+#[derive(Debug, Default)]
+pub(super) struct OtherThreadsWatch {
+    /// While all of them waited.
+    last: Option<Look>,
+}
+
+impl OtherThreadsWatch {
+    /// Allocates nothing and takes no lock.
+    pub(super) fn ask(&mut self) -> OtherThreads {
+        let only_thread = only_thread();
+        let now = match only_thread {
+            Some(true) => Some(Look::default()),
+            Some(false) | None => Look::take(),
+        };
+        // Somebody else shares its memory.
+        let now = now.filter(|look| look.threads > 0 || only_thread != Some(false));
+        let since_then = std::mem::replace(&mut self.last, now) == now;
+        match now {
+            Some(_) => OtherThreads::Wait { since_then },
+            None => OtherThreads::MayRun,
+        }
+    }
+}
+
+/// Whether this process has one thread, and nobody else shares its memory. `None` where a policy
+/// forbids to ask, as in most containers.
+///
+/// Asks for what the kernel grants, without doing anything, to such a process: unshare(2).
+fn only_thread() -> Option<bool> {
+    let flags = libc::CLONE_VM as u64;
+    // SAFETY: takes flags and touches no memory of this process.
+    let result = unsafe { kernel::call(libc::SYS_unshare, [flags, 0, 0, 0, 0, 0]) };
+    match result as i64 {
+        0 => Some(true),
+        error if error == -i64::from(libc::EINVAL) => Some(false),
+        _ => None,
+    }
+}
+
+/// What one look at all the other threads has seen, of which each waited for this one. Between two
+/// that are equal none has run: it would have begun to wait once more.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct Look {
+    threads: u32,
+    /// The sum of their numbers.
+    numbers: u64,
+    /// How often threads of this process have begun to wait, but this one.
+    waits: u64,
+}
+
+impl Look {
+    /// `None` if one of them may run.
+    fn take() -> Option<Look> {
+        let before = waits_of_others();
+        let mut look = Look {
+            waits: before,
+            ..Look::default()
+        };
+        look.each_thread_waits()?;
+        // The thread that was looked at first may run again while the last one is looked at. But if
+        // none has begun to wait meanwhile, each had done so before, and there was nobody left to
+        // wake another.
+        (waits_of_others() == before).then_some(look)
+    }
+
+    fn each_thread_waits(&mut self) -> Option<()> {
+        // SAFETY: has no arguments.
+        let this_one = unsafe { kernel::call(libc::SYS_gettid, [0; 6]) };
+        let directory = File::open(None, c"/proc/self/task")?;
+        let mut buffer = [0; 4096];
+        loop {
+            let filled = directory.read_entries(&mut buffer)?;
+            let mut entries = &buffer[..filled];
+            if entries.is_empty() {
+                return Some(());
+            }
+            // A `struct linux_dirent64`: 16 bytes, its length, its type, its name.
+            while let [_, .., _] = entries {
+                let length =
+                    usize::from(u16::from_le_bytes([*entries.get(16)?, *entries.get(17)?]));
+                let name = CStr::from_bytes_until_nul(entries.get(19..length)?).ok()?;
+                entries = &entries[length..];
+                let Some(number) = number(name.to_bytes(), 10) else {
+                    // `.` and `..`.
+                    continue;
+                };
+                if number != this_one {
+                    self.threads += 1;
+                    self.numbers += number;
+                    waits_for_this_one(&directory, name).then_some(())?;
+                }
+            }
+        }
+    }
+}
+
+/// How often threads of this process have left the CPU to wait, but the calling one. It only grows.
+fn waits_of_others() -> u64 {
+    let waits = |whose| {
+        // The kernel's `struct rusage`, which begins with two times of two words.
+        const VOLUNTARY_SWITCHES: usize = 16;
+        let mut usage = [0_u64; 18];
+        let arguments = [whose as u64, usage.as_mut_ptr() as u64, 0, 0, 0, 0];
+        // SAFETY: the kernel writes one `struct rusage`, of 18 words.
+        unsafe { kernel::call(libc::SYS_getrusage, arguments) };
+        usage[VOLUNTARY_SWITCHES]
+    };
+    let all = waits(libc::RUSAGE_SELF);
+    all.wrapping_sub(waits(libc::RUSAGE_THREAD))
+}
+
+/// `syscall` of a thread in `/proc/self/task`, see proc_pid_syscall(5).
+fn waits_for_this_one(directory: &File, thread: &CStr) -> bool {
+    let call = || {
+        let mut path = [0; 32];
+        let thread = thread.to_bytes();
+        path.get_mut(..thread.len())?.copy_from_slice(thread);
+        let name = b"/syscall";
+        let rest = path.get_mut(thread.len()..thread.len() + name.len())?;
+        rest.copy_from_slice(name);
+        let path = CStr::from_bytes_until_nul(&path).ok()?;
+        let mut buffer = [0; 256];
+        let filled = File::open(Some(directory), path)?.read(&mut buffer)?;
+        Some(is_private_wait(buffer.get(..filled)?))
+    };
+    call().unwrap_or(false)
+}
+
+/// Whether this is a thread that waits at a private futex without a time limit.
+fn is_private_wait(call: &[u8]) -> bool {
+    let hexadecimal = |field: &[u8]| number(field.strip_prefix(b"0x")?, 16);
+    let mut fields = call.split(|&byte| byte == b' ');
+    let futex = fields.next().and_then(|field| number(field, 10)) == Some(libc::SYS_futex as u64);
+    let mut argument = |index| fields.nth(index).and_then(hexadecimal);
+    // The address, the operation, the value, the time limit.
+    let (operation, limit) = (argument(1), argument(1));
+    let waits = operation.is_some_and(|operation| {
+        let operation = operation as i32;
+        let is_private = operation & libc::FUTEX_PRIVATE_FLAG != 0;
+        let command = operation & libc::FUTEX_CMD_MASK;
+        is_private && [libc::FUTEX_WAIT, libc::FUTEX_WAIT_BITSET].contains(&command)
+    });
+    futex && waits && limit == Some(0)
+}
+
+fn number(digits: &[u8], radix: u32) -> Option<u64> {
+    u64::from_str_radix(std::str::from_utf8(digits).ok()?, radix).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::thread;
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    #[test]
+    fn waits_without_a_limit_at_private_futexes_are_known() {
+        let waits = |text: &str| is_private_wait(text.as_bytes());
+        assert!(waits(
+            "202 0x562e2 0x189 0x0 0x0 0x0 0xffffffff 0x7fba 0x7fbb\n"
+        ));
+        assert!(waits("202 0x562e2 0x80 0x2 0x0 0x0 0x0 0x7fba 0x7fbb\n"));
+        // With a limit; not private; not a wait; another call; none.
+        assert!(!waits(
+            "202 0x562e2 0x189 0x0 0x7ffd 0x0 0xffffffff 0x7fba 0x7fbb\n"
+        ));
+        assert!(!waits(
+            "202 0x562e2 0x109 0x0 0x0 0x0 0xffffffff 0x7fba 0x7fbb\n"
+        ));
+        assert!(!waits("202 0x562e2 0x86 0x0 0x0 0x0 0x0 0x7fba 0x7fbb\n"));
+        assert!(!waits("230 0x1 0x80 0x0 0x0 0x0 0x0 0x7fba 0x7fbb\n"));
+        assert!(!waits("-1 0x7fba 0x7fbb\n"));
+        assert!(!waits("running\n"));
+        assert!(!waits(""));
+    }
+
+    /// Other tests are threads of this process, so it is asked in one without.
+    #[test]
+    fn threads_that_wait_are_told_from_threads_that_may_run() {
+        // SAFETY: the child has one thread, makes some that end with it, and ends.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let as_expected = std::panic::catch_unwind(|| {
+                let mut watch = OtherThreadsWatch::default();
+                let waits = |since_then| OtherThreads::Wait { since_then };
+                assert_eq!(watch.ask(), waits(false));
+                assert_eq!(watch.ask(), waits(true));
+                let (wake, woken) = channel::<()>();
+                let (done, is_done) = channel();
+                thread::spawn(move || {
+                    for () in woken {
+                        done.send(()).unwrap();
+                    }
+                    thread::sleep(Duration::from_secs(60));
+                });
+                becomes(&mut watch, waits(false));
+                assert_eq!(watch.ask(), waits(true));
+                for _ in 0..3 {
+                    wake.send(()).unwrap();
+                    is_done.recv().unwrap();
+                    becomes(&mut watch, waits(false));
+                    assert_eq!(watch.ask(), waits(true));
+                }
+                // The last thing that it does is to wait for a time.
+                drop(wake);
+                becomes(&mut watch, OtherThreads::MayRun);
+            });
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(i32::from(as_expected.is_err())) };
+        }
+        let mut status = 0;
+        // SAFETY: `status` is writable.
+        unsafe { libc::waitpid(child, &mut status, 0) };
+        assert_eq!(status, 0);
+    }
+
+    fn becomes(watch: &mut OtherThreadsWatch, expected: OtherThreads) {
+        let begun_at = Instant::now();
+        let mut seen = watch.ask();
+        while seen != expected {
+            assert!(begun_at.elapsed() < Duration::from_secs(20), "{seen:?}");
+            // It runs, or has not begun to wait yet.
+            assert_eq!(seen, OtherThreads::MayRun);
+            seen = watch.ask();
+        }
+    }
+
+    #[test]
+    fn a_process_with_two_threads_says_so() {
+        // The harness waits in the first.
+        thread::spawn(|| assert_ne!(only_thread(), Some(true)))
+            .join()
+            .unwrap();
+    }
+}
