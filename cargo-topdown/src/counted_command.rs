@@ -3,6 +3,9 @@
 //! Counters must be attached before the command's first instruction and must count nothing else. So
 //! this program starts itself (`exec-when-told`), attaches the counters to that process, and tells
 //! it to become the command: `exec` keeps the process and enables the counters.
+//!
+//! The command runs in its own session, which ends with this program. Processes that outlive the
+//! command would run beside the next launch, so they are killed. There is no timeout.
 
 use std::ffi::OsString;
 use std::io;
@@ -58,36 +61,33 @@ pub struct CountedCommand<'a> {
     pub counters: Option<&'a TreeCounters>,
 }
 
+/// A command that has ended.
+pub struct Launched {
+    /// How.
+    pub status: ExitStatus,
+    /// What it took.
+    pub sample: Sample,
+    /// The processes that it left behind, which were ended.
+    pub outlived: Vec<String>,
+}
+
 impl CountedCommand<'_> {
-    /// Runs the command once, and returns its exit status and sample.
+    /// Runs the command once.
     ///
     /// # Errors
     /// Returns an error if it could not be started or counted. A failing command is not an error
     /// here.
-    pub fn launch(&self) -> Result<(ExitStatus, Sample), CommandError> {
-        let (status, sample) = match self.counters {
-            Some(counters) => counted::launch(self, counters)?,
-            None => self.timed()?,
-        };
-        match sample.flags.intersects(Flags::UNUSABLE) {
-            true => Err(CommandError::Doubtful(sample.flags)),
-            false => Ok((status, sample)),
+    pub fn launch(&self) -> Result<Launched, CommandError> {
+        let launched = system::launch(self)?;
+        match launched.sample.flags.intersects(Flags::UNUSABLE) {
+            true => Err(CommandError::Doubtful(launched.sample.flags)),
+            false => Ok(launched),
         }
     }
 
     /// Returns the program's name, for people.
     pub fn program(&self) -> String {
         self.command[0].to_string_lossy().into_owned()
-    }
-
-    fn timed(&self) -> Result<(ExitStatus, Sample), CommandError> {
-        let mut command = std::process::Command::new(&self.command[0]);
-        command.args(&self.command[1..]).stdin(Stdio::null());
-        self.hide_output(&mut command);
-        let begun_at = std::time::Instant::now();
-        let mut child = command.spawn().map_err(|error| self.not_started(error))?;
-        let status = child.wait().map_err(waiting)?;
-        Ok((status, Sample::from(begun_at.elapsed())))
     }
 
     fn hide_output(&self, command: &mut std::process::Command) {
@@ -112,7 +112,7 @@ fn waiting(error: io::Error) -> CommandError {
 }
 
 #[cfg(unix)]
-mod counted {
+mod system {
     use std::io::{Read, Write};
     use std::os::fd::OwnedFd;
     use std::os::unix::net::UnixStream;
@@ -120,36 +120,74 @@ mod counted {
     use std::time::Instant;
 
     use super::*;
+    use crate::processes;
+    use crate::runner::interrupt;
 
-    /// A process that waits to become the command, killed on drop.
-    struct Waiting(Child);
+    /// The command, or the process that waits to become it. Killed on drop, with all that it has
+    /// started.
+    struct Running {
+        child: Child,
+        registered: Option<interrupt::Registered>,
+    }
 
-    impl Drop for Waiting {
-        fn drop(&mut self) {
-            // These fail or do nothing if the process was already reaped.
-            let _ = self.0.kill();
-            let _ = self.0.wait();
+    impl Running {
+        fn new(child: Child) -> Running {
+            Running {
+                registered: Some(interrupt::ends(child.id())),
+                child,
+            }
+        }
+
+        fn wait(&mut self) -> io::Result<ExitStatus> {
+            let status = self.child.wait();
+            // Its number may now belong to another process.
+            self.registered = None;
+            status
+        }
+
+        /// Kills the processes it left behind, and returns their names. This program has no other
+        /// children.
+        fn end_rest(&self) -> Vec<String> {
+            processes::end_and_name(|| match processes::has_children() {
+                true => processes::below(std::process::id()),
+                false => Vec::new(),
+            })
         }
     }
 
-    pub fn launch(
-        what: &CountedCommand<'_>,
-        counters: &TreeCounters,
-    ) -> Result<(ExitStatus, Sample), CommandError> {
+    impl Drop for Running {
+        fn drop(&mut self) {
+            self.registered = None;
+            // Both fail, or do nothing, where it has been waited for.
+            let _ = self.child.kill();
+            let _ = self.child.wait();
+            self.end_rest();
+        }
+    }
+
+    pub fn launch(what: &CountedCommand<'_>) -> Result<Launched, CommandError> {
         let (mut channel, its_end) = UnixStream::pair().map_err(preparing)?;
         let mut command = Command::new(std::env::current_exe().map_err(preparing)?);
         command
-            .args(["exec-when-told", "--"])
+            .args(["exec-when-told", "--parent"])
+            .arg(std::process::id().to_string())
+            .arg("--")
             .args(what.command)
             .stdin(OwnedFd::from(its_end));
         what.hide_output(&mut command);
-        let mut process = Waiting(command.spawn().map_err(preparing)?);
+        // Makes processes that the command leaves behind children of this program.
+        processes::adopt_orphans();
+        let mut process = Running::new(command.spawn().map_err(preparing)?);
         // `command` holds a copy of the child's end, which would keep the channel open.
         drop(command);
         // Wait until the child runs: `spawn` may return before the kernel has handled its `exec`.
         // Counters attached now could start at that `exec` instead of the command's.
         channel.read_exact(&mut [0]).map_err(preparing)?;
-        let counted = counters.attach(process.0.id())?;
+        let id = process.child.id();
+        let counted = match what.counters {
+            Some(counters) => Some(counters.attach(id)?),
+            None => None,
+        };
         let begun_at = Instant::now();
         channel.write_all(&[GO]).map_err(preparing)?;
         let mut refusal = String::new();
@@ -157,9 +195,17 @@ mod counted {
         if !refusal.is_empty() {
             return Err(what.not_started(refusal));
         }
-        let status = process.0.wait().map_err(waiting)?;
-        let sample = counted.sample(begun_at.elapsed())?;
-        Ok((status, sample))
+        let status = process.wait().map_err(waiting)?;
+        let took = begun_at.elapsed();
+        let sample = match counted {
+            Some(counted) => counted.sample(took)?,
+            None => Sample::from(took),
+        };
+        Ok(Launched {
+            status,
+            sample,
+            outlived: process.end_rest(),
+        })
     }
 
     fn preparing(error: io::Error) -> CommandError {
@@ -176,20 +222,25 @@ const READY: u8 = b'?';
 #[cfg(unix)]
 const GO: u8 = b'!';
 
-/// Waits for [`GO`] on standard input, then becomes `command`. If that fails, sends the error on
-/// the same channel and returns.
+/// Enters a session that ends with the process `parent`, waits for [`GO`] on standard input, then
+/// becomes `command`. If that fails, sends the error on the same channel and returns.
 ///
 /// # Errors
 /// Returns an error if the channel closes first.
 #[cfg(unix)]
-pub fn become_when_told(command: &[OsString]) -> io::Result<()> {
+pub fn become_when_told(parent: i32, command: &[OsString]) -> io::Result<()> {
     use std::io::{Read, Write};
     use std::os::fd::AsFd;
     use std::os::unix::net::UnixStream;
     use std::os::unix::process::CommandExt;
 
+    use crate::runner::session;
+
     // `exec` closes this copy, which signals its success.
     let mut channel = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
+    if !session::enter(parent)? {
+        return Ok(());
+    }
     channel.write_all(&[READY])?;
     channel.read_exact(&mut [0])?;
     let error = std::process::Command::new(&command[0])
@@ -204,26 +255,26 @@ pub fn become_when_told(command: &[OsString]) -> io::Result<()> {
 /// # Errors
 /// Always.
 #[cfg(not(unix))]
-pub fn become_when_told(_: &[OsString]) -> io::Result<()> {
+pub fn become_when_told(_: i32, _: &[OsString]) -> io::Result<()> {
     Err(io::ErrorKind::Unsupported.into())
 }
 
 #[cfg(not(unix))]
-mod counted {
-    use std::time::Duration;
-
+mod system {
     use super::*;
 
-    pub fn launch(
-        _: &CountedCommand<'_>,
-        counters: &TreeCounters,
-    ) -> Result<(ExitStatus, Sample), CommandError> {
-        Err(match counters.attach(0) {
-            Ok(counted) => match counted.sample(Duration::ZERO) {
-                Ok(_) => unreachable!("there are no counters here"),
-                Err(error) => error.into(),
-            },
-            Err(error) => error.into(),
+    /// By the clock: there are no counters here.
+    pub fn launch(what: &CountedCommand<'_>) -> Result<Launched, CommandError> {
+        let mut command = std::process::Command::new(&what.command[0]);
+        command.args(&what.command[1..]).stdin(Stdio::null());
+        what.hide_output(&mut command);
+        let begun_at = std::time::Instant::now();
+        let mut child = command.spawn().map_err(|error| what.not_started(error))?;
+        let status = child.wait().map_err(waiting)?;
+        Ok(Launched {
+            status,
+            sample: Sample::from(begun_at.elapsed()),
+            outlived: Vec::new(),
         })
     }
 }

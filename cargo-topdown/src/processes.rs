@@ -84,6 +84,15 @@ pub fn end_all(which: impl Fn() -> Vec<u32>) {
     }
 }
 
+/// Kills all processes that `which` returns, and returns their names.
+pub fn end_and_name(which: impl Fn() -> Vec<u32>) -> Vec<String> {
+    let rest = which();
+    let names = rest.iter().map(|process| name_of(*process)).collect();
+    end_all(which);
+    bury(&rest);
+    names
+}
+
 /// Kills `process` and all its descendants. Stops it first so that it cannot start others.
 pub fn end_tree(process: u32) {
     #[cfg(unix)]

@@ -121,6 +121,107 @@ fn the_model_cannot_follow_a_command() {
     assert!(text(&output.stderr).contains("`--source hardware` or `--source time`"));
 }
 
+/// A command's processes, which end with it, with the program, and by a signal to the program.
+#[cfg(target_os = "linux")]
+mod processes {
+    use std::fs;
+    use std::path::Path;
+    use std::process::{Child, Command, Stdio};
+    use std::time::{Duration, Instant};
+
+    use super::*;
+
+    fn is_running(process: &str) -> bool {
+        let stat = fs::read_to_string(format!("/proc/{process}/stat")).unwrap_or_default();
+        stat.rsplit_once(')')
+            .is_some_and(|(_, rest)| !rest.trim_start().starts_with('Z'))
+    }
+
+    fn wait_for<T>(mut what: impl FnMut() -> Option<T>) -> T {
+        let begun_at = Instant::now();
+        loop {
+            if let Some(found) = what() {
+                return found;
+            }
+            assert!(
+                begun_at.elapsed() < Duration::from_secs(60),
+                "it never came"
+            );
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+
+    /// The whole lines in `file`, of which there are to be `count`.
+    fn numbers_in(file: &Path, count: usize) -> Vec<String> {
+        wait_for(|| {
+            let text = fs::read_to_string(file).ok()?;
+            let lines: Vec<_> = text.lines().map(str::to_owned).collect();
+            (lines.len() == count && text.ends_with('\n')).then_some(lines)
+        })
+    }
+
+    #[test]
+    fn issue_14_10_what_outlives_a_command_is_told_and_ended() {
+        let directory = TempDir::new().unwrap();
+        let file = directory.path().join("left");
+        let script = format!("setsid sleep 600 & echo $! >> {}", file.display());
+        let options = ["-n", "2", "--source", "time", "--", "sh", "-c", &script];
+        let output = exec(&directory, &options);
+        let stderr = text(&output.stderr);
+        assert!(output.status.success(), "{stderr}");
+        for left in numbers_in(&file, 2) {
+            // It may not have become `sleep` yet.
+            let named = format!("({left})");
+            let is_told =
+                |line: &str| line.contains("which were ended: ") && line.ends_with(&named);
+            assert!(stderr.lines().any(is_told), "{stderr}");
+            assert!(!is_running(&left));
+        }
+    }
+
+    /// The command's number and that of a process that it has started, and the program's.
+    fn start(directory: &TempDir) -> (Child, Vec<String>) {
+        let file = directory.path().join("running");
+        let script = format!("sleep 600 & echo \"$$\n$!\" > {}; wait", file.display());
+        let program = Command::new(env!("CARGO_BIN_EXE_cargo-topdown"))
+            .args(["exec", "--source", "time", "--out"])
+            .arg(directory.path().join("run"))
+            .args(["--", "sh", "-c", &script])
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let running = numbers_in(&file, 2);
+        assert!(running.iter().all(|process| is_running(process)));
+        (program, running)
+    }
+
+    #[test]
+    fn issue_14_10_a_signal_ends_a_command_with_what_it_has_started() {
+        let directory = TempDir::new().unwrap();
+        let (mut program, running) = start(&directory);
+        let status = Command::new("kill")
+            .args(["-TERM", &program.id().to_string()])
+            .status();
+        assert!(status.unwrap().success());
+        let status = wait_for(|| program.try_wait().unwrap());
+        assert_eq!(status.code(), Some(130));
+        assert!(!running.iter().any(|process| is_running(process)));
+        assert!(!directory.path().join("run").exists());
+    }
+
+    #[test]
+    fn issue_14_10_a_command_ends_with_the_program() {
+        let directory = TempDir::new().unwrap();
+        let (mut program, running) = start(&directory);
+        program.kill().unwrap();
+        program.wait().unwrap();
+        wait_for(|| (!is_running(&running[0])).then_some(()));
+        // Nobody is left to end what the command has started.
+        let _ = Command::new("kill").args(["-KILL", &running[1]]).status();
+    }
+}
+
 /// The two sides of the channel between `exec` and the process that becomes the command.
 #[cfg(unix)]
 mod told {
@@ -132,7 +233,9 @@ mod told {
     fn start(command: &[&str]) -> (Child, UnixStream) {
         let (mut ours, its) = UnixStream::pair().unwrap();
         let child = Command::new(env!("CARGO_BIN_EXE_cargo-topdown"))
-            .args(["exec-when-told", "--"])
+            .args(["exec-when-told", "--parent"])
+            .arg(std::process::id().to_string())
+            .arg("--")
             .args(command)
             .stdin(OwnedFd::from(its))
             .spawn()

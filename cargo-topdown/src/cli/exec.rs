@@ -56,6 +56,10 @@ pub struct ExecArgs {
 /// `cargo topdown exec-when-told`.
 #[derive(Debug, Args)]
 pub struct ExecWhenToldArgs {
+    /// The process with which the command is to end
+    #[arg(long)]
+    pub parent: i32,
+
     /// The command with its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     pub command: Vec<OsString>,

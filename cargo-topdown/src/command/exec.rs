@@ -117,7 +117,8 @@ fn launch_all(
                 launches,
                 error,
             };
-            let (status, sample) = command.launch().map_err(failed)?;
+            let launched = command.launch().map_err(failed)?;
+            let status = launched.status;
             if interrupt::requested() || interrupt::has_ended(status) {
                 return Err(ExecError::Interrupted);
             }
@@ -127,9 +128,16 @@ fn launch_all(
                     status,
                 }));
             }
+            if !launched.outlived.is_empty() {
+                tell!(
+                    "note: `{}` left processes behind, which were ended: {}",
+                    command.program(),
+                    launched.outlived.join(", ")
+                );
+            }
             Ok(IterationSample {
                 iterations: 1,
-                sample,
+                sample: launched.sample,
             })
         })
         .collect()
@@ -167,6 +175,6 @@ fn command_line(command: &[OsString]) -> String {
 /// # Errors
 /// Never. The parent process learns of failures through its channel, or is already gone.
 pub fn when_told(args: &ExecWhenToldArgs) -> Result<Exit, Error> {
-    let _ = counted_command::become_when_told(&args.command);
+    let _ = counted_command::become_when_told(args.parent, &args.command);
     Ok(Exit::BenchFailed)
 }

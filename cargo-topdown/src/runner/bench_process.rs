@@ -12,14 +12,11 @@ use super::interrupt;
 use super::launch::{LaunchError, io_error};
 use super::patience::Patience;
 use super::peer::{self, Peer};
-use super::waiting::{Ended, Waited};
+use super::waiting::{Ended, LOOK_INTERVAL, Waited};
 use crate::processes;
 
 /// How long a bench may take to answer the hello, which is all criterion does at that point.
 const HELLO_TIME: Duration = Duration::from_secs(60);
-
-/// How often to check how much a bench has printed.
-const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// The longest output of one launch that is kept.
 pub const LONGEST_OUTPUT_BYTES: u64 = 64 << 20;
@@ -132,12 +129,7 @@ impl BenchProcess {
 
     /// Kills the processes that the bench left behind, and returns their names.
     pub fn end_rest(&mut self) -> Vec<String> {
-        let rest = self.rest();
-        let names = rest.iter().map(|process| processes::name_of(*process));
-        let names = names.collect();
-        processes::end_all(|| self.rest());
-        processes::bury(&rest);
-        names
+        processes::end_and_name(|| self.rest())
     }
 
     fn rest(&self) -> Vec<u32> {

@@ -75,6 +75,31 @@ pub fn start(command: &mut Command) -> io::Result<Child> {
     command.spawn()
 }
 
+/// Moves this process to its own session, which ends with the process `parent`. Returns `false` if
+/// that has exited already.
+///
+/// # Errors
+/// Returns an error if the system refuses.
+#[cfg(target_os = "linux")]
+pub fn enter(parent: i32) -> io::Result<bool> {
+    use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal, setsid};
+
+    // Fails for a process group leader, which a new process is not.
+    let _ = setsid();
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    // The parent may have exited before it could take this process with it.
+    Ok(getppid().map(Pid::as_raw_pid) == Some(parent))
+}
+
+/// On other systems a process cannot be made to end with another one.
+///
+/// # Errors
+/// Never returns an error.
+#[cfg(all(unix, not(target_os = "linux")))]
+pub fn enter(_: i32) -> io::Result<bool> {
+    Ok(true)
+}
+
 /// Becomes `words`, which must not be empty, in its own session that ends with the process
 /// `parent`. If that fails, sends the error on standard input and returns.
 ///
@@ -88,15 +113,9 @@ pub fn become_bench(parent: i32, cgroup: Option<&Path>, words: &[OsString]) -> i
     use std::os::unix::process::CommandExt;
     use std::process::Stdio;
 
-    use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal, setsid};
-
     // `exec` closes this copy, which signals its success.
     let mut channel = UnixStream::from(io::stdin().as_fd().try_clone_to_owned()?);
-    // Fails for a process group leader, which a new process is not.
-    let _ = setsid();
-    set_parent_process_death_signal(Some(Signal::KILL))?;
-    if getppid().map(Pid::as_raw_pid) != Some(parent) {
-        // The parent exited before it could take this process with it.
+    if !enter(parent)? {
         return Ok(());
     }
     if let Some(entrance) = cgroup {

@@ -6,7 +6,7 @@ use std::process::Child;
 use std::time::Duration;
 
 /// The longest wait before the caller gets to check limits. Once a second disturbs no measurement.
-const LOOK_INTERVAL: Duration = Duration::from_secs(1);
+pub const LOOK_INTERVAL: Duration = Duration::from_secs(1);
 
 /// What ended a wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
