@@ -29,11 +29,11 @@ pub(crate) fn is_error(result: u64) -> bool {
     result > -4096_i64 as u64
 }
 
-/// A file or a directory, open for reading.
+/// A file or directory open for reading.
 pub(crate) struct File(u64);
 
 impl File {
-    /// `path`, below `directory` if there is one. `None` where it cannot be opened.
+    /// Opens `path`, relative to `directory` if given. Returns `None` if it cannot be opened.
     pub(crate) fn open(directory: Option<&File>, path: &CStr) -> Option<File> {
         let directory = directory.map_or(libc::AT_FDCWD as u64, |directory| directory.0);
         let flags = (libc::O_RDONLY | libc::O_CLOEXEC) as u64;
@@ -43,13 +43,13 @@ impl File {
         (!is_error(file)).then_some(File(file))
     }
 
-    /// The next bytes of a file: how many, 0 at its end.
+    /// Reads the next bytes of a file and returns how many, 0 at its end.
     pub(crate) fn read(&self, buffer: &mut [u8]) -> Option<usize> {
         self.fill(libc::SYS_read, buffer)
     }
 
-    /// The next entries of a directory, each a `struct linux_dirent64` (getdents64(2)): how many
-    /// bytes, 0 at its end.
+    /// Reads the next entries of a directory, each a `struct linux_dirent64` (getdents64(2)), and
+    /// returns their total length in bytes, 0 at its end.
     pub(crate) fn read_entries(&self, buffer: &mut [u8]) -> Option<usize> {
         self.fill(libc::SYS_getdents64, buffer)
     }

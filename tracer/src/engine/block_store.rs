@@ -32,7 +32,7 @@ pub(crate) struct BlockRecord {
     pub indirect_entry: u64,
     /// `None` if its code is trusted.
     pub check: Option<Check>,
-    /// Whether it leads to blocks that trust: see [`trust`](super::trust).
+    /// Whether it leads to trusting blocks: see [`trust`](super::trust).
     trusts: bool,
     /// The translation of the code previously at this address.
     older: Option<BlockId>,
@@ -64,7 +64,7 @@ pub(crate) struct BlockStore {
     /// Open addressing by start address: a block's number plus one, or 0 if free.
     index: Arena<u32>,
     index_mask: usize,
-    /// Which blocks are found by their address, and made: those that trust, or the others.
+    /// Whether trusting blocks or checking ones are found by address and created.
     trusts: bool,
     /// The blocks before this one were forgotten.
     first_remembered: usize,
@@ -270,8 +270,8 @@ impl BlockStore {
     }
 
     fn slot_of(&self, start_ip: u64) -> usize {
-        // Fibonacci hashing: Knuth, The Art of Computer Programming 3, 6.4. The two blocks that there
-        // can be at an address lie apart.
+        // Fibonacci hashing: Knuth, The Art of Computer Programming 3, 6.4. The two possible blocks
+        // at an address have distant slots.
         let key = start_ip ^ u64::from(self.trusts) << 40;
         (key.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) as usize & self.index_mask
     }

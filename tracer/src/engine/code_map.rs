@@ -1,4 +1,4 @@
-//! Which memory holds code that can be translated.
+//! Tracks which memory contains translatable code.
 
 use std::ops::Range;
 
@@ -10,7 +10,7 @@ use super::trust::LastingObjects;
 pub(crate) struct CodeRange {
     pub start: u64,
     pub end: u64,
-    /// Whether it is there as long as the process: see [`trust`](super::trust).
+    /// Whether it stays for the life of the process: see [`trust`](super::trust).
     pub lasts: bool,
     /// Whether it may have changed since it was looked up.
     is_stale: bool,
@@ -32,9 +32,9 @@ impl CodeRange {
 /// Why code at an address cannot be read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NotCode {
-    /// No memory there, or not readable and executable.
+    /// There is no memory, or it is not readable and executable.
     Absent,
-    /// The program can change it while it executes it.
+    /// The program can change the code while executing it.
     Writable,
     /// The kernel does not say.
     Unknown,
@@ -42,12 +42,12 @@ pub(crate) enum NotCode {
 
 const MAX_RANGES: usize = 128;
 
-/// The ranges that code was found in. A range that is not known is looked up in
-/// `/proc/self/maps`, which takes some 50 µs.
+/// The ranges in which code was found. Unknown ranges are looked up in `/proc/self/maps`, which
+/// takes some 50 µs.
 pub(crate) struct CodeMap {
     ranges: [CodeRange; MAX_RANGES],
     len: usize,
-    /// There were more ranges than there is room for.
+    /// Whether there were more ranges than fit.
     is_incomplete: bool,
     lasting: LastingObjects,
 }
@@ -62,7 +62,7 @@ impl CodeMap {
         }
     }
 
-    /// The range around `address`. Allocates nothing.
+    /// Returns the range around `address`, without allocating.
     pub(crate) fn range_at(&mut self, address: u64) -> Result<CodeRange, NotCode> {
         let known = &self.ranges[..self.len];
         if let Some(range) = known
@@ -86,7 +86,7 @@ impl CodeMap {
                 self.len += 1;
                 self.len - 1
             } else {
-                // It can be looked up again.
+                // The replaced range can be looked up again.
                 self.is_incomplete = true;
                 address as usize % MAX_RANGES
             }
@@ -95,7 +95,7 @@ impl CodeMap {
         Ok(range)
     }
 
-    /// Whether a part of `start..end` has held code.
+    /// Returns whether a part of `start..end` has contained code.
     pub(crate) fn overlaps(&self, start: u64, end: u64) -> bool {
         self.is_incomplete
             || self.ranges[..self.len]
@@ -103,14 +103,14 @@ impl CodeMap {
                 .any(|range| range.start < end && start < range.end)
     }
 
-    /// What is known of `start..end` may not be true any more.
+    /// Marks everything known about `start..end` as possibly outdated.
     pub(crate) fn doubt(&mut self, start: u64, end: u64) {
         for range in &mut self.ranges[..self.len] {
             range.is_stale |= range.start < end && start < range.end;
         }
     }
 
-    /// Whether all code that lasts is still where it was found.
+    /// Returns whether all lasting code is still where it was found.
     pub(crate) fn lasting_code_is_there(&self) -> bool {
         let mut lasting = self.ranges[..self.len].iter().filter(|range| range.lasts);
         !self.is_incomplete
@@ -126,7 +126,7 @@ impl CodeMap {
     }
 }
 
-/// The memory around `address`, and whether it comes from a file, or from the kernel.
+/// Returns the memory around `address`, and whether it comes from a file or from the kernel.
 fn look_up(address: u64) -> Result<(Range<u64>, bool), NotCode> {
     match maps::entry_at(address).map_err(|_| NotCode::Unknown)? {
         Some(Entry {

@@ -92,7 +92,7 @@ struct State<C> {
     faults_suspended: bool,
     /// Whether to verify trusted code at the next request.
     trust_is_due: bool,
-    /// What the system call before the next request has done to other threads.
+    /// What the system call before the next request did to other threads.
     wakes: Wakes,
     other_threads: OtherThreadsWatch,
     _stack: Mapping,
@@ -327,7 +327,7 @@ fn check(config: &Config) -> Result<(), OpenError> {
     Ok(())
 }
 
-/// The place of rax in [`Context::registers`].
+/// The index of rax in [`Context::registers`].
 const RAX: usize = 0;
 
 /// Called by [`entry::serve`] on the engine's stack.

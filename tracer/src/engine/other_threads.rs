@@ -1,41 +1,41 @@
-//! What the other threads of this process are doing.
+//! Finds out what the other threads of this process are doing.
 //!
-//! A thread that waits at a futex that is private to the process, without a time limit, goes on when
-//! another thread of the process wakes it, and for nothing else but a signal. While all the others
-//! wait like this, nothing happens in the process but what the calling thread does.
+//! A thread waiting without a timeout on a futex private to the process resumes only when another
+//! thread of the process wakes it, or on a signal. While all others wait like this, only the
+//! calling thread does anything in the process.
 
 use std::ffi::CStr;
 
 use crate::kernel::{self, File};
 
-/// What is known of them.
+/// What is known about the other threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OtherThreads {
     /// There are none, or each waits until the calling thread wakes it.
     Wait {
-        /// Whether that was so when it was asked before, and none has run since.
+        /// Whether the previous query found the same, and none has run since.
         since_then: bool,
     },
-    /// One of them runs, or may run at any time; or the system does not say.
+    /// One of them runs or may run at any time, or the system does not say.
     MayRun,
 }
 
-/// Asks what they are doing, and remembers the answer.
+/// Queries what they are doing, and remembers the answer.
 #[derive(Debug, Default)]
 pub(super) struct OtherThreadsWatch {
-    /// While all of them waited.
+    /// The last look, if all of them waited.
     last: Option<Look>,
 }
 
 impl OtherThreadsWatch {
-    /// Allocates nothing and takes no lock.
+    /// Queries the other threads, without allocating or locking.
     pub(super) fn ask(&mut self) -> OtherThreads {
         let only_thread = only_thread();
         let now = match only_thread {
             Some(true) => Some(Look::default()),
             Some(false) | None => Look::take(),
         };
-        // Somebody else shares its memory.
+        // Another process shares its memory.
         let now = now.filter(|look| look.threads > 0 || only_thread != Some(false));
         let since_then = std::mem::replace(&mut self.last, now) == now;
         match now {
@@ -45,10 +45,11 @@ impl OtherThreadsWatch {
     }
 }
 
-/// Whether this process has one thread, and nobody else shares its memory. `None` where a policy
-/// forbids to ask, as in most containers.
+/// Returns whether this process has a single thread and shares its memory with no other, or `None`
+/// if a policy forbids the query, as in most containers.
 ///
-/// Asks for what the kernel grants, without doing anything, to such a process: unshare(2).
+/// It requests something that the kernel grants, without effect, only to such a process:
+/// unshare(2).
 fn only_thread() -> Option<bool> {
     let flags = libc::CLONE_VM as u64;
     // SAFETY: takes flags and touches no memory of this process.
@@ -60,19 +61,19 @@ fn only_thread() -> Option<bool> {
     }
 }
 
-/// What one look at all the other threads has seen, of which each waited for this one. Between two
-/// that are equal none has run: it would have begun to wait once more.
+/// The result of one look at all other threads, each of which waited for this one. If two looks are
+/// equal, none has run in between: it would have begun another wait.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Look {
     threads: u32,
-    /// The sum of their numbers.
+    /// The sum of their ids.
     numbers: u64,
-    /// How often threads of this process have begun to wait, but this one.
+    /// How often other threads of this process have begun to wait.
     waits: u64,
 }
 
 impl Look {
-    /// `None` if one of them may run.
+    /// Returns `None` if one of them may run.
     fn take() -> Option<Look> {
         let before = waits_of_others();
         let mut look = Look {
@@ -80,9 +81,8 @@ impl Look {
             ..Look::default()
         };
         look.each_thread_waits()?;
-        // The thread that was looked at first may run again while the last one is looked at. But if
-        // none has begun to wait meanwhile, each had done so before, and there was nobody left to
-        // wake another.
+        // The first thread examined may run again while the last one is examined. But if none has
+        // begun to wait meanwhile, each had done so before, so no thread was left to wake another.
         (waits_of_others() == before).then_some(look)
     }
 
@@ -117,10 +117,11 @@ impl Look {
     }
 }
 
-/// How often threads of this process have left the CPU to wait, but the calling one. It only grows.
+/// Returns how often threads of this process other than the calling one have left the CPU to wait.
+/// It only grows.
 fn waits_of_others() -> u64 {
     let waits = |whose| {
-        // The kernel's `struct rusage`, which begins with two times of two words.
+        // The kernel's `struct rusage`, which begins with two times of two words each.
         const VOLUNTARY_SWITCHES: usize = 16;
         let mut usage = [0_u64; 18];
         let arguments = [whose as u64, usage.as_mut_ptr() as u64, 0, 0, 0, 0];
@@ -132,7 +133,7 @@ fn waits_of_others() -> u64 {
     all.wrapping_sub(waits(libc::RUSAGE_THREAD))
 }
 
-/// `syscall` of a thread in `/proc/self/task`, see proc_pid_syscall(5).
+/// Reads `syscall` of a thread in `/proc/self/task`, see proc_pid_syscall(5).
 fn waits_for_this_one(directory: &File, thread: &CStr) -> bool {
     let call = || {
         let mut path = [0; 32];
@@ -149,13 +150,13 @@ fn waits_for_this_one(directory: &File, thread: &CStr) -> bool {
     call().unwrap_or(false)
 }
 
-/// Whether this is a thread that waits at a private futex without a time limit.
+/// Returns whether the call is a wait on a private futex without a timeout.
 fn is_private_wait(call: &[u8]) -> bool {
     let hexadecimal = |field: &[u8]| number(field.strip_prefix(b"0x")?, 16);
     let mut fields = call.split(|&byte| byte == b' ');
     let futex = fields.next().and_then(|field| number(field, 10)) == Some(libc::SYS_futex as u64);
     let mut argument = |index| fields.nth(index).and_then(hexadecimal);
-    // The address, the operation, the value, the time limit.
+    // The address, the operation, the value, the timeout.
     let (operation, limit) = (argument(1), argument(1));
     let waits = operation.is_some_and(|operation| {
         let operation = operation as i32;
@@ -185,7 +186,7 @@ mod tests {
             "202 0x562e2 0x189 0x0 0x0 0x0 0xffffffff 0x7fba 0x7fbb\n"
         ));
         assert!(waits("202 0x562e2 0x80 0x2 0x0 0x0 0x0 0x7fba 0x7fbb\n"));
-        // With a limit; not private; not a wait; another call; none.
+        // With a timeout; not private; not a wait; another call; none.
         assert!(!waits(
             "202 0x562e2 0x189 0x0 0x7ffd 0x0 0xffffffff 0x7fba 0x7fbb\n"
         ));
@@ -199,7 +200,7 @@ mod tests {
         assert!(!waits(""));
     }
 
-    /// Other tests are threads of this process, so it is asked in one without.
+    /// Other tests are threads of this process, so a forked child runs this one.
     #[test]
     fn threads_that_wait_are_told_from_threads_that_may_run() {
         // SAFETY: the child has one thread, makes some that end with it, and ends.
@@ -226,7 +227,7 @@ mod tests {
                     becomes(&mut watch, waits(false));
                     assert_eq!(watch.ask(), waits(true));
                 }
-                // The last thing that it does is to wait for a time.
+                // Finally, the thread waits with a timeout.
                 drop(wake);
                 becomes(&mut watch, OtherThreads::MayRun);
             });
@@ -244,7 +245,7 @@ mod tests {
         let mut seen = watch.ask();
         while seen != expected {
             assert!(begun_at.elapsed() < Duration::from_secs(20), "{seen:?}");
-            // It runs, or has not begun to wait yet.
+            // The thread runs, or has not begun to wait yet.
             assert_eq!(seen, OtherThreads::MayRun);
             seen = watch.ask();
         }
@@ -252,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_process_with_two_threads_says_so() {
-        // The harness waits in the first.
+        // The harness waits in the first thread.
         thread::spawn(|| assert_ne!(only_thread(), Some(true)))
             .join()
             .unwrap();

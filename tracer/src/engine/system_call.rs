@@ -18,7 +18,7 @@ pub(crate) enum Policy {
     /// Perform it as is. It may wait for another thread or process that changes the program's code,
     /// or change the code itself.
     MayChangeCode,
-    /// Perform it. It may wake other threads of this process.
+    /// Perform it as is. It may wake other threads of this process.
     WakesThreads(Wakes),
     /// Perform it. From now on, the program's code may change at any time, through the kernel
     /// acting for this thread or a signal handler.
@@ -36,7 +36,7 @@ pub(crate) enum Policy {
     Refuse,
 }
 
-/// What a system call does to threads that [wait](super::other_threads).
+/// How many [waiting threads](super::other_threads) a system call wakes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wakes {
     Nobody,
@@ -46,7 +46,7 @@ pub(crate) enum Wakes {
 }
 
 impl Wakes {
-    /// Whether a thread may go on after the system call has returned `result`.
+    /// Returns whether a thread may have been woken, given the system call's `result`.
     pub(crate) fn somebody(self, result: u64) -> bool {
         match self {
             Wakes::Nobody => false,
@@ -55,7 +55,7 @@ impl Wakes {
         }
     }
 
-    /// By the operation of futex(2).
+    /// Returns the effect of an operation of futex(2).
     fn by_futex(operation: u64) -> Wakes {
         match operation as i32 & libc::FUTEX_CMD_MASK {
             libc::FUTEX_WAIT | libc::FUTEX_WAIT_BITSET => Wakes::Nobody,

@@ -1,4 +1,4 @@
-//! From an address in the program to translated code.
+//! Finds or creates the translation for an address in the program.
 
 use std::io;
 
@@ -19,13 +19,14 @@ use crate::describe::{Describer, ThreadFacts};
 use crate::error::{OpenError, TraceError};
 use crate::fixed_values;
 
-/// The context has its own pages, away from the code: stores next to code that executes are slow.
+/// The context has its own pages, away from the code, because stores next to executing code are
+/// slow.
 const CODE_OFFSET: usize = 64 * 1024;
 
-/// Translated code was seen to need 32 bytes per instruction, and twice as many where it is checked.
+/// Translated code averages 32 bytes per instruction, and twice as many with checks.
 const CODE_BYTES_PER_INSTRUCTION: usize = 96;
 
-/// The most bytes that a block has.
+/// Maximum number of bytes in a block.
 const MAX_SOURCE_BYTES: usize = MAX_BLOCK_INSTRUCTIONS * MAX_INSTRUCTION_BYTES;
 
 pub(crate) struct Translator {
@@ -38,9 +39,9 @@ pub(crate) struct Translator {
     describer: Describer,
     facts: ThreadFacts,
     code_map: CodeMap,
-    /// Whether code that lasts is trusted: see [`trust`](super::trust).
+    /// Whether lasting code is trusted: see [`trust`](super::trust).
     trusts: bool,
-    /// Whether it ever may be again.
+    /// Whether it may ever be trusted again.
     may_trust: bool,
 }
 
@@ -85,23 +86,23 @@ impl Translator {
         })
     }
 
-    /// The context, zeroed at first, at the start of the code's mapping.
+    /// Returns the context, zeroed at first, at the start of the code's mapping.
     pub(crate) fn context(&self) -> *mut Context {
         self.mapping.start().cast()
     }
 
-    /// Where translated code starts and ends, now or later.
+    /// Returns the range that translated code can occupy.
     pub(crate) fn code(&self) -> (u64, u64) {
         let start = (self.mapping.address() + CODE_OFFSET) as u64;
         (start, start + self.code_bytes as u64)
     }
 
-    /// What the translated code at `address` stands for.
+    /// Returns what the translated code at `address` corresponds to.
     pub(crate) fn standing_at(&self, address: u64) -> Option<Standing> {
         self.blocks.standing_at(address)
     }
 
-    /// The code that leaves the engine.
+    /// Returns the address of the code that leaves the engine.
     pub(crate) fn resume(&self) -> u64 {
         self.trampolines.resume
     }
@@ -110,7 +111,8 @@ impl Translator {
         &self.blocks
     }
 
-    /// The block at `ip`, translated if it was not yet. `translated` is called with a new one.
+    /// Returns the block at `ip`, translating it if necessary. `translated` is called with a new
+    /// one.
     pub(crate) fn block_at(
         &mut self,
         ip: u64,
@@ -124,8 +126,8 @@ impl Translator {
         Ok(id)
     }
 
-    /// The block for what stands at `ip` now: its code is not what the newest translation of it was
-    /// made from, or that is in [doubt](Translator::doubt).
+    /// Returns the block for the current code at `ip`, which differs from what its newest
+    /// translation was made from, or is in [doubt](Translator::doubt).
     pub(crate) fn changed_block_at(
         &mut self,
         ip: u64,
@@ -143,7 +145,7 @@ impl Translator {
         }
         let newest = self.blocks.find(ip);
         let id = self.translate(ip)?;
-        // Who goes to the older one finds this one without the engine.
+        // Jumps to the older one now reach this one without the engine.
         if let Some(check) = newest.and_then(|newest| self.blocks.record(newest).check) {
             let entry = self.blocks.record(id).entry;
             self.assembler().set_jump(check.failed, entry);
@@ -159,7 +161,7 @@ impl Translator {
         }
     }
 
-    /// Writes behind what is written, or over it.
+    /// Returns an assembler that appends to the code or overwrites it.
     fn assembler(&mut self) -> Assembler<'_> {
         let address = self.mapping.address() as u64 + CODE_OFFSET as u64;
         let code = self.mapping.bytes_mut(CODE_OFFSET, self.code_bytes);
@@ -172,7 +174,7 @@ impl Translator {
         let code = self.read(ip, range, &mut buffer)?;
         let here = self.mapping.address() as u64 + (CODE_OFFSET + self.position) as u64;
         let plan = Plan::make(code, ip, &mut self.describer, &self.facts, |target| {
-            // A block's own length is the uncertainty.
+            // The position is uncertain by the block's own length.
             Assembler::distance(here, target).is_some()
                 && Assembler::distance(here + MAX_BLOCK_BYTES as u64, target).is_some()
         })
@@ -211,7 +213,7 @@ impl Translator {
                 indirect_table: self.indirect.first(),
                 random_numbers_repeat: fixed_values::are_fixed(),
                 linked: &|target| {
-                    // What stands at its own address is not this block yet.
+                    // Its own address does not lead to this block yet.
                     let known = (target != ip).then(|| blocks.find(target)).flatten()?;
                     Some(blocks.record(known).entry)
                 },
@@ -234,7 +236,7 @@ impl Translator {
         self.trusts && range.lasts
     }
 
-    /// What follows `ip` in its range, as far as a block can reach.
+    /// Reads the code after `ip` in its range, up to the maximum length of a block.
     fn read<'b>(
         &self,
         ip: u64,
@@ -250,9 +252,9 @@ impl Translator {
                 None => {}
             }
         }
-        // SAFETY: the range was seen to be readable. System calls of this thread that change it make
-        // the engine look it up again. What other threads unmap they must not let this one execute,
-        // translated or not.
+        // SAFETY: the range was found to be readable. System calls of this thread that change it
+        // make the engine look it up again. If other threads unmap code, they must not let this one
+        // execute it, translated or not.
         unsafe {
             let start = std::ptr::with_exposed_provenance::<u8>(ip as usize);
             std::ptr::copy_nonoverlapping(start, buffer.as_mut_ptr(), readable);
@@ -301,25 +303,25 @@ impl Translator {
         SystemCallExit::read(self.mapping.bytes(CODE_OFFSET, self.code_bytes), record)
     }
 
-    /// From now on this exit goes to the block without the engine.
+    /// Makes this exit go to the block without the engine.
     pub(crate) fn link(&mut self, exit: DirectExit, id: BlockId) {
         let entry = self.blocks.record(id).entry;
         self.assembler().set_jump(exit.site, entry);
     }
 
-    /// From now on indirect branches find this block without the engine.
+    /// Makes indirect branches find this block without the engine.
     pub(crate) fn link_indirect(&mut self, id: BlockId) {
         let record = self.blocks.record(id);
         self.indirect.insert(record.start_ip, record.indirect_entry);
     }
 
-    /// Whether code at `start..end` may have been translated.
+    /// Returns whether code at `start..end` may have been translated.
     pub(crate) fn knows_code_in(&self, start: u64, end: u64) -> bool {
         self.code_map.overlaps(start, end)
     }
 
-    /// What lies in `start..end` may not be code any more, or other code: no translation of it is used
-    /// again before that was looked up.
+    /// Records that `start..end` may no longer contain code, or different code. Its translations
+    /// are not used again before that was looked up.
     pub(crate) fn doubt(&mut self, start: u64, end: u64) {
         let is_trusted = |id| self.blocks.record(id).check.is_none();
         if self.blocks.remembered_in(start, end).any(is_trusted) {
@@ -334,7 +336,7 @@ impl Translator {
         }
     }
 
-    /// Whether some code is trusted.
+    /// Returns whether any code is trusted.
     pub(crate) fn is_trusting(&self) -> bool {
         self.trusts
     }
@@ -344,8 +346,8 @@ impl Translator {
         self.may_trust
     }
 
-    /// Whether code that lasts is trusted from now on, or every block checks its code. There are
-    /// translations of both kinds, and none leads to one of the other.
+    /// Sets whether lasting code is trusted from now on, or every block checks its code.
+    /// Translations of both kinds exist, and neither kind leads to the other.
     pub(crate) fn trust(&mut self, trusts: bool) {
         if self.trusts != trusts {
             self.trusts = trusts;
@@ -354,19 +356,20 @@ impl Translator {
         }
     }
 
-    /// From now on every block checks its code, for good: who can change code unseen once was let
-    /// in, nobody says when he is gone.
+    /// Makes every block check its code from now on, permanently: once something can change code
+    /// unnoticed, there is no way to tell when it is gone.
     pub(crate) fn never_trust_again(&mut self) {
         self.may_trust = false;
         self.trust(false);
     }
 
-    /// Whether the memory of all trusted code is there: for when a trace begins.
+    /// Returns whether the memory of all trusted code is still mapped. For the beginning of a
+    /// trace.
     pub(crate) fn trusted_code_is_there(&self) -> bool {
         self.code_map.lasting_code_is_there()
     }
 
-    /// Whether all code that is trusted is as it was when it was translated.
+    /// Returns whether all trusted code is unchanged since it was translated.
     pub(crate) fn trusted_code_is_intact(&self) -> bool {
         self.blocks.remembered().all(|id| {
             if self.blocks.record(id).check.is_some() {
@@ -374,8 +377,8 @@ impl Translator {
             }
             let source = self.blocks.source(id);
             let start = self.blocks.record(id).start_ip;
-            // SAFETY: trusted code was readable at attach, or when it was translated; the system
-            // calls that may have changed that are seen, and make the engine forget it. Nobody else
+            // SAFETY: trusted code was readable at attach, or when it was translated. The engine
+            // sees the system calls that may have changed that, and then forgets it. Nothing else
             // writes there while it is trusted.
             let now = unsafe {
                 let start = std::ptr::with_exposed_provenance::<u8>(start as usize);
@@ -385,24 +388,25 @@ impl Translator {
         })
     }
 
-    /// No translation made so far is used again; the descriptions stay.
+    /// Stops using all translations made so far; the descriptions stay.
     pub(crate) fn forget(&mut self) {
         self.blocks.forget_addresses();
         self.indirect.forget();
         self.code_map.forget();
     }
 
-    /// The translated code stays mapped when the translator goes away.
+    /// Keeps the translated code mapped when the translator is dropped.
     pub(crate) fn keep_code_for_ever(&mut self) {
         self.mapping.keep_for_ever();
     }
 }
 
-/// An address at which translated code reaches the program's data with 32-bit distances, mostly.
+/// Returns an address from which translated code usually reaches the program's data with 32-bit
+/// offsets.
 fn near_this_program() -> usize {
     const DISTANCE: usize = 512 << 20;
     let here = near_this_program as *const () as usize & !0xffff;
-    // Programs linked to a fixed address lie too low for memory below them.
+    // Programs linked to a fixed address are too low for memory below them.
     if here > 2 * DISTANCE {
         here - DISTANCE
     } else {

@@ -1,17 +1,17 @@
-//! Which code is trusted: blocks of it do not check it whenever they are entered.
+//! Decides which code is trusted: its blocks do not check it on every entry.
 //!
-//! Checking costs as much as recording. It can be left out where nobody can change code unseen, and
-//! for code that is there as long as the process.
+//! Checking costs as much as recording. It can be omitted under two conditions:
 //!
-//! * Nobody else: the process has one thread, or the [others](super::other_threads) wait until this
-//!   one wakes them, so that all that it does to its memory is a system call of the traced thread;
-//!   and it catches no signal, but those of faults, in front of which the engine stands.
-//! * As long as the process: the program, the C library, the loader, and the kernel's vDSO.
+//! * Nothing else changes memory: the process has a single thread, or the
+//!   [others](super::other_threads) wait until this one wakes them, so that memory changes only
+//!   through system calls of the traced thread; and the process catches no signals except faults,
+//!   whose handlers the engine intercepts.
+//! * The code stays for the life of the process: it belongs to the program, the C library, the
+//!   loader, or the kernel's vDSO.
 //!
-//! Trusted code is looked at as a whole instead: at attach, after every system call that may wait
-//! for somebody or write somewhere, after a handler of a fault, and at detach. When the traced
-//! thread starts or wakes another one, it goes over to translations that check, up to the end of the
-//! trace.
+//! Trusted code is verified as a whole instead: at attach, after every system call that may wait or
+//! write, after a handler of a fault, and at detach. When the traced thread starts or wakes another
+//! one, it switches to checking translations until the end of the trace.
 
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
@@ -22,16 +22,16 @@ use super::other_threads::{OtherThreads, OtherThreadsWatch};
 /// The program, the C library, the loader and the vDSO.
 const MAX_OBJECTS: usize = 4;
 
-/// Where the objects lie that are there as long as the process.
+/// The address ranges of the objects that stay for the life of the process.
 pub(super) struct LastingObjects {
     spans: [(u64, u64); MAX_OBJECTS],
     len: usize,
-    /// An address in each but the program, which comes first.
+    /// An address in each of them except the program, which comes first.
     anchors: [u64; MAX_OBJECTS - 1],
 }
 
 impl LastingObjects {
-    /// May take the loader's lock: not for use inside the engine.
+    /// Finds the objects. May take the loader's lock, so do not call it inside the engine.
     pub(super) fn of_this_process() -> LastingObjects {
         // SAFETY: reads the auxiliary vector.
         let auxiliary = |key| unsafe { libc::getauxval(key) };
@@ -92,13 +92,14 @@ unsafe extern "C" fn add(
     0
 }
 
-/// Who changes the memory of this process, besides the system calls of the calling thread as they come.
+/// Whether anything besides the calling thread's own system calls may change the memory of this
+/// process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum OthersThatChangeMemory {
     Nobody,
-    /// Nobody now; since it was asked before, there may have been somebody.
+    /// Nothing now, but something may have since the previous query.
     NobodyNow,
-    /// Or the system does not say.
+    /// Something may, or the system does not say.
     Somebody,
 }
 
