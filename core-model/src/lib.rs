@@ -1,8 +1,8 @@
 //! A model of an out-of-order core that accounts for every issue slot of a traced program.
 //!
 //! [`Model`] is a [`Consumer`](topdown_tracer::Consumer) of the tracer's stream. It executes each
-//! instruction on a core described by [`CoreParameters`] and charges each issue slot to one category
-//! of the TopDown method.
+//! instruction on a core described by [`CoreParameters`] and charges each issue slot to one
+//! category of the TopDown method.
 //!
 //! # What it is
 //!

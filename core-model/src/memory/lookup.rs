@@ -20,8 +20,8 @@ pub(crate) struct Lookup {
     hashed: bool,
 }
 
-/// A one-byte hash of the number in each way of a set. Comparing all at once finds the ways that may
-/// hold a number, whereas the exit of a loop over the ways would be unpredictable.
+/// A one-byte hash of the number in each way of a set. Comparing all at once finds the ways that
+/// may hold a number, whereas the exit of a loop over the ways would be unpredictable.
 #[derive(Clone, Copy)]
 struct Signs([u64; 2]);
 

@@ -3,7 +3,7 @@
 //! ```text
 //! indirect entry:  jmp check                     an indirect branch has borrowed rcx and rdx
 //! failed:          load rdx, rcx
-//!                  jmp                           into the engine, or to a translation of other code
+//!                  jmp                           into the engine or to another translation
 //! entry:           save rcx, rdx
 //! check:           nop                           or a jump to `failed`: see `Check`
 //!   per 8 bytes:   rcx = the program's bytes, minus what they were
@@ -28,7 +28,7 @@ const TO_FAILED: u8 = 35;
 /// A block's check of its own code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Check {
-    /// Where it begins, as an offset in the code: [`Assembler::NOTHING`] or [`Check::ALWAYS_FAILS`].
+    /// Its start as an offset in the code: [`Assembler::NOTHING`] or [`Check::ALWAYS_FAILS`].
     pub start: u32,
     /// The jump taken if the check fails.
     pub failed: Relative32,
