@@ -32,7 +32,7 @@ orx-concurrent-vec 4.1.0 0.5
 sharded-slab 0.1.7 0.5
 httparse 1.10.1 0.5
 fancy-regex 0.20.2 0.5
-quick_cache 0.7.0 0.5
+quick_cache 0.7.0 0.5 --bench benchmarks N=10000.S
 '
 margin=0.02
 
