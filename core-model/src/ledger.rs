@@ -73,6 +73,12 @@ impl Ledger {
         }
     }
 
+    /// Forgets what each block cost. Nothing is in flight.
+    pub(crate) fn forget_blocks(&mut self) {
+        self.blocks.fill(BlockCounts::default());
+        self.block = 0;
+    }
+
     pub(crate) fn width(&self) -> u64 {
         self.width
     }

@@ -95,6 +95,24 @@ impl Model {
         self.core.drain();
     }
 
+    /// Returns whether more than half of the room for translated blocks is in use.
+    pub fn is_half_full(&self) -> bool {
+        self.blocks.len() > self.blocks.capacity() / 2
+            || self.operations.len() > self.operations.capacity() / 2
+            || self.memory.len() > self.memory.capacity() / 2
+    }
+
+    /// Forgets all translated blocks, whose numbers are assigned from 0 again. Caches, predictors
+    /// and total counts stay.
+    pub fn forget_blocks(&mut self) {
+        self.drain();
+        self.blocks.clear();
+        self.operations.clear();
+        self.memory.clear();
+        self.core.ledger.forget_blocks();
+        self.full = false;
+    }
+
     /// Returns the cost of each translated block since the model was created: first address,
     /// address after the last instruction, and counts. Blocks may share instructions.
     pub fn blocks(

@@ -52,9 +52,10 @@ const CRITERIONS_LEAST_NS: u64 = 200_000_000;
 /// to warm up, and one of two.
 pub const LEAST_ITERATIONS: u64 = 3;
 
-/// Why a benchmark is not modelled in a process whose translation space is full.
-const TOO_MUCH_CODE: &str = "this process has executed more different code than there is room for, in this \
-     benchmark and those before it; put it into a bench target of its own";
+/// Why a benchmark is not modelled that fills the translation space. The next one has the space to
+/// itself, unless traced code has started threads.
+const TOO_MUCH_CODE: &str = "this benchmark, or those before it, executed more different code than there is room for; \
+     put it into a bench target of its own";
 
 /// The modelled core, for the thread that opened it.
 pub struct Model {
@@ -174,6 +175,20 @@ impl Model {
     ) -> Option<R> {
         self.tracer
             .with_consumer(|consumer| work(&mut self.code.borrow_mut(), consumer))
+    }
+
+    /// Forgets all blocks if they take more than half of the room, so that a benchmark that executes
+    /// ever new code does not cost the next one its slots.
+    fn make_room(&self) {
+        let model_is_half_full = |consumer: &mut Budgeted| consumer.model.is_half_full();
+        let is_half_full = self.tracer.is_half_full()
+            || self.tracer.with_consumer(model_is_half_full) == Some(true);
+        if is_half_full && self.tracer.forget_translations() {
+            self.tracer.with_consumer(|consumer| {
+                consumer.model.forget_blocks();
+                consumer.executed.forget_blocks();
+            });
+        }
     }
 
     /// Ends a window that was never closed: its code panicked, or another window lies inside it.
@@ -381,6 +396,7 @@ impl Source for Model {
 
     fn benchmark_boundary(&self) {
         self.benchmark.take();
+        self.make_room();
         self.tracer
             .with_consumer(|consumer| consumer.executed.begin_benchmark());
     }

@@ -153,6 +153,15 @@ mod tests {
         read(path, longest_bytes).map_err(|problem| problem.to_string())
     }
 
+    #[cfg(unix)]
+    #[test]
+    fn issue_14_11_a_directory_that_cannot_be_flushed_is_an_error() {
+        let root = tempfile::tempdir().unwrap();
+        assert!(flush_directory_of(&root.path().join("file")).is_ok());
+        let gone = flush_directory_of(&root.path().join("gone/file"));
+        assert!(matches!(gone, Err(RunFileProblem::NotFlushed(_))));
+    }
+
     #[test]
     fn only_a_regular_file_of_limited_size_is_read() {
         let root = tempfile::tempdir().unwrap();

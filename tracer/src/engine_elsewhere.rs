@@ -40,6 +40,14 @@ impl<C: Consumer> Engine<C> {
         match self.never {}
     }
 
+    pub(crate) fn is_half_full(&self) -> bool {
+        match self.never {}
+    }
+
+    pub(crate) fn forget_translations(&self) -> bool {
+        match self.never {}
+    }
+
     pub(crate) fn consumer(&self) -> *mut C {
         let _ = &self.consumer;
         match self.never {}

@@ -43,7 +43,7 @@
 //!   attach follows nothing.
 //! * The same instruction can be part of several blocks: a jump into the middle of a block creates
 //!   a new one. [`BlockId`]s are assigned from 0 upwards without gaps and never change their
-//!   meaning during the life of a tracer.
+//!   meaning until [`Tracer::forget_translations`].
 //! * Data addresses are those that the instruction computes before it executes. Constant addresses
 //!   (absolute and RIP-relative ones) are in the description of the block ([`Address::Fixed`]); the
 //!   others come with each execution ([`Address::Recorded`]).

@@ -88,6 +88,23 @@ impl<C: Consumer> Tracer<C> {
         self.engine.is_attached()
     }
 
+    /// Returns whether more than half of the room for translations is in use.
+    pub fn is_half_full(&self) -> bool {
+        self.engine.is_half_full()
+    }
+
+    /// Forgets all translations, so that there is room for as many again. [`BlockId`]s are given
+    /// out from 0 again, so the consumer must forget its tables of blocks.
+    ///
+    /// Returns `false` and does nothing while attached, inside
+    /// [`with_consumer`](Tracer::with_consumer), and once traced code has started a thread, which
+    /// may still be leaving translated code.
+    ///
+    /// [`BlockId`]: crate::BlockId
+    pub fn forget_translations(&self) -> bool {
+        !self.consumer_lent.get() && self.engine.forget_translations()
+    }
+
     /// Returns whether traced code has started a thread, whose work is in no trace.
     pub fn has_started_threads(&self) -> bool {
         self.engine.has_started_threads()

@@ -443,6 +443,60 @@ fn more_code_than_there_is_room_for_is_an_error() {
     );
     let text = end.unwrap_err().to_string();
     assert!(text.contains("raise it in the config"), "{text}");
+    assert!(tracer.is_half_full());
+    tracer.with_consumer(|_| assert!(!tracer.forget_translations()));
+    assert!(tracer.forget_translations());
+    assert!(!tracer.is_half_full());
+    assert_eq!(tracer.trace(|| black_box(3)), (3, Ok(End::Detach)));
+}
+
+/// A child that can open no file, or has changed its root, does not see its mappings.
+#[test]
+fn issue_14_11_where_the_mappings_cannot_be_read_the_trace_says_so() {
+    let no_files = || {
+        let limit = libc::rlimit {
+            rlim_cur: 0,
+            rlim_max: 0,
+        };
+        // SAFETY: limits this child.
+        unsafe { libc::setrlimit(libc::RLIMIT_NOFILE, &limit) }
+    };
+    // SAFETY: the child may change its root in a namespace of its own; there is no `/proc` below
+    // `/proc`.
+    let another_root = || unsafe {
+        libc::unshare(libc::CLONE_NEWUSER);
+        libc::chroot(c"/proc".as_ptr())
+    };
+    for hide_mappings in [no_files as fn() -> i32, another_root] {
+        let status = in_child(|| {
+            let tracer = Tracer::new(Config::default(), Count::default()).unwrap();
+            if hide_mappings() != 0 {
+                return 77;
+            }
+            i32::from(tracer.trace(|| black_box(3)) == (3, Err(TraceError::Maps)))
+        });
+        match libc::WEXITSTATUS(status) {
+            77 => skip(Need::System, "this process may not change its root"),
+            code => assert_eq!(code, 1),
+        }
+    }
+}
+
+#[test]
+fn issue_14_11_another_user_is_traced_as_ever() {
+    const NOBODY: libc::uid_t = 65534;
+    let status = in_child(|| {
+        let tracer = Tracer::new(Config::default(), Count::default()).unwrap();
+        // SAFETY: changes the user of this child.
+        if unsafe { libc::setuid(NOBODY) } != 0 {
+            return 77;
+        }
+        i32::from(tracer.trace(|| black_box(3)) == (3, Ok(End::Detach)))
+    });
+    match libc::WEXITSTATUS(status) {
+        77 => skip(Need::System, "this process may not change its user"),
+        code => assert_eq!(code, 1),
+    }
 }
 
 #[test]

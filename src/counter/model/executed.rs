@@ -59,6 +59,11 @@ impl Executed {
         self.trail.take()
     }
 
+    /// Forgets all blocks, whose numbers are assigned from 0 again. A benchmark must begin next.
+    pub(super) fn forget_blocks(&mut self) {
+        self.contents.clear();
+    }
+
     /// Begins a benchmark.
     pub(super) fn begin_benchmark(&mut self) {
         self.trail.begin();

@@ -236,3 +236,37 @@ fn what_windows_cost_leaves_no_bias() {
         assert!(bias(4096) > 0.0);
     }
 }
+
+/// Executes as many different functions as the model has room for blocks, and more.
+#[test]
+fn issue_14_11_ever_new_code_does_not_cost_the_next_benchmark_its_slots() {
+    let Ok(model) = Model::of_core(&cores::GOLDEN_COVE, 2.0) else {
+        skip(Need::Model, "code cannot be traced on this machine");
+        return;
+    };
+    const RETURN: u8 = 0xc3;
+    let functions = Capacity::default().blocks + 1000;
+    // SAFETY: a new mapping, filled before it is executed, and never given back.
+    let code = unsafe {
+        let protection = libc::PROT_READ | libc::PROT_WRITE;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let code = libc::mmap(std::ptr::null_mut(), functions, protection, flags, -1, 0);
+        assert_ne!(code, libc::MAP_FAILED);
+        code.cast::<u8>().write_bytes(RETURN, functions);
+        let protection = libc::PROT_READ | libc::PROT_EXEC;
+        assert_eq!(libc::mprotect(code, functions, protection), 0);
+        code.cast::<u8>()
+    };
+    let sample = window(&model, || {
+        for place in 0..functions {
+            // SAFETY: a function that returns at once stands at each place.
+            let function: extern "C" fn() = unsafe { std::mem::transmute(code.add(place)) };
+            function();
+        }
+    });
+    assert_eq!(sample.slots, None);
+    let reason = &model.provenance().reason;
+    assert!(reason.contains("more different code"), "{reason}");
+    model.benchmark_boundary();
+    assert!(window(&model, || divisions(10)).slots.is_some());
+}

@@ -263,6 +263,25 @@ impl BlockStore {
         slot
     }
 
+    /// Returns whether more than half of the room for blocks or their parts is in use.
+    pub(crate) fn is_half_full(&self) -> bool {
+        self.blocks.is_half_full()
+            || self.instructions.is_half_full()
+            || self.accesses.is_half_full()
+            || self.sources.is_half_full()
+    }
+
+    /// Forgets all blocks. Their numbers are given out again.
+    pub(crate) fn clear(&mut self) {
+        self.forget_addresses();
+        self.first_remembered = 0;
+        self.blocks.clear();
+        self.instructions.clear();
+        self.accesses.clear();
+        self.sources.clear();
+        self.offsets.clear();
+    }
+
     /// Makes all blocks unfindable by address. Their numbers stay valid.
     pub(crate) fn forget_addresses(&mut self) {
         self.index.as_mut_slice().fill(0);

@@ -146,6 +146,16 @@ impl<T: Copy> Arena<T> {
         self.capacity - self.len >= count
     }
 
+    /// Returns whether more than half of it is in use.
+    pub(crate) fn is_half_full(&self) -> bool {
+        self.len > self.capacity / 2
+    }
+
+    /// Forgets all items.
+    pub(crate) fn clear(&mut self) {
+        self.len = 0;
+    }
+
     /// Adds an item. Panics if there is no room: call [`has_room_for`](Arena::has_room_for) first.
     pub(crate) fn push(&mut self, item: T) {
         assert!(self.len < self.capacity, "an arena is full");

@@ -273,6 +273,22 @@ impl<C: Consumer> Engine<C> {
         matches!(status, Status::Running | Status::Ended(_))
     }
 
+    pub(crate) fn is_half_full(&self) -> bool {
+        // SAFETY: as in `prepare`.
+        unsafe { (*self.state.as_ptr()).translator.is_half_full() }
+    }
+
+    /// Returns whether it did. A thread started by traced code may still be leaving translated code.
+    pub(crate) fn forget_translations(&self) -> bool {
+        // SAFETY: as in `prepare`.
+        let state = unsafe { &mut *self.state.as_ptr() };
+        let may_forget = state.status == Status::Idle && !state.code_is_shared;
+        if may_forget {
+            state.translator.start_over();
+        }
+        may_forget
+    }
+
     pub(crate) fn has_started_threads(&self) -> bool {
         // SAFETY: as in `prepare`; the field is only read.
         unsafe { (*self.state.as_ptr()).code_is_shared }

@@ -33,6 +33,8 @@ pub(crate) struct Translator {
     mapping: Mapping,
     code_bytes: usize,
     position: usize,
+    /// Where the code of blocks begins, behind the trampolines.
+    first_position: usize,
     trampolines: Trampolines,
     blocks: BlockStore,
     indirect: IndirectTable,
@@ -75,6 +77,7 @@ impl Translator {
             mapping,
             code_bytes,
             position,
+            first_position: position,
             trampolines,
             blocks,
             indirect,
@@ -393,6 +396,18 @@ impl Translator {
         self.blocks.forget_addresses();
         self.indirect.forget();
         self.code_map.forget();
+    }
+
+    /// Returns whether more than half of the room for translations is in use.
+    pub(crate) fn is_half_full(&self) -> bool {
+        self.position > self.code_bytes / 2 || self.blocks.is_half_full()
+    }
+
+    /// Frees the room of all translations. No thread may be in translated code.
+    pub(crate) fn start_over(&mut self) {
+        self.forget();
+        self.blocks.clear();
+        self.position = self.first_position;
     }
 
     /// Keeps the translated code mapped when the translator is dropped.
