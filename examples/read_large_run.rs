@@ -9,7 +9,8 @@ use criterion_topdown::event::Events;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
-    Benchmark, BenchmarkId, Build, LaunchSettings, LaunchValue, Run, Selection, read_run, write_run,
+    Benchmark, BenchmarkId, Build, LaunchSettings, LaunchValue, Run, Selection, SlotsValue,
+    TimeValue, read_run, write_run,
 };
 use criterion_topdown::sample::Level1;
 
@@ -38,53 +39,59 @@ fn large_run() -> Run {
     let value = |benchmark: u32, launch: u32| {
         let slots = 1000.0 * (1.0 + f64::from(benchmark)).sqrt() + f64::from(launch) / 7.0;
         LaunchValue {
-            launch,
-            samples_used: 20,
-            samples_dropped: 0,
-            wall_ns: slots / 18.1,
-            slots: Some(slots),
-            level1: Some(Level1 {
-                slots: PerCategory {
-                    retiring: slots * 0.41,
-                    bad_speculation: slots * 0.09,
-                    frontend_bound: slots * 0.17,
-                    backend_bound: slots * 0.33,
-                },
-                smt_contention_slots: None,
+            time: TimeValue {
+                launch,
+                samples_used: 20,
+                samples_dropped: 0,
+                wall_ns: slots / 18.1,
+            },
+            slots: Some(SlotsValue {
+                launch,
+                samples_used: 20,
+                samples_dropped: 0,
+                slots,
+                level1: Some(Level1 {
+                    slots: PerCategory {
+                        retiring: slots * 0.41,
+                        bad_speculation: slots * 0.09,
+                        frontend_bound: slots * 0.17,
+                        backend_bound: slots * 0.33,
+                    },
+                    smt_contention_slots: None,
+                }),
+                level2: Some(PerCategory {
+                    retiring: slots * 0.03,
+                    bad_speculation: slots * 0.07,
+                    frontend_bound: slots * 0.11,
+                    backend_bound: slots * 0.23,
+                }),
+                instructions: Some(slots * 0.37),
+                cycles: Some(slots / 6.0),
+                events: Events::NONE,
+                resolution_fraction: 0.00390625,
+                window_fraction: None,
             }),
-            level2: Some(PerCategory {
-                retiring: slots * 0.03,
-                bad_speculation: slots * 0.07,
-                frontend_bound: slots * 0.11,
-                backend_bound: slots * 0.23,
-            }),
-            instructions: Some(slots * 0.37),
-            cycles: Some(slots / 6.0),
-            events: Events::NONE,
-            resolution_fraction: 0.00390625,
-            window_fraction: None,
         }
     };
-    let benchmark = |index: u32| Benchmark {
-        id: BenchmarkId {
-            package: "package".to_owned(),
-            target: "target".to_owned(),
-            name: format!("group/function/{index}"),
-        },
-        provenance: Provenance {
-            source: SourceKind::Hardware,
-            formula: "intel-perf-metrics/1".to_owned(),
-            core_type: None,
-            slots_per_cycle: Some(6),
-            reason: "the counters work".to_owned(),
-            empty_window: None,
-            threads: Default::default(),
-            elsewhere: None,
-        },
-        throughput: None,
-        functions: None,
-        fingerprint: None,
-        launches: (0..LAUNCHES).map(|launch| value(index, launch)).collect(),
+    let benchmark = |index: u32| {
+        Benchmark::of_launches(
+            BenchmarkId {
+                package: "package".to_owned(),
+                target: "target".to_owned(),
+                name: format!("group/function/{index}"),
+            },
+            Provenance {
+                source: SourceKind::Hardware,
+                formula: "intel-perf-metrics/1".to_owned(),
+                core_type: None,
+                slots_per_cycle: Some(6),
+                reason: "the counters work".to_owned(),
+                empty_window: None,
+                threads: Default::default(),
+                elsewhere: None,
+            },
+            (0..LAUNCHES).map(|launch| value(index, launch)),
+        )
     };
     Run {
         id: "large".to_owned(),

@@ -15,7 +15,7 @@ use crate::provenance::{CountedThreads, Provenance};
 use crate::sample::{Level1, Sample};
 
 /// The version of the file formats that this library writes.
-pub const SCHEMA_VERSION: u32 = 3;
+pub const SCHEMA_VERSION: u32 = 1;
 
 /// A line of the records file: a measurement has begun and will report its end.
 pub const LAST_WORD_OWED: &str = "last word owed";
@@ -201,7 +201,7 @@ fn level1(json: &mut Json<'_>, levels: &[Level1]) {
 fn level2(json: &mut Json<'_>, levels: &[PerCategory<f64>]) {
     let columns: [Column<PerCategory<f64>, f64>; 4] = [
         ("heavy_operations_slots", |level| level.retiring),
-        ("branch_mispredict_slots", |level| level.bad_speculation),
+        ("branch_mispredicts_slots", |level| level.bad_speculation),
         ("fetch_latency_slots", |level| level.frontend_bound),
         ("memory_bound_slots", |level| level.backend_bound),
     ];

@@ -12,19 +12,14 @@ use criterion_topdown::provenance::{CountedThreads, EmptyWindow, Provenance, Sou
 use criterion_topdown::run_file::{
     Benchmark, BenchmarkId, Build, Filter, Fingerprint, Function, FunctionFingerprint, Functions,
     Hash, IterationSample, LaunchSamples, LaunchSettings, LaunchValue, LeftOut, OtherFunctions,
-    Record, Run, Selection, Shard, TargetId, Throughput, Unchanged, copy_run, read_run,
-    read_samples, remove_run, write_run, write_run_without_samples,
+    Record, Run, Selection, Series, Shard, SlotsValue, TargetId, Throughput, TimeValue, Unchanged,
+    copy_run, read_run, read_samples, remove_run, write_run, write_run_without_samples,
 };
 use criterion_topdown::sample::{Flags, GroupCounts, Level1, Sample};
 
 const V1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/run-v1");
-const V2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/run-v2");
-
-const V3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/run-v3");
-
+const V1_PART: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/run-v1-part");
 const RECORD_V1: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/record-v1.jsonl");
-const RECORD_V2: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/record-v2.jsonl");
-const RECORD_V3: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/record-v3.jsonl");
 
 /// Returns the run of `tests/data/run-v1`, with every field set somewhere and every optional one
 /// missing somewhere.
@@ -44,6 +39,16 @@ fn golden_run() -> Run {
         elsewhere: None,
     };
     let time = Provenance::of_clock("measured with criterion's wall clock");
+    let model = Provenance {
+        source: SourceKind::Model,
+        formula: "model-golden-cove/1".to_owned(),
+        core_type: None,
+        slots_per_cycle: Some(6),
+        reason: "no counters; modelled".to_owned(),
+        empty_window: None,
+        threads: Default::default(),
+        elsewhere: None,
+    };
     let id = |package: &str, target: &str, name: &str| BenchmarkId {
         package: package.to_owned(),
         target: target.to_owned(),
@@ -87,136 +92,107 @@ fn golden_run() -> Run {
         selection: Selection::default(),
         benchmarks: vec![
             Benchmark {
-                id: id("parser", "throughput", "json/twitter/1024"),
-                provenance: hardware.clone(),
                 throughput: Some(Throughput {
                     per_iteration: 1024,
                     unit: "bytes".to_owned(),
                 }),
-                launches: vec![full_value(0, 1.0), full_value(1, 1.0 / 3.0)],
-                functions: None,
-                fingerprint: None,
+                functions: Some(golden_functions()),
+                fingerprint: Some(golden_fingerprint()),
+                ..Benchmark::of_launches(
+                    id("parser", "throughput", "json/twitter/1024"),
+                    hardware.clone(),
+                    [full_value(0, 1.0), full_value(1, 1.0 / 3.0)],
+                )
             },
             Benchmark {
-                id: id("parser", "contended", "lock \"quoted\" größe"),
-                provenance: hardware,
-                throughput: None,
-                functions: None,
-                fingerprint: None,
-                launches: vec![LaunchValue {
-                    level1: Some(Level1 {
-                        slots: PerCategory {
-                            backend_bound: 487.5,
-                            ..full_value(0, 1.0).level1.unwrap().slots
-                        },
-                        smt_contention_slots: Some(12.5),
-                    }),
-                    level2: None,
-                    resolution_fraction: 0.0,
-                    ..full_value(0, 1.0)
-                }],
+                functions: Some(Functions {
+                    iterations: 1,
+                    largest: vec![function(None, None, code_counts(1))],
+                    others: None,
+                }),
+                ..Benchmark::of_launches(
+                    id("parser", "contended", "lock \"quoted\" größe"),
+                    Provenance {
+                        threads: CountedThreads::All,
+                        ..hardware
+                    },
+                    [contended_value()],
+                )
             },
+            Benchmark::of_launches(
+                id("storage", "io", "read"),
+                Provenance {
+                    elsewhere: Some(Elsewhere::Waiting { fraction: 0.75 }),
+                    ..time.clone()
+                },
+                [timed_value(0, 123456.78901234567)],
+            ),
+            // Modelled twice and timed three times.
             Benchmark {
-                id: id("storage", "io", "read"),
-                provenance: time,
-                throughput: None,
-                functions: None,
-                fingerprint: None,
-                launches: vec![LaunchValue {
-                    launch: 0,
-                    samples_used: 19,
-                    samples_dropped: 1,
-                    wall_ns: 123456.78901234567,
-                    ..LaunchValue::default()
-                }],
+                slots: Some(Series {
+                    provenance: model,
+                    launches: vec![modelled_value(0), modelled_value(1)],
+                }),
+                ..Benchmark::of_launches(
+                    id("storage", "io", "hash"),
+                    time,
+                    [
+                        timed_value(0, 40.5),
+                        timed_value(1, 41.0),
+                        timed_value(2, 40.25),
+                    ],
+                )
             },
         ],
     }
 }
 
-fn full_value(launch: u32, factor: f64) -> LaunchValue {
-    LaunchValue {
-        launch,
-        samples_used: 20,
-        samples_dropped: launch,
-        wall_ns: 250.5 * factor,
-        slots: Some(1000.0 * factor),
-        level1: Some(Level1 {
-            slots: PerCategory {
-                retiring: 400.25 * factor,
-                bad_speculation: -0.25 * factor,
-                frontend_bound: 100.0 * factor,
-                backend_bound: 500.0 * factor,
-            },
-            smt_contention_slots: None,
+/// Returns the run of `tests/data/run-v1-part`: the same as a part of a suite, of which a target failed.
+fn golden_part() -> Run {
+    Run {
+        shard: Some(Shard {
+            number: 2,
+            of: 4,
+            benchmarks: 4,
+            suite: "0123456789abcdef".to_owned(),
         }),
-        level2: Some(PerCategory {
-            retiring: 5e-7 * factor,
-            bad_speculation: 0.0,
-            frontend_bound: 60.0 * factor,
-            backend_bound: 450.0 * factor,
-        }),
-        instructions: Some(900.0 * factor),
-        cycles: Some(1000.0 / 6.0 * factor),
-        events: Events::NONE,
-        resolution_fraction: 0.00390625,
-        window_fraction: None,
+        failed: vec!["parser::latency".to_owned()],
+        selection: golden_selection(),
+        ..golden_run()
     }
 }
 
-/// Returns the run of `tests/data/run-v2`: the same with version 2's additions.
-fn golden_run_v2() -> Run {
-    let mut run = golden_run();
-    run.shard = Some(Shard {
-        number: 2,
-        of: 4,
-        benchmarks: 3,
-        suite: "0123456789abcdef".to_owned(),
-    });
-    for launch in &mut run.benchmarks[0].launches {
-        let cycles = launch.cycles.unwrap();
-        launch.events = Events::NONE
-            .with(Event::Branches, cycles / 7.0)
-            .with(Event::MemoryReadBytes, 64.0);
-    }
-    run
-}
-
-/// Returns the run of `tests/data/run-v3`: the same with version 3's additions.
-fn golden_run_v3() -> Run {
-    let mut run = golden_run_v2();
-    run.selection = Selection {
+fn golden_selection() -> Selection {
+    let id = |name: &str| BenchmarkId {
+        package: "parser".to_owned(),
+        target: "throughput".to_owned(),
+        name: name.to_owned(),
+    };
+    let target = |name: &str| TargetId {
+        package: "parser".to_owned(),
+        target: name.to_owned(),
+    };
+    Selection {
         filter: Some(Filter {
             expression: "json|lock".to_owned(),
             exact: true,
         }),
-        only_targets: Some(vec![TargetId {
-            package: "parser".to_owned(),
-            target: "throughput".to_owned(),
-        }]),
-        without_targets: vec![TargetId {
-            package: "parser".to_owned(),
-            target: "latency".to_owned(),
-        }],
+        only_targets: Some(vec![target("throughput")]),
+        without_targets: vec![target("latency")],
         left_out: vec![LeftOut {
             package: Some("parser".to_owned()),
             pattern: "slow/*".to_owned(),
         }],
-        only_benchmarks: Some(vec![run.benchmarks[0].id.clone()]),
+        only_benchmarks: Some(vec![id("json/twitter/1024")]),
         unchanged: Some(Unchanged {
             since: "20261119T080000Z-8c1e".to_owned(),
-            benchmarks: vec![run.benchmarks[1].id.clone()],
+            benchmarks: vec![id("json/citm/1024")],
         }),
-    };
-    for launch in &mut run.benchmarks[0].launches {
-        launch.window_fraction = Some(0.21);
     }
-    let function = |name: Option<&str>, module: Option<&str>, counts| Function {
-        name: name.map(str::to_owned),
-        module: module.map(str::to_owned),
-        counts,
-    };
-    run.benchmarks[0].fingerprint = Some(Fingerprint {
+}
+
+fn golden_fingerprint() -> Fingerprint {
+    Fingerprint {
         code: Hash(0xc0de),
         data: Hash(u64::MAX),
         functions: vec![
@@ -231,8 +207,11 @@ fn golden_run_v3() -> Run {
                 code: Hash(2),
             },
         ],
-    });
-    run.benchmarks[0].functions = Some(Functions {
+    }
+}
+
+fn golden_functions() -> Functions {
+    Functions {
         iterations: 8,
         largest: vec![
             function(Some("parser::json::Größe<T>::read"), None, code_counts(9)),
@@ -243,15 +222,100 @@ fn golden_run_v3() -> Run {
             functions: 12,
             counts: code_counts(1),
         }),
-    });
-    run.benchmarks[1].functions = Some(Functions {
-        iterations: 1,
-        largest: vec![function(None, None, code_counts(1))],
-        others: None,
-    });
-    run.benchmarks[1].provenance.threads = CountedThreads::All;
-    run.benchmarks[2].provenance.elsewhere = Some(Elsewhere::Waiting { fraction: 0.75 });
-    run
+    }
+}
+
+fn function(name: Option<&str>, module: Option<&str>, counts: CodeCounts) -> Function {
+    Function {
+        name: name.map(str::to_owned),
+        module: module.map(str::to_owned),
+        counts,
+    }
+}
+
+fn timed_value(launch: u32, wall_ns: f64) -> LaunchValue {
+    LaunchValue {
+        time: TimeValue {
+            launch,
+            samples_used: 19,
+            samples_dropped: 1,
+            wall_ns,
+        },
+        slots: None,
+    }
+}
+
+fn full_value(launch: u32, factor: f64) -> LaunchValue {
+    let cycles = 1000.0 / 6.0 * factor;
+    LaunchValue {
+        time: TimeValue {
+            launch,
+            samples_used: 20,
+            samples_dropped: launch,
+            wall_ns: 250.5 * factor,
+        },
+        slots: Some(SlotsValue {
+            launch,
+            samples_used: 20,
+            samples_dropped: launch,
+            slots: 1000.0 * factor,
+            level1: Some(Level1 {
+                slots: PerCategory {
+                    retiring: 400.25 * factor,
+                    bad_speculation: -0.25 * factor,
+                    frontend_bound: 100.0 * factor,
+                    backend_bound: 500.0 * factor,
+                },
+                smt_contention_slots: None,
+            }),
+            level2: Some(PerCategory {
+                retiring: 5e-7 * factor,
+                bad_speculation: 0.0,
+                frontend_bound: 60.0 * factor,
+                backend_bound: 450.0 * factor,
+            }),
+            instructions: Some(900.0 * factor),
+            cycles: Some(cycles),
+            events: Events::NONE
+                .with(Event::Branches, cycles / 7.0)
+                .with(Event::MemoryReadBytes, 64.0),
+            resolution_fraction: 0.00390625,
+            window_fraction: Some(0.21),
+        }),
+    }
+}
+
+fn contended_value() -> LaunchValue {
+    let full = full_value(0, 1.0);
+    let slots = full.slots.unwrap();
+    LaunchValue {
+        slots: Some(SlotsValue {
+            level1: Some(Level1 {
+                slots: PerCategory {
+                    backend_bound: 487.5,
+                    ..slots.level1.unwrap().slots
+                },
+                smt_contention_slots: Some(12.5),
+            }),
+            level2: None,
+            events: Events::NONE,
+            resolution_fraction: 0.0,
+            window_fraction: None,
+            ..slots
+        }),
+        ..full
+    }
+}
+
+fn modelled_value(launch: u32) -> SlotsValue {
+    SlotsValue {
+        launch,
+        samples_used: 4,
+        samples_dropped: 0,
+        resolution_fraction: 0.0,
+        window_fraction: None,
+        ..full_value(0, 1.0).slots.unwrap()
+    }
 }
 
 fn code_counts(factor: u64) -> CodeCounts {
@@ -291,33 +355,6 @@ fn golden_code() -> CodeSlots {
     }
 }
 
-fn golden_samples_v2() -> Vec<LaunchSamples> {
-    let mut samples = golden_samples();
-    for (id, _, samples) in &mut samples {
-        if id.target == "throughput" {
-            for sample in samples {
-                sample.sample.events = Events::NONE
-                    .with(Event::Branches, 95_238)
-                    .with(Event::MemoryReadBytes, 256_000);
-            }
-        }
-    }
-    samples
-}
-
-/// Returns samples of which not all have a watched window.
-fn golden_samples_v3() -> Vec<LaunchSamples> {
-    let mut samples = golden_samples_v2();
-    samples[0].2[1].sample.activity = Some(Activity {
-        windows: 2,
-        wall_ns: 900_000,
-        own_ns: 90_000,
-        others_ns: 1_600_000,
-        blocked: 7,
-    });
-    samples
-}
-
 fn golden_samples() -> Vec<LaunchSamples> {
     let run = golden_run();
     let counted = Sample {
@@ -340,7 +377,9 @@ fn golden_samples() -> Vec<LaunchSamples> {
         }),
         instructions: Some(3_600_000),
         cycles: Some(666_667),
-        events: Events::NONE,
+        events: Events::NONE
+            .with(Event::Branches, 95_238)
+            .with(Event::MemoryReadBytes, 256_000),
         group_counts: None,
         resolution_slots: 7843.137254901961,
         flags: Flags::NONE,
@@ -348,6 +387,14 @@ fn golden_samples() -> Vec<LaunchSamples> {
     let doubtful = Sample {
         windows: 3,
         flags: Flags::SWITCHED | Flags::MIGRATED,
+        // Not every sample has a window that was watched.
+        activity: Some(Activity {
+            windows: 2,
+            wall_ns: 900_000,
+            own_ns: 90_000,
+            others_ns: 1_600_000,
+            blocked: 7,
+        }),
         ..counted
     };
     let contended = Sample {
@@ -356,6 +403,7 @@ fn golden_samples() -> Vec<LaunchSamples> {
             ..counted.level1.unwrap()
         }),
         level2: None,
+        events: Events::NONE,
         resolution_slots: 0.0,
         ..counted
     };
@@ -365,12 +413,32 @@ fn golden_samples() -> Vec<LaunchSamples> {
         ..Sample::EMPTY
     };
     let with = |iterations, sample| IterationSample { iterations, sample };
-    let id = |index: usize| run.benchmarks[index].id.clone();
+    let modelled = Sample {
+        resolution_slots: 0.0,
+        ..counted
+    };
+    let line = |index: usize, source, launch, samples| LaunchSamples {
+        benchmark: run.benchmarks[index].id.clone(),
+        source,
+        launch,
+        samples,
+    };
+    let (hardware, time) = (SourceKind::Hardware, SourceKind::Time);
     vec![
-        (id(0), 0, vec![with(4000, counted), with(4000, doubtful)]),
-        (id(1), 0, vec![with(4000, contended)]),
-        (id(2), 0, vec![with(1, timed)]),
-        (id(0), 1, vec![with(4000, counted)]),
+        line(
+            0,
+            hardware,
+            0,
+            vec![with(4000, counted), with(4000, doubtful)],
+        ),
+        line(1, hardware, 0, vec![with(4000, contended)]),
+        line(2, time, 0, vec![with(1, timed)]),
+        line(3, time, 0, vec![with(3, timed)]),
+        line(0, hardware, 1, vec![with(4000, counted)]),
+        line(3, time, 1, vec![with(3, timed)]),
+        line(3, time, 2, vec![with(3, timed)]),
+        line(3, SourceKind::Model, 0, vec![with(8, modelled)]),
+        line(3, SourceKind::Model, 1, vec![with(8, modelled)]),
     ]
 }
 
@@ -378,28 +446,16 @@ fn golden_samples() -> Vec<LaunchSamples> {
 fn version_1_is_read_for_ever() {
     assert_eq!(read_run(Path::new(V1)).unwrap(), golden_run());
     assert_eq!(read_samples(Path::new(V1)).unwrap(), golden_samples());
-}
-
-#[test]
-fn version_2_is_read_for_ever() {
-    assert_eq!(read_run(Path::new(V2)).unwrap(), golden_run_v2());
-    assert_eq!(read_samples(Path::new(V2)).unwrap(), golden_samples_v2());
+    assert_eq!(read_run(Path::new(V1_PART)).unwrap(), golden_part());
 }
 
 fn golden_record(mut samples: Vec<LaunchSamples>) -> Record {
-    let samples = samples.swap_remove(0).2;
+    let samples = samples.swap_remove(0).samples;
     Record {
-        provenance: golden_run().benchmarks[0].provenance.clone(),
+        provenance: golden_run().benchmarks[0].provenance().clone(),
         samples: samples.iter().map(|sample| sample.sample).collect(),
         code: None,
     }
-}
-
-#[test]
-fn a_record_of_version_1_is_read_for_ever() {
-    let line = fs::read_to_string(RECORD_V1).unwrap();
-    let record = Record::from_line(&line).unwrap();
-    assert_eq!(record, golden_record(golden_samples()));
 }
 
 #[test]
@@ -428,25 +484,12 @@ fn a_record_carries_the_counts_of_a_metric_group() {
 }
 
 #[test]
-fn a_record_of_version_2_is_read_for_ever() {
-    let line = fs::read_to_string(RECORD_V2).unwrap();
-    let record = Record::from_line(&line).unwrap();
-    assert_eq!(record, golden_record(golden_samples_v2()));
-}
-
-#[test]
-fn version_3_is_read_for_ever() {
-    assert_eq!(read_run(Path::new(V3)).unwrap(), golden_run_v3());
-    assert_eq!(read_samples(Path::new(V3)).unwrap(), golden_samples_v3());
-}
-
-#[test]
-fn a_record_of_version_3_is_read_for_ever_and_written_again() {
-    let line = fs::read_to_string(RECORD_V3).unwrap();
+fn a_record_of_version_1_is_read_for_ever_and_written_again() {
+    let line = fs::read_to_string(RECORD_V1).unwrap();
     let record = Record::from_line(&line).unwrap();
     let golden = Record {
         code: Some(golden_code()),
-        ..golden_record(golden_samples_v3())
+        ..golden_record(golden_samples())
     };
     assert_eq!(record, golden);
     assert_eq!(record.to_line(), line);
@@ -454,7 +497,7 @@ fn a_record_of_version_3_is_read_for_ever_and_written_again() {
 
 #[test]
 fn the_total_of_the_functions_has_the_others_in_it() {
-    let run = golden_run_v3();
+    let run = golden_run();
     let functions = run.benchmarks[0].functions.as_ref().unwrap();
     assert_eq!(functions.total(), code_counts(9 + 5 + 2 + 1));
 }
@@ -462,7 +505,7 @@ fn the_total_of_the_functions_has_the_others_in_it() {
 #[test]
 fn what_is_read_is_written_again_byte_by_byte() {
     let directory = tempfile::tempdir().unwrap();
-    let golden = Path::new(V3);
+    let golden = Path::new(V1);
     let samples = read_samples(golden).unwrap();
     write_run(directory.path(), &read_run(golden).unwrap(), &samples).unwrap();
     for file in fs::read_dir(golden).unwrap() {

@@ -9,9 +9,9 @@ use proptest::prelude::*;
 use proptest::test_runner::FileFailurePersistence;
 use tempfile::TempDir;
 
-const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/run-v3");
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/run-v1");
 const MALFORMED: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/malformed");
-const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/record-v3.jsonl");
+const RECORD: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/data/record-v1.jsonl");
 const SAMPLES: &str = "samples-20261121T023000Z-4f2a.jsonl";
 
 fn golden(name: &str) -> String {

@@ -18,7 +18,8 @@ use criterion_topdown::event::Events;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
-    Benchmark, BenchmarkId, Build, LaunchSettings, LaunchValue, Run, Selection, write_run,
+    Benchmark, BenchmarkId, Build, LaunchSettings, LaunchValue, Run, Selection, SlotsValue,
+    TimeValue, write_run,
 };
 use criterion_topdown::sample::Level1;
 
@@ -89,14 +90,15 @@ fn run(benchmarks: usize, seed: u64) -> Run {
     let mut random = fastrand::Rng::with_seed(seed);
     let benchmarks = (0..benchmarks)
         .map(|index| {
-            let launches = (0..LAUNCHES).map(|n| launch(n, &mut random)).collect();
-            Benchmark {
-                id: BenchmarkId {
+            let launches: Vec<LaunchValue> =
+                (0..LAUNCHES).map(|n| launch(n, &mut random)).collect();
+            Benchmark::of_launches(
+                BenchmarkId {
                     package: "suite".to_owned(),
                     target: "bench".to_owned(),
                     name: format!("group/function/{index:05}"),
                 },
-                provenance: Provenance {
+                Provenance {
                     source: SourceKind::Hardware,
                     formula: "intel-perf-metrics/1".to_owned(),
                     core_type: None,
@@ -106,11 +108,8 @@ fn run(benchmarks: usize, seed: u64) -> Run {
                     threads: Default::default(),
                     elsewhere: None,
                 },
-                throughput: None,
-                functions: None,
-                fingerprint: None,
                 launches,
-            }
+            )
         })
         .collect();
     Run {
@@ -144,22 +143,29 @@ fn launch(launch: u32, random: &mut fastrand::Rng) -> LaunchValue {
         smt_contention_slots: None,
     };
     LaunchValue {
-        launch,
-        samples_used: 20,
-        samples_dropped: 0,
-        wall_ns: about(420.0),
-        slots: Some(level1.total_slots()),
-        level1: Some(level1),
-        level2: Some(PerCategory {
-            retiring: about(321.0),
-            bad_speculation: about(900.0),
-            frontend_bound: about(800.0),
-            backend_bound: about(2345.0),
+        time: TimeValue {
+            launch,
+            samples_used: 20,
+            samples_dropped: 0,
+            wall_ns: about(420.0),
+        },
+        slots: Some(SlotsValue {
+            launch,
+            samples_used: 20,
+            samples_dropped: 0,
+            slots: level1.total_slots(),
+            level1: Some(level1),
+            level2: Some(PerCategory {
+                retiring: about(321.0),
+                bad_speculation: about(900.0),
+                frontend_bound: about(800.0),
+                backend_bound: about(2345.0),
+            }),
+            instructions: Some(about(4000.0)),
+            cycles: Some(about(1666.0)),
+            events: Events::NONE,
+            resolution_fraction: 1.0 / 255.0,
+            window_fraction: None,
         }),
-        instructions: Some(about(4000.0)),
-        cycles: Some(about(1666.0)),
-        events: Events::NONE,
-        resolution_fraction: 1.0 / 255.0,
-        window_fraction: None,
     }
 }

@@ -263,7 +263,7 @@ fn comparisons_of_every_kind_are_valid() {
     let mut elsewhere = one(benchmark("a", planted(5, 0.0)));
     elsewhere.machine.model = 207;
     let mut with_events = modelled("a", planted(2, 0.5));
-    for launch in &mut with_events.launches {
+    for launch in with_events.slots_launches_mut() {
         launch.events = Events::NONE.with(Event::L2Misses, 4.0);
     }
     let mut uncommitted = one(timed("a", planted(1, 0.0)));

@@ -98,7 +98,7 @@ fn a_baseline_is_saved_listed_shown_and_removed() {
         "error: there is no newest run in ROOT/target/topdown/newest; run `cargo topdown bench` \
          first\n"
     );
-    workspace.write_run("target/topdown/newest", "a", 4);
+    workspace.write_run("target/topdown/newest", "a", 9);
     assert_eq!(
         workspace.text(&["save", "main"]),
         "saved baseline `main` in baselines/main/THIS-KEY\n"
@@ -176,7 +176,7 @@ fn what_does_not_exist_or_make_sense_is_an_error_of_its_own() {
 #[test]
 fn an_unreadable_baseline_is_listed_with_the_reason() {
     let workspace = Workspace::new();
-    workspace.write_run("target/topdown/newest", "a", 4);
+    workspace.write_run("target/topdown/newest", "a", 9);
     workspace.text(&["save", "main"]);
     let key = Machine::of_this_machine().key();
     let stored = workspace.root.path().join("baselines/main").join(key);
@@ -274,12 +274,12 @@ fn a_save_that_is_killed_leaves_the_baseline_before_or_the_new_one() {
 #[test]
 fn the_history_has_every_run_that_was_saved_even_by_many_at_once() {
     let workspace = Workspace::new();
-    workspace.write_run("target/topdown/newest", "first", 4);
+    workspace.write_run("target/topdown/newest", "first", 9);
     workspace.text(&["save", "main"]);
     assert!(workspace.text(&["list"]).contains("     1 run"));
     let ids: Vec<String> = (0..8).map(|writer| format!("writer-{writer}")).collect();
     for id in &ids {
-        workspace.write_run(&format!("runs/{id}"), id, 4);
+        workspace.write_run(&format!("runs/{id}"), id, 9);
     }
     let writers: Vec<_> = ids
         .iter()
@@ -311,7 +311,7 @@ fn the_history_has_every_run_that_was_saved_even_by_many_at_once() {
 #[test]
 fn a_full_disk_leaves_the_baseline_before() {
     let workspace = Workspace::new();
-    workspace.write_run("target/topdown/newest", "small", 4);
+    workspace.write_run("target/topdown/newest", "small", 9);
     workspace.text(&["save", "main"]);
     workspace.write_run("runs/large", "large", 2000);
     // A limit on file sizes makes the same call fail in the same way as a full disk.

@@ -13,8 +13,8 @@ use criterion_topdown::category::PerCategory;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
-    Benchmark, BenchmarkId, Build, Filter, LaunchSettings, LaunchValue, Run, Selection, read_run,
-    write_run,
+    Benchmark, BenchmarkId, Build, Filter, LaunchSettings, LaunchValue, Run, Selection, SlotsValue,
+    TimeValue, read_run, write_run,
 };
 use criterion_topdown::sample::Level1;
 use tempfile::TempDir;
@@ -23,36 +23,41 @@ use tempfile::TempDir;
 fn run(seed: u32, backend_slots: impl Fn(usize) -> f64) -> Run {
     let benchmarks = (0..6)
         .map(|index| {
-            let launches = (0..10)
-                .map(|launch| {
-                    // A fixed pattern with mean zero, so that the tests do not depend on luck.
-                    let wobble = f64::from((launch * 7 + seed * 3 + index as u32) % 10) - 4.5;
-                    let level1 = Level1 {
-                        slots: PerCategory {
-                            retiring: 400.0,
-                            bad_speculation: 100.0,
-                            frontend_bound: 150.0,
-                            backend_bound: backend_slots(index) + wobble,
-                        },
-                        smt_contention_slots: None,
-                    };
-                    LaunchValue {
+            let launches = (0..10).map(|launch| {
+                // A fixed pattern with mean zero, so that the tests do not depend on luck.
+                let wobble = f64::from((launch * 7 + seed * 3 + index as u32) % 10) - 4.5;
+                let level1 = Level1 {
+                    slots: PerCategory {
+                        retiring: 400.0,
+                        bad_speculation: 100.0,
+                        frontend_bound: 150.0,
+                        backend_bound: backend_slots(index) + wobble,
+                    },
+                    smt_contention_slots: None,
+                };
+                LaunchValue {
+                    time: TimeValue {
                         launch,
                         samples_used: 20,
                         wall_ns: level1.total_slots() / 24.0,
-                        slots: Some(level1.total_slots()),
+                        ..TimeValue::default()
+                    },
+                    slots: Some(SlotsValue {
+                        launch,
+                        samples_used: 20,
+                        slots: level1.total_slots(),
                         level1: Some(level1),
-                        ..LaunchValue::default()
-                    }
-                })
-                .collect();
-            Benchmark {
-                id: BenchmarkId {
+                        ..SlotsValue::default()
+                    }),
+                }
+            });
+            Benchmark::of_launches(
+                BenchmarkId {
                     package: "suite".to_owned(),
                     target: "bench".to_owned(),
                     name: format!("group/b{index}"),
                 },
-                provenance: Provenance {
+                Provenance {
                     source: SourceKind::Hardware,
                     formula: "test/1".to_owned(),
                     core_type: None,
@@ -62,11 +67,8 @@ fn run(seed: u32, backend_slots: impl Fn(usize) -> f64) -> Run {
                     threads: Default::default(),
                     elsewhere: None,
                 },
-                throughput: None,
-                functions: None,
-                fingerprint: None,
                 launches,
-            }
+            )
         })
         .collect();
     Run {
@@ -183,8 +185,8 @@ fn a_modelled_baseline_of_another_cpu_is_found_and_compared_unless_the_core_is_a
         let mut run = run(2, slower);
         run.machine.architecture = Machine::of_this_machine().architecture;
         for benchmark in &mut run.benchmarks {
-            benchmark.provenance.source = SourceKind::Model;
-            benchmark.provenance.formula = format!("model-{core}/3");
+            benchmark.provenance_mut().source = SourceKind::Model;
+            benchmark.provenance_mut().formula = format!("model-{core}/3");
         }
         run
     };
@@ -332,7 +334,9 @@ fn one_launch_has_no_interval() {
     let mut one = run(2, one_slower);
     one.launch_settings.launches = 1;
     for benchmark in &mut one.benchmarks {
-        benchmark.launches.truncate(1);
+        benchmark.times.launches.truncate(1);
+        let slots = benchmark.slots.as_mut().unwrap();
+        slots.launches.truncate(1);
     }
     let (code, text) = Fixture::new(&one).compare(&[]);
     assert_eq!(code, 0, "{text}");
@@ -342,15 +346,17 @@ fn one_launch_has_no_interval() {
 #[test]
 fn extreme_differences_are_short() {
     let mut extreme = run(2, unchanged);
-    for launch in &mut extreme.benchmarks[0].launches {
+    for launch in extreme.benchmarks[0].slots_launches_mut() {
         let mut level1 = launch.level1.unwrap();
         level1.slots.backend_bound = 1e15;
-        launch.slots = Some(level1.total_slots());
+        launch.slots = level1.total_slots();
         launch.level1 = Some(level1);
-        launch.wall_ns = 1e15;
     }
-    for launch in &mut extreme.benchmarks[1].launches {
-        launch.slots = Some(0.0);
+    for time in &mut extreme.benchmarks[0].times.launches {
+        time.wall_ns = 1e15;
+    }
+    for launch in extreme.benchmarks[1].slots_launches_mut() {
+        launch.slots = 0.0;
         launch.level1 = Some(Level1::default());
     }
     let (code, text) = Fixture::new(&extreme).compare(&[]);

@@ -47,13 +47,14 @@ fn every_launch_is_a_sample_and_the_commands_output_passes() {
         benchmark.id.to_string(),
         "exec::command::sh -c echo out; echo err >&2; cat"
     );
-    assert_eq!(benchmark.provenance.source, SourceKind::Time);
-    assert_eq!(benchmark.launches.len(), 3);
+    assert_eq!(benchmark.provenance().source, SourceKind::Time);
+    assert_eq!(benchmark.launches(), 3);
     let samples = read_samples(&directory.path().join("run")).unwrap();
     assert_eq!(samples.len(), 3);
-    for ((_, launch, samples), value) in samples.iter().zip(&benchmark.launches) {
+    for (of, value) in samples.iter().zip(&benchmark.times.launches) {
+        let samples = &of.samples;
         assert_eq!((samples.len(), samples[0].iterations), (1, 1));
-        assert_eq!(*launch, value.launch);
+        assert_eq!((of.launch, of.source), (value.launch, SourceKind::Time));
         assert_eq!(samples[0].sample.wall_ns as f64, value.wall_ns);
     }
 }
@@ -79,7 +80,7 @@ fn the_source_is_said() {
     let output = exec(&directory, &["-n", "1", "--", "true"]);
     assert!(output.status.success(), "{}", text(&output.stderr));
     let run = read_run(&directory.path().join("run")).unwrap();
-    let provenance = &run.benchmarks[0].provenance;
+    let provenance = run.benchmarks[0].provenance();
     match provenance.source {
         SourceKind::Hardware => assert!(provenance.reason.contains("inherited by all processes")),
         _ => assert!(

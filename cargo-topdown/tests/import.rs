@@ -39,8 +39,8 @@ fn import(machine: &str, arguments: &[&str]) -> (Run, String) {
 
 /// Returns the slots, and the shares of level 1 in percent.
 fn split(run: &Run, launch: usize) -> (f64, [f64; 4]) {
-    let value = &run.benchmarks[0].launches[launch];
-    let (slots, level1) = (value.slots.unwrap(), value.level1.unwrap());
+    let value = &run.benchmarks[0].slots_launches()[launch];
+    let (slots, level1) = (value.slots, value.level1.unwrap());
     let percent = |part: f64| part / slots * 100.0;
     let shares = [
         percent(level1.slots.retiring),
@@ -147,7 +147,7 @@ fn what_perf_printed_has_the_mix_that_was_set() {
         ),
     ] {
         let (run, _) = import(machine, &[file]);
-        assert_eq!(run.benchmarks[0].provenance.formula, formula, "{file}");
+        assert_eq!(run.benchmarks[0].provenance().formula, formula, "{file}");
         assert_eq!(run.machine.key(), machine);
         let (found_slots, shares) = split(&run, 0);
         assert!(
@@ -161,21 +161,22 @@ fn what_perf_printed_has_the_mix_that_was_set() {
 #[test]
 fn level_2_time_and_resolution_are_kept() {
     let (run, _) = import(SAPPHIRE_RAPIDS, &["perf-spr-events.json"]);
-    let value = &run.benchmarks[0].launches[0];
-    let memory_bound = value.level2.unwrap().backend_bound / value.slots.unwrap();
+    let benchmark = &run.benchmarks[0];
+    let (value, time) = (&benchmark.slots_launches()[0], &benchmark.times.launches[0]);
+    let memory_bound = value.level2.unwrap().backend_bound / value.slots;
     assert!((memory_bound - 0.18).abs() < STEP / 100.0);
     assert!((value.resolution_fraction - 1.0 / 255.0).abs() < 1e-6);
     // duration_time.
-    assert!((9e6..11e6).contains(&value.wall_ns), "{}", value.wall_ns);
+    assert!((9e6..11e6).contains(&time.wall_ns), "{}", time.wall_ns);
 }
 
 #[test]
 fn an_appended_file_and_several_files_are_several_launches() {
     let (appended, _) = import(SAPPHIRE_RAPIDS, &["perf-spr-events-appended.json"]);
-    assert_eq!(appended.benchmarks[0].launches.len(), 3);
+    assert_eq!(appended.benchmarks[0].launches(), 3);
     let files = ["perf-spr-events.json", "perf-spr-events.csv"];
     let (several, table) = import(SAPPHIRE_RAPIDS, &[&files[..], &["--as", "load"]].concat());
-    assert_eq!(several.benchmarks[0].launches.len(), 2);
+    assert_eq!(several.benchmarks[0].launches(), 2);
     assert_eq!(
         several.benchmarks[0].id.to_string(),
         "import::perf-stat::load"
@@ -187,26 +188,26 @@ fn an_appended_file_and_several_files_are_several_launches() {
 fn what_the_other_tools_document_is_understood() {
     let (toplev, table) = import(SAPPHIRE_RAPIDS, &["toplev.csv"]);
     assert_eq!(
-        toplev.benchmarks[0].provenance.formula,
+        toplev.benchmarks[0].provenance().formula,
         "toplev-4.8-full-perf:Retiring*SLOTS/1"
     );
     assert_near(split(&toplev, 0).1, [40.0, 9.9, 20.1, 30.0], 1e-6);
-    assert_eq!(toplev.benchmarks[0].launches[0].wall_ns, 12e6);
+    assert_eq!(toplev.benchmarks[0].times.launches[0].wall_ns, 12e6);
     insta::assert_snapshot!(table);
 
     let arguments = ["topdown-tool-events.csv", "--seconds", "0.35"];
     let (arm, _) = import(NEOVERSE_V1, &arguments);
     assert_eq!(
-        arm.benchmarks[0].provenance.formula,
+        arm.benchmarks[0].provenance().formula,
         "topdown-tool:neoverse-v1/1"
     );
     assert_eq!(split(&arm, 0).0, 8e6);
     assert_near(split(&arm, 0).1, [47.5, 10.5, 12.0, 30.0], 1e-6);
-    assert_eq!(arm.benchmarks[0].launches[0].wall_ns, 35e7);
+    assert_eq!(arm.benchmarks[0].times.launches[0].wall_ns, 35e7);
 
     let (windows, _) = import(NEOVERSE_V1, &["wperf.json"]);
     assert_eq!(
-        windows.benchmarks[0].provenance.formula,
+        windows.benchmarks[0].provenance().formula,
         "wperf:neoverse-v1/1"
     );
     assert_eq!(split(&windows, 0), split(&arm, 0));

@@ -77,7 +77,7 @@ mod tests {
     #[test]
     fn events_are_told_per_iteration_and_per_thousand_instructions() {
         let mut modelled = benchmark("a", Planted::default());
-        for launch in &mut modelled.launches {
+        for launch in modelled.slots_launches_mut() {
             launch.instructions = Some(500.0);
             launch.events = Events::NONE
                 .with(Event::L2Misses, 4.0)
@@ -94,8 +94,9 @@ mod tests {
 
     #[test]
     fn without_instructions_there_is_no_rate_by_them() {
-        let mut counted = timed("a", Planted::default());
-        for launch in &mut counted.launches {
+        let mut counted = benchmark("a", Planted::default());
+        for launch in counted.slots_launches_mut() {
+            launch.instructions = None;
             launch.events = Events::NONE.with(Event::Branches, 7.0);
         }
         let rates = rates(&counted).unwrap();

@@ -1,7 +1,7 @@
 //! The quantities that the gate tests.
 
 use criterion_topdown::category::Category;
-use criterion_topdown::run_file::LaunchValue;
+use criterion_topdown::run_file::{Benchmark, SlotsValue};
 use serde::{Deserialize, Serialize};
 
 /// A quantity per iteration that is compared between two runs.
@@ -66,15 +66,39 @@ impl Metric {
         }
     }
 
-    /// Returns its value in a launch, per iteration; `None` if the launch does not have it.
-    pub fn of(self, launch: &LaunchValue) -> Option<f64> {
+    /// Its value in a launch that measured slots, per iteration; `None` if the launch does not have
+    /// it, and of the time, which is another series.
+    pub fn of(self, launch: &SlotsValue) -> Option<f64> {
         let level1 = launch.level1.as_ref();
         match (self, self.category()) {
             (_, Some(category)) => level1.map(|level1| level1.slots[category]),
-            (Metric::Wall, _) => Some(launch.wall_ns),
+            (Metric::Wall, _) => None,
             (Metric::SmtContention, _) => level1?.smt_contention_slots,
-            (_, None) => launch.slots,
+            (_, None) => Some(launch.slots),
         }
+    }
+
+    /// The launches that measured it, each with its number and value; `None` where there are none or
+    /// any of them lacks it.
+    pub fn by_launch(self, benchmark: &Benchmark) -> Option<Vec<(u32, f64)>> {
+        let values: Vec<(u32, f64)> = match self {
+            Metric::Wall => {
+                let launches = benchmark.times.launches.iter();
+                launches.map(|time| (time.launch, time.wall_ns)).collect()
+            }
+            _ => {
+                let launches = benchmark.slots_launches().iter();
+                let values = launches.map(|launch| Some((launch.launch, self.of(launch)?)));
+                values.collect::<Option<_>>()?
+            }
+        };
+        (!values.is_empty()).then_some(values)
+    }
+
+    /// Its value in each launch that measured it, as [`by_launch`](Metric::by_launch).
+    pub fn values(self, benchmark: &Benchmark) -> Option<Vec<f64>> {
+        let values = self.by_launch(benchmark)?.into_iter();
+        Some(values.map(|(_, value)| value).collect())
     }
 }
 

@@ -8,7 +8,7 @@ use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
     Benchmark, BenchmarkId, Build, Fingerprint, Function, FunctionFingerprint, Functions, Hash,
-    LaunchSettings, LaunchValue, OtherFunctions, Run, Selection,
+    LaunchSettings, LaunchValue, OtherFunctions, Run, Selection, Series, SlotsValue, TimeValue,
 };
 use criterion_topdown::sample::Level1;
 
@@ -55,7 +55,7 @@ pub fn benchmark(name: &str, planted: Planted) -> Benchmark {
                 SPLIT[c] + total * (planted.categories[c] + noise)
             });
             let slots = split.sum();
-            LaunchValue {
+            Launch {
                 launch,
                 samples_used: 20,
                 samples_dropped: 0,
@@ -86,57 +86,116 @@ pub fn benchmark(name: &str, planted: Planted) -> Benchmark {
 
 /// Like [`benchmark`], with only time.
 pub fn timed(name: &str, planted: Planted) -> Benchmark {
-    let timed = |launch: LaunchValue| LaunchValue {
-        launch: launch.launch,
-        samples_used: launch.samples_used,
-        wall_ns: launch.wall_ns,
-        ..LaunchValue::default()
-    };
-    let launches = benchmark(name, planted).launches;
-    let launches = launches.into_iter().map(timed).collect();
-    with_launches(name, SourceKind::Time, launches)
+    let provenance = provenance(SourceKind::Time);
+    Benchmark {
+        times: Series {
+            provenance,
+            launches: benchmark(name, planted).times.launches,
+        },
+        slots: None,
+        ..benchmark(name, planted)
+    }
 }
 
-/// Like [`benchmark`], on a modelled core, whose launches agree bit for bit in everything but time.
+/// Like [`benchmark`], on a modelled core whose launches agree bit for bit: at most two, in
+/// addition to those of the clock.
 pub fn modelled(name: &str, planted: Planted) -> Benchmark {
     let quiet = Planted {
         deviation: 0.0,
+        launches: planted.launches.min(2),
         ..planted
     };
-    let modelled = |(slots, timed): (LaunchValue, LaunchValue)| LaunchValue {
-        wall_ns: timed.wall_ns,
+    let modelled = |slots: &SlotsValue| SlotsValue {
         resolution_fraction: 0.0,
-        ..slots
+        ..*slots
     };
-    let slots = benchmark(name, quiet).launches.into_iter();
-    let launches = slots.zip(benchmark(name, planted).launches).map(modelled);
-    with_launches(name, SourceKind::Model, launches.collect())
+    let slots = benchmark(name, quiet);
+    Benchmark {
+        slots: Some(Series {
+            provenance: provenance(SourceKind::Model),
+            launches: slots.slots_launches().iter().map(modelled).collect(),
+        }),
+        ..timed(name, planted)
+    }
 }
 
-/// A benchmark with these arbitrary values.
-pub fn with_launches(name: &str, source: SourceKind, launches: Vec<LaunchValue>) -> Benchmark {
+fn provenance(source: SourceKind) -> Provenance {
     let (formula, slots_per_cycle) = match source {
         SourceKind::Hardware => ("intel-perf-metrics/1", Some(6)),
         SourceKind::Model => ("model-golden-cove/1", Some(6)),
         SourceKind::Time => ("time/1", None),
     };
-    Benchmark {
-        id: id(name),
-        provenance: Provenance {
-            source,
-            formula: formula.to_owned(),
-            core_type: None,
-            slots_per_cycle,
-            reason: "a test".to_owned(),
-            empty_window: None,
-            threads: Default::default(),
-            elsewhere: None,
-        },
-        throughput: None,
-        functions: None,
-        fingerprint: None,
-        launches,
+    Provenance {
+        source,
+        formula: formula.to_owned(),
+        core_type: None,
+        slots_per_cycle,
+        reason: "a test".to_owned(),
+        empty_window: None,
+        threads: Default::default(),
+        elsewhere: None,
     }
+}
+
+/// What one launch gave; [`LaunchValue`] without its two parts.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Launch {
+    /// Which launch.
+    pub launch: u32,
+    /// Samples used.
+    pub samples_used: u32,
+    /// Samples dropped.
+    pub samples_dropped: u32,
+    /// Time per iteration.
+    pub wall_ns: f64,
+    /// Slots per iteration.
+    pub slots: Option<f64>,
+    /// By category.
+    pub level1: Option<Level1>,
+    /// The measured part of each.
+    pub level2: Option<PerCategory<f64>>,
+    /// Retired.
+    pub instructions: Option<f64>,
+    /// Unhalted.
+    pub cycles: Option<f64>,
+    /// Other counts.
+    pub events: Events<f64>,
+    /// Of the slots.
+    pub resolution_fraction: f64,
+    /// Of the slots.
+    pub window_fraction: Option<f64>,
+}
+
+impl From<Launch> for LaunchValue {
+    fn from(launch: Launch) -> LaunchValue {
+        LaunchValue {
+            time: TimeValue {
+                launch: launch.launch,
+                samples_used: launch.samples_used,
+                samples_dropped: launch.samples_dropped,
+                wall_ns: launch.wall_ns,
+            },
+            slots: launch.slots.map(|slots| SlotsValue {
+                launch: launch.launch,
+                samples_used: launch.samples_used,
+                samples_dropped: launch.samples_dropped,
+                slots,
+                level1: launch.level1,
+                level2: launch.level2,
+                instructions: launch.instructions,
+                cycles: launch.cycles,
+                events: launch.events,
+                resolution_fraction: launch.resolution_fraction,
+                window_fraction: launch.window_fraction,
+            }),
+        }
+    }
+}
+
+/// A benchmark with these values, whatever they are.
+pub fn with_launches(name: &str, source: SourceKind, launches: Vec<Launch>) -> Benchmark {
+    let launches = launches.into_iter().map(LaunchValue::from);
+    Benchmark::of_launches(id(name), provenance(source), launches)
 }
 
 /// A benchmark that executed these functions, each with a hash of its code.

@@ -5,13 +5,18 @@
 
 use criterion_topdown::category::PerCategory;
 use criterion_topdown::event::{Event, Events};
-use criterion_topdown::run_file::{Benchmark, LaunchValue};
+use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::run_file::{Benchmark, Run, SlotsValue};
+
+use crate::metric::Metric;
 
 /// One benchmark of a run over all its launches.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Summary {
-    /// Launches with a value.
+    /// Launches with a time, and with slots unless these are modelled.
     pub launches: usize,
+    /// Launches on the model, where its slots are of these.
+    pub modelled_launches: Option<usize>,
     /// Wall-clock nanoseconds per iteration.
     pub wall_ns: Spread,
     /// Slots per iteration; `None` if any launch has none.
@@ -68,15 +73,24 @@ impl Shares {
 impl Summary {
     /// Returns `None` for a benchmark without launches.
     pub fn of(benchmark: &Benchmark) -> Option<Summary> {
-        let launches = &benchmark.launches;
-        let over = |quantity: &dyn Fn(&LaunchValue) -> Option<f64>| {
+        let launches = benchmark.slots_launches();
+        let over = |quantity: &dyn Fn(&SlotsValue) -> Option<f64>| {
             let values: Option<Vec<f64>> = launches.iter().map(quantity).collect();
             values.filter(|values| !values.is_empty())
         };
-        let slots = over(&|v| v.slots).map(|values| Spread::of(&values));
-        let wall_ns = Spread::of(&over(&|v| Some(v.wall_ns))?);
+        let slots = over(&|v| Some(v.slots)).map(|values| Spread::of(&values));
+        let wall_ns = Spread::of(&Metric::Wall.values(benchmark)?);
+        let is_modelled = benchmark.provenance().source == SourceKind::Model;
+        let samples: Vec<(u32, u32)> = match benchmark.slots {
+            Some(_) => (launches.iter().map(|v| (v.samples_used, v.samples_dropped))).collect(),
+            None => {
+                let times = benchmark.times.launches.iter();
+                times.map(|v| (v.samples_used, v.samples_dropped)).collect()
+            }
+        };
         Some(Summary {
-            launches: launches.len(),
+            launches: benchmark.times.launches.len(),
+            modelled_launches: is_modelled.then_some(launches.len()),
             wall_ns,
             slots,
             shares: slots
@@ -94,8 +108,8 @@ impl Summary {
                 .into_iter()
                 .filter_map(|event| Some((event, mean(&over(&|v| v.events.get(event))?))))
                 .collect(),
-            samples_dropped: launches.iter().map(|v| u64::from(v.samples_dropped)).sum(),
-            samples_used: launches.iter().map(|v| u64::from(v.samples_used)).sum(),
+            samples_dropped: samples.iter().map(|(_, dropped)| u64::from(*dropped)).sum(),
+            samples_used: samples.iter().map(|(used, _)| u64::from(*used)).sum(),
             resolution_fraction: launches
                 .iter()
                 .fold(0.0, |coarsest, v| v.resolution_fraction.max(coarsest)),
@@ -105,6 +119,20 @@ impl Summary {
                 .fold(0.0, f64::max),
         })
     }
+}
+
+/// Returns how many launches on the model a run has: those of the benchmark with most; `None` if
+/// nothing was modelled.
+pub fn modelled_launches(run: &Run) -> Option<u32> {
+    let modelled = |b: &&Benchmark| b.provenance().source == SourceKind::Model;
+    let launches = run
+        .benchmarks
+        .iter()
+        .filter(modelled)
+        .map(Benchmark::launches);
+    launches
+        .max()
+        .and_then(|launches| u32::try_from(launches).ok())
 }
 
 /// A thread with fewer cycles hardly executes: no CPU of the tables runs below 0.4 GHz, and even
@@ -144,9 +172,9 @@ fn mean(values: &[f64]) -> f64 {
     values.iter().sum::<f64>() / values.len() as f64
 }
 
-fn shares(launches: &[LaunchValue], mean_slots: f64) -> Option<Shares> {
+fn shares(launches: &[SlotsValue], mean_slots: f64) -> Option<Shares> {
     let total_slots = mean_slots * launches.len() as f64;
-    let share = |quantity: &dyn Fn(&LaunchValue) -> Option<f64>| -> Option<f64> {
+    let share = |quantity: &dyn Fn(&SlotsValue) -> Option<f64>| -> Option<f64> {
         let sum: Option<f64> = launches.iter().map(quantity).sum();
         sum.map(|slots| slots / total_slots)
     };
@@ -160,16 +188,16 @@ fn shares(launches: &[LaunchValue], mean_slots: f64) -> Option<Shares> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::with_launches;
+    use crate::scenario::{Launch, with_launches};
     use criterion_topdown::provenance::SourceKind;
     use criterion_topdown::sample::Level1;
 
-    fn summary_of(launches: Vec<LaunchValue>) -> Summary {
+    fn summary_of(launches: Vec<Launch>) -> Summary {
         Summary::of(&with_launches("n", SourceKind::Hardware, launches)).unwrap()
     }
 
-    fn value(slots: f64, retiring_slots: f64) -> LaunchValue {
-        LaunchValue {
+    fn value(slots: f64, retiring_slots: f64) -> Launch {
+        Launch {
             samples_used: 19,
             samples_dropped: 1,
             wall_ns: slots / 4.0,
@@ -185,7 +213,7 @@ mod tests {
             instructions: Some(retiring_slots),
             cycles: Some(slots / 4.0),
             resolution_fraction: slots / 1e6,
-            ..LaunchValue::default()
+            ..Launch::default()
         }
     }
 
@@ -207,7 +235,7 @@ mod tests {
 
     #[test]
     fn what_one_launch_does_not_know_is_not_told() {
-        let blind = LaunchValue {
+        let blind = Launch {
             slots: None,
             level1: None,
             ..value(100.0, 50.0)
@@ -218,7 +246,7 @@ mod tests {
 
     #[test]
     fn coverage_is_of_all_instructions_together() {
-        let with = |slots, unknown| LaunchValue {
+        let with = |slots, unknown| Launch {
             events: Events::NONE.with(Event::UnknownInstructions, unknown),
             ..value(slots, slots)
         };
@@ -229,7 +257,7 @@ mod tests {
 
     #[test]
     fn a_thread_with_few_cycles_waits() {
-        let of = |cycles| LaunchValue {
+        let of = |cycles| Launch {
             wall_ns: 1000.0,
             cycles,
             ..value(100.0, 50.0)
@@ -252,7 +280,7 @@ mod tests {
 
     #[test]
     fn nothing_measured_is_not_divided_by() {
-        let nothing = LaunchValue {
+        let nothing = Launch {
             slots: Some(0.0),
             cycles: Some(0.0),
             ..value(0.0, 0.0)

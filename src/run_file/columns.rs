@@ -106,7 +106,7 @@ pub(super) struct Level2Columns {
     /// Part of retiring.
     heavy_operations_slots: Vec<f64>,
     /// Part of bad speculation.
-    branch_mispredict_slots: Vec<f64>,
+    branch_mispredicts_slots: Vec<f64>,
     /// Part of frontend bound.
     fetch_latency_slots: Vec<f64>,
     /// Part of backend bound.
@@ -122,7 +122,7 @@ impl Level2Columns {
         let column = |field: fn(&PerCategory<f64>) -> f64| levels.iter().map(field).collect();
         Some(Level2Columns {
             heavy_operations_slots: column(|level| level.retiring),
-            branch_mispredict_slots: column(|level| level.bad_speculation),
+            branch_mispredicts_slots: column(|level| level.bad_speculation),
             fetch_latency_slots: column(|level| level.frontend_bound),
             memory_bound_slots: column(|level| level.backend_bound),
         })
@@ -134,8 +134,8 @@ impl Level2Columns {
             &self.heavy_operations_slots,
         )?;
         rows.signed(
-            "level2.branch_mispredict_slots",
-            &self.branch_mispredict_slots,
+            "level2.branch_mispredicts_slots",
+            &self.branch_mispredicts_slots,
         )?;
         rows.signed("level2.fetch_latency_slots", &self.fetch_latency_slots)?;
         rows.signed("level2.memory_bound_slots", &self.memory_bound_slots)
@@ -144,7 +144,7 @@ impl Level2Columns {
     pub(super) fn row(&self, index: usize) -> PerCategory<f64> {
         PerCategory {
             retiring: self.heavy_operations_slots[index],
-            bad_speculation: self.branch_mispredict_slots[index],
+            bad_speculation: self.branch_mispredicts_slots[index],
             frontend_bound: self.fetch_latency_slots[index],
             backend_bound: self.memory_bound_slots[index],
         }

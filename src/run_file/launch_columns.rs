@@ -1,29 +1,47 @@
-//! Launch values on disk.
+//! A benchmark's series on disk: one array per quantity, one number per launch.
 
 use serde::{Deserialize, Serialize};
 
-use super::LaunchValue;
 use super::columns::{
     EventColumns, Level1Columns, Level2Columns, Rows, check_splits, optional_column,
 };
 use super::error::RunFileProblem;
+use super::{Series, SlotsValue, TimeValue};
+use crate::provenance::Provenance;
 
-/// The columns of a benchmark's launch values; all quantities are per iteration.
+/// A benchmark's times, launch by launch; per iteration.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct LaunchColumns {
-    /// The launch's number in the run, from 0; ascending.
+pub(super) struct TimeColumns {
+    /// How they were measured.
+    provenance: Provenance,
+    /// Which launch of the run, from 0; ascending.
     launch: Vec<u32>,
-    /// Usable samples.
+    /// Samples that were fit for use.
     samples_used: Vec<u32>,
-    /// Unusable samples.
+    /// Samples that were not.
     samples_dropped: Vec<u32>,
     /// Wall-clock nanoseconds.
     wall_ns: Vec<f64>,
+}
+
+/// A benchmark's slots, launch by launch; all quantities are per iteration. The launches are those of
+/// the times where both were measured at once, and others where the slots were modelled.
+#[derive(Debug, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub(super) struct SlotsColumns {
+    /// How they were measured.
+    provenance: Provenance,
+    /// Which launch of this series, from 0; ascending.
+    launch: Vec<u32>,
+    /// Samples that were fit for use.
+    samples_used: Vec<u32>,
+    /// Samples that were not.
+    samples_dropped: Vec<u32>,
     /// Issue slots.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    slots: Option<Vec<f64>>,
+    slots: Vec<f64>,
     /// The slots by category; they add up to `slots`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     level1: Option<Level1Columns>,
@@ -36,23 +54,23 @@ pub(super) struct LaunchColumns {
     /// Unhalted core cycles.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     cycles: Option<Vec<f64>>,
-    /// Counts of other events.
+    /// What else was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     events: Option<EventColumns<f64>>,
-    /// No category is off by more than this fraction of `slots`.
+    /// No category is further from the truth than this fraction of `slots`.
     resolution_fraction: Vec<f64>,
-    /// The cost of beginning and ending windows, as a fraction of the slots including it. Up to one
-    /// half, it is subtracted from `slots` and their categories.
+    /// What beginning and ending windows cost, as a fraction of the slots with it. It is taken out of
+    /// `slots` and their categories, but for what is above a half.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     window_fraction: Option<Vec<f64>>,
 }
 
-/// Sums of scaled categories differ from the slots only by rounding.
+/// Sums of scaled categories differ from the slots by rounding alone.
 const ROUNDING: f64 = 1e-6;
 
-/// Rejects values whose categories do not add up: they could be shown, and their parts judged.
-fn check_split(value: &LaunchValue) -> Result<(), RunFileProblem> {
-    let (Some(slots), Some(level1)) = (value.slots, value.level1) else {
+/// A split that is none could be shown, and its parts be judged.
+fn check_split(value: &SlotsValue) -> Result<(), RunFileProblem> {
+    let (slots, Some(level1)) = (value.slots, value.level1) else {
         return Ok(());
     };
     let total = level1.total_slots();
@@ -73,14 +91,63 @@ fn check_split(value: &LaunchValue) -> Result<(), RunFileProblem> {
     Err(RunFileProblem::field("level1", what))
 }
 
-impl LaunchColumns {
-    pub(super) fn from_values(values: &[LaunchValue]) -> LaunchColumns {
-        LaunchColumns {
+/// What both series have: the launches in their order, and the samples of each.
+fn check_launches(
+    launch: &[u32],
+    samples_used: &[u32],
+    samples_dropped: &[u32],
+) -> Result<Rows, RunFileProblem> {
+    let rows = Rows {
+        count: launch.len(),
+        what: "launches",
+    };
+    if let Some(pair) = launch.windows(2).find(|pair| pair[0] >= pair[1]) {
+        let what = format!("has {} after {}: launches must ascend", pair[1], pair[0]);
+        return Err(RunFileProblem::field("launch", what));
+    }
+    rows.length("samples_used", samples_used)?;
+    rows.length("samples_dropped", samples_dropped)?;
+    Ok(rows)
+}
+
+impl TimeColumns {
+    pub(super) fn from_series(series: &Series<TimeValue>) -> TimeColumns {
+        let values = &series.launches;
+        TimeColumns {
+            provenance: series.provenance.clone(),
             launch: values.iter().map(|v| v.launch).collect(),
             samples_used: values.iter().map(|v| v.samples_used).collect(),
             samples_dropped: values.iter().map(|v| v.samples_dropped).collect(),
             wall_ns: values.iter().map(|v| v.wall_ns).collect(),
-            slots: optional_column(values, |v| v.slots),
+        }
+    }
+
+    /// The series, checked: every length, every number, and the order of the launches.
+    pub(super) fn into_series(self) -> Result<Series<TimeValue>, RunFileProblem> {
+        let rows = check_launches(&self.launch, &self.samples_used, &self.samples_dropped)?;
+        rows.unsigned("wall_ns", &self.wall_ns)?;
+        let row = |index: usize| TimeValue {
+            launch: self.launch[index],
+            samples_used: self.samples_used[index],
+            samples_dropped: self.samples_dropped[index],
+            wall_ns: self.wall_ns[index],
+        };
+        Ok(Series {
+            launches: (0..rows.count).map(row).collect(),
+            provenance: self.provenance,
+        })
+    }
+}
+
+impl SlotsColumns {
+    pub(super) fn from_series(series: &Series<SlotsValue>) -> SlotsColumns {
+        let values = &series.launches;
+        SlotsColumns {
+            provenance: series.provenance.clone(),
+            launch: values.iter().map(|v| v.launch).collect(),
+            samples_used: values.iter().map(|v| v.samples_used).collect(),
+            samples_dropped: values.iter().map(|v| v.samples_dropped).collect(),
+            slots: values.iter().map(|v| v.slots).collect(),
             level1: Level1Columns::of(values, |v| v.level1),
             level2: Level2Columns::of(values, |v| v.level2),
             instructions: optional_column(values, |v| v.instructions),
@@ -91,21 +158,11 @@ impl LaunchColumns {
         }
     }
 
-    /// Returns the values, checking every length, every number, and the order of the launches.
-    pub(super) fn into_values(self) -> Result<Vec<LaunchValue>, RunFileProblem> {
-        let rows = Rows {
-            count: self.launch.len(),
-            what: "launches",
-        };
-        if let Some(pair) = self.launch.windows(2).find(|pair| pair[0] >= pair[1]) {
-            let what = format!("has {} after {}: launches must ascend", pair[1], pair[0]);
-            return Err(RunFileProblem::field("launch", what));
-        }
-        rows.length("samples_used", &self.samples_used)?;
-        rows.length("samples_dropped", &self.samples_dropped)?;
-        rows.unsigned("wall_ns", &self.wall_ns)?;
+    /// The series, checked: every length, every number, and the order of the launches.
+    pub(super) fn into_series(self) -> Result<Series<SlotsValue>, RunFileProblem> {
+        let rows = check_launches(&self.launch, &self.samples_used, &self.samples_dropped)?;
+        rows.unsigned("slots", &self.slots)?;
         for (field, column) in [
-            ("slots", &self.slots),
             ("instructions", &self.instructions),
             ("cycles", &self.cycles),
         ] {
@@ -116,11 +173,7 @@ impl LaunchColumns {
         if let Some(events) = &self.events {
             events.check(|field, column| rows.unsigned(field, column))?;
         }
-        check_splits(
-            self.slots.is_some(),
-            self.level1.is_some(),
-            self.level2.is_some(),
-        )?;
+        check_splits(true, self.level1.is_some(), self.level2.is_some())?;
         if let Some(level1) = &self.level1 {
             level1.check(rows)?;
         }
@@ -131,19 +184,21 @@ impl LaunchColumns {
         if let Some(fractions) = &self.window_fraction {
             rows.unsigned("window_fraction", fractions)?;
         }
-        let values: Vec<LaunchValue> = (0..rows.count).map(|index| self.row(index)).collect();
-        values.iter().try_for_each(check_split)?;
-        Ok(values)
+        let launches: Vec<SlotsValue> = (0..rows.count).map(|index| self.row(index)).collect();
+        launches.iter().try_for_each(check_split)?;
+        Ok(Series {
+            launches,
+            provenance: self.provenance,
+        })
     }
 
-    fn row(&self, index: usize) -> LaunchValue {
+    fn row(&self, index: usize) -> SlotsValue {
         let quantity = |column: &Option<Vec<f64>>| column.as_ref().map(|all| all[index]);
-        LaunchValue {
+        SlotsValue {
             launch: self.launch[index],
             samples_used: self.samples_used[index],
             samples_dropped: self.samples_dropped[index],
-            wall_ns: self.wall_ns[index],
-            slots: quantity(&self.slots),
+            slots: self.slots[index],
             level1: self.level1.as_ref().map(|level1| level1.row(index)),
             level2: self.level2.as_ref().map(|level2| level2.row(index)),
             instructions: quantity(&self.instructions),

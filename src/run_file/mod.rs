@@ -17,6 +17,7 @@ mod samples_file;
 #[cfg(feature = "schema")]
 pub mod schema;
 mod selection;
+mod series;
 mod store;
 pub mod stored_file;
 mod version;
@@ -28,6 +29,7 @@ pub use fingerprint::{Fingerprint, FunctionFingerprint, Hash};
 pub use functions::{Function, Functions, OtherFunctions};
 pub use samples_file::{IterationSample, LaunchSamples};
 pub use selection::{Filter, LeftOut, Selection, TargetId, Unchanged};
+pub use series::{LaunchValue, Series, SlotsValue, TimeValue};
 pub use store::{
     RUN_FILE_NAME, copy_run, parse_run, read_bytes, read_run, read_samples, remove_run,
     run_file_of, samples_file_of, write_run, write_run_without_samples,
@@ -36,9 +38,7 @@ pub use wire::samples_file_name;
 
 use serde::{Deserialize, Serialize};
 
-use crate::event::Events;
 use crate::machine::Machine;
-use crate::provenance::Provenance;
 
 /// All launches of one invocation of `cargo topdown bench`.
 #[derive(Clone, Debug, PartialEq)]
@@ -72,7 +72,7 @@ impl Run {
     /// modelled, all on one core.
     pub fn key(&self) -> String {
         let mut cores = self.benchmarks.iter().map(|benchmark| {
-            let modelled = benchmark.provenance.modelled_core();
+            let modelled = benchmark.provenance().modelled_core();
             modelled.map(|(core, _)| core)
         });
         match cores.next() {
@@ -165,17 +165,17 @@ impl std::fmt::Display for BenchmarkId {
     }
 }
 
-/// One benchmark's launches.
+/// One benchmark: its times and its slots, each as its launches measured them.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Benchmark {
     /// Its id.
     pub id: BenchmarkId,
-    /// What its numbers are.
-    pub provenance: Provenance,
     /// What one iteration processes, from criterion's `Throughput`; for display.
     pub throughput: Option<Throughput>,
-    /// One value per launch, in launch order.
-    pub launches: Vec<LaunchValue>,
+    /// Its wall-clock times.
+    pub times: Series<TimeValue>,
+    /// Its slots, where they were measured: in the launches of the times, or in others on the model.
+    pub slots: Option<Series<SlotsValue>>,
     /// The functions to which its slots went, if the source knows them.
     pub functions: Option<Functions>,
     /// What an iteration executed, if it was traced and is the same in every launch.
@@ -191,37 +191,4 @@ pub struct Throughput {
     pub per_iteration: u64,
     /// The unit: `bytes`, `elements`, `bits`.
     pub unit: String,
-}
-
-/// One launch's result for one benchmark: ratios of sums over the middle half of its samples.
-///
-/// Everything is per iteration. What the source does not measure is `None`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LaunchValue {
-    /// The launch's number in the run, from 0.
-    pub launch: u32,
-    /// Number of samples used for the value.
-    pub samples_used: u32,
-    /// Number of samples dropped for their flags or because they had no slots or iterations; on the
-    /// model, the number missing for a full warm-up.
-    pub samples_dropped: u32,
-    /// Wall-clock time. Its middle half is selected by time, that of the others by slots.
-    pub wall_ns: f64,
-    /// Issue slots.
-    pub slots: Option<f64>,
-    /// The categories, scaled so that they add up to `slots` exactly.
-    pub level1: Option<crate::sample::Level1>,
-    /// Their measured parts, scaled like `level1`.
-    pub level2: Option<crate::category::PerCategory<f64>>,
-    /// Retired instructions.
-    pub instructions: Option<f64>,
-    /// Unhalted cycles.
-    pub cycles: Option<f64>,
-    /// Counts of other events.
-    pub events: Events<f64>,
-    /// No category is off by more than this fraction of the slots (0 for exact counts).
-    pub resolution_fraction: f64,
-    /// The cost of beginning and ending windows, as a fraction of the slots including it. Up to one
-    /// half, it is subtracted from them.
-    pub window_fraction: Option<f64>,
 }

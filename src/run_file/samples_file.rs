@@ -9,6 +9,7 @@ use super::columns::Rows;
 use super::error::RunFileProblem;
 use super::sample_columns::SampleColumns;
 use super::version::{KnownVersion, parse};
+use crate::provenance::SourceKind;
 use crate::sample::Sample;
 
 /// A sample and the number of its iterations.
@@ -20,8 +21,18 @@ pub struct IterationSample {
     pub sample: Sample,
 }
 
-/// The samples of one benchmark in one launch, with the iterations of each.
-pub type LaunchSamples = (BenchmarkId, u32, Vec<IterationSample>);
+/// The samples of one benchmark in one launch.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LaunchSamples {
+    /// Which benchmark.
+    pub benchmark: BenchmarkId,
+    /// What measured them: launches on the model are numbered by themselves.
+    pub source: SourceKind,
+    /// Which launch, from 0.
+    pub launch: u32,
+    /// With the iterations of each.
+    pub samples: Vec<IterationSample>,
+}
 
 /// The samples of one benchmark in one launch.
 #[derive(Serialize, Deserialize)]
@@ -34,7 +45,9 @@ pub(super) struct Line {
     run: String,
     /// The benchmark.
     benchmark: BenchmarkId,
-    /// The launch's number in the run, from 0.
+    /// What measured them: launches on the model are numbered by themselves.
+    source: SourceKind,
+    /// Which launch, from 0.
     launch: u32,
     /// Calls of the routine in each sample.
     iterations: Vec<u64>,
@@ -48,13 +61,15 @@ pub(super) fn write<'a>(
     id: &str,
     samples: impl IntoIterator<Item = &'a LaunchSamples>,
 ) -> io::Result<()> {
-    for (benchmark, launch, samples) in samples {
+    for of_launch in samples {
+        let samples = &of_launch.samples;
         let bare: Vec<Sample> = samples.iter().map(|s| s.sample).collect();
         let line = Line {
             schema_version: KnownVersion,
             run: id.to_owned(),
-            benchmark: benchmark.clone(),
-            launch: *launch,
+            benchmark: of_launch.benchmark.clone(),
+            source: of_launch.source,
+            launch: of_launch.launch,
             iterations: samples.iter().map(|s| s.iterations).collect(),
             samples: SampleColumns::from_samples(&bare),
         };
@@ -103,5 +118,10 @@ fn read_line(line: &[u8], id: &str) -> Result<LaunchSamples, RunFileProblem> {
         .zip(samples)
         .map(|(iterations, sample)| IterationSample { iterations, sample })
         .collect();
-    Ok((line.benchmark, line.launch, samples))
+    Ok(LaunchSamples {
+        benchmark: line.benchmark,
+        source: line.source,
+        launch: line.launch,
+        samples,
+    })
 }

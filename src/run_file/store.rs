@@ -13,6 +13,7 @@ use super::stored_file::{
 };
 use super::wire::RunWire;
 use super::{BenchmarkId, Run};
+use crate::provenance::SourceKind;
 
 /// The file in a run's directory that a comparison needs.
 pub const RUN_FILE_NAME: &str = "run.json";
@@ -170,16 +171,26 @@ pub fn read_samples(path: &Path) -> Result<Vec<LaunchSamples>, RunFileError> {
 
 /// Checks that no samples are missing: a truncated file can still consist of whole lines.
 fn check_complete(run: &Run, samples: &[LaunchSamples]) -> Result<(), RunFileProblem> {
-    let present: HashSet<(&BenchmarkId, u32)> = samples
+    let on_the_model = |source: SourceKind| source == SourceKind::Model;
+    let present: HashSet<(&BenchmarkId, bool, u32)> = samples
         .iter()
-        .map(|(id, launch, _)| (id, *launch))
+        .map(|line| (&line.benchmark, on_the_model(line.source), line.launch))
         .collect();
     for benchmark in &run.benchmarks {
-        for value in &benchmark.launches {
-            if !present.contains(&(&benchmark.id, value.launch)) {
+        let times = &benchmark.times;
+        let times = times
+            .launches
+            .iter()
+            .map(|time| (times.provenance.source, time.launch));
+        let slots = benchmark.slots.iter().flat_map(|slots| {
+            let launches = slots.launches.iter();
+            launches.map(|value| (slots.provenance.source, value.launch))
+        });
+        for (source, launch) in times.chain(slots) {
+            if !present.contains(&(&benchmark.id, on_the_model(source), launch)) {
                 return Err(RunFileProblem::MissingSamples {
                     benchmark: benchmark.id.clone(),
-                    launch: value.launch,
+                    launch,
                 });
             }
         }

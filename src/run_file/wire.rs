@@ -8,14 +8,13 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use super::error::RunFileProblem;
-use super::launch_columns::LaunchColumns;
+use super::launch_columns::{SlotsColumns, TimeColumns};
 use super::version::{KnownVersion, parse};
 use super::{
     Benchmark, BenchmarkId, Build, Fingerprint, Functions, LaunchSettings, Run, Selection, Shard,
     Throughput,
 };
 use crate::machine::Machine;
-use crate::provenance::Provenance;
 
 /// Returns the name of the samples file of the run `id`.
 ///
@@ -66,7 +65,7 @@ pub(super) struct RunWire {
     benchmarks: Vec<BenchmarkWire>,
 }
 
-/// One benchmark's launches.
+/// One benchmark: its times and its slots.
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -74,13 +73,14 @@ pub(super) struct RunWire {
 struct BenchmarkWire {
     /// Its id.
     id: BenchmarkId,
-    /// What its numbers are.
-    provenance: Provenance,
     /// What one iteration processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     throughput: Option<Throughput>,
-    /// One value per launch, with one column per quantity.
-    launches: LaunchColumns,
+    /// Its wall-clock times: a column for each quantity.
+    times: TimeColumns,
+    /// Its slots, where they were measured.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    slots: Option<SlotsColumns>,
     /// The functions to which its slots went, if the source knows them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     functions: Option<Functions>,
@@ -122,9 +122,9 @@ impl RunWire {
                 .iter()
                 .map(|benchmark| BenchmarkWire {
                     id: benchmark.id.clone(),
-                    provenance: benchmark.provenance.clone(),
                     throughput: benchmark.throughput.clone(),
-                    launches: LaunchColumns::from_values(&benchmark.launches),
+                    times: TimeColumns::from_series(&benchmark.times),
+                    slots: benchmark.slots.as_ref().map(SlotsColumns::from_series),
                     functions: benchmark.functions.clone(),
                     fingerprint: benchmark.fingerprint.clone(),
                 })
@@ -143,12 +143,16 @@ impl RunWire {
                     .map_err(|problem| problem.under(&format!("{place}.functions")))?;
             }
             benchmarks.push(Benchmark {
-                launches: benchmark
-                    .launches
-                    .into_values()
-                    .map_err(|problem| problem.under(&format!("{place}.launches")))?,
+                times: benchmark
+                    .times
+                    .into_series()
+                    .map_err(|problem| problem.under(&format!("{place}.times")))?,
+                slots: benchmark
+                    .slots
+                    .map(SlotsColumns::into_series)
+                    .transpose()
+                    .map_err(|problem| problem.under(&format!("{place}.slots")))?,
                 id: benchmark.id,
-                provenance: benchmark.provenance,
                 throughput: benchmark.throughput,
                 functions: benchmark.functions,
                 fingerprint: benchmark.fingerprint,

@@ -125,8 +125,8 @@ fn modelled_elsewhere(root: &TempDir, core: &str) -> PathBuf {
     let mut run = run_file::read_run(Path::new(RUN)).unwrap();
     run.machine.vendor = "AuthenticAMD".to_owned();
     for benchmark in &mut run.benchmarks {
-        benchmark.provenance.source = SourceKind::Model;
-        benchmark.provenance.formula = format!("model-{core}/3");
+        benchmark.provenance_mut().source = SourceKind::Model;
+        benchmark.provenance_mut().formula = format!("model-{core}/3");
     }
     let directory = root.path().join(core);
     run_file::write_run(&directory, &run, []).unwrap();
@@ -385,8 +385,8 @@ fn issue_14_1_a_run_cannot_choose_a_directory_by_its_modelled_core() {
     let (root, store) = store();
     let mut run = run_file::read_run(Path::new(RUN)).unwrap();
     for benchmark in &mut run.benchmarks {
-        benchmark.provenance.source = SourceKind::Model;
-        benchmark.provenance.formula = "model-..\\..\u{1b}/1".to_owned();
+        benchmark.provenance_mut().source = SourceKind::Model;
+        benchmark.provenance_mut().formula = "model-..\\..\u{1b}/1".to_owned();
     }
     let from = root.path().join("run");
     run_file::write_run_without_samples(&from, &run).unwrap();

@@ -146,7 +146,7 @@ fn sources_of(run: &Run) -> Vec<SourceKind> {
     let mut sources: Vec<SourceKind> = run
         .benchmarks
         .iter()
-        .map(|benchmark| benchmark.provenance.source)
+        .map(|benchmark| benchmark.provenance().source)
         .collect();
     sources.sort_unstable();
     sources.dedup();

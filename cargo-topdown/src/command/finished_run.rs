@@ -46,7 +46,12 @@ impl WholeLaunches {
             .samples
             .into_iter()
             .zip(0..)
-            .map(|(sample, launch)| (self.id.clone(), launch, vec![sample]))
+            .map(|(sample, launch)| LaunchSamples {
+                benchmark: self.id.clone(),
+                source: self.provenance.source,
+                launch,
+                samples: vec![sample],
+            })
             .collect();
         let run = Run {
             id: run_id(started_at),
@@ -63,14 +68,7 @@ impl WholeLaunches {
             shard: None,
             failed: Vec::new(),
             selection: Selection::default(),
-            benchmarks: vec![Benchmark {
-                id: self.id,
-                provenance: self.provenance,
-                throughput: None,
-                functions: None,
-                fingerprint: None,
-                launches,
-            }],
+            benchmarks: vec![Benchmark::of_launches(self.id, self.provenance, launches)],
         };
         Some((run, samples))
     }

@@ -18,7 +18,6 @@ use crate::runner::record::{CannotLaunchAgain, LaunchRecord};
 use crate::runner::session::Starter;
 use crate::runner::{again, interrupt, modelled};
 use crate::terminal::tell;
-use topdown_gate::metric::Metric;
 use topdown_gate::policy::Policy;
 use topdown_gate::verdict::{self, Comparison, LabelledRun, Sessions};
 
@@ -55,8 +54,7 @@ impl<'a> Side<'a> {
     }
 
     fn has_slots(&self) -> bool {
-        let mut launches = self.run.benchmarks.iter().flat_map(|b| &b.launches);
-        launches.any(|launch| Metric::Slots.of(launch).is_some())
+        self.run.benchmarks.iter().any(|b| b.slots.is_some())
     }
 }
 
@@ -216,7 +214,7 @@ impl Again {
         let is_new = |id: &BenchmarkId| !known.contains(id);
         let new = more.benchmarks.into_iter().filter(|b| is_new(&b.id));
         run.benchmarks.extend(new);
-        let new = more.samples.into_iter().filter(|(id, _, _)| is_new(id));
+        let new = more.samples.into_iter().filter(|of| is_new(&of.benchmark));
         samples.extend(new);
         run_file::write_run(&directory, &run, &samples).map_err(BenchError::NotStored)?;
         Ok(run.benchmarks)

@@ -214,7 +214,7 @@ mod tests {
         // The middle half: 101 to 104.
         assert_eq!(functions.iterations, 8);
         let slots = functions.total().slots();
-        assert_eq!(value.slots, Some(slots as f64 / 8.0));
+        assert_eq!(value.slots.unwrap().slots, slots as f64 / 8.0);
         let rows: Vec<_> = functions.largest.iter().map(|f| f.counts.slots()).collect();
         assert_eq!(rows, [2 * (101 + 102 + 103 + 104 - 32), 64]);
         assert_eq!(functions.others, None);

@@ -208,7 +208,7 @@ fn check_benchmarks(parts: &[Part]) -> Result<Vec<Note>, MergeError> {
             .filter(|(_, benchmarks): &(_, Vec<_>)| !benchmarks.is_empty())
             .collect();
         let with_slots = |benchmarks: &[&Benchmark]| -> Option<Provenance> {
-            let mut all = benchmarks.iter().map(|b| &b.provenance);
+            let mut all = benchmarks.iter().map(|b| b.provenance());
             all.find(|p| p.source != SourceKind::Time).cloned()
         };
         let Some((first, counted)) = of_package
@@ -222,7 +222,7 @@ fn check_benchmarks(parts: &[Part]) -> Result<Vec<Note>, MergeError> {
                 None => notes.push(Note::TimeOnly {
                     package: package.to_owned(),
                     label: part.label.clone(),
-                    reason: benchmarks[0].provenance.reason.clone(),
+                    reason: benchmarks[0].provenance().reason.clone(),
                     other: first.label.clone(),
                 }),
                 Some(other) => {

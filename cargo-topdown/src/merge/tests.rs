@@ -126,7 +126,7 @@ fn what_one_machine_would_not_have_measured_is_refused_by_field() {
              launches of 20 samples, warm-up 100 ms, measurement 400 ms",
         ),
         (
-            |run| run.benchmarks[0].provenance.formula = "other/1".to_owned(),
+            |run| run.benchmarks[0].provenance_mut().formula = "other/1".to_owned(),
             "formula is `intel-perf-metrics/1` and `other/1`",
         ),
     ];

@@ -73,7 +73,13 @@ const COLUMNS: [Column; 10] = [
         heading: "launches",
         width: 8,
         is_category: false,
-        cell: |b| format!("{}/{}", b.baseline_launches.used, b.candidate_launches.used),
+        cell: |b| {
+            format!(
+                "{}/{}",
+                b.baseline_launches.used(),
+                b.candidate_launches.used()
+            )
+        },
     },
     Column {
         heading: "shares % ret bad fe be",

@@ -374,10 +374,8 @@ mod tests {
                 .collect()
         };
         let mut baseline = side(1, 0.0);
-        let wild = &mut baseline[11].launches[4];
-        let ten_times = |slots: f64| slots * 10.0;
-        wild.slots = wild.slots.map(ten_times);
-        wild.wall_ns *= 10.0;
+        baseline[11].slots_launches_mut()[4].slots *= 10.0;
+        baseline[11].times.launches[4].wall_ns *= 10.0;
         insta::assert_snapshot!(text(baseline, scenario::run(side(2, 0.1)), 100));
     }
 

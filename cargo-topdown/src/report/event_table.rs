@@ -228,10 +228,10 @@ mod tests {
             .with(Event::MemoryReadBytes, 12_345.0);
         let mut some = benchmark("parse/some", Planted::default());
         let mut all = benchmark("a_group/of_a_rather_long_name/16384", Planted::default());
-        for launch in &mut some.launches {
+        for launch in some.slots_launches_mut() {
             launch.events = Events::NONE.with(Event::Branches, 60.0);
         }
-        for launch in &mut all.launches {
+        for launch in all.slots_launches_mut() {
             launch.events = counts;
         }
         scenario::run(vec![all, some, timed("read", Planted::default())])
@@ -276,7 +276,7 @@ mod tests {
     #[test]
     fn events_before_and_after() {
         let mut candidate = run();
-        for launch in &mut candidate.benchmarks[0].launches {
+        for launch in candidate.benchmarks[0].slots_launches_mut() {
             launch.events = launch.events.with(Event::L2Misses, 90.0);
         }
         insta::assert_snapshot!(changes(&run(), &candidate));

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{Benchmark, LaunchValue};
+use criterion_topdown::run_file::Benchmark;
 
 use super::comparison_text::style as style_of;
 use super::number::{percent_change, points};
@@ -106,25 +106,59 @@ fn rule_text(source: SourceKind, rule: Rule) -> Option<&'static str> {
     }
 }
 
+/// The launches of a side: times and slots in one table where both are of the same launches.
 fn launches(side: &str, benchmark: &Benchmark, out: &mut impl Write) -> io::Result<()> {
-    let metrics: Vec<Metric> = Metric::ALL
-        .into_iter()
-        .filter(|metric| {
-            let mut launches = benchmark.launches.iter();
-            launches.any(|launch| metric.of(launch).is_some())
+    let times = benchmark.times.launches.iter();
+    let times: Vec<(u32, String)> = times
+        .map(|time| {
+            (
+                time.launch,
+                samples(time.samples_used, time.samples_dropped),
+            )
         })
         .collect();
+    let slots: Vec<(u32, String)> = benchmark
+        .slots_launches()
+        .iter()
+        .map(|slots| {
+            (
+                slots.launch,
+                samples(slots.samples_used, slots.samples_dropped),
+            )
+        })
+        .collect();
+    let is_measured = |metric: &Metric| metric.values(benchmark).is_some();
+    let of_slots = Metric::ALL
+        .into_iter()
+        .filter(|metric| *metric != Metric::Wall);
+    let of_slots: Vec<Metric> = of_slots.filter(is_measured).collect();
+    if benchmark.provenance().source == SourceKind::Model {
+        table(side, &slots, &of_slots, benchmark, out)?;
+        return table(side, &times, &[Metric::Wall], benchmark, out);
+    }
+    let all: Vec<Metric> = Metric::ALL.into_iter().filter(is_measured).collect();
+    table(side, &times, &all, benchmark, out)
+}
+
+fn table(
+    side: &str,
+    launches: &[(u32, String)],
+    metrics: &[Metric],
+    benchmark: &Benchmark,
+    out: &mut impl Write,
+) -> io::Result<()> {
     write!(out, "  {side:<9} samples")?;
-    for metric in &metrics {
+    for metric in metrics {
         write!(out, "{:>16}", heading_of(*metric))?;
     }
     writeln!(out)?;
-    for launch in &benchmark.launches {
-        write!(out, "  {:>9} {:>7}", launch.launch, samples(launch))?;
-        for metric in &metrics {
-            let value = metric
-                .of(launch)
-                .map_or(String::new(), |v| format!("{v:.2}"));
+    let columns = metrics.iter().map(|metric| metric.by_launch(benchmark));
+    let columns: Vec<Vec<(u32, f64)>> = columns.map(Option::unwrap_or_default).collect();
+    for (launch, samples) in launches {
+        write!(out, "  {launch:>9} {samples:>7}")?;
+        for column in &columns {
+            let value = column.iter().find(|(of, _)| of == launch);
+            let value = value.map_or(String::new(), |(_, value)| format!("{value:.2}"));
             write!(out, "{value:>16}")?;
         }
         writeln!(out)?;
@@ -132,11 +166,11 @@ fn launches(side: &str, benchmark: &Benchmark, out: &mut impl Write) -> io::Resu
     Ok(())
 }
 
-/// Used samples, and how many were dropped, if any.
-fn samples(launch: &LaunchValue) -> String {
-    match launch.samples_dropped {
-        0 => launch.samples_used.to_string(),
-        dropped => format!("{}-{dropped}", launch.samples_used),
+/// Used samples, and how many were dropped if any.
+fn samples(used: u32, dropped: u32) -> String {
+    match dropped {
+        0 => used.to_string(),
+        dropped => format!("{used}-{dropped}"),
     }
 }
 

@@ -51,7 +51,7 @@ pub fn write_function_table(out: &mut impl Write, run: &Run, look: Look) -> io::
     let mut notes: Vec<String> = run
         .benchmarks
         .iter()
-        .filter(|b| b.provenance.source == SourceKind::Model && b.functions.is_none())
+        .filter(|b| b.provenance().source == SourceKind::Model && b.functions.is_none())
         .map(|b| format!("the functions of `{}` are not known", b.id.name))
         .collect();
     notes.push(match any {

@@ -421,7 +421,7 @@ mod tests {
     fn events_are_told_only_if_asked_for() {
         let of = |misses| {
             let mut benchmark = benchmark("a", Planted::default());
-            for launch in &mut benchmark.launches {
+            for launch in benchmark.slots_launches_mut() {
                 launch.instructions = Some(1000.0);
                 launch.events = Events::NONE.with(Event::L2Misses, misses);
             }

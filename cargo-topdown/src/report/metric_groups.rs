@@ -240,6 +240,7 @@ mod tests {
             },
             summary: Summary {
                 launches: 1,
+                modelled_launches: None,
                 wall_ns: spread,
                 slots: Some(spread),
                 shares: Some(shares),

@@ -39,8 +39,8 @@ fn write_control(
     };
     let what = format!(
         "{}/{} launches of the same executables, in turn, {} tests",
-        most(|b| b.baseline_launches.used),
-        most(|b| b.candidate_launches.used),
+        most(|b| b.baseline_launches.times),
+        most(|b| b.candidate_launches.times),
         control.suite.tests
     );
     let alarms: Vec<String> = report
@@ -214,7 +214,8 @@ mod tests {
             ..Planted::default()
         };
         let mut nothing = benchmark("nothing", of(0.0));
-        nothing.launches.clear();
+        nothing.slots = None;
+        nothing.times.launches.clear();
         vec![
             benchmark("quiet", of(0.002)),
             benchmark("a_group/with a rather long name/1048576", of(0.03)),
@@ -236,9 +237,9 @@ mod tests {
     #[test]
     fn an_alarm_is_named() {
         let mut benchmarks = mixed();
-        for (index, launch) in benchmarks[0].launches.iter_mut().enumerate() {
+        for (index, launch) in benchmarks[0].slots_launches_mut().iter_mut().enumerate() {
             if [1, 2].contains(&(index % 4)) {
-                launch.slots = launch.slots.map(|slots| slots * 1.2);
+                launch.slots *= 1.2;
             }
         }
         let text = text(benchmarks, 80);

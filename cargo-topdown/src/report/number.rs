@@ -22,6 +22,14 @@ pub fn launches(count: impl std::fmt::Display) -> String {
     }
 }
 
+/// `10 launches`, `10 launches and 2 on the model`.
+pub fn launches_in_words<N: std::fmt::Display>(count: N, modelled: Option<N>) -> String {
+    match modelled {
+        Some(modelled) => format!("{} and {modelled} on the model", launches(count)),
+        None => launches(count),
+    }
+}
+
 /// Formats a fraction as a percentage with one decimal. Zero after rounding has no sign: a category
 /// can be negative within its resolution.
 pub fn percent(fraction: f64) -> String {

@@ -73,8 +73,8 @@ impl Row {
                 .map(|sd| format!("{plus_minus}{} %", percent(sd))),
             shares: summary.shares,
             share_cells: summary.shares.map(|s| share_cells(&s)).unwrap_or_default(),
-            is_time_only: benchmark.provenance.source == SourceKind::Time,
-            notes: notes(&summary, plus_minus, &benchmark.provenance),
+            is_time_only: benchmark.provenance().source == SourceKind::Time,
+            notes: notes(&summary, plus_minus, benchmark.provenance()),
         }
     }
 }

@@ -66,7 +66,7 @@ fn write_header(out: &mut impl Write, run: &Run, look: Look) -> io::Result<()> {
     }
     let mut sources: Vec<(String, usize)> = Vec::new();
     for benchmark in &run.benchmarks {
-        let provenance = &benchmark.provenance;
+        let provenance = benchmark.provenance();
         let source = match provenance.source {
             SourceKind::Time => "time".to_owned(),
             counted => format!("{counted} ({})", provenance.formula),
@@ -304,7 +304,8 @@ impl Layout {
 mod tests {
     use super::*;
     use criterion_topdown::event::{Event, Events};
-    use criterion_topdown::run_file::{LaunchValue, read_run};
+    use criterion_topdown::run_file::{SlotsValue, read_run};
+    use criterion_topdown::sample::Level1;
     use std::path::Path;
 
     /// The run of the library's golden files: two counted benchmarks and a timed one.
@@ -329,9 +330,15 @@ mod tests {
         .map(|(name, factor)| {
             let mut benchmark = model.clone();
             benchmark.id.name = name.to_owned();
-            for (index, value) in benchmark.launches.iter_mut().enumerate() {
-                *value = scaled(&model.launches[0], factor * (1.0 + index as f64 / 100.0));
+            let factor_of = |index: usize| factor * (1.0 + index as f64 / 100.0);
+            let slots = benchmark.slots_launches_mut().iter_mut();
+            for (index, value) in slots.enumerate() {
+                *value = scaled(&model.slots_launches()[0], factor_of(index));
                 value.resolution_fraction = factor / 1e8;
+            }
+            let times = benchmark.times.launches.iter_mut();
+            for (index, time) in times.enumerate() {
+                time.wall_ns = model.times.launches[0].wall_ns * factor_of(index);
             }
             benchmark
         })
@@ -339,32 +346,26 @@ mod tests {
         run
     }
 
-    fn scaled(value: &LaunchValue, factor: f64) -> LaunchValue {
+    fn scaled(value: &SlotsValue, factor: f64) -> SlotsValue {
         let mut value = *value;
-        value.wall_ns *= factor;
-        value.slots = value.slots.map(|slots| slots * factor);
+        value.slots *= factor;
         value.instructions = value.instructions.map(|it| it * factor);
         value.cycles = value.cycles.map(|cycles| cycles * factor);
-        value.level1 = value.level1.map(|mut level1| {
-            level1.slots.retiring *= factor;
-            level1.slots.bad_speculation *= factor;
-            level1.slots.frontend_bound *= factor;
-            level1.slots.backend_bound *= factor;
-            level1
+        value.level1 = value.level1.map(|level1| Level1 {
+            slots: level1.slots.map(|slots| slots * factor),
+            ..level1
         });
-        value.level2 = value.level2.map(|mut level2| {
-            level2.retiring *= factor;
-            level2.frontend_bound *= factor;
-            level2.backend_bound *= factor;
-            level2
-        });
+        value.level2 = value
+            .level2
+            .map(|level2| level2.map(|slots| slots * factor));
         value
     }
 
     fn timed_run() -> Run {
         let mut run = mixed_run();
         run.benchmarks.drain(..2);
-        run.benchmarks[0].provenance.reason =
+        run.benchmarks.truncate(1);
+        run.benchmarks[0].provenance_mut().reason =
             "no hardware counters: the event `slots` does not exist on this machine, which is a \
              guest of a hypervisor without a virtual PMU"
                 .to_owned();
@@ -418,8 +419,8 @@ mod tests {
     fn what_the_model_left_out_is_said() {
         let mut run = counted_run();
         let benchmark = &mut run.benchmarks[0];
-        benchmark.provenance.source = SourceKind::Model;
-        for launch in &mut benchmark.launches {
+        benchmark.provenance_mut().source = SourceKind::Model;
+        for launch in benchmark.slots_launches_mut() {
             launch.samples_dropped = 7;
             launch.samples_used = 3;
             let unknown = launch.instructions.unwrap() / 5000.0;
@@ -434,7 +435,8 @@ mod tests {
     #[test]
     fn a_benchmark_without_launches_is_not_left_out() {
         let mut run = counted_run();
-        run.benchmarks[1].launches.clear();
+        run.benchmarks[1].slots = None;
+        run.benchmarks[1].times.launches.clear();
         let text = table(&run, 80, true);
         assert!(text.contains("no launch gave a value"), "{text}");
         run.benchmarks.clear();

@@ -3,7 +3,7 @@
 use criterion_topdown::provenance::SourceKind;
 
 use super::function_rows::{advice_for_names, label_of};
-use super::number::{launches, percent_change, points};
+use super::number::{launches_in_words, percent_change, points};
 use super::text::shortened;
 use topdown_gate::metric::Metric;
 use topdown_gate::selection::LeftOutBy;
@@ -218,8 +218,8 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
             "{} looked slower without being certain and ran again, to {}/{} launches; the error \
              probability is split between the two looks",
             benchmarks(again.len()),
-            most(|b| b.baseline_launches.used),
-            most(|b| b.candidate_launches.used)
+            most(|b| b.baseline_launches.times),
+            most(|b| b.candidate_launches.times)
         ));
     }
     let exact = |b: &&BenchmarkVerdict| b.evidence.is_some_and(|e| e.rule == Rule::Exact);
@@ -425,7 +425,7 @@ pub fn benchmarks(count: usize) -> String {
 pub fn run_in_short(run: &RunSummary) -> String {
     let mut words = vec![
         format!("`{}`", run.label),
-        launches(run.launches),
+        launches_in_words(run.launches, run.modelled_launches),
         run.started_at.clone(),
         run.machine.clone(),
     ];

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run};
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchSamples, Run};
 
 use super::collect::Collected;
 use crate::bench_targets::BenchTarget;
@@ -15,7 +15,7 @@ pub const LAUNCHES_OF_SUSPECTS: u32 = 20;
 /// Returns whether further launches of these targets, which `run` came from, could decide anything.
 /// Launches of a model say nothing new.
 pub fn would_help(targets: &[BenchTarget], run: &Run) -> bool {
-    let is_measured = |benchmark: &Benchmark| benchmark.provenance.source != SourceKind::Model;
+    let is_measured = |benchmark: &Benchmark| benchmark.provenance().source != SourceKind::Model;
     let has_few = |target: &BenchTarget| target.settings.launches < LAUNCHES_OF_SUSPECTS;
     run.benchmarks.iter().any(is_measured) && targets.iter().all(has_few)
 }
@@ -43,22 +43,25 @@ pub fn numbered_behind(run: &Run, suspects: &[BenchmarkId], more: Collected) -> 
         .benchmarks
         .iter()
         .filter(|b| suspects.contains(&b.id))
-        .map(|b| (&b.id, b.launches.last().map_or(0, |last| last.launch + 1)))
+        .map(|b| {
+            let last = b.times.launches.last();
+            (&b.id, last.map_or(0, |last| last.launch + 1))
+        })
         .collect();
     let benchmarks = more.benchmarks.into_iter().filter_map(|mut benchmark| {
         let before = before.get(&benchmark.id)?;
-        for value in &mut benchmark.launches {
-            value.launch += before;
+        for time in &mut benchmark.times.launches {
+            time.launch += before;
+        }
+        for slots in benchmark.slots_launches_mut() {
+            slots.launch += before;
         }
         Some(benchmark)
     });
-    let samples = more
-        .samples
-        .into_iter()
-        .filter_map(|(id, launch, samples)| {
-            let before = before.get(&id)?;
-            Some((id, launch + before, samples))
-        });
+    let samples = more.samples.into_iter().filter_map(|of| {
+        let launch = of.launch + before.get(&of.benchmark)?;
+        Some(LaunchSamples { launch, ..of })
+    });
     Collected {
         benchmarks: benchmarks.collect(),
         samples: samples.collect(),
@@ -70,7 +73,7 @@ pub fn numbered_behind(run: &Run, suspects: &[BenchmarkId], more: Collected) -> 
 pub fn append(run: &mut Run, further: &[Benchmark]) {
     for benchmark in &mut run.benchmarks {
         if let Some(more) = further.iter().find(|b| b.id == benchmark.id) {
-            benchmark.launches.extend(&more.launches);
+            benchmark.extend(more);
         }
     }
 }

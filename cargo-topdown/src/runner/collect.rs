@@ -139,7 +139,7 @@ impl Collector {
                 collected.errors.push(error);
             }
         }
-        collected.samples.sort_by_key(|(_, launch, _)| *launch);
+        collected.samples.sort_by_key(|of| of.launch);
         collected
     }
 }
@@ -148,7 +148,7 @@ impl Collected {
     /// Drops all results of a benchmark.
     pub fn forget(&mut self, id: &BenchmarkId) {
         self.benchmarks.retain(|benchmark| benchmark.id != *id);
-        self.samples.retain(|(of, _, _)| of != id);
+        self.samples.retain(|of| of.benchmark != *id);
         self.errors.retain(|error| error.id() != id);
         self.lost_launches.retain(|lost| lost.id != *id);
         self.residuals.retain(|residual| residual.id != *id);
@@ -225,19 +225,13 @@ impl Collected {
             .iter()
             .map(|(_, measured)| (&*measured.samples, measured.functions.as_ref()))
             .collect();
+        let values = values.into_iter().filter_map(|(_, value)| value);
+        let about_the_work = elsewhere.is_none();
         self.benchmarks.push(Benchmark {
-            id: id.clone(),
-            functions: match elsewhere {
-                Some(_) => None,
-                None => functions_of(&with_functions, taken),
-            },
-            fingerprint: match elsewhere {
-                Some(_) => None,
-                None => common_fingerprint(&launches),
-            },
-            provenance,
             throughput,
-            launches: values.into_iter().filter_map(|(_, value)| value).collect(),
+            functions: functions_of(&with_functions, taken).filter(|_| about_the_work),
+            fingerprint: common_fingerprint(&launches).filter(|_| about_the_work),
+            ..Benchmark::of_launches(id.clone(), provenance, values)
         });
         for (_, measured) in &mut launches {
             let trail = measured.trail.take();
@@ -245,7 +239,12 @@ impl Collected {
         }
         let samples = launches
             .into_iter()
-            .map(|(launch, measured)| (id.clone(), launch, measured.samples));
+            .map(|(launch, measured)| LaunchSamples {
+                benchmark: id.clone(),
+                source: measured.provenance.source,
+                launch,
+                samples: measured.samples,
+            });
         self.samples.extend(samples);
         Ok(())
     }
@@ -360,7 +359,7 @@ mod tests {
         Measured {
             own_thread_alone: false,
             name: "b".to_owned(),
-            provenance: benchmark("b", Planted::default()).provenance,
+            provenance: benchmark("b", Planted::default()).times.provenance,
             throughput: None,
             functions: None,
             fingerprint: None,
@@ -396,19 +395,24 @@ mod tests {
     fn a_launch_that_saw_other_threads_at_work_speaks_for_the_run() {
         let alone = collected(vec![watched(0), watched(0)]);
         let benchmark = &alone.benchmarks[0];
-        assert_eq!(benchmark.provenance.elsewhere, None);
-        assert_eq!(benchmark.launches[0].slots, Some(1000.0));
+        assert_eq!(benchmark.provenance().elsewhere, None);
+        assert_eq!(benchmark.slots_launches()[0].slots, 1000.0);
         let handed_on = collected(vec![watched(0), watched(30_000)]);
         let benchmark = &handed_on.benchmarks[0];
-        assert_eq!(benchmark.provenance.source, SourceKind::Time);
+        assert_eq!(benchmark.provenance().source, SourceKind::Time);
         let fraction = 0.75;
         let elsewhere = Some(Elsewhere::OtherThreads { fraction });
-        assert_eq!(benchmark.provenance.elsewhere, elsewhere);
-        for launch in &benchmark.launches {
-            assert_eq!((launch.slots, launch.wall_ns), (None, 10.0));
-        }
+        assert_eq!(benchmark.provenance().elsewhere, elsewhere);
+        assert_eq!(benchmark.slots, None);
+        assert!(
+            benchmark
+                .times
+                .launches
+                .iter()
+                .all(|time| time.wall_ns == 10.0)
+        );
         // The measurements are kept.
-        assert_eq!(handed_on.samples[0].2[0].sample.slots, Some(1000));
+        assert_eq!(handed_on.samples[0].samples[0].sample.slots, Some(1000));
     }
 
     fn counting_all(others_ns: u64) -> Measured {
@@ -423,9 +427,9 @@ mod tests {
         let launches = vec![counting_all(200), watched(99), counting_all(200)];
         let mostly_all = collected(launches);
         let benchmark = &mostly_all.benchmarks[0];
-        assert_eq!(benchmark.provenance.threads, CountedThreads::All);
-        assert_eq!(benchmark.provenance.elsewhere, None);
-        assert_eq!(benchmark.launches.len(), 2);
+        assert_eq!(benchmark.provenance().threads, CountedThreads::All);
+        assert_eq!(benchmark.provenance().elsewhere, None);
+        assert_eq!(benchmark.launches(), 2);
         let lost = LostLaunch {
             id: id("b"),
             launch: 2,
@@ -433,8 +437,8 @@ mod tests {
         assert_eq!(mostly_all.lost_launches, [lost]);
         let mostly_own = collected(vec![watched(99), counting_all(2000), watched(99)]);
         let benchmark = &mostly_own.benchmarks[0];
-        assert!(benchmark.provenance.elsewhere.is_some());
-        assert!(benchmark.launches.iter().all(|l| l.slots.is_none()));
+        assert!(benchmark.provenance().elsewhere.is_some());
+        assert_eq!(benchmark.slots, None);
     }
 
     #[test]
@@ -442,8 +446,8 @@ mod tests {
         let mut background = watched(30_000);
         background.own_thread_alone = true;
         let benchmark = &collected(vec![background]).benchmarks[0];
-        assert_eq!(benchmark.provenance.elsewhere, None);
-        assert_eq!(benchmark.launches[0].slots, Some(1000.0));
+        assert_eq!(benchmark.provenance().elsewhere, None);
+        assert_eq!(benchmark.slots_launches()[0].slots, 1000.0);
     }
 
     #[test]
@@ -451,8 +455,8 @@ mod tests {
         let mut all = watched(30_000);
         all.provenance.threads = CountedThreads::All;
         let benchmark = &collected(vec![all]).benchmarks[0];
-        assert_eq!(benchmark.provenance.elsewhere, None);
-        assert_eq!(benchmark.launches[0].slots, Some(1000.0));
+        assert_eq!(benchmark.provenance().elsewhere, None);
+        assert_eq!(benchmark.slots_launches()[0].slots, 1000.0);
     }
 
     #[test]
@@ -489,10 +493,10 @@ mod tests {
         };
         let possible = collected(-40.0);
         assert_eq!(possible.residuals, []);
-        assert!(possible.benchmarks[0].launches[0].level1.is_some());
+        assert!(possible.benchmarks[0].slots_launches()[0].level1.is_some());
         let impossible = collected(-60.0);
-        let value = impossible.benchmarks[0].launches[0];
-        assert_eq!((value.slots, value.level1), (Some(1000.0), None));
+        let value = impossible.benchmarks[0].slots_launches()[0];
+        assert_eq!((value.slots, value.level1), (1000.0, None));
         assert_eq!(impossible.residuals[0].fault, SplitFault::Impossible);
     }
 }

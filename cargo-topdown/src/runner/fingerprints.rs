@@ -87,8 +87,8 @@ impl Fingerprints {
     pub fn put_beside(&self, benchmarks: &mut [Benchmark]) {
         for benchmark in benchmarks {
             let known = self.by_id.get(&benchmark.id).cloned().flatten();
-            let is_modelled = benchmark.provenance.source == SourceKind::Model;
-            let is_about_the_work = benchmark.provenance.elsewhere.is_none()
+            let is_modelled = benchmark.provenance().source == SourceKind::Model;
+            let is_about_the_work = benchmark.provenance().elsewhere.is_none()
                 && (!is_modelled || benchmark.fingerprint.is_some());
             benchmark.fingerprint = known.filter(|_| is_about_the_work);
         }
@@ -129,7 +129,7 @@ mod tests {
         let own = with_fingerprint(modelled("b", Planted::default()), 2, &[("f", 1)]);
         let unsteady = modelled("b", Planted::default());
         let mut waiting = counted.clone();
-        waiting.provenance.elsewhere = Some(Elsewhere::Waiting { fraction: 0.9 });
+        waiting.provenance_mut().elsewhere = Some(Elsewhere::Waiting { fraction: 0.9 });
         let unknown = benchmark("c", Planted::default());
         let mut benchmarks = [counted, own, unsteady, waiting, unknown];
         Fingerprints::of([(id("b"), fingerprint(1))]).put_beside(&mut benchmarks);

@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use criterion_topdown::provenance::{SourceKind, TIMES_ITSELF};
-use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchValue};
+use criterion_topdown::run_file::{Benchmark, BenchmarkId};
 
 use super::Outcome;
 use super::collect::{BenchmarkError, Collected};
@@ -42,7 +42,7 @@ pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
         let benchmarks = timed.benchmarks.iter();
         benchmarks
             .filter(|b| target.has(&b.id))
-            .any(|b| b.provenance.source == SourceKind::Time && can_have_slots(b))
+            .any(|b| b.provenance().source == SourceKind::Time && can_have_slots(b))
     };
     let with_slots_alone = |target: BenchTarget| {
         let own = timed.benchmarks.iter().filter(|b| target.has(&b.id));
@@ -98,7 +98,7 @@ pub fn on_the_clock(targets: &[BenchTarget]) -> Vec<BenchTarget> {
 /// benchmark that times itself. And the model sees the measuring thread alone,
 /// which helps neither where others work nor where nobody does.
 fn can_have_slots(timed: &Benchmark) -> bool {
-    let provenance = &timed.provenance;
+    let provenance = timed.provenance();
     let times_itself = provenance.reason == TIMES_ITSELF;
     is_ours(provenance) && provenance.elsewhere.is_none() && !times_itself
 }
@@ -133,7 +133,8 @@ pub fn fixed_addresses() -> Option<&'static [&'static str]> {
 /// The benchmarks that were modelled differently in different launches.
 pub fn disagreeing(modelled: &Outcome) -> Vec<BenchmarkId> {
     let disagrees = |benchmark: &Benchmark| {
-        benchmark.provenance.source == SourceKind::Model && !slots_agree(&benchmark.launches)
+        let is_modelled = benchmark.provenance().source == SourceKind::Model;
+        is_modelled && !slots_agree(benchmark.slots_launches())
     };
     let benchmarks = modelled.collected.benchmarks.iter();
     let disagreeing = benchmarks.filter(|b| disagrees(b));
@@ -150,12 +151,13 @@ pub fn targets_of(ids: &[BenchmarkId], targets: &[BenchTarget]) -> Vec<BenchTarg
 /// warm-ups come on top.
 pub fn times(modelled: &Collected) -> Vec<(&BenchmarkId, Duration)> {
     let mut times: Vec<(&BenchmarkId, Duration)> = Vec::new();
-    let is_timed = |b: &&Benchmark| b.provenance.source == SourceKind::Time;
+    let is_timed = |b: &&Benchmark| b.provenance().source == SourceKind::Time;
     let timed = modelled.benchmarks.iter().filter(is_timed);
     let timed: HashSet<&BenchmarkId> = timed.map(|benchmark| &benchmark.id).collect();
     let samples = modelled.samples.iter();
-    for (id, _, samples) in samples.filter(|(id, _, _)| !timed.contains(id)) {
-        let ns = samples.iter().map(|s| s.sample.wall_ns).sum();
+    for of in samples.filter(|of| !timed.contains(&of.benchmark)) {
+        let id = &of.benchmark;
+        let ns = of.samples.iter().map(|s| s.sample.wall_ns).sum();
         let took = Duration::from_nanos(ns);
         match times.iter_mut().find(|(known, _)| *known == id) {
             Some((_, total)) => *total += took,
@@ -185,7 +187,7 @@ fn why_not(error: &BenchmarkError) -> String {
     }
 }
 
-/// Puts the modelled slots beside the measured time. What could not be modelled keeps its time, and
+/// Puts the series of modelled slots beside that of the measured times. What could not be modelled keeps its time, and
 /// its provenance says why; it is an error only where `targets` say that the model was asked for.
 pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget]) {
     for benchmark in &timed.collected.benchmarks {
@@ -214,42 +216,34 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
     let timed = &mut timed.collected;
     for benchmark in &mut timed.benchmarks {
         // criterion's own measurement has the same to say on the model as on the clock.
-        if !is_ours(&benchmark.provenance) {
+        if !is_ours(benchmark.provenance()) {
             by_id.remove(&benchmark.id);
             continue;
         }
         let why_second = match asked_for(&benchmark.id) {
             true => String::new(),
-            false => format!("{}; ", benchmark.provenance.reason),
+            false => format!("{}; ", benchmark.times.provenance.reason),
         };
         if let Some(error) = errors.iter().find(|error| *error.id() == benchmark.id) {
-            benchmark.provenance.reason = format!("{why_second}not modelled: {}", why_not(error));
+            benchmark.times.provenance.reason =
+                format!("{why_second}not modelled: {}", why_not(error));
         }
         let Some(model) = by_id.remove(&benchmark.id) else {
             continue;
         };
-        benchmark.provenance = model.provenance;
-        benchmark.provenance.reason.insert_str(0, &why_second);
-        if benchmark.provenance.source != SourceKind::Model || model.launches.is_empty() {
-            continue;
-        }
-        benchmark.functions = model.functions;
-        benchmark.fingerprint = model.fingerprint;
-        // What agrees holds for every launch; what differs, or was said once, counts as often as it
-        // was said.
-        if model.launches.len() < LAUNCHES_THAT_AGREE as usize || !slots_agree(&model.launches) {
-            benchmark.launches.truncate(model.launches.len());
-        }
-        for (value, slots) in benchmark
-            .launches
-            .iter_mut()
-            .zip(model.launches.iter().cycle())
-        {
-            *value = LaunchValue {
-                launch: value.launch,
-                wall_ns: value.wall_ns,
-                ..*slots
-            };
+        match model.slots {
+            Some(mut slots) if slots.provenance.source == SourceKind::Model => {
+                slots.provenance.reason.insert_str(0, &why_second);
+                benchmark.slots = Some(slots);
+                benchmark.functions = model.functions;
+                benchmark.fingerprint = model.fingerprint;
+            }
+            // It says why it was not modelled.
+            _ => {
+                benchmark.times.provenance = model.times.provenance;
+                let reason = &mut benchmark.times.provenance.reason;
+                reason.insert_str(0, &why_second);
+            }
         }
     }
     timed.samples.extend(modelled.collected.samples);
@@ -269,16 +263,16 @@ mod tests {
     use crate::runner::launch::LaunchError;
     use criterion_topdown::activity::Elsewhere;
     use criterion_topdown::provenance::EmptyWindow;
-    use criterion_topdown::run_file::IterationSample;
+    use criterion_topdown::run_file::{IterationSample, LaunchSamples};
     use criterion_topdown::sample::Sample;
-    use topdown_gate::scenario::with_launches;
+    use topdown_gate::scenario::{Launch, with_launches};
 
-    fn launch(launch: u32, wall_ns: f64, slots: Option<f64>) -> LaunchValue {
-        LaunchValue {
+    fn launch(launch: u32, wall_ns: f64, slots: Option<f64>) -> Launch {
+        Launch {
             launch,
             wall_ns,
             slots,
-            ..LaunchValue::default()
+            ..Launch::default()
         }
     }
 
@@ -293,8 +287,8 @@ mod tests {
     fn timed() -> Outcome {
         let launches = (0..3).map(|r| launch(r, 10.0 + f64::from(r), None));
         let mut timed = with_launches("b", SourceKind::Time, launches.collect());
-        timed.provenance.reason = "no counters".to_owned();
-        timed.provenance.empty_window = Some(CLOCK);
+        timed.provenance_mut().reason = "no counters".to_owned();
+        timed.provenance_mut().empty_window = Some(CLOCK);
         outcome(vec![timed])
     }
 
@@ -342,24 +336,24 @@ mod tests {
         let mut outcome_of_both = timed();
         let launches = (0..2).map(|r| launch(r, 9999.0, Some(100.0)));
         let mut modelled = with_launches("b", SourceKind::Model, launches.collect());
-        modelled.provenance.reason = "a model".to_owned();
+        modelled.provenance_mut().reason = "a model".to_owned();
         let targets = [target(SourceChoice::ModelOrTime)];
         join(&mut outcome_of_both, outcome(vec![modelled]), &targets);
         let joined = &outcome_of_both.collected.benchmarks[0];
-        assert_eq!(joined.provenance.source, SourceKind::Model);
-        assert_eq!(joined.provenance.reason, "no counters; a model");
-        let values = &joined.launches;
-        assert_eq!(values.len(), 3);
-        assert!(values.iter().all(|value| value.slots == Some(100.0)));
-        assert_eq!(values[2].wall_ns, 12.0);
-        assert_eq!(values[2].launch, 2);
+        assert_eq!(joined.provenance().source, SourceKind::Model);
+        assert_eq!(joined.provenance().reason, "no counters; a model");
+        let slots: Vec<f64> = joined.slots_launches().iter().map(|v| v.slots).collect();
+        assert_eq!(slots, [100.0; 2]);
+        let times = joined.times.launches.iter().map(|time| time.wall_ns);
+        assert_eq!(times.collect::<Vec<_>>(), [10.0, 11.0, 12.0]);
+        assert_eq!(joined.times.provenance.reason, "no counters");
     }
 
     #[test]
     fn slots_of_a_thread_that_hands_its_work_on_are_not_put_beside_its_time() {
         let mut outcome_of_both = timed();
         let elsewhere = Elsewhere::OtherThreads { fraction: 0.9 };
-        let provenance = &mut outcome_of_both.collected.benchmarks[0].provenance;
+        let provenance = outcome_of_both.collected.benchmarks[0].provenance_mut();
         *provenance = provenance.with_work(elsewhere);
         let targets = [target(SourceChoice::ModelOrTime)];
         assert!(wanted(&targets, &outcome_of_both.collected).is_empty());
@@ -367,9 +361,9 @@ mod tests {
         let modelled = with_launches("b", SourceKind::Model, launches.collect());
         join(&mut outcome_of_both, outcome(vec![modelled]), &targets);
         let joined = &outcome_of_both.collected.benchmarks[0];
-        assert_eq!(joined.provenance.source, SourceKind::Time);
-        assert_eq!(joined.provenance.elsewhere, Some(elsewhere));
-        assert!(joined.launches.iter().all(|launch| launch.slots.is_none()));
+        assert_eq!(joined.provenance().source, SourceKind::Time);
+        assert_eq!(joined.provenance().elsewhere, Some(elsewhere));
+        assert_eq!(joined.slots, None);
     }
 
     #[test]
@@ -377,7 +371,7 @@ mod tests {
         let mut both = timed().collected;
         let mut custom = both.benchmarks[0].clone();
         custom.id.name = "custom".to_owned();
-        custom.provenance.reason = TIMES_ITSELF.to_owned();
+        custom.provenance_mut().reason = TIMES_ITSELF.to_owned();
         both.benchmarks.push(custom);
         for source in [SourceChoice::Model, SourceChoice::Auto] {
             let wanted = wanted(&[target(source)], &both);
@@ -388,25 +382,21 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_no_other_launch_confirmed_is_not_repeated() {
-        let side = |source, launches: &[f64]| {
-            let values = launches.iter().zip(0..);
-            let values = values.map(|(slots, r)| launch(r, 10.0, Some(*slots)));
-            with_launches("b", source, values.collect())
-        };
-        for (modelled, expected) in [
-            (&[7.0][..], &[7.0][..]),
-            (&[7.0, 8.0], &[7.0, 8.0]),
-            (&[7.0, 7.0], &[7.0; 5]),
-        ] {
-            let mut clock = side(SourceKind::Time, &[0.0; 5]);
-            clock.provenance.empty_window = Some(CLOCK);
-            let mut joined = outcome(vec![clock]);
-            let modelled = outcome(vec![side(SourceKind::Model, modelled)]);
-            join(&mut joined, modelled, &[target(SourceChoice::Model)]);
-            let launches = joined.collected.benchmarks[0].launches.iter();
-            let slots = launches.filter_map(|launch| launch.slots);
-            assert_eq!(slots.collect::<Vec<_>>(), expected);
+    fn a_modelled_value_counts_as_often_as_a_launch_gave_it() {
+        for modelled in [&[7.0][..], &[7.0, 8.0], &[7.0, 7.0]] {
+            let launches = (0..).zip(modelled);
+            let launches = launches.map(|(r, slots)| launch(r, 10.0, Some(*slots)));
+            let model = with_launches("b", SourceKind::Model, launches.collect());
+            let mut joined = timed();
+            join(
+                &mut joined,
+                outcome(vec![model]),
+                &[target(SourceChoice::Model)],
+            );
+            let benchmark = &joined.collected.benchmarks[0];
+            let slots: Vec<f64> = benchmark.slots_launches().iter().map(|v| v.slots).collect();
+            assert_eq!(slots, modelled);
+            assert_eq!(benchmark.times.launches.len(), 3);
         }
     }
 
@@ -414,12 +404,12 @@ mod tests {
     fn what_was_not_modelled_keeps_its_time_and_learns_why() {
         let mut outcome_of_both = timed();
         let mut long = with_launches("b", SourceKind::Time, vec![launch(0, 9999.0, None)]);
-        long.provenance.reason = "too long".to_owned();
+        long.provenance_mut().reason = "too long".to_owned();
         let targets = [target(SourceChoice::Model)];
         join(&mut outcome_of_both, outcome(vec![long]), &targets);
         let joined = &outcome_of_both.collected.benchmarks[0];
-        assert_eq!(joined.launches[0].wall_ns, 10.0);
-        assert_eq!(joined.provenance.reason, "too long");
+        assert_eq!(joined.times.launches[0].wall_ns, 10.0);
+        assert_eq!(joined.provenance().reason, "too long");
     }
 
     #[test]
@@ -475,8 +465,8 @@ mod tests {
             join(&mut outcome, modelled, &[target(source)]);
             assert_eq!(outcome.collected.errors.len(), errors, "{source:?} {why}");
             let benchmark = &outcome.collected.benchmarks[0];
-            assert_eq!(benchmark.provenance.source, SourceKind::Time);
-            let reason = &benchmark.provenance.reason;
+            assert_eq!(benchmark.provenance().source, SourceKind::Time);
+            let reason = &benchmark.provenance().reason;
             assert!(
                 reason.contains("not modelled: ") && reason.contains(why),
                 "{reason}"
@@ -494,12 +484,18 @@ mod tests {
                 ..Sample::EMPTY
             },
         };
+        let of = |name, launch, samples| LaunchSamples {
+            benchmark: id(name),
+            source: SourceKind::Model,
+            launch,
+            samples,
+        };
         let modelled = Collected {
             samples: vec![
-                (id("a"), 0, vec![sample(1), sample(2)]),
-                (id("b"), 0, vec![sample(5)]),
-                (id("a"), 1, vec![sample(4)]),
-                (id("too long"), 0, vec![sample(900)]),
+                of("a", 0, vec![sample(1), sample(2)]),
+                of("b", 0, vec![sample(5)]),
+                of("a", 1, vec![sample(4)]),
+                of("too long", 0, vec![sample(900)]),
             ],
             benchmarks: vec![with_launches("too long", SourceKind::Time, Vec::new())],
             ..Collected::default()
@@ -524,10 +520,10 @@ mod tests {
         assert_eq!(wanted_of(SourceChoice::Time, &timed()), None);
         let mut others = timed();
         // criterion's own measurement; counters; a failed target, which has nothing.
-        others.collected.benchmarks[0].provenance.empty_window = None;
+        others.collected.benchmarks[0].provenance_mut().empty_window = None;
         assert_eq!(wanted_of(SourceChoice::Model, &others), None);
         let mut counted = timed();
-        counted.collected.benchmarks[0].provenance.source = SourceKind::Hardware;
+        counted.collected.benchmarks[0].provenance_mut().source = SourceKind::Hardware;
         assert_eq!(wanted_of(SourceChoice::Auto, &counted), None);
         assert_eq!(wanted_of(SourceChoice::Model, &Outcome::default()), None);
     }

@@ -51,7 +51,10 @@ pub fn residual(
         .zip(launches)
         .filter(|((_, value), (_, measured))| {
             let was_split = measured.samples.iter().all(|s| s.sample.level1.is_some());
-            was_split && value.is_some_and(|v| v.slots.is_some() && v.level1.is_none())
+            was_split
+                && value
+                    .and_then(|value| value.slots)
+                    .is_some_and(|slots| slots.level1.is_none())
         })
         .count();
     let fault = match impossible {

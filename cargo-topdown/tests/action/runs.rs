@@ -7,7 +7,8 @@ use criterion_topdown::category::PerCategory;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
-    Benchmark, BenchmarkId, Build, LaunchSettings, LaunchValue, Run, Selection, write_run,
+    Benchmark, BenchmarkId, Build, LaunchSettings, LaunchValue, Run, Selection, SlotsValue,
+    TimeValue, write_run,
 };
 use criterion_topdown::sample::Level1;
 
@@ -32,49 +33,53 @@ static WRITTEN: AtomicU32 = AtomicU32::new(0);
 
 /// Stores the run in `directory`.
 pub fn write(kind: Kind, directory: &Path) {
-    let benchmark = |name: &str, slower: f64| Benchmark {
-        id: BenchmarkId {
-            package: "suite".to_owned(),
-            target: "kernels".to_owned(),
-            name: name.to_owned(),
-        },
-        provenance: Provenance {
-            source: SourceKind::Hardware,
-            formula: "test/1".to_owned(),
-            core_type: None,
-            slots_per_cycle: Some(6),
-            reason: "a test".to_owned(),
-            empty_window: None,
-            threads: Default::default(),
-            elsewhere: None,
-        },
-        throughput: None,
-        functions: None,
-        fingerprint: None,
-        launches: (0..10)
-            .map(|launch| {
+    let benchmark = |name: &str, slower: f64| {
+        Benchmark::of_launches(
+            BenchmarkId {
+                package: "suite".to_owned(),
+                target: "kernels".to_owned(),
+                name: name.to_owned(),
+            },
+            Provenance {
+                source: SourceKind::Hardware,
+                formula: "test/1".to_owned(),
+                core_type: None,
+                slots_per_cycle: Some(6),
+                reason: "a test".to_owned(),
+                empty_window: None,
+                threads: Default::default(),
+                elsewhere: None,
+            },
+            (0..10).map(|launch| {
                 // Evenly spread around the mean.
                 let offset = kind.noise * (f64::from(launch) - 4.5) / 4.5;
                 let backend_bound_slots = 400.0 + 1000.0 * (slower + offset);
                 let slots = 600.0 + backend_bound_slots;
                 LaunchValue {
-                    launch,
-                    samples_used: 20,
-                    wall_ns: slots / 20.0,
-                    slots: Some(slots),
-                    level1: Some(Level1 {
-                        slots: PerCategory {
-                            retiring: 400.0,
-                            bad_speculation: 50.0,
-                            frontend_bound: 150.0,
-                            backend_bound: backend_bound_slots,
-                        },
-                        smt_contention_slots: None,
+                    time: TimeValue {
+                        launch,
+                        samples_used: 20,
+                        wall_ns: slots / 20.0,
+                        ..TimeValue::default()
+                    },
+                    slots: Some(SlotsValue {
+                        launch,
+                        samples_used: 20,
+                        slots,
+                        level1: Some(Level1 {
+                            slots: PerCategory {
+                                retiring: 400.0,
+                                bad_speculation: 50.0,
+                                frontend_bound: 150.0,
+                                backend_bound: backend_bound_slots,
+                            },
+                            smt_contention_slots: None,
+                        }),
+                        ..SlotsValue::default()
                     }),
-                    ..LaunchValue::default()
                 }
-            })
-            .collect(),
+            }),
+        )
     };
     let run = Run {
         // A run cannot be its own baseline.

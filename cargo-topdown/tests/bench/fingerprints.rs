@@ -54,8 +54,8 @@ fn timed_and_modelled_runs_have_the_same_fingerprints() {
     let modelled = fixture.newest_run();
     for name in CERTAIN {
         let [timed, modelled] = [&timed, &modelled].map(|run| named(run, name));
-        assert_eq!(timed.provenance.source, SourceKind::Time);
-        assert_eq!(modelled.provenance.source, SourceKind::Model);
+        assert_eq!(timed.provenance().source, SourceKind::Time);
+        assert_eq!(modelled.provenance().source, SourceKind::Model);
         assert!(timed.fingerprint.is_some(), "{name}");
         // Without fixed addresses, each launch's data is elsewhere.
         if !traced.stderr.contains("addresses cannot be fixed") {

@@ -24,9 +24,8 @@ fn the_slots_of_a_benchmark_are_those_of_its_functions() {
     let slots = functions.total().slots() as f64;
     let iterations = functions.iterations as f64;
     // Including the window's cost, which the launch value excludes.
-    let launches = benchmark.launches.iter();
-    let whole =
-        launches.map(|launch| launch.slots.unwrap() / (1.0 - launch.window_fraction.unwrap()));
+    let launches = benchmark.slots_launches().iter();
+    let whole = launches.map(|launch| launch.slots / (1.0 - launch.window_fraction.unwrap()));
     let mean = whole.sum::<f64>() / 2.0;
     assert!(
         (slots / iterations - mean).abs() < 1e-12 * mean,

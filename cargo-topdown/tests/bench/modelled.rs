@@ -56,18 +56,20 @@ fn samples_of(filter: &str, benchmarks: usize) -> Vec<[Vec<Vec<IterationSample>>
     let all = read_samples(&fixture.newest()).unwrap();
     let of_benchmark = |benchmark: &Benchmark| {
         assert_eq!(
-            benchmark.provenance.source,
+            benchmark.provenance().source,
             SourceKind::Model,
             "{benchmark:?}"
         );
-        let [first, second] = &benchmark.launches[..] else {
+        let [first, second] = benchmark.slots_launches() else {
             panic!("{benchmark:?}");
         };
         assert_eq!((first.slots, first.level1), (second.slots, second.level1));
-        let samples = all.iter().filter(|(id, _, _)| *id == benchmark.id);
-        let (modelled, timed): (Vec<_>, Vec<_>) = samples
-            .map(|(_, _, samples)| samples.clone())
-            .partition(|samples| samples[0].sample.slots.is_some());
+        let samples_by = |source| -> Vec<Vec<IterationSample>> {
+            let own = all.iter().filter(|of| of.benchmark == benchmark.id);
+            let own = own.filter(|of| of.source == source);
+            own.map(|of| of.samples.clone()).collect()
+        };
+        let (modelled, timed) = (samples_by(SourceKind::Model), samples_by(SourceKind::Time));
         assert_eq!((modelled.len(), timed.len()), (2, 2));
         [modelled, timed]
     };
@@ -125,8 +127,8 @@ fn settings_of_authors_hold_where_that_is_wanted() {
     let samples = read_samples(&fixture.newest()).unwrap();
     // For both launches.
     let counts_of = |name: &str| -> Vec<usize> {
-        let own = samples.iter().filter(|(id, _, _)| id.name == name);
-        own.map(|(_, _, samples)| samples.len()).collect()
+        let own = samples.iter().filter(|of| of.benchmark.name == name);
+        own.map(|of| of.samples.len()).collect()
     };
     assert_eq!(counts_of("own/same bytes"), [30; 2]);
     assert_eq!(counts_of("criterion's/same bytes"), [30; 2]);

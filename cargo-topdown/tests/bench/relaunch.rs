@@ -25,7 +25,7 @@ fn compare(fixture: &Fixture, words: &[&str], environment: &[(&str, &str)]) -> O
 }
 
 fn launches(fixture: &Fixture) -> usize {
-    fixture.newest_run().benchmarks[0].launches.len()
+    fixture.newest_run().benchmarks[0].launches()
 }
 
 #[test]

@@ -30,16 +30,20 @@ fn a_run_holds_what_the_benches_spent() {
 
     let forward = benchmark(&run, "sums/forward/20");
     assert_eq!(forward.id.to_string(), "suite::kernels::sums/forward/20");
-    assert_eq!(forward.provenance.formula, "scripted/1");
+    assert_eq!(forward.provenance().formula, "scripted/1");
     let throughput = forward.throughput.as_ref().unwrap();
     assert_eq!(
         (throughput.per_iteration, throughput.unit.as_str()),
         (20, "elements")
     );
-    let launches: Vec<u32> = forward.launches.iter().map(|value| value.launch).collect();
+    let launches: Vec<u32> = forward
+        .slots_launches()
+        .iter()
+        .map(|value| value.launch)
+        .collect();
     assert_eq!(launches, [0, 1]);
-    for value in &benchmark(&run, "chase").launches {
-        assert_eq!(value.slots, Some(40.0));
+    for value in benchmark(&run, "chase").slots_launches() {
+        assert_eq!(value.slots, 40.0);
         let backend_bound_slots = value.level1.unwrap().slots.backend_bound;
         assert!((backend_bound_slots - 30.0).abs() < 1e-9);
         let memory_bound_slots = value.level2.unwrap().backend_bound;
@@ -50,14 +54,14 @@ fn a_run_holds_what_the_benches_spent() {
     let batched = benchmark(&run, "batched/per iteration");
     assert!(
         batched
-            .launches
+            .slots_launches()
             .iter()
-            .all(|value| value.slots == Some(8.0))
+            .all(|value| value.slots == 8.0)
     );
     // Longer than criterion allows for titles and directory names.
     let long = "long".repeat(30);
     let two = benchmark(&run, &format!("{long}/two"));
-    assert!(two.launches.iter().all(|value| value.slots == Some(2.0)));
+    assert!(two.slots_launches().iter().all(|value| value.slots == 2.0));
 }
 
 #[test]
@@ -67,11 +71,11 @@ fn every_sample_is_kept_with_its_iterations() {
         .bench(&["--bench", "kernels", "^batched/"])
         .succeeds();
     let samples = read_samples(&fixture.newest()).unwrap();
-    let launches: Vec<u32> = samples.iter().map(|(_, launch, _)| *launch).collect();
+    let launches: Vec<u32> = samples.iter().map(|of| of.launch).collect();
     assert_eq!(launches, [0, 1]);
-    for (_, _, samples) in &samples {
-        assert_eq!(samples.len(), 10);
-        for sample in samples {
+    for of in &samples {
+        assert_eq!((of.source, of.samples.len()), (SourceKind::Hardware, 10));
+        for sample in &of.samples {
             assert_eq!(sample.sample.slots, Some(8 * sample.iterations));
             assert_eq!(sample.sample.windows, sample.iterations);
         }
@@ -89,13 +93,17 @@ fn several_instances_and_the_wall_clock_share_a_process() {
         ("second", Some(6.0)),
         ("wall clock", None),
     ] {
-        let launches = &benchmark(&run, name).launches;
-        assert!(launches.iter().all(|value| value.slots == slots), "{name}");
+        let launches = benchmark(&run, name).slots_launches();
+        assert_eq!(launches.is_empty(), slots.is_none(), "{name}");
+        assert!(
+            launches.iter().all(|value| Some(value.slots) == slots),
+            "{name}"
+        );
     }
     let clock = benchmark(&run, "wall clock");
-    assert_eq!(clock.provenance.source, SourceKind::Time);
-    assert!(clock.provenance.reason.contains("wall-clock"));
-    assert!(clock.launches.iter().all(|value| value.wall_ns > 0.0));
+    assert_eq!(clock.provenance().source, SourceKind::Time);
+    assert!(clock.provenance().reason.contains("wall-clock"));
+    assert!(clock.times.launches.iter().all(|value| value.wall_ns > 0.0));
 }
 
 #[test]
@@ -152,9 +160,9 @@ fn a_baseline_is_saved_and_a_planted_slowdown_measured() {
             &[("FIXTURE_BACKEND_BOUND_SLOTS", "35")],
         )
         .succeeds();
-    let slots = |run: &Run| benchmark(run, "chase").launches[0].slots;
-    assert_eq!(slots(&fixture.baseline("main")), Some(40.0));
-    assert_eq!(slots(&fixture.newest_run()), Some(45.0));
+    let slots = |run: &Run| benchmark(run, "chase").slots_launches()[0].slots;
+    assert_eq!(slots(&fixture.baseline("main")), 40.0);
+    assert_eq!(slots(&fixture.newest_run()), 45.0);
 }
 
 #[test]
@@ -174,7 +182,7 @@ fn settings_of_flag_and_environment_reach_the_benches() {
         ),
         (1, 12)
     );
-    let launches = &benchmark(&run, "first").launches;
+    let launches = benchmark(&run, "first").slots_launches();
     assert_eq!(launches.len(), 1);
     assert_eq!(launches[0].samples_used, 12);
 }
@@ -186,7 +194,7 @@ fn a_packages_settings_are_its_own() {
         .bench(&["--workspace", "--bench", "trouble", "--bench", "mixed", "f"])
         .succeeds();
     let run = fixture.newest_run();
-    let launches = |name| benchmark(&run, name).launches.len();
+    let launches = |name| benchmark(&run, name).launches();
     assert_eq!((launches("first"), launches("fine")), (2, 3));
     // The workspace's setting, since the packages differ.
     assert_eq!(run.launch_settings.launches, 2);

@@ -35,8 +35,8 @@ fn counted(fixture: &Fixture) -> (String, usize) {
     let [benchmark] = &run.benchmarks[..] else {
         panic!("{:?}", run.benchmarks);
     };
-    let launches = benchmark.launches.len();
-    (benchmark.provenance.formula.clone(), launches)
+    let launches = benchmark.launches();
+    (benchmark.provenance().formula.clone(), launches)
 }
 
 fn notes(outcome: &Outcome) -> usize {

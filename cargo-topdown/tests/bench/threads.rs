@@ -40,8 +40,7 @@ fn on_the_model_time_alone_judges_work_on_other_threads() {
     let told = outcome.stdout.matches("judged by time alone").count();
     assert_eq!(told, 2, "{}", outcome.stdout);
     for benchmark in &fixture.newest_run().benchmarks {
-        let provenance = &benchmark.provenance;
-        let launches = &benchmark.launches;
+        let provenance = benchmark.provenance();
         let own = benchmark.id.name == "own";
         match provenance.elsewhere {
             None => assert!(own && provenance.source == SourceKind::Model),
@@ -51,7 +50,7 @@ fn on_the_model_time_alone_judges_work_on_other_threads() {
             }
             other => panic!("{}: {other:?}", benchmark.id),
         }
-        assert!(launches.iter().all(|launch| launch.slots.is_some() == own));
+        assert_eq!(benchmark.slots.is_some(), own);
     }
 
     bench("20", &[]).succeeds();

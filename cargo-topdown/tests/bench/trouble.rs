@@ -60,7 +60,7 @@ fn a_later_failure_takes_back_the_targets_earlier_launches() {
     bench_in(&fixture, "panics in launch 2").fails_with(101, "failed in launch 2");
     assert_eq!(names(&fixture.newest_run()), SOUND);
     let samples = read_samples(&fixture.newest()).unwrap();
-    assert!(samples.iter().all(|(id, _, _)| id.package == "suite"));
+    assert!(samples.iter().all(|of| of.benchmark.package == "suite"));
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn a_launch_without_usable_samples_does_not_count() {
     let benchmark = run.benchmarks.iter().find(|b| b.id.name == "migrates once");
     let launches: Vec<u32> = benchmark
         .unwrap()
-        .launches
+        .slots_launches()
         .iter()
         .map(|v| v.launch)
         .collect();

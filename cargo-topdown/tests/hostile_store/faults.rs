@@ -13,7 +13,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use criterion_topdown::run_file::{LaunchValue, Run, read_run, write_run_without_samples};
+use criterion_topdown::run_file::{
+    Benchmark, LaunchValue, Run, SlotsValue, TimeValue, read_run, write_run_without_samples,
+};
 
 use super::{KEY, RUN, git};
 
@@ -345,14 +347,22 @@ fn make_slower(run: &mut Run, factor: f64) {
         let launch = |launch: u32| {
             let jitter = 1.0 + f64::from(launch % 3) / 1000.0;
             LaunchValue {
-                launch,
-                samples_used: 20,
-                wall_ns: 250.0 * factor * jitter,
-                slots: Some(1000.0 * factor * jitter),
-                ..LaunchValue::default()
+                time: TimeValue {
+                    launch,
+                    samples_used: 20,
+                    wall_ns: 250.0 * factor * jitter,
+                    ..TimeValue::default()
+                },
+                slots: Some(SlotsValue {
+                    launch,
+                    samples_used: 20,
+                    slots: 1000.0 * factor * jitter,
+                    ..SlotsValue::default()
+                }),
             }
         };
-        benchmark.launches = (0..10).map(launch).collect();
+        let (id, provenance) = (benchmark.id.clone(), benchmark.provenance().clone());
+        *benchmark = Benchmark::of_launches(id, provenance, (0..10).map(launch));
     }
 }
 

@@ -8,7 +8,7 @@
 use criterion_topdown::category::PerCategory;
 use criterion_topdown::event::{Event, Events};
 use criterion_topdown::provenance::{EmptyWindow, SourceKind};
-use criterion_topdown::run_file::{IterationSample, LaunchValue};
+use criterion_topdown::run_file::{IterationSample, LaunchValue, SlotsValue, TimeValue};
 use criterion_topdown::sample::{Flags, Level1, Sample};
 use criterion_topdown::steady;
 
@@ -61,7 +61,7 @@ impl Taken {
 ///
 /// The cost of the windows themselves, from `empty_window`, is taken out of slots, instructions and
 /// cycles, but at most half: where the two overlap, a window around some work costs less than an
-/// empty one. [`LaunchValue::window_fraction`] shows if it is that much.
+/// empty one. [`SlotsValue::window_fraction`] shows if it is that much.
 ///
 /// On the machine, unusable samples count as dropped. On the model, these are the warm-up's samples
 /// for which the budget had no room.
@@ -119,11 +119,17 @@ fn value_of(
         let split = kept.level1(slots);
         split.filter(|(level1, _)| is_possible(level1))
     });
-    Some(LaunchValue {
+    let (samples_used, samples_dropped) = (count(usable.len()), count(dropped));
+    let time = TimeValue {
         launch,
-        samples_used: count(usable.len()),
-        samples_dropped: count(dropped),
+        samples_used,
+        samples_dropped,
         wall_ns: by_time.per_iteration(|sample| Some(sample.wall_ns))?,
+    };
+    let slots = slots.map(|slots| SlotsValue {
+        launch,
+        samples_used,
+        samples_dropped,
         slots,
         level1: level1.map(|(level1, _)| level1),
         level2: level1.and_then(|(_, scale)| kept.level2(scale)),
@@ -132,7 +138,8 @@ fn value_of(
         events: kept.events(),
         resolution_fraction,
         window_fraction: (window_fraction > 0.0).then_some(window_fraction),
-    })
+    });
+    Some(LaunchValue { time, slots })
 }
 
 /// Returns the indices, ascending, of the samples that make up the slots of a launch value; `None`
@@ -170,8 +177,8 @@ pub fn residual_fraction(samples: &[IterationSample]) -> Option<f64> {
 ///
 /// Counters and the clock never agree like this. A model that executed the same instructions at the
 /// same addresses does.
-pub fn slots_agree(launches: &[LaunchValue]) -> bool {
-    let slots = |value: &LaunchValue| (value.slots, value.level1, value.level2);
+pub fn slots_agree(launches: &[SlotsValue]) -> bool {
+    let slots = |value: &SlotsValue| (value.slots, value.level1, value.level2);
     launches
         .windows(2)
         .all(|pair| slots(&pair[0]) == slots(&pair[1]))
@@ -357,8 +364,8 @@ mod tests {
             launch_value(0, &samples, Taken::OnTheMachine, None).unwrap(),
             clean
         );
-        assert_eq!(clean.slots, Some(400.0));
-        assert_eq!(clean.wall_ns, 200.0);
+        assert_eq!(clean.slots.unwrap().slots, 400.0);
+        assert_eq!(clean.time.wall_ns, 200.0);
     }
 
     #[test]
@@ -366,12 +373,12 @@ mod tests {
         let mut samples: Vec<_> = (0..6).map(|n| sample(1 << n, 1000 - 10 * n)).collect();
         samples[5].sample.flags = Flags::NOT_COUNTING;
         let value = |count| launch_value(0, &samples[..count], Taken::OnTheModel, None);
-        let of_five = value(6).unwrap();
+        let of_five = value(6).unwrap().slots.unwrap();
         assert_eq!((of_five.samples_used, of_five.samples_dropped), (1, 0));
-        assert_eq!(of_five.slots, Some(960.0));
+        assert_eq!(of_five.slots, 960.0);
         assert_eq!(kept_for_slots(&samples, Taken::OnTheModel).unwrap(), [4]);
         // A short warm-up, and none.
-        let of_two = value(2).unwrap();
+        let of_two = value(2).unwrap().slots.unwrap();
         assert_eq!((of_two.samples_used, of_two.samples_dropped), (1, 2));
         assert_eq!(value(1), None);
         assert_eq!(kept_for_slots(&samples[..1], Taken::OnTheModel), None);
@@ -386,8 +393,9 @@ mod tests {
             sample(1, 100),
             sample(1, 300),
         ];
-        let value = launch_value(7, &samples, Taken::OnTheMachine, None).unwrap();
-        assert_eq!(value.slots, Some((3 * 200 + 100) as f64 / 4.0));
+        let value = launch_value(7, &samples, Taken::OnTheMachine, None);
+        let value = value.unwrap().slots.unwrap();
+        assert_eq!(value.slots, (3 * 200 + 100) as f64 / 4.0);
         assert_eq!(value.launch, 7);
         assert_eq!(
             value.events.get(Event::Branches),
@@ -399,8 +407,9 @@ mod tests {
     #[test]
     fn categories_add_up_to_the_slots_and_level_2_keeps_its_part() {
         let samples: Vec<_> = (1..=9).map(|n| sample(n, 390 + 3 * n)).collect();
-        let value = launch_value(0, &samples, Taken::OnTheMachine, None).unwrap();
-        let slots = value.slots.unwrap();
+        let value = launch_value(0, &samples, Taken::OnTheMachine, None);
+        let value = value.unwrap().slots.unwrap();
+        let slots = value.slots;
         let level1 = value.level1.unwrap();
         assert!((level1.total_slots() - slots).abs() < 1e-9 * slots);
         // 0.28 of the 0.98 attributed; memory bound stays 5/7 of its parent.
@@ -425,9 +434,10 @@ mod tests {
     #[test]
     fn a_whole_launch_is_its_one_sample() {
         let value = value_of_whole_launch(3, &sample(1, 1000)).unwrap();
-        assert_eq!((value.launch, value.samples_used), (3, 1));
-        assert_eq!((value.slots, value.wall_ns), (Some(1000.0), 500.0));
-        let total = value.level1.unwrap().total_slots();
+        let (time, slots) = (value.time, value.slots.unwrap());
+        assert_eq!((time.launch, time.samples_used), (3, 1));
+        assert_eq!((slots.slots, time.wall_ns), (1000.0, 500.0));
+        let total = slots.level1.unwrap().total_slots();
         assert!((total - 1000.0).abs() < 1e-9);
         let mut unusable = sample(1, 1000);
         unusable.sample.flags = Flags::BAD_RATIOS;
@@ -445,7 +455,8 @@ mod tests {
             .collect();
         let level1 = launch_value(0, &samples, Taken::OnTheMachine, None)
             .unwrap()
-            .level1
+            .slots
+            .and_then(|slots| slots.level1)
             .unwrap();
         assert!((level1.total_slots() - 1000.0).abs() < 1e-9);
         assert!(level1.smt_contention_slots.unwrap() > 60.0);
@@ -458,7 +469,9 @@ mod tests {
         samples[1].iterations = 0;
         samples[2].sample.slots = Some(0);
         samples[3].sample.flags = Flags::SWITCHED;
-        let value = launch_value(0, &samples, Taken::OnTheMachine, None).unwrap();
+        let value = launch_value(0, &samples, Taken::OnTheMachine, None)
+            .unwrap()
+            .time;
         assert_eq!((value.samples_used, value.samples_dropped), (5, 3));
         samples[4].sample.flags = Flags::NOT_COUNTING;
         samples[5].sample.flags = Flags::BAD_RATIOS;
@@ -477,16 +490,15 @@ mod tests {
         };
         let value =
             launch_value(0, &[10, 30, 20, 1000].map(timed), Taken::OnTheMachine, None).unwrap();
-        assert_eq!(value.wall_ns, 12.5);
-        assert_eq!((value.slots, value.level1), (None, None));
-        assert_eq!(value.resolution_fraction, 0.0);
+        assert_eq!(value.time.wall_ns, 12.5);
+        assert_eq!(value.slots, None);
     }
 
     #[test]
     fn launches_agree_bit_for_bit_or_not_at_all() {
-        let value = |slots| LaunchValue {
-            slots: Some(slots),
-            ..LaunchValue::default()
+        let value = |slots| SlotsValue {
+            slots,
+            ..SlotsValue::default()
         };
         assert!(slots_agree(&[value(1.0), value(1.0), value(1.0)]));
         assert!(!slots_agree(&[
@@ -497,9 +509,8 @@ mod tests {
         let mut shifted = value(1.0);
         shifted.level1 = Some(Level1::default());
         assert!(!slots_agree(&[value(1.0), shifted]));
-        let later = LaunchValue {
+        let later = SlotsValue {
             launch: 1,
-            wall_ns: 7.0,
             ..value(1.0)
         };
         assert!(slots_agree(&[value(1.0), later]));
@@ -516,7 +527,7 @@ mod tests {
             },
         };
         let value = launch_value(0, &[huge; 4], Taken::OnTheMachine, None).unwrap();
-        assert_eq!(value.slots, Some(u64::MAX as f64));
+        assert_eq!(value.slots.unwrap().slots, u64::MAX as f64);
     }
 
     #[test]
@@ -539,10 +550,13 @@ mod tests {
                 cycles: Some(window_slots / 4),
                 wall_ns: 0,
             };
-            launch_value(0, &samples, Taken::OnTheMachine, Some(&empty)).unwrap()
+            launch_value(0, &samples, Taken::OnTheMachine, Some(&empty))
+                .unwrap()
+                .slots
+                .unwrap()
         };
         let of_one = value(1, 100);
-        assert_eq!(of_one.slots, Some(9.0));
+        assert_eq!(of_one.slots, 9.0);
         assert_eq!(of_one.level1.unwrap().total_slots(), 9.0);
         assert_eq!(of_one.window_fraction, Some(0.1));
         assert_eq!(
@@ -550,7 +564,7 @@ mod tests {
             (Some(6.0), Some(2.25))
         );
         let of_each = value(100, 8);
-        assert_eq!(of_each.slots, Some(5.0));
+        assert_eq!(of_each.slots, 5.0);
         assert_eq!(of_each.window_fraction, Some(0.8));
         assert_eq!(of_each.instructions, Some(4.0));
         assert_eq!(value(1, 0).window_fraction, None);

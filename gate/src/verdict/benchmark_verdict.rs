@@ -232,12 +232,23 @@ impl Evidence {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LaunchCount {
-    /// Launches with a value.
-    pub used: u32,
-    /// Requested launches without a value.
+    /// Launches with a time.
+    pub times: u32,
+    /// Launches with slots: those of the times, or others on the model. Absent if there are no slots.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub slots: Option<u32>,
+    /// Requested launches without a time.
     pub dropped: u32,
     /// Samples that were dropped in the launches with a value.
     pub samples_dropped: u64,
+}
+
+impl LaunchCount {
+    /// How many launches the benchmark is judged by: those of its slots, or of its times where it has
+    /// none.
+    pub fn used(&self) -> u32 {
+        self.slots.unwrap_or(self.times)
+    }
 }
 
 /// The difference in one metric.

@@ -4,7 +4,7 @@
 //! run at once, surely so: they share the same error probability as a comparison. The slots of a
 //! model whose launches agree bit for bit either are beyond the limit or not.
 
-use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchValue, Run};
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run, SlotsValue};
 use serde::Serialize;
 
 use super::comparison::{Outcome, RunSummary};
@@ -127,14 +127,12 @@ fn judge(benchmark: &Benchmark, budget: Budget, alpha_per_test: f64) -> BudgetRe
         status: BudgetStatus::NotMeasured,
         value: None,
         p: None,
-        launches: benchmark.launches.len(),
+        launches: match budget.quantity {
+            BudgetQuantity::WallNs => benchmark.times.launches.len(),
+            _ => benchmark.launches(),
+        },
     };
-    let values: Option<Vec<f64>> = benchmark
-        .launches
-        .iter()
-        .map(|launch| quantity_of(launch, budget.quantity))
-        .collect();
-    let Some(values) = values.filter(|values| !values.is_empty()) else {
+    let Some(values) = values_of(benchmark, budget.quantity) else {
         return result;
     };
     let exact = suite::is_exact(benchmark) && budget.quantity != BudgetQuantity::WallNs;
@@ -145,7 +143,7 @@ fn judge(benchmark: &Benchmark, budget: Budget, alpha_per_test: f64) -> BudgetRe
         BudgetBound::AtLeast => -1.0,
     };
     let beyond = sign * (value - budget.limit);
-    let sure = beyond - resolution(&benchmark.launches, budget.quantity);
+    let sure = beyond - resolution(benchmark.slots_launches(), budget.quantity);
     let p = if exact {
         Estimate::exact(beyond).p_above(0.0)
     } else {
@@ -185,27 +183,31 @@ fn p_beyond(values: &[f64], value: f64, sure: f64, quantity: BudgetQuantity) -> 
     )
 }
 
-fn quantity_of(launch: &LaunchValue, quantity: BudgetQuantity) -> Option<f64> {
+/// The quantity, launch by launch; `None` where it was not measured.
+fn values_of(benchmark: &Benchmark, quantity: BudgetQuantity) -> Option<Vec<f64>> {
     match quantity {
-        BudgetQuantity::Slots(metric) => metric.of(launch),
+        BudgetQuantity::Slots(metric) => metric.values(benchmark),
         BudgetQuantity::Share(metric) => {
-            let slots = launch.slots.filter(|slots| *slots > 0.0)?;
-            Some(metric.of(launch)? / slots)
+            let slots = Metric::Slots.values(benchmark)?.into_iter();
+            let parts = slots.zip(metric.values(benchmark)?);
+            parts
+                .map(|(slots, part)| (slots > 0.0).then(|| part / slots))
+                .collect()
         }
-        BudgetQuantity::WallNs => Some(launch.wall_ns),
+        BudgetQuantity::WallNs => Metric::Wall.values(benchmark),
     }
 }
 
-/// Returns how far off a category may be, however many launches there are, in the quantity's unit.
-fn resolution(launches: &[LaunchValue], quantity: BudgetQuantity) -> f64 {
-    let of = |resolution: fn(&LaunchValue) -> f64| {
+/// How far a category may be off whatever the number of launches, in the quantity's unit.
+fn resolution(launches: &[SlotsValue], quantity: BudgetQuantity) -> f64 {
+    let of = |resolution: fn(&SlotsValue) -> f64| {
         let values: Vec<f64> = launches.iter().map(resolution).collect();
         0.5 * mean(&values)
     };
     match quantity {
         BudgetQuantity::Share(_) => of(|launch| launch.resolution_fraction),
         BudgetQuantity::Slots(metric) if metric != Metric::Slots => {
-            of(|launch| launch.resolution_fraction * launch.slots.unwrap_or(0.0))
+            of(|launch| launch.resolution_fraction * launch.slots)
         }
         _ => 0.0,
     }

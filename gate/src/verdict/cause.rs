@@ -3,7 +3,7 @@
 //! The differences of the categories add up to that of the slots, so the sorted list is the
 //! explanation. A single cause is named only if it is certain and at least half of the whole.
 
-use criterion_topdown::run_file::LaunchValue;
+use criterion_topdown::run_file::SlotsValue;
 
 use super::benchmark_verdict::{Cause, CauseDetail, CauseKind, CausePart, Class};
 use super::judge::{ONE_SIDED_ERROR, Tested};
@@ -129,15 +129,14 @@ fn details(measured: &Measured<'_>, category: &Tested) -> Vec<CauseDetail> {
     else {
         return Vec::new();
     };
-    let mean_of = |launches: &[&LaunchValue]| -> Option<f64> {
+    let mean_of = |launches: &[&SlotsValue]| -> Option<f64> {
         let values: Option<Vec<f64>> = launches
             .iter()
             .map(|launch| launch.level2.map(|parts| parts[whole]))
             .collect();
         Some(mean(&values?))
     };
-    let [Some(baseline), Some(candidate)] = measured.kept(Metric::Slots).map(|l| mean_of(&l))
-    else {
+    let [Some(baseline), Some(candidate)] = measured.kept_slots().map(|l| mean_of(&l)) else {
         return Vec::new();
     };
     let difference = (candidate - baseline) / slots.baseline_mean;

@@ -102,13 +102,14 @@ impl ExecutedChange {
 }
 
 fn same_counts(baseline: &Benchmark, candidate: &Benchmark) -> bool {
-    if candidate.provenance.source == SourceKind::Model {
+    if candidate.provenance().source == SourceKind::Model {
         return is_exact(baseline)
             && is_exact(candidate)
-            && slots_agree(&[baseline.launches[0], candidate.launches[0]]);
+            && slots_agree(&[baseline.slots_launches()[0], candidate.slots_launches()[0]]);
     }
     let instructions = |benchmark: &Benchmark| -> Option<f64> {
-        let counts = benchmark.launches.iter().map(|launch| launch.instructions);
+        let launches = benchmark.slots_launches().iter();
+        let counts = launches.map(|launch| launch.instructions);
         median(counts.collect::<Option<Vec<f64>>>()?)
     };
     match (instructions(baseline), instructions(candidate)) {
@@ -229,7 +230,7 @@ mod tests {
     fn counted_instructions_that_differ_are_no_proof_and_time_has_none_to_differ() {
         let side = |factor: f64, benchmark: Benchmark| {
             let mut side = with_fingerprint(benchmark, 1, &[("f", 1)]);
-            for launch in &mut side.launches {
+            for launch in side.slots_launches_mut() {
                 launch.instructions = launch.instructions.map(|count| count * factor);
             }
             side

@@ -81,7 +81,7 @@ pub fn worrying(baseline: &Run, candidate: &Run, across_builds: bool) -> Vec<War
 
 fn has_modelled(run: &Run) -> bool {
     let mut benchmarks = run.benchmarks.iter();
-    benchmarks.any(|benchmark| benchmark.provenance.source == SourceKind::Model)
+    benchmarks.any(|benchmark| benchmark.provenance().source == SourceKind::Model)
 }
 
 /// Returns where the work of a benchmark is if the slots of either side are not about it. Then only

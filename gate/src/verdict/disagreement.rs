@@ -78,7 +78,7 @@ pub fn of(
         code,
         least_failing,
         fails: policy_gates_time
-            && measured.candidate.provenance.source == SourceKind::Model
+            && measured.candidate.provenance().source == SourceKind::Model
             && machine.is_some()
             && time_difference >= least_failing
             && matches!(code, CodeChange::Differs | CodeChange::Unknown),

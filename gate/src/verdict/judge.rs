@@ -76,15 +76,11 @@ impl<'a> Judge<'a> {
         measured: &Measured<'_>,
         first: Option<&BenchmarkVerdict>,
     ) -> BenchmarkVerdict {
-        let least_launches = measured
-            .baseline
-            .launches
-            .len()
-            .min(measured.candidate.launches.len());
         let main = measured.main_metric();
+        let least_launches = measured.least_launches(main);
         let mut tested: Vec<Tested> = Metric::ALL
             .into_iter()
-            .filter_map(|metric| self.tested(measured, metric, least_launches, first))
+            .filter_map(|metric| self.tested(measured, metric, first))
             .collect();
         mark_what_looks_worse(&mut tested, main);
         let mut verdict = self.empty(measured.baseline, measured.candidate);
@@ -97,7 +93,7 @@ impl<'a> Judge<'a> {
             return verdict;
         };
         let policy_gates_time = self.policy.rules_of(&verdict.id).gates(Metric::Wall);
-        verdict.disagreement = (least_launches > 1)
+        verdict.disagreement = (least_launches.min(measured.least_launches(Metric::Wall)) > 1)
             .then(|| disagreement::of(self.test, measured, &tested, policy_gates_time))
             .flatten();
         let evidence = Evidence {
@@ -126,7 +122,7 @@ impl<'a> Judge<'a> {
                 .iter()
                 .find(|t| evidence.took_longer && t.metric == Metric::Wall);
             verdict.undecided = Some(match took_longer {
-                Some(wall) => self.time_looks_longer(measured, wall, least_launches),
+                Some(wall) => self.time_looks_longer(measured, wall),
                 None => self.undecided(measured, total, least_launches),
             });
         }
@@ -143,13 +139,13 @@ impl<'a> Judge<'a> {
     }
 
     fn empty(&self, baseline: &Benchmark, candidate: &Benchmark) -> BenchmarkVerdict {
-        let elsewhere = comparability::elsewhere(&baseline.provenance, &candidate.provenance);
+        let elsewhere = comparability::elsewhere(baseline.provenance(), candidate.provenance());
         BenchmarkVerdict {
             id: baseline.id.clone(),
             // If only time judges the benchmark, its source is time on both sides.
             source: match elsewhere {
                 Some(_) => SourceKind::Time,
-                None => candidate.provenance.source,
+                None => candidate.provenance().source,
             },
             class: Class::NotComparable,
             elsewhere,
@@ -176,10 +172,10 @@ impl<'a> Judge<'a> {
         &self,
         measured: &Measured<'_>,
         metric: Metric,
-        least_launches: usize,
         first: Option<&BenchmarkVerdict>,
     ) -> Option<Tested> {
         let contrast = self.test.contrast(measured, metric)?;
+        let least_launches = measured.least_launches(metric);
         let exact = measured.is_exact(metric);
         let margins = measured.margins(metric);
         let estimate = match exact {
@@ -348,12 +344,8 @@ impl<'a> Judge<'a> {
                 .is_some_and(|wall| wall.difference >= measured.margins(Metric::Wall).point)
     }
 
-    fn time_looks_longer(
-        &self,
-        measured: &Measured<'_>,
-        wall: &Tested,
-        least_launches: usize,
-    ) -> Undecided {
+    fn time_looks_longer(&self, measured: &Measured<'_>, wall: &Tested) -> Undecided {
+        let least_launches = measured.least_launches(Metric::Wall);
         let deviation = self.launch_deviation(measured, Metric::Wall);
         let advice = self.advice(wall, deviation, least_launches).ok();
         Undecided {
@@ -449,15 +441,27 @@ impl<'a> Judge<'a> {
 }
 
 fn launch_count(benchmark: &Benchmark, planned: u32) -> LaunchCount {
-    let used = u32::try_from(benchmark.launches.len()).unwrap_or(u32::MAX);
-    LaunchCount {
-        used,
-        dropped: planned.saturating_sub(used),
-        samples_dropped: benchmark
+    let count = |launches: usize| u32::try_from(launches).unwrap_or(u32::MAX);
+    let times = count(benchmark.times.launches.len());
+    let of_times = benchmark
+        .times
+        .launches
+        .iter()
+        .map(|launch| launch.samples_dropped);
+    let slots = benchmark.slots.as_ref();
+    let dropped: Vec<u32> = match slots {
+        Some(slots) => slots
             .launches
             .iter()
-            .map(|launch| u64::from(launch.samples_dropped))
-            .sum(),
+            .map(|launch| launch.samples_dropped)
+            .collect(),
+        None => of_times.collect(),
+    };
+    LaunchCount {
+        times,
+        slots: slots.map(|slots| count(slots.launches.len())),
+        dropped: planned.saturating_sub(times),
+        samples_dropped: dropped.into_iter().map(u64::from).sum(),
     }
 }
 
@@ -479,7 +483,7 @@ fn is_mostly_windows(measured: &Measured<'_>) -> bool {
     [measured.baseline, measured.candidate]
         .into_iter()
         .any(|side| {
-            side.launches
+            side.slots_launches()
                 .iter()
                 .any(|l| l.window_fraction > Some(MOST_TAKEN_OUT))
         })
@@ -506,7 +510,7 @@ fn took_longer(tested: &[Tested]) -> bool {
 /// launches from that minute, the candidate's time then says nothing about the code.
 fn is_candidate_alone_again(measured: &Measured<'_>, first: Option<&BenchmarkVerdict>) -> bool {
     first.is_some_and(|first| {
-        measured.baseline.launches.len() == first.baseline_launches.used as usize
+        measured.baseline.times.launches.len() == first.baseline_launches.times as usize
     })
 }
 

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchValue, Run};
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run, SlotsValue};
 use serde::Serialize;
 
 use crate::metric::Metric;
@@ -32,8 +32,7 @@ impl LeftOut {
     /// Slots and time separately: time can go wrong when slots do not.
     pub fn of(benchmark: &Benchmark) -> LeftOut {
         let wild_in = |metric: Metric| {
-            let launches = benchmark.launches.iter();
-            let values: Option<Vec<f64>> = launches.map(|launch| metric.of(launch)).collect();
+            let values = metric.values(benchmark);
             values.map_or_else(Vec::new, |values| wild(&values))
         };
         LeftOut {
@@ -42,39 +41,43 @@ impl LeftOut {
         }
     }
 
-    /// Returns the launches of `benchmark` by which `metric` is judged.
-    pub fn kept<'a>(
-        &'a self,
-        benchmark: &'a Benchmark,
-        metric: Metric,
-    ) -> impl Iterator<Item = &'a LaunchValue> {
+    /// The values of `benchmark` by which `metric` is judged; `None` where it was not measured.
+    pub fn kept(&self, benchmark: &Benchmark, metric: Metric) -> Option<Vec<f64>> {
         let left_out = match metric {
             Metric::Wall => &self.of_time,
             _ => &self.of_slots,
         };
-        let launches = benchmark.launches.iter().enumerate();
-        launches.filter_map(|(place, launch)| (!left_out.contains(&place)).then_some(launch))
+        let values = metric.values(benchmark)?.into_iter().enumerate();
+        let kept = values.filter(|(place, _)| !left_out.contains(place));
+        Some(kept.map(|(_, value)| value).collect())
+    }
+
+    /// The launches of `benchmark` by which its slots are judged.
+    pub fn kept_slots<'a>(
+        &'a self,
+        benchmark: &'a Benchmark,
+    ) -> impl Iterator<Item = &'a SlotsValue> {
+        let launches = benchmark.slots_launches().iter().enumerate();
+        launches.filter_map(|(place, launch)| (!self.of_slots.contains(&place)).then_some(launch))
     }
 }
 
-/// Returns the wild launches of a run, by its benchmarks' slots, or time if they have none.
+/// The wild launches of a run, by its benchmarks' slots, or time where they have none.
 pub fn wild_launches(run: &Run) -> Vec<WildLaunch> {
     run.benchmarks.iter().flat_map(of_benchmark).collect()
 }
 
 fn of_benchmark(benchmark: &Benchmark) -> Vec<WildLaunch> {
-    let values_of = |metric: Metric| -> Option<Vec<f64>> {
-        let launches = benchmark.launches.iter();
-        launches.map(|launch| metric.of(launch)).collect()
-    };
-    let values = values_of(Metric::Slots).or_else(|| values_of(Metric::Wall));
-    let values = values.unwrap_or_default();
+    let by_launch = Metric::Slots.by_launch(benchmark);
+    let by_launch = by_launch.or_else(|| Metric::Wall.by_launch(benchmark));
+    let by_launch = by_launch.unwrap_or_default();
+    let values: Vec<f64> = by_launch.iter().map(|(_, value)| *value).collect();
     let Some(middle) = median(values.clone()) else {
         return Vec::new();
     };
     let named = |place: usize| WildLaunch {
         benchmark: benchmark.id.clone(),
-        launch: benchmark.launches[place].launch,
+        launch: by_launch[place].0,
         times_median: values[place] / middle,
     };
     wild(&values).into_iter().map(named).collect()

@@ -28,7 +28,7 @@ pub use budget::{BudgetCheck, BudgetResult, BudgetStatus, check_budgets};
 pub use code_change::CodeChange;
 pub use comparison::*;
 use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{BenchmarkId, Run};
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run};
 pub use disagreement::Disagreement;
 pub use functions::FunctionChange;
 pub use left_out::{named, wild_launches};
@@ -37,7 +37,7 @@ pub use noise::{BenchmarkNoise, MetricNoiseLevel, NoiseReport, noise_of};
 use crate::metric::Metric;
 use crate::policy::Policy;
 use crate::selection::{self, Asked, LeftOutBy};
-use crate::summary::Summary;
+use crate::summary::{Summary, modelled_launches};
 use judge::Judge;
 pub use suite::Sessions;
 use suite::{Measured, SuiteTest};
@@ -128,7 +128,7 @@ pub fn second_look(
             .map(|index| pairs.both[index]);
         // A suspect that was not launched again keeps its verdict.
         if let Ok((a, b)) = pair
-            && b.launches.len() > verdict.candidate_launches.used as usize
+            && b.times.launches.len() > verdict.candidate_launches.times as usize
             && let Ok(measured) = Measured::of(a, b, policy, &cpus)
         {
             *verdict = judge.verdict(&measured, Some(verdict));
@@ -258,10 +258,7 @@ fn failing(policy: &Policy) -> Vec<Class> {
 /// The benchmarks of two runs, each list in the order of ids. Sums over benchmarks use this order,
 /// so that the order in the files cannot change the last bit of a result.
 struct Pairs<'a> {
-    both: Vec<(
-        &'a criterion_topdown::run_file::Benchmark,
-        &'a criterion_topdown::run_file::Benchmark,
-    )>,
+    both: Vec<(&'a Benchmark, &'a Benchmark)>,
     new: Vec<BenchmarkId>,
     missing: Vec<BenchmarkId>,
     not_run: Vec<NotRun>,
@@ -317,7 +314,7 @@ fn few_launches(benchmarks: &[BenchmarkVerdict]) -> Option<Warning> {
     let launches = benchmarks
         .iter()
         .filter(|b| b.evidence.is_some_and(|e| e.rule == Rule::Statistics))
-        .map(|b| b.baseline_launches.used.min(b.candidate_launches.used))
+        .map(|b| b.baseline_launches.used().min(b.candidate_launches.used()))
         .min()?;
     (launches < FEW).then_some(Warning::FewLaunches { launches })
 }
@@ -416,6 +413,7 @@ fn summary(side: LabelledRun<'_>) -> RunSummary {
         git_commit: side.run.build.git_commit.clone(),
         git_dirty: side.run.build.git_dirty,
         launches: side.run.launch_settings.launches,
+        modelled_launches: modelled_launches(side.run),
         selection: selection::in_words(side.run),
     }
 }

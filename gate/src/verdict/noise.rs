@@ -2,12 +2,12 @@
 //! that: the A/A control.
 
 use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchSettings, Run};
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchSettings, Run, Series};
 use serde::Serialize;
 
 use super::benchmark_verdict::{BenchmarkVerdict, Class};
 use super::comparison::{COMPARISON_SCHEMA_VERSION, Comparison, RunSummary};
-use super::suite::{Measured, Sessions, SuiteTest};
+use super::suite::{Measured, Sessions, SuiteTest, is_exact};
 use super::{LabelledRun, Metric, compare_in_turn, summary};
 use crate::policy::Policy;
 use crate::statistics::power::{POWER, Plan, Planned};
@@ -100,8 +100,8 @@ pub fn noise_of(run: LabelledRun<'_>, policy: &Policy, launches: u32) -> NoiseRe
         .zip(&measured)
         .map(|(benchmark, measured)| BenchmarkNoise {
             id: benchmark.id.clone(),
-            source: benchmark.provenance.source,
-            launches: benchmark.launches.len(),
+            source: benchmark.provenance().source,
+            launches: benchmark.launches(),
             metrics: measured
                 .iter()
                 .flat_map(|measured| levels(measured, &test, plan.as_ref()))
@@ -170,9 +170,23 @@ fn control(run: LabelledRun<'_>, policy: &Policy) -> Option<Comparison> {
     ))
 }
 
+/// The launches at these places of every four.
+fn half_of<V: Copy>(series: &Series<V>, wanted: [usize; 2]) -> Series<V> {
+    let places = series.launches.iter().enumerate();
+    let kept = places.filter(|(place, _)| wanted.contains(&(place % 4)));
+    Series {
+        provenance: series.provenance.clone(),
+        launches: kept.map(|(_, launch)| *launch).collect(),
+    }
+}
+
 /// Splits the launches in turn, ABBA, so that steady drift favours neither half.
 fn halves(run: &Run) -> Option<[Run; 2]> {
-    let most = run.benchmarks.iter().map(|b| b.launches.len()).max()?;
+    let most = run
+        .benchmarks
+        .iter()
+        .map(|b| b.times.launches.len())
+        .max()?;
     if most < 4 {
         return None;
     }
@@ -181,13 +195,15 @@ fn halves(run: &Run) -> Option<[Run; 2]> {
             .benchmarks
             .iter()
             .map(|benchmark| Benchmark {
-                launches: benchmark
-                    .launches
-                    .iter()
-                    .enumerate()
-                    .filter(|(index, _)| wanted.contains(&(index % 4)))
-                    .map(|(_, launch)| *launch)
-                    .collect(),
+                times: half_of(&benchmark.times, wanted),
+                slots: benchmark
+                    .slots
+                    .as_ref()
+                    .map(|slots| match is_exact(benchmark) {
+                        // What agrees bit for bit holds for every launch.
+                        true => slots.clone(),
+                        false => half_of(slots, wanted),
+                    }),
                 ..benchmark.clone()
             })
             .collect(),
@@ -271,17 +287,17 @@ mod tests {
     fn a_program_compared_with_itself_raises_no_alarm() {
         let report = report(suite(0.01), 10);
         let control = report.control.as_ref().unwrap();
-        assert_eq!(control.benchmarks[0].baseline_launches.used, 10);
-        assert_eq!(control.benchmarks[0].candidate_launches.used, 10);
+        assert_eq!(control.benchmarks[0].baseline_launches.used(), 10);
+        assert_eq!(control.benchmarks[0].candidate_launches.used(), 10);
         assert!(report.alarms().is_empty());
     }
 
     #[test]
     fn halves_that_differ_are_an_alarm() {
         let mut benchmarks = suite(0.004);
-        for (index, launch) in benchmarks[3].launches.iter_mut().enumerate() {
+        for (index, launch) in benchmarks[3].slots_launches_mut().iter_mut().enumerate() {
             if [1, 2].contains(&(index % 4)) {
-                launch.slots = launch.slots.map(|slots| slots * 1.2);
+                launch.slots *= 1.2;
             }
         }
         let report = report(benchmarks, 10);

@@ -3,7 +3,7 @@
 
 use criterion_topdown::activity::Elsewhere;
 use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{Benchmark, LaunchValue, Run};
+use criterion_topdown::run_file::{Benchmark, Run, SlotsValue};
 
 use super::benchmark_verdict::{Coarse, Rule};
 use super::comparability;
@@ -95,7 +95,7 @@ impl<'a> Measured<'a> {
         cpus: &[Difference],
     ) -> Result<Measured<'a>, Vec<Difference>> {
         let differences =
-            comparability::of_benchmark(&baseline.provenance, &candidate.provenance, cpus);
+            comparability::of_benchmark(baseline.provenance(), candidate.provenance(), cpus);
         if !differences.is_empty() {
             return Err(differences);
         }
@@ -106,12 +106,12 @@ impl<'a> Measured<'a> {
                 candidate: b,
             }])
         };
-        if baseline.launches.is_empty() || candidate.launches.is_empty() {
-            let usable = |b: &Benchmark| format!("{} usable", b.launches.len());
+        if baseline.launches() == 0 || candidate.launches() == 0 {
+            let usable = |b: &Benchmark| format!("{} usable", b.launches());
             return differs("launches", usable(baseline), usable(candidate));
         }
-        let sets = [baseline, candidate].map(|b| metrics_of(&b.launches));
-        let elsewhere = comparability::elsewhere(&baseline.provenance, &candidate.provenance);
+        let sets = [baseline, candidate].map(metrics_of);
+        let elsewhere = comparability::elsewhere(baseline.provenance(), candidate.provenance());
         if elsewhere.is_none() && sets[0] != sets[1] {
             let [a, b] = sets.map(|set| set.map(Metric::name).join(", "));
             return differs("metrics", a, b);
@@ -151,10 +151,12 @@ impl<'a> Measured<'a> {
             let total = |b: &Benchmark| {
                 let metric = match elsewhere {
                     Some(_) => Metric::Wall,
-                    None => main_metric(&b.launches),
+                    None => main_metric(b),
                 };
-                let values: Vec<f64> = b.launches.iter().filter_map(|l| metric.of(l)).collect();
-                format!("{} per iteration", mean(&values))
+                format!(
+                    "{} per iteration",
+                    mean(&metric.values(b).unwrap_or_default())
+                )
             };
             return differs("total", total(baseline), total(candidate));
         }
@@ -167,12 +169,12 @@ impl<'a> Measured<'a> {
         };
         let ratio = slots.candidate_mean / slots.baseline_mean;
         let [a, b] = [self.baseline, self.candidate].map(|benchmark| {
-            let fractions: Vec<f64> = benchmark
-                .launches
-                .iter()
-                .map(|launch| launch.resolution_fraction)
-                .collect();
-            mean(&fractions)
+            let launches = benchmark.slots_launches().iter();
+            mean(
+                &launches
+                    .map(|launch| launch.resolution_fraction)
+                    .collect::<Vec<f64>>(),
+            )
         });
         self.resolution = 0.5 * (a + b * ratio);
         self.coarse = (a.max(b) > COARSEST_RESOLUTION).then_some(Coarse {
@@ -191,7 +193,7 @@ impl<'a> Measured<'a> {
     pub fn main_metric(&self) -> Metric {
         match self.elsewhere {
             Some(_) => Metric::Wall,
-            None => main_metric(&self.baseline.launches),
+            None => main_metric(self.baseline),
         }
     }
 
@@ -200,7 +202,7 @@ impl<'a> Measured<'a> {
     }
 
     fn is_modelled(&self) -> bool {
-        self.candidate.provenance.source == SourceKind::Model
+        self.candidate.provenance().source == SourceKind::Model
     }
 
     /// Returns whether the difference in `metric` has no noise; time always has some.
@@ -216,13 +218,31 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// Returns the launches of both sides by which `metric` is judged.
-    pub fn kept(&self, metric: Metric) -> [Vec<&LaunchValue>; 2] {
+    /// The values of both sides by which `metric` is judged.
+    fn kept(&self, metric: Metric) -> Option<[Vec<f64>; 2]> {
+        let [baseline, candidate] = &self.left_out;
+        Some([
+            baseline.kept(self.baseline, metric)?,
+            candidate.kept(self.candidate, metric)?,
+        ])
+    }
+
+    /// The launches of both sides by which their slots are judged.
+    pub fn kept_slots(&self) -> [Vec<&SlotsValue>; 2] {
         let [baseline, candidate] = &self.left_out;
         [
-            baseline.kept(self.baseline, metric).collect(),
-            candidate.kept(self.candidate, metric).collect(),
+            baseline.kept_slots(self.baseline).collect(),
+            candidate.kept_slots(self.candidate).collect(),
         ]
+    }
+
+    /// How many launches of `metric` the side has that has fewer.
+    pub fn least_launches(&self, metric: Metric) -> usize {
+        let launches = |side: &Benchmark| match metric {
+            Metric::Wall => side.times.launches.len(),
+            _ => side.slots_launches().len(),
+        };
+        launches(self.baseline).min(launches(self.candidate))
     }
 
     /// Returns the contrast as measured.
@@ -231,20 +251,18 @@ impl<'a> Measured<'a> {
     }
 }
 
-fn main_metric(launches: &[LaunchValue]) -> Metric {
-    if launches.iter().all(|launch| launch.slots.is_some()) {
-        Metric::Slots
-    } else {
-        Metric::Wall
+fn main_metric(benchmark: &Benchmark) -> Metric {
+    match benchmark.slots {
+        Some(_) => Metric::Slots,
+        None => Metric::Wall,
     }
 }
 
-/// Returns the metrics that every launch has.
-fn metrics_of(launches: &[LaunchValue]) -> Metrics {
+/// The metrics that every launch has.
+fn metrics_of(benchmark: &Benchmark) -> Metrics {
+    let all = Metric::ALL.into_iter();
     Metrics(
-        Metric::ALL
-            .into_iter()
-            .filter(|metric| launches.iter().all(|launch| metric.of(launch).is_some()))
+        all.filter(|metric| metric.values(benchmark).is_some())
             .collect(),
     )
 }
@@ -260,10 +278,10 @@ impl Metrics {
 
 /// Returns whether the slots of a side have no noise.
 pub fn is_exact(benchmark: &Benchmark) -> bool {
-    benchmark.provenance.source == SourceKind::Model
-        && benchmark.launches.len() >= LEAST_LAUNCHES_THAT_AGREE
-        && benchmark.launches.iter().all(|l| l.slots.is_some())
-        && slots_agree(&benchmark.launches)
+    let launches = benchmark.slots_launches();
+    benchmark.provenance().source == SourceKind::Model
+        && launches.len() >= LEAST_LAUNCHES_THAT_AGREE
+        && slots_agree(launches)
 }
 
 fn contrast(
@@ -277,9 +295,9 @@ fn contrast(
         _ => usize::MAX,
     };
     let values = |(benchmark, left_out): (&Benchmark, &LeftOut), of: Metric| {
-        let launches = left_out.kept(benchmark, metric).take(launches);
-        let values: Option<Vec<f64>> = launches.map(|launch| of.of(launch)).collect();
-        values
+        let mut values = left_out.kept(benchmark, of)?;
+        values.truncate(launches);
+        Some(values)
     };
     let total = match metric {
         Metric::Wall => Metric::Wall,
@@ -459,13 +477,10 @@ impl SuiteTest {
         let Some(shift) = self.shift_of(measured) else {
             return measured.raw(metric);
         };
-        let [baseline, candidate] = measured.kept(metric);
-        let baseline: Vec<f64> = baseline.iter().map(|launch| launch.wall_ns).collect();
-        let candidate: Vec<f64> = candidate
-            .iter()
-            .map(|launch| launch.wall_ns)
-            .map(|wall_ns| wall_ns / (1.0 + shift))
-            .collect();
+        let [baseline, mut candidate] = measured.kept(metric)?;
+        for wall_ns in &mut candidate {
+            *wall_ns /= 1.0 + shift;
+        }
         Contrast::of(Launches {
             baseline: &baseline,
             baseline_total: &baseline,

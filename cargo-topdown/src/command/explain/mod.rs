@@ -108,7 +108,7 @@ impl Session<'_> {
     fn explain(&self, targets: &[BenchTarget]) -> Result<Explained, Error> {
         let (benchmark, samples) = self.the_benchmark(targets)?;
         let id = benchmark.id.clone();
-        if benchmark.provenance.source == SourceKind::Time {
+        if benchmark.provenance().source == SourceKind::Time {
             return self.explain_stalls(benchmark, targets);
         }
         let summary = Summary::of(&benchmark);
@@ -120,14 +120,14 @@ impl Session<'_> {
             Some(choice) => choice.into(),
             None => dominant_category(&shares),
         };
-        let table = criterion_topdown::counter::table_behind(&benchmark.provenance)
+        let table = criterion_topdown::counter::table_behind(benchmark.provenance())
             .map_err(ExplainError::NoTable)?;
         let target = target_of(targets, &id)?;
         let groups = groups_for(table, category, shares.level2.is_some())
-            .map(|group| match benchmark.provenance.source {
+            .map(|group| match benchmark.provenance().source {
                 SourceKind::Model => Ok(MeasuredGroup {
                     group,
-                    values: modelled_values_of(group, &benchmark.provenance, &samples),
+                    values: modelled_values_of(group, benchmark.provenance(), &samples),
                 }),
                 _ => self.measure(group, target, &id),
             })
@@ -135,7 +135,7 @@ impl Session<'_> {
         Ok(Explained {
             id,
             machine: Machine::of_this_machine(),
-            provenance: benchmark.provenance,
+            provenance: benchmark.provenance().clone(),
             summary,
             shares: Some(shares),
             category,
@@ -154,7 +154,7 @@ impl Session<'_> {
         let table = criterion_topdown::counter::hardware::table(None).ok();
         let stalls = table.and_then(|table| Some((table, stalled_cycles(table)?)));
         let (Some((table, stalls)), Some(summary)) = (stalls, Summary::of(&benchmark)) else {
-            let reason = benchmark.provenance.reason;
+            let reason = benchmark.provenance().reason.clone();
             return Err(ExplainError::NoSlots { id, reason }.into());
         };
         let target = target_of(targets, &id)?;
@@ -170,7 +170,7 @@ impl Session<'_> {
         Ok(Explained {
             id,
             machine: Machine::of_this_machine(),
-            provenance: benchmark.provenance,
+            provenance: benchmark.provenance().clone(),
             summary,
             shares: None,
             category,
@@ -195,13 +195,10 @@ impl Session<'_> {
             modelled::join(&mut outcome, modelled, &on_the_model);
         }
         let samples_of = |benchmark: Benchmark| {
-            // Samples from the model follow those from the clock.
-            let mut samples = outcome.collected.samples.into_iter().rev();
-            let samples = samples.find(|(id, _, _)| *id == benchmark.id);
-            (
-                benchmark,
-                samples.map_or(Vec::new(), |(_, _, samples)| samples),
-            )
+            let source = benchmark.provenance().source;
+            let mut samples = outcome.collected.samples.into_iter();
+            let samples = samples.find(|of| of.benchmark == benchmark.id && of.source == source);
+            (benchmark, samples.map_or(Vec::new(), |of| of.samples))
         };
         let mut benchmarks = outcome.collected.benchmarks;
         if let Some(at) = benchmarks.iter().position(|b| b.id.name == *wanted) {
@@ -286,9 +283,7 @@ fn values(group: &'static MetricGroup, outcome: Outcome) -> Result<Vec<Option<f6
     }
     let collected = outcome.collected;
     match (collected.benchmarks.first(), collected.samples.first()) {
-        (Some(benchmark), Some((_, _, samples))) => {
-            values_of(group, &benchmark.provenance, samples)
-        }
+        (Some(benchmark), Some(of)) => values_of(group, benchmark.provenance(), &of.samples),
         _ => Err(GroupError::Launch(match collected.errors.first() {
             Some(error) => error.to_string(),
             None => "the benchmark did not run".to_owned(),

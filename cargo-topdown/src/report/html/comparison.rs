@@ -8,7 +8,7 @@ use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run};
 
 use super::comparison_row::{MOST_SECTIONS, Row, class_style, plain};
 use super::{LegendEntry, legend};
-use crate::report::number::launches;
+use crate::report::number::launches_in_words;
 use crate::report::request::Compared;
 use crate::report::sentences::{Headline, REMEDY, headline, suite_notes, worst_first};
 use topdown_gate::metric::Metric;
@@ -124,7 +124,7 @@ impl Page {
 impl RunFacts {
     fn of(side: &'static str, run: &RunSummary) -> RunFacts {
         let mut facts = vec![
-            launches(run.launches),
+            launches_in_words(run.launches, run.modelled_launches),
             run.started_at.clone(),
             run.machine.clone(),
         ];

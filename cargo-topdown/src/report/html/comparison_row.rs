@@ -1,12 +1,13 @@
 //! One benchmark of a comparison: its row in the table of all benchmarks, and its section.
 
+use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::Benchmark;
 
 use super::chart::{IntervalPlot, LaunchChart, LaunchSeries, amount};
 use super::history::HistoryChart;
 use super::{Bar, style_of};
 use crate::report::function_rows::label_of;
-use crate::report::number::{launches, percent_change, points, slots};
+use crate::report::number::{launches_in_words, percent_change, points, slots};
 use crate::report::sentences::sentence;
 use topdown_gate::metric::Metric;
 use topdown_gate::summary::Summary;
@@ -115,12 +116,9 @@ impl Row {
             .map(|((name, style), benchmark)| LaunchSeries {
                 name,
                 style,
-                values: benchmark.map_or(Vec::new(), |benchmark| {
-                    let launches = benchmark.launches.iter();
-                    launches
-                        .filter_map(|launch| Some((launch.launch, metric.of(launch)?)))
-                        .collect()
-                }),
+                values: benchmark
+                    .and_then(|benchmark| metric.by_launch(benchmark))
+                    .unwrap_or_default(),
                 mean: main.map(|main| match style {
                     "baseline" => main.baseline,
                     _ => main.candidate,
@@ -234,7 +232,8 @@ impl EffectRow {
 
 fn facts(verdict: &BenchmarkVerdict) -> Vec<String> {
     let of_side = |side: &LaunchCount, name: &str| {
-        let mut text = format!("{name} {}", launches(side.used));
+        let modelled = side.slots.filter(|_| verdict.source == SourceKind::Model);
+        let mut text = format!("{name} {}", launches_in_words(side.times, modelled));
         if side.dropped > 0 {
             text.push_str(&format!(", {} dropped", side.dropped));
         }

@@ -9,10 +9,10 @@ use super::chart::{LaunchChart, LaunchSeries, amount};
 use super::functions::{FunctionItem, items_of};
 use super::history::HistoryChart;
 use super::{Bar, LegendEntry, legend, style_of};
-use crate::report::number::{launches, percent, slots};
+use crate::report::number::{launches_in_words, percent, slots};
 use crate::report::run_row::{WAITS, whose_work};
 use topdown_gate::metric::Metric;
-use topdown_gate::summary::Summary;
+use topdown_gate::summary::{Summary, modelled_launches};
 use topdown_gate::verdict::trend::Trend;
 
 /// Writes the page of `run`, which the user calls `label`, with the history of the baseline, if it
@@ -86,7 +86,7 @@ impl Page {
         let mut sources: Vec<String> = run
             .benchmarks
             .iter()
-            .map(|b| format!("{}: {}", b.provenance.source, b.provenance.reason))
+            .map(|b| format!("{}: {}", b.provenance().source, b.provenance().reason))
             .collect();
         sources.sort_unstable();
         sources.dedup();
@@ -95,7 +95,7 @@ impl Page {
             run.machine.to_string(),
             format!(
                 "{} of {} samples",
-                launches(settings.launches),
+                launches_in_words(settings.launches, modelled_launches(run)),
                 settings.sample_size
             ),
             run.started_at.clone(),
@@ -141,7 +141,7 @@ impl Row {
                 .as_ref()
                 .map(items_of)
                 .unwrap_or_default(),
-            facts: vec![format!("source {}", benchmark.provenance.source)],
+            facts: vec![format!("source {}", benchmark.provenance().source)],
         };
         let Some(summary) = Summary::of(benchmark) else {
             row.facts.push("no launch gave a value".to_owned());
@@ -177,23 +177,22 @@ impl Row {
             vec![LaunchSeries {
                 name: "launches",
                 style: "candidate",
-                values: benchmark
-                    .launches
-                    .iter()
-                    .filter_map(|launch| Some((launch.launch, metric.of(launch)?)))
-                    .collect(),
+                values: metric.by_launch(benchmark).unwrap_or_default(),
                 mean: Some(spread.mean),
             }],
         );
-        row.facts.push(launches(summary.launches));
+        row.facts.push(launches_in_words(
+            summary.launches,
+            summary.modelled_launches,
+        ));
         row.facts
-            .push(format!("formula {}", benchmark.provenance.formula));
+            .push(format!("formula {}", benchmark.provenance().formula));
         let events = summary.events.iter();
         row.facts.extend(events.map(|(event, count)| {
             let name = event.name().replace('_', " ");
             format!("{name} {}", slots(count))
         }));
-        row.facts.extend(whose_work(&benchmark.provenance));
+        row.facts.extend(whose_work(benchmark.provenance()));
         if summary.mostly_waits() {
             row.facts.push(WAITS.to_owned());
         }
@@ -280,7 +279,8 @@ mod tests {
     #[test]
     fn a_benchmark_without_launches_is_there_and_says_so() {
         let mut run = scenario::run(vec![benchmark("sort", Planted::default())]);
-        run.benchmarks[0].launches.clear();
+        run.benchmarks[0].slots = None;
+        run.benchmarks[0].times.launches.clear();
         assert!(page(&run).contains("no launch gave a value"));
     }
 

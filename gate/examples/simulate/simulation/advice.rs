@@ -164,7 +164,11 @@ fn judged(sides: &[Run; 2], launches: u32) -> Comparison {
     let [baseline, candidate] = sides.each_ref().map(|run| {
         let mut run = run.clone();
         for benchmark in &mut run.benchmarks {
-            benchmark.launches.retain(|launch| launch.launch < launches);
+            let kept = |launch: u32| launch < launches;
+            benchmark.times.launches.retain(|time| kept(time.launch));
+            if let Some(slots) = &mut benchmark.slots {
+                slots.launches.retain(|slots| kept(slots.launch));
+            }
         }
         run
     });

@@ -176,7 +176,7 @@ impl Experiment<'_> {
         ];
         for (run, more) in [&mut baseline, &mut candidate].into_iter().zip(more) {
             for (benchmark, more) in run.benchmarks.iter_mut().zip(more.benchmarks) {
-                benchmark.launches.extend(more.launches);
+                benchmark.extend(&more);
             }
         }
         second_look(first, &baseline, &candidate, &policy)

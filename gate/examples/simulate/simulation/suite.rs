@@ -8,6 +8,7 @@ use criterion_topdown::machine::Machine as MachineIdentity;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
     Benchmark, BenchmarkId, Build, IterationSample, LaunchSettings, LaunchValue, Run, Selection,
+    SlotsValue,
 };
 use criterion_topdown::sample::{Level1, Sample};
 use fastrand::Rng;
@@ -247,11 +248,15 @@ impl Workload {
         }
         let categories = PerCategory::from(categories.map(|fraction| self.slots * fraction));
         for launch in &mut launches {
-            launch.slots = Some(categories.sum());
-            launch.resolution_fraction = 0.0;
-            launch.level1 = Some(Level1 {
-                slots: categories,
-                smt_contention_slots: None,
+            launch.slots = Some(SlotsValue {
+                launch: launch.time.launch,
+                samples_used: launch.time.samples_used,
+                slots: categories.sum(),
+                level1: Some(Level1 {
+                    slots: categories,
+                    smt_contention_slots: None,
+                }),
+                ..SlotsValue::default()
             });
         }
         launches
@@ -403,22 +408,20 @@ impl Process<'_> {
 /// Returns the same launches on a machine that can only measure time.
 fn timed(launches: Vec<LaunchValue>) -> Vec<LaunchValue> {
     let timed = |launch: LaunchValue| LaunchValue {
-        launch: launch.launch,
-        samples_used: launch.samples_used,
-        wall_ns: launch.wall_ns,
-        ..LaunchValue::default()
+        slots: None,
+        ..launch
     };
     launches.into_iter().map(timed).collect()
 }
 
 fn benchmark(index: usize, source: SourceKind, launches: Vec<LaunchValue>) -> Benchmark {
-    Benchmark {
-        id: BenchmarkId {
+    Benchmark::of_launches(
+        BenchmarkId {
             package: "simulated".to_owned(),
             target: "suite".to_owned(),
             name: format!("{index:05}"),
         },
-        provenance: Provenance {
+        Provenance {
             source,
             formula: "simulated/1".to_owned(),
             core_type: None,
@@ -428,11 +431,8 @@ fn benchmark(index: usize, source: SourceKind, launches: Vec<LaunchValue>) -> Be
             threads: Default::default(),
             elsewhere: None,
         },
-        throughput: None,
-        functions: None,
-        fingerprint: None,
         launches,
-    }
+    )
 }
 
 fn run(benchmarks: Vec<Benchmark>, launches: u32) -> Run {

@@ -54,21 +54,28 @@ fn another_machine_or_build_is_refused_by_the_field() {
 #[test]
 fn another_source_formula_or_core_is_refused_for_its_benchmark_alone() {
     let baseline = suite(3, 1, unchanged);
-    type Change = fn(&mut criterion_topdown::run_file::Benchmark);
+    type Change = fn(&mut Benchmark);
     let changes: [(Change, &str); 6] = [
         (|b| *b = timed("b01", Planted::default()), "source"),
-        (|b| b.provenance.formula = "other/1".to_owned(), "formula"),
         (
-            |b| b.provenance.core_type = Some("cpu_core".to_owned()),
+            |b| b.provenance_mut().formula = "other/1".to_owned(),
+            "formula",
+        ),
+        (
+            |b| b.provenance_mut().core_type = Some("cpu_core".to_owned()),
             "core type",
         ),
         (
-            |b| b.provenance.slots_per_cycle = Some(4),
+            |b| b.provenance_mut().slots_per_cycle = Some(4),
             "slots per cycle",
         ),
-        (|b| b.launches.clear(), "launches"),
+        (|b| b.slots.as_mut().unwrap().launches.clear(), "launches"),
         (
-            |b| b.launches.iter_mut().for_each(|l| l.level1 = None),
+            |b| {
+                b.slots_launches_mut()
+                    .iter_mut()
+                    .for_each(|l| l.level1 = None)
+            },
             "metrics",
         ),
     ];
@@ -83,7 +90,7 @@ fn another_source_formula_or_core_is_refused_for_its_benchmark_alone() {
 }
 
 /// A run of these benchmarks on an AMD machine.
-fn on_another_cpu(benchmarks: Vec<criterion_topdown::run_file::Benchmark>) -> Run {
+fn on_another_cpu(benchmarks: Vec<Benchmark>) -> Run {
     let mut run = scenario::run(benchmarks);
     run.machine.vendor = "AuthenticAMD".to_owned();
     run.machine.family = 26;
@@ -146,11 +153,13 @@ fn another_modelled_core_version_architecture_or_compiler_is_refused() {
     };
     for (comparison, field) in [
         (
-            with(|run| run.benchmarks[0].provenance.formula = "model-zen-5/1".to_owned()),
+            with(|run| run.benchmarks[0].provenance_mut().formula = "model-zen-5/1".to_owned()),
             "modelled core",
         ),
         (
-            with(|run| run.benchmarks[0].provenance.formula = "model-golden-cove/2".to_owned()),
+            with(|run| {
+                run.benchmarks[0].provenance_mut().formula = "model-golden-cove/2".to_owned()
+            }),
             "version of the model",
         ),
     ] {
@@ -174,8 +183,8 @@ fn another_modelled_core_version_architecture_or_compiler_is_refused() {
 fn a_baseline_of_no_slots_is_not_comparable() {
     let zero = || {
         let mut run = suite(2, 1, unchanged);
-        for launch in &mut run.benchmarks[0].launches {
-            launch.slots = Some(0.0);
+        for launch in run.benchmarks[0].slots_launches_mut() {
+            launch.slots = 0.0;
         }
         run
     };

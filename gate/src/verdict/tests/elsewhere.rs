@@ -14,7 +14,7 @@ fn handed_on(seed: u64, factor: f64) -> Run {
         ..Planted::default()
     };
     let mut benchmark = timed("b", planted);
-    benchmark.provenance = benchmark.provenance.with_work(ON_OTHERS);
+    *benchmark.provenance_mut() = benchmark.provenance().with_work(ON_OTHERS);
     scenario::run(vec![benchmark])
 }
 
@@ -25,8 +25,8 @@ fn modelled_with_slots(seed: u64, slots_factor: f64) -> Run {
         ..Planted::default()
     };
     let mut benchmark = modelled("b", planted);
-    for launch in &mut benchmark.launches {
-        launch.slots = launch.slots.map(|slots| slots * slots_factor);
+    for launch in benchmark.slots_launches_mut() {
+        launch.slots *= slots_factor;
     }
     scenario::run(vec![benchmark])
 }
@@ -74,7 +74,7 @@ fn times_of_other_cpus_are_not_compared() {
 fn slots_of_all_threads_are_no_slots_of_one() {
     let baseline = suite(1, 1, unchanged);
     let mut candidate = suite(1, 2, unchanged);
-    candidate.benchmarks[0].provenance.threads = CountedThreads::All;
+    candidate.benchmarks[0].provenance_mut().threads = CountedThreads::All;
     let comparison = judged(&baseline, &candidate);
     assert_eq!(comparison.outcome, Outcome::NotComparable);
     assert_eq!(
@@ -91,10 +91,10 @@ fn no_interval_says_that_more_than_all_is_gone() {
         let launches = times_ns
             .iter()
             .zip(0..)
-            .map(|(wall_ns, launch)| LaunchValue {
+            .map(|(wall_ns, launch)| scenario::Launch {
                 launch,
                 wall_ns: *wall_ns,
-                ..LaunchValue::default()
+                ..scenario::Launch::default()
             });
         let launches = launches.collect();
         scenario::run(vec![scenario::with_launches(

@@ -11,7 +11,7 @@ use super::*;
 use crate::policy::{AcceptedChange, FailOnClass, Overrides};
 use crate::scenario::{self, Planted, benchmark, modelled, timed};
 use criterion_topdown::provenance::{CountedThreads, SourceKind};
-use criterion_topdown::run_file::LaunchValue;
+use criterion_topdown::run_file::SlotsValue;
 
 fn suite(size: usize, seed: u64, change: impl Fn(usize) -> Planted) -> Run {
     let benchmarks = (0..size)
@@ -263,8 +263,10 @@ fn one_launch_never_fails() {
 fn a_thread_that_waits_is_a_warning_since_its_slots_are_not_about_the_work() {
     let waiting = || {
         let mut run = suite(3, 1, unchanged);
-        for launch in &mut run.benchmarks[0].launches {
-            launch.cycles = Some(0.05 * launch.wall_ns);
+        let times = run.benchmarks[0].times.launches.clone();
+        let slots = run.benchmarks[0].slots_launches_mut();
+        for (launch, time) in slots.iter_mut().zip(times) {
+            launch.cycles = Some(0.05 * time.wall_ns);
         }
         run
     };
@@ -346,7 +348,7 @@ fn coarse_categories_are_not_tested_and_the_total_is() {
     let coarse = |seed, be| {
         let mut run = suite(30, seed, |_| in_category(3, be));
         for benchmark in &mut run.benchmarks {
-            for launch in &mut benchmark.launches {
+            for launch in benchmark.slots_launches_mut() {
                 launch.resolution_fraction = 0.05;
             }
         }
@@ -452,15 +454,22 @@ fn odd_numbers_make_no_odd_verdicts() {
             let size = rng.usize(1..30);
             let mut run = suite(size, round, unchanged);
             for benchmark in &mut run.benchmarks {
-                benchmark.launches.truncate(rng.usize(..11));
-                for launch in &mut benchmark.launches {
-                    let mut pick = || odd[rng.usize(..odd.len())];
+                let slots = benchmark.slots.as_mut().unwrap();
+                slots.launches.truncate(rng.usize(..11));
+                benchmark.times.launches.truncate(rng.usize(..11));
+                let mut pick = || odd[rng.usize(..odd.len())];
+                for launch in &mut slots.launches {
                     match round % 5 {
-                        0 => launch.slots = Some(pick()),
-                        1 => launch.wall_ns = pick(),
+                        0 => launch.slots = pick(),
                         2 => launch.resolution_fraction = pick(),
                         3 => launch.level1.as_mut().unwrap().slots.backend_bound = -pick(),
-                        _ => *launch = LaunchValue::default(),
+                        4 => *launch = SlotsValue::default(),
+                        _ => {}
+                    }
+                }
+                if round % 5 == 1 {
+                    for time in &mut benchmark.times.launches {
+                        time.wall_ns = pick();
                     }
                 }
             }

@@ -3,7 +3,7 @@
 //! November 2026). `quiet` had the machine to itself, `loaded` shared it with builds.
 
 use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{LaunchValue, Run};
+use criterion_topdown::run_file::Run;
 
 use super::{Outcome, Policy, judged_by};
 use crate::scenario;
@@ -55,11 +55,11 @@ fn run_of(benchmarks: impl Iterator<Item = Vec<f64>>) -> Run {
         let launches = launches
             .into_iter()
             .zip(0..)
-            .map(|(wall_ns, launch)| LaunchValue {
+            .map(|(wall_ns, launch)| scenario::Launch {
                 launch,
                 samples_used: 20,
                 wall_ns,
-                ..LaunchValue::default()
+                ..scenario::Launch::default()
             });
         scenario::with_launches(&format!("{index:02}"), SourceKind::Time, launches.collect())
     };

@@ -52,8 +52,8 @@ pub fn trend(label: &str, runs: &[Run], unreadable: Vec<String>, alpha: f64) -> 
                 };
                 let cpus = comparability::of_cpus(&comparable[index].machine, &newest.machine);
                 let differences = comparability::of_benchmark(
-                    &benchmark.provenance,
-                    &reference.provenance,
+                    benchmark.provenance(),
+                    reference.provenance(),
                     &cpus,
                 );
                 if !differences.is_empty() || !history.add(index, benchmark) {
@@ -202,8 +202,9 @@ mod tests {
     fn what_is_not_comparable_is_left_out_and_named() {
         let mut all = runs(20, |n| vec![benchmark("a", planted(n, [0.0; 4]))]);
         all[0].machine.model = 207;
-        all[1].benchmarks[0].provenance.formula = "another/1".to_owned();
-        all[2].benchmarks[0].launches.clear();
+        all[1].benchmarks[0].provenance_mut().formula = "another/1".to_owned();
+        all[2].benchmarks[0].slots = None;
+        all[2].benchmarks[0].times.launches.clear();
         all[3].benchmarks.clear();
         let trend = judged(&all);
         assert_eq!(trend.runs.len(), 19);

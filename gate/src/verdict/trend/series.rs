@@ -41,14 +41,14 @@ pub struct History<'a> {
 impl<'a> History<'a> {
     /// Starts without values; `None` if the benchmark has none itself.
     pub fn of(reference: &'a Benchmark) -> Option<History<'a>> {
-        let first = reference.launches.first()?;
-        let total = match Metric::Slots.of(first) {
+        let total = match reference.slots {
             Some(_) => Metric::Slots,
             None => Metric::Wall,
         };
-        let categories = Metric::ALL.into_iter().filter(|metric| {
-            total == Metric::Slots && metric.is_category() && metric.of(first).is_some()
-        });
+        total.values(reference)?;
+        let categories = Metric::ALL
+            .into_iter()
+            .filter(|metric| metric.is_category() && metric.values(reference).is_some());
         let metrics: Vec<Metric> = std::iter::once(total).chain(categories).collect();
         Some(History {
             reference,
@@ -62,13 +62,9 @@ impl<'a> History<'a> {
 
     /// Adds a run's values; returns false if any are missing.
     pub fn add(&mut self, run: usize, benchmark: &Benchmark) -> bool {
-        let launches = &benchmark.launches;
-        let values: Option<Vec<Vec<f64>>> = self
-            .metrics
-            .iter()
-            .map(|metric| launches.iter().map(|launch| metric.of(launch)).collect())
-            .collect();
-        let Some(values) = values.filter(|_| !launches.is_empty()) else {
+        let metrics = self.metrics.iter();
+        let values: Option<Vec<Vec<f64>>> = metrics.map(|m| m.values(benchmark)).collect();
+        let Some(values) = values else {
             return false;
         };
         self.runs.push(run);
@@ -76,8 +72,12 @@ impl<'a> History<'a> {
             self.means[metric].push(mean(values));
             self.variances[metric].push(variance(values) / values.len() as f64);
         }
-        let resolutions: Vec<f64> = launches.iter().map(|l| l.resolution_fraction).collect();
-        self.resolutions.push(mean(&resolutions));
+        let launches = benchmark.slots_launches().iter();
+        let resolutions: Vec<f64> = launches.map(|l| l.resolution_fraction).collect();
+        self.resolutions.push(match resolutions.is_empty() {
+            true => 0.0,
+            false => mean(&resolutions),
+        });
         true
     }
 
@@ -87,7 +87,7 @@ impl<'a> History<'a> {
             .map_or(Vec::new(), |found| self.changes(&found, runs));
         BenchmarkTrend {
             id: self.reference.id.clone(),
-            source: self.reference.provenance.source,
+            source: self.reference.provenance().source,
             metric: self.metrics[0],
             points: (0..self.runs.len())
                 .map(|point| TrendPoint {
