@@ -19,9 +19,11 @@ use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::config::measuring::{Settings, WorkspaceSettings};
-use crate::runner::interrupt;
-use crate::runner::protocol::RUNNER_NAME;
+use crate::interrupt;
 use crate::terminal::tell;
+
+/// The runner that criterion looks for. Its name is in every executable with criterion.
+pub const RUNNER_NAME: &[u8] = b"cargo-criterion";
 
 /// The variable in which the dynamic linker looks for directories; on macOS, the one cargo uses.
 const LIBRARY_PATH_VARIABLE: &str = if cfg!(windows) {
@@ -108,15 +110,15 @@ pub enum BuildError {
 }
 
 /// cargo, its workspace, and the command line's options for both.
-pub struct Cargo<'a> {
+pub struct Cargo {
     /// `$CARGO`.
     pub program: PathBuf,
     /// The flags for it.
     pub flags: CargoFlags,
     /// `--manifest-path`.
-    pub manifest_path: Option<&'a Path>,
+    pub manifest_path: Option<PathBuf>,
     /// Where to start cargo, if not here: it searches from there for configuration files.
-    pub directory: Option<&'a Path>,
+    pub directory: Option<PathBuf>,
 }
 
 /// What the command line says to cargo.
@@ -128,6 +130,10 @@ pub struct CargoFlags {
     pub build: Vec<String>,
     /// `--target-dir`.
     pub target_dir: Option<PathBuf>,
+    /// `--profile`, which is among `build`, too.
+    pub profile: Option<String>,
+    /// `--target`, which is among `build`, too.
+    pub target: Option<String>,
 }
 
 /// Returns `$CARGO`, which cargo sets for its subcommands: the cargo that the user called.
@@ -135,7 +141,7 @@ pub fn cargo_program() -> PathBuf {
     env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from)
 }
 
-impl Cargo<'_> {
+impl Cargo {
     /// Reads the workspace.
     ///
     /// # Errors
@@ -143,10 +149,10 @@ impl Cargo<'_> {
     pub fn metadata(&self) -> Result<Metadata, BuildError> {
         let mut command = MetadataCommand::new();
         command.cargo_path(&self.program).no_deps();
-        if let Some(path) = self.manifest_path {
+        if let Some(path) = &self.manifest_path {
             command.manifest_path(path);
         }
-        if let Some(directory) = self.directory {
+        if let Some(directory) = &self.directory {
             command.current_dir(directory);
         }
         command.other_options(self.flags.common.clone());
@@ -203,7 +209,7 @@ impl Cargo<'_> {
             error,
         };
         let mut command = Command::new(&self.program);
-        if let Some(directory) = self.directory {
+        if let Some(directory) = &self.directory {
             command.current_dir(directory);
         }
         let mut child = command
@@ -245,7 +251,7 @@ impl Cargo<'_> {
     fn build_flags(&self) -> Vec<OsString> {
         let flags = &self.flags;
         let paths = [
-            ("--manifest-path", self.manifest_path),
+            ("--manifest-path", self.manifest_path.as_deref()),
             ("--target-dir", flags.target_dir.as_deref()),
         ];
         let paths = paths.into_iter().flat_map(|(flag, path)| {

@@ -120,8 +120,8 @@ mod system {
     use std::time::Instant;
 
     use super::*;
+    use crate::interrupt;
     use crate::processes;
-    use crate::runner::interrupt;
 
     /// The command, or the process that waits to become it. Killed on drop, with all that it has
     /// started.

@@ -4,10 +4,8 @@ use std::process::ExitCode;
 
 use crate::base_tree::BaseTreeError;
 use crate::baseline_store::StoreError;
-use crate::command::bench::BenchError;
-use crate::command::exec::ExecError;
-use crate::command::explain::ExplainError;
-use crate::error::Error;
+use crate::error::{Error, ExecError, ExplainError};
+use crate::measure::MeasureError;
 use crate::shared_store::SharedStoreError;
 use topdown_gate::verdict::Outcome;
 
@@ -51,7 +49,7 @@ impl From<&Error> for Exit {
     fn from(error: &Error) -> Exit {
         match error {
             Error::BaselineName(_) | Error::Source(_) => Exit::Usage,
-            Error::Bench(error) => of_bench(error),
+            Error::Measure(error) => of_measure(error),
             Error::Explain(error) => of_explain(error),
             Error::Exec(error) => of_exec(error),
             Error::Store(error) => of_store(error),
@@ -62,7 +60,7 @@ impl From<&Error> for Exit {
             | Error::SameRun { .. }
             | Error::NoSuchHistory { .. }
             | Error::ShortHistory { .. } => Exit::NoComparison,
-            Error::Import(_) | Error::ImportNotStored(_) | Error::Output(_) | Error::Report(_) => {
+            Error::Import(_) | Error::NotStored(_) | Error::Output(_) | Error::Report(_) => {
                 Exit::BenchFailed
             }
             Error::Metadata(_)
@@ -77,24 +75,25 @@ impl From<&Error> for Exit {
     }
 }
 
-fn of_bench(error: &BenchError) -> Exit {
+fn of_measure(error: &MeasureError) -> Exit {
     match error {
-        BenchError::CriterionArgument { .. } | BenchError::Filter { .. } => Exit::Usage,
-        BenchError::BaseTree(error) => of_base_tree(error),
-        BenchError::Build(_)
-        | BenchError::BaseBuild { .. }
-        | BenchError::NoBenchTargets
-        | BenchError::NoCriterion
-        | BenchError::NoBenchmarks
-        | BenchError::AllLeftOut
-        | BenchError::NothingMatched { .. }
-        | BenchError::EmptyShard { .. }
-        | BenchError::BenchesFailed { .. }
-        | BenchError::Launch(_)
-        | BenchError::Interrupt(_)
-        | BenchError::Scratch(_)
-        | BenchError::NotStored(_) => Exit::BenchFailed,
-        BenchError::Interrupted => Exit::Interrupted,
+        MeasureError::Config(_)
+        | MeasureError::CriterionArgument { .. }
+        | MeasureError::Filter { .. } => Exit::Usage,
+        MeasureError::BaseTree(error) => of_base_tree(error),
+        MeasureError::Build(_)
+        | MeasureError::BaseBuild { .. }
+        | MeasureError::NoBenchTargets
+        | MeasureError::NoCriterion
+        | MeasureError::NoBenchmarks
+        | MeasureError::AllLeftOut
+        | MeasureError::NothingMatched { .. }
+        | MeasureError::EmptyShard { .. }
+        | MeasureError::BenchesFailed { .. }
+        | MeasureError::Launch(_)
+        | MeasureError::Interrupt(_)
+        | MeasureError::Scratch(_) => Exit::BenchFailed,
+        MeasureError::Interrupted => Exit::Interrupted,
     }
 }
 
@@ -121,10 +120,9 @@ fn of_exec(error: &ExecError) -> Exit {
     match error {
         ExecError::Model => Exit::Usage,
         ExecError::Interrupted => Exit::Interrupted,
-        ExecError::Launch { .. }
-        | ExecError::Counters(_)
-        | ExecError::Interrupt(_)
-        | ExecError::NotStored(_) => Exit::BenchFailed,
+        ExecError::Launch { .. } | ExecError::Counters(_) | ExecError::Interrupt(_) => {
+            Exit::BenchFailed
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use criterion_topdown::run_file::Filter;
 use criterion_topdown::setting::{Counters, ModelCore, Setting, SourceChoice, Threads};
 
 use super::choices::choices;
@@ -10,6 +11,7 @@ use super::{ColorChoice, ComparisonArgs, OutputArgs, PolicyArgs, StoreArgs};
 use crate::baseline_store::BaselineName;
 use crate::bench_targets::CargoFlags;
 use crate::config::Layer;
+use crate::measure::Request;
 use crate::shard::ShardNumber;
 
 /// `cargo topdown bench`: the flags of `cargo bench`, and our own.
@@ -111,6 +113,23 @@ const FLAGS_WITH_VALUES: [&str; 9] = [
 ];
 
 impl LaunchArgs {
+    /// The same as a plain request.
+    pub fn request(&self, store: &StoreArgs, output: &OutputArgs) -> Request {
+        Request {
+            filter: self.filter().map(|expression| Filter {
+                expression: expression.to_owned(),
+                exact: self.exact,
+            }),
+            criterion: self.criterion_without_filter(),
+            fail_fast: self.measuring.fail_fast,
+            ..self.cargo.request(
+                (&self.measuring).into(),
+                store.manifest_path.clone(),
+                output,
+            )
+        }
+    }
+
     /// Returns the filter, from either side of the `--`.
     pub fn filter(&self) -> Option<&str> {
         let for_criterion = || Some(self.criterion[self.filter_for_criterion()?].as_str());
@@ -330,8 +349,26 @@ pub struct CargoBenchArgs {
 }
 
 impl CargoBenchArgs {
+    /// A request for the benches that these flags name, all of their benchmarks.
+    pub fn request(
+        &self,
+        settings: Layer,
+        manifest_path: Option<PathBuf>,
+        output: &OutputArgs,
+    ) -> Request {
+        Request {
+            names_targets: !(self.package.is_empty() && self.bench.is_empty()),
+            settings,
+            cargo: self.flags(output.color),
+            manifest_path,
+            quiet: self.quiet,
+            shows_output: self.verbose > 0,
+            ..Request::default()
+        }
+    }
+
     /// The same as words for cargo.
-    pub fn flags(&self, color: ColorChoice) -> CargoFlags {
+    fn flags(&self, color: ColorChoice) -> CargoFlags {
         let mut common = Vec::new();
         switches(
             &mut common,
@@ -366,6 +403,8 @@ impl CargoBenchArgs {
             common,
             build,
             target_dir: self.target_dir.clone(),
+            profile: self.profile.clone(),
+            target: self.target.clone(),
         }
     }
 }

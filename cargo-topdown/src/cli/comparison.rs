@@ -3,7 +3,8 @@
 use clap::Args;
 use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use super::{OutputArgs, StoreArgs};
+use super::{ColorChoice, OutputArgs, StoreArgs};
+use crate::comparing::output::Output;
 use crate::report::request::ReportRequest;
 use topdown_gate::metric::Metric;
 use topdown_gate::policy::{FailOnClass, MarginSetting, Overrides, checked_alpha};
@@ -182,5 +183,15 @@ impl ComparisonArgs {
     /// Returns whether any report shows the baseline's history.
     pub fn shows_history(&self) -> bool {
         self.reports.iter().any(ReportRequest::shows_history)
+    }
+
+    /// What to print and write, in these colours.
+    pub fn output(&self, color: ColorChoice) -> Output<'_> {
+        Output {
+            json: self.json,
+            events: self.events,
+            reports: &self.reports,
+            color: color.into(),
+        }
     }
 }

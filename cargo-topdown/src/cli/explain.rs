@@ -4,11 +4,13 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 use criterion_topdown::category::Category;
+use criterion_topdown::run_file::Filter;
 use criterion_topdown::setting::{Counters, Setting, SourceChoice, Threads};
 
 use super::choices::choices;
 use super::{CargoBenchArgs, OutputArgs};
 use crate::config::Layer;
+use crate::measure::Request;
 
 /// `cargo topdown explain`.
 #[derive(Debug, Args)]
@@ -44,6 +46,23 @@ pub struct ExplainArgs {
     /// How to print
     #[command(flatten)]
     pub output: OutputArgs,
+}
+
+impl ExplainArgs {
+    /// The same as a plain request.
+    pub fn request(&self) -> Request {
+        let filter = Filter {
+            expression: self.benchmark.clone(),
+            exact: self.exact,
+        };
+        let settings = (&self.measuring).into();
+        Request {
+            filter: Some(filter),
+            ..self
+                .cargo
+                .request(settings, self.manifest_path.clone(), &self.output)
+        }
+    }
 }
 
 /// How one launch measures: the settings of `bench` but for the number of launches, which is one

@@ -4,11 +4,10 @@ use std::io::Write;
 
 use criterion_topdown::run_file;
 
-use super::compare::wanted_verdict;
-use super::history;
-use super::relaunch::{self, Relaunch, Side};
 use crate::accepted_file::{self, Found};
 use crate::cli::BaselineAcceptArgs;
+use crate::comparing::second_look::{self, Relaunch, Side};
+use crate::comparing::{history, wanted_verdict};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::report::style;
@@ -29,7 +28,7 @@ pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
     let candidate = run_file::read_run(&candidate_path)?;
     let earlier = history::behind(&path, &candidate);
     // Count launches that `compare --relaunch` made, if any; nothing is launched here.
-    let comparison = relaunch::judge(
+    let comparison = second_look::judge(
         &mut Side::new(&args.base, &path, baseline.clone()),
         &mut Side::new("the newest run", &candidate_path, candidate),
         &policy,

@@ -1,7 +1,6 @@
 //! `cargo topdown baseline`: lists, shows, saves and removes baselines.
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::SourceKind;
@@ -17,10 +16,10 @@ use crate::exit::Exit;
 use crate::report::noise_table;
 use crate::report::run_origin::{runs_text, write_run_origin};
 use crate::report::run_table::write_run_table;
+use crate::report::saved;
 use crate::report::style;
-use crate::terminal::tell;
 use topdown_gate::policy::Overrides;
-use topdown_gate::verdict::{self, LabelledRun, named, wild_launches};
+use topdown_gate::verdict::{self, LabelledRun};
 
 pub fn run(command: BaselineCommand) -> Result<Exit, Error> {
     match command {
@@ -263,29 +262,9 @@ fn save(args: &BaselineSaveArgs) -> Result<Exit, Error> {
         store.check_replaces_whole(&args.name, &run.key(), &run.selection)?;
     }
     let stored = store.save(&args.name, &from)?;
-    warn_of_wild_launches(&run);
-    report_saved(&mut style::stdout(args.output.color), &stored)?;
+    saved::warn_of_wild_launches(&run);
+    saved::report(&mut style::stdout(args.output.color), &stored)?;
     Ok(Exit::Success)
-}
-
-/// Lists the launches that comparisons will leave out.
-pub fn warn_of_wild_launches(run: &Run) {
-    let wild = wild_launches(run);
-    if !wild.is_empty() {
-        tell!(
-            "warning: comparisons leave out what is not like the other launches: {}; what disturbed \
-             it may have disturbed more, so run again before you keep this as a baseline",
-            named(&wild)
-        );
-    }
-}
-
-/// Reports where a baseline was saved; used by `bench --save` too.
-pub fn report_saved(out: &mut impl Write, stored: &StoredBaseline) -> io::Result<()> {
-    let StoredBaseline {
-        name, directory, ..
-    } = stored;
-    writeln!(out, "saved baseline `{name}` in {}", shown(directory))
 }
 
 fn remove(args: &BaselineRemoveArgs) -> Result<Exit, Error> {
@@ -314,15 +293,6 @@ fn remove(args: &BaselineRemoveArgs) -> Result<Exit, Error> {
         )?;
     }
     Ok(Exit::Success)
-}
-
-/// Returns a path relative to the current directory if it is inside.
-fn shown(path: &Path) -> String {
-    let here = std::env::current_dir().unwrap_or_default();
-    path.strip_prefix(here)
-        .unwrap_or(path)
-        .display()
-        .to_string()
 }
 
 fn write_json(out: &mut impl Write, value: &impl Serialize) -> io::Result<()> {

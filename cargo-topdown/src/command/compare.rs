@@ -1,30 +1,24 @@
 //! `cargo topdown compare`: judges two stored runs.
 
-use std::io::{self, Write};
+use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use criterion_topdown::run_file::{self, BenchmarkId, Run};
+use criterion_topdown::run_file::{self, Run};
 
-use super::history;
-use super::relaunch::{self, Relaunch, Side};
 use crate::accepted_file::{self, Found};
 use crate::baseline_store::BaselineStore;
-use crate::cli::{ColorChoice, CompareArgs, ComparisonArgs};
+use crate::cli::CompareArgs;
+use crate::comparing::output::{Sides, width};
+use crate::comparing::second_look::{self, Relaunch, Side};
+use crate::comparing::{history, wanted_verdict};
 use crate::config::{Config, WorkspaceError};
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::merge::check_whole;
-use crate::report::event_table::write_event_changes;
 use crate::report::explanation::{self, Explanation};
-use crate::report::request::Compared;
-use crate::report::style::{self, Look};
-use crate::report::{comparison_json, comparison_text};
-use topdown_gate::verdict::trend::Trend;
-use topdown_gate::verdict::{self, BenchmarkVerdict, Comparison, Warning};
-
-/// The width of a report that does not go to a terminal: CI logs scroll sideways.
-const WIDTH_ELSEWHERE: usize = 120;
+use crate::report::style;
+use topdown_gate::verdict::{self, Comparison, Warning};
 
 /// Runs the subcommand; its exit code is the gate.
 pub fn run(args: CompareArgs) -> Result<Exit, Error> {
@@ -58,7 +52,7 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
     let mut candidate = Side::new(label, &candidate_path, candidate);
     let relaunched = args.relaunch.unwrap_or(policy.relaunch);
     let mut comparison = if relaunched {
-        relaunch::judge(
+        second_look::judge(
             &mut baseline,
             &mut candidate,
             &policy,
@@ -83,15 +77,16 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
         candidate: &candidate.run,
         history: history.as_ref(),
     };
+    let output = args.comparison.output(args.output.color);
     match &args.explain {
         Some(wanted) => {
             explain(&args, wanted, &comparison, sides)?;
-            write_reports(&args.comparison, &comparison, sides)?;
+            output.write_reports(&comparison, sides)?;
         }
-        None => report(&args.comparison, args.output.color, &comparison, sides)?,
+        None => output.report(&comparison, sides)?,
     }
     if args.relaunch.is_none() && !relaunched {
-        relaunch::hint(&baseline, &candidate, &comparison);
+        second_look::hint(&baseline, &candidate, &comparison);
     }
     Ok(comparison.outcome.into())
 }
@@ -162,43 +157,6 @@ fn both(
     })
 }
 
-/// The two runs of a comparison.
-#[derive(Clone, Copy, Debug)]
-pub struct Sides<'a> {
-    pub baseline: &'a Run,
-    pub candidate: &'a Run,
-    /// The baseline's history, for pages.
-    pub history: Option<&'a Trend>,
-}
-
-/// Prints a comparison and writes the requested reports.
-pub fn report(
-    args: &ComparisonArgs,
-    color: ColorChoice,
-    comparison: &Comparison,
-    sides: Sides<'_>,
-) -> Result<(), Error> {
-    print(args, color, comparison)?;
-    write_reports(args, comparison, sides)
-}
-
-fn write_reports(
-    args: &ComparisonArgs,
-    comparison: &Comparison,
-    sides: Sides<'_>,
-) -> Result<(), Error> {
-    for report in &args.reports {
-        report.write(&Compared {
-            comparison,
-            baseline: sides.baseline,
-            candidate: sides.candidate,
-            history: sides.history,
-            events: args.events,
-        })?;
-    }
-    Ok(())
-}
-
 fn explain(
     args: &CompareArgs,
     wanted: &str,
@@ -220,41 +178,4 @@ fn explain(
         style::stdout(args.output.color).write_all(&text)?;
     }
     Ok(())
-}
-
-/// Finds the benchmark whose id or name is `wanted`, or else the only one whose id contains it.
-pub(super) fn wanted_verdict<'a>(
-    wanted: &str,
-    comparison: &'a Comparison,
-) -> Result<&'a BenchmarkVerdict, Error> {
-    let matching = |matches: &dyn Fn(&BenchmarkId) -> bool| -> Vec<&BenchmarkVerdict> {
-        let all = comparison.benchmarks.iter();
-        all.filter(|verdict| matches(&verdict.id)).collect()
-    };
-    let exact = matching(&|id| id.name == wanted || id.to_string() == wanted);
-    let like = matching(&|id| id.to_string().contains(wanted));
-    match (exact.as_slice(), like.as_slice()) {
-        ([verdict], _) | ([], [verdict]) => Ok(verdict),
-        _ => Err(Error::NoSuchBenchmark {
-            wanted: wanted.to_owned(),
-            like: like.iter().map(|verdict| verdict.id.to_string()).collect(),
-        }),
-    }
-}
-
-fn width() -> usize {
-    style::width_of_environment().unwrap_or(WIDTH_ELSEWHERE)
-}
-
-fn print(args: &ComparisonArgs, color: ColorChoice, comparison: &Comparison) -> io::Result<()> {
-    if args.json {
-        return comparison_json::write(comparison, io::BufWriter::new(io::stdout()));
-    }
-    let mut text = Vec::new();
-    comparison_text::write(comparison, width(), &mut text)?;
-    if args.events {
-        writeln!(text)?;
-        write_event_changes(&mut text, comparison, Look::of_environment())?;
-    }
-    style::stdout(color).write_all(&text)
 }

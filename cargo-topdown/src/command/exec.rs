@@ -3,57 +3,24 @@
 use std::ffi::OsString;
 
 use criterion_topdown::counter::hardware::TreeCounters;
-use criterion_topdown::error::OpenError;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
-use criterion_topdown::run_file::{BenchmarkId, Build, IterationSample, RunFileError};
+use criterion_topdown::run_file::{BenchmarkId, Build, IterationSample};
 use criterion_topdown::setting::SourceChoice;
 use jiff::Timestamp;
-use thiserror::Error;
 
 use super::finished_run::{Destination, WholeLaunches};
-use crate::build_identity::build_identity;
 use crate::cli::{ExecArgs, ExecWhenToldArgs};
 use crate::counted_command::{self, CommandError, CountedCommand};
-use crate::error::Error;
+use crate::error::{Error, ExecError};
 use crate::exit::Exit;
-use crate::runner::interrupt;
+use crate::interrupt;
+use crate::measure::build_identity;
 use crate::terminal::tell;
 
 /// The package and bench target names under which commands are stored.
 const PACKAGE: &str = "exec";
 const TARGET: &str = "command";
-
-/// Why there is no run.
-#[derive(Debug, Error)]
-pub enum ExecError {
-    /// A launch failed.
-    #[error("launch {launch} of {launches}: {error}; nothing was stored")]
-    Launch {
-        /// The launch's number, from 1.
-        launch: u32,
-        /// The number of launches.
-        launches: u32,
-        error: CommandError,
-    },
-    /// The hardware was requested but cannot be used.
-    #[error(transparent)]
-    Counters(OpenError),
-    /// The model cannot follow a command.
-    #[error(
-        "the model follows benches only, not commands; use `--source hardware` or `--source time`"
-    )]
-    Model,
-    /// Ctrl-C could not be handled.
-    #[error("could not handle Ctrl-C: {0}")]
-    Interrupt(#[from] ctrlc::Error),
-    /// The user interrupted the run.
-    #[error("interrupted; nothing was stored")]
-    Interrupted,
-    /// The run could not be stored.
-    #[error("could not store the run; the one before is unchanged: {0}")]
-    NotStored(RunFileError),
-}
 
 /// Runs the command as often as requested, stores the run, and prints its table.
 ///
@@ -97,8 +64,7 @@ pub fn run(args: &ExecArgs) -> Result<Exit, Error> {
     let run = whole
         .into_run(started_at, Machine::of_this_machine(), build)
         .expect("a launch with an unusable sample has failed");
-    let not_stored = |error| ExecError::NotStored(error).into();
-    destination.keep(&run, &args.stored, &args.output, not_stored)?;
+    destination.keep(&run, &args.stored, &args.output)?;
     Ok(Exit::Success)
 }
 

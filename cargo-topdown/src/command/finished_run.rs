@@ -6,16 +6,16 @@ use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::Provenance;
 use criterion_topdown::run_file::{
     Benchmark, BenchmarkId, Build, IterationSample, LaunchSamples, LaunchSettings, LaunchValue,
-    Run, RunFileError, Selection, write_run,
+    Run, Selection, write_run,
 };
 use jiff::Timestamp;
 
-use super::baseline;
-use super::bench::run_id;
 use crate::baseline_store::BaselineStore;
 use crate::cli::{OutputArgs, StoredRunArgs};
 use crate::error::Error;
+use crate::measure::run_id;
 use crate::report::run_table::write_run_table;
+use crate::report::saved;
 use crate::report::style::{self, Look};
 use topdown_gate::statistics::launch::value_of_whole_launch;
 
@@ -114,22 +114,21 @@ impl Destination {
     /// Stores the run, prints its table, and saves it as a baseline if requested.
     ///
     /// # Errors
-    /// Returns the error that `not_stored` makes if it cannot be written.
+    /// Returns an error if it cannot be written.
     pub fn keep(
         &self,
         (run, samples): &(Run, Vec<LaunchSamples>),
         args: &StoredRunArgs,
         output: &OutputArgs,
-        not_stored: impl FnOnce(RunFileError) -> Error,
     ) -> Result<(), Error> {
         let write = |to: &Path| write_run(to, run, samples);
         let saved = match self {
             Destination::Directory(directory) => {
-                write(directory).map_err(not_stored)?;
+                write(directory).map_err(Error::NotStored)?;
                 None
             }
             Destination::Workspace { store, .. } => {
-                let own = store.make_newest(write).map_err(not_stored)?;
+                let own = store.make_newest(write).map_err(Error::NotStored)?;
                 let name = args.save.as_ref();
                 name.map(|name| store.save(name, own.path())).transpose()?
             }
@@ -137,7 +136,7 @@ impl Destination {
         let mut out = style::stdout(output.color);
         write_run_table(&mut out, run, Look::of_environment())?;
         if let Some(stored) = saved {
-            baseline::report_saved(&mut out, &stored)?;
+            saved::report(&mut out, &stored)?;
         }
         Ok(())
     }

@@ -51,6 +51,6 @@ pub fn run(args: &ImportArgs) -> Result<Exit, Error> {
     let run = whole
         .into_run(Timestamp::now(), machine, build)
         .expect("imported samples have slots and no doubts");
-    destination.keep(&run, &args.stored, &args.output, Error::ImportNotStored)?;
+    destination.keep(&run, &args.stored, &args.output)?;
     Ok(Exit::Success)
 }

@@ -8,13 +8,12 @@ use criterion_topdown::run_file::{
 };
 use jiff::Timestamp;
 
-use super::baseline::report_saved;
-use super::bench::{BenchError, run_id};
 use crate::cli::MergeArgs;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::measure::run_id;
 use crate::merge::{Part, merge};
-use crate::report::style;
+use crate::report::{saved, style};
 use crate::terminal::tell;
 
 pub fn run(args: &MergeArgs) -> Result<Exit, Error> {
@@ -46,18 +45,18 @@ pub fn run(args: &MergeArgs) -> Result<Exit, Error> {
     };
     match &args.output {
         Some(directory) => {
-            write(directory).map_err(BenchError::NotStored)?;
+            write(directory).map_err(Error::NotStored)?;
             tell(directory)?;
         }
         None => {
             let store = args.store.store()?;
-            let own = store.make_newest(write).map_err(BenchError::NotStored)?;
+            let own = store.make_newest(write).map_err(Error::NotStored)?;
             tell(store.newest_directory())?;
             if let Some(name) = &args.save {
                 if !args.partial {
                     store.check_replaces_whole(name, &run.key(), &run.selection)?;
                 }
-                report_saved(&mut out, &store.save(name, own.path())?)?;
+                saved::report(&mut out, &store.save(name, own.path())?)?;
             }
         }
     }

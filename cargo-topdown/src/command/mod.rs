@@ -2,21 +2,20 @@
 
 mod accept;
 pub mod baseline;
-pub mod bench;
+mod bench;
 mod check;
 mod comment;
 mod compare;
 mod doctor;
-pub mod exec;
-pub mod explain;
+mod exec;
+mod explain;
 mod finished_run;
-pub mod history;
+mod history;
 mod import;
 mod init;
 mod manual;
 mod merge;
 mod noise;
-mod relaunch;
 mod report;
 mod share;
 mod start_bench;

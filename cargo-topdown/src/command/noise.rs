@@ -3,18 +3,15 @@
 use std::io::Write;
 
 use criterion_topdown::run_file::{self, Run};
-use jiff::Timestamp;
 
-use super::bench::{self, BenchError};
-use crate::bench_targets::{BenchTarget, Cargo, cargo_program};
+use crate::bench_targets::BenchTarget;
 use crate::cli::DoctorArgs;
-use crate::config::Workspace;
 use crate::config::measuring::Settings;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::measure::{Session, problems};
 use crate::report::noise_table;
 use crate::report::style::{self, Look};
-use crate::runner::interrupt;
 use topdown_gate::verdict::{LabelledRun, noise_of};
 
 /// Runs the suite, or reads the given run. Stores nothing.
@@ -29,16 +26,9 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
             (policy, run, launches)
         }
         None => {
-            let cargo = Cargo {
-                program: cargo_program(),
-                flags: args.launch.cargo.flags(args.output.color),
-                manifest_path: args.store.manifest_path.as_deref(),
-                directory: None,
-            };
-            let metadata = cargo.metadata().map_err(BenchError::from)?;
-            let workspace = Workspace::of_metadata(metadata)?;
-            let policy = workspace.config.policy(&args.policy.overrides())?;
-            let (run, launches) = measure(args, &cargo, &workspace)?;
+            let session = Session::begin(args.launch.request(&args.store, &args.output))?;
+            let policy = session.workspace.config.policy(&args.policy.overrides())?;
+            let (run, launches) = measure(session)?;
             (policy, run, launches)
         }
     };
@@ -55,34 +45,26 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
     Ok(Exit::Success)
 }
 
-/// Runs the suite with twice the launches. Returns with how many it would be compared.
-fn measure(
-    args: &DoctorArgs,
-    cargo: &Cargo<'_>,
-    workspace: &Workspace,
-) -> Result<(Run, u32), Error> {
-    let Workspace { metadata, config } = workspace;
-    let settings = config.measuring(&(&args.launch.measuring).into())?;
-    let guard = interrupt::guard().map_err(BenchError::Interrupt)?;
-    let targets = cargo
-        .bench_targets(metadata, &settings)
-        .map_err(BenchError::from)?;
-    let both_sides: Vec<BenchTarget> = targets
-        .iter()
-        .map(|target| BenchTarget {
-            settings: Settings {
-                launches: target.settings.launches.saturating_mul(2),
-                ..target.settings
-            },
-            ..target.clone()
-        })
-        .collect();
-    let started_at = Timestamp::now();
-    let benchmarks = bench::measure_all(&args.launch, &settings, both_sides, cargo)?;
-    drop(guard);
-    let root = metadata.workspace_root.as_std_path();
-    let mut run = bench::measured_run(&args.launch, root, started_at, &targets, &settings);
+/// Runs the suite with twice the launches, and returns how many launches each half has.
+fn measure(session: Session) -> Result<(Run, u32), Error> {
+    let targets = session.build()?;
+    let twice = |target: &BenchTarget| BenchTarget {
+        settings: Settings {
+            launches: target.settings.launches.saturating_mul(2),
+            ..target.settings
+        },
+        ..target.clone()
+    };
+    let both_sides = session.without_left_out(targets.iter().map(twice).collect())?;
+    let outcome = session.measure(&both_sides)?;
+    problems::report(&outcome);
+    if problems::count(&outcome) > 0 || outcome.collected.benchmarks.is_empty() {
+        return Err(session.nothing_to_keep(&both_sides, &outcome).into());
+    }
+    let root = session.workspace.metadata.workspace_root.as_std_path();
+    let mut run = session.run_without_benchmarks(root, &targets);
+    run.benchmarks = outcome.collected.benchmarks;
     let launches = run.launch_settings.launches;
     run.launch_settings.launches = launches.saturating_mul(2);
-    Ok((Run { benchmarks, ..run }, launches))
+    Ok((run, launches))
 }

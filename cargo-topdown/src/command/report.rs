@@ -5,8 +5,8 @@ use std::io::{BufWriter, Write};
 
 use criterion_topdown::run_file;
 
-use super::history;
 use crate::cli::ReportArgs;
+use crate::comparing::history;
 use crate::error::Error;
 use crate::exit::Exit;
 use crate::report::event_table::write_event_table;

@@ -122,11 +122,16 @@ fn what_makes_no_sense_is_2() {
     check(
         2,
         [
-            BenchError::CriterionArgument {
+            MeasureError::Config(ConfigError::Range {
+                setting: "--launches",
+                value: "0".to_owned(),
+                range: "at least 1",
+            }),
+            MeasureError::CriterionArgument {
                 flag: "--profile-time".to_owned(),
                 instead: "no",
             },
-            BenchError::Filter {
+            MeasureError::Filter {
                 error: Box::new(regex::Regex::new(&filter).unwrap_err()),
                 filter,
             },
@@ -188,7 +193,7 @@ fn what_could_not_be_built_or_run_or_written_is_101() {
     check(
         101,
         [
-            Error::ImportNotStored(file_error()),
+            Error::NotStored(file_error()),
             Error::Output(io_error()),
             Error::Report(ReportError::of(Path::new("a"), io_error())),
         ],
@@ -196,35 +201,34 @@ fn what_could_not_be_built_or_run_or_written_is_101() {
     check(
         101,
         [
-            BenchError::Build(BuildError::Failed),
-            BenchError::BaseBuild {
+            MeasureError::Build(BuildError::Failed),
+            MeasureError::BaseBuild {
                 base: "main".to_owned(),
                 error: BuildError::Failed,
             },
-            BenchError::NoBenchTargets,
-            BenchError::NoCriterion,
-            BenchError::NoBenchmarks,
-            BenchError::AllLeftOut,
-            BenchError::NothingMatched {
+            MeasureError::NoBenchTargets,
+            MeasureError::NoCriterion,
+            MeasureError::NoBenchmarks,
+            MeasureError::AllLeftOut,
+            MeasureError::NothingMatched {
                 filter: "a".to_owned(),
             },
-            BenchError::EmptyShard {
+            MeasureError::EmptyShard {
                 shard: "2/2".parse().unwrap(),
                 benchmarks: 1,
             },
-            BenchError::BenchesFailed { failed: 1 },
-            BenchError::Launch(LaunchError::NotConnected),
-            BenchError::Interrupt(ctrlc_error()),
-            BenchError::Scratch(io_error()),
-            BenchError::NotStored(file_error()),
-            BenchError::BaseTree(BaseTreeError::Git {
+            MeasureError::BenchesFailed { failed: 1 },
+            MeasureError::Launch(LaunchError::NotConnected),
+            MeasureError::Interrupt(ctrlc_error()),
+            MeasureError::Scratch(io_error()),
+            MeasureError::BaseTree(BaseTreeError::Git {
                 command: "worktree".to_owned(),
                 message: "no".to_owned(),
             }),
-            BenchError::BaseTree(BaseTreeError::Busy {
+            MeasureError::BaseTree(BaseTreeError::Busy {
                 path: PathBuf::new(),
             }),
-            BenchError::BaseTree(BaseTreeError::Io {
+            MeasureError::BaseTree(BaseTreeError::Io {
                 path: PathBuf::new(),
                 error: io_error(),
             }),
@@ -243,7 +247,6 @@ fn what_could_not_be_built_or_run_or_written_is_101() {
             },
             ExecError::Counters(open_error()),
             ExecError::Interrupt(ctrlc_error()),
-            ExecError::NotStored(file_error()),
         ],
     );
     check(
@@ -303,10 +306,10 @@ fn what_leaves_nothing_to_compare_is_102() {
     check(
         102,
         [
-            BenchError::BaseTree(BaseTreeError::Unknown {
+            MeasureError::BaseTree(BaseTreeError::Unknown {
                 reference: "a".to_owned(),
             }),
-            BenchError::BaseTree(BaseTreeError::NoDefaultBranch),
+            MeasureError::BaseTree(BaseTreeError::NoDefaultBranch),
         ],
     );
     check(
@@ -375,6 +378,6 @@ fn what_leaves_nothing_to_compare_is_102() {
 
 #[test]
 fn an_interrupt_is_130() {
-    check(130, [BenchError::Interrupted]);
+    check(130, [MeasureError::Interrupted]);
     check(130, [ExecError::Interrupted]);
 }

@@ -27,6 +27,7 @@ pub mod request;
 pub mod run_origin;
 mod run_row;
 pub mod run_table;
+pub mod saved;
 mod sentences;
 pub mod style;
 mod text;

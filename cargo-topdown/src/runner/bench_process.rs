@@ -8,11 +8,11 @@ use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 use super::cgroup::Cgroup;
-use super::interrupt;
 use super::launch::{LaunchError, io_error};
 use super::patience::Patience;
 use super::peer::{self, Peer};
 use super::waiting::{Ended, LOOK_INTERVAL, Waited};
+use crate::interrupt;
 use crate::processes;
 
 /// How long a bench may take to answer the hello, which is all criterion does at that point.

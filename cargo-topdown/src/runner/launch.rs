@@ -12,13 +12,13 @@ use super::bench_command::pattern_of;
 use super::bench_process::{LONGEST_OUTPUT_BYTES, Words};
 use super::conversation::{Benchmarks, Place, converse, skipped};
 use super::excerpt::{end_of_file, excerpt_of_file};
-use super::interrupt;
 use super::join::{JoinError, SamplesFile};
 use super::patience::Patience;
 use super::protocol::{Connection, ProtocolError};
 use super::session::Starter;
 use crate::bench_targets::BenchTarget;
 use crate::functions::Symbols;
+use crate::interrupt;
 
 /// How a launch ended.
 #[derive(Debug)]

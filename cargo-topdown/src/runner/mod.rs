@@ -14,7 +14,6 @@ pub mod environment;
 mod excerpt;
 pub mod fingerprints;
 mod fixed_stack;
-pub mod interrupt;
 pub mod join;
 pub mod launch;
 pub mod left_out;

@@ -14,12 +14,10 @@ use criterion_topdown::visible::visible;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::bench_targets::RUNNER_NAME;
+
 /// The environment variable in which a bench looks for its runner's port.
 pub const PORT_VARIABLE: &str = "CARGO_CRITERION_PORT";
-
-/// The runner's name. Every executable with criterion contains it, in messages for people and in
-/// the expected hello.
-pub const RUNNER_NAME: &[u8] = b"cargo-criterion";
 
 /// The version after the name. A bench only logs it.
 const RUNNER_VERSION: [u8; 3] = [1, 1, 0];

@@ -8,101 +8,68 @@ use std::path::Path;
 
 use criterion_topdown::run_file::{BenchmarkId, LaunchSamples, Run, Selection, write_run};
 
-use super::pairs::{self, Pairs};
-use super::{
-    BenchError, fingerprints, launcher, measured_run, nothing_to_keep, run_id, scratch_directory,
-    selected, with_model, without_left_out,
-};
 use crate::base_tree::BaseTree;
 use crate::baseline_store::BaselineStore;
 use crate::bench_targets::{BenchTarget, BuildError, Cargo, CargoFlags};
 use crate::cli::BenchArgs;
-use crate::command::compare::{self, Sides};
-use crate::command::history;
-use crate::config::measuring::WorkspaceSettings;
-use crate::config::{Config, Workspace};
+use crate::comparing::history;
+use crate::comparing::output::Sides;
+use crate::config::Workspace;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::measure::{MeasureError, Session, pairs, run_id};
 use crate::runner::collect::Collected;
-use crate::runner::interrupt::Guard;
 use crate::runner::{again, modelled};
-use topdown_gate::selection::NameFilter;
 use topdown_gate::verdict::{self, LabelledRun, Sessions};
 
-/// The candidate, already built.
-pub struct Candidate<'a> {
-    pub cargo: &'a Cargo<'a>,
-    pub workspace: &'a Workspace,
-    pub settings: &'a WorkspaceSettings,
-    pub store: &'a BaselineStore,
-    pub targets: &'a [BenchTarget],
-    /// The filter of the command line.
-    pub names: &'a NameFilter,
-    /// What the command line selects from it.
-    pub selection: &'a Selection,
-}
-
-/// Builds the sources that `reference` names, launches both sides, and compares them.
+/// Builds the sources that `reference` names, launches both sides, and compares them. `targets` are
+/// the candidate's.
 ///
 /// # Errors
 /// Returns the errors of `bench`, and an error if there is no base.
 pub fn run(
     args: &BenchArgs,
-    candidate: &Candidate<'_>,
+    session: Session,
+    store: &BaselineStore,
+    targets: Vec<BenchTarget>,
     reference: &str,
-    guard: Guard,
 ) -> Result<Exit, Error> {
-    let Workspace { metadata, config } = candidate.workspace;
+    let Workspace { metadata, config } = &session.workspace;
     let workspace_root = metadata.workspace_root.as_std_path();
     let target_directory = metadata.target_directory.as_std_path();
     // Before the build, which can take long.
     let policy = config.policy(&args.policy.overrides())?;
     let tree = BaseTree::prepare(reference, workspace_root, target_directory)
-        .map_err(BenchError::BaseTree)?;
-    let (base_targets, base_selection) = build_base(args, candidate, &tree)?;
-
-    let scratch = scratch_directory()?;
-    let launcher = launcher(&args.launch, &candidate.cargo.program, scratch.path());
-    let started_at = jiff::Timestamp::now();
-    let rest_of =
-        |targets| without_left_out(candidate.settings, targets, candidate.names, &launcher);
-    let base_targets = rest_of(base_targets)?;
-    let candidate = &Candidate {
-        targets: &rest_of(candidate.targets.to_vec())?,
-        ..*candidate
-    };
-    let of_targets = |targets: &[BenchTarget]| fingerprints(&args.launch, targets, &launcher);
-    let executed = [of_targets(&base_targets)?, of_targets(candidate.targets)?];
-    let pairs = Pairs {
-        base: &modelled::on_the_clock(&base_targets),
-        candidate: &modelled::on_the_clock(candidate.targets),
-        launcher: &launcher,
-        quiet: args.launch.cargo.quiet,
-        fail_fast: args.launch.measuring.fail_fast,
-    };
+        .map_err(MeasureError::BaseTree)?;
+    let (base_targets, base_selection) = build_base(&session, &targets, &tree)?;
+    let selection = session.selection(&session.workspace, &targets);
+    let base_targets = session.without_left_out(base_targets)?;
+    let targets = session.without_left_out(targets)?;
+    let executed = [
+        session.fingerprints(&base_targets)?,
+        session.fingerprints(&targets)?,
+    ];
+    let base_on_the_clock = modelled::on_the_clock(&base_targets);
+    let on_the_clock = modelled::on_the_clock(&targets);
+    let pairs = session.pairs(&base_on_the_clock, &on_the_clock);
     let (mut base, mut new) = pairs.launch()?;
-    with_model(&args.launch, &base_targets, &launcher, &mut base)?;
-    with_model(&args.launch, candidate.targets, &launcher, &mut new)?;
+    for (targets, side) in [(&base_targets, &mut base), (&targets, &mut new)] {
+        session.add_model(targets, modelled::LAUNCHES_THAT_AGREE, side)?;
+    }
     for (fingerprints, side) in executed.iter().zip([&mut base, &mut new]) {
         fingerprints.put_beside(&mut side.collected.benchmarks);
     }
     pairs::check("base", &base)?;
     pairs::check("candidate", &new)?;
     if new.collected.benchmarks.is_empty() {
-        return Err(nothing_to_keep(&args.launch, candidate.targets, &new).into());
+        return Err(session.nothing_to_keep(&targets, &new).into());
     }
     let directory = target_directory.join("topdown").join("against").join("run");
     let mut base = Measured {
         run: Run {
-            id: format!("{}-base", run_id(started_at)),
+            id: format!("{}-base", run_id(session.started_at)),
             selection: base_selection,
-            ..measured_run(
-                &args.launch,
-                &tree.workspace_root,
-                started_at,
-                &base_targets,
-                candidate.settings,
-            )
+            ..session.run_without_benchmarks(&tree.workspace_root, &base_targets)
         },
         samples: Vec::new(),
         directory: &directory,
@@ -110,24 +77,18 @@ pub fn run(
     .with(base.collected);
     let mut new = Measured {
         run: Run {
-            selection: candidate.selection.clone(),
-            ..measured_run(
-                &args.launch,
-                workspace_root,
-                started_at,
-                candidate.targets,
-                candidate.settings,
-            )
+            selection,
+            ..session.run_without_benchmarks(workspace_root, &targets)
         },
         samples: Vec::new(),
-        directory: candidate.store.newest_directory(),
+        directory: store.newest_directory(),
     }
     .with(new.collected);
     // Store both runs before the second look, which may be interrupted.
     base.write()?;
     new.write()?;
 
-    let comparison = if again::would_help(candidate.targets, &new.run) {
+    let comparison = if again::would_help(&targets, &new.run) {
         let first = verdict::first_look(
             base.labelled(&tree.label),
             new.labelled("the work tree"),
@@ -152,75 +113,69 @@ pub fn run(
             &policy,
         )
     };
-    drop(guard);
+    drop(session);
     let history = args
         .comparison
         .shows_history()
-        .then(|| history::up_to(candidate.store, reference, &base.run))
+        .then(|| history::up_to(store, reference, &base.run))
         .flatten();
     let sides = Sides {
         baseline: &base.run,
         candidate: &new.run,
         history: history.as_ref(),
     };
-    compare::report(&args.comparison, args.output.color, &comparison, sides)?;
+    let output = args.comparison.output(args.output.color);
+    output.report(&comparison, sides)?;
     Ok(comparison.outcome.into())
 }
 
 /// Builds the base with the candidate's flags, at the candidate's place within the workspace.
 /// Returns its targets, and what the flags select from them.
 fn build_base(
-    args: &BenchArgs,
-    candidate: &Candidate<'_>,
+    session: &Session,
+    targets_of_candidate: &[BenchTarget],
     tree: &BaseTree,
 ) -> Result<(Vec<BenchTarget>, Selection), Error> {
     let of_base = |error| match error {
-        BuildError::Interrupted => BenchError::Interrupted,
-        error => BenchError::BaseBuild {
+        BuildError::Interrupted => MeasureError::Interrupted,
+        error => MeasureError::BaseBuild {
             base: tree.label.clone(),
             error,
         },
     };
-    let candidate_root = candidate.workspace.metadata.workspace_root.as_std_path();
+    let candidate_root = session.workspace.metadata.workspace_root.as_std_path();
     let in_tree = |path: &Path| match path.strip_prefix(candidate_root) {
         Ok(inside) => tree.workspace_root.join(inside),
         Err(_) => tree.workspace_root.clone(),
     };
     let here = std::env::current_dir().unwrap_or_else(|_| candidate_root.to_owned());
     let directory = in_tree(&here);
-    let manifest_path = candidate
-        .cargo
-        .manifest_path
-        .map(|path| in_tree(&here.join(path)));
     let cargo = Cargo {
-        program: candidate.cargo.program.clone(),
+        program: session.cargo.program.clone(),
         flags: CargoFlags {
             target_dir: Some(tree.target_directory.clone()),
-            ..candidate.cargo.flags.clone()
+            ..session.cargo.flags.clone()
         },
-        manifest_path: manifest_path.as_deref(),
+        manifest_path: (session.cargo.manifest_path.as_ref()).map(|path| in_tree(&here.join(path))),
         // A new package has no directory in the base.
-        directory: Some(if directory.is_dir() {
-            &directory
-        } else {
-            &tree.workspace_root
+        directory: Some(match directory.is_dir() {
+            true => directory,
+            false => tree.workspace_root.clone(),
         }),
     };
-    let metadata = cargo.metadata().map_err(of_base)?;
-    let settings = Config::read(&metadata)?.measuring(&(&args.launch.measuring).into())?;
-    let mut targets = cargo.bench_targets(&metadata, &settings).map_err(of_base)?;
+    let workspace = Workspace::of_metadata(cargo.metadata().map_err(of_base)?)?;
+    let settings = workspace.config.measuring(&session.request.settings)?;
+    let built = cargo.bench_targets(&workspace.metadata, &settings);
+    let mut targets = built.map_err(of_base)?;
     for target in &mut targets {
         // Both sides use the settings in the candidate's manifests.
         let same =
             |other: &&BenchTarget| (&other.package, &other.name) == (&target.package, &target.name);
-        if let Some(same) = candidate.targets.iter().find(same) {
+        if let Some(same) = targets_of_candidate.iter().find(same) {
             target.settings = same.settings;
         }
     }
-    let selection = Selection {
-        left_out: candidate.selection.left_out.clone(),
-        ..selected(&args.launch, &metadata, &targets)
-    };
+    let selection = session.selection(&workspace, &targets);
     Ok((targets, selection))
 }
 
@@ -252,7 +207,7 @@ impl Measured<'_> {
         self.samples.extend(more.samples);
     }
 
-    fn write(&self) -> Result<(), BenchError> {
-        write_run(self.directory, &self.run, &self.samples).map_err(BenchError::NotStored)
+    fn write(&self) -> Result<(), Error> {
+        write_run(self.directory, &self.run, &self.samples).map_err(Error::NotStored)
     }
 }

@@ -1,37 +1,29 @@
 //! `cargo topdown explain`: launches one benchmark for level 1, then once for each metric group
 //! that the decision tree names for the category that loses most slots.
 
-mod error;
-
 use std::io::Write;
 
 use criterion_topdown::cpu::MetricGroup;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{Benchmark, BenchmarkId, Filter, IterationSample};
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, IterationSample};
 use criterion_topdown::setting::SourceChoice;
 
-use super::bench::{self, BenchError};
-use crate::bench_targets::{BenchTarget, Cargo, cargo_program};
+use crate::bench_targets::BenchTarget;
 use crate::cli::ExplainArgs;
-use crate::config::Config;
 use crate::config::measuring::Settings;
-use crate::error::Error;
+use crate::error::{Error, ExplainError};
 use crate::exit::Exit;
 use crate::explained::{
     Explained, GroupError, MeasuredGroup, dominant_category, groups_for, modelled_values_of,
     stalled_cycles, stalling_category, values_of,
 };
+use crate::measure::{MeasureError, Session, problems};
 use crate::report::style::{self, Look};
 use crate::report::{metric_groups, metric_groups_json};
-use crate::runner::launch::{LaunchError, Launcher};
-use crate::runner::progress::{Progress, Style};
-use crate::runner::session::Starter;
-use crate::runner::{self, Outcome, TargetFailure, interrupt, modelled};
-use crate::terminal::tell;
+use crate::runner::launch::Launcher;
+use crate::runner::{Outcome, TargetFailure, modelled};
 use topdown_gate::summary::Summary;
-
-pub use error::ExplainError;
 
 /// The start of the line in which the library says why it cannot open a source.
 const ERROR_PREFIX: &str = "error: ";
@@ -42,48 +34,14 @@ const ERROR_PREFIX: &str = "error: ";
 /// Returns an error if there is no such benchmark, or nothing about it can be explained. A group
 /// that cannot be counted is reported in the explanation.
 pub fn run(args: &ExplainArgs) -> Result<Exit, Error> {
-    let cargo = Cargo {
-        program: cargo_program(),
-        flags: args.cargo.flags(args.output.color),
-        manifest_path: args.manifest_path.as_deref(),
-        directory: None,
-    };
-    let metadata = cargo.metadata().map_err(BenchError::from)?;
-    let settings = Config::read(&metadata)?.measuring(&(&args.measuring).into())?;
-    let _guard = interrupt::guard().map_err(BenchError::Interrupt)?;
-    let targets = cargo
-        .bench_targets(&metadata, &settings)
-        .map_err(BenchError::from)?;
-    if targets.is_empty() {
-        return Err(BenchError::NoBenchTargets.into());
-    }
-    let names = bench::names_of(Some(&Filter {
-        expression: args.benchmark.clone(),
-        exact: args.exact,
-    }))?;
+    let session = Session::begin(args.request())?;
+    let targets = session.build()?;
     if args.cargo.no_run {
         return Ok(Exit::Success);
     }
-    let scratch = bench::scratch_directory()?;
-    let mut filter = vec![args.benchmark.clone()];
-    if args.exact {
-        filter.insert(0, "--exact".to_owned());
-    }
-    let session = Session {
-        args,
-        launcher: Launcher {
-            scratch: scratch.path().to_owned(),
-            cargo: cargo.program.clone(),
-            arguments: Vec::new(),
-            filter,
-            shows_output: args.cargo.verbose > 0,
-            through: None,
-            group: None,
-            starter: Starter::of_this_program(),
-        },
-    };
-    let targets = bench::without_left_out(&settings, targets, &names, &session.launcher)?;
-    let explained = session.explain(&targets)?;
+    let targets = session.without_left_out(targets)?;
+    let explanation = Explaining { args, session };
+    let explained = explanation.explain(&targets)?;
     let mut out = style::stdout(args.output.color);
     if args.json {
         metric_groups_json::write(&mut out, &explained)?;
@@ -99,12 +57,12 @@ pub fn run(args: &ExplainArgs) -> Result<Exit, Error> {
 }
 
 /// The launches for one explanation.
-struct Session<'a> {
+struct Explaining<'a> {
     args: &'a ExplainArgs,
-    launcher: Launcher,
+    session: Session,
 }
 
-impl Session<'_> {
+impl Explaining<'_> {
     fn explain(&self, targets: &[BenchTarget]) -> Result<Explained, Error> {
         let (benchmark, samples) = self.the_benchmark(targets)?;
         let id = benchmark.id.clone();
@@ -184,15 +142,13 @@ impl Session<'_> {
         targets: &[BenchTarget],
     ) -> Result<(Benchmark, Vec<IterationSample>), Error> {
         let wanted = &self.args.benchmark;
-        let mut outcome = self.launch(&modelled::on_the_clock(targets), &self.launcher)?;
-        let on_the_model = modelled::wanted(targets, &outcome.collected);
-        if !on_the_model.is_empty() {
-            let launcher = Launcher {
-                through: modelled::fixed_addresses(),
-                ..self.launcher.clone()
-            };
-            let modelled = self.launch(&modelled::on_the_model(&on_the_model, 1), &launcher)?;
-            modelled::join(&mut outcome, modelled, &on_the_model);
+        let session = &self.session;
+        let on_the_clock = modelled::on_the_clock(targets);
+        let mut outcome = session.launch(&on_the_clock, session.launcher())?;
+        session.add_model(targets, 1, &mut outcome)?;
+        if outcome.collected.benchmarks.is_empty() {
+            problems::report(&outcome);
+            return Err(session.nothing_to_keep(targets, &outcome).into());
         }
         let samples_of = |benchmark: Benchmark| {
             let source = benchmark.provenance().source;
@@ -201,31 +157,15 @@ impl Session<'_> {
             (benchmark, samples.map_or(Vec::new(), |of| of.samples))
         };
         let mut benchmarks = outcome.collected.benchmarks;
-        if let Some(at) = benchmarks.iter().position(|b| b.id.name == *wanted) {
-            return Ok(samples_of(benchmarks.swap_remove(at)));
-        }
-        if benchmarks.len() > 1 {
-            return Err(ExplainError::NotOne {
+        match benchmarks.iter().position(|b| b.id.name == *wanted) {
+            Some(at) => Ok(samples_of(benchmarks.swap_remove(at))),
+            None if benchmarks.len() == 1 => Ok(samples_of(benchmarks.swap_remove(0))),
+            None => Err(ExplainError::NotOne {
                 wanted: wanted.clone(),
                 ids: benchmarks.into_iter().map(|b| b.id).collect(),
             }
-            .into());
+            .into()),
         }
-        benchmarks.pop().map(samples_of).ok_or_else(|| {
-            for failure in &outcome.failures {
-                tell!("error: {failure}");
-            }
-            for error in &outcome.collected.errors {
-                tell!("error: {error}");
-            }
-            match outcome.failures.len() + outcome.collected.errors.len() {
-                0 => BenchError::NothingMatched {
-                    filter: wanted.clone(),
-                },
-                failed => BenchError::BenchesFailed { failed },
-            }
-            .into()
-        })
     }
 
     /// Launches the target once to count `group` instead of the categories.
@@ -238,7 +178,7 @@ impl Session<'_> {
         let launcher = Launcher {
             group: Some(group.name),
             filter: vec!["--exact".to_owned(), id.name.clone()],
-            ..self.launcher.clone()
+            ..self.session.launcher().clone()
         };
         let targets = [BenchTarget {
             settings: Settings {
@@ -249,32 +189,22 @@ impl Session<'_> {
             benchmarks: None,
             ..target.clone()
         }];
-        let outcome = self.launch(&targets, &launcher)?;
+        let outcome = self.session.launch(&targets, &launcher)?;
         Ok(MeasuredGroup {
             group,
             values: values(group, outcome),
         })
-    }
-
-    fn launch(&self, targets: &[BenchTarget], launcher: &Launcher) -> Result<Outcome, Error> {
-        let mut progress = Progress::new(Style::of_process(self.args.cargo.quiet), targets);
-        let outcome = runner::run(targets, launcher, false, &mut progress);
-        progress.finish();
-        Ok(outcome.map_err(|error| match error {
-            LaunchError::Interrupted => BenchError::Interrupted,
-            other => BenchError::Launch(other),
-        })?)
     }
 }
 
 fn target_of<'a>(
     targets: &'a [BenchTarget],
     id: &BenchmarkId,
-) -> Result<&'a BenchTarget, BenchError> {
+) -> Result<&'a BenchTarget, MeasureError> {
     targets
         .iter()
         .find(|target| target.has(id))
-        .ok_or(BenchError::NoBenchTargets)
+        .ok_or(MeasureError::NoBenchTargets)
 }
 
 fn values(group: &'static MetricGroup, outcome: Outcome) -> Result<Vec<Option<f64>>, GroupError> {

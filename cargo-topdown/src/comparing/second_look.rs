@@ -8,15 +8,17 @@ use std::path::{Path, PathBuf};
 
 use criterion_topdown::run_file::{self, Benchmark, BenchmarkId, LaunchSamples, Run};
 
-use super::bench::pairs::Pairs;
-use super::bench::{BenchError, scratch_directory};
 use crate::bench_targets::{BenchTarget, cargo_program};
 use crate::error::Error;
+use crate::interrupt;
+use crate::measure::MeasureError;
+use crate::measure::pairs::Pairs;
 use crate::runner::collect::Collected;
 use crate::runner::launch::Launcher;
 use crate::runner::record::{CannotLaunchAgain, LaunchRecord};
+use crate::runner::scratch::Scratch;
 use crate::runner::session::Starter;
-use crate::runner::{again, interrupt, modelled};
+use crate::runner::{again, modelled};
 use crate::terminal::tell;
 use topdown_gate::policy::Policy;
 use topdown_gate::verdict::{self, Comparison, LabelledRun, Sessions};
@@ -216,7 +218,7 @@ impl Again {
         run.benchmarks.extend(new);
         let new = more.samples.into_iter().filter(|of| is_new(&of.benchmark));
         samples.extend(new);
-        run_file::write_run(&directory, &run, &samples).map_err(BenchError::NotStored)?;
+        run_file::write_run(&directory, &run, &samples).map_err(Error::NotStored)?;
         Ok(run.benchmarks)
     }
 }
@@ -241,8 +243,8 @@ fn further_launches(
             return Ok((known(base_again), known(again)));
         }
     };
-    let guard = interrupt::guard().map_err(BenchError::Interrupt)?;
-    let scratch = scratch_directory()?;
+    let guard = interrupt::guard().map_err(MeasureError::Interrupt)?;
+    let scratch = Scratch::new().map_err(MeasureError::Scratch)?;
     let pairs = Pairs {
         base: &modelled::on_the_clock(&base_again.targets()),
         candidate: &modelled::on_the_clock(&record.targets()),

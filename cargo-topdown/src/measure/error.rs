@@ -1,18 +1,18 @@
-//! The errors of `cargo topdown bench`.
+//! Why a suite could not be measured.
 
 use std::io;
 
-use criterion_topdown::run_file::RunFileError;
 use thiserror::Error;
 
 use crate::base_tree::BaseTreeError;
 use crate::bench_targets::BuildError;
+use crate::config::ConfigError;
 use crate::runner::launch::LaunchError;
 use crate::shard::ShardNumber;
 
 /// Why there is no run, or an incomplete one.
 #[derive(Debug, Error)]
-pub enum BenchError {
+pub enum MeasureError {
     /// An argument for criterion that this program cannot let through.
     #[error("`{flag}` cannot be passed to criterion: {instead}")]
     CriterionArgument {
@@ -21,6 +21,9 @@ pub enum BenchError {
         /// Why, or what to use instead.
         instead: &'static str,
     },
+    /// A setting cannot be used.
+    #[error(transparent)]
+    Config(#[from] ConfigError),
     /// The benches could not be built.
     #[error(transparent)]
     Build(BuildError),
@@ -90,19 +93,16 @@ pub enum BenchError {
     /// A temporary directory could not be created.
     #[error("could not make a temporary directory: {0}")]
     Scratch(io::Error),
-    /// The run could not be stored.
-    #[error("could not store the run; the one before is unchanged: {0}")]
-    NotStored(RunFileError),
     /// The user interrupted the run.
     #[error("interrupted; nothing was stored")]
     Interrupted,
 }
 
-impl From<BuildError> for BenchError {
-    fn from(error: BuildError) -> BenchError {
+impl From<BuildError> for MeasureError {
+    fn from(error: BuildError) -> MeasureError {
         match error {
-            BuildError::Interrupted => BenchError::Interrupted,
-            error => BenchError::Build(error),
+            BuildError::Interrupted => MeasureError::Interrupted,
+            error => MeasureError::Build(error),
         }
     }
 }

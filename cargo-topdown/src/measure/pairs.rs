@@ -2,7 +2,7 @@
 
 use criterion_topdown::run_file::BenchmarkId;
 
-use super::{BenchError, failures, report_problems};
+use super::{MeasureError, problems};
 use crate::bench_targets::BenchTarget;
 use crate::runner::again::{self, LAUNCHES_OF_SUSPECTS};
 use crate::runner::collect::Collected;
@@ -26,7 +26,7 @@ pub struct Pairs<'a> {
 
 impl Pairs<'_> {
     /// Launches all benchmarks of both sides.
-    pub fn launch(&self) -> Result<(Outcome, Outcome), BenchError> {
+    pub fn launch(&self) -> Result<(Outcome, Outcome), MeasureError> {
         let mut progress = Progress::new(
             Style::of_process(self.quiet),
             &[self.base, self.candidate].concat(),
@@ -39,8 +39,8 @@ impl Pairs<'_> {
         );
         progress.finish();
         outcome.map_err(|error| match error {
-            LaunchError::Interrupted => BenchError::Interrupted,
-            other => BenchError::Launch(other),
+            LaunchError::Interrupted => MeasureError::Interrupted,
+            other => MeasureError::Launch(other),
         })
     }
 
@@ -48,7 +48,7 @@ impl Pairs<'_> {
     pub fn launch_again(
         &self,
         suspects: &[BenchmarkId],
-    ) -> Result<(Collected, Collected), BenchError> {
+    ) -> Result<(Collected, Collected), MeasureError> {
         if !self.quiet {
             let (looks, them) = match suspects.len() {
                 1 => ("1 benchmark looks".to_owned(), "it"),
@@ -76,14 +76,14 @@ impl Pairs<'_> {
 }
 
 /// Returns an error if anything of a side failed, since an incomplete side decides nothing.
-pub fn check(side: &'static str, outcome: &Outcome) -> Result<(), BenchError> {
-    let failed = failures(outcome);
+pub fn check(side: &'static str, outcome: &Outcome) -> Result<(), MeasureError> {
+    let failed = problems::count(outcome);
     if failed > 0 || !outcome.collected.lost_launches.is_empty() {
         tell!("of the {side}:");
     }
-    report_problems(outcome);
+    problems::report(outcome);
     match failed {
         0 => Ok(()),
-        _ => Err(BenchError::BenchesFailed { failed }),
+        _ => Err(MeasureError::BenchesFailed { failed }),
     }
 }

@@ -7,13 +7,11 @@
 use criterion_topdown::run_file::{BenchmarkId, Shard};
 use sha2::{Digest, Sha256};
 
-use super::BenchError;
+use super::{MeasureError, Session};
 use crate::bench_targets::BenchTarget;
-use crate::cli::LaunchArgs;
 use crate::config::measuring::Settings;
-use crate::runner::launch::{LaunchError, Launcher};
+use crate::runner::launch::LaunchError;
 use crate::shard::{self, ShardNumber};
-use topdown_gate::selection::NameFilter;
 
 /// Hexadecimal digits of a suite's name: 64 bits.
 const NAME_DIGITS: usize = 16;
@@ -36,37 +34,30 @@ pub struct Part {
 /// # Errors
 /// Returns an error if nothing matches the filter, or the part is empty.
 pub fn part(
-    args: &LaunchArgs,
-    names_wanted: &NameFilter,
+    session: &Session,
     number: ShardNumber,
     targets: &[BenchTarget],
-    launcher: &Launcher,
-) -> Result<Part, BenchError> {
+) -> Result<Part, MeasureError> {
     let mut items = Vec::new();
     for (index, target) in targets.iter().enumerate().filter(|(_, t)| t.has_criterion) {
-        match launcher.list(target) {
+        match session.launcher().list(target) {
             Ok(names) => {
                 let mut names = names.unwrap_or_default();
                 let is_kept = |name: &String| {
                     let only = target.benchmarks.as_ref();
-                    names_wanted.lets_through(name) && only.is_none_or(|only| only.contains(name))
+                    session.names.lets_through(name) && only.is_none_or(|only| only.contains(name))
                 };
                 names.retain(is_kept);
                 // A process with random hashes lists them in any order.
                 names.sort();
                 items.extend(names.into_iter().map(|name| (index, Some(name))));
             }
-            Err(LaunchError::Interrupted) => return Err(BenchError::Interrupted),
+            Err(LaunchError::Interrupted) => return Err(MeasureError::Interrupted),
             Err(_) => items.push((index, None)),
         }
     }
     if items.is_empty() {
-        return Err(match args.filter() {
-            Some(filter) => BenchError::NothingMatched {
-                filter: filter.to_owned(),
-            },
-            None => BenchError::NoBenchmarks,
-        });
+        return Err(session.nothing_ran());
     }
     let costs: Vec<f64> = items
         .iter()
@@ -82,7 +73,7 @@ pub fn part(
         .map(|(item, _)| item)
         .collect();
     if mine.is_empty() {
-        return Err(BenchError::EmptyShard {
+        return Err(MeasureError::EmptyShard {
             shard: number,
             benchmarks: benchmarks_of_suite,
         });

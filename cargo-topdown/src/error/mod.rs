@@ -1,5 +1,8 @@
 //! The errors that end a command early.
 
+mod exec;
+mod explain;
+
 use std::io;
 
 use criterion_topdown::run_file::RunFileError;
@@ -8,15 +11,16 @@ use thiserror::Error;
 use crate::accepted_file::AcceptedError;
 use crate::arm_specification::SpecificationError;
 use crate::baseline_store::{BaselineNameError, StoreError};
-use crate::command::bench::BenchError;
-use crate::command::exec::ExecError;
-use crate::command::explain::ExplainError;
 use crate::config::{ConfigError, WorkspaceError};
 use crate::import::ImportError;
+use crate::measure::MeasureError;
 use crate::merge::MergeError;
 use crate::report::foreign_comment::ForeignComparisonError;
 use crate::report::request::ReportError;
 use crate::shared_store::SharedStoreError;
+
+pub use exec::ExecError;
+pub use explain::ExplainError;
 
 /// An error that ends a command early.
 #[derive(Debug, Error)]
@@ -32,7 +36,7 @@ pub enum Error {
     Adoption(#[from] crate::adoption::AdoptionError),
     /// The benches could not be built, run or stored.
     #[error(transparent)]
-    Bench(#[from] BenchError),
+    Measure(#[from] MeasureError),
     /// Nothing could be explained.
     #[error(transparent)]
     Explain(#[from] ExplainError),
@@ -45,9 +49,9 @@ pub enum Error {
     /// Another tool's measurements cannot be used.
     #[error(transparent)]
     Import(#[from] ImportError),
-    /// An imported run could not be stored.
+    /// A run could not be stored.
     #[error("could not store the run; the one before is unchanged: {0}")]
-    ImportNotStored(#[source] RunFileError),
+    NotStored(#[source] RunFileError),
     /// A baseline or a requested run could not be used.
     #[error(transparent)]
     Store(#[from] StoreError),

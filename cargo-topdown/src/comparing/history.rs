@@ -1,0 +1,121 @@
+//! The history of a baseline, as comparisons and pages show it.
+
+use std::path::Path;
+
+use criterion_topdown::run_file::Run;
+use jiff::Timestamp;
+use topdown_gate::verdict::trend::{LEAST_RUNS, Trend, trend};
+
+use crate::baseline_store::{self, BaselineStore, history};
+use crate::error::Error;
+use crate::terminal::tell;
+
+/// The probability of finding any change point in a suite that never changed; the gate's default.
+const ALPHA: f64 = 0.05;
+
+/// Returns the trend of the runs of the baseline in `directory`, which the user calls `label`.
+pub fn trend_of(label: &str, directory: &Path) -> Result<Trend, Error> {
+    let (runs, unreadable) = baseline_store::read_runs(directory)?;
+    let problems = unreadable.iter().map(ToString::to_string).collect();
+    match trend(label, &runs, problems, ALPHA) {
+        Some(trend) => Ok(trend),
+        // The baseline's current run comes last, so the last error is about it.
+        None => Err(match unreadable.into_iter().next_back() {
+            Some(error) => Error::RunFile(error),
+            None => Error::ShortHistory {
+                runs: 0,
+                least: LEAST_RUNS,
+            },
+        }),
+    }
+}
+
+/// How many runs of the history a comparison reads. More would take too long.
+const RUNS_BEHIND_A_COMPARISON: usize = 30;
+
+/// Returns the newest runs in the history of the baseline at `path` that are not newer than
+/// `candidate`, oldest first; the baseline itself comes last. Returns none if it has no history. A
+/// comparison works without it, so problems are only warnings.
+pub fn behind(path: &Path, candidate: &Run) -> Vec<Run> {
+    let has_history = history::names(path).is_ok_and(|names| !names.is_empty());
+    if !has_history {
+        return Vec::new();
+    }
+    let warn = |error: &dyn std::fmt::Display| {
+        tell!("warning: slower over time cannot be told by all runs: {error}");
+    };
+    let (mut runs, unreadable) =
+        match baseline_store::read_newest_runs(path, RUNS_BEHIND_A_COMPARISON) {
+            Ok(read) => read,
+            Err(error) => {
+                warn(&error);
+                return Vec::new();
+            }
+        };
+    unreadable.iter().for_each(|error| warn(error));
+    let at = |run: &Run| run.started_at.parse::<Timestamp>().ok();
+    runs.retain(|run| run.id != candidate.id && at(run) <= at(candidate));
+    runs
+}
+
+/// Returns the history for the page of a comparison with `base`, which comes last in it: that of
+/// the baseline named `built`, or else of the only one on this machine. As in [`beside`], problems
+/// are only warnings.
+pub fn up_to(store: &BaselineStore, built: &str, base: &Run) -> Option<Trend> {
+    let named = built.parse().ok().and_then(|name| store.find(&name).ok());
+    let stored = named.or_else(|| store.only_one().ok())?;
+    let (mut runs, unreadable) = match baseline_store::read_runs(&stored.directory) {
+        Ok(read) => read,
+        Err(error) => {
+            tell!("warning: the page shows no history: {error}");
+            return None;
+        }
+    };
+    runs.push(base.clone());
+    let label = format!("{} and then the base", stored.name);
+    let problems = unreadable.iter().map(ToString::to_string).collect();
+    trend(&label, &runs, problems, ALPHA)
+}
+
+/// Returns the history for the page of the run at `path`, which the user calls `label`, if it is a
+/// baseline with one. A page works without it, so problems are only warnings.
+pub fn beside(label: &str, path: &Path) -> Option<Trend> {
+    let has_history = history::names(path).is_ok_and(|names| !names.is_empty());
+    match has_history.then(|| trend_of(label, path))? {
+        Ok(trend) => Some(trend),
+        Err(error) => {
+            tell!("warning: the page shows no history: {error}");
+            None
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::baseline_store::tests::{RUN, store_in};
+    use criterion_topdown::run_file::read_run;
+
+    #[test]
+    fn the_history_of_a_base_is_that_of_the_baseline_called_as_it_or_of_the_only_one() {
+        let root = tempfile::tempdir().unwrap();
+        let store = store_in(root.path());
+        let mut base = read_run(Path::new(RUN)).unwrap();
+        base.id += "-later";
+        let label = |built: &str| up_to(&store, built, &base).map(|trend| trend.label);
+        assert_eq!(label("main"), None, "nothing is stored");
+        let save = |name: &str| store.save(&name.parse().unwrap(), Path::new(RUN)).unwrap();
+        save("main");
+        assert_eq!(label("v1.0").unwrap(), "main and then the base");
+        let stored = save("v1.0").directory;
+        assert_eq!(label("v1.0").unwrap(), "v1.0 and then the base");
+        assert_eq!(label("HEAD~1"), None, "one of two");
+
+        let trend = up_to(&store, "v1.0", &base).unwrap();
+        let runs: Vec<&str> = trend.runs.iter().map(|run| &*run.id).collect();
+        assert_eq!(runs, [base.id.trim_end_matches("-later"), &*base.id]);
+        std::fs::write(stored.join("run.json"), "{").unwrap();
+        let trend = up_to(&store, "v1.0", &base).unwrap();
+        assert_eq!((trend.runs.len(), trend.unreadable.len()), (2, 1));
+    }
+}

@@ -1,0 +1,31 @@
+//! What comparing two runs takes besides the verdict: further launches, the history, and the
+//! reports.
+
+pub mod history;
+pub mod output;
+pub mod second_look;
+
+use criterion_topdown::run_file::BenchmarkId;
+use topdown_gate::verdict::{BenchmarkVerdict, Comparison};
+
+use crate::error::Error;
+
+/// Finds the benchmark whose id or name is `wanted`, or else the only one whose id contains it.
+pub fn wanted_verdict<'a>(
+    wanted: &str,
+    comparison: &'a Comparison,
+) -> Result<&'a BenchmarkVerdict, Error> {
+    let matching = |matches: &dyn Fn(&BenchmarkId) -> bool| -> Vec<&BenchmarkVerdict> {
+        let all = comparison.benchmarks.iter();
+        all.filter(|verdict| matches(&verdict.id)).collect()
+    };
+    let exact = matching(&|id| id.name == wanted || id.to_string() == wanted);
+    let like = matching(&|id| id.to_string().contains(wanted));
+    match (exact.as_slice(), like.as_slice()) {
+        ([verdict], _) | ([], [verdict]) => Ok(verdict),
+        _ => Err(Error::NoSuchBenchmark {
+            wanted: wanted.to_owned(),
+            like: like.iter().map(|verdict| verdict.id.to_string()).collect(),
+        }),
+    }
+}

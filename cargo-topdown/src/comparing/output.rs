@@ -1,0 +1,85 @@
+//! How a comparison is printed, and which reports are written.
+
+use std::io::{self, Write};
+
+use anstream::ColorChoice;
+use criterion_topdown::run_file::Run;
+use topdown_gate::verdict::Comparison;
+use topdown_gate::verdict::trend::Trend;
+
+use crate::error::Error;
+use crate::report::event_table::write_event_changes;
+use crate::report::request::{Compared, ReportRequest};
+use crate::report::style::{self, Look};
+use crate::report::{comparison_json, comparison_text};
+
+/// The width of a report that does not go to a terminal: CI logs scroll sideways.
+const WIDTH_ELSEWHERE: usize = 120;
+
+/// The two runs of a comparison.
+#[derive(Clone, Copy, Debug)]
+pub struct Sides<'a> {
+    pub baseline: &'a Run,
+    pub candidate: &'a Run,
+    /// The baseline's history, for pages.
+    pub history: Option<&'a Trend>,
+}
+
+/// What the user wants to see of a comparison.
+#[derive(Clone, Copy, Debug)]
+pub struct Output<'a> {
+    /// Whether to print JSON instead of text.
+    pub json: bool,
+    /// Whether to show the events too.
+    pub events: bool,
+    /// The reports to write.
+    pub reports: &'a [ReportRequest],
+    /// When to use colours.
+    pub color: ColorChoice,
+}
+
+impl Output<'_> {
+    /// Prints a comparison and writes the requested reports.
+    ///
+    /// # Errors
+    /// Returns an error if anything cannot be written.
+    pub fn report(self, comparison: &Comparison, sides: Sides<'_>) -> Result<(), Error> {
+        self.print(comparison)?;
+        self.write_reports(comparison, sides)
+    }
+
+    /// Writes the requested reports.
+    ///
+    /// # Errors
+    /// Returns an error if one cannot be written.
+    pub fn write_reports(self, comparison: &Comparison, sides: Sides<'_>) -> Result<(), Error> {
+        for report in self.reports {
+            report.write(&Compared {
+                comparison,
+                baseline: sides.baseline,
+                candidate: sides.candidate,
+                history: sides.history,
+                events: self.events,
+            })?;
+        }
+        Ok(())
+    }
+
+    fn print(self, comparison: &Comparison) -> io::Result<()> {
+        if self.json {
+            return comparison_json::write(comparison, io::BufWriter::new(io::stdout()));
+        }
+        let mut text = Vec::new();
+        comparison_text::write(comparison, width(), &mut text)?;
+        if self.events {
+            writeln!(text)?;
+            write_event_changes(&mut text, comparison, Look::of_environment())?;
+        }
+        style::stdout(self.color).write_all(&text)
+    }
+}
+
+/// The columns that a comparison has.
+pub fn width() -> usize {
+    style::width_of_environment().unwrap_or(WIDTH_ELSEWHERE)
+}

@@ -1,0 +1,26 @@
+//! Measuring a suite: from a command line to benchmarks.
+//!
+//! A [`Session`] holds what all of its steps share: the workspace with its settings, the scratch
+//! directory, the launcher, and the guard against Ctrl-C. `bench`, `bench --against`, `explain` and
+//! `doctor --noise` are combinations of its steps: build, leave out, take fingerprints, launch on
+//! the clock, launch on the model, and join. [`runner`](crate::runner) below it knows single
+//! launches.
+
+mod build_identity;
+pub mod changed;
+mod error;
+mod missed_variables;
+mod model;
+pub mod pairs;
+pub mod problems;
+mod request;
+mod run;
+mod selection;
+mod session;
+pub mod shards;
+
+pub use build_identity::build_identity;
+pub use error::MeasureError;
+pub use request::Request;
+pub use run::run_id;
+pub use session::Session;

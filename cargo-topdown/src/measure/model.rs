@@ -1,0 +1,66 @@
+//! Launches on the model, whose slots stand beside the time of the ordinary launches.
+
+use super::{MeasureError, Session, problems};
+use crate::bench_targets::BenchTarget;
+use crate::runner::launch::Launcher;
+use crate::runner::{Outcome, modelled, parting};
+use crate::terminal::tell;
+
+impl Session {
+    /// Adds modelled slots to the time of those targets that request the model or found no counters.
+    /// Makes `launches` of each, and more where these differ.
+    ///
+    /// # Errors
+    /// Returns an error if a launch cannot be made, or the user interrupts.
+    pub fn add_model(
+        &self,
+        targets: &[BenchTarget],
+        launches: u32,
+        timed: &mut Outcome,
+    ) -> Result<(), MeasureError> {
+        let wanted = modelled::wanted(targets, &timed.collected);
+        if wanted.is_empty() || (self.request.fail_fast && problems::count(timed) > 0) {
+            return Ok(());
+        }
+        let launcher = self.fixed_addresses();
+        let few = modelled::on_the_model(&wanted, launches);
+        let mut outcome = self.launch(&few, &launcher)?;
+        let disagreeing = modelled::disagreeing(&outcome);
+        if !disagreeing.is_empty() {
+            let targets = modelled::targets_of(&disagreeing, &wanted);
+            let asked = parting::asked(&targets, &disagreeing, &outcome.collected);
+            let all = modelled::on_the_model(&asked, u32::MAX);
+            let more = self.launch(&all, &launcher)?;
+            if !self.request.quiet {
+                let partings =
+                    parting::partings(&targets, &disagreeing, &outcome.collected, &more.collected);
+                for (id, parting) in partings {
+                    tell!("note: modelled launches of `{id}` differ: {parting}");
+                }
+            }
+            outcome.replace(&targets, more);
+        }
+        if !self.request.quiet {
+            for (id, took) in modelled::times(&outcome.collected) {
+                tell!("    Modelled {} in {:.2} s", id.name, took.as_secs_f64());
+            }
+        }
+        modelled::join(timed, outcome, &wanted);
+        Ok(())
+    }
+
+    /// Launches benches at fixed addresses, where the system allows it.
+    fn fixed_addresses(&self) -> Launcher {
+        let through = modelled::fixed_addresses();
+        if through.is_none() {
+            tell!(
+                "note: addresses cannot be fixed here (`setarch -R` is missing or forbidden), so \
+                 modelled launches may differ a little"
+            );
+        }
+        Launcher {
+            through,
+            ..self.launcher().clone()
+        }
+    }
+}

@@ -1,0 +1,67 @@
+//! What went wrong in launches, for people.
+
+use crate::runner::{OtherMeasurement, Outcome};
+use crate::terminal::tell;
+
+/// Prints what was left out and what failed.
+pub fn report(outcome: &Outcome) {
+    for target in &outcome.not_criterion {
+        tell!(
+            "note: bench target `{target}` is left out: it is not a criterion benchmark (one that \
+             should be needs `harness = false` in its [[bench]] section)"
+        );
+    }
+    for target in &outcome.not_connected {
+        tell!(
+            "note: bench target `{target}` is left out: it has criterion, but ended without looking for \
+             its runner (it needs `harness = false` in its [[bench]] section and a `main` that runs its \
+             groups; and `localhost` must resolve to 127.0.0.1)"
+        );
+    }
+    for OtherMeasurement { id, one } in &outcome.other_measurements {
+        tell!(
+            "warning: benchmark `{id}` is left out: it has a measurement of its own, which writes the \
+             value 1 as `{one}`; only criterion_topdown::TopDown and wall-clock time can be kept \
+             (`leave-out` in the settings leaves it out without a warning)"
+        );
+    }
+    for failure in &outcome.not_modelled {
+        tell!("warning: it is not modelled and has time alone: {failure}; please report this");
+    }
+    for lost in &outcome.collected.lost_launches {
+        tell!(
+            "warning: launch {} of `{}` has too few usable samples and does not count",
+            lost.launch,
+            lost.id
+        );
+    }
+    for residual in &outcome.collected.residuals {
+        tell!("warning: {residual}");
+    }
+    for error in &outcome.collected.errors {
+        tell!("error: {error}");
+    }
+    for failure in &outcome.failures {
+        tell!("error: {failure}");
+        if !failure.output.is_empty() {
+            tell!("--- its output ---\n{}---", failure.output);
+        }
+    }
+}
+
+/// Returns how many bench targets and benchmarks failed.
+pub fn count(outcome: &Outcome) -> usize {
+    outcome.failures.len() + outcome.collected.errors.len()
+}
+
+/// Lists what failed, by name.
+pub fn names(outcome: &Outcome) -> Vec<String> {
+    let targets = outcome
+        .failures
+        .iter()
+        .map(|failure| failure.target.clone());
+    let benchmarks = outcome.collected.errors.iter();
+    targets
+        .chain(benchmarks.map(|error| error.id().to_string()))
+        .collect()
+}

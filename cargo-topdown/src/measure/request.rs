@@ -1,0 +1,45 @@
+//! What a command line says about a suite and how to measure it.
+
+use std::path::PathBuf;
+
+use criterion_topdown::run_file::Filter;
+
+use crate::bench_targets::CargoFlags;
+use crate::config::Layer;
+
+/// What a command line says about a suite and how to measure it.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    /// The benchmarks to run; `None` for all.
+    pub filter: Option<Filter>,
+    /// Further arguments for criterion, no filter among them.
+    pub criterion: Vec<String>,
+    /// Whether packages or bench targets are named.
+    pub names_targets: bool,
+    /// The settings.
+    pub settings: Layer,
+    /// What cargo is told.
+    pub cargo: CargoFlags,
+    /// `--manifest-path`.
+    pub manifest_path: Option<PathBuf>,
+    /// Whether to print results and errors only.
+    pub quiet: bool,
+    /// Whether to show what benches print.
+    pub shows_output: bool,
+    /// Whether to stop at the first failure.
+    pub fail_fast: bool,
+}
+
+impl Request {
+    /// The filter as criterion's arguments.
+    pub(super) fn filter_arguments(&self) -> Vec<String> {
+        let Some(filter) = &self.filter else {
+            return Vec::new();
+        };
+        let exact = filter.exact.then(|| "--exact".to_owned());
+        exact
+            .into_iter()
+            .chain([filter.expression.clone()])
+            .collect()
+    }
+}

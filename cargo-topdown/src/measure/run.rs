@@ -1,0 +1,58 @@
+//! A run before its benchmarks are known.
+
+use std::path::Path;
+use std::time::Duration;
+
+use criterion_topdown::machine::Machine;
+use criterion_topdown::run_file::stored_file::random_word;
+use criterion_topdown::run_file::{LaunchSettings, Run, Selection};
+use jiff::Timestamp;
+
+use super::build_identity;
+use crate::bench_targets::{BenchTarget, CargoFlags};
+use crate::config::measuring::Settings;
+
+/// Returns a run of `targets` without its benchmarks. `root` is the root of the workspace that they
+/// were built in, and `workspace` its settings.
+pub(super) fn without_benchmarks(
+    started_at: Timestamp,
+    root: &Path,
+    flags: &CargoFlags,
+    targets: &[BenchTarget],
+    workspace: &Settings,
+) -> Run {
+    Run {
+        id: run_id(started_at),
+        started_at: started_at.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        tool_version: env!("CARGO_PKG_VERSION").to_owned(),
+        machine: Machine::of_this_machine(),
+        build: build_identity(flags.profile.as_deref(), flags.target.as_deref(), root),
+        launch_settings: launch_settings(targets, workspace),
+        shard: None,
+        selection: Selection::default(),
+        failed: Vec::new(),
+        benchmarks: Vec::new(),
+    }
+}
+
+/// Returns the time and a random word: containers that start together share process ids.
+pub fn run_id(started_at: Timestamp) -> String {
+    let at = started_at.strftime("%Y%m%dT%H%M%SZ");
+    format!("{at}-{}", random_word())
+}
+
+/// Returns the settings common to all targets, or the workspace's if they differ.
+fn launch_settings(targets: &[BenchTarget], workspace: &Settings) -> LaunchSettings {
+    let first = targets.first().map_or(workspace, |target| &target.settings);
+    let settings = match targets.iter().all(|target| target.settings == *first) {
+        true => first,
+        false => workspace,
+    };
+    let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
+    LaunchSettings {
+        launches: settings.launches,
+        sample_size: settings.sample_size,
+        warm_up_ms: ms(settings.warm_up_time),
+        measurement_ms: ms(settings.measurement_time),
+    }
+}

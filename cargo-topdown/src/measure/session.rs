@@ -1,0 +1,232 @@
+//! What all steps of measuring a suite share.
+
+use std::path::Path;
+
+use criterion_topdown::run_file::{Filter, Run, Selection};
+use jiff::Timestamp;
+use topdown_gate::selection::NameFilter;
+
+use super::pairs::Pairs;
+use super::{MeasureError, Request, missed_variables, run, selection};
+use crate::bench_targets::{BenchTarget, Cargo, cargo_program};
+use crate::config::Workspace;
+use crate::config::measuring::WorkspaceSettings;
+use crate::interrupt::{self, Guard};
+use crate::runner::fingerprints::{self, Fingerprints};
+use crate::runner::launch::{LaunchError, Launcher};
+use crate::runner::progress::{Progress, Style};
+use crate::runner::scratch::Scratch;
+use crate::runner::session::Starter;
+use crate::runner::{self, Outcome, left_out, modelled};
+use crate::terminal::tell;
+
+/// A suite that is being measured. While it lives, Ctrl-C lets the program clean up.
+pub struct Session {
+    /// What the command line says.
+    pub request: Request,
+    pub cargo: Cargo,
+    pub workspace: Workspace,
+    pub settings: WorkspaceSettings,
+    /// The names that the filter lets through.
+    pub names: NameFilter,
+    pub started_at: Timestamp,
+    launcher: Launcher,
+    _scratch: Scratch,
+    _guard: Guard,
+}
+
+impl Session {
+    /// Reads the workspace and its settings, before anything that takes long.
+    ///
+    /// # Errors
+    /// Returns an error if there is no workspace, or the filter or a setting is invalid.
+    pub fn begin(request: Request) -> Result<Session, MeasureError> {
+        let names = names_of(request.filter.as_ref())?;
+        let cargo = Cargo {
+            program: cargo_program(),
+            flags: request.cargo.clone(),
+            manifest_path: request.manifest_path.clone(),
+            directory: None,
+        };
+        let workspace = Workspace::of_metadata(cargo.metadata()?)?;
+        let settings = workspace.config.measuring(&request.settings)?;
+        let guard = interrupt::guard()?;
+        let scratch = Scratch::new().map_err(MeasureError::Scratch)?;
+        Ok(Session {
+            launcher: Launcher {
+                scratch: scratch.path().to_owned(),
+                cargo: cargo.program.clone(),
+                arguments: request.criterion.clone(),
+                filter: request.filter_arguments(),
+                shows_output: request.shows_output,
+                through: None,
+                group: None,
+                starter: Starter::of_this_program(),
+            },
+            request,
+            cargo,
+            workspace,
+            settings,
+            names,
+            started_at: Timestamp::now(),
+            _scratch: scratch,
+            _guard: guard,
+        })
+    }
+
+    /// Builds the bench targets; there is at least one.
+    ///
+    /// # Errors
+    /// Returns an error if the build fails, or there is nothing to build.
+    pub fn build(&self) -> Result<Vec<BenchTarget>, MeasureError> {
+        let metadata = &self.workspace.metadata;
+        let targets = self.cargo.bench_targets(metadata, &self.settings)?;
+        match targets.is_empty() {
+            true => Err(MeasureError::NoBenchTargets),
+            false => Ok(targets),
+        }
+    }
+
+    /// Lists the set variables that `targets` do not inherit but may be expecting.
+    pub fn report_missed_variables(&self, targets: &[BenchTarget]) {
+        if !self.request.quiet {
+            missed_variables::tell(targets);
+        }
+    }
+
+    /// What the command line and the settings select of `workspace`, where `targets` were built.
+    pub fn selection(&self, workspace: &Workspace, targets: &[BenchTarget]) -> Selection {
+        Selection {
+            left_out: selection::left_out(&self.settings.leave_out),
+            ..selection::of_command_line(
+                self.request.filter.clone(),
+                self.request.names_targets,
+                &workspace.metadata,
+                targets,
+            )
+        }
+    }
+
+    /// Returns `targets` without what settings leave out, and reports the omitted ones by name.
+    ///
+    /// # Errors
+    /// Returns an error if nothing remains, or the user interrupts.
+    pub fn without_left_out(
+        &self,
+        targets: Vec<BenchTarget>,
+    ) -> Result<Vec<BenchTarget>, MeasureError> {
+        let patterns = &self.settings.leave_out;
+        if patterns.is_empty() {
+            return Ok(targets);
+        }
+        let rest = left_out::without(patterns, targets, &self.names, &self.launcher)
+            .map_err(|_| MeasureError::Interrupted)?;
+        for name in &rest.left_out {
+            tell!("note: `{name}` is left out, as the settings say (`leave-out`)");
+        }
+        match rest.targets.is_empty() {
+            true => Err(MeasureError::AllLeftOut),
+            false => Ok(rest.targets),
+        }
+    }
+
+    /// Traces what the benchmarks of `targets` execute, if the settings require it.
+    ///
+    /// # Errors
+    /// Returns an error if the user interrupts.
+    pub fn fingerprints(&self, targets: &[BenchTarget]) -> Result<Fingerprints, MeasureError> {
+        let wanted = targets.iter().filter(|t| fingerprints::is_wanted(t));
+        if !self.request.quiet
+            && let count @ 1.. = wanted.count()
+        {
+            let s = if count == 1 { "" } else { "s" };
+            tell!("     Tracing {count} bench target{s} for fingerprints");
+        }
+        Fingerprints::take(targets, &self.launcher).map_err(|_| MeasureError::Interrupted)
+    }
+
+    /// Launches `targets` on the clock or the counters, then on the model, and joins the two.
+    ///
+    /// # Errors
+    /// Returns an error if a launch cannot be made, or the user interrupts.
+    pub fn measure(&self, targets: &[BenchTarget]) -> Result<Outcome, MeasureError> {
+        let mut outcome = self.launch(&modelled::on_the_clock(targets), &self.launcher)?;
+        self.add_model(targets, modelled::LAUNCHES_THAT_AGREE, &mut outcome)?;
+        Ok(outcome)
+    }
+
+    /// Runs all launches of `targets`, one after the other.
+    ///
+    /// # Errors
+    /// Returns an error if a launch cannot be made, or the user interrupts.
+    pub fn launch(
+        &self,
+        targets: &[BenchTarget],
+        launcher: &Launcher,
+    ) -> Result<Outcome, MeasureError> {
+        let mut progress = Progress::new(Style::of_process(self.request.quiet), targets);
+        let outcome = runner::run(targets, launcher, self.request.fail_fast, &mut progress);
+        progress.finish();
+        outcome.map_err(|error| match error {
+            LaunchError::Interrupted => MeasureError::Interrupted,
+            other => MeasureError::Launch(other),
+        })
+    }
+
+    /// The two sides of a comparison, to be launched in turn.
+    pub fn pairs<'a>(&'a self, base: &'a [BenchTarget], candidate: &'a [BenchTarget]) -> Pairs<'a> {
+        Pairs {
+            base,
+            candidate,
+            launcher: &self.launcher,
+            quiet: self.request.quiet,
+            fail_fast: self.request.fail_fast,
+        }
+    }
+
+    /// Returns a run of `targets`, built in the workspace at `root`, without its benchmarks.
+    pub fn run_without_benchmarks(&self, root: &Path, targets: &[BenchTarget]) -> Run {
+        let flags = &self.cargo.flags;
+        let workspace = &self.settings.workspace;
+        run::without_benchmarks(self.started_at, root, flags, targets, workspace)
+    }
+
+    /// How a bench is launched.
+    pub fn launcher(&self) -> &Launcher {
+        &self.launcher
+    }
+
+    /// Explains why there is nothing to store.
+    pub fn nothing_to_keep(&self, targets: &[BenchTarget], outcome: &Outcome) -> MeasureError {
+        let failed = super::problems::count(outcome);
+        if failed > 0 {
+            return MeasureError::BenchesFailed { failed };
+        }
+        if outcome.not_criterion.len() + outcome.not_connected.len() == targets.len() {
+            return MeasureError::NoCriterion;
+        }
+        self.nothing_ran()
+    }
+
+    /// Explains why no benchmark ran.
+    pub fn nothing_ran(&self) -> MeasureError {
+        match &self.request.filter {
+            Some(filter) => MeasureError::NothingMatched {
+                filter: filter.expression.clone(),
+            },
+            None => MeasureError::NoBenchmarks,
+        }
+    }
+}
+
+/// Returns the names that `filter` lets through. Invalid filters are refused before the build;
+/// criterion would only panic after it.
+///
+/// # Errors
+/// Returns an error if the filter is not a regular expression.
+fn names_of(filter: Option<&Filter>) -> Result<NameFilter, MeasureError> {
+    NameFilter::of(filter).map_err(|error| MeasureError::Filter {
+        filter: filter.map_or(String::new(), |filter| filter.expression.clone()),
+        error: Box::new(error),
+    })
+}
