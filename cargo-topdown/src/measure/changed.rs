@@ -81,29 +81,39 @@ impl Changed {
 
     /// Reports what is launched and what is skipped, and why.
     pub fn tell(&self, base: &str) {
+        for note in self.notes(base) {
+            tell!("note: {note}");
+        }
+    }
+
+    fn notes(&self, base: &str) -> Vec<String> {
+        if self.has_other_toolchain {
+            return vec![format!(
+                "`{base}` was built by another toolchain, so all benchmarks are launched"
+            )];
+        }
         let left_out = &self.unchanged.benchmarks;
         let launched = self.differing + self.uncertain;
-        if self.has_other_toolchain {
-            tell!("note: `{base}` was built by another toolchain, so all benchmarks are launched");
-            return;
-        }
-        tell!(
-            "note: {} of {} benchmarks execute what they did in `{base}` and are left out; {} differ, {} \
+        let mut notes = vec![format!(
+            "{} of {} benchmarks execute what they did in `{base}` and are left out; {} differ, {} \
              are not certain",
             left_out.len(),
             left_out.len() + launched,
             self.differing,
             self.uncertain
-        );
+        )];
         if let count @ 1.. = self.untraced_targets {
-            tell!("note: {count} bench targets were not traced and are launched whole");
+            notes.push(match count {
+                1 => "1 bench target was not traced and is launched whole".to_owned(),
+                _ => format!("{count} bench targets were not traced and are launched whole"),
+            });
         }
-        for id in left_out.iter().take(MOST_NAMES) {
-            tell!("note: left out: `{id}`");
-        }
+        let names = left_out.iter().take(MOST_NAMES);
+        notes.extend(names.map(|id| format!("left out: `{id}`")));
         if let more @ 1.. = left_out.len().saturating_sub(MOST_NAMES) {
-            tell!("note: left out: {more} more");
+            notes.push(format!("left out: {more} more"));
         }
+        notes
     }
 }
 
@@ -145,6 +155,22 @@ mod tests {
         assert_eq!(is_same("new", Some(7)), None);
     }
 
+    fn since(base: &Run, build: &Build, fingerprints: &Fingerprints, targets: &[&str]) -> Changed {
+        let target = |name: &&str| BenchTarget {
+            package: "suite".to_owned(),
+            name: (*name).to_owned(),
+            executable: Default::default(),
+            package_root: Default::default(),
+            environment: Default::default(),
+            settings: Default::default(),
+            benchmarks: None,
+            has_criterion: true,
+            keep_env: Vec::new(),
+        };
+        let targets = targets.iter().map(target).collect();
+        Changed::since(base, build, targets, fingerprints)
+    }
+
     #[test]
     fn another_toolchain_leaves_nothing_out() {
         let base = scenario::run(vec![with_fingerprint(
@@ -153,20 +179,7 @@ mod tests {
             &[("f", 7)],
         )]);
         let fingerprints = Fingerprints::of([(id("b"), Some(fingerprint(7)))]);
-        let since = |build: &Build| {
-            let target = BenchTarget {
-                package: "suite".to_owned(),
-                name: "bench".to_owned(),
-                executable: Default::default(),
-                package_root: Default::default(),
-                environment: Default::default(),
-                settings: Default::default(),
-                benchmarks: None,
-                has_criterion: true,
-                keep_env: Vec::new(),
-            };
-            Changed::since(&base, build, vec![target], &fingerprints)
-        };
+        let since = |build: &Build| since(&base, build, &fingerprints, &["bench"]);
         let same = since(&base.build);
         assert_eq!(same.unchanged.benchmarks, [id("b")]);
         assert!(same.targets.is_empty());
@@ -177,5 +190,32 @@ mod tests {
         assert!(other.unchanged.benchmarks.is_empty());
         assert_eq!(other.targets.len(), 1);
         assert_eq!(other.targets[0].benchmarks, None);
+        insta::assert_snapshot!(
+            other.notes("main").join("\n"),
+            @"`main` was built by another toolchain, so all benchmarks are launched"
+        );
+    }
+
+    /// Fourteen are the same, one differs, one is new and one has no fingerprint; a target was not
+    /// traced at all.
+    #[test]
+    fn what_is_left_out_and_what_is_launched_is_said() {
+        let name = |index: u64| format!("b{index:02}");
+        let known = |index| {
+            let plain = benchmark(&name(index), Planted::default());
+            with_fingerprint(plain, 1, &[("f", 7)])
+        };
+        let base = scenario::run((0..16).map(known).collect());
+        let now = |index| {
+            let code = match index {
+                14 => Some(8),
+                15 => None,
+                _ => Some(7),
+            };
+            (id(&name(index)), code.map(fingerprint))
+        };
+        let fingerprints = Fingerprints::of((0..17).map(now));
+        let changed = since(&base, &base.build, &fingerprints, &["bench", "untraced"]);
+        insta::assert_snapshot!(changed.notes("main").join("\n"));
     }
 }

@@ -2,6 +2,8 @@
 
 mod advice;
 mod annotations;
+#[cfg(test)]
+mod awkward_cases;
 mod bar;
 pub mod budget_text;
 pub mod comparison_json;

@@ -7,6 +7,7 @@ use super::number::{launches_in_words, percent_change, points};
 use super::text::shortened;
 use topdown_gate::metric::Metric;
 use topdown_gate::selection::LeftOutBy;
+use topdown_gate::statistics::outlook::MOST_LAUNCHES;
 use topdown_gate::verdict::comparability::{MODEL_VERSION, MODELLED_CORE};
 use topdown_gate::verdict::{
     BenchmarkVerdict, Cause, CauseKind, Class, CodeChange, CommonPart, Comparison, Counts,
@@ -724,6 +725,9 @@ fn undecided_sentence(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> St
         (Some(half), None) => format!("needs {half} launches a side or more"),
         (None, _) => String::new(),
     };
+    let chance = undecided.decided_by_most_fraction.map(|_| {
+        format!("even {MOST_LAUNCHES} launches a side decide less than half of such cases")
+    });
     match (undecided.reason, undecided.launches_needed) {
         (UndecidedReason::MachineOrGlobalChange, _) => {
             format!("{change}no slower than the whole suite: the machine or a global change")
@@ -738,9 +742,10 @@ fn undecided_sentence(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> St
             let slots = benchmark
                 .main_effect()
                 .map_or(String::new(), |slots| percent_change(slots.difference));
-            let advice = match launches {
-                None => format!("too noisy to gate ({deviation})"),
-                Some(_) => format!("{needs} ({deviation})"),
+            let advice = match (launches, &chance) {
+                (None, None) => format!("too noisy to gate ({deviation})"),
+                (None, Some(chance)) => format!("{chance} ({deviation})"),
+                (Some(_), _) => format!("{needs} ({deviation})"),
             };
             format!("{time} at {slots} slots: the time looks longer; {advice}")
         }
@@ -767,6 +772,9 @@ fn undecided_sentence(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> St
             format!("{change}one launch decides nothing; {needs}")
         }
         (_, Some(_)) => format!("{change}{needs} ({deviation})"),
-        (_, None) => format!("{change}too noisy to gate ({deviation})"),
+        (_, None) => match chance {
+            Some(chance) => format!("{change}{chance} ({deviation})"),
+            None => format!("{change}too noisy to gate ({deviation})"),
+        },
     }
 }

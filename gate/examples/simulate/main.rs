@@ -7,8 +7,8 @@ mod simulation;
 
 use std::io::{self, Write};
 
-use clap::Parser;
 use clap::builder::RangedU64ValueParser;
+use clap::{Parser, ValueEnum};
 
 use crate::simulation::history::{Course, HistoryExperiment};
 use crate::simulation::machine::{MACHINES, SHARED_MACHINE};
@@ -70,6 +70,33 @@ struct Args {
     /// Simulate histories of 30 runs, and say how often `history` errs
     #[arg(long)]
     history: bool,
+
+    /// Print these tables only; separated by commas
+    #[arg(long, value_enum, value_delimiter = ',', conflicts_with = "history")]
+    tables: Vec<Table>,
+}
+
+/// What is told of comparisons.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Table {
+    /// Suites in which nothing changed, on each machine
+    Unchanged,
+    /// One benchmark in ten changed, by size, metric and launches
+    Planted,
+    /// Nothing changed, and benchmarks drift between the sessions
+    Drift,
+    /// Much changed at once
+    Broad,
+    /// A launch of every benchmark went wrong
+    Wild,
+    /// Nothing but the clock
+    Time,
+    /// Whether the advice on launches is true
+    Advice,
+    /// Time grew and slots did not
+    FlatSlots,
+    /// Time beside modelled slots
+    Modelled,
 }
 
 fn main() -> io::Result<()> {
@@ -99,10 +126,29 @@ fn simulate_comparisons(out: &mut impl Write, args: &Args) -> io::Result<()> {
         kind: Kind::Counted,
         earlier: 0,
     };
+    let tables = match args.tables.is_empty() {
+        true => Table::value_variants(),
+        false => &args.tables,
+    };
+    writeln!(out, "seed {seed}")?;
+    for table in tables {
+        match table {
+            Table::Unchanged => nothing_changed(out, unchanged)?,
+            Table::Planted => planted(out, unchanged)?,
+            _ => scenarios::write(out, *table, seed, suites)?,
+        }
+    }
+    Ok(())
+}
+
+fn nothing_changed(out: &mut impl Write, unchanged: Experiment<'_>) -> io::Result<()> {
+    let Experiment {
+        suites, benchmarks, ..
+    } = unchanged;
     writeln!(
         out,
-        "seed {seed}; suites of {benchmarks} benchmarks, 6 metrics each\n\n\
-         Nothing changed: failing suites of {suites} (inconclusive benchmarks)\n"
+        "\nSuites of {benchmarks} benchmarks, 6 metrics each. Nothing changed: failing suites of \
+         {suites} (inconclusive benchmarks)\n"
     )?;
     write!(out, "{:<14}", "launches")?;
     for machine in MACHINES {
@@ -128,6 +174,16 @@ fn simulate_comparisons(out: &mut impl Write, args: &Args) -> io::Result<()> {
         }
         writeln!(out)?;
     }
+    Ok(())
+}
+
+fn planted(out: &mut impl Write, unchanged: Experiment<'_>) -> io::Result<()> {
+    let Experiment {
+        seed,
+        suites,
+        benchmarks,
+        ..
+    } = unchanged;
     // A tenth of each suite's benchmarks are planted, so fewer suites are enough.
     let planted_suites = suites.div_ceil(5);
     writeln!(
@@ -169,7 +225,7 @@ fn simulate_comparisons(out: &mut impl Write, args: &Args) -> io::Result<()> {
             writeln!(out)?;
         }
     }
-    scenarios::write(out, seed, suites)
+    Ok(())
 }
 
 /// Runs per history, and launches per run.

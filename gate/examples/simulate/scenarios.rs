@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use super::{DESIGNS, Design};
+use super::{DESIGNS, Design, Table};
 use crate::simulation::advice::{ADVISED_BENCHMARKS, ADVISED_PERCENT, Advice};
 use crate::simulation::machine::{MACHINES, SHARED_MACHINE};
 use crate::simulation::scenarios::{
@@ -17,16 +17,21 @@ const USUAL_DESIGNS: [Design; 2] = [DESIGNS[2], DESIGNS[3]];
 /// Standard deviations, over benchmarks, of the difference between two sessions.
 const DRIFTS_PERCENT: [u32; 4] = [0, 1, 2, 3];
 
-/// Prints all tables.
-pub fn write(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
-    drift(out, seed, suites)?;
-    broad(out, seed, suites)?;
-    wild(out, seed, suites)?;
-    time_alone(out, seed, suites, 0)?;
-    time_alone(out, seed, suites, EARLIER_RUNS)?;
-    advice(out, seed, suites)?;
-    flat_slots(out, seed, suites)?;
-    modelled(out, seed, suites)
+/// Prints the tables of `table`, if it is one of these.
+pub fn write(out: &mut impl Write, table: Table, seed: u64, suites: u64) -> io::Result<()> {
+    match table {
+        Table::Unchanged | Table::Planted => Ok(()),
+        Table::Drift => drift(out, seed, suites),
+        Table::Broad => broad(out, seed, suites),
+        Table::Wild => wild(out, seed, suites),
+        Table::Time => {
+            time_alone(out, seed, suites, 0)?;
+            time_alone(out, seed, suites, EARLIER_RUNS)
+        }
+        Table::Advice => advice(out, seed, suites),
+        Table::FlatSlots => flat_slots(out, seed, suites),
+        Table::Modelled => modelled(out, seed, suites),
+    }
 }
 
 fn heading(out: &mut impl Write, title: &str, columns: &[String]) -> io::Result<()> {
@@ -168,13 +173,15 @@ fn advice(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
     let suites = suites.div_ceil(20);
     let title = format!(
         "What is advised to whom nothing was told, 10/10, {ADVISED_BENCHMARKS} benchmarks, {suites} \
-         suites: \"needs N to M launches\", decided by N and by M; \"no number of launches\" or \"too \
+         suites: \"needs N to M launches\", decided by N and by M; \"even {MOST_LAUNCHES} decide few\", decided by them; \"no number of launches\" or \"too \
          noisy\", undecided by {MOST_LAUNCHES}"
     );
     let columns = [
         "needs",
         "by N",
         "by M",
+        "open",
+        "by 50",
         "no number",
         "indeed",
         "too noisy",
@@ -193,6 +200,8 @@ fn advice(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
                 advice.needs.to_string(),
                 share(advice.decided_by_half, advice.needs),
                 share(advice.decided_by_most, advice.needs_most),
+                advice.open.to_string(),
+                share(advice.open_decided, advice.open),
                 advice.no_number.to_string(),
                 share(advice.no_number_indeed, advice.no_number),
                 advice.too_noisy.to_string(),

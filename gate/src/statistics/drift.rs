@@ -2,9 +2,9 @@
 //!
 //! The launches of one run do not show it, but the suite does: unchanged benchmarks differ by more
 //! than their launches predict. Changed benchmarks must not count as drift, so it is learned from
-//! the densest 40 % of the suite, which are unchanged as long as there are that many unchanged
-//! benchmarks (the empirical null; Efron 2004, "Large-scale simultaneous hypothesis testing: the
-//! choice of a null hypothesis", JASA 99(465)).
+//! the densest 40 % of the suite and the benchmarks near them. The densest part is unchanged as long
+//! as there are that many unchanged benchmarks (the empirical null; Efron 2004, "Large-scale
+//! simultaneous hypothesis testing: the choice of a null hypothesis", JASA 99(465)).
 //!
 //! Drift is a variance that is added to that of the launches. A factor on the standard errors, as
 //! in genomic control (Devlin & Roeder 1999), would give the quiet benchmarks of a suite too little
@@ -15,7 +15,7 @@
 //! a benchmark that grew by a factor r has √r times as much drift in units of the baseline, since
 //! (r − 1) / √r equals the logarithm of r within 1 % up to r = 1.6.
 
-use statrs::distribution::{Binomial, ContinuousCDF, DiscreteCDF, Normal};
+use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF, Normal};
 
 use super::median;
 use super::noise::EXPECTED_SPREAD;
@@ -26,13 +26,27 @@ const LEAST_DENSEST: usize = 3;
 /// The centre of the densest part lies closer to its benchmarks than the truth. The distance within
 /// which they lie shrinks by 1 − a·k^(−2/3) with k benchmarks in it; a test draws it.
 const SHRINKAGE: f64 = 1.57;
-/// The variance of the drift is known as well as if it had this part of the suite's size as degrees
-/// of freedom.
+/// What lies within so many deviations of the densest part tells the drift with it.
+const NEAR: f64 = 2.5;
+/// The variance of a normal quantity that is kept within [`NEAR`].
+const NEAR_VARIANCE: f64 = 0.911;
+/// Which benchmarks are near is itself estimated: the variance is known as well as if it had this
+/// part of its degrees of freedom.
+const EFFICIENCY: f64 = 0.8;
+/// How well earlier runs tell it, as a part of the number of their benchmarks.
 const KNOWLEDGE: f64 = 1.0 / 3.0;
+/// A suite that tells its own drift may be one of this part of all suites, those that look the
+/// steadiest for theirs.
+const STEADIEST: f64 = 0.1;
+/// The lower quartile of how far the densest part reaches is below the median by this over √k, with k
+/// benchmarks in it.
+const DENSEST_QUARTILE: f64 = 0.55;
 /// The variance of a median, in units of that of a mean.
 const MEDIAN_VARIANCE: f64 = std::f64::consts::FRAC_PI_2;
 /// Fewer pairs of earlier runs do not tell how far sessions drift.
 const LEAST_PAIRS: usize = 5;
+/// A variance is searched for until this part of it is left.
+const PRECISION: f64 = 1e-4;
 /// The median of a squared standard normal quantity.
 const CHI_SQUARED_MEDIAN: f64 = 0.454_936;
 /// The error of each end of the interval of a median.
@@ -45,17 +59,13 @@ pub struct Expected {
     pub least_benchmarks: usize,
     /// It is not larger than this.
     pub most_deviation: f64,
-    /// That limit is worth so many degrees of freedom.
-    pub least_degrees_of_freedom: f64,
     /// Whether it multiplies, as that of time does.
     pub is_factor: bool,
     /// Whether the median of the suite was taken out of the differences, which makes each as uncertain
     /// as the median is.
     pub centred: bool,
-    /// How little a suite is believed that looks steady: its distances are compared with the median of
-    /// unchanged suites less this part of 1/√k, with k benchmarks in the densest part. 0.55 makes that
-    /// the lowest quarter of them.
-    pub caution: f64,
+    /// Whether the suite may be one of the tenth that looks the steadiest for its drift.
+    pub cautious: bool,
 }
 
 /// How far each benchmark drifts between two sessions.
@@ -104,26 +114,20 @@ impl Drift {
         if size < expected.least_benchmarks {
             return known.unwrap_or(Drift::NONE);
         }
+        let near = near_the_densest(&benchmarks);
+        let degrees_of_freedom = EFFICIENCY * (near.len() as f64 - 1.0);
         // What is known needs no caution.
-        let caution = known.map_or(expected.caution, |_| 0.0);
-        let within = densest_size(size);
-        let differences = benchmarks.iter().map(|b| b.difference).collect();
-        let centre = densest_centre(differences, within);
-        let cautious = 1.0 - caution / (within as f64).sqrt();
-        let normal_distance = cautious * normal_distance(size, within);
-        // The least variance with which the k-th closest is as close as chance has it.
-        let mut variances: Vec<f64> = benchmarks
-            .iter()
-            .map(|b| ((b.difference - centre) / normal_distance).powi(2) - b.standard_error.powi(2))
-            .collect();
-        let (_, variance, _) = variances.select_nth_unstable_by(within - 1, f64::total_cmp);
-        let degrees_of_freedom = (KNOWLEDGE * size as f64).max(expected.least_degrees_of_freedom);
+        let unit = match expected.cautious && known.is_none() {
+            true => NEAR_VARIANCE * steadiest(degrees_of_freedom),
+            false => NEAR_VARIANCE,
+        };
+        let variance = excess_variance(&near, unit);
         // What launches alone may look like is no reason to doubt what is known.
         let of_launches = benchmarks.iter().map(|b| b.standard_error.powi(2));
         let doubt = known.map_or(0.0, |_| {
             median(of_launches.collect()).unwrap_or(0.0) * (2.0 / degrees_of_freedom).sqrt()
         });
-        let variance = (*variance - doubt).max(0.0);
+        let variance = (variance - doubt).max(0.0);
         let own = Drift {
             deviation: variance.sqrt().min(expected.most_deviation),
             degrees_of_freedom,
@@ -172,15 +176,16 @@ impl Drift {
         let (own, expected) = (self.deviation.powi(2), known.deviation.powi(2));
         let variance = own.max(expected);
         let beyond = variance - expected;
-        let together = self.degrees_of_freedom + known.degrees_of_freedom;
-        // Both know what is expected, and only the suite what is beyond that (Satterthwaite).
+        // The suite can show that there is more drift, but not that what is known is surer
+        // (Satterthwaite).
         let degrees_of_freedom = variance.powi(2)
-            / (expected.powi(2) / together + beyond.powi(2) / self.degrees_of_freedom);
+            / (expected.powi(2) / known.degrees_of_freedom
+                + beyond.powi(2) / self.degrees_of_freedom);
         Drift {
             deviation: variance.sqrt(),
             degrees_of_freedom: match variance > 0.0 {
                 true => degrees_of_freedom,
-                false => together,
+                false => known.degrees_of_freedom,
             },
             ..known
         }
@@ -259,6 +264,68 @@ fn densest_size(size: usize) -> usize {
     part.max(LEAST_DENSEST).min(size)
 }
 
+/// Returns the densest part and the benchmarks that lie no farther from its centre than drift takes
+/// them. In a small suite, the densest part alone is too few benchmarks to tell the drift.
+fn near_the_densest(benchmarks: &[Deviating]) -> Vec<Deviating> {
+    let size = benchmarks.len();
+    let within = densest_size(size);
+    let centre = densest_centre(benchmarks.iter().map(|b| b.difference).collect(), within);
+    let steadiest = 1.0 - DENSEST_QUARTILE / (within as f64).sqrt();
+    let normal_distance = steadiest * normal_distance(size, within);
+    // The least variance with which the k-th closest is as close as chance has it.
+    let mut variances: Vec<f64> = benchmarks
+        .iter()
+        .map(|b| ((b.difference - centre) / normal_distance).powi(2) - b.standard_error.powi(2))
+        .collect();
+    let (_, variance, _) = variances.select_nth_unstable_by(within - 1, f64::total_cmp);
+    let variance = variance.max(0.0);
+    let is_near = |b: &&Deviating| {
+        let whole = b.standard_error.powi(2) + variance;
+        (b.difference - centre).powi(2) <= (NEAR * EXPECTED_SPREAD).powi(2) * whole
+    };
+    benchmarks.iter().filter(is_near).copied().collect()
+}
+
+/// Returns the lower tenth of an estimated variance, in units of its expectation.
+fn steadiest(degrees_of_freedom: f64) -> f64 {
+    ChiSquared::new(degrees_of_freedom).map_or(1.0, |chi_squared| {
+        chi_squared.inverse_cdf(STEADIEST) / degrees_of_freedom
+    })
+}
+
+/// Returns the variance beyond that of the launches.
+///
+/// With it, the squared differences from their mean, each in units of its own variance, add up to
+/// `unit` times their degrees of freedom (Paule & Mandel 1982, "Consensus values and weighting
+/// factors", J. Res. NBS 87(5)).
+fn excess_variance(benchmarks: &[Deviating], unit: f64) -> f64 {
+    let expected = unit * (benchmarks.len() as f64 - 1.0);
+    let squares = |variance: f64| {
+        let weight =
+            |b: &Deviating| 1.0 / ((EXPECTED_SPREAD * b.standard_error).powi(2) + variance);
+        let weights: f64 = benchmarks.iter().map(weight).sum();
+        let weighted = benchmarks.iter().map(|b| weight(b) * b.difference);
+        let mean = weighted.sum::<f64>() / weights;
+        let square = |b: &Deviating| weight(b) * (b.difference - mean).powi(2);
+        benchmarks.iter().map(square).sum::<f64>()
+    };
+    let differences: Vec<f64> = benchmarks.iter().map(|b| b.difference).collect();
+    let whole = super::variance(&differences) / unit;
+    if whole == 0.0 || squares(0.0) <= expected {
+        return 0.0;
+    }
+    // The sum falls as the variance grows, and is at most `expected` where drift is all there is.
+    let (mut low, mut high) = (0.0, whole);
+    while high - low > PRECISION * high {
+        let middle = low + (high - low) / 2.0;
+        match squares(middle) > expected {
+            true => low = middle,
+            false => high = middle,
+        }
+    }
+    high
+}
+
 /// Returns the middle of the shortest interval that holds `within` of the differences.
 fn densest_centre(mut differences: Vec<f64>, within: usize) -> f64 {
     differences.sort_unstable_by(f64::total_cmp);
@@ -280,15 +347,15 @@ fn normal_distance(size: usize, within: usize) -> f64 {
 mod tests {
     use super::*;
     use crate::scenario::normal;
+    use crate::statistics::student::upper_quantile;
     use fastrand::Rng;
 
     const BOUNDED: Expected = Expected {
         least_benchmarks: 10,
         most_deviation: 0.03,
-        least_degrees_of_freedom: 6.0,
         is_factor: false,
         centred: false,
-        caution: 0.0,
+        cautious: false,
     };
 
     fn drawn(size: usize, standard_error: f64, drift: f64, rng: &mut Rng) -> Vec<Deviating> {
@@ -342,6 +409,41 @@ mod tests {
     }
 
     #[test]
+    fn a_cautious_suite_takes_one_time_in_ten_its_drift_for_less_than_it_is() {
+        let cautious = Expected {
+            cautious: true,
+            ..BOUNDED
+        };
+        let mut rng = Rng::with_seed(20261122);
+        for size in [10, 12, 20, 30, 200] {
+            let less = (0..1000).filter(|_| {
+                let suite = drawn(size, 0.001, 0.01, &mut rng);
+                Drift::of(&suite, &cautious, None).deviation < 0.01
+            });
+            let less = less.count();
+            assert!((60..160).contains(&less), "{size}: {less} of 1000");
+        }
+    }
+
+    /// When the densest part alone told the drift, it was known as well as 4 degrees of freedom, and
+    /// a benchmark had to differ by 7.3 deviations. Now it is 6.4.
+    #[test]
+    fn a_suite_of_twelve_tells_its_drift_by_all_that_is_near() {
+        let mut rng = Rng::with_seed(20261122);
+        let cautious = Expected {
+            cautious: true,
+            ..BOUNDED
+        };
+        let beyond = typical(1000, || {
+            let suite = drawn(12, 0.0, 0.01, &mut rng);
+            let drift = Drift::of(&suite, &cautious, None);
+            let t = upper_quantile(0.05 / 60.0, drift.degrees_of_freedom);
+            t * drift.deviation / 0.01
+        });
+        assert!((6.0..6.8).contains(&beyond), "{beyond}");
+    }
+
+    #[test]
     fn what_changed_is_no_drift_and_drift_has_a_limit() {
         let mut rng = Rng::with_seed(20261122);
         for changed in [0.05, -0.05] {
@@ -371,14 +473,13 @@ mod tests {
         let centred = Expected {
             least_benchmarks: 3,
             most_deviation: f64::INFINITY,
-            least_degrees_of_freedom: 0.0,
             is_factor: false,
             centred: true,
-            caution: 0.0,
+            cautious: false,
         };
         let drift = Drift::of(&suite, &centred, None);
         assert!((drift.deviation / (0.02 * (MEDIAN_VARIANCE / 4.0).sqrt()) - 1.0).abs() < 1e-9);
-        assert_eq!(drift.degrees_of_freedom, 4.0 / 3.0);
+        assert_eq!(drift.degrees_of_freedom, EFFICIENCY * 3.0);
     }
 
     #[test]
@@ -416,14 +517,14 @@ mod tests {
         for less in [0.0, 0.03, 0.05] {
             assert_eq!(
                 (with(less).deviation, with(less).degrees_of_freedom),
-                (0.05, 11.0)
+                (0.05, 8.0)
             );
         }
         let more = with(0.5);
         assert!((more.deviation - 0.5).abs() < 1e-12);
         assert!((more.degrees_of_freedom - 3.0).abs() < 0.1, "{more:?}");
         // It continues from where it was.
-        assert!((with(0.0501).degrees_of_freedom - 11.0).abs() < 0.1);
+        assert!((with(0.0501).degrees_of_freedom - 8.0).abs() < 0.1);
     }
 
     #[test]

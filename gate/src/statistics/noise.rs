@@ -281,10 +281,9 @@ mod tests {
     const DRIFT: Expected = Expected {
         least_benchmarks: 10,
         most_deviation: 0.03,
-        least_degrees_of_freedom: 6.0,
         is_factor: false,
         centred: false,
-        caution: 0.0,
+        cautious: false,
     };
 
     fn close(value: f64, expected: f64) {

@@ -1,10 +1,11 @@
 //! How many launches would decide an inconclusive benchmark.
 //!
-//! The true difference is unknown; the estimate and its standard error say where it probably is.
-//! For each number of launches, the probability of a decision is averaged over that distribution.
-//! If the true difference is at the margin, no number of launches decides.
+//! The true difference is unknown. Either the benchmark did not change, or the estimate and its
+//! standard error say where the difference probably is. For each number of launches, the
+//! probability of a decision is averaged over both. If the true difference is at the margin, no
+//! number of launches decides; that is said only if it is likely.
 
-use super::noise::Estimate;
+use super::noise::{Estimate, Uncertainty};
 use super::power::probability_above;
 use super::student::Quantiles;
 
@@ -15,6 +16,14 @@ const LEAST_LAUNCHES: u32 = 5;
 const CLASSES: [f64; 9] = [
     -1.593_2, -0.967_4, -0.589_5, -0.282_2, 0.0, 0.282_2, 0.589_5, 0.967_4, 1.593_2,
 ];
+
+/// Half of the inconclusive benchmarks did not change; the others changed by anything within a range
+/// of this width. Without this, a wide estimate would be taken for one near the margin.
+const UNCHANGED: f64 = 0.5;
+const RANGE_OF_CHANGES: f64 = 0.2;
+/// No number of launches is likely to decide if the most launches do so with at most this
+/// probability.
+const UNLIKELY: f64 = 0.2;
 
 /// A metric of an inconclusive benchmark, in fractions of the baseline's total.
 pub struct Outlook<'a> {
@@ -36,6 +45,18 @@ pub struct Outlook<'a> {
     pub one_sided: &'a Quantiles,
 }
 
+/// What to do about an inconclusive benchmark.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Advice {
+    /// Launches per side that decide one in two of such benchmarks, and about three in four;
+    /// `None` if more than [`MOST_LAUNCHES`].
+    Launches(u32, Option<u32>),
+    /// The most launches decide fewer than one in two, but not next to none: with this probability.
+    Open(f64),
+    /// No number of launches is likely to decide.
+    Hopeless(Obstacle),
+}
+
 /// What prevents any number of launches from deciding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Obstacle {
@@ -48,9 +69,21 @@ pub enum Obstacle {
 }
 
 impl Outlook<'_> {
+    /// Returns the advice for a benchmark that has `launches` a side. Launches that decide `most`
+    /// often are advised where there are such.
+    pub fn advice(&self, [half, most]: [f64; 2], launches: u32) -> Advice {
+        match self.launches(half, launches) {
+            Some(needed) => Advice::Launches(needed, self.launches(most, launches)),
+            None => match self.probability(MOST_LAUNCHES) {
+                probability if probability > UNLIKELY => Advice::Open(probability),
+                _ => Advice::Hopeless(self.obstacle()),
+            },
+        }
+    }
+
     /// Returns the least number of launches a side, above `launches`, that decides with
     /// `probability`; `None` if 50 do not.
-    pub fn launches(&self, probability: f64, launches: u32) -> Option<u32> {
+    fn launches(&self, probability: f64, launches: u32) -> Option<u32> {
         let least = (launches + 1).max(LEAST_LAUNCHES);
         let (mut low, mut high) = (least, MOST_LAUNCHES);
         if low > high || self.probability(high) < probability {
@@ -68,7 +101,7 @@ impl Outlook<'_> {
 
     /// Returns why 50 launches are not enough: if they would decide a benchmark that did not change
     /// at all, the reason is how close this one is to the margin.
-    pub fn obstacle(&self) -> Obstacle {
+    fn obstacle(&self) -> Obstacle {
         const SURE: f64 = 0.8;
         if self.decided(0.0, MOST_LAUNCHES, self.drift_deviation) >= SURE {
             Obstacle::Margin
@@ -80,16 +113,34 @@ impl Outlook<'_> {
     }
 
     fn probability(&self, launches: u32) -> f64 {
+        let Uncertainty { standard_error, .. } = self.estimate.whole;
+        let difference = self.estimate.difference;
+        let largest = difference.abs().max(RANGE_OF_CHANGES / 2.0);
         let decided = CLASSES.map(|class| {
-            let truth = self.estimate.difference + class * self.estimate.whole.standard_error;
+            let truth = (difference + class * standard_error).clamp(-largest, largest);
             self.decided(truth, launches, self.drift_deviation)
         });
-        decided.iter().sum::<f64>() / CLASSES.len() as f64
+        let if_changed = decided.iter().sum::<f64>() / CLASSES.len() as f64;
+        let if_unchanged = self.decided(0.0, launches, self.drift_deviation);
+        // How likely each of the two makes the estimate (Bayes).
+        let density = |deviations: f64| {
+            (-deviations.powi(2) / 2.0).exp() / (standard_error * std::f64::consts::TAU.sqrt())
+        };
+        let unchanged = UNCHANGED * density(difference / standard_error);
+        let unchanged = unchanged / (unchanged + (1.0 - UNCHANGED) / RANGE_OF_CHANGES);
+        unchanged * if_unchanged + (1.0 - unchanged) * if_changed
     }
 
     /// Returns the probability that this many launches a side decide if `truth` is the difference.
     fn decided(&self, truth: f64, launches: u32, drift: f64) -> f64 {
         let of_launches = 2.0 * self.launch_deviation.powi(2) / f64::from(launches);
+        // Drift that is no more than the error of the launches at hand may be that error, which
+        // shrinks.
+        let now = self.estimate.of_launches.standard_error;
+        let drift = match drift > now {
+            true => drift,
+            false => drift * (of_launches.sqrt() / now).min(1.0),
+        };
         let error = (of_launches + drift.powi(2)).sqrt();
         let of_launches = of_launches.sqrt();
         let degrees_of_freedom = 2.0 * (self.prior_degrees_of_freedom + f64::from(launches) - 1.0);
@@ -110,7 +161,6 @@ impl Outlook<'_> {
 mod tests {
     use super::*;
     use crate::scenario::normal;
-    use crate::statistics::noise::Uncertainty;
     use fastrand::Rng;
 
     const SURE: f64 = 0.01;
@@ -146,41 +196,69 @@ mod tests {
             || estimate.p_above(-POINT) < 0.05 && estimate.p_below(POINT) < 0.05
     }
 
-    /// Fresh launches, as many as advised, of benchmarks whose true differences are spread evenly
-    /// over those that matter.
+    /// Fresh launches, as many as advised, of benchmarks of which half did not change.
     #[test]
     fn the_advice_is_kept() {
-        let per_test = Quantiles::of_tail(ALPHA_PER_TEST);
-        let one_sided = Quantiles::of_tail(0.05);
         let mut rng = Rng::with_seed(20261122);
         for (probability, least, most) in [(0.5, 0.44, 0.70), (0.8, 0.68, 0.92)] {
-            let (mut advised, mut decided) = (0, 0);
-            while advised < 2000 {
-                let truth = 0.12 * rng.f64() - 0.04;
-                let deviation = 0.005 + 0.05 * rng.f64();
-                let estimate = drawn(truth, deviation, 10, &mut rng);
-                let outlook = Outlook {
-                    estimate,
-                    launch_deviation: deviation,
-                    drift_deviation: 0.0,
-                    prior_degrees_of_freedom: PRIOR,
-                    sure_margin: SURE,
-                    point_margin: POINT,
-                    per_test: &per_test,
-                    one_sided: &one_sided,
-                };
-                if is_decided(&estimate) {
-                    continue;
-                }
-                if let Some(launches) = outlook.launches(probability, 10) {
-                    advised += 1;
-                    let again = drawn(truth, deviation, launches, &mut rng);
-                    decided += u32::from(is_decided(&again));
-                }
-            }
-            let rate = f64::from(decided) / f64::from(advised);
+            let rate = decided(0.05, &mut rng, |outlook| outlook.launches(probability, 10));
             assert!((least..most).contains(&rate), "{probability}: {rate}");
         }
+    }
+
+    #[test]
+    fn no_number_of_launches_is_said_where_next_to_none_decide() {
+        let of = |is: fn(Advice) -> bool| {
+            let mut rng = Rng::with_seed(20261122);
+            decided(0.3, &mut rng, |outlook| {
+                is(outlook.advice([0.5, 0.8], 10)).then_some(MOST_LAUNCHES)
+            })
+        };
+        let hopeless = of(|advice| matches!(advice, Advice::Hopeless(_)));
+        assert!(hopeless < UNLIKELY, "{hopeless}");
+        let open = of(|advice| matches!(advice, Advice::Open(_)));
+        assert!((hopeless..0.5).contains(&open), "{open}");
+    }
+
+    /// Returns which part of the inconclusive benchmarks was decided by as many fresh launches as
+    /// `advised` says; others are passed over. Half of them did not change, and launches differ by up
+    /// to `most_deviation`.
+    fn decided(
+        most_deviation: f64,
+        rng: &mut Rng,
+        advised: impl Fn(&Outlook) -> Option<u32>,
+    ) -> f64 {
+        let per_test = Quantiles::of_tail(ALPHA_PER_TEST);
+        let one_sided = Quantiles::of_tail(0.05);
+        let (mut asked, mut decided) = (0, 0);
+        for _ in 0..4000 {
+            let truth = match rng.bool() {
+                true => 0.0,
+                false => RANGE_OF_CHANGES * (rng.f64() - 0.5),
+            };
+            let deviation = 0.005 + most_deviation * rng.f64();
+            let estimate = drawn(truth, deviation, 10, rng);
+            if is_decided(&estimate) {
+                continue;
+            }
+            let outlook = Outlook {
+                estimate,
+                launch_deviation: deviation,
+                drift_deviation: 0.0,
+                prior_degrees_of_freedom: PRIOR,
+                sure_margin: SURE,
+                point_margin: POINT,
+                per_test: &per_test,
+                one_sided: &one_sided,
+            };
+            if let Some(launches) = advised(&outlook) {
+                asked += 1;
+                let again = drawn(truth, deviation, launches, rng);
+                decided += u32::from(is_decided(&again));
+            }
+        }
+        assert!(asked >= 100, "{asked}");
+        f64::from(decided) / f64::from(asked)
     }
 
     #[test]

@@ -452,6 +452,10 @@ pub struct Undecided {
     /// Launches per side that decide about three in four; `None` if more than 50.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub launches_enough: Option<u32>,
+    /// The probability that 50 launches per side decide; only if they decide fewer than one in two,
+    /// but more than next to none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decided_by_most_fraction: Option<f64>,
     /// The standard deviation between launches, as a fraction of the total.
     pub launch_deviation: f64,
 }

@@ -18,7 +18,7 @@ use crate::metric::Metric;
 use crate::policy::Policy;
 use crate::statistics::launch::MOST_TAKEN_OUT;
 use crate::statistics::noise::{Estimate, Uncertainty};
-use crate::statistics::outlook::{Obstacle, Outlook};
+use crate::statistics::outlook::{Advice, Obstacle, Outlook};
 use crate::statistics::student::Quantiles;
 
 /// The error probability of a one-sided statement about one benchmark.
@@ -347,13 +347,8 @@ impl<'a> Judge<'a> {
     fn time_looks_longer(&self, measured: &Measured<'_>, wall: &Tested) -> Undecided {
         let least_launches = measured.least_launches(Metric::Wall);
         let deviation = self.launch_deviation(measured, Metric::Wall);
-        let advice = self.advice(wall, deviation, least_launches).ok();
-        Undecided {
-            reason: UndecidedReason::TimeLooksLonger,
-            launches_needed: advice.map(|(half, _)| half),
-            launches_enough: advice.and_then(|(_, most)| most),
-            launch_deviation: deviation,
-        }
+        let advice = self.advice(wall, deviation, least_launches);
+        undecided_for(UndecidedReason::TimeLooksLonger, advice, deviation)
     }
 
     fn undecided(
@@ -378,25 +373,21 @@ impl<'a> Judge<'a> {
         let deviation = self.launch_deviation(measured, total.metric);
         let advice = match reason {
             UndecidedReason::OneLaunch | UndecidedReason::Noise => {
-                Some(self.advice(total, deviation, least_launches))
+                self.advice(total, deviation, least_launches)
             }
             // More launches say more about this machine, not about the other one.
             _ => None,
         };
-        let (half, most) = match advice {
-            Some(Ok((half, most))) => (Some(half), most),
-            _ => (None, None),
+        let reason = match (reason, advice) {
+            (UndecidedReason::Noise, Some(Advice::Hopeless(Obstacle::Margin))) => {
+                UndecidedReason::Margin
+            }
+            (UndecidedReason::Noise, Some(Advice::Hopeless(Obstacle::Drift))) => {
+                UndecidedReason::Drift
+            }
+            _ => reason,
         };
-        Undecided {
-            reason: match (reason, advice) {
-                (UndecidedReason::Noise, Some(Err(Obstacle::Margin))) => UndecidedReason::Margin,
-                (UndecidedReason::Noise, Some(Err(Obstacle::Drift))) => UndecidedReason::Drift,
-                _ => reason,
-            },
-            launches_needed: half,
-            launches_enough: most,
-            launch_deviation: deviation,
-        }
+        undecided_for(reason, advice, deviation)
     }
 
     /// Returns the typical standard deviation between launches, without the floor for few launches.
@@ -411,17 +402,9 @@ impl<'a> Judge<'a> {
         ((variances[0] + variances[1]) / 2.0).sqrt()
     }
 
-    /// Returns how many launches decide one in two of such benchmarks, and about three in four, or
-    /// why no number does.
-    fn advice(
-        &self,
-        tested: &Tested,
-        deviation: f64,
-        least_launches: usize,
-    ) -> Result<(u32, Option<u32>), Obstacle> {
-        let Some(noise) = self.test.noise(tested.metric) else {
-            return Err(Obstacle::Noise);
-        };
+    /// Returns what more launches would do; `None` without noise.
+    fn advice(&self, tested: &Tested, deviation: f64, least_launches: usize) -> Option<Advice> {
+        let noise = self.test.noise(tested.metric)?;
         let outlook = Outlook {
             estimate: tested.estimate,
             launch_deviation: deviation,
@@ -433,10 +416,28 @@ impl<'a> Judge<'a> {
             one_sided: &self.one_sided,
         };
         let launches = u32::try_from(least_launches).unwrap_or(u32::MAX - 1);
-        match outlook.launches(HALF, launches) {
-            Some(half) => Ok((half, outlook.launches(MOST, launches))),
-            None => Err(outlook.obstacle()),
-        }
+        Some(outlook.advice([HALF, MOST], launches))
+    }
+}
+
+fn undecided_for(
+    reason: UndecidedReason,
+    advice: Option<Advice>,
+    launch_deviation: f64,
+) -> Undecided {
+    let (launches_needed, launches_enough) = match advice {
+        Some(Advice::Launches(half, most)) => (Some(half), most),
+        _ => (None, None),
+    };
+    Undecided {
+        reason,
+        launches_needed,
+        launches_enough,
+        decided_by_most_fraction: match advice {
+            Some(Advice::Open(probability)) => Some(probability),
+            _ => None,
+        },
+        launch_deviation,
     }
 }
 

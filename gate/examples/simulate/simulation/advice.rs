@@ -33,6 +33,10 @@ pub struct Advice {
     pub needs_most: usize,
     /// Those that M fresh launches decide: about three in four.
     pub decided_by_most: usize,
+    /// "Even the most launches decide only about so many percent of such cases".
+    pub open: usize,
+    /// Those that the most launches decide.
+    pub open_decided: usize,
     /// "No number of launches is likely to tell": because of the margin, or drift.
     pub no_number: usize,
     /// Those that the most launches leave undecided.
@@ -106,6 +110,10 @@ impl Advice {
                     self.decided_by_most += decided;
                 }
             }
+            Told::Open if launches == MOST_LAUNCHES => {
+                self.open += 1;
+                self.open_decided += decided;
+            }
             Told::NoNumber if launches == MOST_LAUNCHES => {
                 self.no_number += 1;
                 self.no_number_indeed += 1 - decided;
@@ -114,7 +122,7 @@ impl Advice {
                 self.too_noisy += 1;
                 self.too_noisy_indeed += 1 - decided;
             }
-            Told::NoNumber | Told::TooNoisy => {}
+            Told::Open | Told::NoNumber | Told::TooNoisy => {}
         }
     }
 
@@ -123,6 +131,8 @@ impl Advice {
         self.decided_by_half += other.decided_by_half;
         self.needs_most += other.needs_most;
         self.decided_by_most += other.decided_by_most;
+        self.open += other.open;
+        self.open_decided += other.open_decided;
         self.no_number += other.no_number;
         self.no_number_indeed += other.no_number_indeed;
         self.too_noisy += other.too_noisy;
@@ -137,6 +147,7 @@ const EVERY: usize = 3;
 #[derive(Clone, Copy)]
 enum Told {
     Needs(u32, Option<u32>),
+    Open,
     NoNumber,
     TooNoisy,
 }
@@ -146,6 +157,7 @@ impl Told {
         let undecided = comparison.benchmarks[index].undecided.as_ref()?;
         Some(match (undecided.launches_needed, &undecided.reason) {
             (Some(half), _) => Told::Needs(half, undecided.launches_enough),
+            (None, _) if undecided.decided_by_most_fraction.is_some() => Told::Open,
             (None, UndecidedReason::Margin | UndecidedReason::Drift) => Told::NoNumber,
             (None, _) => Told::TooNoisy,
         })
@@ -154,7 +166,7 @@ impl Told {
     fn launches(&self) -> Vec<u32> {
         match *self {
             Told::Needs(half, most) => std::iter::once(half).chain(most).collect(),
-            Told::NoNumber | Told::TooNoisy => vec![MOST_LAUNCHES],
+            Told::Open | Told::NoNumber | Told::TooNoisy => vec![MOST_LAUNCHES],
         }
     }
 }

@@ -310,6 +310,8 @@ mod tests {
         assert!(tally.suites_failing <= 1, "{tally:?}");
     }
 
+    /// Suites of five find the fewest, 88 of 100 (docs/appendix-figures.md): of 30, fewer than 20 are
+    /// found by chance once in 500 times.
     #[test]
     fn earlier_runs_let_one_benchmark_of_nothing_but_time_fail() {
         for drift in DRIFTS_OF_TIME {
@@ -325,7 +327,7 @@ mod tests {
                 );
                 let slower = experiment(&ONE_SLOWER_IN_TIME).run();
                 assert!(
-                    drift.deviation > 0.0 || slower.found >= 15,
+                    drift.deviation > 0.0 || slower.found >= 20,
                     "{drift:?}, {benchmarks}: {slower:?}"
                 );
             }

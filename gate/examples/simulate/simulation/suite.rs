@@ -224,10 +224,16 @@ impl Suite {
     }
 }
 
+/// How far each category drifts between two sessions for what the slots do. What retires does not.
+const CATEGORY_DRIFT: [f64; 4] = [0.0, 0.3, 0.3, 1.0];
+
 /// Draws what a session adds to a benchmark: to each category, and to the time per slot.
 fn session(machine: &Machine, rng: &mut Rng) -> ([f64; 4], f64) {
+    // The squares of the categories' deviations add up to that of the slots.
+    let whole: f64 = CATEGORY_DRIFT.iter().map(|weight| weight * weight).sum();
+    let deviation = machine.session_deviation / whole.sqrt();
     (
-        [0.0, 0.3, 0.3, 1.0].map(|weight| weight * machine.session_deviation * normal(rng)),
+        CATEGORY_DRIFT.map(|weight| weight * deviation * normal(rng)),
         (1.0 + machine.session_time_shift) * (1.0 + machine.session_deviation * normal(rng)),
     )
 }
