@@ -20,6 +20,12 @@ macro_rules! events {
             /// Every event, in display order.
             pub const ALL: [Event; [$($name),*].len()] = [$(Event::$variant),*];
 
+            /// The names allowed in a table of events, which the derived schema of a map omits.
+            #[cfg(feature = "schema")]
+            pub fn names_schema() -> serde_json::Value {
+                serde_json::json!({ "enum": Event::ALL.map(Event::name) })
+            }
+
             /// The name in files and reports.
             pub fn name(self) -> &'static str {
                 match self {

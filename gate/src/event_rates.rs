@@ -3,8 +3,6 @@
 use std::collections::BTreeMap;
 
 use criterion_topdown::event::Event;
-#[cfg(feature = "schema")]
-use criterion_topdown::run_file::schema::event_names;
 use serde::Serialize;
 
 use crate::summary::Summary;
@@ -24,7 +22,7 @@ pub struct EventRates {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage_fraction: Option<f64>,
     /// Other counts, by their names in run files.
-    #[cfg_attr(feature = "schema", schemars(extend("propertyNames" = event_names())))]
+    #[cfg_attr(feature = "schema", schemars(extend("propertyNames" = Event::names_schema())))]
     pub events: BTreeMap<Event, EventRate>,
 }
 

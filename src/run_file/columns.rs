@@ -212,7 +212,7 @@ impl ActivityColumns {
 /// One column per event that every row counts.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(extend("propertyNames" = crate::run_file::schema::event_names())))]
+#[cfg_attr(feature = "schema", schemars(extend("propertyNames" = Event::names_schema())))]
 #[serde(transparent)]
 pub(super) struct EventColumns<T>(BTreeMap<Event, Vec<T>>);
 

@@ -3,8 +3,6 @@
 use schemars::{Schema, SchemaGenerator};
 
 use super::version::KnownVersion;
-use crate::event::Event;
-
 use super::{SCHEMA_VERSION, record, samples_file, wire};
 
 /// Returns the schema of `run.json`.
@@ -20,11 +18,6 @@ pub fn samples_line(generator: SchemaGenerator) -> Schema {
 /// Returns the schema of the line that a bench process writes for each benchmark.
 pub fn record_line(generator: SchemaGenerator) -> Schema {
     generator.into_root_schema_for::<record::Wire>()
-}
-
-/// Returns the names allowed in a table of events, which the derived schema of a map omits.
-pub fn event_names() -> serde_json::Value {
-    serde_json::json!({ "enum": Event::ALL.map(Event::name) })
 }
 
 impl schemars::JsonSchema for KnownVersion {

@@ -54,6 +54,24 @@ fn issue_14_11_samples_are_kept_although_no_file_can_be_opened() {
     assert!(names(&newest).contains(&"greedy"), "{}", outcome.stderr);
 }
 
+#[cfg(target_os = "linux")]
+#[test]
+fn issue_14_11_samples_are_kept_of_a_bench_that_changes_its_root_or_its_user() {
+    if !rustix::process::geteuid().is_root() {
+        let reason = "only root may change its root and its user";
+        return topdown_skipped::skip(topdown_skipped::Need::System, reason);
+    }
+    for (trouble, name) in [
+        ("changes its root", "elsewhere"),
+        ("changes its user", "nobody's"),
+    ] {
+        let fixture = Fixture::new();
+        let outcome = bench_in(&fixture, trouble).succeeds();
+        let newest = fixture.newest_run();
+        assert!(names(&newest).contains(&name), "{}", outcome.stderr);
+    }
+}
+
 #[test]
 fn a_later_failure_takes_back_the_targets_earlier_launches() {
     let fixture = Fixture::new();

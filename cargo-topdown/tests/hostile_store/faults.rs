@@ -382,6 +382,42 @@ fn one_of() -> u32 {
     one_of.map_or(1, |number| number.parse().unwrap())
 }
 
+/// The last flush of a push to a directory is that of the directory.
+#[test]
+fn issue_14_11_an_error_of_fsync_on_a_directory_fails_the_push_and_loses_nothing() {
+    if Command::new("strace").arg("-V").output().is_err() {
+        return topdown_skipped::skip(topdown_skipped::Need::System, "there is no strace");
+    }
+    let place = Place::new();
+    let scenario = SCENARIOS
+        .iter()
+        .find(|scenario| scenario.name == "push to a directory")
+        .unwrap();
+    let flushes = place.calls(scenario.words)["fsync"];
+    place.restore();
+    let inject = format!("inject=fsync:error=EIO:when={flushes}");
+    let before = [
+        "-f",
+        "-qq",
+        "-o",
+        "/dev/null",
+        "-e",
+        "trace=fsync",
+        "-e",
+        &inject,
+        PROGRAM,
+    ];
+    let output = place
+        .command("strace", &before, "workspace", scenario.words)
+        .stderr(Stdio::piped())
+        .output()
+        .unwrap();
+    let error = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(error.contains("Input/output error"), "{error}");
+    place.check(scenario, false, "fsync of the directory");
+}
+
 #[test]
 #[ignore = "takes minutes and needs strace"]
 fn campaign_of_faults_at_each_writing_call_loses_nothing() {
