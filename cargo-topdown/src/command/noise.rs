@@ -46,7 +46,7 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
 }
 
 /// Runs the suite with twice the launches, and returns how many launches each half has.
-fn measure(session: Session) -> Result<(Run, u32), Error> {
+fn measure(mut session: Session) -> Result<(Run, u32), Error> {
     let targets = session.build()?;
     let twice = |target: &BenchTarget| BenchTarget {
         settings: Settings {

@@ -8,16 +8,15 @@ use std::path::{Path, PathBuf};
 
 use criterion_topdown::run_file::{self, Benchmark, BenchmarkId, LaunchSamples, Run};
 
-use crate::bench_targets::{BenchTarget, cargo_program};
+use crate::bench_targets::BenchTarget;
 use crate::error::Error;
 use crate::interrupt;
 use crate::measure::MeasureError;
 use crate::measure::pairs::Pairs;
 use crate::runner::collect::Collected;
-use crate::runner::launch::Launcher;
+use crate::runner::launcher::Launcher;
 use crate::runner::record::{CannotLaunchAgain, LaunchRecord};
 use crate::runner::scratch::Scratch;
-use crate::runner::session::Starter;
 use crate::runner::{again, modelled};
 use crate::terminal::tell;
 use topdown_gate::policy::Policy;
@@ -248,16 +247,7 @@ fn further_launches(
     let pairs = Pairs {
         base: &modelled::on_the_clock(&base_again.targets()),
         candidate: &modelled::on_the_clock(&record.targets()),
-        launcher: &Launcher {
-            scratch: scratch.path().to_owned(),
-            cargo: cargo_program(),
-            arguments: record.criterion.clone(),
-            filter: Vec::new(),
-            shows_output: false,
-            through: None,
-            group: None,
-            starter: Starter::of_this_program(),
-        },
+        launcher: &Launcher::new(&scratch, record.criterion.clone()),
         quiet: false,
         fail_fast: true,
     };

@@ -18,7 +18,7 @@ pub struct Workspace {
 #[derive(Debug, Error)]
 pub enum WorkspaceError {
     /// cargo finds none, or doesn't understand it.
-    #[error("could not find the workspace whose baselines are meant: {0}")]
+    #[error("could not find the workspace: {0}")]
     NotFound(#[source] Box<cargo_metadata::Error>),
     /// A setting in a manifest.
     #[error(transparent)]

@@ -16,7 +16,7 @@ use crate::config::{ConfigError, WorkspaceError};
 use crate::counted_command::CommandError;
 use crate::merge::MergeError;
 use crate::report::request::ReportError;
-use crate::runner::launch::LaunchError;
+use crate::runner::launch_error::LaunchError;
 use crate::shared_store::BackendError;
 use topdown_gate::scenario::run;
 

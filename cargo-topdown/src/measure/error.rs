@@ -7,7 +7,7 @@ use thiserror::Error;
 use crate::base_tree::BaseTreeError;
 use crate::bench_targets::BuildError;
 use crate::config::ConfigError;
-use crate::runner::launch::LaunchError;
+use crate::runner::launch_error::LaunchError;
 use crate::shard::ShardNumber;
 
 /// Why there is no run, or an incomplete one.

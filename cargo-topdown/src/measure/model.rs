@@ -2,7 +2,7 @@
 
 use super::{MeasureError, Session, problems};
 use crate::bench_targets::BenchTarget;
-use crate::runner::launch::Launcher;
+use crate::runner::launcher::Launcher;
 use crate::runner::{Outcome, modelled, parting};
 use crate::terminal::tell;
 

@@ -13,10 +13,10 @@ use crate::config::Workspace;
 use crate::config::measuring::WorkspaceSettings;
 use crate::interrupt::{self, Guard};
 use crate::runner::fingerprints::{self, Fingerprints};
-use crate::runner::launch::{LaunchError, Launcher};
+use crate::runner::launch_error::LaunchError;
+use crate::runner::launcher::Launcher;
 use crate::runner::progress::{Progress, Style};
 use crate::runner::scratch::Scratch;
-use crate::runner::session::Starter;
 use crate::runner::{self, Outcome, left_out, modelled};
 use crate::terminal::tell;
 
@@ -29,6 +29,7 @@ pub struct Session {
     pub settings: WorkspaceSettings,
     /// The names that the filter lets through.
     pub names: NameFilter,
+    /// When the build ended: what was measured is not older.
     pub started_at: Timestamp,
     launcher: Launcher,
     _scratch: Scratch,
@@ -54,14 +55,9 @@ impl Session {
         let scratch = Scratch::new().map_err(MeasureError::Scratch)?;
         Ok(Session {
             launcher: Launcher {
-                scratch: scratch.path().to_owned(),
-                cargo: cargo.program.clone(),
-                arguments: request.criterion.clone(),
                 filter: request.filter_arguments(),
                 shows_output: request.shows_output,
-                through: None,
-                group: None,
-                starter: Starter::of_this_program(),
+                ..Launcher::new(&scratch, request.criterion.clone())
             },
             request,
             cargo,
@@ -78,13 +74,14 @@ impl Session {
     ///
     /// # Errors
     /// Returns an error if the build fails, or there is nothing to build.
-    pub fn build(&self) -> Result<Vec<BenchTarget>, MeasureError> {
+    pub fn build(&mut self) -> Result<Vec<BenchTarget>, MeasureError> {
         let metadata = &self.workspace.metadata;
         let targets = self.cargo.bench_targets(metadata, &self.settings)?;
-        match targets.is_empty() {
-            true => Err(MeasureError::NoBenchTargets),
-            false => Ok(targets),
+        self.started_at = Timestamp::now();
+        if targets.is_empty() {
+            return Err(MeasureError::NoBenchTargets);
         }
+        Ok(targets)
     }
 
     /// Lists the set variables that `targets` do not inherit but may be expecting.

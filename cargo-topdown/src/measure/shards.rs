@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::{MeasureError, Session};
 use crate::bench_targets::BenchTarget;
 use crate::config::measuring::Settings;
-use crate::runner::launch::LaunchError;
+use crate::runner::launch_error::LaunchError;
 use crate::shard::{self, ShardNumber};
 
 /// Hexadecimal digits of a suite's name: 64 bits.

@@ -16,7 +16,8 @@ use super::bench_process::BenchProcess;
 use super::cgroup::Cgroup;
 use super::environment::{self, Variables};
 use super::fixed_stack;
-use super::launch::{LaunchError, Launcher, io_error};
+use super::launch_error::LaunchError;
+use super::launcher::Launcher;
 use super::patience::Patience;
 use super::protocol::PORT_VARIABLE;
 use super::scratch;
@@ -48,7 +49,7 @@ impl Launcher {
             Ok((port, output.try_clone()?, output.try_clone()?, output))
         };
         let (port, stdout, stderr, output) =
-            open().map_err(|error| io_error("could not prepare a launch", error))?;
+            open().map_err(|error| LaunchError::io("could not prepare a launch", error))?;
         let own: Vec<OsString> = [target.executable.clone().into(), "--bench".into()]
             .into_iter()
             .chain(
@@ -98,8 +99,8 @@ impl Launcher {
             None => command.spawn(),
         };
         let child = started.map_err(|error| {
-            io_error(
-                &format!("could not start {}", target.executable.display()),
+            LaunchError::io(
+                format!("could not start {}", target.executable.display()),
                 error,
             )
         })?;

@@ -8,7 +8,7 @@ use std::process::{Child, ExitStatus};
 use std::time::{Duration, Instant};
 
 use super::cgroup::Cgroup;
-use super::launch::{LaunchError, io_error};
+use super::launch_error::LaunchError;
 use super::patience::Patience;
 use super::peer::{self, Peer};
 use super::waiting::{Ended, LOOK_INTERVAL, Waited};
@@ -70,7 +70,7 @@ impl BenchProcess {
     ///
     /// Hangs up on other processes that connect, and stops listening afterwards.
     pub fn accept(&mut self, listener: TcpListener) -> Result<Option<TcpStream>, LaunchError> {
-        let error = |error| io_error("could not accept the bench's connection", error);
+        let error = |error| LaunchError::io("could not accept the bench's connection", error);
         listener.set_nonblocking(true).map_err(error)?;
         loop {
             // In this order: a process that connects and exits at once has connected.

@@ -9,9 +9,9 @@ use criterion_topdown::run_file::{Benchmark, BenchmarkId, Fingerprint, LaunchSam
 use criterion_topdown::sample::Flags;
 use thiserror::Error;
 
-use super::conversation::Measured;
-use super::parting::LaunchTrail;
+use super::measured::Measured;
 use super::residual::{Residual, residual};
+use super::trail::LaunchTrail;
 use super::whose_work::time_alone;
 use crate::bench_targets::BenchTarget;
 use crate::functions::functions_of;

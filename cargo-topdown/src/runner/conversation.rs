@@ -1,105 +1,20 @@
 //! The conversation with a bench in one launch, from its hello until it hangs up.
 
 use std::collections::HashSet;
-use std::fmt;
 use std::io::{Read, Write};
 
-use criterion_topdown::provenance::Provenance;
-use criterion_topdown::run_file::{Fingerprint, IterationSample, Throughput};
+use criterion_topdown::run_file::Throughput;
 
 use super::join::{JoinError, Reported, SamplesFile, is_ours, join};
-use super::launch::LaunchError;
-use super::parting::LaunchTrail;
+use super::launch_error::LaunchError;
+use super::measured::{Benchmarks, Measured};
+use super::place::Place;
 use super::protocol::{Connection, Event, Plan};
+use super::trail::LaunchTrail;
 use crate::config::measuring::Settings;
-use crate::functions::{SampleFunctions, Symbols, attribute, fingerprint_of};
+use crate::functions::{Symbols, attribute, fingerprint_of};
 use criterion_topdown::setting::Sampling;
 use criterion_topdown::setting::SourceChoice;
-
-/// One benchmark of one launch.
-#[derive(Debug)]
-pub struct Measured {
-    /// criterion's full id.
-    pub name: String,
-    /// What one iteration processes.
-    pub throughput: Option<Throughput>,
-    /// The source of the numbers.
-    pub provenance: Provenance,
-    /// In the order in which they were taken.
-    pub samples: Vec<IterationSample>,
-    /// Its slots by function, if the bench knows them.
-    pub functions: Option<SampleFunctions>,
-    /// Whether the user set that work of other threads does not count.
-    pub own_thread_alone: bool,
-    /// The fingerprint of its first samples, if the bench knows it.
-    pub fingerprint: Option<Fingerprint>,
-    /// Its path of execution, if the bench knows it.
-    pub trail: Option<LaunchTrail>,
-}
-
-/// The benchmarks of one launch.
-#[derive(Debug, Default)]
-pub struct Benchmarks {
-    /// Those that can be kept.
-    pub measured: Vec<Measured>,
-    /// Those with a measurement of their own: their names, and the value 1 as each one's formatter
-    /// prints it.
-    pub other_measurements: Vec<(String, String)>,
-    /// Processes that the bench left behind, which were killed.
-    pub outlived: Vec<String>,
-}
-
-/// How far a bench has come.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Place {
-    /// The benchmark that began last.
-    last: Option<String>,
-    /// Whether that benchmark is running.
-    is_running: bool,
-    /// A benchmark that did not complete before the next one began or its group ended.
-    cut_short: Option<String>,
-    open_groups: u32,
-}
-
-impl Place {
-    fn begin(&mut self, name: String) {
-        self.cut_short();
-        self.last = Some(name);
-        self.is_running = true;
-    }
-
-    fn complete(&mut self) {
-        self.is_running = false;
-    }
-
-    fn cut_short(&mut self) {
-        if std::mem::take(&mut self.is_running) && self.cut_short.is_none() {
-            self.cut_short.clone_from(&self.last);
-        }
-    }
-
-    /// Returns what is missing if the bench exits successfully here.
-    pub fn end(&self, owes_a_last_word: bool) -> Result<(), LaunchError> {
-        let running = self.last.as_ref().filter(|_| self.is_running);
-        if let Some(name) = self.cut_short.as_ref().or(running) {
-            return Err(LaunchError::NotCompleted(name.clone()));
-        }
-        match owes_a_last_word || self.open_groups > 0 {
-            true => Err(LaunchError::EndedEarly(self.clone())),
-            false => Ok(()),
-        }
-    }
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (&self.last, self.is_running) {
-            (None, _) => f.write_str("before its first benchmark"),
-            (Some(name), true) => write!(f, "in benchmark `{name}`"),
-            (Some(name), false) => write!(f, "after benchmark `{name}`"),
-        }
-    }
-}
 
 /// Talks to the bench until it hangs up, keeping `place` up to date.
 pub fn converse(

@@ -10,7 +10,9 @@ use std::time::Duration;
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, Fingerprint};
 
-use super::launch::{LaunchError, Launched, Launcher};
+use super::launch::Launched;
+use super::launch_error::LaunchError;
+use super::launcher::Launcher;
 use super::modelled;
 use crate::bench_targets::BenchTarget;
 use crate::config::measuring::Settings;

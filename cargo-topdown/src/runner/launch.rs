@@ -1,21 +1,19 @@
 //! One launch: a bench process from start to exit.
 
-use std::io;
 use std::net::{Ipv4Addr, TcpListener};
-use std::path::PathBuf;
-use std::process::ExitStatus;
 use std::time::Duration;
 
-use thiserror::Error;
-
 use super::bench_command::pattern_of;
-use super::bench_process::{LONGEST_OUTPUT_BYTES, Words};
-use super::conversation::{Benchmarks, Place, converse, skipped};
-use super::excerpt::{end_of_file, excerpt_of_file};
+use super::bench_process::Words;
+use super::conversation::{converse, skipped};
 use super::join::{JoinError, SamplesFile};
+use super::launch_error::LaunchError;
+use super::launcher::Launcher;
+use super::measured::Benchmarks;
 use super::patience::Patience;
-use super::protocol::{Connection, ProtocolError};
-use super::session::Starter;
+use super::place::Place;
+use super::protocol::Connection;
+use super::scratch::SAMPLES_FILE;
 use crate::bench_targets::BenchTarget;
 use crate::functions::Symbols;
 use crate::interrupt;
@@ -29,89 +27,8 @@ pub enum Launched {
     NotCriterion,
 }
 
-/// Why a launch produced nothing.
-#[derive(Debug, Error)]
-pub enum LaunchError {
-    /// The process could not be started, or an operation around it failed.
-    #[error("{what}: {error}")]
-    Io {
-        /// The operation that failed.
-        what: String,
-        error: io::Error,
-    },
-    /// The process failed: it panicked, or something that it needs is missing.
-    #[error("it ended with {0}")]
-    Exited(ExitStatus),
-    /// It exited successfully, but a benchmark has no result.
-    #[error(
-        "benchmark `{0}` began and did not complete, although the bench ended in success; \
-         `process::exit` does that, and so does a panic that is caught"
-    )]
-    NotCompleted(String),
-    /// It exited successfully, but before it was done.
-    #[error(
-        "it ended in success before it was done, {0}: whatever comes there is missing; \
-         `process::exit` does that, so let `main` return instead"
-    )]
-    EndedEarly(Place),
-    /// It hangs, or takes far longer than its first launch.
-    #[error("{patience}, {place}, and was ended; `--launch-timeout SECONDS` gives it more time")]
-    Overdue {
-        /// How long it had.
-        patience: Patience,
-        /// What it was doing.
-        place: Place,
-    },
-    /// The process was a criterion bench in an earlier launch.
-    #[error("it did not look for its runner, as it had done in an earlier launch")]
-    NotConnected,
-    /// The conversation failed.
-    #[error(transparent)]
-    Protocol(#[from] ProtocolError),
-    /// criterion's samples do not match ours.
-    #[error(transparent)]
-    Join(#[from] JoinError),
-    /// Two benchmarks have the same name and cannot be distinguished.
-    #[error("it has more than one benchmark `{0}`; give one of them another name")]
-    DuplicateName(String),
-    /// A group with criterion's own measurement has its own settings, which the launch must not
-    /// use.
-    #[error("`{0}` is measured for as long as its group wants, and not as the settings say")]
-    OtherPlan(String),
-    /// Doubling samples would be too few for it.
-    #[error("`{0}` has criterion's own measurement, which cannot tell of samples that double")]
-    CannotDouble(String),
-    /// The user interrupted the run.
-    #[error("interrupted")]
-    Interrupted,
-}
-
-/// The file in a launch's directory to which the bench writes its samples.
-pub const SAMPLES_FILE: &str = "samples.jsonl";
-
 /// A filter that matches no benchmark: a character after the end.
 const NOTHING: &str = "$.";
-
-/// What a launch needs in addition to its target.
-#[derive(Clone)]
-pub struct Launcher {
-    /// Holds the files of one launch, which the next overwrites.
-    pub scratch: PathBuf,
-    /// `$CARGO`.
-    pub cargo: PathBuf,
-    /// Additional arguments for the bench executable.
-    pub arguments: Vec<String>,
-    /// The user's filter, as arguments for the bench executable.
-    pub filter: Vec<String>,
-    /// Whether to show the benches' output even if they succeed.
-    pub shows_output: bool,
-    /// A command that starts the bench, whose own command line is appended.
-    pub through: Option<&'static [&'static str]>,
-    /// The metric group that the library counts instead of the categories.
-    pub group: Option<&'static str>,
-    /// Starts benches in their own sessions, if the system has them.
-    pub starter: Option<Starter>,
-}
 
 impl Launcher {
     /// Runs `target` once. For a later launch, `took` is the duration of the first. Calls
@@ -182,9 +99,9 @@ impl Launcher {
     ) -> Result<Option<(T, Vec<String>)>, LaunchError> {
         let samples_path = self.scratch.join(SAMPLES_FILE);
         let mut samples = SamplesFile::create(&samples_path)
-            .map_err(|error| io_error("could not make a samples file", error))?;
+            .map_err(|error| LaunchError::io("could not make a samples file", error))?;
         let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))
-            .map_err(|error| io_error("could not listen on 127.0.0.1", error))?;
+            .map_err(|error| LaunchError::io("could not listen on 127.0.0.1", error))?;
         let mut place = Place::default();
         let mut process = self.start(target, filter, &listener, &samples_path, patience)?;
         let result = process.accept(listener)?.map(|stream| {
@@ -193,13 +110,14 @@ impl Launcher {
             conversation(bench, &mut samples, &mut place)
         });
         // After an error, nothing that the bench could still do would be used.
-        let failed = matches!(&result, Some(Err(error)) if !is_hang_up(error));
+        let failed = matches!(&result, Some(Err(error)) if !error.is_hang_up());
         let must_wait = !failed && !process.is_overdue() && !interrupt::requested();
         let ended = match must_wait {
             true => process.wait(),
             false => Ok(None),
         };
-        let status = ended.map_err(|error| io_error("could not wait for the bench", error))?;
+        let status =
+            ended.map_err(|error| LaunchError::io("could not wait for the bench", error))?;
         // Ctrl-C in a terminal can kill the bench before this program notices.
         if interrupt::requested() || status.is_some_and(interrupt::has_ended) {
             return Err(LaunchError::Interrupted);
@@ -211,54 +129,32 @@ impl Launcher {
             if !status.success() {
                 return Err(LaunchError::Exited(status));
             }
-            let owes = samples.owes_a_last_word().map_err(JoinError::Io)?;
-            place.end(owes)?;
+            if let Some(name) = place.unfinished() {
+                return Err(LaunchError::NotCompleted(name.to_owned()));
+            }
+            if samples.owes_a_last_word().map_err(JoinError::Io)? || place.open_groups > 0 {
+                return Err(LaunchError::EndedEarly(place));
+            }
         }
         let said = result.transpose()?;
         Ok(said.map(|said| (said, process.end_rest())))
     }
-
-    /// Returns the part of the last bench's output that says what went wrong.
-    pub fn output_excerpt(&self) -> String {
-        // Without the file there is nothing to show, and already a failure to report.
-        excerpt_of_file(&self.output_path()).unwrap_or_default()
-    }
-
-    /// Returns the whole output of the last bench.
-    pub fn output(&self) -> String {
-        end_of_file(&self.output_path(), LONGEST_OUTPUT_BYTES).unwrap_or_default()
-    }
-
-    pub(super) fn output_path(&self) -> PathBuf {
-        self.scratch.join("output.txt")
-    }
-}
-
-pub(super) fn io_error(what: &str, error: io::Error) -> LaunchError {
-    LaunchError::Io {
-        what: what.to_owned(),
-        error,
-    }
-}
-
-/// Returns whether the bench has gone; then its exit status says more than the error.
-fn is_hang_up(error: &LaunchError) -> bool {
-    matches!(error, LaunchError::Protocol(ProtocolError::Io(_)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::config::measuring::Settings;
+    use crate::runner::scratch::Scratch;
     use std::fs;
     use std::net::TcpStream;
-    use std::path::Path;
+    use std::path::PathBuf;
     use std::thread;
 
     #[test]
     fn a_program_that_cannot_be_started_is_named() {
-        let scratch = tempfile::tempdir().unwrap();
-        let launched = launcher(scratch.path()).launch(&bench("/nowhere/bench"), None, |_| {});
+        let scratch = Scratch::new().unwrap();
+        let launched = launcher(&scratch).launch(&bench("/nowhere/bench"), None, |_| {});
         let error = launched.unwrap_err().to_string();
         assert!(
             error.starts_with("could not start /nowhere/bench: "),
@@ -266,16 +162,10 @@ mod tests {
         );
     }
 
-    fn launcher(scratch: &Path) -> Launcher {
+    fn launcher(scratch: &Scratch) -> Launcher {
         Launcher {
-            scratch: scratch.to_owned(),
-            cargo: PathBuf::from("cargo"),
-            arguments: Vec::new(),
-            filter: Vec::new(),
-            shows_output: false,
-            through: None,
-            group: None,
             starter: None,
+            ..Launcher::new(scratch, Vec::new())
         }
     }
 
@@ -319,12 +209,12 @@ sleep 0.1
             b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n",
         ];
         for (attack, leaves) in attacks.iter().flat_map(|a| [(a, false), (a, true)]) {
-            let scratch = tempfile::tempdir().unwrap();
+            let scratch = Scratch::new().unwrap();
             let path = |name: &str| scratch.path().join(name);
             fs::write(path("bench"), LATE_BENCH).unwrap();
             fs::set_permissions(path("bench"), fs::Permissions::from_mode(0o755)).unwrap();
             let target = bench(path("bench").to_str().unwrap());
-            let launcher = launcher(scratch.path());
+            let launcher = launcher(&scratch);
             let (done, result) = std::sync::mpsc::channel();
             // Not joined: if it hangs, it ends with this process.
             thread::spawn(move || done.send(launcher.launch(&target, None, |_| {})));

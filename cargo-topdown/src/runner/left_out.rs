@@ -4,7 +4,8 @@
 //! may match part of a bench target, a launch that measures nothing lists its benchmarks first, and
 //! the target is then launched with the remaining names.
 
-use super::launch::{LaunchError, Launcher};
+use super::launch_error::LaunchError;
+use super::launcher::Launcher;
 use crate::bench_targets::BenchTarget;
 use topdown_gate::pattern::Pattern;
 use topdown_gate::selection::NameFilter;

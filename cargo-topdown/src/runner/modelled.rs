@@ -260,7 +260,7 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
 mod tests {
     use super::*;
     use crate::runner::TargetFailure;
-    use crate::runner::launch::LaunchError;
+    use crate::runner::launch_error::LaunchError;
     use criterion_topdown::activity::Elsewhere;
     use criterion_topdown::provenance::EmptyWindow;
     use criterion_topdown::run_file::{IterationSample, LaunchSamples};

@@ -7,8 +7,8 @@
 
 use criterion_topdown::provenance::CountedThreads;
 
-use super::conversation::Measured;
 use super::join::is_ours;
+use super::measured::Measured;
 
 /// Whose slots the benchmarks of a launch had, in the order in which they ran.
 pub type Seen = Vec<(String, CountedThreads)>;

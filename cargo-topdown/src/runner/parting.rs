@@ -6,38 +6,14 @@
 use std::fmt;
 use std::ops::Range;
 
-use criterion_topdown::code::{CodeBlock, CodeSlots, Trail};
+use criterion_topdown::code::{CodeBlock, Trail};
 use criterion_topdown::environment::STRETCHES;
 use criterion_topdown::run_file::BenchmarkId;
 
 use super::collect::Collected;
+use super::trail::LaunchTrail;
 use crate::bench_targets::BenchTarget;
 use crate::functions::Symbols;
-
-/// The way of a benchmark in one launch.
-#[derive(Clone, Debug, Default)]
-pub struct LaunchTrail {
-    trail: Trail,
-    modules: Vec<String>,
-    /// The blocks of the requested stretch, in the order of execution.
-    stretch: Vec<CodeBlock>,
-}
-
-impl LaunchTrail {
-    /// Takes what a bench process has recorded.
-    pub fn of(code: &CodeSlots) -> LaunchTrail {
-        let blocks = code.trail.stretch.iter();
-        LaunchTrail {
-            modules: code.modules.clone(),
-            stretch: blocks.map(|&index| code.blocks[index as usize]).collect(),
-            trail: code.trail.clone(),
-        }
-    }
-
-    fn module_of(&self, block: &CodeBlock) -> &str {
-        &self.modules[block.module as usize]
-    }
-}
 
 /// How two launches differ.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -2,7 +2,7 @@
 
 use criterion_topdown::run_file::{BenchmarkId, LaunchValue};
 
-use super::conversation::Measured;
+use super::measured::Measured;
 use topdown_gate::statistics::launch::residual_fraction;
 
 /// The largest residual, as a fraction of the slots, that is not reported.

@@ -14,6 +14,9 @@ use tempfile::TempDir;
 use super::cgroup::Cgroup;
 use crate::processes;
 
+/// The file in a launch's directory to which the bench writes its samples.
+pub const SAMPLES_FILE: &str = "samples.jsonl";
+
 /// The prefix of the directories' names.
 const PREFIX: &str = "cargo-topdown-";
 /// Held while the program lives.
@@ -106,7 +109,7 @@ fn cgroup_of(directory: &Path) -> Option<PathBuf> {
 
 /// Returns the processes that inherited the environment of a launch with this directory.
 fn heirs_of(directory: &Path) -> Vec<u32> {
-    let samples = directory.join(super::launch::SAMPLES_FILE);
+    let samples = directory.join(SAMPLES_FILE);
     let mut wanted = format!("{}=", criterion_topdown::environment::SAMPLES).into_bytes();
     wanted.extend(samples.as_os_str().as_encoded_bytes());
     let has_it = |process: &u32| {

@@ -10,7 +10,7 @@ use criterion_topdown::cpu::{CoreType, Identity, table_for};
 use criterion_topdown::cpu::{FORMULA_LEVEL1, FORMULA_LEVEL2};
 use criterion_topdown::machine::Machine;
 
-use super::conversation::Measured;
+use super::measured::Measured;
 
 /// From this size on, PERF_METRICS resolves half a percent of a window: a reset and the first look
 /// take up to 1200 slots, of which (2 x 1200 + 100 000) / 255 is 0.4 %.

@@ -5,7 +5,7 @@ use criterion_topdown::provenance::CountedThreads;
 use criterion_topdown::run_file::IterationSample;
 use criterion_topdown::sample::Sample;
 
-use super::conversation::Measured;
+use super::measured::Measured;
 
 impl Measured {
     fn activity(&self) -> Activity {

@@ -56,7 +56,7 @@ const REFUSED_FLAGS: [(&str, &str); 18] = [
 /// Returns an error if the benches could not be built, or there is nothing to store.
 pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     check_criterion_arguments(&args.launch.criterion)?;
-    let session = Session::begin(args.launch.request(&args.store, &args.output))?;
+    let mut session = Session::begin(args.launch.request(&args.store, &args.output))?;
     let store = args.store.store_of(&session.workspace);
     let targets = session.build()?;
     if args.launch.cargo.no_run {

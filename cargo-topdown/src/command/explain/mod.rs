@@ -21,7 +21,7 @@ use crate::explained::{
 use crate::measure::{MeasureError, Session, problems};
 use crate::report::style::{self, Look};
 use crate::report::{metric_groups, metric_groups_json};
-use crate::runner::launch::Launcher;
+use crate::runner::launcher::Launcher;
 use crate::runner::{Outcome, TargetFailure, modelled};
 use topdown_gate::summary::Summary;
 
@@ -34,7 +34,7 @@ const ERROR_PREFIX: &str = "error: ";
 /// Returns an error if there is no such benchmark, or nothing about it can be explained. A group
 /// that cannot be counted is reported in the explanation.
 pub fn run(args: &ExplainArgs) -> Result<Exit, Error> {
-    let session = Session::begin(args.request())?;
+    let mut session = Session::begin(args.request())?;
     let targets = session.build()?;
     if args.cargo.no_run {
         return Ok(Exit::Success);

@@ -1,0 +1,62 @@
+//! What all launches of a run share.
+
+use std::path::PathBuf;
+
+use super::bench_process::LONGEST_OUTPUT_BYTES;
+use super::excerpt::{end_of_file, excerpt_of_file};
+use super::scratch::Scratch;
+use super::session::Starter;
+use crate::bench_targets::cargo_program;
+
+/// What a launch needs in addition to its target.
+#[derive(Clone)]
+pub struct Launcher {
+    /// Holds the files of one launch, which the next overwrites.
+    pub scratch: PathBuf,
+    /// `$CARGO`.
+    pub cargo: PathBuf,
+    /// Additional arguments for the bench executable.
+    pub arguments: Vec<String>,
+    /// The user's filter, as arguments for the bench executable.
+    pub filter: Vec<String>,
+    /// Whether to show the benches' output even if they succeed.
+    pub shows_output: bool,
+    /// A command that starts the bench, whose own command line is appended.
+    pub through: Option<&'static [&'static str]>,
+    /// The metric group that the library counts instead of the categories.
+    pub group: Option<&'static str>,
+    /// Starts benches in their own sessions, if the system has them.
+    pub starter: Option<Starter>,
+}
+
+impl Launcher {
+    /// Launches benches with `arguments`, each in a session of its own, without a filter.
+    pub fn new(scratch: &Scratch, arguments: Vec<String>) -> Launcher {
+        Launcher {
+            scratch: scratch.path().to_owned(),
+            cargo: cargo_program(),
+            arguments,
+            filter: Vec::new(),
+            shows_output: false,
+            through: None,
+            group: None,
+            starter: Starter::of_this_program(),
+        }
+    }
+
+    /// Returns the part of the last bench's output that says what went wrong.
+    pub fn output_excerpt(&self) -> String {
+        // Without the file there is nothing to show, and already a failure to report.
+        excerpt_of_file(&self.output_path()).unwrap_or_default()
+    }
+
+    /// Returns the whole output of the last bench.
+    pub fn output(&self) -> String {
+        end_of_file(&self.output_path(), LONGEST_OUTPUT_BYTES).unwrap_or_default()
+    }
+
+    /// The file to which a bench writes what it prints.
+    pub(super) fn output_path(&self) -> PathBuf {
+        self.scratch.join("output.txt")
+    }
+}

@@ -1,0 +1,40 @@
+//! What one launch measured.
+
+use criterion_topdown::provenance::Provenance;
+use criterion_topdown::run_file::{Fingerprint, IterationSample, Throughput};
+
+use super::trail::LaunchTrail;
+use crate::functions::SampleFunctions;
+
+/// One benchmark of one launch.
+#[derive(Debug)]
+pub struct Measured {
+    /// criterion's full id.
+    pub name: String,
+    /// What one iteration processes.
+    pub throughput: Option<Throughput>,
+    /// The source of the numbers.
+    pub provenance: Provenance,
+    /// In the order in which they were taken.
+    pub samples: Vec<IterationSample>,
+    /// Its slots by function, if the bench knows them.
+    pub functions: Option<SampleFunctions>,
+    /// Whether the user set that work of other threads does not count.
+    pub own_thread_alone: bool,
+    /// The fingerprint of its first samples, if the bench knows it.
+    pub fingerprint: Option<Fingerprint>,
+    /// Its path of execution, if the bench knows it.
+    pub trail: Option<LaunchTrail>,
+}
+
+/// The benchmarks of one launch.
+#[derive(Debug, Default)]
+pub struct Benchmarks {
+    /// Those that can be kept.
+    pub measured: Vec<Measured>,
+    /// Those with a measurement of their own: their names, and the value 1 as each one's formatter
+    /// prints it.
+    pub other_measurements: Vec<(String, String)>,
+    /// Processes that the bench left behind, which were killed.
+    pub outlived: Vec<String>,
+}
