@@ -276,7 +276,7 @@ fn the_history_has_every_run_that_was_saved_even_by_many_at_once() {
     let workspace = Workspace::new();
     workspace.write_run("target/topdown/newest", "first", 9);
     workspace.text(&["save", "main"]);
-    assert!(workspace.text(&["list"]).contains("     1 run"));
+    assert!(workspace.text(&["list"]).contains("  1 run"));
     let ids: Vec<String> = (0..8).map(|writer| format!("writer-{writer}")).collect();
     for id in &ids {
         workspace.write_run(&format!("runs/{id}"), id, 9);

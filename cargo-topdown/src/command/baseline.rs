@@ -17,7 +17,8 @@ use crate::report::noise_table;
 use crate::report::run_origin::{runs_text, write_run_origin};
 use crate::report::run_table::write_run_table;
 use crate::report::saved;
-use crate::report::style;
+use crate::report::style::{self, Look};
+use crate::report::table::{Cell, Column, Table};
 use topdown_gate::policy::Overrides;
 use topdown_gate::verdict::{self, LabelledRun};
 
@@ -114,7 +115,7 @@ fn list(args: &BaselineListArgs) -> Result<Exit, Error> {
             store.directory().display()
         )?;
     } else {
-        write_list(&mut out, &baselines)?;
+        write_list(&mut out, &baselines, Look::of_environment())?;
     }
     Ok(Exit::Success)
 }
@@ -153,22 +154,22 @@ fn sources_of(run: &Run) -> Vec<SourceKind> {
 }
 
 /// Writes a block per name with a line per machine.
-fn write_list(out: &mut impl Write, entries: &[Entry]) -> io::Result<()> {
-    let (heading, good, bad, dim) = (style::HEADING, style::GOOD, style::BAD, style::DIM);
+fn write_list(out: &mut impl Write, entries: &[Entry], look: Look) -> io::Result<()> {
+    let (heading, bad, dim) = (style::HEADING, style::BAD, style::DIM);
+    let mut table = Table::new([
+        Column::name("", 24),
+        Column::text("").starts_line(),
+        Column::text(""),
+        Column::number(""),
+        Column::number(""),
+        Column::text(""),
+    ])
+    .indented(2);
     for of_name in entries.chunk_by(|a, b| a.name == b.name) {
-        writeln!(out, "{heading}{}{heading:#}", of_name[0].name)?;
-        let width = of_name.iter().map(|e| e.machine_key.len()).max();
+        table.text(format!("{heading}{}{heading:#}", of_name[0].name));
         for entry in of_name {
-            let (mark, mark_style) = match entry.this_machine {
-                true => ("*", good),
-                false => (" ", dim),
-            };
-            write!(
-                out,
-                "  {mark_style}{mark}{mark_style:#} {:width$}  ",
-                entry.machine_key,
-                width = width.unwrap_or_default()
-            )?;
+            let mark = if entry.this_machine { "*" } else { " " };
+            let mut cells = vec![Cell::from(format!("{mark} {}", entry.machine_key))];
             match &entry.content {
                 Content::Run {
                     started_at,
@@ -179,21 +180,25 @@ fn write_list(out: &mut impl Write, entries: &[Entry]) -> io::Result<()> {
                     ..
                 } => {
                     let sources: Vec<&str> = sources.iter().map(|s| s.name()).collect();
-                    write!(
-                        out,
-                        "{started_at}  {:8}  {benchmarks:5} benchmarks  {:>8}",
-                        sources.join("+"),
-                        runs_text(*kept_runs)
-                    )?;
-                    if let Some(commit) = git_commit {
-                        write!(out, "  {dim}{}{dim:#}", abbreviated(commit))?;
-                    }
+                    let commit = git_commit.as_deref().map_or("", abbreviated);
+                    cells.extend([
+                        started_at.into(),
+                        sources.join("+").into(),
+                        format!("{benchmarks} benchmarks").into(),
+                        runs_text(*kept_runs).into(),
+                        Cell::styled(commit, dim),
+                    ]);
+                    table.row(cells);
                 }
-                Content::Unreadable { error } => write!(out, "{bad}unreadable{bad:#}: {error}")?,
+                Content::Unreadable { error } => {
+                    cells.resize(6, Cell::default());
+                    table.row(cells);
+                    table.text(format!("    {bad}unreadable{bad:#}: {error}"));
+                }
             }
-            writeln!(out)?;
         }
     }
+    table.write(out, look)?;
     if entries.iter().any(|entry| entry.this_machine) {
         writeln!(
             out,
@@ -223,7 +228,7 @@ fn show(args: &BaselineShowArgs) -> Result<Exit, Error> {
         let file = run_file::run_file_of(&path);
         out.write_all(&run_file::read_bytes(&file)?)?;
     } else {
-        let look = style::Look::of_environment();
+        let look = Look::of_environment();
         // A run that is not a baseline has no history.
         let kept = history::names(&path).map_or(0, |names| names.len());
         write_run_origin(&mut out, &run, kept, look)?;
@@ -239,7 +244,7 @@ fn write_noise(
     out: &mut impl Write,
     args: &BaselineShowArgs,
     run: &Run,
-    look: style::Look,
+    look: Look,
 ) -> Result<(), Error> {
     // A run file can be read outside of any workspace.
     let policy = args.store.config()?.policy(&Overrides::default())?;

@@ -7,7 +7,8 @@ use criterion_topdown::run_file;
 use crate::cli::CheckArgs;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::report::{budget_text, style};
+use crate::report::budget_text;
+use crate::report::style::{self, Look};
 use topdown_gate::verdict::{LabelledRun, check_budgets};
 
 /// Runs the subcommand; its exit code is the gate.
@@ -29,7 +30,7 @@ pub fn run(args: &CheckArgs) -> Result<Exit, Error> {
         serde_json::to_writer_pretty(&mut text, &check).map_err(std::io::Error::from)?;
         text.push(b'\n');
     } else {
-        budget_text::write(&check, &mut text)?;
+        budget_text::write(&check, Look::of_environment(), &mut text)?;
     }
     style::stdout(args.output.color).write_all(&text)?;
     Ok(check.outcome.into())

@@ -9,7 +9,7 @@ use criterion_topdown::run_file::{self, Run};
 use crate::accepted_file::{self, Found};
 use crate::baseline_store::BaselineStore;
 use crate::cli::CompareArgs;
-use crate::comparing::output::{Sides, width};
+use crate::comparing::output::Sides;
 use crate::comparing::second_look::{self, Relaunch, Side};
 use crate::comparing::{history, wanted_verdict};
 use crate::config::{Config, WorkspaceError};
@@ -17,7 +17,7 @@ use crate::error::Error;
 use crate::exit::Exit;
 use crate::merge::check_whole;
 use crate::report::explanation::{self, Explanation};
-use crate::report::style;
+use crate::report::style::{self, Look};
 use topdown_gate::verdict::{self, Comparison, Warning};
 
 /// Runs the subcommand; its exit code is the gate.
@@ -174,7 +174,7 @@ fn explain(
             candidate: &sides.candidate.benchmarks[b],
         };
         let mut text = Vec::new();
-        explanation::write(&explanation, width(), &mut text)?;
+        explanation::write(&explanation, Look::of_environment().width, &mut text)?;
         style::stdout(args.output.color).write_all(&text)?;
     }
     Ok(())

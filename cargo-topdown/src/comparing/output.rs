@@ -13,9 +13,6 @@ use crate::report::request::{Compared, ReportRequest};
 use crate::report::style::{self, Look};
 use crate::report::{comparison_json, comparison_text};
 
-/// The width of a report that does not go to a terminal: CI logs scroll sideways.
-const WIDTH_ELSEWHERE: usize = 120;
-
 /// The two runs of a comparison.
 #[derive(Clone, Copy, Debug)]
 pub struct Sides<'a> {
@@ -69,17 +66,13 @@ impl Output<'_> {
         if self.json {
             return comparison_json::write(comparison, io::BufWriter::new(io::stdout()));
         }
+        let look = Look::of_environment();
         let mut text = Vec::new();
-        comparison_text::write(comparison, width(), &mut text)?;
+        comparison_text::write(comparison, look, &mut text)?;
         if self.events {
             writeln!(text)?;
-            write_event_changes(&mut text, comparison, Look::of_environment())?;
+            write_event_changes(&mut text, comparison, look)?;
         }
         style::stdout(self.color).write_all(&text)
     }
-}
-
-/// The columns that a comparison has.
-pub fn width() -> usize {
-    style::width_of_environment().unwrap_or(WIDTH_ELSEWHERE)
 }

@@ -4,27 +4,15 @@
 //! `tests/compare.rs` what depends on files: filters, one launch, zeros, a run and itself.
 
 use criterion_topdown::run_file::Benchmark;
-use topdown_gate::policy::Policy;
 use topdown_gate::scenario::{self, Planted, benchmark, timed};
-use topdown_gate::verdict::{LabelledRun, compare};
 
-use super::comparison_text::write;
+use super::examples::comparison_text;
 
 fn text(baseline: Vec<Benchmark>, candidate: Vec<Benchmark>) -> String {
-    let [baseline, candidate] = [baseline, candidate].map(scenario::run);
-    let label = |label, run| LabelledRun { label, run };
-    let comparison = compare(
-        label("main", &baseline),
-        label("the newest run", &candidate),
-        &Policy::default(),
-    );
-    let mut out = Vec::new();
-    write(&comparison, 100, &mut out).unwrap();
-    let text = String::from_utf8(out).unwrap();
-    anstream::adapter::strip_str(&text).to_string()
+    comparison_text(&scenario::run(baseline), &scenario::run(candidate), 100)
 }
 
-/// So many benchmarks, each with the backend-bound slots that `slower` adds.
+/// `size` benchmarks, each with the backend-bound slots that `slower` adds.
 fn suite(seed: u64, size: usize, slower: impl Fn(usize) -> f64) -> Vec<Benchmark> {
     let of = |index: usize| {
         let planted = Planted {

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use super::style::Look;
+use super::table::{Column, Table};
 use super::{number, style};
 use topdown_gate::metric::Metric;
 use topdown_gate::policy::{Budget, BudgetBound, BudgetQuantity};
@@ -11,7 +13,7 @@ use topdown_gate::verdict::{BudgetCheck, BudgetResult, BudgetStatus, Outcome};
 ///
 /// # Errors
 /// Returns an error if writing to `out` fails.
-pub fn write(check: &BudgetCheck, out: &mut impl Write) -> io::Result<()> {
+pub fn write(check: &BudgetCheck, look: Look, out: &mut impl Write) -> io::Result<()> {
     let of = |status| {
         let results = check.results.iter();
         results.filter(move |result| result.status == status)
@@ -34,6 +36,12 @@ pub fn write(check: &BudgetCheck, out: &mut impl Write) -> io::Result<()> {
     for pattern in &check.unmatched {
         writeln!(out, "  no benchmark matches `{pattern}`")?;
     }
+    let columns = [
+        Column::text(""),
+        Column::name("", 24),
+        Column::text("").starts_line(),
+    ];
+    let mut table = Table::new(columns).indented(2);
     for (status, name) in [
         (BudgetStatus::Exceeded, "exceeded"),
         (BudgetStatus::NotMeasured, "not measured"),
@@ -41,10 +49,10 @@ pub fn write(check: &BudgetCheck, out: &mut impl Write) -> io::Result<()> {
         (BudgetStatus::Kept, "kept"),
     ] {
         for result in of(status) {
-            writeln!(out, "  {name:<12}  {}  {}", result.id, sentence(result))?;
+            table.row([name, &result.id.to_string(), &sentence(result)]);
         }
     }
-    Ok(())
+    table.write(out, look)
 }
 
 fn sentence(result: &BudgetResult) -> String {
@@ -112,7 +120,11 @@ mod tests {
             &policy,
         );
         let mut out = Vec::new();
-        write(&check, &mut out).unwrap();
+        let look = Look {
+            width: 120,
+            unicode: true,
+        };
+        write(&check, look, &mut out).unwrap();
         let text = String::from_utf8(out).unwrap();
         insta::assert_snapshot!(anstream::adapter::strip_str(&text).to_string());
     }

@@ -4,166 +4,92 @@ use std::io::{self, Write};
 
 use criterion_topdown::run_file::BenchmarkId;
 
-use super::comparison_text::style;
-use super::number::points;
+use super::number::{points, slots, time_ns};
 use super::sentences::worst_first;
+use super::style::{Look, of_class};
+use super::table::{Cell, Column, Keep, Table};
 use super::text::Hanging;
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{BenchmarkVerdict, Class, Comparison, Effect, Share};
 
-const LEAST_NAME_WIDTH: usize = 24;
-const MOST_NAME_WIDTH: usize = 60;
-const GAP: usize = 2;
+type CellOf = fn(&BenchmarkVerdict, Look) -> String;
 
-struct Column {
-    heading: &'static str,
-    width: usize,
-    is_category: bool,
-    cell: fn(&BenchmarkVerdict) -> String,
-}
-
-/// The order of priority: in a narrow table, the last ones are dropped first.
-const COLUMNS: [Column; 10] = [
-    Column {
-        heading: "change %",
-        width: 8,
-        is_category: false,
-        cell: |b| {
+/// The columns after the verdict.
+const COLUMNS: [(Column, CellOf); 10] = [
+    (Column::number("change %"), |b, _| {
+        b.main_effect()
+            .map_or(String::new(), |e| points(e.difference))
+    }),
+    (
+        Column::number("interval").keep(Keep::Essential(2)),
+        |b, _| b.main_effect().map_or(String::new(), interval),
+    ),
+    (Column::number("time %").keep(Keep::Essential(1)), |b, _| {
+        difference(b, Metric::Wall)
+    }),
+    (category("retiring"), |b, _| difference(b, Metric::Retiring)),
+    (category("bad spec"), |b, _| {
+        difference(b, Metric::BadSpeculation)
+    }),
+    (category("frontend"), |b, _| {
+        difference(b, Metric::FrontendBound)
+    }),
+    (category("backend"), |b, _| {
+        difference(b, Metric::BackendBound)
+    }),
+    (
+        Column::number("launches").keep(Keep::Optional(2)),
+        |b, _| {
+            let (baseline, candidate) = (b.baseline_launches, b.candidate_launches);
+            format!("{}/{}", baseline.used(), candidate.used())
+        },
+    ),
+    (
+        Column::number("shares % ret bad fe be").keep(Keep::Optional(3)),
+        shares,
+    ),
+    (
+        Column::number("per iteration").keep(Keep::Optional(4)),
+        |b, look| {
             b.main_effect()
-                .map_or(String::new(), |e| points(e.difference))
+                .map_or(String::new(), |e| per_iteration(e, look))
         },
-    },
-    Column {
-        heading: "interval",
-        width: 15,
-        is_category: false,
-        cell: |b| b.main_effect().map_or(String::new(), interval),
-    },
-    Column {
-        heading: "time %",
-        width: 7,
-        is_category: false,
-        cell: |b| difference(b, Metric::Wall),
-    },
-    Column {
-        heading: "retiring",
-        width: 8,
-        is_category: true,
-        cell: |b| difference(b, Metric::Retiring),
-    },
-    Column {
-        heading: "bad spec",
-        width: 8,
-        is_category: true,
-        cell: |b| difference(b, Metric::BadSpeculation),
-    },
-    Column {
-        heading: "frontend",
-        width: 8,
-        is_category: true,
-        cell: |b| difference(b, Metric::FrontendBound),
-    },
-    Column {
-        heading: "backend",
-        width: 8,
-        is_category: true,
-        cell: |b| difference(b, Metric::BackendBound),
-    },
-    Column {
-        heading: "launches",
-        width: 8,
-        is_category: false,
-        cell: |b| {
-            format!(
-                "{}/{}",
-                b.baseline_launches.used(),
-                b.candidate_launches.used()
-            )
-        },
-    },
-    Column {
-        heading: "shares % ret bad fe be",
-        width: 25,
-        is_category: false,
-        cell: shares,
-    },
-    Column {
-        heading: "per iteration",
-        width: 19,
-        is_category: false,
-        cell: |b| b.main_effect().map_or(String::new(), per_iteration),
-    },
+    ),
 ];
 
+const fn category(heading: &'static str) -> Column {
+    Column::number(heading).keep(Keep::Optional(1))
+}
+
 /// Writes the table, worst verdicts first, and the legend of its marks.
-pub fn write(comparison: &Comparison, width: usize, out: &mut impl Write) -> io::Result<()> {
+pub fn write(comparison: &Comparison, look: Look, out: &mut impl Write) -> io::Result<()> {
     let rows: Vec<&BenchmarkVerdict> = worst_first(comparison)
         .into_iter()
         .filter(|benchmark| benchmark.class != Class::NotComparable)
         .collect();
     let names = Names::of(comparison);
-    let verdict_width = rows
-        .iter()
-        .map(|row| row.class.name().len())
-        .fold("verdict".len(), usize::max);
-    let name_width = rows
-        .iter()
-        .map(|row| names.name(&row.id).chars().count())
-        .fold("benchmark".len(), usize::max)
-        .clamp("benchmark".len(), MOST_NAME_WIDTH);
-    // Omit columns without a value in any row.
-    let useful = COLUMNS
-        .iter()
-        .filter(|column| rows.iter().any(|row| !(column.cell)(row).is_empty()));
-    let mut columns: Vec<&Column> = Vec::new();
-    let mut left = width.saturating_sub(verdict_width + GAP);
-    for column in useful {
-        // Names are cut before the first three columns are dropped.
-        let needed = if columns.len() < 3 {
-            LEAST_NAME_WIDTH
-        } else {
-            name_width
-        };
-        if left < needed + column.width + GAP {
-            // Show all categories or none.
-            if column.is_category {
-                columns.retain(|column| !column.is_category);
-            }
-            break;
-        }
-        left -= column.width + GAP;
-        columns.push(column);
+    let first = [Column::name("benchmark", 24), Column::text("verdict")];
+    let others = COLUMNS.iter().map(|(column, _)| *column);
+    let mut table = Table::new(first.into_iter().chain(others).collect::<Vec<_>>());
+    for row in &rows {
+        let verdict = Cell::styled(row.class.name(), of_class(row.class));
+        let cells = COLUMNS.iter().map(|(_, cell)| cell(row, look).into());
+        table.row(
+            [names.name(&row.id).into(), verdict]
+                .into_iter()
+                .chain(cells),
+        );
     }
-    let name_width = name_width.min(left.max(LEAST_NAME_WIDTH));
-
-    write!(
-        out,
-        "{:name_width$}  {:verdict_width$}",
-        "benchmark", "verdict"
-    )?;
-    for column in &columns {
-        write!(out, "  {:>1$}", column.heading, column.width)?;
-    }
+    table.write(out, look)?;
     writeln!(out)?;
     let (mut with_interval, mut simultaneous, mut exact) = (false, false, false);
-    for row in &rows {
-        let style = style(row.class);
-        let name = cut(&names.name(&row.id), name_width);
-        let class = row.class.name();
-        write!(
-            out,
-            "{name:name_width$}  {style}{class:verdict_width$}{style:#}"
-        )?;
-        for column in &columns {
-            write!(out, "  {:>1$}", (column.cell)(row), column.width)?;
-        }
-        writeln!(out)?;
-        let interval = row.main_effect().and_then(|effect| effect.interval);
-        with_interval |= interval.is_some();
-        simultaneous |= interval.is_some_and(|interval| interval.simultaneous);
-        exact |= row.main_effect().is_some_and(|e| e.exact);
+    for effect in rows.iter().filter_map(|row| row.main_effect()) {
+        with_interval |= effect.interval.is_some();
+        simultaneous |= effect
+            .interval
+            .is_some_and(|interval| interval.simultaneous);
+        exact |= effect.exact;
     }
-    writeln!(out)?;
     let with_slots = rows.iter().any(|row| row.effect(Metric::Slots).is_some());
     let with_time = rows.iter().any(|row| row.effect(Metric::Slots).is_none());
     let mut legend = String::from("Changes are percent of the baseline's ");
@@ -185,7 +111,7 @@ pub fn write(comparison: &Comparison, width: usize, out: &mut impl Write) -> io:
         }
         legend.push('.');
     }
-    Hanging { width }.write(out, "", 0, &legend)
+    Hanging { width: look.width }.write(out, "", 0, &legend)
 }
 
 /// How much of the ids is needed to make them unique in the table.
@@ -222,16 +148,6 @@ impl Names {
     }
 }
 
-/// Cuts the start of a name, which says less than its end.
-fn cut(name: &str, width: usize) -> String {
-    let length = name.chars().count();
-    if length <= width {
-        return name.to_owned();
-    }
-    let tail: String = name.chars().skip(length + 1 - width).collect();
-    format!("…{tail}")
-}
-
 fn interval(effect: &Effect) -> String {
     if effect.exact {
         return "exact ".to_owned();
@@ -257,30 +173,21 @@ fn difference(benchmark: &BenchmarkVerdict, metric: Metric) -> String {
         .map_or(String::new(), |effect| points(effect.difference))
 }
 
-fn per_iteration(effect: &Effect) -> String {
-    let unit = match effect.metric {
-        Metric::Wall => " ns",
-        _ => "",
+fn per_iteration(effect: &Effect, look: Look) -> String {
+    let amount = |value| match effect.metric {
+        Metric::Wall => time_ns(value, !look.unicode),
+        _ => slots(value),
     };
     format!(
-        "{} → {}{unit}",
-        four_digits(effect.baseline),
-        four_digits(effect.candidate)
+        "{} {} {}",
+        amount(effect.baseline),
+        look.arrow(),
+        amount(effect.candidate)
     )
 }
 
-/// `1.234e9`, `12 340`, `0.56`: about four digits.
-fn four_digits(value: f64) -> String {
-    match value.abs() {
-        size if size >= 1e6 => format!("{value:.3e}"),
-        size if size >= 100.0 => format!("{value:.0}"),
-        size if size >= 1.0 => format!("{value:.2}"),
-        _ => format!("{value:.3}"),
-    }
-}
-
 /// `40 10 15 35 → 37 9 14 40`
-fn shares(benchmark: &BenchmarkVerdict) -> String {
+fn shares(benchmark: &BenchmarkVerdict, look: Look) -> String {
     let side = |fraction: fn(&Share) -> f64| -> Vec<String> {
         benchmark
             .shares
@@ -292,8 +199,9 @@ fn shares(benchmark: &BenchmarkVerdict) -> String {
         return String::new();
     }
     format!(
-        "{} → {}",
+        "{} {} {}",
         side(|share| share.baseline_fraction).join(" "),
+        look.arrow(),
         side(|share| share.candidate_fraction).join(" ")
     )
 }

@@ -4,39 +4,24 @@
 
 use std::io::{self, Write};
 
-use anstyle::{AnsiColor, Style};
-
 use super::comparison_table;
 use super::sentences::{self, Headline, REMEDY, run_in_short, sentence};
+use super::style::{HEADING, Look, WARNING, of_class};
 use super::text::Hanging;
 use topdown_gate::verdict::{Class, Comparison};
 
 /// The most benchmarks of a non-failing class that get a sentence each.
 const MOST_SENTENCES: usize = 10;
 
-const BOLD: Style = Style::new().bold();
-const WARNING: Style = AnsiColor::Yellow.on_default();
-
-/// Returns the style of a verdict.
-pub(super) fn style(class: Class) -> Style {
-    match class {
-        Class::TimeDisagrees | Class::Regressed => AnsiColor::Red.on_default().bold(),
-        Class::NotComparable => AnsiColor::Magenta.on_default(),
-        Class::Shifted | Class::Inconclusive => AnsiColor::Yellow.on_default(),
-        Class::Accepted => AnsiColor::Cyan.on_default(),
-        Class::Improved => AnsiColor::Green.on_default(),
-        Class::Unchanged => Style::new(),
-    }
-}
-
 /// Writes `comparison` in lines of at most `width` columns, unless names are longer.
 ///
 /// # Errors
 /// Returns an error if writing to `out` fails.
-pub fn write(comparison: &Comparison, width: usize, mut out: impl Write) -> io::Result<()> {
+pub fn write(comparison: &Comparison, look: Look, mut out: impl Write) -> io::Result<()> {
     let text = Text {
         comparison,
-        lines: Hanging { width },
+        lines: Hanging { width: look.width },
+        look,
     };
     text.verdict(&mut out)?;
     text.runs(&mut out)?;
@@ -59,7 +44,7 @@ pub fn write(comparison: &Comparison, width: usize, mut out: impl Write) -> io::
         .any(|b| b.class != Class::NotComparable)
     {
         writeln!(out)?;
-        comparison_table::write(comparison, width, &mut out)?;
+        comparison_table::write(comparison, look, &mut out)?;
     }
     Ok(())
 }
@@ -67,12 +52,13 @@ pub fn write(comparison: &Comparison, width: usize, mut out: impl Write) -> io::
 struct Text<'a> {
     comparison: &'a Comparison,
     lines: Hanging,
+    look: Look,
 }
 
 impl Text<'_> {
     fn verdict(&self, out: &mut impl Write) -> io::Result<()> {
         let Headline { word, class, rest } = sentences::headline(self.comparison);
-        let style = style(class);
+        let style = of_class(class);
         writeln!(out, "{style}{word}{style:#}: {rest}")?;
         let counted = sentences::counted(&self.comparison.counts);
         if counted.len() > 1 {
@@ -120,18 +106,18 @@ impl Text<'_> {
         if members.is_empty() {
             return Ok(());
         }
-        let style = style(class);
+        let style = of_class(class);
         writeln!(out, "\n{style}{}{style:#}", class.name())?;
         let shown = match class {
             Class::TimeDisagrees | Class::Regressed => members.len(),
             _ => MOST_SENTENCES,
         };
         for benchmark in members.iter().take(shown) {
-            writeln!(out, "  {BOLD}{}{BOLD:#}", benchmark.id)?;
+            writeln!(out, "  {HEADING}{}{HEADING:#}", benchmark.id)?;
             self.lines.write(out, "    ", 4, &sentence(benchmark))?;
         }
         if members.len() > shown {
-            writeln!(out, "  … and {} more", members.len() - shown)?;
+            self.more(members.len() - shown, out)?;
         }
         Ok(())
     }
@@ -149,17 +135,21 @@ impl Text<'_> {
                 writeln!(out, "  {id}")?;
             }
             if ids.len() > MOST_SENTENCES {
-                writeln!(out, "  … and {} more", ids.len() - MOST_SENTENCES)?;
+                self.more(ids.len() - MOST_SENTENCES, out)?;
             }
         }
         Ok(())
+    }
+
+    fn more(&self, count: usize, out: &mut impl Write) -> io::Result<()> {
+        let ellipsis = self.look.ellipsis();
+        writeln!(out, "  {ellipsis} and {count} more")
     }
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
-    use crate::report::examples::one_of_each;
+    use crate::report::examples::{comparison_text, one_of_each};
     use criterion_topdown::run_file::{Benchmark, Run};
     use topdown_gate::policy::Policy;
     use topdown_gate::scenario::{
@@ -169,17 +159,7 @@ mod tests {
     use topdown_gate::verdict::{LabelledRun, compare};
 
     fn text(baseline: Vec<Benchmark>, candidate: Run, width: usize) -> String {
-        let baseline = scenario::run(baseline);
-        let label = |label, run| LabelledRun { label, run };
-        let comparison = compare(
-            label("main", &baseline),
-            label("the newest run", &candidate),
-            &Policy::default(),
-        );
-        let mut out = Vec::new();
-        write(&comparison, width, &mut out).unwrap();
-        let text = String::from_utf8(out).unwrap();
-        anstream::adapter::strip_str(&text).to_string()
+        comparison_text(&scenario::run(baseline), &candidate, width)
     }
 
     #[test]

@@ -7,8 +7,9 @@ use criterion_topdown::run_file::Run;
 
 use super::number::slots;
 use super::sentences::worst_first;
-use super::style::{DIM, Look};
-use super::text::{right_aligned, shortened, width_of, wrapped};
+use super::style::{DIM, HEADING, Look};
+use super::table::{self, Cell, Table};
+use super::text::wrapped;
 use topdown_gate::event_rates::EventRates;
 use topdown_gate::summary::Summary;
 use topdown_gate::verdict::Comparison;
@@ -69,11 +70,6 @@ pub(super) const COLUMNS: [Column; 10] = [
     },
 ];
 
-const COLUMN_WIDTH: usize = 7;
-const INDENT: usize = 2;
-/// From this width on, the name is in front of the numbers.
-const WIDE: usize = 140;
-
 pub(super) const LEGEND: &str = "instr and bytes (read from memory) per iteration; branches, mispredicts, misses of \
     the caches and page walks per thousand instructions";
 
@@ -94,25 +90,11 @@ pub fn write_event_table(out: &mut impl Write, run: &Run, look: Look) -> io::Res
             "no benchmark of this run has events; the source `model` counts them"
         );
     }
-    let numbers_width = COLUMN_WIDTH * COLUMNS.len();
-    let is_wide = look.width >= WIDE;
-    let longest = rows.iter().map(|(name, _)| width_of(name)).max();
-    let name_width = longest
-        .unwrap_or(0)
-        .min(look.width.saturating_sub(INDENT + numbers_width));
-    write_headings(out, if is_wide { INDENT + name_width } else { INDENT })?;
-    let margin = " ".repeat(INDENT);
+    let mut table = events_beside(table::Column::name("benchmark", 30));
     for (name, rates) in &rows {
-        let numbers = numbers(rates);
-        if is_wide {
-            let name = shortened(name, name_width, look.unicode);
-            let fill = " ".repeat(name_width - width_of(&name));
-            writeln!(out, "{margin}{name}{fill}{numbers}")?;
-        } else {
-            let name = shortened(name, look.width.saturating_sub(INDENT), look.unicode);
-            writeln!(out, "{margin}{name}\n{margin}{numbers}")?;
-        }
+        table.row([Cell::from(*name)].into_iter().chain(cells(rates)));
     }
+    table.write(out, look)?;
     write_legend(out, look)
 }
 
@@ -126,48 +108,43 @@ pub fn write_event_changes(
     comparison: &Comparison,
     look: Look,
 ) -> io::Result<()> {
-    const SIDES: [&str; 2] = ["before", "after "];
+    let mut table = events_beside(table::Column::text(""));
     let mut is_any = false;
     for benchmark in worst_first(comparison) {
         let Some(events) = &benchmark.events else {
             continue;
         };
-        if !is_any {
-            write_headings(out, INDENT + SIDES[0].len())?;
-            is_any = true;
-        }
-        let name = benchmark.id.to_string();
-        let name = shortened(&name, look.width.saturating_sub(INDENT), look.unicode);
-        let margin = " ".repeat(INDENT);
-        writeln!(out, "{margin}{name}")?;
-        for (side, rates) in SIDES.iter().zip([&events.baseline, &events.candidate]) {
+        is_any = true;
+        table.text(format!("{HEADING}{}{HEADING:#}", benchmark.id));
+        for (side, rates) in [("before", &events.baseline), ("after", &events.candidate)] {
             if let Some(rates) = rates {
-                writeln!(out, "{margin}{DIM}{side}{DIM:#}{}", numbers(rates))?;
+                let side = [Cell::styled(side, DIM)];
+                table.row(side.into_iter().chain(cells(rates)));
             }
         }
     }
-    match is_any {
-        true => write_legend(out, look),
-        false => writeln!(
+    if !is_any {
+        return writeln!(
             out,
             "neither run has events; the source `model` counts them"
-        ),
+        );
     }
+    table.write(out, look)?;
+    write_legend(out, look)
 }
 
-fn write_headings(out: &mut impl Write, indent: usize) -> io::Result<()> {
-    let headings: String = COLUMNS
+/// Makes a table of `first` and the events.
+fn events_beside(first: table::Column) -> Table {
+    let mut columns = vec![first];
+    columns.extend(COLUMNS.map(|column| table::Column::number(column.heading)));
+    columns[1] = columns[1].starts_line();
+    Table::new(columns)
+}
+
+fn cells(rates: &EventRates) -> impl Iterator<Item = Cell> {
+    COLUMNS
         .iter()
-        .map(|column| right_aligned(column.heading, COLUMN_WIDTH))
-        .collect();
-    writeln!(out, "{:indent$}{DIM}{headings}{DIM:#}", "")
-}
-
-fn numbers(rates: &EventRates) -> String {
-    let cells = COLUMNS.iter().map(|column| column.cell(rates));
-    cells
-        .map(|cell| right_aligned(cell.as_deref().unwrap_or("-"), COLUMN_WIDTH))
-        .collect()
+        .map(|column| column.cell(rates).unwrap_or_else(|| "-".to_owned()).into())
 }
 
 fn write_legend(out: &mut impl Write, look: Look) -> io::Result<()> {
@@ -212,6 +189,7 @@ impl Quantity {
 mod tests {
     use super::*;
     use crate::report::examples::compared;
+    use crate::report::text::width_of;
     use criterion_topdown::event::Events;
     use topdown_gate::scenario::{self, Planted, benchmark, timed};
 

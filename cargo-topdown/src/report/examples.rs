@@ -2,6 +2,7 @@
 
 use criterion_topdown::run_file::{Benchmark, Run};
 
+use super::style::Look;
 use topdown_gate::policy::Policy;
 use topdown_gate::scenario::{self, Planted, benchmark, timed, with_functions};
 use topdown_gate::verdict::trend::{Trend, trend};
@@ -15,6 +16,18 @@ pub fn compared(baseline: &Run, candidate: &Run) -> Comparison {
         label("the newest run", candidate),
         &Policy::default(),
     )
+}
+
+/// Returns the comparison of `candidate` with `baseline` as a terminal of `width` columns shows it,
+/// without colours.
+pub fn comparison_text(baseline: &Run, candidate: &Run, width: usize) -> String {
+    let look = Look {
+        width,
+        unicode: true,
+    };
+    let mut out = Vec::new();
+    super::comparison_text::write(&compared(baseline, candidate), look, &mut out).unwrap();
+    anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string()
 }
 
 /// Text that every format must escape.

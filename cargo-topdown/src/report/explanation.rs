@@ -5,7 +5,6 @@ use std::io::{self, Write};
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::Benchmark;
 
-use super::comparison_text::style as style_of;
 use super::number::{percent_change, points};
 use super::sentences::sentence;
 use super::style;
@@ -36,7 +35,7 @@ pub fn write(explanation: &Explanation<'_>, width: usize, out: &mut impl Write) 
         candidate,
     } = explanation;
     let lines = Hanging { width };
-    let (class, heading) = (style_of(verdict.class), style::HEADING);
+    let (class, heading) = (style::of_class(verdict.class), style::HEADING);
     writeln!(
         out,
         "{heading}{}{heading:#}: {class}{}{class:#}",

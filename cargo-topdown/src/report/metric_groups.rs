@@ -10,15 +10,13 @@ use super::advice::advice;
 use super::bar::{CATEGORIES, bar};
 use super::number::percent;
 use super::style::{DIM, HEADING, Look, WARNING};
-use super::text::{padded, right_aligned, width_of, wrapped};
+use super::table::{Cell, Column, Table};
+use super::text::wrapped;
 use crate::explained::{Explained, MeasuredGroup};
 use topdown_gate::summary::Shares;
 
 /// The widest bar.
 const BAR_WIDTH: usize = 60;
-
-/// Columns of a metric's value.
-const VALUE_WIDTH: usize = 9;
 
 /// Writes `explained` with ANSI colours; strip them if unwanted.
 ///
@@ -96,7 +94,13 @@ fn nodes_of(explained: &Explained) -> Vec<Node> {
 
 fn write_categories(out: &mut impl Write, shares: &Shares, look: Look) -> io::Result<()> {
     let all = shares.all();
-    let name_width = CATEGORIES.map(|c| width_of(c.name())).into_iter().max();
+    let columns = [
+        Column::text(""),
+        Column::text(""),
+        Column::number(""),
+        Column::text(""),
+    ];
+    let mut table = Table::new(columns).indented(2);
     for (of, share) in CATEGORIES.iter().zip(&all) {
         let style = of.style;
         let parts = of
@@ -104,21 +108,21 @@ fn write_categories(out: &mut impl Write, shares: &Shares, look: Look) -> io::Re
             .and_then(|category| Some((category, shares.level2?[category])))
             .map_or(String::new(), |(category, part)| {
                 format!(
-                    "{DIM}   {} {}, {} {}{DIM:#}",
+                    "{} {}, {} {}",
                     category.measured_part().name(),
                     percent(part),
                     category.rest().name(),
                     percent(share - part)
                 )
             });
-        writeln!(
-            out,
-            "  {style}{}{style:#} {} {}%{parts}",
-            of.glyph(look.unicode),
-            padded(of.name(), name_width.unwrap_or(0)),
-            right_aligned(&format!("{} ", percent(*share)), 6),
-        )?;
+        table.row([
+            Cell::styled(of.glyph(look.unicode), style),
+            of.name().into(),
+            format!("{} %", percent(*share)).into(),
+            Cell::styled(parts, DIM),
+        ]);
     }
+    table.write(out, look)?;
     let width = look.width.saturating_sub(2).min(BAR_WIDTH);
     writeln!(out, "  {}", bar(&all, width, look.unicode))
 }
@@ -135,19 +139,13 @@ fn write_group(
         writeln!(out, "{pad}  {WARNING}not measured{WARNING:#}")?;
         return paragraph(out, &error.to_string(), indent + 2, look);
     }
-    let names = measured.metrics().map(|(metric, _)| width_of(metric.name));
-    let name_width = names.max().unwrap_or(0);
+    let columns = [Column::text(""), Column::number(""), Column::text("")];
+    let mut table = Table::new(columns).indented(indent + 2);
     for (metric, value) in measured.metrics() {
-        writeln!(
-            out,
-            "{pad}  {} {}  {}",
-            padded(metric.name, name_width),
-            right_aligned(&in_words(metric, value), VALUE_WIDTH),
-            metric.unit
-        )?;
+        table.row([metric.name, &in_words(metric, value), metric.unit]);
     }
-    let arrow = if look.unicode { "→" } else { "->" };
-    let text = format!("{arrow} {}", advice(measured.group.subject));
+    table.write(out, look)?;
+    let text = format!("{} {}", look.arrow(), advice(measured.group.subject));
     paragraph(out, &text, indent + 2, look)
 }
 
@@ -173,6 +171,7 @@ fn paragraph(out: &mut impl Write, text: &str, indent: usize, look: Look) -> io:
 mod tests {
     use super::*;
     use crate::explained::GroupError;
+    use crate::report::text::width_of;
     use criterion_topdown::category::{Category, PerCategory};
     use criterion_topdown::cpu::{Counts, MetricGroup, TABLES};
     use criterion_topdown::event::Events;

@@ -32,5 +32,6 @@ pub mod run_table;
 pub mod saved;
 mod sentences;
 pub mod style;
+pub mod table;
 mod text;
 pub mod trend_text;

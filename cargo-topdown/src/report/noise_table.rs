@@ -3,18 +3,11 @@
 use std::io::{self, Write};
 
 use super::number::launches;
-use super::style::{BAD, DIM, GOOD, HEADING, Look};
-use super::text::{padded, right_aligned, shortened, width_of, wrapped};
+use super::style::{BAD, DIM, GOOD, Look};
+use super::table::{Cell, Column, Table};
+use super::text::wrapped;
 use topdown_gate::metric::Metric;
-use topdown_gate::verdict::{
-    BenchmarkNoise, BenchmarkVerdict, Comparison, MetricNoiseLevel, NoiseReport,
-};
-
-const GAP: usize = 2;
-const CELL: usize = 7;
-/// The label of a benchmark's line, if it has two: `sd`, `sees`.
-const LABEL: usize = 5;
-const LEAST_NAME: usize = 16;
+use topdown_gate::verdict::{BenchmarkVerdict, Comparison, MetricNoiseLevel, NoiseReport};
 
 /// Writes the outcome of the A/A control and the table, with ANSI colours.
 ///
@@ -64,11 +57,35 @@ fn write_control(
 /// # Errors
 /// Returns an error if writing to `out` fails.
 pub fn write_table(out: &mut impl Write, report: &NoiseReport, look: Look) -> io::Result<()> {
-    let table = Table::of(report, look);
-    table.write_heading(out)?;
+    let metrics: Vec<Metric> = Metric::ALL
+        .into_iter()
+        .filter(|metric| {
+            let mut levels = report.benchmarks.iter().flat_map(|b| &b.metrics);
+            levels.any(|level| level.metric == *metric)
+        })
+        .collect();
+    let mut columns = vec![Column::name("benchmark", 16), Column::text("%")];
+    columns.extend(
+        metrics
+            .iter()
+            .map(|metric| Column::number(heading_of(*metric))),
+    );
+    let mut table = Table::new(columns);
     for benchmark in &report.benchmarks {
-        table.write_row(out, benchmark)?;
+        let mut row = |name: &str, label: &str, text: fn(&MetricNoiseLevel) -> Option<f64>| {
+            let cells = metrics.iter().map(|metric| -> Cell {
+                let level = benchmark.metrics.iter().find(|l| l.metric == *metric);
+                let value = level.and_then(text);
+                value
+                    .map_or("-".to_owned(), |value| format!("{:.2}", value * 100.0))
+                    .into()
+            });
+            table.row([name.into(), label.into()].into_iter().chain(cells));
+        };
+        row(&benchmark.id.name, "sd", |level| level.deviation);
+        row("", "sees", |level| level.smallest_change);
     }
+    table.write(out, look)?;
     writeln!(out)?;
     let legend = format!(
         "sd: standard deviation between launches, in percent of the benchmark's slots (time: of its \
@@ -86,85 +103,6 @@ pub fn write_table(out: &mut impl Write, report: &NoiseReport, look: Look) -> io
     Ok(())
 }
 
-struct Table {
-    look: Look,
-    metrics: Vec<Metric>,
-    name_width: usize,
-    /// Whether each benchmark has a single line.
-    is_wide: bool,
-}
-
-impl Table {
-    fn of(report: &NoiseReport, look: Look) -> Table {
-        let metrics: Vec<Metric> = Metric::ALL
-            .into_iter()
-            .filter(|metric| {
-                let mut levels = report.benchmarks.iter().flat_map(|b| &b.metrics);
-                levels.any(|level| level.metric == *metric)
-            })
-            .collect();
-        let longest = report
-            .benchmarks
-            .iter()
-            .map(|b| width_of(&b.id.name))
-            .fold("benchmark".len(), usize::max);
-        let block = metrics.len() * CELL;
-        let is_wide = look.width >= longest + 2 * (GAP + block);
-        let taken = match is_wide {
-            true => 2 * (GAP + block),
-            false => GAP + LABEL + block,
-        };
-        Table {
-            look,
-            metrics,
-            name_width: longest.min(look.width.saturating_sub(taken).max(LEAST_NAME)),
-            is_wide,
-        }
-    }
-
-    fn write_heading(&self, out: &mut impl Write) -> io::Result<()> {
-        let gap = " ".repeat(GAP);
-        let names: String = self
-            .metrics
-            .iter()
-            .map(|metric| right_aligned(heading_of(*metric), CELL))
-            .collect();
-        let name = padded("benchmark", self.name_width);
-        if self.is_wide {
-            let empty = padded("", self.name_width);
-            let width = names.len();
-            let (sd, sees) = (right_aligned("sd %", width), right_aligned("sees %", width));
-            writeln!(out, "{HEADING}{empty}{gap}{sd}{gap}{sees}{HEADING:#}")?;
-            writeln!(out, "{HEADING}{name}{gap}{names}{gap}{names}{HEADING:#}")
-        } else {
-            let label = padded("%", LABEL);
-            writeln!(out, "{HEADING}{name}{gap}{label}{names}{HEADING:#}")
-        }
-    }
-
-    fn write_row(&self, out: &mut impl Write, benchmark: &BenchmarkNoise) -> io::Result<()> {
-        let gap = " ".repeat(GAP);
-        let name = shortened(&benchmark.id.name, self.name_width, self.look.unicode);
-        let name = padded(&name, self.name_width);
-        let cells = |text: fn(&MetricNoiseLevel) -> Option<String>| -> String {
-            let of = |metric| benchmark.metrics.iter().find(|l| l.metric == metric);
-            self.metrics
-                .iter()
-                .map(|metric| of(*metric).and_then(text).unwrap_or("-".to_owned()))
-                .map(|cell| right_aligned(&cell, CELL))
-                .collect()
-        };
-        let sd = cells(|level| Some(format!("{:.2}", level.deviation? * 100.0)));
-        let sees = cells(|level| Some(format!("{:.1}", level.smallest_change? * 100.0)));
-        if self.is_wide {
-            return writeln!(out, "{name}{gap}{sd}{gap}{sees}");
-        }
-        writeln!(out, "{name}{gap}{}{sd}", padded("sd", LABEL))?;
-        let empty = " ".repeat(self.name_width);
-        writeln!(out, "{empty}{gap}{}{sees}", padded("sees", LABEL))
-    }
-}
-
 fn heading_of(metric: Metric) -> &'static str {
     match metric {
         Metric::Slots => "slots",
@@ -180,6 +118,7 @@ fn heading_of(metric: Metric) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::report::text::width_of;
     use criterion_topdown::run_file::Benchmark;
     use topdown_gate::policy::Policy;
     use topdown_gate::scenario::{self, Planted, benchmark, timed};

@@ -85,7 +85,7 @@ fn share_cells(shares: &Shares) -> Vec<String> {
         .map(|(look, share)| {
             let part = look.category.and_then(|c| Some(shares.level2?[c]));
             let part = part.map_or(String::new(), |part| format!("({})", percent(part)));
-            format!("{} {}{part}", look.short_name, percent(share))
+            format!("{}{part}", percent(share))
         })
         .collect()
 }

@@ -12,13 +12,26 @@ use super::bar::{CATEGORIES, bar};
 use super::number::launches;
 use super::run_row::Row;
 use super::style::{DIM, HEADING, Look, WARNING};
-use super::text::{padded, right_aligned, shortened, width_of, wrapped};
+use super::table::{Cell, Column, Keep, Table};
+use super::text::{width_of, wrapped};
 
-/// From this width on, a benchmark has a single line.
-const WIDE: usize = 140;
+/// Columns of a bar.
+const BAR_WIDTH: usize = 20;
 
-/// The allowed widths of a bar.
-const BAR_WIDTH: std::ops::RangeInclusive<usize> = 8..=60;
+const COLUMNS: [Column; 11] = [
+    Column::name("benchmark", 30),
+    Column::number("slots/iter"),
+    Column::number("time/iter"),
+    Column::number("IPC").keep(Keep::Essential(2)),
+    Column::number("spread").keep(Keep::Essential(1)),
+    Column::text("").keep(Keep::Essential(3)).starts_line(),
+    // In the order of `CATEGORIES`.
+    Column::number("ret"),
+    Column::number("bad"),
+    Column::number("fe"),
+    Column::number("be"),
+    Column::number("smt"),
+];
 
 /// Writes the table with ANSI colours; strip them if unwanted.
 ///
@@ -27,24 +40,61 @@ const BAR_WIDTH: std::ops::RangeInclusive<usize> = 8..=60;
 pub fn write_run_table(out: &mut impl Write, run: &Run, look: Look) -> io::Result<()> {
     write_header(out, run, look)?;
     let rows: Vec<Row> = run.benchmarks.iter().map(|b| Row::of(b, look)).collect();
-    let layout = Layout::of(&rows, look);
     writeln!(out)?;
     let several_groups = run
         .benchmarks
         .windows(2)
         .any(|pair| group_of(&pair[0]) != group_of(&pair[1]));
-    layout.write_heading(out)?;
-    let mut rows = rows.iter();
+    let mut table = Table::new(COLUMNS).indented(INDENT);
+    let has_shares = rows.iter().any(|row| row.shares.is_some());
+    let mut rows_left = rows.iter();
     for group in run.benchmarks.chunk_by(|a, b| group_of(a) == group_of(b)) {
         if several_groups {
             let (package, target) = group_of(&group[0]);
-            writeln!(out, "{HEADING}{package}::{target}{HEADING:#}")?;
+            table.text(format!("{HEADING}{package}::{target}{HEADING:#}"));
         }
-        for row in rows.by_ref().take(group.len()) {
-            layout.write_row(out, row)?;
+        for row in rows_left.by_ref().take(group.len()) {
+            add_row(&mut table, row, &rows, look);
+            if row.is_time_only && has_shares {
+                table.text(format!("    {DIM}time only: no slots were counted{DIM:#}"));
+            }
+            for note in &row.notes {
+                for (index, line) in wrapped(note, look.width.saturating_sub(6))
+                    .iter()
+                    .enumerate()
+                {
+                    let mark = if index == 0 { "!" } else { " " };
+                    table.text(format!("    {WARNING}{mark}{WARNING:#} {line}"));
+                }
+            }
         }
     }
-    layout.write_legend(out)
+    table.write(out, look)?;
+    write_legend(out, &rows, look)
+}
+
+/// Adds the numbers, bar and shares of a benchmark. A number that others have is `-`.
+fn add_row(table: &mut Table, row: &Row, rows: &[Row], look: Look) {
+    let or_dash = |of: fn(&Row) -> &Option<String>| -> Cell {
+        let is_known = rows.iter().any(|row| of(row).is_some());
+        let missing = if is_known { "-" } else { "" };
+        of(row).as_deref().unwrap_or(missing).into()
+    };
+    let numbers = [
+        row.name.as_str().into(),
+        or_dash(|row| &row.slots),
+        row.time.as_str().into(),
+        or_dash(|row| &row.instructions_per_cycle),
+        or_dash(|row| &row.spread),
+    ];
+    let bar = row.shares.map_or(String::new(), |shares| {
+        bar(&shares.all(), BAR_WIDTH, look.unicode)
+    });
+    let shares = CATEGORIES.iter().enumerate().map(|(index, category)| {
+        let text = row.share_cells.get(index);
+        Cell::styled(text.map_or("", String::as_str), category.style)
+    });
+    table.row(numbers.into_iter().chain([bar.into()]).chain(shares));
 }
 
 fn group_of(benchmark: &Benchmark) -> (&str, &str) {
@@ -92,212 +142,60 @@ fn write_header(out: &mut impl Write, run: &Run, look: Look) -> io::Result<()> {
     Ok(())
 }
 
-/// Which columns there are, and their widths.
-struct Layout {
-    look: Look,
-    is_wide: bool,
-    has_slots: bool,
-    has_ipc: bool,
-    has_spread: bool,
-    has_level2: bool,
-    has_notes: bool,
-    name_width: usize,
-    bar_width: usize,
-    /// One width per category; empty if no benchmark has shares.
-    share_widths: Vec<usize>,
-}
-
-const GAP: usize = 2;
 const INDENT: usize = 2;
-const SLOTS_WIDTH: usize = 10;
-const TIME_WIDTH: usize = 9;
-const IPC_WIDTH: usize = 5;
-const SPREAD_WIDTH: usize = 8;
 
-impl Layout {
-    fn of(rows: &[Row], look: Look) -> Layout {
-        let categories = rows.iter().map(|row| row.share_cells.len()).max();
-        let share_widths: Vec<usize> = (0..categories.unwrap_or(0))
-            .map(|index| {
-                let cells = rows.iter().filter_map(|row| row.share_cells.get(index));
-                cells.map(|cell| width_of(cell)).max().unwrap_or(0)
-            })
-            .collect();
-        let mut layout = Layout {
-            look,
-            is_wide: look.width >= WIDE,
-            has_slots: rows.iter().any(|row| row.slots.is_some()),
-            has_ipc: rows.iter().any(|row| row.instructions_per_cycle.is_some()),
-            has_spread: rows.iter().any(|row| row.spread.is_some()),
-            has_level2: rows
-                .iter()
-                .any(|row| row.shares.is_some_and(|shares| shares.level2.is_some())),
-            has_notes: rows.iter().any(|row| !row.notes.is_empty()),
-            name_width: 0,
-            bar_width: 0,
-            share_widths,
-        };
-        let longest = rows
-            .iter()
-            .map(|row| width_of(&row.name))
-            .max()
-            .unwrap_or(0);
-        let heading = width_of("benchmark");
-        let numbers = layout.numbers_width();
-        let shares = layout.shares_width();
-        let room = look.width.saturating_sub(INDENT);
-        if layout.is_wide && shares > 0 {
-            let room = room.saturating_sub(numbers + GAP + shares);
-            layout.name_width = longest.max(heading).min(room * 2 / 3);
-            layout.bar_width = room - layout.name_width - GAP;
-        } else {
-            layout.name_width = longest
-                .max(heading)
-                .min(room.saturating_sub(numbers).max(10));
-            // The bar's line is indented twice.
-            layout.bar_width = room.saturating_sub(INDENT + shares);
-        }
-        layout.bar_width = layout.bar_width.clamp(*BAR_WIDTH.start(), *BAR_WIDTH.end());
-        layout
+fn write_legend(out: &mut impl Write, rows: &[Row], look: Look) -> io::Result<()> {
+    const GAP: usize = 3;
+    let shares = || rows.iter().filter_map(|row| row.shares);
+    let has_level2 = shares().any(|shares| shares.level2.is_some());
+    let categories = rows.iter().map(|row| row.share_cells.len()).max();
+    let mut items: Vec<(String, String)> = Vec::new();
+    for category in CATEGORIES.iter().take(categories.unwrap_or(0)) {
+        let glyph = category.glyph(look.unicode);
+        let of_level2 = category.category.filter(|_| has_level2);
+        let part = of_level2.map_or(String::new(), |category| {
+            format!(" ({})", category.measured_part().name())
+        });
+        let text = format!("{} = {}{part}", category.short_name, category.name());
+        let style = category.style;
+        items.push((
+            format!("{glyph} {text}"),
+            format!("{style}{glyph}{style:#} {DIM}{text}{DIM:#}"),
+        ));
     }
-
-    /// Returns the width of the columns right of the name, each with the gap before it.
-    fn numbers_width(&self) -> usize {
-        [
-            (self.has_slots, SLOTS_WIDTH),
-            (true, TIME_WIDTH),
-            (self.has_ipc, IPC_WIDTH),
-            (self.has_spread, SPREAD_WIDTH),
-        ]
+    let mut explain = |text: &str| {
+        items.push((text.to_owned(), format!("{DIM}{text}{DIM:#}")));
+    };
+    if shares().next().is_some() {
+        explain("in percent of slots");
+    }
+    if rows.iter().any(|row| row.spread.is_some()) {
+        explain("spread: standard deviation between launches");
+    }
+    if rows
         .iter()
-        .filter(|(is_shown, _)| *is_shown)
-        .map(|(_, width)| GAP + width)
-        .sum()
+        .any(|row| !row.notes.is_empty() && row.slots.is_some())
+    {
+        explain("! see `cargo topdown doctor`");
     }
-
-    /// Returns the width of the columns right of the bar, each with the gap before it.
-    fn shares_width(&self) -> usize {
-        self.share_widths.iter().map(|width| GAP + width).sum()
+    if items.is_empty() {
+        return Ok(());
     }
-
-    fn numbers(&self, slots: &str, time: &str, ipc: &str, spread: &str) -> String {
-        let mut text = String::new();
-        for (is_shown, cell, width) in [
-            (self.has_slots, slots, SLOTS_WIDTH),
-            (true, time, TIME_WIDTH),
-            (self.has_ipc, ipc, IPC_WIDTH),
-            (self.has_spread, spread, SPREAD_WIDTH),
-        ] {
-            if is_shown {
-                text += &" ".repeat(GAP);
-                text += &right_aligned(cell, width);
-            }
-        }
-        text
-    }
-
-    fn write_heading(&self, out: &mut impl Write) -> io::Result<()> {
-        let indent = " ".repeat(INDENT);
-        let name = padded("benchmark", self.name_width);
-        let numbers = self.numbers("slots/iter", "time/iter", "IPC", "spread");
-        writeln!(out, "{indent}{DIM}{name}{numbers}{DIM:#}")
-    }
-
-    fn write_row(&self, out: &mut impl Write, row: &Row) -> io::Result<()> {
-        let indent = " ".repeat(INDENT);
-        let name = shortened(&row.name, self.name_width, self.look.unicode);
-        let numbers = self.numbers(
-            row.slots.as_deref().unwrap_or("-"),
-            &row.time,
-            row.instructions_per_cycle.as_deref().unwrap_or("-"),
-            row.spread.as_deref().unwrap_or("-"),
-        );
-        write!(out, "{indent}{}{numbers}", padded(&name, self.name_width))?;
-        if let Some(second) = self.shares_part(row) {
-            if self.is_wide {
-                write!(out, "{}{second}", " ".repeat(GAP))?;
-            } else {
-                write!(out, "\n{indent}{indent}{second}")?;
-            }
-        }
-        writeln!(out)?;
-        for note in &row.notes {
-            writeln!(out, "{indent}{indent}{WARNING}!{WARNING:#} {note}")?;
-        }
-        Ok(())
-    }
-
-    /// Returns bar and percentages; for a benchmark without them, if others have them, says why.
-    fn shares_part(&self, row: &Row) -> Option<String> {
-        if self.share_widths.is_empty() {
-            return None;
-        }
-        let Some(shares) = &row.shares else {
-            let text = row
-                .is_time_only
-                .then_some("time only: no slots were counted");
-            return text.map(|text| format!("{DIM}{text}{DIM:#}"));
-        };
-        let mut text = bar(&shares.all(), self.bar_width, self.look.unicode);
-        let cells = self.share_widths.iter().zip(&row.share_cells);
-        for ((width, cell), category) in cells.zip(&CATEGORIES) {
-            let style = category.style;
-            let (name, number) = cell.split_once(' ').unwrap_or((cell, ""));
-            let cell = padded(number, width - width_of(name) - 1);
-            text += &format!("{}{style}{name}{style:#} {cell}", " ".repeat(GAP));
-        }
-        Some(text.trim_end().to_owned())
-    }
-
-    fn write_legend(&self, out: &mut impl Write) -> io::Result<()> {
-        let mut items: Vec<(String, String)> = Vec::new();
-        for look in CATEGORIES.iter().take(self.share_widths.len()) {
-            let glyph = look.glyph(self.look.unicode);
-            let category = look.category.filter(|_| self.has_level2);
-            let part = category.map_or(String::new(), |category| {
-                format!(" ({})", category.measured_part().name())
-            });
-            let text = format!("{} = {}{part}", look.short_name, look.name());
-            let style = look.style;
-            items.push((
-                format!("{glyph} {text}"),
-                format!("{style}{glyph}{style:#} {DIM}{text}{DIM:#}"),
-            ));
-        }
-        let mut explain = |text: &str| {
-            items.push((text.to_owned(), format!("{DIM}{text}{DIM:#}")));
-        };
-        if !self.share_widths.is_empty() {
-            explain("in percent of slots");
-        }
-        if self.has_spread {
-            explain("spread: standard deviation between launches");
-        }
-        if self.has_notes && self.has_slots {
-            explain("! see `cargo topdown doctor`");
-        }
-        if !items.is_empty() {
+    writeln!(out)?;
+    let mut used = 0;
+    for (plain, styled) in items {
+        let width = width_of(&plain);
+        if used > 0 && used + GAP + width > look.width {
             writeln!(out)?;
+            used = 0;
+        } else if used > 0 {
+            write!(out, "{:GAP$}", "")?;
+            used += GAP;
         }
-        let mut used = 0;
-        for (plain, styled) in items {
-            let width = width_of(&plain);
-            if used > 0 && used + GAP + 1 + width > self.look.width {
-                writeln!(out)?;
-                used = 0;
-            }
-            if used > 0 {
-                write!(out, "{}", " ".repeat(GAP + 1))?;
-                used += GAP + 1;
-            }
-            write!(out, "{styled}")?;
-            used += width;
-        }
-        if used > 0 {
-            writeln!(out)?;
-        }
-        Ok(())
+        write!(out, "{styled}")?;
+        used += width;
     }
+    writeln!(out)
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 
 use crate::terminal::Lines;
+use topdown_gate::verdict::Class;
 
 /// Headings.
 pub const HEADING: Style = Style::new().bold();
@@ -17,6 +18,18 @@ pub const GOOD: Style = AnsiColor::Green.on_default().bold();
 pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 /// Bad news.
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
+
+/// Returns the style of a verdict.
+pub fn of_class(class: Class) -> Style {
+    match class {
+        Class::TimeDisagrees | Class::Regressed => BAD,
+        Class::NotComparable => AnsiColor::Magenta.on_default(),
+        Class::Shifted | Class::Inconclusive => AnsiColor::Yellow.on_default(),
+        Class::Accepted => AnsiColor::Cyan.on_default(),
+        Class::Improved => AnsiColor::Green.on_default(),
+        Class::Unchanged => Style::new(),
+    }
+}
 
 /// Standard output, coloured as `choice` says. On `auto` the usual rules hold: a terminal, and the
 /// variables `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE`.
@@ -33,21 +46,17 @@ pub struct Look {
     pub unicode: bool,
 }
 
-/// The default width: that of CI logs before they scroll.
-const DEFAULT_WIDTH: usize = 100;
-
-/// Returns the terminal's width, or else `COLUMNS`.
-pub fn width_of_environment() -> Option<usize> {
-    terminal_size::terminal_size()
-        .map(|(width, _)| usize::from(width.0))
-        .or_else(|| std::env::var("COLUMNS").ok()?.parse().ok())
-        .filter(|width| *width > 0)
-}
+/// The width of a report that does not go to a terminal: CI logs scroll sideways.
+const DEFAULT_WIDTH: usize = 120;
 
 impl Look {
-    /// Reads the environment: the [width](width_of_environment), or else 100, and the locale.
+    /// Reads the environment: the terminal's width, or else `COLUMNS`, or else 120, and the locale.
     pub fn of_environment() -> Look {
-        let width = width_of_environment().unwrap_or(DEFAULT_WIDTH);
+        let width = terminal_size::terminal_size()
+            .map(|(width, _)| usize::from(width.0))
+            .or_else(|| std::env::var("COLUMNS").ok()?.parse().ok())
+            .filter(|width| *width > 0)
+            .unwrap_or(DEFAULT_WIDTH);
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
             .iter()
             .filter_map(|name| std::env::var(name).ok())
@@ -57,6 +66,16 @@ impl Look {
             // Windows has no such variables, and its terminals can show everything.
             unicode: cfg!(windows) || locale.is_some_and(|locale| is_utf8(&locale)),
         }
+    }
+
+    /// Returns the sign for what was left out.
+    pub fn ellipsis(&self) -> &'static str {
+        if self.unicode { "…" } else { "..." }
+    }
+
+    /// Returns what stands between a value before and after.
+    pub fn arrow(&self) -> &'static str {
+        if self.unicode { "→" } else { "->" }
     }
 }
 

@@ -44,11 +44,6 @@ pub fn padded(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(width_of(text))))
 }
 
-/// Right-aligns `text` in `width` columns.
-pub fn right_aligned(text: &str, width: usize) -> String {
-    format!("{}{text}", " ".repeat(width.saturating_sub(width_of(text))))
-}
-
 /// Wraps `text` at spaces into lines of at most `width` columns. Longer words stay whole, and a
 /// percent sign stays with its number.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {

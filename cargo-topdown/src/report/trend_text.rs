@@ -6,7 +6,8 @@ use anstyle::{AnsiColor, Style};
 
 use super::number::{percent_change, points, slots, time_ns};
 use super::style::{DIM, HEADING, Look, WARNING};
-use super::text::{Hanging, padded, right_aligned, shortened, width_of};
+use super::table::{Cell, Column, Table};
+use super::text::Hanging;
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::trend::{
     BenchmarkTrend, ChangeKind, LEAST_RUNS, LeftOut, Trend, TrendChange, TrendRun,
@@ -33,25 +34,37 @@ pub fn write(trend: &Trend, look: Look, out: &mut impl Write) -> io::Result<()> 
         .benchmarks
         .iter()
         .partition(|benchmark| !benchmark.changes.is_empty());
-    let columns = Columns::of(trend, look);
+    let mut table = Table::new([Column::name("", 16), Column::text(""), Column::number("")]);
+    let cells = |benchmark: &BenchmarkTrend| -> [Cell; 3] {
+        let newest = benchmark.points.last();
+        [
+            benchmark.id.to_string().into(),
+            sparkline(benchmark, look.width / 3, look.unicode).into(),
+            newest
+                .map_or(String::new(), |point| amount(benchmark, point.value, look))
+                .into(),
+        ]
+    };
     for benchmark in &changed {
-        writeln!(out)?;
-        columns.write(benchmark, out)?;
+        table.text("");
+        table.row(cells(benchmark));
+        let mut changes = Vec::new();
         for change in &benchmark.changes {
-            write_change(trend, benchmark, change, look, &lines, out)?;
+            write_change(trend, benchmark, change, look, &lines, &mut changes)?;
         }
         if let (Some(overall), true) = (benchmark.overall_difference, benchmark.changes.len() > 1) {
             let lead = format!("  {:<9}", "in all");
-            lines.write(out, &lead, INDENT, &percent_change(overall))?;
+            lines.write(&mut changes, &lead, INDENT, &percent_change(overall))?;
         }
+        table.text(String::from_utf8_lossy(&changes).trim_end());
     }
     if !unchanged.is_empty() {
-        writeln!(out)?;
+        table.text("");
     }
     for benchmark in unchanged {
-        columns.write(benchmark, out)?;
+        table.row(cells(benchmark));
     }
-    Ok(())
+    table.write(out, look)
 }
 
 fn heading(trend: &Trend, lines: &Hanging, out: &mut impl Write) -> io::Result<()> {
@@ -139,51 +152,6 @@ fn left_out(left_out: &LeftOut) -> String {
     format!("left out: {of}{}: {why}", when(&left_out.run))
 }
 
-/// The widths of a benchmark's line.
-struct Columns {
-    name: usize,
-    cells: usize,
-    value: usize,
-    look: Look,
-}
-
-impl Columns {
-    fn of(trend: &Trend, look: Look) -> Columns {
-        let widest = |of: &dyn Fn(&BenchmarkTrend) -> String| {
-            let widths = trend.benchmarks.iter().map(|b| width_of(&of(b)));
-            widths.max().unwrap_or(0)
-        };
-        let value = widest(&|benchmark| newest(benchmark, look));
-        let cells = trend.runs.len().min(look.width / 3);
-        // Two spaces between columns.
-        let room = look.width.saturating_sub(cells + value + 4);
-        Columns {
-            name: widest(&|benchmark| benchmark.id.to_string()).min(room.max(16)),
-            cells,
-            value,
-            look,
-        }
-    }
-
-    fn write(&self, benchmark: &BenchmarkTrend, out: &mut impl Write) -> io::Result<()> {
-        let id = benchmark.id.to_string();
-        let name = shortened(&id, self.name, self.look.unicode);
-        let line = sparkline(benchmark, self.cells, self.look.unicode);
-        writeln!(
-            out,
-            "{}  {line}{}  {}",
-            padded(&name, self.name),
-            " ".repeat(self.cells - self.cells.min(benchmark.points.len())),
-            right_aligned(&newest(benchmark, self.look), self.value)
-        )
-    }
-}
-
-fn newest(benchmark: &BenchmarkTrend, look: Look) -> String {
-    let newest = benchmark.points.last();
-    newest.map_or(String::new(), |point| amount(benchmark, point.value, look))
-}
-
 fn amount(benchmark: &BenchmarkTrend, value: f64, look: Look) -> String {
     let unit = match benchmark.metric {
         Metric::Wall => "/iter",
@@ -255,12 +223,12 @@ fn write_change(
 ) -> io::Result<()> {
     let style = style(change.kind);
     let lead = format!("  {style}{:<9}{style:#}", change.kind.name());
-    let arrow = if look.unicode { "→" } else { "->" };
     let text = format!(
-        "{} from {}: {} {arrow} {}, {} runs before and {} since",
+        "{} from {}: {} {} {}, {} runs before and {} since",
         percent_change(change.difference),
         when(&trend.runs[change.run]),
         number(benchmark, change.before, look),
+        look.arrow(),
         amount(benchmark, change.after, look),
         change.runs_before,
         change.runs_after
@@ -322,6 +290,7 @@ pub(super) fn date(run: &TrendRun) -> &str {
 mod tests {
     use super::*;
     use crate::report::examples::history;
+    use crate::report::text::width_of;
 
     fn text(trend: &Trend, width: usize, unicode: bool) -> String {
         let mut out = Vec::new();
