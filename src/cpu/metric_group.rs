@@ -2,13 +2,7 @@
 //!
 //! On every CPU the groups are named as in Arm's methodology (Arm, *Topdown Methodology
 //! Specification* 109542), except for PipelineL2 and TopdownL2, which are AMD's and Intel's names.
-//! Each file of this module covers one family.
-
-pub(super) mod amd;
-pub(super) mod arm;
-pub(super) mod intel_atom;
-pub(super) mod intel_core;
-pub(super) mod intel_cove;
+//! Each family's groups are in its folder.
 
 use std::fmt;
 

@@ -1,10 +1,11 @@
 //! CPUs as data: which events make up the categories on which core, and by which formula.
 //!
-//! Every family has a [`CpuTable`] in one of the modules `intel_core`, `intel_cove`, `intel_atom`,
-//! `amd_zen` and `arm_neoverse`; [`table_for`] selects the one for a CPU. A table contains events,
-//! formulas and a worked example of each formula, which a test recomputes. It is independent of the
-//! kernel: `counter` opens and reads the groups. So supporting a new CPU takes a new table and
-//! nothing else.
+//! Every family is a folder: `intel_core`, `intel_cove`, `intel_atom`, `amd_zen`, `arm_neoverse`. Its
+//! `events` are shared by its tables ([`CpuTable`], in `mod`) and its metric groups (`groups`);
+//! groups do not know the tables. [`table_for`] selects the table for a CPU. A table contains
+//! events, formulas and a worked example of each formula, which a test recomputes. It is independent
+//! of the kernel: `counter` opens and reads the groups. So supporting a new CPU takes a new table
+//! and nothing else.
 //!
 //! # Sources
 //!
@@ -19,8 +20,8 @@ mod event;
 mod intel_atom;
 mod intel_core;
 mod intel_cove;
-mod intel_metrics;
 mod metric_group;
+mod metrics_correction;
 mod modelled;
 mod postfix;
 mod select;
@@ -31,8 +32,10 @@ use std::fmt;
 
 pub use described_core::DescribedCore;
 pub use event::{Counter, Counts, Event};
-pub use intel_metrics::{FORMULA_LEVEL1, FORMULA_LEVEL2, MAX_CORRECTION_EVENTS, MetricsCorrection};
 pub use metric_group::{Metric, MetricExample, MetricGroup, Node, Subject};
+pub use metrics_correction::{
+    FORMULA_LEVEL1, FORMULA_LEVEL2, MAX_CORRECTION_EVENTS, MetricsCorrection,
+};
 pub use modelled::{MODELLED, modelled_counts};
 pub use postfix::Postfix;
 pub use select::{CoreType, Identity, Maker, Models, Numbers, TABLES, table_for};

@@ -4,15 +4,14 @@
 //! cores' six counters are measured in parts. MPKI and Miss_Ratio are omitted: they repeat the
 //! metrics of the effectiveness groups.
 
-use super::{
+use super::events::{CYCLES, FLUSH as FRONTEND_FLUSH, INSTRUCTIONS};
+use crate::category::Part;
+use crate::cpu::Event;
+use crate::cpu::metric_group::{
     BACKEND_BOUND, BAD_SPECULATION, FRONTEND_BOUND, Metric, MetricExample, MetricGroup, Node,
     RETIRING, Subject,
 };
-use crate::category::Part;
-use crate::cpu::Event;
 
-const CYCLES: Event = Event::fixed("CPU_CYCLES", 0x11);
-const INSTRUCTIONS: Event = Event::general("INST_RETIRED", 0x08);
 const FRONTEND_CYCLES: Event = Event::general("STALL_FRONTEND", 0x23);
 const BACKEND_CYCLES: Event = Event::general("STALL_BACKEND", 0x24);
 const BRANCHES: Event = Event::general("BR_RETIRED", 0x21);
@@ -54,7 +53,6 @@ const FRONTEND_L2: Event = Event::general("STALL_FRONTEND_MEM", 0x815b);
 const FRONTEND_TLB: Event = Event::general("STALL_FRONTEND_TLB", 0x815c);
 const FRONTEND_CORE: Event = Event::general("STALL_FRONTEND_CPUBOUND", 0x8160);
 const FRONTEND_FLOW: Event = Event::general("STALL_FRONTEND_FLOW", 0x8161);
-const FRONTEND_FLUSH: Event = Event::general("STALL_FRONTEND_FLUSH", 0x8162);
 const BACKEND_MEMORY: Event = Event::general("STALL_BACKEND_MEMBOUND", 0x8164);
 const BACKEND_L1D: Event = Event::general("STALL_BACKEND_L1D", 0x8165);
 const BACKEND_L2: Event = Event::general("STALL_BACKEND_MEM", 0x4005);

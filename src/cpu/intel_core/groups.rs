@@ -7,13 +7,13 @@
 //! A thread has four counters while SMT is enabled, and the cycles need one of them alongside the
 //! NMI watchdog.
 
-use super::{
+use super::events::{CYCLES, INSTRUCTIONS, NOT_DELIVERED, RETIRED};
+use crate::category::Part;
+use crate::cpu::Event;
+use crate::cpu::metric_group::{
     BACKEND_BOUND, BAD_SPECULATION, FRONTEND_BOUND, Metric, MetricExample, MetricGroup, Node,
     RETIRING, Subject,
 };
-use crate::category::Part;
-use crate::cpu::Event;
-use crate::cpu::intel_core::{CYCLES, INSTRUCTIONS, NOT_DELIVERED, RETIRED};
 
 const BRANCHES: Event = Event::general("BR_INST_RETIRED.ALL_BRANCHES", 0x00c4);
 const MISPREDICTED: Event = Event::general("BR_MISP_RETIRED.ALL_BRANCHES", 0x00c5);

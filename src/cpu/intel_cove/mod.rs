@@ -2,50 +2,24 @@
 //!
 //! Here slots and categories have their own counts, exact to the event. The PERF_METRICS register
 //! of the same cores gives all categories at once, in steps of 1/255; `counter` reads it, and
-//! `intel_metrics` corrects it.
+//! `metrics` corrects it.
 //!
 //! Bad speculation is the remainder of the slots. Intel's own tools clamp it at 0; here it keeps
 //! its sign.
 
-use super::metric_group::intel_cove;
-use super::{
-    Counter, Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Split, intel_metrics,
-    select::CoreType,
-};
+mod events;
+mod groups;
+mod metrics;
+
+use super::select::CoreType;
+use super::{Counts, CpuTable, Example, Form, Level1Counting, Models, Split};
 use crate::category::PerCategory;
 use crate::sample::Level1;
-
-pub(super) const CYCLES: Event = Event {
-    name: "CPU_CLK_UNHALTED.THREAD",
-    config: 0x003c,
-    counter: Counter::FixedCycles,
+use events::{
+    BACKEND_BOUND, BUBBLES_LION_COVE, CLEARS_ICE_LAKE, CYCLES, DROPPING_GOLDEN_COVE,
+    DROPPING_ICE_LAKE, FETCH_LATENCY_LION_COVE, HEAVY, INSTRUCTIONS, MEMORY_BOUND, MISPREDICT,
+    NOT_DELIVERED, NOTHING_DELIVERED_GOLDEN_COVE, RETIRED, SLOTS, SLOTS_P,
 };
-pub(super) const INSTRUCTIONS: Event = Event::fixed("INST_RETIRED.ANY", 0x00c0);
-const SLOTS: Event = Event::fixed("TOPDOWN.SLOTS", 0x0400);
-/// Slots on a general counter, for virtual machines, which do not see fixed counter 3.
-pub(super) const SLOTS_P: Event = Event::general("TOPDOWN.SLOTS_P", 0x01a4);
-pub(super) const RETIRED: Event = Event::general("UOPS_RETIRED.SLOTS", 0x02c2);
-pub(super) const NOT_DELIVERED: Event = Event::general("IDQ_UOPS_NOT_DELIVERED.CORE", 0x019c);
-pub(super) const BACKEND_BOUND: Event = Event::general("TOPDOWN.BACKEND_BOUND_SLOTS", 0x02a4);
-pub(super) const DROPPING_ICE_LAKE: Event = Event::general("INT_MISC.UOP_DROPPING", 0x100d);
-/// Cmask 1 and edge: number of clears, not their duration.
-pub(super) const CLEARS_ICE_LAKE: Event = Event::general("INT_MISC.CLEARS_COUNT", 0x0104_010d);
-/// Golden Cove moved `INT_MISC` to event 0xad.
-pub(super) const DROPPING_GOLDEN_COVE: Event = Event::general("INT_MISC.UOP_DROPPING", 0x10ad);
-pub(super) const HEAVY: Event = Event::general("UOPS_RETIRED.HEAVY", 0x01c2);
-pub(super) const MEMORY_BOUND: Event = Event::general("TOPDOWN.MEMORY_BOUND_SLOTS", 0x10a4);
-/// General counter 0 only.
-pub(super) const MISPREDICT: Event = Event::general("TOPDOWN.BR_MISPREDICT_SLOTS", 0x08a4);
-/// Cmask 6: cycles in which nothing at all was delivered.
-pub(super) const NOTHING_DELIVERED_GOLDEN_COVE: Event = Event::general(
-    "IDQ_UOPS_NOT_DELIVERED.CYCLES_0_UOPS_DELIV.CORE",
-    0x0600_019c,
-);
-/// Cycles in starvations that last at least two cycles.
-pub(super) const FETCH_LATENCY_LION_COVE: Event =
-    Event::general("IDQ_BUBBLES.FETCH_LATENCY", 0x049c);
-/// Lion Cove's name for [`NOT_DELIVERED`].
-pub(super) const BUBBLES_LION_COVE: Event = Event::general("IDQ_BUBBLES.CORE", 0x019c);
 
 /// Bad speculation is what the other three categories leave.
 fn by_rest(slots: f64, retiring: f64, frontend_bound: f64, backend_bound: f64) -> Level1 {
@@ -88,7 +62,7 @@ pub(super) static ICE_LAKE: CpuTable = CpuTable {
     models: &[Models::intel(&[0x7d, 0x7e, 0x6a, 0x6c, 0x8c, 0x8d, 0xa7])],
     slots_per_cycle: Some(5),
     general_counters: 8,
-    metrics: Some(&intel_metrics::ICE_LAKE),
+    metrics: Some(&metrics::ICE_LAKE),
     sources: "perfmon ICL, ICX, TGL, RKL",
     level1: Level1Counting::Forms(&[
         Form {
@@ -126,7 +100,7 @@ pub(super) static ICE_LAKE: CpuTable = CpuTable {
             example: ICE_LAKE_EXAMPLE,
         },
     ]),
-    groups: intel_cove::ICE_LAKE,
+    groups: groups::ICE_LAKE,
 };
 
 fn golden_cove(counts: &Counts, slots: f64) -> Split {
@@ -163,7 +137,7 @@ pub(super) static GOLDEN_COVE: CpuTable = CpuTable {
     ],
     slots_per_cycle: Some(6),
     general_counters: 8,
-    metrics: Some(&intel_metrics::GOLDEN_COVE),
+    metrics: Some(&metrics::GOLDEN_COVE),
     sources: "perfmon SPR, EMR, GNR, ADL, MTL; codes below 0x90 run on counters 0 to 3 only \
               (Linux, arch/x86/events/intel/core.c), of which these groups have none",
     level1: Level1Counting::Forms(&[
@@ -238,7 +212,7 @@ pub(super) static GOLDEN_COVE: CpuTable = CpuTable {
             example: GOLDEN_COVE_EXAMPLE,
         },
     ]),
-    groups: intel_cove::GOLDEN_COVE,
+    groups: groups::GOLDEN_COVE,
 };
 
 fn lion_cove(counts: &Counts, slots: f64) -> Split {
@@ -272,7 +246,7 @@ pub(super) static LION_COVE: CpuTable = CpuTable {
     )],
     slots_per_cycle: Some(8),
     general_counters: 10,
-    metrics: Some(&intel_metrics::LION_COVE),
+    metrics: Some(&metrics::LION_COVE),
     sources: "perfmon LNL, ARL, PTL; memory bound counts on counter 3 only, mispredict on 0 only",
     level1: Level1Counting::Forms(&[
         Form {
@@ -326,7 +300,7 @@ pub(super) static LION_COVE: CpuTable = CpuTable {
             example: LION_COVE_EXAMPLE,
         },
     ]),
-    groups: intel_cove::LION_COVE,
+    groups: groups::LION_COVE,
 };
 
 #[cfg(test)]

@@ -7,24 +7,19 @@
 //!
 //! perf's own metrics use other corrections on some of these cores; the numbers are not comparable.
 
+mod events;
+mod groups;
+
 use std::ops::RangeInclusive;
 
-use super::metric_group::arm;
 use super::{
     Counts, CpuTable, Event, Example, Form, Level1Counting, Maker, Models, Numbers, Split,
 };
 use crate::category::PerCategory;
 use crate::sample::Level1;
-
-/// Has a dedicated counter.
-const CYCLES: Event = Event::fixed("CPU_CYCLES", 0x11);
-const INSTRUCTIONS: Event = Event::general("INST_RETIRED", 0x08);
-const OPERATIONS_RETIRED: Event = Event::general("OP_RETIRED", 0x3a);
-const OPERATIONS: Event = Event::general("OP_SPEC", 0x3b);
-const BACKEND: Event = Event::general("STALL_SLOT_BACKEND", 0x3d);
-const FRONTEND: Event = Event::general("STALL_SLOT_FRONTEND", 0x3e);
-const MISPREDICTED: Event = Event::general("BR_MIS_PRED", 0x10);
-const FLUSH: Event = Event::general("STALL_FRONTEND_FLUSH", 0x8162);
+use events::{
+    BACKEND, CYCLES, FLUSH, FRONTEND, INSTRUCTIONS, MISPREDICTED, OPERATIONS, OPERATIONS_RETIRED,
+};
 
 /// All revisions of a core.
 const ANY: RangeInclusive<u32> = 0..=u32::MAX;
@@ -187,7 +182,7 @@ pub(super) static N1: CpuTable = CpuTable {
         "Neoverse N1 has no events for stalled slots, so no TopDown; stalled cycles can be measured \
          instead (group Cycle_Accounting)",
     ),
-    groups: arm::ARCHITECTURAL,
+    groups: groups::ARCHITECTURAL,
 };
 
 pub(super) static N2_BEFORE_R0P3: CpuTable = CpuTable {
@@ -203,7 +198,7 @@ pub(super) static N2_BEFORE_R0P3: CpuTable = CpuTable {
         example: example(MISPREDICTED_COUNTS, ["38.0", "10.0", "10.0", "42.0"]),
         ..MISPREDICTED_FORM
     }]),
-    groups: arm::NEOVERSE,
+    groups: groups::NEOVERSE,
 };
 
 pub(super) static N2: CpuTable = CpuTable {
@@ -218,7 +213,7 @@ pub(super) static N2: CpuTable = CpuTable {
         example: example(MISPREDICTED_COUNTS, ["19.0", "9.0", "30.0", "42.0"]),
         ..MISPREDICTED_FORM
     }]),
-    groups: arm::NEOVERSE,
+    groups: groups::NEOVERSE,
 };
 
 pub(super) static V1: CpuTable = CpuTable {
@@ -234,7 +229,7 @@ pub(super) static V1: CpuTable = CpuTable {
         example: example(MISPREDICTED_COUNTS, ["47.5", "10.5", "12.0", "30.0"]),
         ..MISPREDICTED_FORM
     }]),
-    groups: arm::NEOVERSE,
+    groups: groups::NEOVERSE,
 };
 
 pub(super) static V2: CpuTable = CpuTable {
@@ -245,7 +240,7 @@ pub(super) static V2: CpuTable = CpuTable {
     metrics: None,
     sources: SOURCE,
     level1: Level1Counting::Forms(&[MISPREDICTED_FORM]),
-    groups: arm::NEOVERSE,
+    groups: groups::NEOVERSE,
 };
 
 pub(super) static N3: CpuTable = CpuTable {
@@ -260,7 +255,7 @@ pub(super) static N3: CpuTable = CpuTable {
         example: example(FLUSH_COUNTS, ["19.0", "2.5", "30.5", "48.0"]),
         ..FLUSH_FORM
     }]),
-    groups: arm::NEOVERSE_3,
+    groups: groups::NEOVERSE_3,
 };
 
 pub(super) static V3: CpuTable = CpuTable {
@@ -271,7 +266,7 @@ pub(super) static V3: CpuTable = CpuTable {
     metrics: None,
     sources: SOURCE,
     level1: Level1Counting::Forms(&[FLUSH_FORM]),
-    groups: arm::NEOVERSE_3,
+    groups: groups::NEOVERSE_3,
 };
 
 pub(super) static C1_NANO: CpuTable = CpuTable {
@@ -292,7 +287,7 @@ pub(super) static C1_NANO: CpuTable = CpuTable {
         ),
         ..FLUSH_FORM
     }]),
-    groups: arm::NEOVERSE_3,
+    groups: groups::NEOVERSE_3,
 };
 
 pub(super) static C1_PRO: CpuTable = CpuTable {
@@ -307,7 +302,7 @@ pub(super) static C1_PRO: CpuTable = CpuTable {
         example: example(FLUSH_COUNTS, ["19.0", "2.5", "30.5", "48.0"]),
         ..FLUSH_FORM
     }]),
-    groups: arm::NEOVERSE_3,
+    groups: groups::NEOVERSE_3,
 };
 
 pub(super) static C1_ULTRA: CpuTable = CpuTable {
@@ -321,7 +316,7 @@ pub(super) static C1_ULTRA: CpuTable = CpuTable {
         formula: "c1-ultra/1",
         ..FLUSH_FORM
     }]),
-    groups: arm::NEOVERSE_3,
+    groups: groups::NEOVERSE_3,
 };
 
 /// For cores that no other table knows: what the architecture defines, without corrections. Needs a
@@ -360,7 +355,7 @@ pub(super) static GENERIC: CpuTable = CpuTable {
             ["47.5", "2.5", "20.0", "30.0"],
         ),
     }]),
-    groups: arm::ARCHITECTURAL,
+    groups: groups::ARCHITECTURAL,
 };
 
 #[cfg(test)]

@@ -3,24 +3,15 @@
 //! Backend bound is the remainder of the slots. The other categories have their own counts, exact
 //! to the event.
 
-use super::metric_group::intel_core;
-use super::{Counter, Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Split};
+mod events;
+mod groups;
+
+use super::{Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Split};
 use crate::category::PerCategory;
 use crate::sample::Level1;
-
-pub(super) const CYCLES: Event = Event {
-    name: "CPU_CLK_UNHALTED.THREAD",
-    config: 0x003c,
-    counter: Counter::FixedCycles,
+use events::{
+    CYCLES, INSTRUCTIONS, ISSUED, NOT_DELIVERED, RECOVERY_SANDY_BRIDGE, RECOVERY_SKYLAKE, RETIRED,
 };
-pub(super) const INSTRUCTIONS: Event = Event::fixed("INST_RETIRED.ANY", 0x00c0);
-pub(super) const NOT_DELIVERED: Event = Event::general("IDQ_UOPS_NOT_DELIVERED.CORE", 0x019c);
-pub(super) const RETIRED: Event = Event::general("UOPS_RETIRED.RETIRE_SLOTS", 0x02c2);
-const ISSUED: Event = Event::general("UOPS_ISSUED.ANY", 0x010e);
-/// Umask 3, cmask 1.
-const RECOVERY_SANDY_BRIDGE: Event = Event::general("INT_MISC.RECOVERY_CYCLES", 0x0100_030d);
-/// Umask 1 and no cmask.
-const RECOVERY_SKYLAKE: Event = Event::general("INT_MISC.RECOVERY_CYCLES", 0x010d);
 
 /// The formula for a thread whose sibling is idle, or which has none.
 ///
@@ -82,7 +73,7 @@ pub(super) static SANDY_BRIDGE: CpuTable = CpuTable {
             level2_percent: None,
         },
     }]),
-    groups: intel_core::SANDY_BRIDGE,
+    groups: groups::SANDY_BRIDGE,
 };
 
 pub(super) static SKYLAKE: CpuTable = CpuTable {
@@ -121,7 +112,7 @@ pub(super) static SKYLAKE: CpuTable = CpuTable {
             level2_percent: None,
         },
     }]),
-    groups: intel_core::SKYLAKE,
+    groups: groups::SKYLAKE,
 };
 
 #[cfg(test)]

@@ -4,46 +4,19 @@
 //! confused: Tremont is 4 wide, Gracemont 5, Crestmont 6, Skymont 8, and the event for retiring
 //! moved twice.
 
-use super::metric_group::intel_atom;
+mod events;
+mod groups;
+
 use super::{
-    Counter, Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Split,
-    select::CoreType,
+    Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Split, select::CoreType,
 };
 use crate::category::PerCategory;
 use crate::sample::Level1;
-
-pub(super) const CYCLES: Event = Event {
-    name: "CPU_CLK_UNHALTED.CORE",
-    config: 0x003c,
-    counter: Counter::FixedCycles,
+use events::{
+    BACKEND, BACKEND_SKYMONT, BAD_SPECULATION, BAD_SPECULATION_SKYMONT, BAD_SPECULATION_TREMONT,
+    CYCLES, FRONTEND, FRONTEND_SKYMONT, INSTRUCTIONS, ISSUED, NOT_DELIVERED, RECOVERY, RETIRING,
+    RETIRING_CRESTMONT, RETIRING_SKYMONT, UOPS_RETIRED, slots,
 };
-pub(super) const INSTRUCTIONS: Event = Event::fixed("INST_RETIRED.ANY", 0x00c0);
-
-// Goldmont.
-const NOT_DELIVERED: Event = Event::general("UOPS_NOT_DELIVERED.ANY", 0x009c);
-const ISSUED: Event = Event::general("UOPS_ISSUED.ANY", 0x000e);
-const RECOVERY: Event = Event::general("ISSUE_SLOTS_NOT_CONSUMED.RECOVERY", 0x02ca);
-const UOPS_RETIRED: Event = Event::general("UOPS_RETIRED.ANY", 0x00c2);
-
-// Tremont and later.
-const FRONTEND: Event = Event::general("TOPDOWN_FE_BOUND.ALL", 0x0071);
-const BAD_SPECULATION: Event = Event::general("TOPDOWN_BAD_SPECULATION.ALL", 0x0073);
-/// Umask 6: Tremont counts nothing under umask 0.
-const BAD_SPECULATION_TREMONT: Event = Event::general("TOPDOWN_BAD_SPECULATION.ALL", 0x0673);
-const RETIRING: Event = Event::general("TOPDOWN_RETIRING.ALL", 0x00c2);
-const RETIRING_CRESTMONT: Event = Event::general("TOPDOWN_RETIRING.ALL", 0x0072);
-pub(super) const BACKEND: Event = Event::general("TOPDOWN_BE_BOUND.ALL", 0x0074);
-
-// Skymont. The kernel moves these to fixed counters 4 to 6 by itself; it does not accept the codes
-// 0x0500 … 0x0700 of Intel's lists.
-const FRONTEND_SKYMONT: Event = Event::general("TOPDOWN_FE_BOUND.ALL_P", 0x019c);
-const BAD_SPECULATION_SKYMONT: Event = Event::general("TOPDOWN_BAD_SPECULATION.ALL_P", 0x0073);
-const RETIRING_SKYMONT: Event = Event::general("TOPDOWN_RETIRING.ALL_P", 0x02c2);
-pub(super) const BACKEND_SKYMONT: Event = Event::general("TOPDOWN_BE_BOUND.ALL_P", 0x02a4);
-
-pub(super) fn slots(counts: &Counts) -> f64 {
-    counts.slots_per_cycle() * counts[CYCLES]
-}
 
 fn split(counts: &Counts, [retiring, bad_speculation, frontend, backend]: [Event; 4]) -> Split {
     Split {
@@ -127,7 +100,7 @@ pub(super) static GOLDMONT: CpuTable = CpuTable {
             level2_percent: None,
         },
     }]),
-    groups: intel_atom::GOLDMONT,
+    groups: groups::GOLDMONT,
 };
 
 pub(super) static TREMONT: CpuTable = CpuTable {
@@ -162,7 +135,7 @@ pub(super) static TREMONT: CpuTable = CpuTable {
             level2_percent: None,
         },
     }]),
-    groups: intel_atom::TREMONT,
+    groups: groups::TREMONT,
 };
 
 /// Bad speculation is the remainder, as in version 4 of Intel's formulas.
@@ -205,7 +178,7 @@ pub(super) static GRACEMONT: CpuTable = CpuTable {
             level2_percent: None,
         },
     }]),
-    groups: intel_atom::GRACEMONT,
+    groups: groups::GRACEMONT,
 };
 
 pub(super) static CRESTMONT: CpuTable = CpuTable {
@@ -246,7 +219,7 @@ pub(super) static CRESTMONT: CpuTable = CpuTable {
             level2_percent: None,
         },
     }]),
-    groups: intel_atom::CRESTMONT,
+    groups: groups::CRESTMONT,
 };
 
 pub(super) static SKYMONT: CpuTable = CpuTable {
@@ -291,5 +264,5 @@ pub(super) static SKYMONT: CpuTable = CpuTable {
             level2_percent: None,
         },
     }]),
-    groups: intel_atom::SKYMONT,
+    groups: groups::SKYMONT,
 };

@@ -7,12 +7,12 @@
 //! Cycles and instructions each take one of the six counters. No group has more than five events,
 //! so that all can run alongside the NMI watchdog.
 
-use super::{
+use super::events::{BACKEND, CYCLES, DISPATCHED, FRONTEND, RETIRED, slots};
+use crate::category::Part;
+use crate::cpu::metric_group::{
     BACKEND_BOUND, BAD_SPECULATION, FRONTEND_BOUND, Metric, MetricExample, MetricGroup, Node,
     RETIRING, Subject,
 };
-use crate::category::Part;
-use crate::cpu::amd_zen::{BACKEND, CYCLES, DISPATCHED, FRONTEND, RETIRED, slots};
 use crate::cpu::{Counts, Event};
 
 // Level 2. Cycles without any op from the frontend are those with a full width of empty slots, so

@@ -7,12 +7,12 @@
 //! The second level of an efficient core is not a [`Level2`](crate::sample::Level2): it has no
 //! heavy operations, and divides the backend by resource rather than memory.
 
-use super::{
+use super::events::{BACKEND, BACKEND_SKYMONT, CYCLES, INSTRUCTIONS, slots};
+use crate::category::Part;
+use crate::cpu::metric_group::{
     BACKEND_BOUND, BAD_SPECULATION, FRONTEND_BOUND, Metric, MetricExample, MetricGroup, Node,
     RETIRING, Subject,
 };
-use crate::category::Part;
-use crate::cpu::intel_atom::{BACKEND, BACKEND_SKYMONT, CYCLES, INSTRUCTIONS, slots};
 use crate::cpu::{Counts, Event};
 
 const BRANCHES: Event = Event::general("BR_INST_RETIRED.ALL_BRANCHES", 0x00c4);

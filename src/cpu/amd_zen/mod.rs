@@ -4,26 +4,13 @@
 //! Twelve-bit event numbers have their upper four bits in bits 32 to 35 of the raw code: event
 //! 0x1a0 with umask 1 is 0x1_0000_01a0, while 0x1a0 itself would be event 0xa0.
 
-use super::metric_group::amd;
+mod events;
+mod groups;
+
 use super::{Counts, CpuTable, Event, Example, Form, Level1Counting, Models, Numbers, Split};
 use crate::category::PerCategory;
 use crate::sample::Level1;
-
-/// There is no fixed counter for cycles: they take one of the six.
-pub(super) const CYCLES: Event = Event::general("ls_not_halted_cyc", 0x0076);
-pub(super) const DISPATCHED: Event = Event::general("de_src_op_disp.all", 0x07aa);
-pub(super) const RETIRED: Event = Event::general("ex_ret_ops", 0x00c1);
-pub(super) const FRONTEND: Event = Event::general(
-    "de_no_dispatch_per_slot.no_ops_from_frontend",
-    0x1_0000_01a0,
-);
-pub(super) const BACKEND: Event =
-    Event::general("de_no_dispatch_per_slot.backend_stalls", 0x1_0000_1ea0);
-const SMT: Event = Event::general("de_no_dispatch_per_slot.smt_contention", 0x1_0000_60a0);
-
-pub(super) fn slots(counts: &Counts) -> f64 {
-    counts.slots_per_cycle() * counts[CYCLES]
-}
+use events::{BACKEND, CYCLES, DISPATCHED, FRONTEND, RETIRED, SMT, slots};
 
 /// Bad speculation can fall slightly below 0: fused ops count as more at retirement than at
 /// dispatch.
@@ -125,7 +112,7 @@ pub(super) static ZEN_4: CpuTable = CpuTable {
             },
         },
     ]),
-    groups: amd::ZEN_4,
+    groups: groups::ZEN_4,
 };
 
 /// Zen 6 shares the family number and, according to its event files, the width and formulas.
@@ -164,5 +151,5 @@ pub(super) static ZEN_5: CpuTable = CpuTable {
             },
         },
     ]),
-    groups: amd::ZEN_5,
+    groups: groups::ZEN_5,
 };
