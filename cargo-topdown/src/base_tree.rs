@@ -35,6 +35,8 @@ pub struct BaseTree {
     pub target_directory: PathBuf,
     /// A label for people: a directory, or a reference and its commit.
     pub label: String,
+    /// Whether the tree is this program's own worktree, and not a directory of the user's.
+    pub is_worktree: bool,
     /// Held while the tree is in use, so that no other process moves it to another commit.
     _lock: File,
 }
@@ -118,6 +120,7 @@ impl BaseTree {
                 workspace_root: directory.canonicalize().map_err(at(directory))?,
                 target_directory,
                 label: reference.to_owned(),
+                is_worktree: false,
                 _lock: lock,
             });
         }
@@ -138,6 +141,7 @@ impl BaseTree {
             workspace_root: base_root,
             target_directory,
             label: format!("{reference} ({hash})"),
+            is_worktree: true,
             _lock: lock,
         })
     }

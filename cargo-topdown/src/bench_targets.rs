@@ -136,6 +136,16 @@ pub struct CargoFlags {
     pub target: Option<String>,
 }
 
+impl CargoFlags {
+    /// Lets cargo add to the lock file.
+    pub fn unlock(&mut self) {
+        self.common.retain(|word| word != "--locked");
+        for word in self.common.iter_mut().filter(|word| *word == "--frozen") {
+            "--offline".clone_into(word);
+        }
+    }
+}
+
 /// Returns `$CARGO`, which cargo sets for its subcommands: the cargo that the user called.
 pub fn cargo_program() -> PathBuf {
     env::var_os("CARGO").map_or_else(|| PathBuf::from("cargo"), PathBuf::from)

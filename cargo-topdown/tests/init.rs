@@ -1,96 +1,256 @@
-//! `cargo topdown init` on a typical workspace.
+//! `cargo topdown init` on typical workspaces.
 
 use std::fs;
-use std::path::Path;
+use std::path::PathBuf;
 
 use assert_cmd::Command;
 
-fn workspace(directory: &Path) {
-    let write = |path: &str, text: &str| {
-        let path = directory.join(path);
-        fs::create_dir_all(path.parent().expect("a file has a directory")).unwrap();
-        fs::write(path, text).unwrap();
-    };
-    write(
-        "Cargo.toml",
-        "[workspace]\nmembers = [\"one\", \"two\"]\n\n[workspace.dependencies]\ncriterion = \"0.5\"\n",
-    );
-    let package = |name: &str, dependency: &str| {
-        format!(
-            "[package]\nname = \"{name}\"\nedition = \"2021\"\n\n[dev-dependencies]\n{dependency}\n\n\
-             [[bench]]\nname = \"b\"\nharness = false\n"
-        )
-    };
-    write(
-        "one/Cargo.toml",
-        &package("one", "criterion.workspace = true"),
-    );
-    write("one/src/lib.rs", "");
-    write(
-        "one/benches/b.rs",
-        "fn main() { b.iter_custom(|n| time(n)) }\n",
-    );
-    write(
-        "two/Cargo.toml",
-        &package(
-            "two",
-            "criterion = { version = \"0.4\", features = [\"html_reports\"] }",
-        ),
-    );
-    write("two/src/lib.rs", "");
-    write("two/benches/b.rs", "fn main() {}\n");
+const CRITERION_BENCH: &str = "criterion_main!(benches);\n";
+
+/// A workspace in a directory of its own.
+struct Workspace {
+    directory: tempfile::TempDir,
 }
 
-fn init(directory: &Path, arguments: &[&str]) -> String {
-    let output = Command::cargo_bin("cargo-topdown")
-        .expect("the program was built")
-        .args(["topdown", "init"])
-        .args(arguments)
-        .current_dir(directory)
-        .output()
-        .expect("the program starts");
-    assert!(
-        output.status.success(),
-        "{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    String::from_utf8(output.stdout).expect("text")
+impl Workspace {
+    /// Two packages with criterion of different age.
+    fn new() -> Workspace {
+        let workspace = Workspace::empty();
+        workspace.write(
+            "Cargo.toml",
+            "[workspace]\nmembers = [\"one\", \"two\"]\n\n[workspace.dependencies]\ncriterion = \"0.8\"\n",
+        );
+        workspace.package("one", "criterion.workspace = true", "harness = false");
+        workspace.write(
+            "one/benches/b.rs",
+            "fn main() { criterion::b.iter_custom(|n| time(n)) }\n",
+        );
+        workspace.package(
+            "two",
+            "criterion = { version = \"0.4\", features = [\"html_reports\", \"async_std\"] }",
+            "harness = false",
+        );
+        workspace.write("two/benches/b.rs", CRITERION_BENCH);
+        workspace
+    }
+
+    fn empty() -> Workspace {
+        let directory = tempfile::tempdir().unwrap();
+        let workspace = Workspace { directory };
+        fs::create_dir(workspace.path("")).unwrap();
+        // The library, without its dependencies: nothing is to be downloaded.
+        workspace.write(
+            "../library/Cargo.toml",
+            "[package]\nname = \"criterion-topdown\"\nversion = \"0.1.0\"\n",
+        );
+        workspace.write("../library/src/lib.rs", "");
+        workspace.write("../home/none", "");
+        workspace
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.directory.path().join("project").join(path)
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().expect("a file has a directory")).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn read(&self, path: &str) -> String {
+        fs::read_to_string(self.path(path)).unwrap()
+    }
+
+    /// A package with the bench target `b`.
+    fn package(&self, name: &str, dependency: &str, harness: &str) {
+        self.write(
+            &format!("{name}/Cargo.toml"),
+            &format!(
+                "[package]\nname = \"{name}\"\nedition = \"2021\"\nrust-version = \"1.70\"\n\n\
+                 [dev-dependencies]\n{dependency}\n\n[[bench]]\nname = \"b\"\n{harness}\n"
+            ),
+        );
+        self.write(&format!("{name}/src/lib.rs"), "");
+    }
+
+    /// Runs `init` and returns its exit code with what it printed, paths made equal everywhere.
+    fn run(&self, arguments: &[&str]) -> (Option<i32>, String) {
+        self.run_with(arguments, ("CARGO_NET_OFFLINE", "true"))
+    }
+
+    fn run_with(&self, arguments: &[&str], variable: (&str, &str)) -> (Option<i32>, String) {
+        let output = Command::cargo_bin("cargo-topdown")
+            .expect("the program was built")
+            .args(["topdown", "init"])
+            .args(arguments)
+            .current_dir(self.path(""))
+            .env("CARGO_HOME", self.path("../home"))
+            .env(variable.0, variable.1)
+            .output()
+            .expect("the program starts");
+        let text = [output.stdout, output.stderr].concat();
+        let text = String::from_utf8(text).expect("text");
+        let here = self.directory.path().canonicalize().unwrap();
+        let here = here.display().to_string();
+        (output.status.code(), text.replace(&here, "HERE"))
+    }
+
+    /// Runs `init`, which must succeed, with the library of [`empty`](Workspace::empty).
+    fn init(&self, arguments: &[&str]) -> String {
+        let (code, text) = self.run(&[&["--library=../library"], arguments].concat());
+        assert_eq!(code, Some(0), "{text}");
+        text
+    }
 }
 
 #[test]
 fn says_what_would_change_and_changes_it_only_when_told_to() {
-    let directory = tempfile::tempdir().unwrap();
-    workspace(directory.path());
-    let before = fs::read_to_string(directory.path().join("two/Cargo.toml")).unwrap();
-    insta::assert_snapshot!(init(directory.path(), &[]), @r#"
-    Cargo.toml:
-      - criterion = "0.5"
-      + criterion = { package = "criterion-topdown", version = "0.1.0" }
-    two/Cargo.toml:
-      - criterion = { version = "0.4", features = ["html_reports"] }
-      + criterion = { package = "criterion-topdown", version = "0.1.0", features = ["html_reports"] }
-    these measure time alone if their closure returns a `Duration`:
-      one/benches/b.rs:1: fn main() { b.iter_custom(|n| time(n)) }
-      for slots too, let it return what `TopDown::measure(|| …)` returns
-    nothing was changed; `cargo topdown init --apply` does it
-    "#);
-    assert_eq!(
-        fs::read_to_string(directory.path().join("two/Cargo.toml")).unwrap(),
-        before
-    );
+    let workspace = Workspace::new();
+    let before = workspace.read("two/Cargo.toml");
+    insta::assert_snapshot!(workspace.init(&[]));
+    assert_eq!(workspace.read("two/Cargo.toml"), before);
 
-    let said = init(directory.path(), &["--apply"]);
+    let said = workspace.init(&["--apply"]);
     assert!(said.contains("changed; try"), "{said}");
-    let root = fs::read_to_string(directory.path().join("Cargo.toml")).unwrap();
-    assert!(
-        root.contains("criterion = { package = \"criterion-topdown\""),
-        "{root}"
-    );
+    let root = workspace.read("Cargo.toml");
+    let dependency = "criterion = { package = \"criterion-topdown\", path = \"";
+    assert!(root.contains(dependency), "{root}");
 
-    let said = init(directory.path(), &[]);
+    let said = workspace.init(&[]);
     assert!(
         said.contains("two: uses criterion-topdown already"),
         "{said}"
     );
-    assert!(said.contains("nothing to change"), "{said}");
+    assert!(said.contains("no manifest has to change"), "{said}");
+}
+
+/// The relative path of the command line is not relative to the manifest of a member.
+#[test]
+fn issue_17_1_cargo_resolves_what_was_written() {
+    let workspace = Workspace::empty();
+    workspace.write("Cargo.toml", "[workspace]\nmembers = [\"one\"]\n");
+    workspace.package("one", "criterion = \"0.8\"", "harness = false");
+    workspace.write("one/benches/b.rs", CRITERION_BENCH);
+    workspace.init(&["--apply"]);
+    let output = std::process::Command::new("cargo")
+        .args(["generate-lockfile", "--offline"])
+        .current_dir(workspace.path(""))
+        .output()
+        .unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+}
+
+#[test]
+fn issue_17_1_what_cargo_cannot_resolve_is_not_written() {
+    let workspace = Workspace::new();
+    // A registry that has nothing.
+    workspace.write(
+        ".cargo/config.toml",
+        "[source.crates-io]\nreplace-with = \"none\"\n[source.none]\ndirectory = \"none\"\n",
+    );
+    workspace.write("none/readme", "");
+    let before = workspace.read("two/Cargo.toml");
+    for library in ["registry", "nowhere", "file://nowhere"] {
+        let library = format!("--library={library}");
+        let (code, said) = workspace.run(&["--apply", &library]);
+        assert_eq!(code, Some(2), "{said}");
+        assert!(said.contains("cargo finds the library"), "{said}");
+    }
+    let (_, said) = workspace.run(&["--library=registry"]);
+    insta::assert_snapshot!(said);
+    assert_eq!(workspace.read("two/Cargo.toml"), before);
+}
+
+#[test]
+fn issue_17_1_the_registry_and_repositories_are_written_as_cargo_wants_them() {
+    let workspace = Workspace::new();
+    workspace.write(
+        ".cargo/config.toml",
+        "[source.crates-io]\nreplace-with = \"all\"\n[source.all]\ndirectory = \"registry\"\n",
+    );
+    let package = "registry/criterion-topdown";
+    workspace.write(
+        &format!("{package}/Cargo.toml"),
+        "[package]\nname = \"criterion-topdown\"\nversion = \"0.1.0\"\n",
+    );
+    workspace.write(&format!("{package}/src/lib.rs"), "");
+    workspace.write(&format!("{package}/.cargo-checksum.json"), "{\"files\":{}}");
+    let (code, said) = workspace.run(&["--library=registry"]);
+    assert_eq!(code, Some(0), "{said}");
+    let written = "+ criterion = { package = \"criterion-topdown\", version = \"0.1.0\" }";
+    assert!(said.contains(written), "{said}");
+
+    for words in [
+        &["init", "--quiet"][..],
+        &["add", "."],
+        &[
+            "-c",
+            "user.name=a",
+            "-c",
+            "user.email=a@b",
+            "commit",
+            "-qm1",
+        ],
+    ] {
+        let git = std::process::Command::new("git")
+            .args(words)
+            .current_dir(workspace.path("../library"))
+            .status();
+        assert!(git.unwrap().success());
+    }
+    let library = workspace.path("../library").canonicalize().unwrap();
+    let url = format!("--library=file://{}", library.display());
+    let (code, said) = workspace.run(&[&url]);
+    assert_eq!(code, Some(2), "nothing is fetched offline: {said}");
+    let (code, said) = workspace.run_with(&[&url], ("CARGO_NET_OFFLINE", "false"));
+    assert_eq!(code, Some(0), "{said}");
+    let written =
+        "+ criterion = { package = \"criterion-topdown\", git = \"file://HERE/library\" }";
+    assert!(said.contains(written), "{said}");
+}
+
+#[test]
+fn issue_17_1_what_stands_in_the_way_of_measuring_is_said() {
+    let workspace = Workspace::empty();
+    workspace.write("Cargo.toml", "[workspace]\nmembers = [\"p*\"]\n");
+    let own = "harness = false";
+    for (name, dependency, harness, bench) in [
+        ("p-no-harness", "criterion = \"0.8\"", "", CRITERION_BENCH),
+        ("p-divan", "divan = \"0.1\"", own, "divan::main();\n"),
+        ("p-libtest", "rand = \"1\"", "", "#[bench]\nfn b() {}\n"),
+        ("p-other", "rand = \"1\"", own, "fn main() {}\n"),
+    ] {
+        workspace.package(name, dependency, harness);
+        workspace.write(&format!("{name}/benches/b.rs"), bench);
+    }
+    insta::assert_snapshot!(workspace.init(&[]));
+}
+
+#[test]
+fn issue_17_1_a_workspace_without_criterion_is_told_how_to_begin() {
+    let workspace = Workspace::empty();
+    workspace.write("Cargo.toml", "[package]\nname = \"p\"\n");
+    workspace.write("src/lib.rs", "");
+    insta::assert_snapshot!(workspace.init(&["--apply"]));
+}
+
+#[test]
+fn issue_17_1_a_workflow_is_written_once() {
+    let workspace = Workspace::new();
+    let said = workspace.init(&["--ci=github"]);
+    assert!(
+        said.contains("wrote .github/workflows/topdown.yml"),
+        "{said}"
+    );
+    assert!(
+        said.contains("replace `<owner>/cargo-topdown@<commit>`"),
+        "{said}"
+    );
+    workspace.write(".gitlab-ci.yml", "stages: [build]\n");
+    let (code, said) = workspace.run(&["--library=../library", "--ci=gitlab"]);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("exists and was not changed"), "{said}");
+    assert_eq!(workspace.read(".gitlab-ci.yml"), "stages: [build]\n");
 }

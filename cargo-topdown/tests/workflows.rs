@@ -145,12 +145,14 @@ fn shellcheck_finds_nothing_in_the_steps() {
         }
     }
     // GitLab runs the lines of a job one after the other.
-    let gitlab = root.join("docs/ci/gitlab-ci.yml");
-    for (_, job) in read(&gitlab).as_object().unwrap() {
-        if let Some(lines) = job["script"].as_array() {
-            let lines: Vec<&str> = lines.iter().map(|line| line.as_str().unwrap()).collect();
-            check(&gitlab, &lines.join("\n"));
-            checked += 1;
+    for file in ["gitlab-ci.yml", "gitlab-hosted.yml"] {
+        let gitlab = root.join("docs/ci").join(file);
+        for (_, job) in read(&gitlab).as_object().unwrap() {
+            if let Some(lines) = job["script"].as_array() {
+                let lines: Vec<&str> = lines.iter().map(|line| line.as_str().unwrap()).collect();
+                check(&gitlab, &lines.join("\n"));
+                checked += 1;
+            }
         }
     }
     assert!(checked > 10, "{checked}");

@@ -1,19 +1,11 @@
 //! Finds and replaces the criterion dependency in a manifest, in any form cargo accepts.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use toml_edit::{DocumentMut, InlineTable, Item, Table, TableLike, Value};
+use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
 
+use super::library::Library;
 use super::{AdoptionError, ManifestChange};
-
-/// Where the library comes from.
-#[derive(Clone, Debug)]
-pub enum Library {
-    /// The registry, with this version requirement.
-    Registry(String),
-    /// A local directory.
-    Path(PathBuf),
-}
 
 /// Where a package declares its dependency on criterion.
 pub(super) enum Found {
@@ -72,6 +64,17 @@ pub(super) fn change_workspace(
     Ok(Some(replace(item, library).finish(path, document)))
 }
 
+/// Returns whether the manifest has `harness = false` for the bench target `name`.
+pub(super) fn has_own_harness(text: &str, path: &Path, name: &str) -> Result<bool, AdoptionError> {
+    let document = parse(text, path)?;
+    let benches = document.get("bench").and_then(Item::as_array_of_tables);
+    let mut benches = benches.into_iter().flatten();
+    Ok(benches.any(|bench| {
+        bench.get("name").and_then(Item::as_str) == Some(name)
+            && bench.get("harness").and_then(Item::as_bool) == Some(false)
+    }))
+}
+
 fn parse(text: &str, path: &Path) -> Result<DocumentMut, AdoptionError> {
     text.parse().map_err(|source| AdoptionError::Toml {
         path: path.to_owned(),
@@ -103,6 +106,7 @@ fn criterion_of_package(manifest: &mut Table) -> Option<&mut Item> {
 struct Replaced {
     before: String,
     after: String,
+    dropped: Vec<String>,
 }
 
 impl Replaced {
@@ -111,6 +115,7 @@ impl Replaced {
             path: path.to_owned(),
             before: self.before,
             after: self.after,
+            dropped_features: self.dropped,
             text: document.to_string(),
         }
     }
@@ -119,23 +124,16 @@ impl Replaced {
 /// Replaces criterion with the library, keeping the features that the library has too.
 fn replace(item: &mut Item, library: &Library) -> Replaced {
     let before = one_line(item);
-    let mut table = InlineTable::new();
-    table.insert("package", "criterion-topdown".into());
-    match library {
-        Library::Registry(version) => table.insert("version", version.as_str().into()),
-        Library::Path(path) => table.insert("path", path.display().to_string().into()),
-    };
+    let mut table = library.dependency();
     let old = item.as_table_like();
-    let features: toml_edit::Array = old
+    let features = old
         .and_then(|table| table.get("features"))
-        .and_then(Item::as_array)
-        .map(|features| {
-            let names = features.iter().filter_map(Value::as_str);
-            names.filter(|name| FEATURES.contains(name)).collect()
-        })
-        .unwrap_or_default();
-    if !features.is_empty() {
-        table.insert("features", Value::Array(features));
+        .and_then(Item::as_array);
+    let names = features.into_iter().flatten().filter_map(Value::as_str);
+    let (kept, dropped): (Vec<&str>, Vec<&str>) = names.partition(|name| FEATURES.contains(name));
+    let dropped = dropped.into_iter().map(str::to_owned).collect();
+    if !kept.is_empty() {
+        table.insert("features", Value::Array(kept.into_iter().collect()));
     }
     if old
         .and_then(|table| table.get("optional"))
@@ -153,6 +151,7 @@ fn replace(item: &mut Item, library: &Library) -> Replaced {
     Replaced {
         before,
         after: one_line(item),
+        dropped,
     }
 }
 
@@ -202,6 +201,14 @@ mod tests {
     }
 
     #[test]
+    fn a_harness_of_its_own_is_per_target() {
+        let text = "[[bench]]\nname = \"a\"\nharness = false\n[[bench]]\nname = \"b\"\n";
+        let has = |name| has_own_harness(text, Path::new("Cargo.toml"), name).unwrap();
+        assert!(has("a"));
+        assert!(!has("b") && !has("found-by-its-file"));
+    }
+
+    #[test]
     fn target_specific_tables_are_found() {
         let text = "[target.'cfg(unix)'.dev-dependencies]\ncriterion = \"0.5\"\n";
         assert!(
@@ -225,7 +232,7 @@ mod tests {
         let text = "[dev-dependencies]\ncriterion.workspace = true\n";
         assert_eq!(changed(text), "in the workspace");
         let root = "[workspace.dependencies]\ncriterion = \"0.5\"\n";
-        let library = Library::Path(PathBuf::from("/lib"));
+        let library = Library::Path("/lib".into());
         let change = change_workspace(root, Path::new("Cargo.toml"), &library)
             .unwrap()
             .unwrap();

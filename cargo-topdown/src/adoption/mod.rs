@@ -3,27 +3,61 @@
 //! [`plan`] decides without writing anything; [`Plan::apply`] writes the manifests. Sources are
 //! never edited: places that need a look are listed.
 
+mod library;
 mod manifest;
 mod source;
+mod workflow;
 
 use std::path::{Path, PathBuf};
 
-use cargo_metadata::{DependencyKind, Metadata, TargetKind};
+use cargo_metadata::semver::Version;
+use cargo_metadata::{Dependency, DependencyKind, Metadata, Package, Target, TargetKind};
 use thiserror::Error;
 
-pub use manifest::Library;
+pub use library::{Finder, Library, PACKAGE};
+pub use source::Framework;
+pub use workflow::{Service, Workflow};
+
+/// The criterion that the library stands in for, and the oldest Rust that compiles it.
+const CRITERION: Version = Version::new(0, 8, 2);
+const CRITERION_RUST: Version = Version::new(1, 86, 0);
 
 /// Everything a workspace needs to adopt the library.
 #[derive(Debug, Default)]
 pub struct Plan {
     /// Manifests whose criterion dependency changes.
     pub manifests: Vec<ManifestChange>,
+    /// Packages whose criterion is older than the one that the library stands in for.
+    pub older: Vec<OlderCriterion>,
     /// Places in bench sources that time themselves, so have no slots.
     pub self_timed: Vec<SourcePlace>,
     /// Packages whose benches already use criterion through this library.
     pub adopted: Vec<String>,
-    /// Packages with bench targets but without a dependency on criterion.
-    pub without_criterion: Vec<String>,
+    /// Bench targets that run no criterion benchmark.
+    pub without_benchmarks: Vec<Obstacle>,
+    /// Whether any bench target is written for criterion.
+    pub has_criterion_benches: bool,
+}
+
+/// A package whose criterion is replaced by a newer one.
+#[derive(Debug)]
+pub struct OlderCriterion {
+    pub package: String,
+    /// The requirement in its manifest.
+    pub requirement: String,
+    /// Its `rust-version`, if that is too old for the new one.
+    pub too_old_rust: Option<Version>,
+}
+
+/// A bench target that runs no criterion benchmark, and why.
+#[derive(Debug)]
+pub struct Obstacle {
+    pub package: String,
+    pub target: String,
+    /// The manifest, if `harness = false` is missing there; else the source.
+    pub path: PathBuf,
+    /// What it is written for; with criterion, `harness = false` is missing.
+    pub framework: Framework,
 }
 
 /// One changed manifest.
@@ -34,6 +68,8 @@ pub struct ManifestChange {
     pub before: String,
     /// And after it.
     pub after: String,
+    /// Features that the library doesn't have.
+    pub dropped_features: Vec<String>,
     /// The manifest's full new text.
     text: String,
 }
@@ -63,6 +99,23 @@ pub enum AdoptionError {
         path: PathBuf,
         source: toml_edit::TomlError,
     },
+    /// cargo finds the library nowhere.
+    #[error(
+        "cargo finds the library `{PACKAGE}` nowhere, so nothing was changed:\n  {}\n\
+         say where it is: `--library DIR` (a clone of its repository), `--library URL` (a git \
+         repository), or `--library registry`",
+        tried.join("\n  ")
+    )]
+    NoLibrary {
+        /// The places, with what cargo says.
+        tried: Vec<String>,
+    },
+    /// A workflow would replace a file.
+    #[error("{} exists and was not changed; move it away, or edit it by hand", path.display())]
+    WorkflowExists {
+        /// The file.
+        path: PathBuf,
+    },
     /// A package depends on criterion, but none of its manifest's tables names it.
     #[error(
         "package `{package}` depends on criterion, but no dependency table of {} names it; \
@@ -77,64 +130,130 @@ pub enum AdoptionError {
     },
 }
 
-/// Plans the adoption for the workspace that `metadata` describes.
-pub fn plan(metadata: &Metadata, library: &Library) -> Result<Plan, AdoptionError> {
+/// Plans the adoption for the workspace that `metadata` describes. Asks for the library only if a
+/// manifest changes.
+///
+/// # Errors
+/// Returns an error if a file cannot be read, or cargo cannot find the library.
+pub fn plan(metadata: &Metadata, library: &Finder<'_>) -> Result<Plan, AdoptionError> {
     let mut plan = Plan::default();
-    let root_manifest = metadata
-        .workspace_root
-        .join("Cargo.toml")
-        .into_std_path_buf();
     for package in metadata.workspace_packages() {
-        let mut benches = package
-            .targets
-            .iter()
-            .filter(|t| t.kind.contains(&TargetKind::Bench))
-            .peekable();
-        if benches.peek().is_none() {
-            continue;
-        }
-        let on_criterion = |name: &str| {
-            package.dependencies.iter().any(|dependency| {
-                dependency.name == name
-                    && matches!(
-                        dependency.kind,
-                        DependencyKind::Development | DependencyKind::Normal
-                    )
-            })
-        };
-        if on_criterion("criterion-topdown") {
-            plan.adopted.push(package.name.to_string());
-            continue;
-        }
-        if !on_criterion("criterion") {
-            plan.without_criterion.push(package.name.to_string());
-            continue;
+        plan.add(package, metadata, library)?;
+    }
+    Ok(plan)
+}
+
+/// Plans how to measure a base that lacks the library, as that of the change that adopts it does:
+/// with the library of `candidate`. Returns `None` if there is nothing to change.
+///
+/// # Errors
+/// As [`plan`].
+pub fn plan_of_base(
+    base: &Metadata,
+    candidate: &Metadata,
+    cargo: &Path,
+) -> Result<Option<Plan>, AdoptionError> {
+    let (None, Some(library)) = (
+        Library::of_workspace(base),
+        Library::of_workspace(candidate),
+    ) else {
+        return Ok(None);
+    };
+    let finder = Finder::of(library, cargo, base.workspace_root.as_std_path());
+    plan(base, &finder).map(Some)
+}
+
+impl Plan {
+    fn add(
+        &mut self,
+        package: &Package,
+        metadata: &Metadata,
+        library: &Finder<'_>,
+    ) -> Result<(), AdoptionError> {
+        let is_bench = |target: &&Target| target.kind.contains(&TargetKind::Bench);
+        let benches: Vec<&Target> = package.targets.iter().filter(is_bench).collect();
+        if benches.is_empty() {
+            return Ok(());
         }
         let path = package.manifest_path.clone().into_std_path_buf();
-        match manifest::change(&read(&path)?, &path, library)? {
-            manifest::Found::Here(change) => plan.manifests.push(change),
+        let manifest = read(&path)?;
+        let has_library = dependency(package, PACKAGE).is_some();
+        let criterion = dependency(package, "criterion");
+        for bench in &benches {
+            let path_of_source = bench.src_path.clone().into_std_path_buf();
+            let source = read(&path_of_source)?;
+            let framework = Framework::of(&source);
+            let has_criterion = framework == Framework::Criterion;
+            self.has_criterion_benches |= has_criterion;
+            let has_harness = manifest::has_own_harness(&manifest, &path, &bench.name)?;
+            let runs_criterion = match framework {
+                Framework::Criterion => has_harness,
+                // Its benchmarks may be in other files.
+                Framework::Unknown => has_harness && (has_library || criterion.is_some()),
+                Framework::Divan | Framework::Libtest => false,
+            };
+            if !runs_criterion {
+                self.without_benchmarks.push(Obstacle {
+                    package: package.name.to_string(),
+                    target: bench.name.clone(),
+                    path: match has_criterion {
+                        true => path.clone(),
+                        false => path_of_source.clone(),
+                    },
+                    framework,
+                });
+            }
+            if !has_library && criterion.is_some() {
+                self.self_timed
+                    .extend(source::self_timed(&source, &path_of_source));
+            }
+        }
+        if has_library {
+            self.adopted.push(package.name.to_string());
+            return Ok(());
+        }
+        let Some(criterion) = criterion else {
+            return Ok(());
+        };
+        // Without a test for the benches: some have all of their code in other files.
+        self.has_criterion_benches = true;
+        if !criterion.req.matches(&CRITERION) {
+            let is_too_old = |rust: &&Version| **rust < CRITERION_RUST;
+            self.older.push(OlderCriterion {
+                package: package.name.to_string(),
+                requirement: criterion.req.to_string(),
+                too_old_rust: package.rust_version.as_ref().filter(is_too_old).cloned(),
+            });
+        }
+        match manifest::change(&manifest, &path, library.library()?)? {
+            manifest::Found::Here(change) => self.manifests.push(change),
             manifest::Found::InWorkspace => {
-                if !plan
-                    .manifests
-                    .iter()
-                    .any(|change| change.path == root_manifest)
-                {
-                    let text = read(&root_manifest)?;
-                    match manifest::change_workspace(&text, &root_manifest, library)? {
-                        Some(change) => plan.manifests.push(change),
-                        None => return Err(not_found(&package.name, path)),
-                    }
+                let root = metadata.workspace_root.join("Cargo.toml");
+                let root = root.into_std_path_buf();
+                if !self.manifests.iter().any(|change| change.path == root) {
+                    let text = read(&root)?;
+                    let change = manifest::change_workspace(&text, &root, library.library()?)?;
+                    let not_found = || not_found(&package.name, path);
+                    self.manifests.push(change.ok_or_else(not_found)?);
                 }
             }
             manifest::Found::Nowhere => return Err(not_found(&package.name, path)),
         }
-        for bench in benches {
-            let path = bench.src_path.clone().into_std_path_buf();
-            plan.self_timed
-                .extend(source::self_timed(&read(&path)?, &path));
-        }
+        Ok(())
     }
-    Ok(plan)
+}
+
+/// Returns the dependency that the benches of `package` have on `name`.
+fn dependency<'a>(package: &'a Package, name: &str) -> Option<&'a Dependency> {
+    let of_benches = [DependencyKind::Development, DependencyKind::Normal];
+    let mut dependencies = package.dependencies.iter();
+    dependencies.find(|d| d.name == name && of_benches.contains(&d.kind))
+}
+
+/// Returns whether any package of the workspace depends on the package `name`.
+pub fn uses(metadata: &Metadata, name: &str) -> bool {
+    let mut packages = metadata.workspace_packages().into_iter();
+    packages.any(|package| dependency(package, name).is_some())
 }
 
 fn not_found(package: &str, path: PathBuf) -> AdoptionError {
@@ -151,6 +270,9 @@ impl Plan {
     }
 
     /// Writes each manifest to a temporary file, then renames it into place.
+    ///
+    /// # Errors
+    /// Returns an error if a manifest cannot be written.
     pub fn apply(&self) -> Result<(), AdoptionError> {
         for change in &self.manifests {
             let error = |source| AdoptionError::Io {
@@ -175,4 +297,47 @@ fn read(path: &Path) -> Result<String, AdoptionError> {
         path: path.to_owned(),
         source,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    /// A workspace whose only package depends on criterion in this way.
+    fn metadata(directory: &Path, dependency: &str) -> Metadata {
+        let write = |path: &str, text: &str| {
+            let path = directory.join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        };
+        write(
+            "Cargo.toml",
+            &format!(
+                "[package]\nname = \"p\"\n[dev-dependencies]\ncriterion = {dependency}\n\
+                 [[bench]]\nname = \"b\"\nharness = false\n"
+            ),
+        );
+        write("src/lib.rs", "");
+        write("benches/b.rs", "criterion_main!(benches);\n");
+        let mut command = cargo_metadata::MetadataCommand::new();
+        command.current_dir(directory).no_deps().exec().unwrap()
+    }
+
+    #[test]
+    fn issue_17_1_a_base_without_the_library_is_measured_with_the_candidates() {
+        let directory = tempfile::tempdir().unwrap();
+        let at = |name: &str, dependency: &str| metadata(&directory.path().join(name), dependency);
+        let base = at("base", "\"0.5\"");
+        let library = "{ package = \"criterion-topdown\", version = \"0.1\" }";
+        let candidate = at("candidate", library);
+        let plan = |base, candidate| plan_of_base(base, candidate, Path::new("cargo")).unwrap();
+        let changes = plan(&base, &candidate).expect("a plan").manifests;
+        assert_eq!(changes.len(), 1);
+        let after = "criterion = { package = \"criterion-topdown\", version = \"^0.1\" }";
+        assert_eq!(changes[0].after, after);
+        // There is nothing to change where both have it, or neither.
+        assert!(plan(&candidate, &candidate).is_none());
+        assert!(plan(&base, &base).is_none());
+    }
 }

@@ -1,14 +1,41 @@
-//! Finds places in a bench source that time themselves, and so have no slots.
+//! Recognizes what a bench's source is written for, and places in it that time themselves.
+//!
+//! This searches the text instead of parsing Rust: a false match costs the reader a glance, and
+//! every run marks a missed one.
 
 use std::path::Path;
 
 use super::SourcePlace;
 
+/// What a bench is written for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Framework {
+    Criterion,
+    Divan,
+    /// `#[bench]` of nightly Rust.
+    Libtest,
+    /// Another harness, or the benches are in other files.
+    Unknown,
+}
+
+impl Framework {
+    /// Recognizes the framework of the source `text`.
+    pub(super) fn of(text: &str) -> Framework {
+        let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
+        if has(&["criterion_main!", "criterion_group!", "criterion::"]) {
+            Framework::Criterion
+        } else if has(&["divan::"]) {
+            Framework::Divan
+        } else if has(&["#[bench]", "test::Bencher"]) {
+            Framework::Libtest
+        } else {
+            Framework::Unknown
+        }
+    }
+}
+
 /// Finds calls of `iter_custom`, whose closures usually return a `Duration`. Those still compile,
 /// but only their time is measured.
-///
-/// This searches the text instead of parsing Rust: a false match costs the reader a glance, and
-/// every run marks a missed one `time`.
 pub(super) fn self_timed(text: &str, path: &Path) -> Vec<SourcePlace> {
     text.lines()
         .enumerate()
@@ -28,9 +55,23 @@ mod tests {
     #[test]
     fn calls_are_found_with_their_lines_and_comments_are_not() {
         let text = "fn a() {\n    // b.iter_custom(|n| x)\n    b.iter_custom(|n| x(n));\n}\n";
-        let places = self_timed(text, Path::new("b.rs"));
-        assert_eq!(places.len(), 1);
-        assert_eq!(places[0].line, 3);
-        assert_eq!(places[0].text, "b.iter_custom(|n| x(n));");
+        let found = self_timed(text, Path::new("b.rs"));
+        assert_eq!(found.len(), 1);
+        assert_eq!(
+            (found[0].line, &*found[0].text),
+            (3, "b.iter_custom(|n| x(n));")
+        );
+    }
+
+    #[test]
+    fn frameworks_are_recognized_by_what_sources_call() {
+        for (text, framework) in [
+            ("criterion_main!(benches);", Framework::Criterion),
+            ("fn main() { divan::main(); }", Framework::Divan),
+            ("#[bench]\nfn b(b: &mut Bencher) {}", Framework::Libtest),
+            ("fn main() {}", Framework::Unknown),
+        ] {
+            assert_eq!(Framework::of(text), framework, "{text}");
+        }
     }
 }

@@ -15,6 +15,7 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+use crate::adoption::Service;
 use crate::baseline_store::BaselineName;
 
 pub use baseline::*;
@@ -196,13 +197,36 @@ pub struct InitArgs {
     #[arg(long)]
     pub apply: bool,
 
-    /// Take the library from DIR instead of the registry
-    #[arg(long, value_name = "DIR")]
-    pub library: Option<PathBuf>,
+    /// Take the library from SOURCE: a directory, a git repository's `URL[#COMMIT]`, or `registry`
+    /// [default: where this program comes from, else the registry]
+    #[arg(long, value_name = "SOURCE")]
+    pub library: Option<String>,
+
+    /// Write a workflow that compares each pull request with its base
+    #[arg(long, value_name = "SERVICE")]
+    pub ci: Option<CiService>,
 
     /// Path to Cargo.toml
     #[arg(long, value_name = "PATH")]
     pub manifest_path: Option<PathBuf>,
+}
+
+/// Where a workflow runs.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum CiService {
+    /// GitHub Actions: `.github/workflows/topdown.yml`.
+    Github,
+    /// GitLab CI: `.gitlab-ci.yml`.
+    Gitlab,
+}
+
+impl From<CiService> for Service {
+    fn from(service: CiService) -> Service {
+        match service {
+            CiService::Github => Service::Github,
+            CiService::Gitlab => Service::Gitlab,
+        }
+    }
 }
 
 /// Where baselines are kept.

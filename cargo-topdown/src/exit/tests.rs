@@ -113,6 +113,10 @@ fn what_makes_no_sense_is_2() {
                 range: "at least 1",
             }
             .into(),
+            Error::Adoption(AdoptionError::NoLibrary { tried: vec![] }),
+            Error::Adoption(AdoptionError::WorkflowExists {
+                path: "topdown.yml".into(),
+            }),
             Error::Adoption(AdoptionError::NotFound {
                 package: "a".to_owned(),
                 path: manifest.clone(),

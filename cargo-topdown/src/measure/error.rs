@@ -38,10 +38,15 @@ pub enum MeasureError {
         error: BuildError,
     },
     /// There was nothing to build.
-    #[error("no bench targets in the selected packages; see `[[bench]]` in the cargo book")]
+    #[error(
+        "no bench targets in the selected packages; `cargo topdown init` shows how to write the first"
+    )]
     NoBenchTargets,
     /// The bench targets have no criterion benchmark.
-    #[error("none of the bench targets has a criterion benchmark, so nothing was measured")]
+    #[error(
+        "none of the bench targets has a criterion benchmark, so nothing was measured; `cargo \
+         topdown init` says what to change in each"
+    )]
     NoCriterion,
     /// criterion ran no benchmark, although no filter was given here.
     #[error("no benchmark ran, so nothing was measured; `cargo bench -- --list` lists their ids")]

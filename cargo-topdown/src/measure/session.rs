@@ -8,6 +8,7 @@ use topdown_gate::selection::NameFilter;
 
 use super::pairs::Pairs;
 use super::{MeasureError, Request, missed_variables, run, selection};
+use crate::adoption::{self, PACKAGE};
 use crate::bench_targets::{BenchTarget, Cargo, cargo_program};
 use crate::config::Workspace;
 use crate::config::measuring::WorkspaceSettings;
@@ -76,6 +77,12 @@ impl Session {
     /// Returns an error if the build fails, or there is nothing to build.
     pub fn build(&mut self) -> Result<Vec<BenchTarget>, MeasureError> {
         let metadata = &self.workspace.metadata;
+        if !self.request.quiet && !adoption::uses(metadata, PACKAGE) {
+            tell!(
+                "note: no package uses {PACKAGE} yet, so benches have no slots, only time; \
+                 `cargo topdown init` says what to change"
+            );
+        }
         let targets = self.cargo.bench_targets(metadata, &self.settings)?;
         self.started_at = Timestamp::now();
         if targets.is_empty() {

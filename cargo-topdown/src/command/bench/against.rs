@@ -6,8 +6,10 @@
 
 use std::path::Path;
 
+use cargo_metadata::Metadata;
 use criterion_topdown::run_file::{BenchmarkId, LaunchSamples, Run, Selection, write_run};
 
+use crate::adoption::{self, PACKAGE};
 use crate::base_tree::BaseTree;
 use crate::baseline_store::BaselineStore;
 use crate::bench_targets::{BenchTarget, BuildError, Cargo, CargoFlags};
@@ -20,6 +22,7 @@ use crate::exit::Exit;
 use crate::measure::{MeasureError, Session, pairs, run_id};
 use crate::runner::collect::Collected;
 use crate::runner::{again, modelled};
+use crate::terminal::tell;
 use topdown_gate::verdict::{self, LabelledRun, Sessions};
 
 /// Builds the sources that `reference` names, launches both sides, and compares them. `targets` are
@@ -150,7 +153,7 @@ fn build_base(
     };
     let here = std::env::current_dir().unwrap_or_else(|_| candidate_root.to_owned());
     let directory = in_tree(&here);
-    let cargo = Cargo {
+    let mut cargo = Cargo {
         program: session.cargo.program.clone(),
         flags: CargoFlags {
             target_dir: Some(tree.target_directory.clone()),
@@ -163,7 +166,12 @@ fn build_base(
             false => tree.workspace_root.clone(),
         }),
     };
-    let workspace = Workspace::of_metadata(cargo.metadata().map_err(of_base)?)?;
+    let mut metadata = cargo.metadata().map_err(of_base)?;
+    if adopt(session, tree, &metadata)? {
+        cargo.flags.unlock();
+        metadata = cargo.metadata().map_err(of_base)?;
+    }
+    let workspace = Workspace::of_metadata(metadata)?;
     let settings = workspace.config.measuring(&session.request.settings)?;
     let built = cargo.bench_targets(&workspace.metadata, &settings);
     let mut targets = built.map_err(of_base)?;
@@ -177,6 +185,33 @@ fn build_base(
     }
     let selection = session.selection(&workspace, &targets);
     Ok((targets, selection))
+}
+
+/// Changes the manifests of a base that lacks the library as `init` would, in our own worktree.
+/// Returns whether it did.
+fn adopt(session: &Session, tree: &BaseTree, base: &Metadata) -> Result<bool, Error> {
+    let label = &tree.label;
+    let candidate = &session.workspace.metadata;
+    let plan = adoption::plan_of_base(base, candidate, &session.cargo.program)?;
+    let why = match plan {
+        None => return Ok(false),
+        Some(plan) if plan.is_empty() => "has no criterion bench",
+        Some(_) if !tree.is_worktree => "is a directory, which stays as it is",
+        Some(plan) => {
+            plan.apply()?;
+            tell!(
+                "note: {label} does not use {PACKAGE} yet; it is measured with the candidate's, by \
+                 changed manifests in {}",
+                tree.workspace_root.display()
+            );
+            return Ok(true);
+        }
+    };
+    tell!(
+        "note: {label} does not use {PACKAGE} yet, and {why}, so no slots are compared; the next \
+         change is the first that can be"
+    );
+    Ok(false)
 }
 
 /// A run with its samples, and where it is stored.
