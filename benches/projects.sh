@@ -83,13 +83,13 @@ seconds() {
 # Whether a benchmark fails, and the change of one of its metrics.
 words='
     .failing as $failing
-    | def fails: (.class as $class | $failing | index($class) != null) or .disagreement.fails == true;
+    | def fails: (.verdict as $verdict | $failing | index($verdict) != null) or .disagreement.fails == true;
     def effect($metric): [.effects[] | select(.metric == $metric)][0].difference;'
 # Number of benchmarks, those decided at all, exactly, and by proof, and those that fail.
 said="$words"'
     [(.benchmarks | length), .counts.decided,
      ([.benchmarks[] | select(.evidence.rule == "exact")] | length),
-     ([.benchmarks[] | select(.class == "unchanged" and .executed.change == "same" and .executed.same_counts)] | length),
+     ([.benchmarks[] | select(.verdict == "unchanged" and .executed.change == "same" and .executed.same_counts)] | length),
      ([.benchmarks[] | select(fails)] | length)]
     | @tsv'
 # Of the benchmarks that a change makes slower: all, those with only time, those above the margin by
@@ -102,7 +102,7 @@ found="$words"'
        ([$meant[] | select(effect("slots") >= $margin)] | length),
        ([$meant[] | select(fails)] | length),
        ([$meant[] | select(fails and effect("wall") > 0)] | length),
-       ([$meant[] | select(.class == "improved")] | length),
+       ([$meant[] | select(.verdict == "improved")] | length),
        ([.benchmarks[] | select(fails and (.id.name | test($slower) or test($touches) | not))] | length)]
     | @tsv'
 

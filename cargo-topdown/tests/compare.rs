@@ -246,7 +246,7 @@ fn json_and_explain_tell_all_of_it() {
     let json: serde_json::Value = serde_json::from_str(&json).unwrap();
     check("comparison", &json);
     assert_eq!((code, json["exit_code"].as_i64()), (100, Some(100)));
-    assert_eq!(json["benchmarks"][2]["class"], "regressed");
+    assert_eq!(json["benchmarks"][2]["verdict"], "regressed");
     assert_eq!(
         json["benchmarks"][2]["cause"]["kind"]["category"],
         "backend_bound"

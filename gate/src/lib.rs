@@ -9,7 +9,7 @@
 //! ```no_run
 //! use criterion_topdown::run_file::parse_run;
 //! use topdown_gate::policy::Policy;
-//! use topdown_gate::verdict::{Class, LabelledRun, Outcome, compare};
+//! use topdown_gate::verdict::{Verdict, LabelledRun, Outcome, compare};
 //!
 //! # fn main() -> Result<(), Box<dyn std::error::Error>> {
 //! let baseline = parse_run(&std::fs::read("baselines/main/KEY/run.json")?)?;
@@ -20,7 +20,7 @@
 //!     &Policy::default(),
 //! );
 //! for benchmark in &comparison.benchmarks {
-//!     if benchmark.class == Class::Regressed {
+//!     if benchmark.verdict == Verdict::Regressed {
 //!         println!("{} is slower: {:?}", benchmark.id, benchmark.cause);
 //!     }
 //! }

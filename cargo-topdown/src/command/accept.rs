@@ -13,7 +13,7 @@ use crate::exit::Exit;
 use crate::report::style;
 use topdown_gate::metric::Metric;
 use topdown_gate::policy::{Accepted, AcceptedChange};
-use topdown_gate::verdict::Class;
+use topdown_gate::verdict::Verdict;
 
 pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
     let workspace = args.store.workspace()?;
@@ -35,30 +35,33 @@ pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
         &earlier,
         Relaunch::Forbidden,
     )?;
-    let verdict = wanted_verdict(&args.benchmark, &comparison)?;
-    if !matches!(verdict.class, Class::Regressed | Class::TimeDisagrees) {
+    let benchmark = wanted_verdict(&args.benchmark, &comparison)?;
+    if !matches!(
+        benchmark.verdict,
+        Verdict::Regressed | Verdict::TimeDisagrees
+    ) {
         return Err(Error::NothingToAccept {
-            id: verdict.id.to_string(),
-            class: verdict.class.name(),
+            id: benchmark.id.to_string(),
+            verdict: benchmark.verdict.name(),
         });
     }
     let mut accepted = match accepted_file::read(&path, &baseline)? {
         Found::Holding(accepted) => accepted,
         Found::Expired(_) => Accepted::default(),
     };
-    let by_time = verdict.class == Class::TimeDisagrees;
-    let effects = verdict.effects.iter();
+    let by_time = benchmark.verdict == Verdict::TimeDisagrees;
+    let effects = benchmark.effects.iter();
     let hits = effects.filter(|e| e.hit || by_time && e.metric == Metric::Wall);
     let change = AcceptedChange {
         reason: args.reason.clone(),
         differences: hits.map(|hit| (hit.metric, hit.difference)).collect(),
     };
-    accepted.insert(verdict.id.to_string(), change);
+    accepted.insert(benchmark.id.to_string(), change);
     let file = accepted_file::write(&accepted, &path, &baseline)?;
     writeln!(
         style::stdout(args.output.color),
         "accepted the change of `{}` until the baseline is renewed, in {}",
-        verdict.id,
+        benchmark.id,
         file.display()
     )?;
     Ok(Exit::Success)

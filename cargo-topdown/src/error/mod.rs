@@ -75,12 +75,12 @@ pub enum Error {
         id: String,
     },
     /// `accept` was given a benchmark that did not regress.
-    #[error("`{id}` is {class}; only what is regressed can be accepted")]
+    #[error("`{id}` is {verdict}; only what is regressed can be accepted")]
     NothingToAccept {
         /// The benchmark.
         id: String,
         /// Its verdict.
-        class: &'static str,
+        verdict: &'static str,
     },
     /// Accepted changes could not be read or written.
     #[error(transparent)]

@@ -94,7 +94,7 @@ fn what_makes_no_sense_is_2() {
             Error::NoBudgets,
             Error::NothingToAccept {
                 id: "a".to_owned(),
-                class: "unchanged",
+                verdict: "unchanged",
             },
             Error::NoSuchBenchmark {
                 wanted: "a".to_owned(),

@@ -35,7 +35,7 @@ pub fn write(comparison: &Comparison, mut out: impl Write) -> io::Result<()> {
         command(&mut out, "error", &title(whole.word), &whole.rest)?;
     }
     for benchmark in failing.iter().take(MOST) {
-        let title = format!("{}: {}", benchmark.class.name(), benchmark.id);
+        let title = format!("{}: {}", benchmark.verdict.name(), benchmark.id);
         command(&mut out, "error", &title, &sentence(benchmark))?;
     }
     if let Some(slower) = slower_over_time(comparison) {

@@ -10,7 +10,7 @@ use super::style::{Look, of_class};
 use super::table::{Cell, Column, Keep, Table};
 use super::text::Hanging;
 use topdown_gate::metric::Metric;
-use topdown_gate::verdict::{BenchmarkVerdict, Class, Comparison, Effect, Share};
+use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Effect, Share, Verdict};
 
 type CellOf = fn(&BenchmarkVerdict, Look) -> String;
 
@@ -65,14 +65,14 @@ const fn category(heading: &'static str) -> Column {
 pub fn write(comparison: &Comparison, look: Look, out: &mut impl Write) -> io::Result<()> {
     let rows: Vec<&BenchmarkVerdict> = worst_first(comparison)
         .into_iter()
-        .filter(|benchmark| benchmark.class != Class::NotComparable)
+        .filter(|benchmark| benchmark.verdict != Verdict::NotComparable)
         .collect();
     let names = Names::of(comparison);
     let first = [Column::name("benchmark", 24), Column::text("verdict")];
     let others = COLUMNS.iter().map(|(column, _)| *column);
     let mut table = Table::new(first.into_iter().chain(others).collect::<Vec<_>>());
     for row in &rows {
-        let verdict = Cell::styled(row.class.name(), of_class(row.class));
+        let verdict = Cell::styled(row.verdict.name(), of_class(row.verdict));
         let cells = COLUMNS.iter().map(|(_, cell)| cell(row, look).into());
         table.row(
             [names.name(&row.id).into(), verdict]

@@ -8,7 +8,7 @@ use super::comparison_table;
 use super::sentences::{self, Headline, REMEDY, run_in_short, sentence};
 use super::style::{HEADING, Look, WARNING, of_class};
 use super::text::Hanging;
-use topdown_gate::verdict::{Class, Comparison};
+use topdown_gate::verdict::{Comparison, Verdict};
 
 /// The most benchmarks of a non-failing class that get a sentence each.
 const MOST_SENTENCES: usize = 10;
@@ -27,13 +27,13 @@ pub fn write(comparison: &Comparison, look: Look, mut out: impl Write) -> io::Re
     text.runs(&mut out)?;
     text.suite(&mut out)?;
     for class in [
-        Class::TimeDisagrees,
-        Class::Regressed,
-        Class::NotComparable,
-        Class::Accepted,
-        Class::Shifted,
-        Class::Inconclusive,
-        Class::Improved,
+        Verdict::TimeDisagrees,
+        Verdict::Regressed,
+        Verdict::NotComparable,
+        Verdict::Accepted,
+        Verdict::Shifted,
+        Verdict::Inconclusive,
+        Verdict::Improved,
     ] {
         text.section(class, &mut out)?;
     }
@@ -41,7 +41,7 @@ pub fn write(comparison: &Comparison, look: Look, mut out: impl Write) -> io::Re
     if comparison
         .benchmarks
         .iter()
-        .any(|b| b.class != Class::NotComparable)
+        .any(|b| b.verdict != Verdict::NotComparable)
     {
         writeln!(out)?;
         comparison_table::write(comparison, look, &mut out)?;
@@ -97,9 +97,9 @@ impl Text<'_> {
         Ok(())
     }
 
-    fn section(&self, class: Class, out: &mut impl Write) -> io::Result<()> {
+    fn section(&self, class: Verdict, out: &mut impl Write) -> io::Result<()> {
         // If the runs as a whole are not comparable, the reason is stated once, above.
-        if class == Class::NotComparable && !self.comparison.differences.is_empty() {
+        if class == Verdict::NotComparable && !self.comparison.differences.is_empty() {
             return Ok(());
         }
         let members = sentences::members(self.comparison, class);
@@ -109,7 +109,7 @@ impl Text<'_> {
         let style = of_class(class);
         writeln!(out, "\n{style}{}{style:#}", class.name())?;
         let shown = match class {
-            Class::TimeDisagrees | Class::Regressed => members.len(),
+            Verdict::TimeDisagrees | Verdict::Regressed => members.len(),
             _ => MOST_SENTENCES,
         };
         for benchmark in members.iter().take(shown) {
@@ -448,7 +448,7 @@ mod tests {
         assert_eq!(json["outcome"], "failed");
         assert_eq!(json["exit_code"], 100);
         let first = &json["benchmarks"][1];
-        assert_eq!(first["class"], "inconclusive");
+        assert_eq!(first["verdict"], "inconclusive");
         assert_eq!(first["effects"][0]["metric"], "slots");
     }
 }

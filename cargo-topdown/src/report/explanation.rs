@@ -10,7 +10,9 @@ use super::sentences::sentence;
 use super::style;
 use super::text::Hanging;
 use topdown_gate::metric::Metric;
-use topdown_gate::verdict::{BenchmarkVerdict, Class, Effect, Evidence, MetricNoise, Rule, Suite};
+use topdown_gate::verdict::{
+    BenchmarkVerdict, Effect, Evidence, MetricNoise, Rule, Suite, Verdict,
+};
 
 /// A verdict and its evidence.
 pub struct Explanation<'a> {
@@ -35,12 +37,12 @@ pub fn write(explanation: &Explanation<'_>, width: usize, out: &mut impl Write) 
         candidate,
     } = explanation;
     let lines = Hanging { width };
-    let (class, heading) = (style::of_class(verdict.class), style::HEADING);
+    let (class, heading) = (style::of_class(verdict.verdict), style::HEADING);
     writeln!(
         out,
         "{heading}{}{heading:#}: {class}{}{class:#}",
         verdict.id,
-        verdict.class.name()
+        verdict.verdict.name()
     )?;
     lines.write(out, "", 0, &sentence(verdict))?;
     writeln!(out, "\n{heading}1. Launch values, per iteration{heading:#}")?;
@@ -326,7 +328,7 @@ fn rules(
     Ok(())
 }
 
-type RuleText = (Class, bool, String);
+type RuleText = (Verdict, bool, String);
 
 /// Explains the rule that comes before all others, if both sides' fingerprints are known.
 fn same_code(verdict: &BenchmarkVerdict) -> Option<RuleText> {
@@ -341,13 +343,13 @@ fn same_code(verdict: &BenchmarkVerdict) -> Option<RuleText> {
         "the same instructions on data in the same places{rest} ({})",
         yes(is_same)
     );
-    Some((Class::Unchanged, is_same, text))
+    Some((Verdict::Unchanged, is_same, text))
 }
 
 fn exact_rules(evidence: &Evidence, total: &Effect, margin: &str) -> Vec<RuleText> {
     vec![
         (
-            Class::Regressed,
+            Verdict::Regressed,
             evidence.whole_hit || evidence.category_hit && evidence.slower,
             format!(
                 "slots are hit ({}), or a category is ({}) and the total grew by {:.2} % or more \
@@ -361,23 +363,23 @@ fn exact_rules(evidence: &Evidence, total: &Effect, margin: &str) -> Vec<RuleTex
         ),
         time_disagrees(evidence),
         (
-            Class::Improved,
+            Verdict::Improved,
             evidence.improved,
             format!("the total shrank by {margin} % or more"),
         ),
         (
-            Class::Shifted,
+            Verdict::Shifted,
             evidence.category_hit,
             format!("a category is hit ({})", yes(evidence.category_hit)),
         ),
-        (Class::Unchanged, true, "none of these".to_owned()),
+        (Verdict::Unchanged, true, "none of these".to_owned()),
     ]
 }
 
 fn statistical_rules(evidence: &Evidence, total: &Effect, margin: &str) -> Vec<RuleText> {
     vec![
         (
-            Class::Regressed,
+            Verdict::Regressed,
             evidence.whole_hit || evidence.category_hit && evidence.slower,
             format!(
                 "slots or time are hit ({}), or a category is ({}) and the total grew ({}: {}, p {})",
@@ -390,7 +392,7 @@ fn statistical_rules(evidence: &Evidence, total: &Effect, margin: &str) -> Vec<R
         ),
         time_disagrees(evidence),
         (
-            Class::Inconclusive,
+            Verdict::Inconclusive,
             evidence.took_longer && (evidence.improved || evidence.unchanged),
             format!(
                 "the time surely grew for this benchmark alone, and the slots do not explain it ({})",
@@ -398,7 +400,7 @@ fn statistical_rules(evidence: &Evidence, total: &Effect, margin: &str) -> Vec<R
             ),
         ),
         (
-            Class::Inconclusive,
+            Verdict::Inconclusive,
             evidence.suite_wide_slowdown && (evidence.improved || evidence.unchanged),
             format!(
                 "slower only as the whole suite is, with nothing but time to tell ({})",
@@ -406,7 +408,7 @@ fn statistical_rules(evidence: &Evidence, total: &Effect, margin: &str) -> Vec<R
             ),
         ),
         (
-            Class::Improved,
+            Verdict::Improved,
             evidence.improved,
             format!(
                 "the total shrank by {margin} % or more, and surely by {:.1} % (p {})",
@@ -415,12 +417,12 @@ fn statistical_rules(evidence: &Evidence, total: &Effect, margin: &str) -> Vec<R
             ),
         ),
         (
-            Class::Shifted,
+            Verdict::Shifted,
             evidence.category_hit,
             format!("a category is hit ({})", yes(evidence.category_hit)),
         ),
         (
-            Class::Unchanged,
+            Verdict::Unchanged,
             evidence.unchanged,
             format!(
                 "the change is surely above -{margin} % (p {}) and below +{margin} % (p {})",
@@ -428,13 +430,13 @@ fn statistical_rules(evidence: &Evidence, total: &Effect, margin: &str) -> Vec<R
                 equals(evidence.p_not_slower)
             ),
         ),
-        (Class::Inconclusive, true, "none of these".to_owned()),
+        (Verdict::Inconclusive, true, "none of these".to_owned()),
     ]
 }
 
 fn time_disagrees(evidence: &Evidence) -> RuleText {
     (
-        Class::TimeDisagrees,
+        Verdict::TimeDisagrees,
         evidence.time_disagrees,
         format!(
             "time does not gate, surely grew, and neither the slots nor the machine explain it ({})",

@@ -16,7 +16,7 @@ use thiserror::Error;
 use super::markdown::{Bounded, COMMENT_BYTES, RESERVED_BYTES, code, folded};
 use super::number::points;
 use topdown_gate::metric::Metric;
-use topdown_gate::verdict::{COMPARISON_SCHEMA_VERSION, Class, Outcome};
+use topdown_gate::verdict::{COMPARISON_SCHEMA_VERSION, Outcome, Verdict};
 
 /// A comparison of ten thousand benchmarks is shorter.
 const LONGEST_COMPARISON_BYTES: u64 = 64 << 20;
@@ -46,7 +46,7 @@ pub struct ForeignComparison {
 #[derive(Debug, Deserialize)]
 struct Benchmark {
     id: BenchmarkId,
-    class: Class,
+    verdict: Verdict,
     effects: Vec<Change>,
 }
 
@@ -104,12 +104,13 @@ impl ForeignComparison {
         }
     }
 
-    fn of_class(&self, class: Class) -> impl Iterator<Item = &Benchmark> {
-        self.benchmarks.iter().filter(move |b| b.class == class)
+    fn with(&self, verdict: Verdict) -> impl Iterator<Item = &Benchmark> {
+        self.benchmarks.iter().filter(move |b| b.verdict == verdict)
     }
 
     fn is_news(&self) -> bool {
-        let is_told = |b: &Benchmark| !matches!(b.class, Class::Unchanged | Class::Inconclusive);
+        let is_told =
+            |b: &Benchmark| !matches!(b.verdict, Verdict::Unchanged | Verdict::Inconclusive);
         self.outcome != Outcome::Passed
             || !self.missing.is_empty()
             || self.benchmarks.iter().any(is_told)
@@ -131,19 +132,19 @@ impl fmt::Display for ForeignComparison {
         text.push(&format!(
             "<!-- cargo-topdown: {state} -->\n## TopDown: {outcome}\n\n"
         ));
-        const CLASSES: [Class; 8] = [
-            Class::Regressed,
-            Class::TimeDisagrees,
-            Class::NotComparable,
-            Class::Accepted,
-            Class::Shifted,
-            Class::Inconclusive,
-            Class::Improved,
-            Class::Unchanged,
+        const VERDICTS: [Verdict; 8] = [
+            Verdict::Regressed,
+            Verdict::TimeDisagrees,
+            Verdict::NotComparable,
+            Verdict::Accepted,
+            Verdict::Shifted,
+            Verdict::Inconclusive,
+            Verdict::Improved,
+            Verdict::Unchanged,
         ];
-        let counts: Vec<String> = CLASSES
+        let counts: Vec<String> = VERDICTS
             .into_iter()
-            .map(|class| (self.of_class(class).count(), class.name()))
+            .map(|verdict| (self.with(verdict).count(), verdict.name()))
             .chain([(self.missing.len(), "missing")])
             .filter(|(count, _)| *count > 0)
             .map(|(count, name)| format!("{count} {name}"))
@@ -152,17 +153,11 @@ impl fmt::Display for ForeignComparison {
             true => text.push("**There were no benchmarks in common.**\n\n"),
             false => text.push(&format!("**{}**\n\n", counts.join(", "))),
         };
-        let told: Vec<&Benchmark> = CLASSES[..5]
-            .iter()
-            .flat_map(|c| self.of_class(*c))
-            .collect();
+        let told: Vec<&Benchmark> = VERDICTS[..5].iter().flat_map(|c| self.with(*c)).collect();
         if !told.is_empty() {
             table(&told, &mut text);
         }
-        let others: Vec<&Benchmark> = CLASSES[5..]
-            .iter()
-            .flat_map(|c| self.of_class(*c))
-            .collect();
+        let others: Vec<&Benchmark> = VERDICTS[5..].iter().flat_map(|c| self.with(*c)).collect();
         folded(
             &format!("The others ({})", others.len()),
             !others.is_empty(),
@@ -191,7 +186,7 @@ fn table(rows: &[&Benchmark], text: &mut Bounded) {
         "| benchmark | verdict |{headings}\n|:--|:--|{rule}\n"
     ));
     text.items(rows.iter().map(|row| {
-        let mut line = format!("| {} | {} |", code(&row.id.to_string()), row.class.name());
+        let mut line = format!("| {} | {} |", code(&row.id.to_string()), row.verdict.name());
         for (_, metric) in COLUMNS {
             let change = row.effects.iter().find(|change| change.metric == metric);
             let cell = change.map_or(String::new(), |change| points(change.difference));
@@ -245,7 +240,7 @@ mod tests {
                     for (name, value) in fields {
                         match value {
                             serde_json::Value::String(text)
-                                if !matches!(&**name, "outcome" | "class" | "metric") =>
+                                if !matches!(&**name, "outcome" | "verdict" | "metric") =>
                             {
                                 *text = prose.to_owned();
                             }

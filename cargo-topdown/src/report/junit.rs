@@ -12,7 +12,7 @@ use criterion_topdown::run_file::BenchmarkId;
 
 use super::number::percent_change;
 use super::sentences::{headline, left_out_by, sentence};
-use topdown_gate::verdict::{BenchmarkVerdict, Class, Comparison};
+use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Verdict};
 
 /// Writes the file.
 ///
@@ -129,11 +129,11 @@ impl Case {
 
 fn case(comparison: &Comparison, benchmark: &BenchmarkVerdict) -> Case {
     let text = sentence(benchmark);
-    let message = format!("{}: {text}", benchmark.class.name());
-    let kind = match benchmark.class {
-        Class::NotComparable => Some("error"),
+    let message = format!("{}: {text}", benchmark.verdict.name());
+    let kind = match benchmark.verdict {
+        Verdict::NotComparable => Some("error"),
         _ if comparison.fails(benchmark) => Some("failure"),
-        Class::Inconclusive => Some("skipped"),
+        Verdict::Inconclusive => Some("skipped"),
         _ => None,
     };
     Case {

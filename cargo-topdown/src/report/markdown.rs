@@ -13,7 +13,7 @@ use super::sentences::{
 use topdown_gate::event_rates::EventRates;
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{
-    BenchmarkVerdict, Class, Comparison, Effect, EventSides, Interval, Outcome,
+    BenchmarkVerdict, Comparison, Effect, EventSides, Interval, Outcome, Verdict,
 };
 
 /// GitHub accepts 1 MiB per step, and the step may have written something else.
@@ -54,7 +54,11 @@ fn document(comparison: &Comparison, events: bool, limit: usize) -> String {
     text.push("\n\n");
     notes(comparison, &mut text);
     if comparison.differences.is_empty() {
-        for class in [Class::TimeDisagrees, Class::Regressed, Class::NotComparable] {
+        for class in [
+            Verdict::TimeDisagrees,
+            Verdict::Regressed,
+            Verdict::NotComparable,
+        ] {
             if !members(comparison, class).is_empty() {
                 text.push(&format!("### {}\n\n", capitalised(class.name())));
                 sentences(comparison, class, &mut text);
@@ -62,10 +66,10 @@ fn document(comparison: &Comparison, events: bool, limit: usize) -> String {
             }
         }
         for class in [
-            Class::Accepted,
-            Class::Shifted,
-            Class::Inconclusive,
-            Class::Improved,
+            Verdict::Accepted,
+            Verdict::Shifted,
+            Verdict::Inconclusive,
+            Verdict::Improved,
         ] {
             folded(
                 &format!("{} {}", members(comparison, class).len(), class.name()),
@@ -129,7 +133,7 @@ fn notes(comparison: &Comparison, text: &mut Bounded) {
     text.push("\n");
 }
 
-fn sentences(comparison: &Comparison, class: Class, text: &mut Bounded) {
+fn sentences(comparison: &Comparison, class: Verdict, text: &mut Bounded) {
     text.items(members(comparison, class).iter().map(|benchmark| {
         format!(
             "- {}  \n  {}\n",
@@ -181,8 +185,8 @@ fn table(rows: &[&BenchmarkVerdict], text: &mut Bounded) {
         let (change, interval) = row.main_effect().map_or_else(Default::default, |effect| {
             (points(effect.difference), interval(effect))
         });
-        let class = match row.class {
-            Class::Unchanged => row.class.name().to_owned(),
+        let class = match row.verdict {
+            Verdict::Unchanged => row.verdict.name().to_owned(),
             class => format!("**{}**", class.name()),
         };
         let mut line = format!(

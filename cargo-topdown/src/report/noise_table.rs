@@ -39,7 +39,7 @@ fn write_control(
     let alarms: Vec<String> = report
         .alarms()
         .iter()
-        .map(|b| format!("{} ({})", b.id, b.class.name()))
+        .map(|b| format!("{} ({})", b.id, b.verdict.name()))
         .collect();
     let (style, text) = if alarms.is_empty() {
         (GOOD, format!("A/A no alarm: {what}"))

@@ -10,9 +10,9 @@ use topdown_gate::selection::LeftOutBy;
 use topdown_gate::statistics::outlook::MOST_LAUNCHES;
 use topdown_gate::verdict::comparability::{MODEL_VERSION, MODELLED_CORE};
 use topdown_gate::verdict::{
-    BenchmarkVerdict, Cause, CauseKind, Class, CodeChange, CommonPart, Comparison, Counts,
-    Disagreement, Effect, FunctionChange, MetricNoise, Outcome, Rule, RunSummary, ShiftBasis,
-    Undecided, UndecidedReason,
+    BenchmarkVerdict, Cause, CauseKind, CodeChange, CommonPart, Comparison, Counts, Disagreement,
+    Effect, FunctionChange, MetricNoise, Outcome, Rule, RunSummary, ShiftBasis, Undecided,
+    UndecidedReason, Verdict,
 };
 
 /// Parts of a difference that would be shown as 0.0 are omitted.
@@ -39,7 +39,7 @@ pub struct Headline {
     /// `REGRESSED`, `PASSED` …
     pub word: &'static str,
     /// The class whose style the word has.
-    pub class: Class,
+    pub class: Verdict,
     /// The rest of the line.
     pub rest: String,
 }
@@ -54,12 +54,12 @@ pub fn headline(comparison: &Comparison) -> Headline {
     let failing_by_time = comparison
         .benchmarks
         .iter()
-        .filter(|b| b.class == Class::TimeDisagrees && comparison.fails(b))
+        .filter(|b| b.verdict == Verdict::TimeDisagrees && comparison.fails(b))
         .count();
     let (word, class, rest) = match outcome {
         Outcome::Failed if failing_by_time > 0 => (
             "TIME DISAGREES",
-            Class::TimeDisagrees,
+            Verdict::TimeDisagrees,
             format!(
                 "{failing_by_time} of {} took far longer than in `{baseline}`, and the slots do not \
                  show it{}",
@@ -72,7 +72,7 @@ pub fn headline(comparison: &Comparison) -> Headline {
         ),
         Outcome::Failed if counts.regressed > 0 => (
             "REGRESSED",
-            Class::Regressed,
+            Verdict::Regressed,
             format!(
                 "{} of {} slower than `{baseline}`",
                 counts.regressed,
@@ -81,7 +81,7 @@ pub fn headline(comparison: &Comparison) -> Headline {
         ),
         Outcome::Failed if comparison.missing_fails && counts.missing > 0 => (
             "FAILED",
-            Class::Regressed,
+            Verdict::Regressed,
             format!(
                 "{} of `{baseline}` {} missing",
                 benchmarks(counts.missing),
@@ -90,17 +90,17 @@ pub fn headline(comparison: &Comparison) -> Headline {
         ),
         Outcome::Failed => (
             "FAILED",
-            Class::Regressed,
+            Verdict::Regressed,
             "nothing regressed, but the policy fails on what is listed below".to_owned(),
         ),
         Outcome::NotComparable if all == 0 => (
             "NOT COMPARABLE",
-            Class::NotComparable,
+            Verdict::NotComparable,
             format!("no benchmark in common with `{baseline}`"),
         ),
         Outcome::NotComparable => (
             "NOT COMPARABLE",
-            Class::NotComparable,
+            Verdict::NotComparable,
             format!(
                 "{} of {} cannot be compared with `{baseline}`",
                 counts.not_comparable,
@@ -109,7 +109,7 @@ pub fn headline(comparison: &Comparison) -> Headline {
         ),
         Outcome::Inconclusive => (
             "INCONCLUSIVE",
-            Class::Inconclusive,
+            Verdict::Inconclusive,
             format!(
                 "{} of {} undecided, which the policy counts as a failure",
                 counts.inconclusive,
@@ -118,7 +118,7 @@ pub fn headline(comparison: &Comparison) -> Headline {
         ),
         Outcome::Passed if all == 0 => (
             "PASSED",
-            Class::Unchanged,
+            Verdict::Unchanged,
             format!(
                 "nothing had to be launched: {} the same machine code as in `{baseline}`",
                 match counts.same_code {
@@ -129,12 +129,12 @@ pub fn headline(comparison: &Comparison) -> Headline {
         ),
         Outcome::Passed if counts.decided == 0 => (
             "NOTHING DECIDED",
-            Class::Inconclusive,
+            Verdict::Inconclusive,
             format!("none of {} against `{baseline}`", benchmarks(all)),
         ),
         Outcome::Passed if 2 * counts.decided < all => (
             "MOSTLY UNDECIDED",
-            Class::Inconclusive,
+            Verdict::Inconclusive,
             format!(
                 "nothing regressed, but only {} decided against `{baseline}`",
                 share(counts.decided, all)
@@ -142,7 +142,7 @@ pub fn headline(comparison: &Comparison) -> Headline {
         ),
         Outcome::Passed if counts.decided < all => (
             "PASSED",
-            Class::Improved,
+            Verdict::Improved,
             format!(
                 "nothing regressed in {} against `{baseline}`; {} undecided",
                 share(counts.decided, all),
@@ -151,7 +151,7 @@ pub fn headline(comparison: &Comparison) -> Headline {
         ),
         Outcome::Passed => (
             "PASSED",
-            Class::Improved,
+            Verdict::Improved,
             format!(
                 "nothing regressed in {} against `{baseline}`",
                 benchmarks(all)
@@ -292,7 +292,7 @@ fn names_note(comparison: &Comparison) -> Option<String> {
     let advice = |benchmark: &BenchmarkVerdict| {
         advice_for_names(told_functions(benchmark).map(|change| (&change.name, &change.module)))
     };
-    told.filter(|b| b.class != Class::TimeDisagrees)
+    told.filter(|b| b.verdict != Verdict::TimeDisagrees)
         .find_map(advice)
 }
 
@@ -381,18 +381,18 @@ pub fn left_out_by(by: LeftOutBy) -> &'static str {
 
 /// Returns the effect that the verdict is about.
 fn told_effect(benchmark: &BenchmarkVerdict) -> Option<&Effect> {
-    match benchmark.class {
-        Class::TimeDisagrees => benchmark.effect(Metric::Wall),
+    match benchmark.verdict {
+        Verdict::TimeDisagrees => benchmark.effect(Metric::Wall),
         _ => benchmark.main_effect(),
     }
 }
 
 /// Returns the benchmarks of a class, those that changed most first.
-pub fn members(comparison: &Comparison, class: Class) -> Vec<&BenchmarkVerdict> {
+pub fn members(comparison: &Comparison, class: Verdict) -> Vec<&BenchmarkVerdict> {
     let mut members: Vec<&BenchmarkVerdict> = comparison
         .benchmarks
         .iter()
-        .filter(|benchmark| benchmark.class == class)
+        .filter(|benchmark| benchmark.verdict == class)
         .collect();
     members.sort_by(|a, b| {
         let size = |v: &BenchmarkVerdict| told_effect(v).map_or(0.0, |e| e.difference.abs());
@@ -406,8 +406,8 @@ pub fn worst_first(comparison: &Comparison) -> Vec<&BenchmarkVerdict> {
     let mut rows: Vec<&BenchmarkVerdict> = comparison.benchmarks.iter().collect();
     rows.sort_by(|a, b| {
         let size = |v: &BenchmarkVerdict| told_effect(v).map_or(0.0, |e| e.difference);
-        a.class
-            .cmp(&b.class)
+        a.verdict
+            .cmp(&b.verdict)
             .then(size(b).total_cmp(&size(a)))
             .then(a.id.cmp(&b.id))
     });
@@ -456,7 +456,7 @@ pub fn sentence(benchmark: &BenchmarkVerdict) -> String {
 
 fn sentence_without_elsewhere(benchmark: &BenchmarkVerdict) -> String {
     match (&benchmark.cause, &benchmark.undecided) {
-        _ if benchmark.class == Class::NotComparable => benchmark
+        _ if benchmark.verdict == Verdict::NotComparable => benchmark
             .differences
             .iter()
             .map(ToString::to_string)
@@ -467,14 +467,14 @@ fn sentence_without_elsewhere(benchmark: &BenchmarkVerdict) -> String {
             let accepted = benchmark.accepted.as_ref();
             let reason = accepted.map_or(String::new(), |reason| format!("; accepted: {reason}"));
             let disagreement = benchmark.disagreement.as_ref();
-            let what = match (benchmark.class, disagreement) {
-                (Class::TimeDisagrees, Some(disagreement)) => {
+            let what = match (benchmark.verdict, disagreement) {
+                (Verdict::TimeDisagrees, Some(disagreement)) => {
                     disagreement_sentence(disagreement, benchmark)
                 }
                 _ => cause_sentence(cause, benchmark) + &in_functions(benchmark),
             };
             let time = disagreement
-                .filter(|_| benchmark.class == Class::Regressed)
+                .filter(|_| benchmark.verdict == Verdict::Regressed)
                 .and(benchmark.effect(Metric::Wall));
             let time = time.map_or(String::new(), |wall| {
                 let change = percent_change(wall.difference);
@@ -659,8 +659,8 @@ fn same_code_note(comparison: &Comparison) -> Option<String> {
         .collect();
     let worse = |b: &BenchmarkVerdict| {
         let evidence = b.evidence?;
-        match evidence.class() {
-            Class::Regressed => Some(b.main_effect()?.metric),
+        match evidence.verdict() {
+            Verdict::Regressed => Some(b.main_effect()?.metric),
             _ if b.disagreement.is_some() || evidence.took_longer => Some(Metric::Wall),
             _ => None,
         }

@@ -6,7 +6,7 @@ use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 
 use crate::terminal::Lines;
-use topdown_gate::verdict::Class;
+use topdown_gate::verdict::Verdict;
 
 /// Headings.
 pub const HEADING: Style = Style::new().bold();
@@ -20,14 +20,14 @@ pub const WARNING: Style = AnsiColor::Yellow.on_default().bold();
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
 
 /// Returns the style of a verdict.
-pub fn of_class(class: Class) -> Style {
+pub fn of_class(class: Verdict) -> Style {
     match class {
-        Class::TimeDisagrees | Class::Regressed => BAD,
-        Class::NotComparable => AnsiColor::Magenta.on_default(),
-        Class::Shifted | Class::Inconclusive => AnsiColor::Yellow.on_default(),
-        Class::Accepted => AnsiColor::Cyan.on_default(),
-        Class::Improved => AnsiColor::Green.on_default(),
-        Class::Unchanged => Style::new(),
+        Verdict::TimeDisagrees | Verdict::Regressed => BAD,
+        Verdict::NotComparable => AnsiColor::Magenta.on_default(),
+        Verdict::Shifted | Verdict::Inconclusive => AnsiColor::Yellow.on_default(),
+        Verdict::Accepted => AnsiColor::Cyan.on_default(),
+        Verdict::Improved => AnsiColor::Green.on_default(),
+        Verdict::Unchanged => Style::new(),
     }
 }
 

@@ -32,7 +32,7 @@ fn a_slower_collection_fails_with_the_memory_as_the_cause() {
     assert_eq!(compared.code, Some(100), "{}", compared.stdout);
     let json: serde_json::Value = serde_json::from_str(&compared.stdout).unwrap();
     let verdict = &json["benchmarks"][0];
-    assert_eq!(verdict["class"], "regressed");
+    assert_eq!(verdict["verdict"], "regressed");
     assert_eq!(verdict["evidence"]["rule"], "exact");
     let cause = &verdict["cause"];
     assert_eq!(cause["kind"]["category"], "backend_bound");
@@ -155,11 +155,11 @@ fn a_slower_benchmark_of_nanoseconds_is_slower() {
     assert_eq!(verdicts.len(), 3);
     for verdict in verdicts {
         if verdict["id"]["name"] == "own/one by one" {
-            assert_eq!(verdict["class"], "inconclusive", "{verdict:#}");
+            assert_eq!(verdict["verdict"], "inconclusive", "{verdict:#}");
             assert_eq!(verdict["undecided"]["reason"], "mostly_windows");
             continue;
         }
-        assert_eq!(verdict["class"], "regressed", "{verdict:#}");
+        assert_eq!(verdict["verdict"], "regressed", "{verdict:#}");
         assert_eq!(verdict["evidence"]["rule"], "exact");
         let slots = &verdict["effects"][0];
         // 20 rounds of at least five slots instead of eight instructions, plus what the window

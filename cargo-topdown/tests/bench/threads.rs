@@ -58,12 +58,12 @@ fn on_the_model_time_alone_judges_work_on_other_threads() {
     let json: serde_json::Value = serde_json::from_str(&compared.stdout).unwrap();
     for verdict in json["benchmarks"].as_array().unwrap() {
         if verdict["id"]["name"] == "own" {
-            assert_eq!(verdict["class"], "unchanged", "{verdict:#}");
+            assert_eq!(verdict["verdict"], "unchanged", "{verdict:#}");
             continue;
         }
         // How certain the time is depends on other load on this machine.
         assert!(
-            ["regressed", "inconclusive"].contains(&verdict["class"].as_str().unwrap()),
+            ["regressed", "inconclusive"].contains(&verdict["verdict"].as_str().unwrap()),
             "{verdict:#}"
         );
         assert_eq!(verdict["elsewhere"]["kind"], "other_threads", "{verdict:#}");
@@ -105,7 +105,7 @@ fn a_parallel_sum_that_takes_far_longer_has_regressed() {
     let compared = fixture.plain(&["topdown", "compare", "main", "--json"], &[]);
     let json: serde_json::Value = serde_json::from_str(&compared.stdout).unwrap();
     let verdict = &json["benchmarks"][0];
-    assert_eq!(verdict["class"], "regressed", "{verdict:#}");
+    assert_eq!(verdict["verdict"], "regressed", "{verdict:#}");
     assert_eq!(verdict["elsewhere"]["kind"], "other_threads", "{verdict:#}");
     assert_eq!(verdict["effects"][0]["metric"], "wall", "{verdict:#}");
     assert_eq!(compared.code, Some(100));

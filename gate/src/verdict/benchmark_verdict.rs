@@ -16,11 +16,11 @@ use crate::event_rates::EventRates;
 use crate::metric::Metric;
 use crate::summary::Summary;
 
-/// A verdict's class, in the order of reports.
+/// The verdict on a benchmark, in the order of reports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
-pub enum Class {
+pub enum Verdict {
     /// The time surely grew, the slots do not explain it, and time does not gate: one of the two is
     /// not about the work.
     TimeDisagrees,
@@ -32,7 +32,7 @@ pub enum Class {
     Accepted,
     /// A category grew but the total did not.
     Shifted,
-    /// Too few launches, or too noisy, for any other class.
+    /// Too few launches, or too noisy, for any other verdict.
     Inconclusive,
     /// Certainly faster, by enough to matter.
     Improved,
@@ -40,18 +40,18 @@ pub enum Class {
     Unchanged,
 }
 
-impl Class {
+impl Verdict {
     /// Returns the words that reports use.
     pub fn name(self) -> &'static str {
         match self {
-            Class::TimeDisagrees => "time disagrees",
-            Class::Regressed => "regressed",
-            Class::NotComparable => "not comparable",
-            Class::Accepted => "accepted",
-            Class::Shifted => "shifted",
-            Class::Inconclusive => "inconclusive",
-            Class::Improved => "improved",
-            Class::Unchanged => "unchanged",
+            Verdict::TimeDisagrees => "time disagrees",
+            Verdict::Regressed => "regressed",
+            Verdict::NotComparable => "not comparable",
+            Verdict::Accepted => "accepted",
+            Verdict::Shifted => "shifted",
+            Verdict::Inconclusive => "inconclusive",
+            Verdict::Improved => "improved",
+            Verdict::Unchanged => "unchanged",
         }
     }
 
@@ -59,7 +59,7 @@ impl Class {
     pub fn is_decided(self) -> bool {
         !matches!(
             self,
-            Class::TimeDisagrees | Class::NotComparable | Class::Inconclusive
+            Verdict::TimeDisagrees | Verdict::NotComparable | Verdict::Inconclusive
         )
     }
 }
@@ -73,7 +73,7 @@ pub struct BenchmarkVerdict {
     /// Where its numbers come from (for the candidate, if the two differ).
     pub source: SourceKind,
     /// The verdict.
-    pub class: Class,
+    pub verdict: Verdict,
     /// Where its work is, if it is not in the slots of one side or both; then only its time was
     /// judged.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -135,12 +135,12 @@ impl BenchmarkVerdict {
     /// time.
     pub fn is_same_by_proof(&self) -> bool {
         let executed = self.executed.as_ref();
-        self.class == Class::Unchanged && executed.is_some_and(ExecutedChange::is_proof)
+        self.verdict == Verdict::Unchanged && executed.is_some_and(ExecutedChange::is_proof)
     }
 
     /// Returns whether it fails a comparison because its time disagrees with its slots.
     pub fn fails_by_time(&self) -> bool {
-        self.class == Class::TimeDisagrees && self.disagreement.is_some_and(|d| d.fails)
+        self.verdict == Verdict::TimeDisagrees && self.disagreement.is_some_and(|d| d.fails)
     }
 
     /// Returns the effect on the metric that decides whether it got slower: slots, or time without
@@ -190,7 +190,7 @@ pub struct Evidence {
     /// Against "the total grew by the point margin or more".
     pub p_not_slower: f64,
     /// Whether both are below 5 %: any change is below the margin. Always true by the exact rule:
-    /// whatever has no other class is unchanged.
+    /// whatever has no other verdict is unchanged.
     pub unchanged: bool,
     /// Whether it took longer only as much as the whole suite did, with only time to go by.
     pub suite_wide_slowdown: bool,
@@ -206,24 +206,24 @@ pub struct Evidence {
 }
 
 impl Evidence {
-    /// Returns the class by the first rule that applies.
-    pub fn class(&self) -> Class {
+    /// Returns the verdict by the first rule that applies.
+    pub fn verdict(&self) -> Verdict {
         if self.whole_hit || self.category_hit && self.slower {
-            Class::Regressed
+            Verdict::Regressed
         } else if self.time_disagrees {
-            Class::TimeDisagrees
+            Verdict::TimeDisagrees
         } else if self.mostly_windows
             || (self.suite_wide_slowdown || self.took_longer) && (self.improved || self.unchanged)
         {
-            Class::Inconclusive
+            Verdict::Inconclusive
         } else if self.improved {
-            Class::Improved
+            Verdict::Improved
         } else if self.category_hit {
-            Class::Shifted
+            Verdict::Shifted
         } else if self.unchanged {
-            Class::Unchanged
+            Verdict::Unchanged
         } else {
-            Class::Inconclusive
+            Verdict::Inconclusive
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use criterion_topdown::run_file::SlotsValue;
 
-use super::benchmark_verdict::{Cause, CauseDetail, CauseKind, CausePart, Class};
+use super::benchmark_verdict::{Cause, CauseDetail, CauseKind, CausePart, Verdict};
 use super::judge::{ONE_SIDED_ERROR, Tested};
 use super::suite::Measured;
 use crate::metric::Metric;
@@ -15,11 +15,14 @@ use crate::statistics::mean;
 const LEAST_PART: f64 = 0.5;
 
 /// Returns the cause; `None` if there is no change to explain.
-pub fn of(class: Class, measured: &Measured<'_>, tested: &[Tested]) -> Option<Cause> {
+pub fn of(verdict: Verdict, measured: &Measured<'_>, tested: &[Tested]) -> Option<Cause> {
     let find = |metric| tested.iter().find(|t| t.metric == metric);
     let wall = find(Metric::Wall);
     let Some(slots) = find(Metric::Slots) else {
-        let changed = matches!(class, Class::Regressed | Class::Accepted | Class::Improved);
+        let changed = matches!(
+            verdict,
+            Verdict::Regressed | Verdict::Accepted | Verdict::Improved
+        );
         return wall.filter(|_| changed).map(|wall| Cause {
             metric: Metric::Wall,
             difference: wall.estimate.difference,
@@ -28,21 +31,25 @@ pub fn of(class: Class, measured: &Measured<'_>, tested: &[Tested]) -> Option<Ca
         });
     };
     let parts = parts(measured, tested);
-    let only_wall = wall
-        .filter(|wall| class == Class::TimeDisagrees || only_wall_regressed(slots, wall, tested));
-    match (class, only_wall) {
-        (Class::Regressed | Class::Accepted | Class::TimeDisagrees, Some(wall)) => Some(Cause {
-            metric: Metric::Wall,
-            difference: wall.estimate.difference,
-            kind: CauseKind::TimePerSlot {
-                difference: (1.0 + wall.estimate.difference) / (1.0 + slots.estimate.difference)
-                    - 1.0,
-            },
-            parts,
-        }),
-        (Class::Regressed | Class::Accepted | Class::Improved | Class::Shifted, _) => {
-            let kind = match class {
-                Class::Shifted => CauseKind::Moved,
+    let only_wall = wall.filter(|wall| {
+        verdict == Verdict::TimeDisagrees || only_wall_regressed(slots, wall, tested)
+    });
+    match (verdict, only_wall) {
+        (Verdict::Regressed | Verdict::Accepted | Verdict::TimeDisagrees, Some(wall)) => {
+            Some(Cause {
+                metric: Metric::Wall,
+                difference: wall.estimate.difference,
+                kind: CauseKind::TimePerSlot {
+                    difference: (1.0 + wall.estimate.difference)
+                        / (1.0 + slots.estimate.difference)
+                        - 1.0,
+                },
+                parts,
+            })
+        }
+        (Verdict::Regressed | Verdict::Accepted | Verdict::Improved | Verdict::Shifted, _) => {
+            let kind = match verdict {
+                Verdict::Shifted => CauseKind::Moved,
                 _ => kind(measured, slots, tested),
             };
             Some(Cause {

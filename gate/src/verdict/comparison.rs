@@ -9,7 +9,7 @@ use std::fmt;
 use criterion_topdown::run_file::BenchmarkId;
 use serde::{Deserialize, Serialize};
 
-use super::benchmark_verdict::{BenchmarkVerdict, Class};
+use super::benchmark_verdict::{BenchmarkVerdict, Verdict};
 use super::left_out::{WildLaunch, named};
 use super::trend::SlowerOverTime;
 use crate::metric::Metric;
@@ -31,7 +31,7 @@ pub struct Comparison {
     pub exit_code: u8,
     /// The verdicts that fail a comparison. A benchmark whose time disagrees may also fail it: see
     /// its `disagreement`.
-    pub failing: Vec<Class>,
+    pub failing: Vec<Verdict>,
     /// Whether a benchmark that is missing in the candidate fails the comparison too.
     pub missing_fails: bool,
     /// Whether a benchmark that became slower over time fails it too.
@@ -74,7 +74,7 @@ pub struct NotRun {
 impl Comparison {
     /// Returns whether the verdict on this benchmark fails the comparison.
     pub fn fails(&self, benchmark: &BenchmarkVerdict) -> bool {
-        self.failing.contains(&benchmark.class) || benchmark.fails_by_time()
+        self.failing.contains(&benchmark.verdict) || benchmark.fails_by_time()
     }
 }
 
@@ -109,21 +109,21 @@ impl Outcome {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counts {
-    /// With the class `time_disagrees`.
+    /// With the verdict `time_disagrees`.
     pub time_disagrees: usize,
-    /// With the class `regressed`.
+    /// With the verdict `regressed`.
     pub regressed: usize,
-    /// With the class `accepted`.
+    /// With the verdict `accepted`.
     pub accepted: usize,
-    /// With the class `improved`.
+    /// With the verdict `improved`.
     pub improved: usize,
-    /// With the class `shifted`.
+    /// With the verdict `shifted`.
     pub shifted: usize,
-    /// With the class `unchanged`.
+    /// With the verdict `unchanged`.
     pub unchanged: usize,
-    /// With the class `inconclusive`.
+    /// With the verdict `inconclusive`.
     pub inconclusive: usize,
-    /// With the class `not_comparable`.
+    /// With the verdict `not_comparable`.
     pub not_comparable: usize,
     /// Those that were decided: all but `inconclusive`, `not_comparable` and `time_disagrees`.
     pub decided: usize,

@@ -4,8 +4,8 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, Run};
 
 use super::benchmark_verdict::{
-    BenchmarkVerdict, Class, Effect, EventSides, Evidence, Interval, LaunchCount, Rule, Share,
-    Undecided, UndecidedReason,
+    BenchmarkVerdict, Effect, EventSides, Evidence, Interval, LaunchCount, Rule, Share, Undecided,
+    UndecidedReason, Verdict,
 };
 use super::cause;
 use super::code_change::{self, ExecutedChange};
@@ -102,22 +102,22 @@ impl<'a> Judge<'a> {
         };
         verdict.evidence = Some(evidence);
         verdict.executed = code_change::executed(measured.baseline, measured.candidate);
-        verdict.class = match evidence.class() {
-            class if self.is_the_machines(class, &evidence, verdict.executed.as_ref()) => {
-                Class::Unchanged
+        verdict.verdict = match evidence.verdict() {
+            alone if self.is_the_machines(alone, &evidence, verdict.executed.as_ref()) => {
+                Verdict::Unchanged
             }
-            class => class,
+            alone => alone,
         };
-        verdict.suspect = verdict.class != Class::Regressed
+        verdict.suspect = verdict.verdict != Verdict::Regressed
             && !verdict.is_same_by_proof()
             && tested.iter().any(|t| t.effect.looks_worse);
-        if matches!(verdict.class, Class::Regressed | Class::TimeDisagrees)
+        if matches!(verdict.verdict, Verdict::Regressed | Verdict::TimeDisagrees)
             && let Some(reason) = self.accepted(measured, &tested)
         {
-            verdict.class = Class::Accepted;
+            verdict.verdict = Verdict::Accepted;
             verdict.accepted = Some(reason);
         }
-        if verdict.class == Class::Inconclusive {
+        if verdict.verdict == Verdict::Inconclusive {
             let took_longer = tested
                 .iter()
                 .find(|t| evidence.took_longer && t.metric == Metric::Wall);
@@ -126,14 +126,14 @@ impl<'a> Judge<'a> {
                 None => self.undecided(measured, total, least_launches),
             });
         }
-        if verdict.class == Class::Improved && evidence.rule == Rule::Statistics {
+        if verdict.verdict == Verdict::Improved && evidence.rule == Rule::Statistics {
             let estimate = total.estimate;
             let interval = self.simultaneous_interval(&estimate, total.effect.sure_margin, 0.0);
             if let Some(total) = tested.iter_mut().find(|t| t.metric == main) {
                 total.effect.interval = Some(interval);
             }
         }
-        verdict.cause = cause::of(verdict.class, measured, &tested);
+        verdict.cause = cause::of(verdict.verdict, measured, &tested);
         verdict.effects = tested.into_iter().map(|t| t.effect).collect();
         verdict
     }
@@ -147,7 +147,7 @@ impl<'a> Judge<'a> {
                 Some(_) => SourceKind::Time,
                 None => candidate.provenance().source,
             },
-            class: Class::NotComparable,
+            verdict: Verdict::NotComparable,
             elsewhere,
             suspect: false,
             look: 1,
@@ -304,13 +304,13 @@ impl<'a> Judge<'a> {
     /// disagrees, and with modelled slots, time that it gates.
     fn is_the_machines(
         &self,
-        class: Class,
+        verdict: Verdict,
         evidence: &Evidence,
         executed: Option<&ExecutedChange>,
     ) -> bool {
-        let is_open = match (evidence.rule, class) {
-            (_, Class::TimeDisagrees) => !self.policy.fail_on.time_disagrees,
-            (Rule::Exact, Class::Inconclusive) => evidence.took_longer,
+        let is_open = match (evidence.rule, verdict) {
+            (_, Verdict::TimeDisagrees) => !self.policy.fail_on.time_disagrees,
+            (Rule::Exact, Verdict::Inconclusive) => evidence.took_longer,
             (Rule::Exact, _) => false,
             // Noise, the machine, or where the code is in memory.
             (Rule::Statistics, _) => !self.policy.fail_on.same_code,

@@ -156,7 +156,7 @@ pub fn with_history(comparison: Comparison, runs: &[Run], policy: &Policy) -> Co
     let mut slower_over_time = trend::slower_over_time(runs, policy);
     let is_news = |id: &BenchmarkId| {
         let mut benchmarks = comparison.benchmarks.iter();
-        benchmarks.any(|b| b.id == *id && b.class != Class::Regressed)
+        benchmarks.any(|b| b.id == *id && b.verdict != Verdict::Regressed)
     };
     slower_over_time.retain(|slower| is_news(&slower.id));
     let counts = Counts {
@@ -242,16 +242,16 @@ fn look(
     }
 }
 
-fn failing(policy: &Policy) -> Vec<Class> {
+fn failing(policy: &Policy) -> Vec<Verdict> {
     [
-        (Class::Regressed, true),
-        (Class::NotComparable, true),
-        (Class::TimeDisagrees, policy.fail_on.time_disagrees),
-        (Class::Shifted, policy.fail_on.shifted),
-        (Class::Inconclusive, policy.fail_on.inconclusive),
+        (Verdict::Regressed, true),
+        (Verdict::NotComparable, true),
+        (Verdict::TimeDisagrees, policy.fail_on.time_disagrees),
+        (Verdict::Shifted, policy.fail_on.shifted),
+        (Verdict::Inconclusive, policy.fail_on.inconclusive),
     ]
     .into_iter()
-    .filter_map(|(class, fails)| fails.then_some(class))
+    .filter_map(|(verdict, fails)| fails.then_some(verdict))
     .collect()
 }
 
@@ -358,17 +358,17 @@ fn not_in_baseline(baseline: &Run, pairs: &Pairs<'_>) -> Option<Warning> {
 fn count(benchmarks: &[BenchmarkVerdict]) -> Counts {
     let mut counts = Counts::default();
     for benchmark in benchmarks {
-        *match benchmark.class {
-            Class::TimeDisagrees => &mut counts.time_disagrees,
-            Class::Regressed => &mut counts.regressed,
-            Class::NotComparable => &mut counts.not_comparable,
-            Class::Accepted => &mut counts.accepted,
-            Class::Shifted => &mut counts.shifted,
-            Class::Inconclusive => &mut counts.inconclusive,
-            Class::Improved => &mut counts.improved,
-            Class::Unchanged => &mut counts.unchanged,
+        *match benchmark.verdict {
+            Verdict::TimeDisagrees => &mut counts.time_disagrees,
+            Verdict::Regressed => &mut counts.regressed,
+            Verdict::NotComparable => &mut counts.not_comparable,
+            Verdict::Accepted => &mut counts.accepted,
+            Verdict::Shifted => &mut counts.shifted,
+            Verdict::Inconclusive => &mut counts.inconclusive,
+            Verdict::Improved => &mut counts.improved,
+            Verdict::Unchanged => &mut counts.unchanged,
         } += 1;
-        counts.decided += usize::from(benchmark.class.is_decided());
+        counts.decided += usize::from(benchmark.verdict.is_decided());
     }
     counts
 }

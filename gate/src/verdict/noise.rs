@@ -5,7 +5,7 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchSettings, Run, Series};
 use serde::Serialize;
 
-use super::benchmark_verdict::{BenchmarkVerdict, Class};
+use super::benchmark_verdict::{BenchmarkVerdict, Verdict};
 use super::comparison::{COMPARISON_SCHEMA_VERSION, Comparison, RunSummary};
 use super::suite::{Measured, Sessions, SuiteTest, is_exact};
 use super::{LabelledRun, Metric, compare_in_turn, summary};
@@ -74,8 +74,8 @@ impl NoiseReport {
             return Vec::new();
         };
         let is_alarm = |b: &&BenchmarkVerdict| {
-            matches!(b.class, Class::Regressed | Class::Shifted)
-                && control.failing.contains(&b.class)
+            matches!(b.verdict, Verdict::Regressed | Verdict::Shifted)
+                && control.failing.contains(&b.verdict)
         };
         control.benchmarks.iter().filter(is_alarm).collect()
     }

@@ -12,7 +12,7 @@ use crate::report::number::launches_in_words;
 use crate::report::request::Compared;
 use crate::report::sentences::{Headline, REMEDY, headline, suite_notes, worst_first};
 use topdown_gate::metric::Metric;
-use topdown_gate::verdict::{Class, Comparison, RunSummary};
+use topdown_gate::verdict::{Comparison, RunSummary, Verdict};
 
 /// Writes the page. The launches of the compared runs become dots, those of the history levels.
 ///
@@ -169,14 +169,14 @@ fn notes(comparison: &Comparison) -> Vec<Note> {
 fn class_counts(comparison: &Comparison) -> Vec<ClassCount> {
     let counts = &comparison.counts;
     [
-        (Class::TimeDisagrees, counts.time_disagrees),
-        (Class::Regressed, counts.regressed),
-        (Class::NotComparable, counts.not_comparable),
-        (Class::Accepted, counts.accepted),
-        (Class::Shifted, counts.shifted),
-        (Class::Inconclusive, counts.inconclusive),
-        (Class::Improved, counts.improved),
-        (Class::Unchanged, counts.unchanged),
+        (Verdict::TimeDisagrees, counts.time_disagrees),
+        (Verdict::Regressed, counts.regressed),
+        (Verdict::NotComparable, counts.not_comparable),
+        (Verdict::Accepted, counts.accepted),
+        (Verdict::Shifted, counts.shifted),
+        (Verdict::Inconclusive, counts.inconclusive),
+        (Verdict::Improved, counts.improved),
+        (Verdict::Unchanged, counts.unchanged),
     ]
     .into_iter()
     .filter(|(_, count)| *count > 0)

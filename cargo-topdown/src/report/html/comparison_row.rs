@@ -12,7 +12,7 @@ use crate::report::sentences::sentence;
 use topdown_gate::metric::Metric;
 use topdown_gate::summary::Summary;
 use topdown_gate::verdict::trend::Trend;
-use topdown_gate::verdict::{BenchmarkVerdict, Class, Effect, FunctionChange, LaunchCount};
+use topdown_gate::verdict::{BenchmarkVerdict, Effect, FunctionChange, LaunchCount, Verdict};
 
 /// At most this many benchmarks, worst first, have their own section: one is about 8 KB, and 15 KB
 /// with a history of 30 runs.
@@ -140,8 +140,8 @@ impl Row {
             has_section: index < MOST_SECTIONS,
             name: verdict.id.name.clone(),
             place: format!("{}::{}", verdict.id.package, verdict.id.target),
-            class: verdict.class.name(),
-            style: class_style(verdict.class),
+            class: verdict.verdict.name(),
+            style: class_style(verdict.verdict),
             sentence: plain(&sentence(verdict)),
             change: main.map_or(String::new(), |effect| percent_change(effect.difference)),
             interval: main.map_or(String::new(), range),
@@ -278,10 +278,10 @@ fn range(effect: &Effect) -> String {
 fn change_style(effect: &Effect, verdict: &BenchmarkVerdict) -> &'static str {
     let is_main =
         |effect: &Effect| verdict.main_effect().map(|main| main.metric) == Some(effect.metric);
-    match verdict.class {
-        Class::Regressed | Class::Accepted | Class::Shifted if effect.hit => "worse",
-        Class::TimeDisagrees if effect.metric == Metric::Wall => "worse",
-        Class::Improved if is_main(effect) => "better",
+    match verdict.verdict {
+        Verdict::Regressed | Verdict::Accepted | Verdict::Shifted if effect.hit => "worse",
+        Verdict::TimeDisagrees if effect.metric == Metric::Wall => "worse",
+        Verdict::Improved if is_main(effect) => "better",
         _ => "",
     }
 }
@@ -301,15 +301,15 @@ fn mean_of(benchmark: &Benchmark, whole: Metric) -> Option<f64> {
 }
 
 /// Returns the CSS class that colours a verdict.
-pub(super) fn class_style(class: Class) -> &'static str {
+pub(super) fn class_style(class: Verdict) -> &'static str {
     match class {
-        Class::TimeDisagrees => "time-disagrees",
-        Class::Regressed => "regressed",
-        Class::NotComparable => "not-comparable",
-        Class::Accepted => "accepted",
-        Class::Shifted => "shifted",
-        Class::Inconclusive => "inconclusive",
-        Class::Improved => "improved",
-        Class::Unchanged => "unchanged",
+        Verdict::TimeDisagrees => "time-disagrees",
+        Verdict::Regressed => "regressed",
+        Verdict::NotComparable => "not-comparable",
+        Verdict::Accepted => "accepted",
+        Verdict::Shifted => "shifted",
+        Verdict::Inconclusive => "inconclusive",
+        Verdict::Improved => "improved",
+        Verdict::Unchanged => "unchanged",
     }
 }

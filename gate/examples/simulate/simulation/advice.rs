@@ -91,7 +91,7 @@ impl Advice {
         for launches in numbers {
             let again = judged(&fresh, launches);
             for (index, told) in &told {
-                let decided = usize::from(again.benchmarks[*index].class.is_decided());
+                let decided = usize::from(again.benchmarks[*index].verdict.is_decided());
                 advice.count(*told, launches, decided);
             }
         }

@@ -21,7 +21,7 @@ use suite::{Plan, Suite};
 use topdown_gate::metric::Metric;
 use topdown_gate::policy::Policy;
 use topdown_gate::verdict::{
-    CauseKind, Class, Comparison, LabelledRun, Sessions, compare, compare_after, first_look,
+    CauseKind, Comparison, LabelledRun, Sessions, Verdict, compare, compare_after, first_look,
     second_look,
 };
 
@@ -224,13 +224,13 @@ impl Experiment<'_> {
                     tally.planted += 1;
                     tally.found += usize::from(fails);
                     tally.explained += usize::from(fails && right);
-                    tally.called_unchanged += usize::from(benchmark.class == Class::Unchanged);
+                    tally.called_unchanged += usize::from(benchmark.verdict == Verdict::Unchanged);
                 }
                 // One that got faster must not fail either.
                 _ => {
                     tally.unchanged += 1;
                     tally.false_alarms += usize::from(fails);
-                    tally.inconclusive += usize::from(benchmark.class == Class::Inconclusive);
+                    tally.inconclusive += usize::from(benchmark.verdict == Verdict::Inconclusive);
                 }
             }
         }

@@ -130,9 +130,9 @@ fn what_was_timed_beside_modelled_slots_is_not_compared_across_cpus() {
     let baseline = scenario::run(benchmarks());
     let comparison = judged(&baseline, &on_another_cpu(benchmarks()));
     assert_eq!(comparison.exit_code, 102);
-    assert_eq!(comparison.benchmarks[0].class, Class::Unchanged);
+    assert_eq!(comparison.benchmarks[0].verdict, Verdict::Unchanged);
     let of_time = &comparison.benchmarks[1];
-    assert_eq!(of_time.class, Class::NotComparable);
+    assert_eq!(of_time.verdict, Verdict::NotComparable);
     assert_eq!(of_time.differences[0].field, "CPU vendor");
     assert_eq!(judged(&baseline, &baseline).exit_code, 0);
     // Counted slots are not those of a model.
@@ -189,7 +189,7 @@ fn a_baseline_of_no_slots_is_not_comparable() {
         run
     };
     let comparison = judged(&zero(), &zero());
-    assert_eq!(comparison.benchmarks[0].class, Class::NotComparable);
+    assert_eq!(comparison.benchmarks[0].verdict, Verdict::NotComparable);
     assert_eq!(comparison.benchmarks[0].differences[0].field, "total");
 }
 

@@ -34,7 +34,7 @@ fn time_that_grew_by_far_at_improved_slots_is_told_and_fails() {
     let candidate = modelled_suite(12, 2, 1.8 / 0.804, "after", -0.196);
     let comparison = judged(&baseline(12), &candidate);
     let first = &comparison.benchmarks[0];
-    assert_eq!(first.class, Class::TimeDisagrees);
+    assert_eq!(first.verdict, Verdict::TimeDisagrees);
     let disagreement = first.disagreement.unwrap();
     assert!(disagreement.fails && disagreement.code == CodeChange::Differs);
     assert!((disagreement.time_difference - 0.8).abs() < 0.1);
@@ -51,7 +51,7 @@ fn the_same_code_that_took_longer_is_told_and_fails_nothing() {
     let disagreement = comparison.benchmarks[0].disagreement.unwrap();
     assert_eq!(disagreement.code, CodeChange::Same);
     assert!(!disagreement.fails);
-    assert_eq!(comparison.benchmarks[0].class, Class::TimeDisagrees);
+    assert_eq!(comparison.benchmarks[0].verdict, Verdict::TimeDisagrees);
     assert_eq!(comparison.outcome, Outcome::Passed);
 }
 
@@ -77,21 +77,21 @@ fn what_the_machine_explains_is_no_disagreement() {
 /// A small suite cannot show the drift of single benchmarks between sessions.
 #[test]
 fn the_fewer_benchmarks_the_more_it_takes_to_fail() {
-    for (size, factor, class, fails) in [
-        (30, 1.04, Class::Unchanged, false),
-        (30, 1.2, Class::TimeDisagrees, false),
-        (30, 1.4, Class::TimeDisagrees, true),
-        (6, 1.4, Class::TimeDisagrees, false),
-        (6, 2.5, Class::TimeDisagrees, true),
+    for (size, factor, expected, fails) in [
+        (30, 1.04, Verdict::Unchanged, false),
+        (30, 1.2, Verdict::TimeDisagrees, false),
+        (30, 1.4, Verdict::TimeDisagrees, true),
+        (6, 1.4, Verdict::TimeDisagrees, false),
+        (6, 2.5, Verdict::TimeDisagrees, true),
         // The machine cannot be distinguished from the code.
-        (1, 8.0, Class::TimeDisagrees, false),
+        (1, 8.0, Verdict::TimeDisagrees, false),
     ] {
         let comparison = judged(
             &baseline(size),
             &modelled_suite(size, 2, factor, "after", 0.0),
         );
         let first = &comparison.benchmarks[0];
-        assert_eq!(first.class, class, "{size} {factor}");
+        assert_eq!(first.verdict, expected, "{size} {factor}");
         assert_eq!(comparison.fails(first), fails, "{size} {factor}");
         assert_eq!(comparison.exit_code == 100, fails);
     }
@@ -101,12 +101,15 @@ fn the_fewer_benchmarks_the_more_it_takes_to_fail() {
 fn a_regression_whose_time_grew_by_far_more_says_so() {
     let candidate = modelled_suite(12, 2, 5.0, "after", 0.03);
     let first = &judged(&baseline(12), &candidate).benchmarks[0];
-    assert_eq!(first.class, Class::Regressed);
+    assert_eq!(first.verdict, Verdict::Regressed);
     assert!(first.disagreement.is_some());
     // If slots explain the time, they do not disagree.
     let candidate = modelled_suite(12, 2, 1.0, "after", 0.5);
     let first = &judged(&baseline(12), &candidate).benchmarks[0];
-    assert_eq!((first.class, first.disagreement), (Class::Regressed, None));
+    assert_eq!(
+        (first.verdict, first.disagreement),
+        (Verdict::Regressed, None)
+    );
 }
 
 #[test]
@@ -130,7 +133,7 @@ fn a_policy_without_time_and_an_accepted_change_do_not_fail() {
         policy.accepted.insert(id, change);
         judged_by(&baseline(12), &candidate, &policy)
     };
-    assert_eq!(accepted(2.0).benchmarks[0].class, Class::Accepted);
+    assert_eq!(accepted(2.0).benchmarks[0].verdict, Verdict::Accepted);
     assert_eq!(accepted(2.0).exit_code, 0);
     assert_eq!(accepted(1.0).exit_code, 100);
 }
@@ -155,7 +158,7 @@ fn what_surely_took_longer_is_not_unchanged() {
     let comparison = judged(&side(1, 1.0), &side(2, 1.055));
     let first = &comparison.benchmarks[0];
     assert!(first.evidence.unwrap().unchanged && first.evidence.unwrap().took_longer);
-    assert_eq!(first.class, Class::Inconclusive);
+    assert_eq!(first.verdict, Verdict::Inconclusive);
     let undecided = first.undecided.unwrap();
     assert_eq!(undecided.reason, UndecidedReason::TimeLooksLonger);
     assert!(undecided.launches_needed.is_some_and(|needed| needed > 10));

@@ -37,7 +37,7 @@ fn slots_of_a_thread_that_waits_decide_nothing() {
     for baseline in [handed_on(1, 1.0), modelled_with_slots(1, 1.0)] {
         let comparison = judged(&baseline, &handed_on(2, 9.37));
         let verdict = &comparison.benchmarks[0];
-        assert_eq!(verdict.class, Class::Regressed);
+        assert_eq!(verdict.verdict, Verdict::Regressed);
         assert_eq!(verdict.elsewhere, Some(ON_OTHERS));
         assert_eq!(verdict.source, SourceKind::Time);
         let metrics: Vec<Metric> = verdict.effects.iter().map(|e| e.metric).collect();
@@ -57,7 +57,7 @@ fn it_is_enough_that_one_side_saw_it() {
     for (baseline, candidate) in [(handed_on(1, 1.0), own.clone()), (own, handed_on(1, 1.0))] {
         let comparison = judged(&baseline, &candidate);
         let verdict = &comparison.benchmarks[0];
-        assert_eq!(verdict.class, Class::Unchanged, "{verdict:?}");
+        assert_eq!(verdict.verdict, Verdict::Unchanged, "{verdict:?}");
         assert_eq!(verdict.elsewhere, Some(ON_OTHERS));
     }
 }

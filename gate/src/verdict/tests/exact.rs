@@ -43,22 +43,22 @@ fn modelled_run(launches: u32, categories: [f64; 4]) -> Run {
 fn a_model_that_agrees_with_itself_decides_exactly_on_both_sides_of_its_margin() {
     let baseline = modelled_run(2, [0.0; 4]);
     // The margin is 2 %; a category alone fails what grew by a third of it.
-    for (categories, class) in [
-        ([0.0; 4], Class::Unchanged),
-        ([0.0, 0.0, 0.0, 0.0199], Class::Unchanged),
-        ([0.0, 0.0, 0.0, 0.02], Class::Regressed),
-        ([0.005, 0.005, 0.005, 0.004], Class::Unchanged),
-        ([0.005, 0.005, 0.005, 0.006], Class::Regressed),
-        ([-0.0141, 0.0, 0.0, 0.0208], Class::Regressed),
-        ([-0.0143, 0.0, 0.0, 0.0208], Class::Shifted),
-        ([-0.03, 0.0, 0.0, 0.03], Class::Shifted),
-        ([0.0, 0.0, 0.0, -0.0199], Class::Unchanged),
-        ([0.0, 0.0, 0.0, -0.02], Class::Improved),
-        ([-0.05, 0.0, 0.0, 0.03], Class::Improved),
+    for (categories, expected) in [
+        ([0.0; 4], Verdict::Unchanged),
+        ([0.0, 0.0, 0.0, 0.0199], Verdict::Unchanged),
+        ([0.0, 0.0, 0.0, 0.02], Verdict::Regressed),
+        ([0.005, 0.005, 0.005, 0.004], Verdict::Unchanged),
+        ([0.005, 0.005, 0.005, 0.006], Verdict::Regressed),
+        ([-0.0141, 0.0, 0.0, 0.0208], Verdict::Regressed),
+        ([-0.0143, 0.0, 0.0, 0.0208], Verdict::Shifted),
+        ([-0.03, 0.0, 0.0, 0.03], Verdict::Shifted),
+        ([0.0, 0.0, 0.0, -0.0199], Verdict::Unchanged),
+        ([0.0, 0.0, 0.0, -0.02], Verdict::Improved),
+        ([-0.05, 0.0, 0.0, 0.03], Verdict::Improved),
     ] {
         let comparison = judged(&baseline, &modelled_run(2, categories));
         let verdict = &comparison.benchmarks[0];
-        assert_eq!(verdict.class, class, "{categories:?}");
+        assert_eq!(verdict.verdict, expected, "{categories:?}");
         assert_eq!(verdict.evidence.unwrap().rule, Rule::Exact);
         assert!(!verdict.suspect && verdict.undecided.is_none());
         let slots = verdict.effect(Metric::Slots).unwrap();
@@ -81,20 +81,20 @@ fn the_exact_rule_has_a_margin_of_its_own_and_heeds_the_gate() {
             ..Default::default()
         };
         let policy = Policy::default().overridden_by(&workspace);
-        judged_by(&baseline, &candidate, &policy).benchmarks[0].class
+        judged_by(&baseline, &candidate, &policy).benchmarks[0].verdict
     };
-    assert_eq!(with("model=5%"), Class::Unchanged);
-    assert_eq!(with("slots=5%"), Class::Regressed);
+    assert_eq!(with("model=5%"), Verdict::Unchanged);
+    assert_eq!(with("slots=5%"), Verdict::Regressed);
     let gate = |metric| {
         let workspace = Overrides {
             gate: Some(vec![metric]),
             ..Default::default()
         };
         let policy = Policy::default().overridden_by(&workspace);
-        judged_by(&baseline, &candidate, &policy).benchmarks[0].class
+        judged_by(&baseline, &candidate, &policy).benchmarks[0].verdict
     };
-    assert_eq!(gate(Metric::BackendBound), Class::Regressed);
-    assert_eq!(gate(Metric::Retiring), Class::Unchanged);
+    assert_eq!(gate(Metric::BackendBound), Verdict::Regressed);
+    assert_eq!(gate(Metric::Retiring), Verdict::Unchanged);
 }
 
 #[test]

@@ -81,7 +81,7 @@ fn a_slower_benchmark_regresses_alone_and_its_category_is_named() {
         assert_eq!(comparison.exit_code, 100);
         assert_eq!(comparison.counts.regressed, 1);
         let regressed = &comparison.benchmarks[7];
-        assert_eq!(regressed.class, Class::Regressed);
+        assert_eq!(regressed.verdict, Verdict::Regressed);
         let cause = regressed.cause.as_ref().unwrap();
         assert_eq!(cause.kind, CauseKind::Category { category: metric });
         let sum: f64 = cause.parts.iter().map(|part| part.difference).sum();
@@ -113,7 +113,7 @@ fn slots_that_only_move_are_shifted_and_fail_if_the_policy_says_so() {
     });
     let baseline = suite(30, 1, unchanged);
     let comparison = judged(&baseline, &candidate);
-    assert_eq!(comparison.benchmarks[3].class, Class::Shifted);
+    assert_eq!(comparison.benchmarks[3].verdict, Verdict::Shifted);
     assert_eq!(comparison.outcome, Outcome::Passed);
     let mut policy = Policy::default();
     policy.fail_on.shifted = true;
@@ -128,7 +128,7 @@ fn time_at_flat_slots_is_no_matter_of_the_pipeline() {
     });
     let comparison = judged(&suite(30, 1, unchanged), &candidate);
     let verdict = &comparison.benchmarks[5];
-    assert_eq!(verdict.class, Class::Regressed);
+    assert_eq!(verdict.verdict, Verdict::Regressed);
     let cause = verdict.cause.as_ref().unwrap();
     assert!(matches!(cause.kind, CauseKind::TimePerSlot { difference } if difference > 0.1));
     assert_eq!(comparison.counts.regressed, 1);
@@ -178,7 +178,7 @@ fn without_slots_time_is_gated() {
     let candidate = timed_suite(4, 2, |index| if index == 2 { 1.15 } else { 1.0 });
     let comparison = judged(&timed_suite(4, 1, |_| 1.0), &candidate);
     assert_eq!(comparison.counts.regressed, 1);
-    assert_eq!(comparison.benchmarks[2].class, Class::Regressed);
+    assert_eq!(comparison.benchmarks[2].verdict, Verdict::Regressed);
     assert_eq!(comparison.suite.tests, 4);
 }
 
@@ -204,7 +204,7 @@ fn time_that_grows_without_gating_is_told() {
     assert_eq!(comparison.outcome, Outcome::Passed);
     let longer = |b: &BenchmarkVerdict| b.evidence.unwrap().time_disagrees;
     assert!(longer(&comparison.benchmarks[5]));
-    assert_eq!(comparison.benchmarks[5].class, Class::TimeDisagrees);
+    assert_eq!(comparison.benchmarks[5].verdict, Verdict::TimeDisagrees);
     assert_eq!(comparison.counts.time_disagrees, 1);
     let policy = Overrides {
         fail_on: Some(vec![FailOnClass::TimeDisagrees]),
@@ -335,9 +335,12 @@ fn time_is_no_test_of_what_is_modelled_and_what_is_timed_is_still_tested() {
             "{}",
             verdict.id
         );
-        assert_eq!(verdict.class == Class::Regressed, wall.hit);
+        assert_eq!(verdict.verdict == Verdict::Regressed, wall.hit);
         let longer = wall.difference > 0.2;
-        assert_eq!(verdict.class == Class::TimeDisagrees, longer && !is_timed);
+        assert_eq!(
+            verdict.verdict == Verdict::TimeDisagrees,
+            longer && !is_timed
+        );
     }
     assert_eq!(comparison.counts.regressed, 1);
     assert_eq!(comparison.counts.unchanged, 21);
@@ -356,7 +359,7 @@ fn coarse_categories_are_not_tested_and_the_total_is() {
     };
     let comparison = judged(&coarse(1, 0.0), &coarse(2, 0.1));
     let verdict = &comparison.benchmarks[0];
-    assert_eq!(verdict.class, Class::Regressed);
+    assert_eq!(verdict.verdict, Verdict::Regressed);
     assert!((verdict.coarse.unwrap().baseline_resolution - 0.05).abs() < 1e-12);
     assert!(!verdict.effect(Metric::BackendBound).unwrap().gated);
     assert_eq!(verdict.cause.as_ref().unwrap().kind, CauseKind::Unknown);

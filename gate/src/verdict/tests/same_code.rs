@@ -53,7 +53,7 @@ fn slower(factor: f64) -> First {
 fn the_same_code_that_took_longer_is_unchanged_by_proof() {
     let comparison = judged(&side(1, BEFORE), &side(2, slower(3.0)));
     let first = &comparison.benchmarks[0];
-    assert_eq!(first.class, Class::Unchanged);
+    assert_eq!(first.verdict, Verdict::Unchanged);
     assert!(!first.suspect && first.is_same_by_proof());
     assert!(first.disagreement.is_some());
     assert_eq!(comparison.exit_code, 0);
@@ -64,7 +64,7 @@ fn what_the_policy_wants_to_fail_fails_all_the_same() {
     let mut strict = Policy::default();
     strict.fail_on.time_disagrees = true;
     let comparison = judged_by(&side(1, BEFORE), &side(2, slower(3.0)), &strict);
-    assert_eq!(comparison.benchmarks[0].class, Class::TimeDisagrees);
+    assert_eq!(comparison.benchmarks[0].verdict, Verdict::TimeDisagrees);
     assert_eq!(comparison.exit_code, 100);
 }
 
@@ -84,7 +84,7 @@ fn slots_that_differ_are_judged_as_ever_and_so_are_other_data_and_other_code() {
         };
         let comparison = judged(&side(1, BEFORE), &side(2, first));
         let first = &comparison.benchmarks[0];
-        assert_eq!(first.class, Class::Regressed, "{data} {code}");
+        assert_eq!(first.verdict, Verdict::Regressed, "{data} {code}");
         let executed = first.executed.as_ref().unwrap();
         assert_eq!(executed.change, change);
         let named = usize::from(change == CodeChange::Differs);
@@ -122,20 +122,20 @@ fn the_same_code_is_unchanged_by_proof_where_it_is_counted_or_timed() {
         let slower = measured(of, 2, (1.25, 5), 0.004);
         let comparison = judged(&before, &slower);
         let first = &comparison.benchmarks[0];
-        assert_eq!(first.evidence.unwrap().class(), Class::Regressed);
-        assert_eq!(first.class, Class::Unchanged);
+        assert_eq!(first.evidence.unwrap().verdict(), Verdict::Regressed);
+        assert_eq!(first.verdict, Verdict::Unchanged);
         assert!(first.is_same_by_proof() && !first.suspect);
         assert_eq!(comparison.exit_code, 0);
 
         let mut strict = Policy::default();
         strict.fail_on.same_code = true;
         let comparison = judged_by(&before, &slower, &strict);
-        assert_eq!(comparison.benchmarks[0].class, Class::Regressed);
+        assert_eq!(comparison.benchmarks[0].verdict, Verdict::Regressed);
         assert_eq!(comparison.exit_code, 100);
 
         let other_code = measured(of, 2, (1.25, 6), 0.004);
         let comparison = judged(&before, &other_code);
-        assert_eq!(comparison.benchmarks[0].class, Class::Regressed);
+        assert_eq!(comparison.benchmarks[0].verdict, Verdict::Regressed);
         assert_eq!(comparison.exit_code, 100);
     }
 }
@@ -148,7 +148,7 @@ fn noisy_launches_of_the_same_code_are_decided() {
     assert_eq!(comparison.counts.unchanged, 12);
     let faster = measured(benchmark, 2, (0.8, 5), 0.004);
     let comparison = judged(&measured(benchmark, 1, (1.0, 5), 0.004), &faster);
-    assert_eq!(comparison.benchmarks[0].class, Class::Unchanged);
+    assert_eq!(comparison.benchmarks[0].verdict, Verdict::Unchanged);
 }
 
 /// A run of `--changed` that left out everything not in `benchmarks`.

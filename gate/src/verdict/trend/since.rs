@@ -12,7 +12,7 @@ use super::judge::{run_of, trend};
 use super::series::least_change_of;
 use super::{BenchmarkTrend, ChangeKind, Trend, TrendRun};
 use crate::policy::{Accepted, Policy};
-use crate::verdict::{Class, Comparison, LabelledRun, Metric, compare};
+use crate::verdict::{Comparison, LabelledRun, Metric, Verdict, compare};
 
 /// A change is reported while it is within this many of the newest runs.
 pub const NEWEST_RUNS: usize = 10;
@@ -124,7 +124,7 @@ fn regressed_of(before: &Run, after: &Run, policy: &Policy) -> Vec<BenchmarkId> 
     let mut policy = policy.clone();
     policy.accepted = Accepted::default();
     let benchmarks = compared(before, after, &policy).benchmarks.into_iter();
-    let regressed = benchmarks.filter(|b| b.class == Class::Regressed);
+    let regressed = benchmarks.filter(|b| b.verdict == Verdict::Regressed);
     regressed.map(|benchmark| benchmark.id).collect()
 }
 
@@ -132,7 +132,7 @@ fn regressed_of(before: &Run, after: &Run, policy: &Policy) -> Vec<BenchmarkId> 
 /// If change points already report a benchmark, the larger difference stays.
 fn add_slower_than(all: &mut Vec<SlowerOverTime>, run: &Run, earlier: &Comparison) {
     let regressed = earlier.benchmarks.iter();
-    for verdict in regressed.filter(|b| b.class == Class::Regressed) {
+    for verdict in regressed.filter(|b| b.verdict == Verdict::Regressed) {
         let Some(effect) = verdict.main_effect() else {
             continue;
         };
