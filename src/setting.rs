@@ -145,9 +145,9 @@ setting! {
         Time = "time",
     }
     internal {
-        /// The model of a core, else the clock: `cargo topdown` asks for it where `auto` gave the clock.
-        /// Elsewhere criterion would want far more iterations than the model can execute, so that
-        /// `auto` does not choose the model in plain `cargo bench`.
+        /// The model of a core, else the clock: `cargo topdown` asks for it where `auto` gave the
+        /// clock. Elsewhere criterion would want far more iterations than the model can execute, so
+        /// that `auto` does not choose the model in plain `cargo bench`.
         ModelOrTime = "model-or-time",
     }
 }

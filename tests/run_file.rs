@@ -147,7 +147,8 @@ fn golden_run() -> Run {
     }
 }
 
-/// Returns the run of `tests/data/run-v1-part`: the same as a part of a suite, of which a target failed.
+/// Returns the run of `tests/data/run-v1-part`: the same as a part of a suite, of which a target
+/// failed.
 fn golden_part() -> Run {
     Run {
         shard: Some(Shard {

@@ -51,9 +51,9 @@ fn parse<'a, T: Deserialize<'a>>(json: &'a [u8]) -> Result<T, Problem> {
 /// Accepted changes as found on disk.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Found {
-    /// They apply; empty if there is no file.
+    /// The accepted changes of this baseline; empty without a file.
     Holding(Accepted),
-    /// They belong to a run that is no longer the baseline. Holds their number.
+    /// The file belongs to an earlier baseline; holds how many changes it lists.
     Expired(usize),
 }
 

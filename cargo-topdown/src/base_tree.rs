@@ -61,7 +61,7 @@ pub enum BaseTreeError {
         /// The reference as given.
         reference: String,
     },
-    /// `merge-base` was given, but there is no default branch.
+    /// `merge-base` needs a default branch, and none was found.
     #[error(
         "there is no default branch to find the merge base with (looked for {}); name a commit \
          instead of `merge-base`",

@@ -1,4 +1,5 @@
-//! The system gives each mapping another address in every launch: the counts must not depend on that.
+//! The system gives each mapping another address in every launch: the counts must not depend on
+//! that.
 
 mod program;
 

@@ -78,8 +78,8 @@ impl Metric {
         }
     }
 
-    /// The launches that measured it, each with its number and value; `None` where there are none or
-    /// any of them lacks it.
+    /// The launches that measured it, each with its number and value; `None` where there are none
+    /// or any of them lacks it.
     pub fn by_launch(self, benchmark: &Benchmark) -> Option<Vec<(u32, f64)>> {
         let values: Vec<(u32, f64)> = match self {
             Metric::Wall => {

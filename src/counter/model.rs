@@ -177,8 +177,8 @@ impl Model {
             .with_consumer(|consumer| work(&mut self.code.borrow_mut(), consumer))
     }
 
-    /// Forgets all blocks if they take more than half of the room, so that a benchmark that executes
-    /// ever new code does not cost the next one its slots.
+    /// Forgets all blocks if they take more than half of the room, so that a benchmark that
+    /// executes ever new code does not cost the next one its slots.
     fn make_room(&self) {
         let model_is_half_full = |consumer: &mut Budgeted| consumer.model.is_half_full();
         let is_half_full = self.tracer.is_half_full()

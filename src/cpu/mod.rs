@@ -1,11 +1,11 @@
 //! CPUs as data: which events make up the categories on which core, and by which formula.
 //!
-//! Every family is a folder: `intel_core`, `intel_cove`, `intel_atom`, `amd_zen`, `arm_neoverse`. Its
-//! `events` are shared by its tables ([`CpuTable`], in `mod`) and its metric groups (`groups`);
+//! Every family is a folder: `intel_core`, `intel_cove`, `intel_atom`, `amd_zen`, `arm_neoverse`.
+//! Its `events` are shared by its tables ([`CpuTable`], in `mod`) and its metric groups (`groups`);
 //! groups do not know the tables. [`table_for`] selects the table for a CPU. A table contains
-//! events, formulas and a worked example of each formula, which a test recomputes. It is independent
-//! of the kernel: `counter` opens and reads the groups. So supporting a new CPU takes a new table
-//! and nothing else.
+//! events, formulas and a worked example of each formula, which a test recomputes. It is
+//! independent of the kernel: `counter` opens and reads the groups. So supporting a new CPU takes a
+//! new table and nothing else.
 //!
 //! # Sources
 //!

@@ -26,8 +26,8 @@ pub(super) struct TimeColumns {
     wall_ns: Vec<f64>,
 }
 
-/// A benchmark's slots, launch by launch; all quantities are per iteration. The launches are those of
-/// the times where both were measured at once, and others where the slots were modelled.
+/// A benchmark's slots, launch by launch; all quantities are per iteration. The launches are those
+/// of the times where both were measured at once, and others where the slots were modelled.
 #[derive(Debug, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -59,8 +59,8 @@ pub(super) struct SlotsColumns {
     events: Option<EventColumns<f64>>,
     /// No category is further from the truth than this fraction of `slots`.
     resolution_fraction: Vec<f64>,
-    /// What beginning and ending windows cost, as a fraction of the slots with it. It is taken out of
-    /// `slots` and their categories, but for what is above a half.
+    /// What beginning and ending windows cost, as a fraction of the slots with it. It is taken out
+    /// of `slots` and their categories, but for what is above a half.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     window_fraction: Option<Vec<f64>>,
 }

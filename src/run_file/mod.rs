@@ -174,7 +174,8 @@ pub struct Benchmark {
     pub throughput: Option<Throughput>,
     /// Its wall-clock times.
     pub times: Series<TimeValue>,
-    /// Its slots, where they were measured: in the launches of the times, or in others on the model.
+    /// Its slots, where they were measured: in the launches of the times, or in others on the
+    /// model.
     pub slots: Option<Series<SlotsValue>>,
     /// The functions to which its slots went, if the source knows them.
     pub functions: Option<Functions>,

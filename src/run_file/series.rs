@@ -15,8 +15,8 @@ pub struct Series<V> {
     pub launches: Vec<V>,
 }
 
-/// The time of one launch of a benchmark, per iteration: a ratio of sums over the middle half of its
-/// samples.
+/// The time of one launch of a benchmark, per iteration: a ratio of sums over the middle half of
+/// its samples.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct TimeValue {
     /// Which launch of the run, from 0.
@@ -56,8 +56,8 @@ pub struct SlotsValue {
     pub events: Events<f64>,
     /// No category is further off than this fraction of the slots (0 for exact counts).
     pub resolution_fraction: f64,
-    /// What beginning and ending windows cost, as a fraction of the slots with it; taken out of them, but
-    /// for what is above a half.
+    /// What beginning and ending windows cost, as a fraction of the slots with it; taken out of
+    /// them, but for what is above a half.
     pub window_fraction: Option<f64>,
 }
 

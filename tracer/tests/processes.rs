@@ -244,8 +244,8 @@ fn a_thread_that_uses_restartable_sequences_is_not_traced() {
     assert!(refused);
 }
 
-/// Random numbers without the C library: by the system call, and those of the processor where it has
-/// them.
+/// Random numbers without the C library: by the system call, and those of the processor where it
+/// has them.
 fn of_instructions() -> ([u8; 16], [u64; 4]) {
     let mut bytes = [0_u8; 16];
     let written: u64;

@@ -24,8 +24,8 @@ pub struct CompareArgs {
     #[arg(long, value_name = "BENCH", conflicts_with = "json")]
     pub explain: Option<String>,
 
-    /// Launch what looks slower without being certain again, once, up to 20 launches, and judge it by
-    /// all of them. The run must be of executables that are still there, on this machine
+    /// Launch what looks slower without being certain again, once, up to 20 launches, and judge it
+    /// by all of them. The run must be of executables that are still there, on this machine
     #[arg(
         long,
         value_name = "BOOL",
@@ -173,8 +173,8 @@ pub struct ComparisonArgs {
     #[arg(long, conflicts_with = "json")]
     pub events: bool,
 
-    /// Write a report of the comparison too: `github` (annotations), or `markdown`, `comment`, `junit`,
-    /// `html` or `json` with `=PATH`; may be repeated
+    /// Write a report of the comparison too: `github` (annotations), or `markdown`, `comment`,
+    /// `junit`, `html` or `json` with `=PATH`; may be repeated
     #[arg(long = "report", value_name = "FORMAT[=PATH]")]
     pub reports: Vec<ReportRequest>,
 }

@@ -12,8 +12,8 @@ use crate::import::Format;
 /// `cargo topdown import`.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// The outputs, one for each execution of the command; a file that `perf stat --append` wrote has
-    /// several
+    /// The outputs, one for each execution of the command; a file that `perf stat --append` wrote
+    /// has several
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 

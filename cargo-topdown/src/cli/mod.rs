@@ -27,7 +27,8 @@ pub use history::*;
 pub use import::*;
 pub use merge::*;
 
-/// Runs criterion benches, compares their TopDown slots with a baseline, and says why one is slower.
+/// Runs criterion benches, compares their TopDown slots with a baseline, and says why one is
+/// slower.
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo topdown",
@@ -156,12 +157,13 @@ pub struct ReportArgs {
 /// `cargo topdown doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Say how much launches of the suite differ instead, and how large a change the gate finds: run
-    /// it with twice the launches, and compare one half of them with the other
+    /// Say how much launches of the suite differ instead, and how large a change the gate finds:
+    /// run it with twice the launches, and compare one half of them with the other
     #[arg(long, conflicts_with = "strict")]
     pub noise: bool,
 
-    /// With --noise: take the launches of this run, a baseline's name or a run file, and run nothing
+    /// With --noise: take the launches of this run, a baseline's name or a run file, and run
+    /// nothing
     #[arg(long, value_name = "RUN", requires = "noise")]
     pub run: Option<String>,
 

@@ -41,7 +41,8 @@ impl StoreArgs {
         Ok(self.store_of(&self.workspace()?))
     }
 
-    /// The place of the run that `argument` names; a run file is found outside of any workspace, too.
+    /// The place of the run that `argument` names; a run file is found outside of any workspace,
+    /// too.
     ///
     /// # Errors
     /// As [`store`](StoreArgs::store) and [`BaselineStore::resolve`].

@@ -78,8 +78,8 @@ impl Default for Settings {
 pub struct WorkspaceSettings {
     /// Those of a package that says nothing of its own.
     pub workspace: Settings,
-    /// What is not launched. The manifests' patterns add up; a flag or the variable stands for all of
-    /// them.
+    /// What is not launched. The manifests' patterns add up; a flag or the variable stands for all
+    /// of them.
     pub leave_out: Vec<Pattern>,
     /// What the benches of all packages inherit of the environment, beside what all benches do.
     keep_env: Vec<String>,

@@ -7,8 +7,8 @@ use crate::runner::{Outcome, modelled, parting};
 use crate::terminal::tell;
 
 impl Session {
-    /// Adds modelled slots to the time of those targets that request the model or found no counters.
-    /// Makes `launches` of each, and more where these differ.
+    /// Adds modelled slots to the time of those targets that request the model or found no
+    /// counters. Makes `launches` of each, and more where these differ.
     ///
     /// # Errors
     /// Returns an error if a launch cannot be made, or the user interrupts.

@@ -8,8 +8,8 @@ use topdown_gate::pattern::Pattern;
 
 use crate::bench_targets::BenchTarget;
 
-/// What a command line with `filter` selects of the workspace, of which `targets` were built.
-/// `are_named`: the command line names packages or targets.
+/// Returns what a command line selects from the workspace: benchmarks that match `filter`, in the
+/// `targets` that cargo built. `are_named` says whether it names packages or targets.
 pub fn of_command_line(
     filter: Option<Filter>,
     are_named: bool,

@@ -22,8 +22,8 @@ use criterion_topdown::setting::Sampling;
 /// How criterion's wall-clock measurement formats 1: the sign that its scalars are nanoseconds.
 const ONE_NANOSECOND: &str = " ns";
 
-/// Of samples on the machine that double so many are kept, the longest: the one before them has a 64th
-/// of the last one's iterations.
+/// Of samples on the machine that double so many are kept, the longest: the one before them has a
+/// 64th of the last one's iterations.
 const LONGEST_SAMPLES: usize = 6;
 
 /// Why criterion's samples and ours are not the same.
@@ -182,8 +182,8 @@ pub struct Joined {
 }
 
 /// The samples of one benchmark: those of the only record in `lines`, or, if there is none, the
-/// nanoseconds that criterion's own measurement reports. `None` if the benchmark has neither: it measures
-/// something of its own.
+/// nanoseconds that criterion's own measurement reports. `None` if the benchmark has neither: it
+/// measures something of its own.
 ///
 /// # Errors
 /// When the record's samples are not those that criterion reports.
@@ -258,8 +258,8 @@ fn doubled(reported: &Reported, samples: Vec<Sample>) -> Result<Vec<IterationSam
     let count = samples.len();
     let last_two = [count.wrapping_sub(2), count.wrapping_sub(1)]
         .map(|index| doubling::iterations(index) as f64);
-    // criterion reports the first sample twice where it took all of the time. A launch for fingerprints
-    // has little time, and gives such a benchmark none.
+    // criterion reports the first sample twice where it took all of the time. A launch for
+    // fingerprints has little time, and gives such a benchmark none.
     let is_too_long =
         reported.sampling == Sampling::FirstTwo && count == 1 && reported.iterations == [1.0, 1.0];
     if !is_too_long && (count < 2 || reported.iterations != last_two) {

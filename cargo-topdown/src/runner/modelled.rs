@@ -1,14 +1,14 @@
 //! Launches on a modelled core, and the time that belongs to them.
 //!
 //! A traced window takes some hundred times as long as the code itself, so the time is measured in
-//! launches of its own and put beside the modelled slots afterwards. In modelled launches the samples
-//! double ([`criterion_topdown::doubling`]), whatever a group sets. What is modelled then does not
-//! depend on the clock, and two launches that execute the same instructions at the same addresses
-//! agree bit for bit. While they do, further launches would say nothing new.
+//! launches of its own and put beside the modelled slots afterwards. In modelled launches the
+//! samples double ([`criterion_topdown::doubling`]), whatever a group sets. What is modelled then
+//! does not depend on the clock, and two launches that execute the same instructions at the same
+//! addresses agree bit for bit. While they do, further launches would say nothing new.
 //!
 //! Where the model was asked for, a bench target that cannot be launched on it has failed. Where it
-//! comes second (`auto`, on a machine without usable counters), the target keeps its time and is told
-//! why.
+//! comes second (`auto`, on a machine without usable counters), the target keeps its time and is
+//! told why.
 
 use std::collections::{HashMap, HashSet};
 use std::process::{Command, Stdio};
@@ -35,8 +35,9 @@ const LEAST_TIME_LIMIT: Duration = Duration::from_secs(20);
 
 /// The targets that are to be modelled: those that ask for it, and those of `auto` that found no
 /// counters. In both cases, those in which `timed` has a benchmark of our measurement whose slots
-/// would be about its work, and of these such benchmarks alone: how often another one runs depends on
-/// the clock, and what it leaves in the allocator would decide where the data of the next one lies.
+/// would be about its work, and of these such benchmarks alone: how often another one runs depends
+/// on the clock, and what it leaves in the allocator would decide where the data of the next one
+/// lies.
 pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
     let has_time_of_ours = |target: &BenchTarget| {
         let benchmarks = timed.benchmarks.iter();
@@ -147,8 +148,8 @@ pub fn targets_of(ids: &[BenchmarkId], targets: &[BenchTarget]) -> Vec<BenchTarg
     targets.iter().filter(has_one).cloned().collect()
 }
 
-/// How long each benchmark that was modelled was traced, over all launches that `modelled` knows; the
-/// warm-ups come on top.
+/// How long each benchmark that was modelled was traced, over all launches that `modelled` knows;
+/// the warm-ups come on top.
 pub fn times(modelled: &Collected) -> Vec<(&BenchmarkId, Duration)> {
     let mut times: Vec<(&BenchmarkId, Duration)> = Vec::new();
     let is_timed = |b: &&Benchmark| b.provenance().source == SourceKind::Time;
@@ -187,8 +188,9 @@ fn why_not(error: &BenchmarkError) -> String {
     }
 }
 
-/// Puts the series of modelled slots beside that of the measured times. What could not be modelled keeps its time, and
-/// its provenance says why; it is an error only where `targets` say that the model was asked for.
+/// Puts the series of modelled slots beside that of the measured times. What could not be modelled
+/// keeps its time, and its provenance says why; it is an error only where `targets` say that the
+/// model was asked for.
 pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget]) {
     for benchmark in &timed.collected.benchmarks {
         if !can_have_slots(benchmark) {
@@ -247,8 +249,8 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
         }
     }
     timed.samples.extend(modelled.collected.samples);
-    // What has no time either has been reported with that. What is too long for the budget keeps its
-    // time, as where the bench itself finds it so.
+    // What has no time either has been reported with that. What is too long for the budget keeps
+    // its time, as where the bench itself finds it so.
     let has_time = |id: &BenchmarkId| timed.benchmarks.iter().any(|b| b.id == *id);
     errors.retain(|error| !is_too_long(error) && asked_for(error.id()) && has_time(error.id()));
     timed.errors.extend(errors);

@@ -2,8 +2,8 @@
 //!
 //! The launches of one run do not show it, but the suite does: unchanged benchmarks differ by more
 //! than their launches predict. Changed benchmarks must not count as drift, so it is learned from
-//! the densest 40 % of the suite and the benchmarks near them. The densest part is unchanged as long
-//! as there are that many unchanged benchmarks (the empirical null; Efron 2004, "Large-scale
+//! the densest 40 % of the suite and the benchmarks near them. The densest part is unchanged as
+//! long as there are that many unchanged benchmarks (the empirical null; Efron 2004, "Large-scale
 //! simultaneous hypothesis testing: the choice of a null hypothesis", JASA 99(465)).
 //!
 //! Drift is a variance that is added to that of the launches. A factor on the standard errors, as
@@ -38,8 +38,8 @@ const KNOWLEDGE: f64 = 1.0 / 3.0;
 /// A suite that tells its own drift may be one of this part of all suites, those that look the
 /// steadiest for theirs.
 const STEADIEST: f64 = 0.1;
-/// The lower quartile of how far the densest part reaches is below the median by this over √k, with k
-/// benchmarks in it.
+/// The lower quartile of how far the densest part reaches is below the median by this over √k, with
+/// k benchmarks in it.
 const DENSEST_QUARTILE: f64 = 0.55;
 /// The variance of a median, in units of that of a mean.
 const MEDIAN_VARIANCE: f64 = std::f64::consts::FRAC_PI_2;
@@ -61,8 +61,8 @@ pub struct Expected {
     pub most_deviation: f64,
     /// Whether it multiplies, as that of time does.
     pub is_factor: bool,
-    /// Whether the median of the suite was taken out of the differences, which makes each as uncertain
-    /// as the median is.
+    /// Whether the median of the suite was taken out of the differences, which makes each as
+    /// uncertain as the median is.
     pub centred: bool,
     /// Whether the suite may be one of the tenth that looks the steadiest for its drift.
     pub cautious: bool,
@@ -425,8 +425,8 @@ mod tests {
         }
     }
 
-    /// When the densest part alone told the drift, it was known as well as 4 degrees of freedom, and
-    /// a benchmark had to differ by 7.3 deviations. Now it is 6.4.
+    /// When the densest part alone told the drift, it was known as well as 4 degrees of freedom,
+    /// and a benchmark had to differ by 7.3 deviations. Now it is 6.4.
     #[test]
     fn a_suite_of_twelve_tells_its_drift_by_all_that_is_near() {
         let mut rng = Rng::with_seed(20261122);

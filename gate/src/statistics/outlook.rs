@@ -17,8 +17,8 @@ const CLASSES: [f64; 9] = [
     -1.593_2, -0.967_4, -0.589_5, -0.282_2, 0.0, 0.282_2, 0.589_5, 0.967_4, 1.593_2,
 ];
 
-/// Half of the inconclusive benchmarks did not change; the others changed by anything within a range
-/// of this width. Without this, a wide estimate would be taken for one near the margin.
+/// Half of the inconclusive benchmarks did not change; the others changed by anything within a
+/// range of this width. Without this, a wide estimate would be taken for one near the margin.
 const UNCHANGED: f64 = 0.5;
 const RANGE_OF_CHANGES: f64 = 0.2;
 /// No number of launches is likely to decide if the most launches do so with at most this
@@ -221,8 +221,8 @@ mod tests {
     }
 
     /// Returns which part of the inconclusive benchmarks was decided by as many fresh launches as
-    /// `advised` says; others are passed over. Half of them did not change, and launches differ by up
-    /// to `most_deviation`.
+    /// `advised` says; others are passed over. Half of them did not change, and launches differ by
+    /// up to `most_deviation`.
     fn decided(
         most_deviation: f64,
         rng: &mut Rng,

@@ -234,7 +234,8 @@ impl Evidence {
 pub struct LaunchCount {
     /// Launches with a time.
     pub times: u32,
-    /// Launches with slots: those of the times, or others on the model. Absent if there are no slots.
+    /// Launches with slots: those of the times, or others on the model. Absent if there are no
+    /// slots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slots: Option<u32>,
     /// Requested launches without a time.
@@ -244,8 +245,8 @@ pub struct LaunchCount {
 }
 
 impl LaunchCount {
-    /// How many launches the benchmark is judged by: those of its slots, or of its times where it has
-    /// none.
+    /// How many launches the benchmark is judged by: those of its slots, or of its times where it
+    /// has none.
     pub fn used(&self) -> u32 {
         self.slots.unwrap_or(self.times)
     }

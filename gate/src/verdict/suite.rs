@@ -37,8 +37,8 @@ const LEAST_BENCHMARKS_FOR_A_MEDIAN: usize = 3;
 pub const LEAST_BENCHMARKS_OF_TIME: usize = 3;
 /// Time that doubles did not drift, however few benchmarks there are.
 const LARGEST_DRIFT_OF_TIME: f64 = 1.0;
-/// Slots drift by at most 3 %; if they differ by more, they changed. Of a suite of 200, the cautious
-/// estimate of 3 % is 3.2 %.
+/// Slots drift by at most 3 %; if they differ by more, they changed. Of a suite of 200, the
+/// cautious estimate of 3 % is 3.2 %.
 const SLOTS_DRIFT: Expected = Expected {
     least_benchmarks: 10,
     most_deviation: 0.0325,

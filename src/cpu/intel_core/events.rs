@@ -1,4 +1,5 @@
-//! Events of Intel's performance cores from Sandy Bridge to Cascade Lake that tables and groups share.
+//! Events of Intel's performance cores from Sandy Bridge to Cascade Lake that tables and groups
+//! share.
 
 use crate::cpu::{Counter, Event};
 

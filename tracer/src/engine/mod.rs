@@ -278,7 +278,8 @@ impl<C: Consumer> Engine<C> {
         unsafe { (*self.state.as_ptr()).translator.is_half_full() }
     }
 
-    /// Returns whether it did. A thread started by traced code may still be leaving translated code.
+    /// Returns whether it did. A thread started by traced code may still be leaving translated
+    /// code.
     pub(crate) fn forget_translations(&self) -> bool {
         // SAFETY: as in `prepare`.
         let state = unsafe { &mut *self.state.as_ptr() };

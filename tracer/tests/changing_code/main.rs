@@ -306,8 +306,8 @@ fn issue_14_5_the_program_changes_its_own_function() {
     the_program_changes_its_own_function();
 }
 
-/// Runs `test` again, alone in a process: what other tests have loaded, and that they have threads and
-/// handlers, decides what is trusted.
+/// Runs `test` again, alone in a process: what other tests have loaded, and that they have threads
+/// and handlers, decides what is trusted.
 fn in_a_process_of_its_own(test: &str, body: impl FnOnce()) {
     const ALONE: &str = "TOPDOWN_TEST_ALONE";
     if std::env::var_os(ALONE).is_some() {
@@ -464,8 +464,8 @@ fn issue_14_5_random_programs_of_one_thread_are_the_same_traced() {
     assert_eq!(status, 0);
 }
 
-/// In processes whose other threads wait, where code of the program itself is trusted until the traced
-/// thread wakes one.
+/// In processes whose other threads wait, where code of the program itself is trusted until the
+/// traced thread wakes one.
 #[test]
 fn issue_14_5_random_programs_that_wake_threads_are_the_same_traced() {
     let status = in_child(|| {
@@ -532,8 +532,8 @@ fn issue_14_5_a_process_of_one_thread_changes_its_code() {
     assert_eq!(status, 0);
 }
 
-/// A handler of a fault that changes the program's own code, in a process of one thread: the trace ends
-/// at the fault.
+/// A handler of a fault that changes the program's own code, in a process of one thread: the trace
+/// ends at the fault.
 #[test]
 fn the_handler_of_a_fault_changes_the_programs_own_function() {
     in_a_process_of_its_own(
@@ -567,8 +567,8 @@ fn the_handler_of_a_fault_changes_the_programs_own_function() {
     );
 }
 
-/// The check of a block faults where the program's code cannot be read: the handler sees the program's
-/// own address, repairs it, and the trace goes on.
+/// The check of a block faults where the program's code cannot be read: the handler sees the
+/// program's own address, repairs it, and the trace goes on.
 #[test]
 fn the_handler_of_a_fault_gives_code_back() {
     static PAGE_THAT_FAULTS: AtomicU64 = AtomicU64::new(0);

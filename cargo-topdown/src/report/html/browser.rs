@@ -57,7 +57,8 @@ pub fn drive(page: &str, width: u32, script: &str) -> Option<serde_json::Value> 
     let output = Command::new(program)
         .args([
             "--headless",
-            // Tests run in containers and as root, where the sandbox does not work. The page is ours.
+            // Tests run in containers and as root, where the sandbox does not work. The page is
+            // ours.
             "--no-sandbox",
             "--disable-gpu",
             "--no-first-run",

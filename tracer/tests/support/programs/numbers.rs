@@ -93,8 +93,8 @@ pub fn rounding_modes() -> u64 {
     let (mut mxcsr, mut x87) = (0_u32, 0_u16);
     let third = |n: u64| (1.0 / black_box((3 * n + 1) as f64)).to_bits();
     let sums = [0x1f80_u32, 0x3f80, 0x5f80, 0xff80].map(|mode| {
-        // SAFETY: sets MXCSR to round to nearest, down, up, and to zero with denormals flushed; it is
-        // set back below.
+        // SAFETY: sets MXCSR to round to nearest, down, up, and to zero with denormals flushed; it
+        // is set back below.
         unsafe { asm!("ldmxcsr [{}]", in(reg) &mode, options(nostack, readonly)) };
         // New code, loops, an allocation and a system call: all ways into the tracer.
         let is_read = std::fs::read("/dev/null").is_ok();
@@ -123,8 +123,8 @@ pub fn rounding_modes() -> u64 {
 pub fn address_forms() -> u64 {
     const BYTES: usize = 4096;
     let (mut sum, thread): (u64, u64);
-    // SAFETY: a mapping of its own in the lowest 4 GiB, which all operands but the last two use: the
-    // thread control block holds its own address, and the stack is as it was.
+    // SAFETY: a mapping of its own in the lowest 4 GiB, which all operands but the last two use:
+    // the thread control block holds its own address, and the stack is as it was.
     unsafe {
         let low = libc::mmap(
             std::ptr::without_provenance_mut(0x1000_0000),
