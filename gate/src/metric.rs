@@ -66,8 +66,8 @@ impl Metric {
         }
     }
 
-    /// Its value in a launch that measured slots, per iteration; `None` if the launch does not have
-    /// it, and of the time, which is another series.
+    /// Returns its value per iteration in a launch with slots; `None` if the launch lacks it, and
+    /// for time, which is in another series.
     pub fn of(self, launch: &SlotsValue) -> Option<f64> {
         let level1 = launch.level1.as_ref();
         match (self, self.category()) {
@@ -78,8 +78,8 @@ impl Metric {
         }
     }
 
-    /// The launches that measured it, each with its number and value; `None` where there are none
-    /// or any of them lacks it.
+    /// Returns the number and value of each launch that measured it; `None` if there are no
+    /// launches or any of them lacks it.
     pub fn by_launch(self, benchmark: &Benchmark) -> Option<Vec<(u32, f64)>> {
         let values: Vec<(u32, f64)> = match self {
             Metric::Wall => {
@@ -95,7 +95,7 @@ impl Metric {
         (!values.is_empty()).then_some(values)
     }
 
-    /// Its value in each launch that measured it, as [`by_launch`](Metric::by_launch).
+    /// Returns its values, as [`by_launch`](Metric::by_launch) without the numbers.
     pub fn values(self, benchmark: &Benchmark) -> Option<Vec<f64>> {
         let values = self.by_launch(benchmark)?.into_iter();
         Some(values.map(|(_, value)| value).collect())

@@ -15,7 +15,7 @@ use crate::metric::Metric;
 pub struct Summary {
     /// Launches with a time, and with slots unless these are modelled.
     pub launches: usize,
-    /// Launches on the model, where its slots are of these.
+    /// Launches on the model, if its slots come from them.
     pub modelled_launches: Option<usize>,
     /// Wall-clock nanoseconds per iteration.
     pub wall_ns: Spread,

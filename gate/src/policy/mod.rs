@@ -101,7 +101,7 @@ pub struct Overrides {
 
 /// The point margins exclude the effects of recompilation on code alignment, 1 to 5 %, which
 /// repeating one binary does not show; the sure margin is above one step of an 8-bit ratio.
-/// Wall-clock time has more of everything.
+/// Wall-clock time is noisier in every respect.
 const SLOTS: Margins = Margins {
     sure: 0.01,
     point: 0.03,

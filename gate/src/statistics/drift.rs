@@ -20,32 +20,32 @@ use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF, Nor
 use super::median;
 use super::noise::EXPECTED_SPREAD;
 
-/// The part of a suite that tells the drift, and at least so many benchmarks.
+/// Drift is learned from this fraction of a suite, and from at least three benchmarks.
 const DENSEST: f64 = 0.4;
 const LEAST_DENSEST: usize = 3;
-/// The centre of the densest part lies closer to its benchmarks than the truth. The distance within
-/// which they lie shrinks by 1 − a·k^(−2/3) with k benchmarks in it; a test draws it.
+/// The centre of the densest part is closer to its benchmarks than the true centre is. With k
+/// benchmarks in it, their distance from it shrinks by 1 − a·k^(−2/3); a test simulates it.
 const SHRINKAGE: f64 = 1.57;
-/// What lies within so many deviations of the densest part tells the drift with it.
+/// Benchmarks within this many deviations of the densest part count too.
 const NEAR: f64 = 2.5;
 /// The variance of a normal quantity that is kept within [`NEAR`].
 const NEAR_VARIANCE: f64 = 0.911;
-/// Which benchmarks are near is itself estimated: the variance is known as well as if it had this
-/// part of its degrees of freedom.
+/// The choice of near benchmarks is itself an estimate, which costs the variance degrees of
+/// freedom: this fraction of them is left.
 const EFFICIENCY: f64 = 0.8;
-/// How well earlier runs tell it, as a part of the number of their benchmarks.
+/// The degrees of freedom that each benchmark of each pair of earlier runs contributes.
 const KNOWLEDGE: f64 = 1.0 / 3.0;
-/// A suite that tells its own drift may be one of this part of all suites, those that look the
-/// steadiest for theirs.
+/// A suite that shows its own drift is assumed to be among this fraction of suites, those that look
+/// steadier than they are.
 const STEADIEST: f64 = 0.1;
-/// The lower quartile of how far the densest part reaches is below the median by this over √k, with
-/// k benchmarks in it.
+/// With k benchmarks in the densest part, the lower quartile of its reach is below the median by
+/// this over √k.
 const DENSEST_QUARTILE: f64 = 0.55;
 /// The variance of a median, in units of that of a mean.
 const MEDIAN_VARIANCE: f64 = std::f64::consts::FRAC_PI_2;
-/// Fewer pairs of earlier runs do not tell how far sessions drift.
+/// Fewer pairs of earlier runs do not show how far sessions drift.
 const LEAST_PAIRS: usize = 5;
-/// A variance is searched for until this part of it is left.
+/// The relative precision of the search for a variance.
 const PRECISION: f64 = 1e-4;
 /// The median of a squared standard normal quantity.
 const CHI_SQUARED_MEDIAN: f64 = 0.454_936;
@@ -64,7 +64,7 @@ pub struct Expected {
     /// Whether the median of the suite was taken out of the differences, which makes each as
     /// uncertain as the median is.
     pub centred: bool,
-    /// Whether the suite may be one of the tenth that looks the steadiest for its drift.
+    /// Whether to allow for a suite that looks steadier than it is.
     pub cautious: bool,
 }
 
@@ -122,7 +122,7 @@ impl Drift {
             false => NEAR_VARIANCE,
         };
         let variance = excess_variance(&near, unit);
-        // What launches alone may look like is no reason to doubt what is known.
+        // Noise of the launches is no reason to doubt what is known.
         let of_launches = benchmarks.iter().map(|b| b.standard_error.powi(2));
         let doubt = known.map_or(0.0, |_| {
             median(of_launches.collect()).unwrap_or(0.0) * (2.0 / degrees_of_freedom).sqrt()
@@ -147,8 +147,8 @@ impl Drift {
     /// Returns the drift between consecutive earlier runs, which multiplies; `pairs` has the
     /// benchmarks of each pair of runs.
     ///
-    /// Some pairs include changed code, so this is the median of all. How much sessions differ in
-    /// their drift is known as well as their number allows.
+    /// Some pairs include changed code, so this is the median of all. The more pairs there are, the
+    /// more degrees of freedom it has.
     pub fn between_earlier(pairs: &[Vec<Deviating>]) -> Option<Drift> {
         let all: Vec<Deviating> = pairs
             .iter()
@@ -176,7 +176,7 @@ impl Drift {
         let (own, expected) = (self.deviation.powi(2), known.deviation.powi(2));
         let variance = own.max(expected);
         let beyond = variance - expected;
-        // The suite can show that there is more drift, but not that what is known is surer
+        // The suite can reveal more drift, but cannot make the known drift more certain
         // (Satterthwaite).
         let degrees_of_freedom = variance.powi(2)
             / (expected.powi(2) / known.degrees_of_freedom
@@ -197,7 +197,7 @@ impl Drift {
 pub struct Deviating {
     /// Candidate minus baseline, as a fraction of the baseline's total.
     pub difference: f64,
-    /// By its launches.
+    /// Of that difference, from its launches.
     pub standard_error: f64,
 }
 
@@ -265,14 +265,14 @@ fn densest_size(size: usize) -> usize {
 }
 
 /// Returns the densest part and the benchmarks that lie no farther from its centre than drift takes
-/// them. In a small suite, the densest part alone is too few benchmarks to tell the drift.
+/// them. In a small suite, the densest part alone has too few benchmarks to show the drift.
 fn near_the_densest(benchmarks: &[Deviating]) -> Vec<Deviating> {
     let size = benchmarks.len();
     let within = densest_size(size);
     let centre = densest_centre(benchmarks.iter().map(|b| b.difference).collect(), within);
     let steadiest = 1.0 - DENSEST_QUARTILE / (within as f64).sqrt();
     let normal_distance = steadiest * normal_distance(size, within);
-    // The least variance with which the k-th closest is as close as chance has it.
+    // The smallest variance at which the k-th closest is as close as chance predicts.
     let mut variances: Vec<f64> = benchmarks
         .iter()
         .map(|b| ((b.difference - centre) / normal_distance).powi(2) - b.standard_error.powi(2))
@@ -425,8 +425,8 @@ mod tests {
         }
     }
 
-    /// When the densest part alone told the drift, it was known as well as 4 degrees of freedom,
-    /// and a benchmark had to differ by 7.3 deviations. Now it is 6.4.
+    /// The densest part alone would give 4 degrees of freedom, and a benchmark would have to differ
+    /// by 7.3 deviations instead of 6.4.
     #[test]
     fn a_suite_of_twelve_tells_its_drift_by_all_that_is_near() {
         let mut rng = Rng::with_seed(20261122);

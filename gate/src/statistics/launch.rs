@@ -12,7 +12,7 @@ use criterion_topdown::run_file::{IterationSample, LaunchValue, SlotsValue, Time
 use criterion_topdown::sample::{Flags, Level1, Sample};
 use criterion_topdown::steady;
 
-/// At most this part of a window's slots is taken out.
+/// At most this fraction of a launch's slots is subtracted as the cost of its windows.
 pub const MOST_TAKEN_OUT: f64 = 0.5;
 
 /// A launch on the machine needs this many usable samples.

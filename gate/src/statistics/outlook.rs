@@ -51,7 +51,7 @@ pub enum Advice {
     /// Launches per side that decide one in two of such benchmarks, and about three in four;
     /// `None` if more than [`MOST_LAUNCHES`].
     Launches(u32, Option<u32>),
-    /// The most launches decide fewer than one in two, but not next to none: with this probability.
+    /// [`MOST_LAUNCHES`] decide fewer than one in two, but some: with this probability.
     Open(f64),
     /// No number of launches is likely to decide.
     Hopeless(Obstacle),
@@ -134,8 +134,7 @@ impl Outlook<'_> {
     /// Returns the probability that this many launches a side decide if `truth` is the difference.
     fn decided(&self, truth: f64, launches: u32, drift: f64) -> f64 {
         let of_launches = 2.0 * self.launch_deviation.powi(2) / f64::from(launches);
-        // Drift that is no more than the error of the launches at hand may be that error, which
-        // shrinks.
+        // Drift within the error of the present launches may be that error, which shrinks.
         let now = self.estimate.of_launches.standard_error;
         let drift = match drift > now {
             true => drift,
@@ -196,7 +195,7 @@ mod tests {
             || estimate.p_above(-POINT) < 0.05 && estimate.p_below(POINT) < 0.05
     }
 
-    /// Fresh launches, as many as advised, of benchmarks of which half did not change.
+    /// Makes as many fresh launches as advised; half of the benchmarks did not change.
     #[test]
     fn the_advice_is_kept() {
         let mut rng = Rng::with_seed(20261122);
@@ -220,9 +219,9 @@ mod tests {
         assert!((hopeless..0.5).contains(&open), "{open}");
     }
 
-    /// Returns which part of the inconclusive benchmarks was decided by as many fresh launches as
-    /// `advised` says; others are passed over. Half of them did not change, and launches differ by
-    /// up to `most_deviation`.
+    /// Returns the fraction of inconclusive benchmarks that were decided by as many fresh launches
+    /// as `advised`; benchmarks without such advice are skipped. Half of them did not change, and
+    /// launches differ by up to `most_deviation`.
     fn decided(
         most_deviation: f64,
         rng: &mut Rng,

@@ -35,8 +35,8 @@ pub struct Plan {
 pub struct Planned<'a> {
     /// The true standard deviation between launches.
     pub deviation: f64,
-    /// That of the total by which differences are divided: the larger the change, the more of it is
-    /// in the difference. For the total itself, the same.
+    /// That of the total by which differences are divided; it matters more the larger the change
+    /// is. Equal to `deviation` for the total itself.
     pub total_deviation: f64,
     /// What the suite says about noise.
     pub noise: &'a Noise,

@@ -7,7 +7,7 @@
 
 use super::median;
 
-/// A wild launch is farther from the median of its side than this part of it …
+/// A wild launch is farther from the median of its side than this fraction of it …
 const LEAST_DISTANCE: f64 = 0.2;
 /// … and than this many robust standard deviations.
 const LEAST_DEVIATIONS: f64 = 6.0;

@@ -245,8 +245,8 @@ pub struct LaunchCount {
 }
 
 impl LaunchCount {
-    /// How many launches the benchmark is judged by: those of its slots, or of its times where it
-    /// has none.
+    /// Returns how many launches the benchmark is judged by: those with slots, or those with times
+    /// if there are no slots.
     pub fn used(&self) -> u32 {
         self.slots.unwrap_or(self.times)
     }

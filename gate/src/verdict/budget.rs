@@ -183,7 +183,7 @@ fn p_beyond(values: &[f64], value: f64, sure: f64, quantity: BudgetQuantity) -> 
     )
 }
 
-/// The quantity, launch by launch; `None` where it was not measured.
+/// Returns the quantity of each launch; `None` if it was not measured.
 fn values_of(benchmark: &Benchmark, quantity: BudgetQuantity) -> Option<Vec<f64>> {
     match quantity {
         BudgetQuantity::Slots(metric) => metric.values(benchmark),
@@ -198,7 +198,7 @@ fn values_of(benchmark: &Benchmark, quantity: BudgetQuantity) -> Option<Vec<f64>
     }
 }
 
-/// How far a category may be off whatever the number of launches, in the quantity's unit.
+/// Returns how far off a category may be, however many launches there are, in the quantity's unit.
 fn resolution(launches: &[SlotsValue], quantity: BudgetQuantity) -> f64 {
     let of = |resolution: fn(&SlotsValue) -> f64| {
         let values: Vec<f64> = launches.iter().map(resolution).collect();

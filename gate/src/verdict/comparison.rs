@@ -159,7 +159,7 @@ pub struct RunSummary {
     pub git_dirty: Option<bool>,
     /// The number of launches requested.
     pub launches: u32,
-    /// Launches on the model, which are others than those; absent where nothing was modelled.
+    /// Launches on the model, which are separate; absent if nothing was modelled.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub modelled_launches: Option<u32>,
     /// Which part of the suite was requested, in words; absent for all of it.

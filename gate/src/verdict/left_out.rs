@@ -29,7 +29,7 @@ pub struct LeftOut {
 }
 
 impl LeftOut {
-    /// Slots and time separately: time can go wrong when slots do not.
+    /// Judges slots and time separately, since time can go wrong when slots do not.
     pub fn of(benchmark: &Benchmark) -> LeftOut {
         let wild_in = |metric: Metric| {
             let values = metric.values(benchmark);
@@ -41,7 +41,8 @@ impl LeftOut {
         }
     }
 
-    /// The values of `benchmark` by which `metric` is judged; `None` where it was not measured.
+    /// Returns the values of `benchmark` by which `metric` is judged; `None` if it was not
+    /// measured.
     pub fn kept(&self, benchmark: &Benchmark, metric: Metric) -> Option<Vec<f64>> {
         let left_out = match metric {
             Metric::Wall => &self.of_time,
@@ -52,7 +53,7 @@ impl LeftOut {
         Some(kept.map(|(_, value)| value).collect())
     }
 
-    /// The launches of `benchmark` by which its slots are judged.
+    /// Returns the launches of `benchmark` by which its slots are judged.
     pub fn kept_slots<'a>(
         &'a self,
         benchmark: &'a Benchmark,
@@ -62,7 +63,8 @@ impl LeftOut {
     }
 }
 
-/// The wild launches of a run, by its benchmarks' slots, or time where they have none.
+/// Returns the wild launches of a run, judged by each benchmark's slots, or by its time if it has
+/// none.
 pub fn wild_launches(run: &Run) -> Vec<WildLaunch> {
     run.benchmarks.iter().flat_map(of_benchmark).collect()
 }

@@ -200,7 +200,7 @@ fn halves(run: &Run) -> Option<[Run; 2]> {
                     .slots
                     .as_ref()
                     .map(|slots| match is_exact(benchmark) {
-                        // What agrees bit for bit holds for every launch.
+                        // Slots that agree bit for bit are those of every launch.
                         true => slots.clone(),
                         false => half_of(slots, wanted),
                     }),

@@ -37,8 +37,8 @@ const LEAST_BENCHMARKS_FOR_A_MEDIAN: usize = 3;
 pub const LEAST_BENCHMARKS_OF_TIME: usize = 3;
 /// Time that doubles did not drift, however few benchmarks there are.
 const LARGEST_DRIFT_OF_TIME: f64 = 1.0;
-/// Slots drift by at most 3 %; if they differ by more, they changed. Of a suite of 200, the
-/// cautious estimate of 3 % is 3.2 %.
+/// Slots drift by at most 3 %; a larger difference is a change. The cautious estimate for a suite
+/// of 200 that drifts by 3 % is 3.2 %.
 const SLOTS_DRIFT: Expected = Expected {
     least_benchmarks: 10,
     most_deviation: 0.0325,
@@ -53,7 +53,8 @@ const TIME_DRIFT: Expected = Expected {
     cautious: false,
     ..SLOTS_DRIFT
 };
-/// Of time alone nothing is known but what the suite shows: the fewer benchmarks, the less.
+/// With time alone, only the suite itself shows the drift: the fewer benchmarks, the less certain
+/// it is.
 const DRIFT_OF_TIME_ALONE: Expected = Expected {
     least_benchmarks: LEAST_BENCHMARKS_OF_TIME,
     most_deviation: f64::INFINITY,
@@ -217,7 +218,7 @@ impl<'a> Measured<'a> {
         }
     }
 
-    /// The values of both sides by which `metric` is judged.
+    /// Returns the values of both sides by which `metric` is judged.
     fn kept(&self, metric: Metric) -> Option<[Vec<f64>; 2]> {
         let [baseline, candidate] = &self.left_out;
         Some([
@@ -226,7 +227,7 @@ impl<'a> Measured<'a> {
         ])
     }
 
-    /// The launches of both sides by which their slots are judged.
+    /// Returns the launches of both sides by which slots are judged.
     pub fn kept_slots(&self) -> [Vec<&SlotsValue>; 2] {
         let [baseline, candidate] = &self.left_out;
         [
@@ -235,7 +236,7 @@ impl<'a> Measured<'a> {
         ]
     }
 
-    /// How many launches of `metric` the side has that has fewer.
+    /// Returns the number of launches with `metric`, on the side with fewer.
     pub fn least_launches(&self, metric: Metric) -> usize {
         let launches = |side: &Benchmark| match metric {
             Metric::Wall => side.times.launches.len(),
@@ -257,7 +258,7 @@ fn main_metric(benchmark: &Benchmark) -> Metric {
     }
 }
 
-/// The metrics that every launch has.
+/// Returns the metrics that every launch has.
 fn metrics_of(benchmark: &Benchmark) -> Metrics {
     let all = Metric::ALL.into_iter();
     Metrics(
@@ -366,7 +367,7 @@ impl SuiteTest {
         for metric in Metric::ALL {
             let (gated, others): (Vec<_>, Vec<_>) = suite
                 .clone()
-                // What has no noise needs no test and teaches nothing about noise.
+                // Benchmarks without noise need no test and show nothing about noise.
                 .filter(|m| !m.is_exact(metric))
                 .filter_map(|m| Some((m, test.contrast(m, metric)?)))
                 .partition(|(m, _)| test.is_gated(m, metric));

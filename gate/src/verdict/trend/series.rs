@@ -12,8 +12,8 @@ use crate::statistics::{mean, median, variance};
 use crate::verdict::comparison::Warning;
 use crate::verdict::{Difference, Metric, comparability};
 
-/// Smaller changes of slots may come from a recompilation or another session: the gate's margin
-/// that a change must surely be above.
+/// Smaller changes of slots may come from a recompilation or another session. This is the gate's
+/// sure margin.
 const LEAST_SLOTS_CHANGE: f64 = 0.01;
 /// The same for time.
 const LEAST_TIME_CHANGE: f64 = 0.02;

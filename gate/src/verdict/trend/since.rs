@@ -120,7 +120,7 @@ fn compared(before: &Run, after: &Run, policy: &Policy) -> Comparison {
 }
 
 fn regressed_of(before: &Run, after: &Run, policy: &Policy) -> Vec<BenchmarkId> {
-    // The run was not judged by what is accepted now.
+    // The run was not judged with the changes that are accepted now.
     let mut policy = policy.clone();
     policy.accepted = Accepted::default();
     let benchmarks = compared(before, after, &policy).benchmarks.into_iter();
