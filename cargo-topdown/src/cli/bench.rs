@@ -165,6 +165,8 @@ impl LaunchArgs {
 #[command(next_help_heading = "Measuring")]
 pub struct MeasuringArgs {
     /// Processes per bench target [default: 10]
+    ///
+    /// A benchmark whose slots are modelled exactly is timed in two of them.
     #[arg(long, value_name = "N", env = "CARGO_TOPDOWN_LAUNCHES")]
     pub launches: Option<u32>,
 

@@ -56,7 +56,7 @@ fn measure(mut session: Session) -> Result<(Run, u32), Error> {
         ..target.clone()
     };
     let both_sides = session.without_left_out(targets.iter().map(twice).collect())?;
-    let outcome = session.measure(&both_sides)?;
+    let outcome = session.measure_in_full(&both_sides)?;
     problems::report(&outcome);
     if problems::count(&outcome) > 0 || outcome.collected.benchmarks.is_empty() {
         return Err(session.nothing_to_keep(&both_sides, &outcome).into());

@@ -245,8 +245,8 @@ fn further_launches(
     let guard = interrupt::guard().map_err(MeasureError::Interrupt)?;
     let scratch = Scratch::new().map_err(MeasureError::Scratch)?;
     let pairs = Pairs {
-        base: &modelled::on_the_clock(&base_again.targets()),
-        candidate: &modelled::on_the_clock(&record.targets()),
+        base: &modelled::on_the_clock(&base_again.targets(), u32::MAX),
+        candidate: &modelled::on_the_clock(&record.targets(), u32::MAX),
         launcher: &Launcher::new(&scratch, record.criterion.clone()),
         quiet: false,
         fail_fast: true,

@@ -18,6 +18,7 @@ mod run;
 mod selection;
 mod session;
 pub mod shards;
+mod time;
 
 pub use build_identity::build_identity;
 pub use error::MeasureError;

@@ -18,7 +18,7 @@ use crate::runner::launch_error::LaunchError;
 use crate::runner::launcher::Launcher;
 use crate::runner::progress::{Progress, Style};
 use crate::runner::scratch::Scratch;
-use crate::runner::{self, Outcome, left_out, modelled};
+use crate::runner::{self, Outcome, left_out};
 use crate::terminal::tell;
 
 /// A suite that is being measured. While it lives, Ctrl-C lets the program clean up.
@@ -149,16 +149,6 @@ impl Session {
         Fingerprints::take(targets, &self.launcher).map_err(|_| MeasureError::Interrupted)
     }
 
-    /// Launches `targets` on the clock or the counters, then on the model, and joins the two.
-    ///
-    /// # Errors
-    /// Returns an error if a launch cannot be made, or the user interrupts.
-    pub fn measure(&self, targets: &[BenchTarget]) -> Result<Outcome, MeasureError> {
-        let mut outcome = self.launch(&modelled::on_the_clock(targets), &self.launcher)?;
-        self.add_model(targets, modelled::LAUNCHES_THAT_AGREE, &mut outcome)?;
-        Ok(outcome)
-    }
-
     /// Runs all launches of `targets`, one after the other.
     ///
     /// # Errors
@@ -179,10 +169,20 @@ impl Session {
 
     /// The two sides of a comparison, to be launched in turn.
     pub fn pairs<'a>(&'a self, base: &'a [BenchTarget], candidate: &'a [BenchTarget]) -> Pairs<'a> {
+        self.pairs_with(&self.launcher, base, candidate)
+    }
+
+    /// As [`pairs`](Session::pairs), with another launcher.
+    pub fn pairs_with<'a>(
+        &'a self,
+        launcher: &'a Launcher,
+        base: &'a [BenchTarget],
+        candidate: &'a [BenchTarget],
+    ) -> Pairs<'a> {
         Pairs {
             base,
             candidate,
-            launcher: &self.launcher,
+            launcher,
             quiet: self.request.quiet,
             fail_fast: self.request.fail_fast,
         }

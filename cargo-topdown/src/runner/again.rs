@@ -22,19 +22,31 @@ pub fn would_help(targets: &[BenchTarget], run: &Run) -> bool {
 
 /// Returns the targets with suspects, restricted to those and to the launches they lack.
 pub fn targets_of(suspects: &[BenchmarkId], targets: &[BenchTarget]) -> Vec<BenchTarget> {
-    let with_suspects = |target: &BenchTarget| {
-        let of_target = suspects.iter().filter(|id| target.has(id));
+    restricted_to(suspects, targets, |launches| {
+        LAUNCHES_OF_SUSPECTS.saturating_sub(launches)
+    })
+}
+
+/// Returns the targets of the benchmarks `ids`, restricted to those. `further` says how many
+/// launches to add to those in a target's settings.
+pub fn restricted_to(
+    ids: &[BenchmarkId],
+    targets: &[BenchTarget],
+    further: impl Fn(u32) -> u32,
+) -> Vec<BenchTarget> {
+    let restricted = |target: &BenchTarget| {
+        let of_target = ids.iter().filter(|id| target.has(id));
         let names: Vec<String> = of_target.map(|id| id.name.clone()).collect();
         (!names.is_empty()).then(|| BenchTarget {
             settings: Settings {
-                launches: LAUNCHES_OF_SUSPECTS.saturating_sub(target.settings.launches),
+                launches: further(target.settings.launches),
                 ..target.settings
             },
             benchmarks: Some(names),
             ..target.clone()
         })
     };
-    targets.iter().filter_map(with_suspects).collect()
+    targets.iter().filter_map(restricted).collect()
 }
 
 /// Returns the suspects' part of `more`, with launches numbered after those of `run`.
@@ -48,18 +60,23 @@ pub fn numbered_behind(run: &Run, suspects: &[BenchmarkId], more: Collected) -> 
             (&b.id, last.map_or(0, |last| last.launch + 1))
         })
         .collect();
+    numbered_from(more, |id| before.get(id).copied())
+}
+
+/// Returns the benchmarks of `more` for which `first` has a number, with launches numbered from it.
+pub fn numbered_from(more: Collected, first: impl Fn(&BenchmarkId) -> Option<u32>) -> Collected {
     let benchmarks = more.benchmarks.into_iter().filter_map(|mut benchmark| {
-        let before = before.get(&benchmark.id)?;
+        let first = first(&benchmark.id)?;
         for time in &mut benchmark.times.launches {
-            time.launch += before;
+            time.launch += first;
         }
         for slots in benchmark.slots_launches_mut() {
-            slots.launch += before;
+            slots.launch += first;
         }
         Some(benchmark)
     });
     let samples = more.samples.into_iter().filter_map(|of| {
-        let launch = of.launch + before.get(&of.benchmark)?;
+        let launch = of.launch + first(&of.benchmark)?;
         Some(LaunchSamples { launch, ..of })
     });
     Collected {
@@ -71,7 +88,12 @@ pub fn numbered_behind(run: &Run, suspects: &[BenchmarkId], more: Collected) -> 
 
 /// Appends further launches to the benchmarks of `run`.
 pub fn append(run: &mut Run, further: &[Benchmark]) {
-    for benchmark in &mut run.benchmarks {
+    append_to(&mut run.benchmarks, further);
+}
+
+/// Appends further launches to `benchmarks`.
+pub fn append_to(benchmarks: &mut [Benchmark], further: &[Benchmark]) {
+    for benchmark in benchmarks {
         if let Some(more) = further.iter().find(|b| b.id == benchmark.id) {
             benchmark.extend(more);
         }

@@ -22,6 +22,7 @@ pub mod left_out;
 mod measured;
 pub mod modelled;
 mod one_choice;
+mod outcome;
 pub mod parting;
 mod patience;
 mod peer;
@@ -41,77 +42,18 @@ use std::time::{Duration, Instant};
 
 use criterion_topdown::environment::THREADS_DECIDED;
 use criterion_topdown::machine::Machine;
+use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::BenchmarkId;
-use thiserror::Error;
 
-use self::collect::{Collected, Collector};
+use self::collect::Collector;
 use self::launch::Launched;
 use self::launch_error::LaunchError;
 use self::launcher::Launcher;
 use self::measured::Benchmarks;
+pub use self::outcome::{OtherMeasurement, Outcome, TargetFailure};
 use self::progress::Progress;
 use crate::bench_targets::BenchTarget;
-use criterion_topdown::setting::Sampling;
-use criterion_topdown::setting::{Counters, Threads};
-
-/// A bench target that failed, with details.
-#[derive(Debug, Error)]
-#[error("bench target `{target}` failed in launch {launch}: {error}")]
-pub struct TargetFailure {
-    /// `package::name`.
-    pub target: String,
-    /// The launch, from 1.
-    pub launch: u32,
-    pub error: LaunchError,
-    /// What the bench printed about it.
-    pub output: String,
-}
-
-/// The outcome of all launches.
-#[derive(Debug, Default)]
-pub struct Outcome {
-    /// The measurements.
-    pub collected: Collected,
-    /// Targets that failed; `collected` contains nothing of them.
-    pub failures: Vec<TargetFailure>,
-    /// Targets that have only time, because a launch on the model failed.
-    pub not_modelled: Vec<TargetFailure>,
-    /// Benchmarks that are left out, because they use a measurement of their own.
-    pub other_measurements: Vec<OtherMeasurement>,
-    /// Targets that are not criterion benches, as `package::name`.
-    pub not_criterion: Vec<String>,
-    /// Targets that contain criterion but did not connect to the runner, as `package::name`.
-    pub not_connected: Vec<String>,
-}
-
-/// A benchmark that uses neither our measurement nor wall-clock time.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct OtherMeasurement {
-    pub id: BenchmarkId,
-    /// The value 1 as its formatter prints it, such as `1 cycles`.
-    pub one: String,
-}
-
-impl Outcome {
-    /// Replaces all results of `targets` with `other`.
-    pub fn replace(&mut self, targets: &[BenchTarget], other: Outcome) {
-        let is_of = |id: &BenchmarkId| targets.iter().any(|t| t.has(id));
-        let collected = &mut self.collected;
-        collected.benchmarks.retain(|b| !is_of(&b.id));
-        collected.samples.retain(|of| !is_of(&of.benchmark));
-        collected.lost_launches.retain(|lost| !is_of(&lost.id));
-        collected.residuals.retain(|residual| !is_of(&residual.id));
-        collected.errors.retain(|error| !is_of(error.id()));
-        collected.benchmarks.extend(other.collected.benchmarks);
-        collected.samples.extend(other.collected.samples);
-        collected
-            .lost_launches
-            .extend(other.collected.lost_launches);
-        collected.residuals.extend(other.collected.residuals);
-        collected.errors.extend(other.collected.errors);
-        self.failures.extend(other.failures);
-    }
-}
+use criterion_topdown::setting::{Counters, Sampling, SourceChoice, Threads};
 
 /// The state of a target between launches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,6 +134,7 @@ impl<'a> Side<'a> {
         };
         let target = &self.targets[index];
         let state = &mut self.states[index];
+        let mut has_counters = false;
         let error = match launched {
             Ok(Launched::Benchmarks(Benchmarks {
                 measured: benchmarks,
@@ -224,6 +167,9 @@ impl<'a> Side<'a> {
                 self.too_short[index] = target.settings.counters == Counters::Auto
                     && short_windows::are_too_short_for_the_register(&benchmarks);
                 self.threads[index] = one_choice::seen(&benchmarks);
+                has_counters = benchmarks
+                    .iter()
+                    .any(|benchmark| benchmark.provenance.source != SourceKind::Time);
                 self.collector.add(target, launch, benchmarks);
                 None
             }
@@ -239,6 +185,14 @@ impl<'a> Side<'a> {
         if error.is_some() {
             *state = State::Done;
         }
+        let settings = &mut self.targets[index].settings;
+        if launch == 0 && settings.source == SourceChoice::Auto && !has_counters {
+            settings.launches = settings
+                .launches
+                .min(self.launcher.launches_without_counters);
+            progress.expect(self.progress_offset + index, settings.launches);
+        }
+        let target = &self.targets[index];
         let done = *state == State::Done;
         progress.end(self.progress_offset + index, begun_at.elapsed(), done);
         let Some(error) = error else {

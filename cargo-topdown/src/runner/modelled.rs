@@ -84,11 +84,13 @@ pub fn on_the_model(targets: &[BenchTarget], launches: u32) -> Vec<BenchTarget> 
     })
 }
 
-/// The same targets, as their time is measured.
-pub fn on_the_clock(targets: &[BenchTarget]) -> Vec<BenchTarget> {
+/// The same targets, as their time is measured; in at most `launches` where the model gives the
+/// slots.
+pub fn on_the_clock(targets: &[BenchTarget], launches: u32) -> Vec<BenchTarget> {
     with_settings(targets, |settings| match settings.source {
         SourceChoice::Model => Settings {
             source: SourceChoice::Time,
+            launches: launches.min(settings.launches),
             ..settings
         },
         _ => settings,

@@ -84,6 +84,17 @@ impl Progress {
         }
     }
 
+    /// Target number `index` has `launches` in all, and not as many as its settings say.
+    pub fn expect(&mut self, index: usize, launches: u32) {
+        self.estimate.targets[index].launches_left = launches;
+        let rounds = self
+            .estimate
+            .targets
+            .iter()
+            .map(|t| t.launches + t.launches_left);
+        self.rounds = rounds.max().unwrap_or(0);
+    }
+
     /// Begins a launch (counted from 0).
     pub fn begin(&mut self, target: &BenchTarget, launch: u32) {
         self.begun_at = Instant::now();

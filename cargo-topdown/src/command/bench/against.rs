@@ -52,13 +52,10 @@ pub fn run(
         session.fingerprints(&base_targets)?,
         session.fingerprints(&targets)?,
     ];
-    let base_on_the_clock = modelled::on_the_clock(&base_targets);
-    let on_the_clock = modelled::on_the_clock(&targets);
+    let base_on_the_clock = modelled::on_the_clock(&base_targets, u32::MAX);
+    let on_the_clock = modelled::on_the_clock(&targets, u32::MAX);
     let pairs = session.pairs(&base_on_the_clock, &on_the_clock);
-    let (mut base, mut new) = pairs.launch()?;
-    for (targets, side) in [(&base_targets, &mut base), (&targets, &mut new)] {
-        session.add_model(targets, modelled::LAUNCHES_THAT_AGREE, side)?;
-    }
+    let (mut base, mut new) = session.measure_in_turn(&base_targets, &targets)?;
     for (fingerprints, side) in executed.iter().zip([&mut base, &mut new]) {
         fingerprints.put_beside(&mut side.collected.benchmarks);
     }

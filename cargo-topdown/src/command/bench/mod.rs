@@ -4,9 +4,9 @@ mod against;
 
 use std::io::Write;
 
-use criterion_topdown::run_file::{self, Run, write_run};
+use criterion_topdown::run_file::{self, Benchmark, Run, write_run};
 
-use crate::baseline_store::BaselineStore;
+use crate::baseline_store::{BaselineName, BaselineStore};
 use crate::bench_targets::BenchTarget;
 use crate::cli::BenchArgs;
 use crate::error::Error;
@@ -98,7 +98,8 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         }
         _ => targets,
     };
-    let mut outcome = session.measure(&targets)?;
+    let before = usual_baseline(&store, args.save.as_ref());
+    let mut outcome = session.measure(&targets, &before)?;
     fingerprints.put_beside(&mut outcome.collected.benchmarks);
     let failed = problems::count(&outcome);
     let is_all_left_out = selection.unchanged.is_some() && !targets.iter().any(|t| t.has_criterion);
@@ -166,6 +167,19 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         return Err(MeasureError::BenchesFailed { failed }.into());
     }
     Ok(Exit::Success)
+}
+
+/// Returns the benchmarks that the run will probably be compared with: those of the baseline that
+/// it replaces, or of the only one.
+fn usual_baseline(store: &BaselineStore, replaced: Option<&BaselineName>) -> Vec<Benchmark> {
+    let stored = match replaced {
+        Some(name) => store.find(name),
+        None => store.only_one(),
+    };
+    let run = stored
+        .ok()
+        .and_then(|stored| run_file::read_run(&stored.directory).ok());
+    run.map_or(Vec::new(), |run| run.benchmarks)
 }
 
 /// Reads the run that `name` refers to, which must not be a shard.

@@ -143,7 +143,7 @@ impl Explaining<'_> {
     ) -> Result<(Benchmark, Vec<IterationSample>), Error> {
         let wanted = &self.args.benchmark;
         let session = &self.session;
-        let on_the_clock = modelled::on_the_clock(targets);
+        let on_the_clock = modelled::on_the_clock(targets, u32::MAX);
         let mut outcome = session.launch(&on_the_clock, session.launcher())?;
         session.add_model(targets, 1, &mut outcome)?;
         if outcome.collected.benchmarks.is_empty() {
