@@ -63,9 +63,9 @@ pub struct CountedCommand<'a> {
 
 /// A command that has ended.
 pub struct Launched {
-    /// How.
+    /// How it exited.
     pub status: ExitStatus,
-    /// What it took.
+    /// The counts and the time of the whole launch.
     pub sample: Sample,
     /// The processes that it left behind, which were ended.
     pub outlived: Vec<String>,
@@ -158,7 +158,7 @@ mod system {
     impl Drop for Running {
         fn drop(&mut self) {
             self.registered = None;
-            // Both fail, or do nothing, where it has been waited for.
+            // Both fail or do nothing if the process has been reaped.
             let _ = self.child.kill();
             let _ = self.child.wait();
             self.end_rest();
@@ -216,7 +216,7 @@ mod system {
     }
 }
 
-/// What `exec-when-told` sends first, and what it then waits for.
+/// The byte that `exec-when-told` sends first, and the one that it then waits for.
 #[cfg(unix)]
 const READY: u8 = b'?';
 #[cfg(unix)]
@@ -263,7 +263,7 @@ pub fn become_when_told(_: i32, _: &[OsString]) -> io::Result<()> {
 mod system {
     use super::*;
 
-    /// By the clock: there are no counters here.
+    /// Measures by the clock, since there are no counters here.
     pub fn launch(what: &CountedCommand<'_>) -> Result<Launched, CommandError> {
         let mut command = std::process::Command::new(&what.command[0]);
         command.args(&what.command[1..]).stdin(Stdio::null());

@@ -84,7 +84,7 @@ pub enum GroupError {
     },
 }
 
-/// Returns the category to explain: the one that loses most slots, or retiring if next to none are
+/// Returns the category to explain: the one that loses most slots, or retiring if hardly any are
 /// lost.
 pub fn dominant_category(shares: &Shares) -> Category {
     if shares.level1.retiring >= MUCH_RETIRING {

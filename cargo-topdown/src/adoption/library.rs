@@ -88,7 +88,7 @@ impl Library {
         table
     }
 
-    /// Checks that cargo, started in `root` with the configuration that holds there, finds the
+    /// Checks that cargo, started in `root` with the configuration that applies there, finds the
     /// library.
     ///
     /// # Errors
@@ -171,7 +171,7 @@ pub struct Finder<'a> {
     named: Option<&'a str>,
     /// `$CARGO`.
     cargo: &'a Path,
-    /// The workspace, whose configuration of cargo holds.
+    /// The workspace, whose cargo configuration applies.
     root: &'a Path,
     found: OnceCell<Library>,
 }
@@ -260,8 +260,8 @@ fn installation(record: &str) -> Option<Library> {
     }
 }
 
-/// Reads cargo's `git+URL?rev=…#COMMIT`. In a manifest's dependency there is no commit, but the
-/// revision.
+/// Parses cargo's `git+URL?rev=…#COMMIT`. A dependency in a manifest has the revision instead of
+/// the commit.
 fn git(source: &str) -> Library {
     let source = source.strip_prefix("git+").unwrap_or(source);
     let (source, commit) = match source.split_once('#') {

@@ -143,8 +143,8 @@ pub fn plan(metadata: &Metadata, library: &Finder<'_>) -> Result<Plan, AdoptionE
     Ok(plan)
 }
 
-/// Plans how to measure a base that lacks the library, as that of the change that adopts it does:
-/// with the library of `candidate`. Returns `None` if there is nothing to change.
+/// Plans how to measure a base that lacks the library, such as the base of the change that adopts
+/// it: with the library of `candidate`. Returns `None` if there is nothing to change.
 ///
 /// # Errors
 /// As [`plan`].
@@ -215,7 +215,7 @@ impl Plan {
         let Some(criterion) = criterion else {
             return Ok(());
         };
-        // Without a test for the benches: some have all of their code in other files.
+        // The benches are not searched: some have all of their code in other files.
         self.has_criterion_benches = true;
         if !criterion.req.matches(&CRITERION) {
             let is_too_old = |rust: &&Version| **rust < CRITERION_RUST;

@@ -10,7 +10,7 @@ use super::{AdoptionError, Library};
 /// user who forgets to replace it gets an error, never an action from someone who took the name.
 const PLACEHOLDER: &str = "<owner>/cargo-topdown@<commit>";
 
-/// Stands for the installation of the program in GitLab's workflow.
+/// The placeholder for the program's installation in GitLab's workflow.
 const INSTALL: &str = "cargo install --locked cargo-topdown";
 
 const GITHUB: &str = include_str!("github.yml");
@@ -59,7 +59,7 @@ impl Workflow {
         }
     }
 
-    /// Writes the file, unless there is another one in its place.
+    /// Writes the file, unless another one is in its place.
     ///
     /// # Errors
     /// Returns an error if the file exists with another content, or cannot be written.

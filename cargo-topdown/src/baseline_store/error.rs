@@ -11,7 +11,7 @@ use super::name::{BaselineName, BaselineNameError};
 /// An error of the store.
 #[derive(Debug, Error)]
 pub enum StoreError {
-    /// What was given is neither a run file nor a name.
+    /// The argument is neither a run file nor a valid name.
     #[error("there is no run file `{argument}`, and it is not the name of a baseline: {reason}")]
     NeitherFileNorName {
         argument: String,
@@ -49,7 +49,7 @@ pub enum StoreError {
     OtherMachines {
         /// The requested name.
         name: BaselineName,
-        /// What it has no run of, in words.
+        /// What it has no run of, for people.
         of: String,
         /// The existing keys.
         keys: Vec<String>,
@@ -91,7 +91,7 @@ pub enum StoreError {
         /// How many it has.
         benchmarks: usize,
     },
-    /// A run with failures would hide them from every later comparison.
+    /// The run has failures, which would be hidden from every later comparison.
     #[error(
         "the run is not whole, so it was not saved as baseline `{name}`: {} failed in it\n\
          to get a whole run: mend what failed, or leave it out (`--leave-out PATTERN`), and run \

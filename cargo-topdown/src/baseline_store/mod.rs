@@ -50,7 +50,7 @@ pub struct OwnRun {
 }
 
 impl OwnRun {
-    /// The directory that holds the run.
+    /// Returns the directory that holds the run.
     pub fn path(&self) -> &Path {
         self.directory.path()
     }
@@ -130,17 +130,17 @@ impl BaselineStore {
         }
     }
 
-    /// Where the baselines are kept.
+    /// Returns where the baselines are kept.
     pub fn directory(&self) -> &Path {
         &self.directory
     }
 
-    /// Where the baseline `name` of the machine with this key is kept.
+    /// Returns where the baseline `name` of the machine with this key is kept.
     pub fn directory_of(&self, name: &BaselineName, machine_key: &str) -> PathBuf {
         self.directory.join(name.as_path()).join(machine_key)
     }
 
-    /// Where the newest run is kept.
+    /// Returns where the newest run is kept.
     pub fn newest_directory(&self) -> &Path {
         &self.newest
     }
@@ -524,7 +524,7 @@ pub fn is_file_itself(path: &Path) -> bool {
     fs::symlink_metadata(path).is_ok_and(|metadata| metadata.is_file())
 }
 
-/// Whether `path` is a file or a directory with a run file. What is in it, reading it will tell.
+/// Returns whether `path` is a file, or a directory with a run file. Does not read it.
 pub fn is_run(path: &Path) -> bool {
     path.is_file() || path.join(RUN_FILE_NAME).is_file()
 }

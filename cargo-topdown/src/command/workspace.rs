@@ -41,8 +41,8 @@ impl StoreArgs {
         Ok(self.store_of(&self.workspace()?))
     }
 
-    /// The place of the run that `argument` names; a run file is found outside of any workspace,
-    /// too.
+    /// Returns the path of the run that `argument` names; a run file is found outside of a
+    /// workspace, too.
     ///
     /// # Errors
     /// As [`store`](StoreArgs::store) and [`BaselineStore::resolve`].

@@ -17,7 +17,7 @@ use super::{Config, ConfigError, Layer};
 /// The least number of samples that criterion accepts.
 const LEAST_SAMPLE_SIZE: u32 = 10;
 
-/// The shortest time that a run file can say.
+/// The shortest time that a run file can express.
 const LEAST_TIME: Duration = Duration::from_millis(1);
 
 /// How one bench target is measured.
@@ -44,10 +44,10 @@ pub struct Settings {
     /// What decides how many iterations samples have.
     #[serde(default)]
     pub sampling: Sampling,
-    /// How long a launch may take, where its first launch does not decide.
+    /// How long a launch may take; if absent, the first launch of the target decides.
     #[serde(default)]
     pub launch_timeout: Option<Duration>,
-    /// Whether one launch is traced for what the benchmarks execute.
+    /// Whether to trace what the benchmarks execute, in a launch of its own.
     #[serde(default)]
     pub fingerprints: bool,
 }
@@ -76,14 +76,15 @@ impl Default for Settings {
 /// The settings of all packages of a workspace.
 #[derive(Debug)]
 pub struct WorkspaceSettings {
-    /// Those of a package that says nothing of its own.
+    /// The settings of packages without a table of their own.
     pub workspace: Settings,
-    /// What is not launched. The manifests' patterns add up; a flag or the variable stands for all
-    /// of them.
+    /// Patterns of what not to launch. Those of all manifests add up; a flag or the environment
+    /// variable replaces them.
     pub leave_out: Vec<Pattern>,
-    /// What the benches of all packages inherit of the environment, beside what all benches do.
+    /// Environment variables that the benches of all packages inherit, in addition to the built-in
+    /// list.
     keep_env: Vec<String>,
-    /// And those of one package.
+    /// The same for the benches of one package.
     keep_env_of_packages: HashMap<PackageId, Vec<String>>,
     packages: HashMap<PackageId, Settings>,
 }
@@ -122,12 +123,13 @@ impl WorkspaceSettings {
         })
     }
 
-    /// Those of one package.
+    /// Returns the settings of one package.
     pub fn of_package(&self, id: &PackageId) -> Settings {
         self.packages.get(id).copied().unwrap_or(self.workspace)
     }
 
-    /// What the benches of one package inherit of the environment, beside what all benches do.
+    /// Returns the environment variables that the benches of one package inherit, in addition to
+    /// the built-in list.
     pub fn keep_env_of(&self, id: &PackageId) -> Vec<String> {
         let own = self.keep_env_of_packages.get(id).into_iter().flatten();
         self.keep_env.iter().chain(own).cloned().collect()
@@ -135,7 +137,7 @@ impl WorkspaceSettings {
 }
 
 impl Settings {
-    /// What `layers` set; the first that sets something prevails.
+    /// Combines `layers`; the first that sets a value wins.
     fn resolve<const N: usize>(layers: [&Layer; N]) -> Result<Settings, ConfigError> {
         let default = Settings::default();
         let launches = first(layers, |l| l.launches).unwrap_or(default.launches);

@@ -103,18 +103,18 @@ impl Config {
         })
     }
 
-    /// The directory of the baselines, relative to the workspace root.
+    /// Returns the directory of the baselines, relative to the workspace root.
     pub fn baselines(&self) -> Option<&Path> {
         self.workspace.layer.baselines.as_deref()
     }
 
-    /// The address of the shared store.
+    /// Returns the address of the shared store.
     pub fn store(&self) -> Option<&str> {
         self.workspace.layer.store.as_deref()
     }
 
-    /// How benches are measured: `flags`, else the package's table, else the workspace's, else the
-    /// default.
+    /// Returns how benches are measured: by `flags`, else the package's table, else the
+    /// workspace's, else the default.
     ///
     /// # Errors
     /// Returns an error if a value is out of its range, even in a package that won't be benched.
@@ -122,11 +122,11 @@ impl Config {
         WorkspaceSettings::resolve(flags, self)
     }
 
-    /// The policy: the default, changed by the workspace and its packages, changed by the command
-    /// line.
+    /// Returns the policy: the default, overridden by the workspace and its packages, then by the
+    /// command line.
     ///
     /// # Errors
-    /// Returns an error if a value makes no sense.
+    /// Returns an error if a value is invalid.
     pub fn policy(&self, overrides: &Overrides) -> Result<Policy, ConfigError> {
         policy::resolve(self, overrides)
     }

@@ -14,10 +14,10 @@ pub struct Workspace {
     pub config: Config,
 }
 
-/// Why there is no workspace, or none that can be used.
+/// Why there is no usable workspace.
 #[derive(Debug, Error)]
 pub enum WorkspaceError {
-    /// cargo finds none, or doesn't understand it.
+    /// cargo finds none, or cannot parse it.
     #[error("could not find the workspace: {0}")]
     NotFound(#[source] Box<cargo_metadata::Error>),
     /// A setting in a manifest.
@@ -26,7 +26,7 @@ pub enum WorkspaceError {
 }
 
 impl Workspace {
-    /// The workspace of `manifest`, or of the current directory.
+    /// Finds the workspace of `manifest`, or of the current directory.
     ///
     /// # Errors
     /// Returns an error if there is none, or a setting in it cannot be used.
@@ -42,7 +42,7 @@ impl Workspace {
         Ok(Workspace::of_metadata(metadata)?)
     }
 
-    /// The same, for a workspace that has been read.
+    /// Makes a workspace from metadata that has been read.
     ///
     /// # Errors
     /// Returns an error if a setting cannot be used.

@@ -12,10 +12,10 @@ const DEFAULT_PROFILE: &str = "bench";
 /// The separator of flags in `CARGO_ENCODED_RUSTFLAGS`.
 const ENCODED_SEPARATOR: char = '\x1f';
 
-/// The identity of a build with `profile` for `target` in the workspace at `root`, as the command
-/// line names them.
+/// Returns the identity of a build with `profile` for `target` in the workspace at `root`, as the
+/// command line names them.
 ///
-/// What is unknown is left empty: none of it changes what was measured.
+/// Unknown fields stay empty: none of them changes what was measured.
 pub fn build_identity(profile: Option<&str>, target: Option<&str>, root: &Path) -> Build {
     let rustc = env::var("RUSTC").unwrap_or_else(|_| "rustc".to_owned());
     let version = output_of(&rustc, &["-vV"], root).unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Launches on the model, whose slots stand beside the time of the ordinary launches.
+//! Launches on the model, whose slots are added to the times of the ordinary launches.
 
 use super::{MeasureError, Session, problems};
 use crate::bench_targets::BenchTarget;

@@ -12,13 +12,13 @@ use crate::config::Layer;
 pub struct Request {
     /// The benchmarks to run; `None` for all.
     pub filter: Option<Filter>,
-    /// Further arguments for criterion, no filter among them.
+    /// Further arguments for criterion, without a filter.
     pub criterion: Vec<String>,
     /// Whether packages or bench targets are named.
     pub names_targets: bool,
     /// The settings.
     pub settings: Layer,
-    /// What cargo is told.
+    /// The flags for cargo.
     pub cargo: CargoFlags,
     /// `--manifest-path`.
     pub manifest_path: Option<PathBuf>,
@@ -31,7 +31,7 @@ pub struct Request {
 }
 
 impl Request {
-    /// The filter as criterion's arguments.
+    /// Returns the filter as arguments for criterion.
     pub(super) fn filter_arguments(&self) -> Vec<String> {
         let Some(filter) = &self.filter else {
             return Vec::new();

@@ -30,7 +30,7 @@ pub struct Session {
     pub settings: WorkspaceSettings,
     /// The names that the filter lets through.
     pub names: NameFilter,
-    /// When the build ended: what was measured is not older.
+    /// When the build ended; nothing was measured before.
     pub started_at: Timestamp,
     launcher: Launcher,
     _scratch: Scratch,
@@ -98,7 +98,8 @@ impl Session {
         }
     }
 
-    /// What the command line and the settings select of `workspace`, where `targets` were built.
+    /// Returns what the command line and the settings select from `workspace`; cargo built
+    /// `targets`.
     pub fn selection(&self, workspace: &Workspace, targets: &[BenchTarget]) -> Selection {
         Selection {
             left_out: selection::left_out(&self.settings.leave_out),
@@ -167,7 +168,7 @@ impl Session {
         })
     }
 
-    /// The two sides of a comparison, to be launched in turn.
+    /// Returns the two sides of a comparison, to be launched in turn.
     pub fn pairs<'a>(&'a self, base: &'a [BenchTarget], candidate: &'a [BenchTarget]) -> Pairs<'a> {
         self.pairs_with(&self.launcher, base, candidate)
     }
@@ -195,7 +196,7 @@ impl Session {
         run::without_benchmarks(self.started_at, root, flags, targets, workspace)
     }
 
-    /// How a bench is launched.
+    /// Returns how to launch benches.
     pub fn launcher(&self) -> &Launcher {
         &self.launcher
     }

@@ -1,9 +1,9 @@
 //! A comparison as JUnit XML, for GitLab, Jenkins and other tools that show tests: one test case
 //! per benchmark.
 //!
-//! What fails the gate is a failure, what is not comparable an error, and what is inconclusive
-//! skipped. Runs that are not comparable at all, or have nothing in common, are an error too: a
-//! file without test cases would be shown as a success.
+//! A benchmark that fails the gate is a failure, one that is not comparable an error, and an
+//! inconclusive one is skipped. Runs that are not comparable at all, or have nothing in common, are
+//! an error too: a file without test cases would be shown as a success.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};

@@ -22,7 +22,7 @@ const LONG_NAME: usize = 60;
 pub enum Keep {
     /// Never.
     Always,
-    /// If it does not fit beside the shortest name.
+    /// If it does not fit next to the shortest name.
     Essential(u8),
     /// If names would have to be shortened for it.
     Optional(u8),

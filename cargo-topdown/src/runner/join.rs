@@ -1,8 +1,8 @@
 //! Joins criterion's numbers with the sample vectors that the bench left in the samples file.
 //!
-//! criterion sends one scalar per sample; our measurement wrote the samples that these scalars
-//! were made of. Both are the same samples only if they agree one by one. Anything else is an
-//! error: a vector under a wrong name would be a wrong result that nobody notices.
+//! criterion sends one scalar per sample; our measurement wrote the samples that these scalars come
+//! from. They are the same samples only if they agree one by one. Anything else is an error: a
+//! vector under a wrong name would be a wrong result that goes unnoticed.
 
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
@@ -19,10 +19,10 @@ use thiserror::Error;
 
 use criterion_topdown::setting::Sampling;
 
-/// How criterion's wall-clock measurement formats 1: the sign that its scalars are nanoseconds.
+/// How criterion's wall-clock measurement formats 1, which shows that its scalars are nanoseconds.
 const ONE_NANOSECOND: &str = " ns";
 
-/// Of samples on the machine that double so many are kept, the longest: the one before them has a
+/// If samples outside the model double, this many are kept, the longest: the one before them has a
 /// 64th of the last one's iterations.
 const LONGEST_SAMPLES: usize = 6;
 
@@ -32,7 +32,7 @@ pub enum JoinError {
     /// The samples file could not be read.
     #[error("could not read the samples file: {0}")]
     Io(#[from] io::Error),
-    /// A line of it is not a record.
+    /// A line of the file is not a record.
     #[error("the samples file of `{benchmark}` is not understood: {problem}")]
     Record {
         /// The benchmark that had just ended.
@@ -101,7 +101,7 @@ pub enum JoinError {
     },
 }
 
-/// What criterion says about a benchmark that is complete.
+/// What criterion reports about a completed benchmark.
 pub struct Reported<'a> {
     /// criterion's full id.
     pub name: &'a str,
@@ -109,25 +109,25 @@ pub struct Reported<'a> {
     pub iterations: &'a [f64],
     /// The scalar of each sample.
     pub scalars: &'a [f64],
-    /// What its measurement's formatter makes of the value 1.
+    /// The value 1 as its measurement's formatter prints it.
     pub one: &'a str,
     /// How many iterations its samples have.
     pub sampling: Sampling,
 }
 
-/// The samples file of one launch, read as far as the bench has written it.
+/// The samples file of one launch, read while the bench writes it.
 pub struct SamplesFile {
     file: File,
     position: u64,
-    /// Last words that were announced and not said yet.
+    /// Last words that were announced but not written yet.
     owed: i64,
 }
 
 impl SamplesFile {
-    /// Makes an empty file for a bench to append to.
+    /// Creates an empty file for a bench to append to.
     ///
     /// # Errors
-    /// When it cannot be made.
+    /// Returns an error if it cannot be created.
     pub fn create(path: &Path) -> io::Result<SamplesFile> {
         Ok(SamplesFile {
             file: File::options()
@@ -141,10 +141,10 @@ impl SamplesFile {
         })
     }
 
-    /// The records that were written since the last call, a line each.
+    /// Returns the records written since the last call, one per line.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn new_records(&mut self) -> io::Result<String> {
         let mut lines = String::new();
         self.file.seek(SeekFrom::Start(self.position))?;
@@ -160,33 +160,33 @@ impl SamplesFile {
         Ok(records)
     }
 
-    /// Whether the bench, which has ended, owes a last word: it ended before it was done.
+    /// Returns whether the bench, which has exited, did so before it was done: it owes a last word.
     ///
     /// # Errors
-    /// When the file cannot be read.
+    /// Returns an error if the file cannot be read.
     pub fn owes_a_last_word(&mut self) -> io::Result<bool> {
         self.new_records()?;
         Ok(self.owed > 0)
     }
 }
 
-/// The samples of one benchmark, and what they are.
+/// The samples of one benchmark.
 #[derive(Debug)]
 pub struct Joined {
-    /// What the numbers are.
+    /// Where the numbers come from.
     pub provenance: Provenance,
     /// In the order in which they were taken.
     pub samples: Vec<IterationSample>,
-    /// Where in the code their slots went, where the bench knows.
+    /// The code that their slots went to, if the bench knows it.
     pub code: Option<CodeSlots>,
 }
 
-/// The samples of one benchmark: those of the only record in `lines`, or, if there is none, the
-/// nanoseconds that criterion's own measurement reports. `None` if the benchmark has neither: it
-/// measures something of its own.
+/// Returns the samples of one benchmark: those of the only record in `lines`, or without a record,
+/// the nanoseconds that criterion's own measurement reports. `None` if it has neither, because it
+/// uses another measurement.
 ///
 /// # Errors
-/// When the record's samples are not those that criterion reports.
+/// Returns an error if the record's samples are not those that criterion reports.
 pub fn join(reported: &Reported, lines: &str) -> Result<Option<Joined>, JoinError> {
     let records = lines
         .lines()
@@ -239,7 +239,7 @@ fn check_scalars(reported: &Reported, samples: &[Sample]) -> Result<(), JoinErro
         });
     }
     for (index, (sample, scalar)) in samples.iter().zip(reported.scalars).enumerate() {
-        // Exactly: the scalar is an integer below 2^53, which no step on the way can change.
+        // Compares exactly: the scalar is an integer below 2^53, which no step on the way changes.
         if sample.scalar() != *scalar {
             return Err(JoinError::Values {
                 benchmark: reported.name.to_owned(),
@@ -252,14 +252,14 @@ fn check_scalars(reported: &Reported, samples: &[Sample]) -> Result<(), JoinErro
     Ok(())
 }
 
-/// The samples of a launch in which they double. criterion reports the last two alone, with scalars
-/// that only say that they were enough.
+/// Returns the samples of a launch in which they double. criterion reports only the last two, with
+/// scalars that mean nothing but "enough".
 fn doubled(reported: &Reported, samples: Vec<Sample>) -> Result<Vec<IterationSample>, JoinError> {
     let count = samples.len();
     let last_two = [count.wrapping_sub(2), count.wrapping_sub(1)]
         .map(|index| doubling::iterations(index) as f64);
-    // criterion reports the first sample twice where it took all of the time. A launch for
-    // fingerprints has little time, and gives such a benchmark none.
+    // criterion reports the first sample twice if it took all of the time. A launch for
+    // fingerprints allows little time, and such a benchmark gets no fingerprint.
     let is_too_long =
         reported.sampling == Sampling::FirstTwo && count == 1 && reported.iterations == [1.0, 1.0];
     if !is_too_long && (count < 2 || reported.iterations != last_two) {
@@ -276,7 +276,7 @@ fn doubled(reported: &Reported, samples: Vec<Sample>) -> Result<Vec<IterationSam
         .collect())
 }
 
-/// The samples of a benchmark that does not use our measurement.
+/// Returns the samples of a benchmark that does not use our measurement.
 fn wall_clock(reported: &Reported) -> Option<(Provenance, Vec<Sample>)> {
     if !reported.one.ends_with(ONE_NANOSECOND) {
         return None;
@@ -286,7 +286,7 @@ fn wall_clock(reported: &Reported) -> Option<(Provenance, Vec<Sample>)> {
         .scalars
         .iter()
         .map(|nanoseconds| Sample {
-            // criterion does not say how many there were.
+            // criterion does not report how many there were.
             windows: 1,
             wall_ns: *nanoseconds as u64,
             ..Sample::EMPTY
@@ -295,7 +295,7 @@ fn wall_clock(reported: &Reported) -> Option<(Provenance, Vec<Sample>)> {
     Some((provenance, samples))
 }
 
-/// Whether it was our measurement that measured, and not criterion's own: that knows no windows.
+/// Returns whether our measurement took the samples: criterion's own knows no windows.
 pub fn is_ours(provenance: &Provenance) -> bool {
     provenance.empty_window.is_some()
 }

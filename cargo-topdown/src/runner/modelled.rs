@@ -6,9 +6,9 @@
 //! does not depend on the clock, and two launches that execute the same instructions at the same
 //! addresses agree bit for bit. While they do, further launches would say nothing new.
 //!
-//! Where the model was asked for, a bench target that cannot be launched on it has failed. Where it
-//! comes second (`auto`, on a machine without usable counters), the target keeps its time and is
-//! told why.
+//! If the model was requested, a bench target that cannot be launched on it has failed. If it is
+//! the fallback (`auto`, on a machine without usable counters), the target keeps its time, with the
+//! reason.
 
 use std::collections::{HashMap, HashSet};
 use std::process::{Command, Stdio};
@@ -26,18 +26,17 @@ use criterion_topdown::setting::Sampling;
 use criterion_topdown::setting::SourceChoice;
 use topdown_gate::statistics::launch::slots_agree;
 
-/// How many launches have to agree.
+/// How many launches must agree.
 pub const LAUNCHES_THAT_AGREE: u32 = 2;
 
-/// When criterion ends a modelled benchmark however much of it is wanted: ten times the budget, and
-/// this at least. Benchmarks with a measurement of their own may run as long.
+/// criterion ends a modelled benchmark after ten times the budget, but not before this. The limit
+/// also applies to benchmarks with a measurement of their own.
 const LEAST_TIME_LIMIT: Duration = Duration::from_secs(20);
 
-/// The targets that are to be modelled: those that ask for it, and those of `auto` that found no
-/// counters. In both cases, those in which `timed` has a benchmark of our measurement whose slots
-/// would be about its work, and of these such benchmarks alone: how often another one runs depends
-/// on the clock, and what it leaves in the allocator would decide where the data of the next one
-/// lies.
+/// Returns the targets to model: those whose settings request it, and those of `auto` that found no
+/// counters. They contain only benchmarks that `timed` shows to be able to have slots: how often
+/// any other one runs depends on the clock, and what it leaves in the allocator would decide where
+/// the data of the next one lies.
 pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
     let has_time_of_ours = |target: &BenchTarget| {
         let benchmarks = timed.benchmarks.iter();
@@ -74,7 +73,7 @@ pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
     .collect()
 }
 
-/// The same targets, as they are launched on the model.
+/// Returns the same targets, with the settings for the model.
 pub fn on_the_model(targets: &[BenchTarget], launches: u32) -> Vec<BenchTarget> {
     with_settings(targets, |settings| Settings {
         launches: launches.min(settings.launches),
@@ -84,8 +83,8 @@ pub fn on_the_model(targets: &[BenchTarget], launches: u32) -> Vec<BenchTarget> 
     })
 }
 
-/// The same targets, as their time is measured; in at most `launches` where the model gives the
-/// slots.
+/// Returns the same targets, with the settings for measuring time: at most `launches`, if the model
+/// provides the slots.
 pub fn on_the_clock(targets: &[BenchTarget], launches: u32) -> Vec<BenchTarget> {
     with_settings(targets, |settings| match settings.source {
         SourceChoice::Model => Settings {
@@ -97,9 +96,9 @@ pub fn on_the_clock(targets: &[BenchTarget], launches: u32) -> Vec<BenchTarget> 
     })
 }
 
-/// Criterion's own measurement has the same to say on the model as on the clock, and so has a
-/// benchmark that times itself. And the model sees the measuring thread alone,
-/// which helps neither where others work nor where nobody does.
+/// Returns whether the model could give this benchmark slots. It cannot if criterion's own
+/// measurement is used or the benchmark times itself, since both only yield time. Nor if other
+/// threads do the work or the thread waits, since the model sees only the measuring thread.
 fn can_have_slots(timed: &Benchmark) -> bool {
     let provenance = timed.provenance();
     let times_itself = provenance.reason == TIMES_ITSELF;
@@ -119,8 +118,8 @@ fn with_settings(
         .collect()
 }
 
-/// The command that starts a program with the same addresses every time, if this system has it and
-/// allows it; container runtimes often do not.
+/// Returns the command that starts a program with the same addresses every time; `None` if this
+/// system lacks it or, like many container runtimes, forbids it.
 pub fn fixed_addresses() -> Option<&'static [&'static str]> {
     const SETARCH: &[&str] = &["setarch", "-R"];
     let works = Command::new(SETARCH[0])
@@ -133,7 +132,7 @@ pub fn fixed_addresses() -> Option<&'static [&'static str]> {
     works.then_some(SETARCH)
 }
 
-/// The benchmarks that were modelled differently in different launches.
+/// Returns the benchmarks whose modelled launches differ.
 pub fn disagreeing(modelled: &Outcome) -> Vec<BenchmarkId> {
     let disagrees = |benchmark: &Benchmark| {
         let is_modelled = benchmark.provenance().source == SourceKind::Model;
@@ -144,14 +143,14 @@ pub fn disagreeing(modelled: &Outcome) -> Vec<BenchmarkId> {
     disagreeing.map(|b| b.id.clone()).collect()
 }
 
-/// The targets that have one of these benchmarks.
+/// Returns the targets with any of these benchmarks.
 pub fn targets_of(ids: &[BenchmarkId], targets: &[BenchTarget]) -> Vec<BenchTarget> {
     let has_one = |target: &&BenchTarget| ids.iter().any(|id| target.has(id));
     targets.iter().filter(has_one).cloned().collect()
 }
 
-/// How long each benchmark that was modelled was traced, over all launches that `modelled` knows;
-/// the warm-ups come on top.
+/// Returns how long each modelled benchmark was traced, over all launches in `modelled` and without
+/// warm-ups.
 pub fn times(modelled: &Collected) -> Vec<(&BenchmarkId, Duration)> {
     let mut times: Vec<(&BenchmarkId, Duration)> = Vec::new();
     let is_timed = |b: &&Benchmark| b.provenance().source == SourceKind::Time;
@@ -170,8 +169,8 @@ pub fn times(modelled: &Collected) -> Vec<(&BenchmarkId, Duration)> {
     times
 }
 
-/// Whether a benchmark is near the model's budget: launches that execute different instructions, as
-/// with several threads, are then modelled in part, or some of them and others not.
+/// Returns whether a benchmark is near the model's budget: if its launches execute different
+/// instructions, as with several threads, only some of them are modelled.
 fn is_too_long(error: &BenchmarkError) -> bool {
     match error {
         BenchmarkError::Mixed { .. } | BenchmarkError::NothingUsable { .. } => true,
@@ -190,9 +189,9 @@ fn why_not(error: &BenchmarkError) -> String {
     }
 }
 
-/// Puts the series of modelled slots beside that of the measured times. What could not be modelled
-/// keeps its time, and its provenance says why; it is an error only where `targets` say that the
-/// model was asked for.
+/// Adds the series of modelled slots to the benchmarks with measured times. A benchmark that could
+/// not be modelled keeps its time, and its provenance says why; that is an error only if `targets`
+/// request the model.
 pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget]) {
     for benchmark in &timed.collected.benchmarks {
         if !can_have_slots(benchmark) {
@@ -219,7 +218,7 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
         .collect();
     let timed = &mut timed.collected;
     for benchmark in &mut timed.benchmarks {
-        // criterion's own measurement has the same to say on the model as on the clock.
+        // criterion's own measurement only yields time, on the model too.
         if !is_ours(benchmark.provenance()) {
             by_id.remove(&benchmark.id);
             continue;
@@ -251,8 +250,8 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
         }
     }
     timed.samples.extend(modelled.collected.samples);
-    // What has no time either has been reported with that. What is too long for the budget keeps
-    // its time, as where the bench itself finds it so.
+    // A benchmark without time has been reported already. One that is too long for the budget keeps
+    // its time.
     let has_time = |id: &BenchmarkId| timed.benchmarks.iter().any(|b| b.id == *id);
     errors.retain(|error| !is_too_long(error) && asked_for(error.id()) && has_time(error.id()));
     timed.errors.extend(errors);

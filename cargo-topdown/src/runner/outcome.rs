@@ -26,7 +26,7 @@ pub struct TargetFailure {
 pub struct Outcome {
     /// The measurements.
     pub collected: Collected,
-    /// Targets that failed; `collected` contains nothing of them.
+    /// Targets that failed; their results are not in `collected`.
     pub failures: Vec<TargetFailure>,
     /// Targets that have only time, because a launch on the model failed.
     pub not_modelled: Vec<TargetFailure>,

@@ -97,7 +97,7 @@ fn write_renamed(run: &Outgoing, unfinished: &Path, path: &Path) -> Result<bool,
             stored_file::flush_directory_of(path).map_err(|problem| in_file(path, problem))?;
             Ok(true)
         }
-        // Another process has added the same run meanwhile.
+        // Another process has added the same run in the meantime.
         Err(_) if is_file_itself(&path.join(RUN_FILE_NAME)) => Ok(false),
         Err(error) => Err(in_path(path)(error)),
     }

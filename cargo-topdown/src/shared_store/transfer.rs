@@ -215,7 +215,7 @@ impl SharedStore {
                 Some(json) => json,
                 None => match self.fetch(place, false)? {
                     Some(fetched) => read_bytes(&fetched.path().join(RUN_FILE_NAME))?,
-                    // Removed meanwhile by garbage collection.
+                    // Garbage collection has removed it in the meantime.
                     None => continue,
                 },
             };

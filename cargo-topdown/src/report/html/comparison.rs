@@ -14,7 +14,7 @@ use crate::report::sentences::{Headline, REMEDY, headline, suite_notes, worst_fi
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{Comparison, RunSummary, Verdict};
 
-/// Writes the page. The launches of the compared runs become dots, those of the history levels.
+/// Writes the page. Launches of the compared runs are drawn as dots, runs of the history as levels.
 ///
 /// # Errors
 /// Returns an error if writing to `out` fails.
