@@ -68,8 +68,8 @@
 //!
 //! * A handler for a fault of the traced code itself (such as SIGSEGV or SIGFPE) sees the program's
 //!   own state. If it changes registers or does not return, the trace ends with
-//!   [`TraceError::Fault`]. While one thread is traced, other threads that query such a handler see
-//!   the tracer's.
+//!   [`TraceError::Fault`].
+//! * While one thread is traced, other threads and handlers that query a handler see the tracer's.
 //! * Handlers of other signals see an instruction pointer in translated code and, in borrowed
 //!   registers, values of the tracer.
 //! * Profilers that walk the stack from a signal handler see the interrupted frame without a name.

@@ -1,6 +1,7 @@
 //! Writes the translation of a planned block.
 //!
 //! ```text
+//!                  a stub                        if trusted: see `NEVER_ENTERED`
 //! indirect entry:  load rdx, rcx                 an indirect branch has borrowed them
 //! entry:           has the code changed?         unless trusted: see `check`
 //!                  save two registers, load the trace pointer, store the block's number
@@ -35,6 +36,16 @@ pub(crate) const MAX_BLOCK_BYTES: usize = MAX_BLOCK_INSTRUCTIONS * (15 + 4 * 20 
 /// The tag in a trace value that starts a block. As a sign-extended immediate, it cannot be an
 /// address of user memory.
 pub(crate) const BLOCK_TAG: u32 = 1 << 31;
+
+/// Bytes of a stub.
+const STUB_BYTES: u8 = 10 + 5 + 12;
+
+/// Bytes between a trusted block's entries: two loads.
+const BETWEEN_ENTRIES: u8 = 2 * 7;
+
+/// A short jump from a trusted block's entry to the stub before it, which asks the engine for the
+/// block. The instruction that it overwrites is longer, so nothing is in the middle of it.
+pub(crate) const NEVER_ENTERED: [u8; 2] = [0xeb, (2 + BETWEEN_ENTRIES + STUB_BYTES).wrapping_neg()];
 
 /// Where a block's code is.
 #[derive(Clone, Copy, Debug)]
@@ -89,6 +100,10 @@ struct Emitter<'a, 'c> {
 
 impl Emitter<'_, '_> {
     fn block(mut self) -> Emitted {
+        if self.surroundings.checked.is_none() {
+            let target = self.plan.start_ip;
+            self.stub(Request::Direct, |site| DirectExit { site, target });
+        }
         let indirect_entry = self.code.here();
         let entry = self.entries();
         self.begin();
@@ -119,8 +134,10 @@ impl Emitter<'_, '_> {
     /// Writes the indirect entry, and returns the other one, at which nothing is borrowed.
     fn entries(&mut self) -> u64 {
         let Some(source) = self.surroundings.checked else {
+            let before = self.code.here();
             self.give_back(RDX);
             self.give_back(RCX);
+            debug_assert_eq!(self.code.here() - before, u64::from(BETWEEN_ENTRIES));
             return self.code.here();
         };
         let ip = self.plan.start_ip;
@@ -460,12 +477,18 @@ impl Emitter<'_, '_> {
         for (request, exit) in unlinked.chain(failed) {
             let stub = self.code.here();
             self.code.set_jump(exit.site, stub);
-            let record = self.code.position() + 10 + 5;
-            self.set_exit(record as u32);
-            self.code.jump(self.surroundings.trampolines.of(request));
-            debug_assert_eq!(self.code.position(), record);
-            exit.write(self.code);
+            self.stub(request, |_| exit);
         }
+    }
+
+    /// Asks the engine for where `exit` goes. It gets the place of the stub's own jump, which can be
+    /// linked.
+    fn stub(&mut self, request: Request, exit: impl FnOnce(Relative32) -> DirectExit) {
+        let record = self.code.position() + usize::from(STUB_BYTES) - DirectExit::BYTES;
+        self.set_exit(record as u32);
+        let jump = self.code.jump(self.surroundings.trampolines.of(request));
+        debug_assert_eq!(self.code.position(), record);
+        exit(jump).write(self.code);
     }
 
     // ---- small parts ----

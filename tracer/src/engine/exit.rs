@@ -13,6 +13,8 @@ pub(crate) struct DirectExit {
 }
 
 impl DirectExit {
+    pub(super) const BYTES: usize = 12;
+
     pub(super) fn write(self, code: &mut Assembler<'_>) {
         code.data32(self.site.0);
         code.data64(self.target);

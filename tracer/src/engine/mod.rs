@@ -14,6 +14,7 @@ mod emit;
 mod entry;
 mod exit;
 mod fault;
+mod handlers;
 mod indirect;
 mod machine;
 mod maps;
@@ -35,6 +36,7 @@ pub(crate) use self::maps::mapping_at;
 
 use self::context::{Context, DEFAULT_MXCSR, RANDOM_MULTIPLIER, Request};
 use self::emit::BLOCK_TAG;
+use self::fault::Traced;
 use self::machine::RestartableSequence;
 use self::memory::{Mapping, Protection};
 use self::other_threads::OtherThreadsWatch;
@@ -88,8 +90,8 @@ struct State<C> {
     /// Whether a thread was started that may not have left the translated code yet.
     code_is_shared: bool,
     restartable: Option<RestartableSequence>,
-    /// Whether the program's fault handlers are not intercepted until the next request.
-    faults_suspended: bool,
+    /// The signal whose handlers are not intercepted until the next request.
+    suspended: Option<i32>,
     /// Whether to verify trusted code at the next request.
     trust_is_due: bool,
     /// What the system call before the next request did to other threads.
@@ -141,7 +143,7 @@ impl<C: Consumer> Engine<C> {
             buffer,
             code_is_shared: false,
             restartable,
-            faults_suspended: false,
+            suspended: None,
             trust_is_due: false,
             wakes: Wakes::Nobody,
             other_threads: OtherThreadsWatch::default(),
@@ -221,9 +223,8 @@ impl<C: Consumer> Engine<C> {
         if state.uses_restartable_sequences() {
             return Err(AttachError::RestartableSequences);
         }
-        state.renew_trust();
         state.status = Status::Running;
-        state.faults_suspended = false;
+        state.suspended = None;
         state.trust_is_due = false;
         state.wakes = Wakes::Nobody;
         // SAFETY: the engine does not run, so nothing else refers to the context.
@@ -231,15 +232,19 @@ impl<C: Consumer> Engine<C> {
         TRACED_IN.set(process);
         let (code_start, code_end) = state.translator.code();
         let state = self.state.as_ptr();
-        fault::begin(fault::Traced {
+        handlers::begin(Traced {
+            process,
             // SAFETY: computes addresses inside the state, which lives as long as the engine.
             status: unsafe { &raw mut (*state).status },
             // SAFETY: as above.
-            translator: unsafe { &raw const (*state).translator },
+            translator: unsafe { &raw mut (*state).translator },
             context: self.context.as_ptr(),
             code_start,
             code_end,
         });
+        // A handler that runs from now on is dealt with.
+        // SAFETY: the engine does not run, so nothing else has a reference.
+        unsafe { (*state).renew_trust() };
         Ok(())
     }
 
@@ -252,7 +257,7 @@ impl<C: Consumer> Engine<C> {
             Status::Ended(result) => {
                 state.status = Status::Idle;
                 TRACED_IN.set(0);
-                fault::end();
+                handlers::end();
                 if result.is_ok() && state.uses_restartable_sequences() {
                     return Err(AttachError::RestartableSequences.into());
                 }
@@ -261,7 +266,7 @@ impl<C: Consumer> Engine<C> {
             Status::Running => {
                 state.status = Status::Lost;
                 TRACED_IN.set(0);
-                fault::end();
+                handlers::end();
                 Err(TraceError::LeftTracedCode)
             }
         }
@@ -349,6 +354,7 @@ const RAX: usize = 0;
 
 /// Called by [`entry::serve`] on the engine's stack.
 unsafe extern "C" fn dispatch<C: Consumer>(context: *mut Context) {
+    handlers::engine_begins();
     // SAFETY: the context was made by `Engine::open`, which stored the state's address in it. The
     // thread is in translated code, so nothing else refers to either.
     let (context, state) = unsafe {
@@ -358,13 +364,14 @@ unsafe extern "C" fn dispatch<C: Consumer>(context: *mut Context) {
         (context, state)
     };
     state.serve(context);
+    handlers::engine_ends();
 }
 
 impl<C: Consumer> State<C> {
     /// Determines where the thread continues.
     fn serve(&mut self, context: &mut Context) {
-        if std::mem::take(&mut self.faults_suspended) {
-            fault::resume();
+        if let Some(signal) = self.suspended.take() {
+            handlers::resume(signal);
         }
         if self.status != Status::Running {
             // Ended in a signal handler: no more recording.
@@ -372,11 +379,12 @@ impl<C: Consumer> State<C> {
             context.next = self.original_address(context);
             return;
         }
-        if std::mem::replace(&mut self.wakes, Wakes::Nobody).somebody(context.registers[RAX]) {
+        self.translator.forget_what_is_not_trusted();
+        let wakes = std::mem::replace(&mut self.wakes, Wakes::Nobody);
+        let is_due = std::mem::take(&mut self.trust_is_due);
+        if is_due && self.others_may_run_after(wakes, context.registers[RAX]) {
             self.translator.trust(false);
-        } else if std::mem::take(&mut self.trust_is_due)
-            && !self.translator.trusted_code_is_intact()
-        {
+        } else if is_due && !self.translator.trusted_code_is_intact() {
             // Changed by the system call. Until then, the code was as translated.
             self.translator.forget();
         }
@@ -444,7 +452,7 @@ impl<C: Consumer> State<C> {
     /// Lets the thread continue natively with what it was about to do.
     fn leave(&mut self, context: &mut Context, result: Result<End, TraceError>) {
         self.status = Status::Ended(result);
-        fault::end();
+        handlers::end();
         context.next = self.original_address(context);
     }
 
@@ -526,9 +534,11 @@ impl<C: Consumer> State<C> {
                 context.next = exit.unlinked;
             }
             Policy::Changes { .. } => context.next = exit.perform,
-            Policy::SetsFaultHandler => {
-                fault::suspend();
-                self.faults_suspended = true;
+            Policy::SetsHandler { signal } => {
+                handlers::suspend(signal);
+                self.suspended = Some(signal);
+                // A handler may run before it is intercepted again.
+                self.trust_is_due = self.translator.is_trusting();
                 context.next = exit.unlinked;
             }
             Policy::GivesRandomNumbers if fixed_values::are_fixed() => {
@@ -546,6 +556,14 @@ impl<C: Consumer> State<C> {
         }
     }
 
+    /// Returns whether, after the previous system call, other threads of a process that had none
+    /// but waiting ones may run.
+    fn others_may_run_after(&self, wakes: Wakes, result: u64) -> bool {
+        // A signal may come to any thread.
+        let may_run = || wakes.somebody(result) || handlers::other_signals_are_caught();
+        self.other_threads.have_waited() && may_run()
+    }
+
     /// Returns whether the thread uses restartable sequences. The kernel restarts a sequence by its
     /// address, and a translated one has a different address.
     fn uses_restartable_sequences(&self) -> bool {
@@ -555,6 +573,7 @@ impl<C: Consumer> State<C> {
 
     /// Verifies trust before a trace, since much may have happened since the last one.
     fn renew_trust(&mut self) {
+        self.translator.forget_what_is_not_trusted();
         let others = match self.translator.may_trust() {
             true => OthersThatChangeMemory::ask(&mut self.other_threads),
             false => OthersThatChangeMemory::Somebody,

@@ -28,6 +28,11 @@ pub(super) struct OtherThreadsWatch {
 }
 
 impl OtherThreadsWatch {
+    /// Returns whether there were other threads at the last query, all of which waited.
+    pub(super) fn have_waited(&self) -> bool {
+        self.last.is_some_and(|look| look.threads > 0)
+    }
+
     /// Queries the other threads, without allocating or locking.
     pub(super) fn ask(&mut self) -> OtherThreads {
         let only_thread = only_thread();
@@ -90,7 +95,8 @@ impl Look {
         // SAFETY: has no arguments.
         let this_one = unsafe { kernel::call(libc::SYS_gettid, [0; 6]) };
         let directory = File::open(None, c"/proc/self/task")?;
-        let mut buffer = [0; 4096];
+        // A handler may have to do with a small stack.
+        let mut buffer = [0; 1024];
         loop {
             let filled = directory.read_entries(&mut buffer)?;
             let mut entries = &buffer[..filled];

@@ -1,6 +1,6 @@
 //! What a system call means for the translation.
 
-use super::fault;
+use super::handlers;
 
 // asm/prctl.h
 const ARCH_GET_FS: u64 = 0x1003;
@@ -21,15 +21,15 @@ pub(crate) enum Policy {
     /// Perform it as is. It may wake other threads of this process.
     WakesThreads(Wakes),
     /// Perform it. From now on, the program's code may change at any time, through the kernel
-    /// acting for this thread or a signal handler.
+    /// acting for this thread.
     LetsOthersChangeCode,
     /// It creates a child, which must not run in the translation. `shares_memory`: the child may
     /// still be leaving the translation at any later time.
     Split { shares_memory: bool },
     /// It may change the memory in this range.
     Changes { start: u64, end: u64 },
-    /// It queries or sets the handler of a fault, which the engine intercepts.
-    SetsFaultHandler,
+    /// It queries or sets the handler of a signal, which the engine intercepts.
+    SetsHandler { signal: i32 },
     /// It returns random numbers, which may have to be repeatable.
     GivesRandomNumbers,
     /// It would invalidate what the translation relies on.
@@ -96,13 +96,14 @@ pub(crate) fn policy(number: u64, arguments: [u64; 4]) -> Policy {
         // With MAP_FIXED it replaces a mapping; without an address it can only take free memory.
         libc::SYS_mmap if first != 0 => range(first, second),
         libc::SYS_shmat | libc::SYS_remap_file_pages => EVERYTHING,
-        libc::SYS_rt_sigaction if fault::is_fault(first) => Policy::SetsFaultHandler,
+        libc::SYS_rt_sigaction if handlers::is_intercepted(first) => Policy::SetsHandler {
+            signal: first as i32,
+        },
         libc::SYS_getrandom => Policy::GivesRandomNumbers,
         // A jump to a saved state, whose address would not be translated.
         libc::SYS_rt_sigreturn => Policy::Refuse,
         libc::SYS_arch_prctl if first != ARCH_GET_FS && first != ARCH_GET_GS => Policy::Refuse,
         libc::SYS_modify_ldt => Policy::Refuse,
-        libc::SYS_rt_sigaction if second != 0 => Policy::LetsOthersChangeCode,
         libc::SYS_io_uring_setup | libc::SYS_io_setup | libc::SYS_ptrace => {
             Policy::LetsOthersChangeCode
         }

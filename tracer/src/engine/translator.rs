@@ -7,7 +7,7 @@ use super::block_store::{BlockParts, BlockStore, Standing};
 use super::check::Check;
 use super::code_map::{CodeMap, CodeRange, NotCode};
 use super::context::Context;
-use super::emit::{Emitted, MAX_BLOCK_BYTES, Surroundings, emit};
+use super::emit::{self, Emitted, MAX_BLOCK_BYTES, Surroundings, emit};
 use super::exit::{DirectExit, SystemCallExit};
 use super::indirect::IndirectTable;
 use super::memory::{Mapping, Protection};
@@ -45,6 +45,8 @@ pub(crate) struct Translator {
     trusts: bool,
     /// Whether it may ever be trusted again.
     may_trust: bool,
+    /// Whether trusted blocks lead to the engine: see [`Translator::stop_trusting`].
+    has_stopped: bool,
 }
 
 impl Translator {
@@ -86,6 +88,7 @@ impl Translator {
             code_map: CodeMap::new(),
             trusts: true,
             may_trust: true,
+            has_stopped: false,
         })
     }
 
@@ -364,6 +367,28 @@ impl Translator {
     pub(crate) fn never_trust_again(&mut self) {
         self.may_trust = false;
         self.trust(false);
+    }
+
+    /// Makes every trusted block lead to the engine when it is entered, whatever leads to it. May
+    /// be called between any two instructions of translated code. The block that is being executed
+    /// runs to its end.
+    pub(crate) fn stop_trusting(&mut self) {
+        for id in self.blocks.remembered() {
+            let record = self.blocks.record(id);
+            if record.check.is_none() {
+                let at = record.entry - (self.mapping.address() + CODE_OFFSET) as u64;
+                self.assembler().set16(at as usize, emit::NEVER_ENTERED);
+            }
+        }
+        self.has_stopped = true;
+    }
+
+    /// Completes [`stop_trusting`](Translator::stop_trusting), in the engine.
+    pub(crate) fn forget_what_is_not_trusted(&mut self) {
+        if std::mem::take(&mut self.has_stopped) {
+            self.forget();
+            self.trust(false);
+        }
     }
 
     /// Returns whether the memory of all trusted code is still mapped. For the beginning of a

@@ -4,19 +4,20 @@
 //!
 //! * Nothing else changes memory: the process has a single thread, or the
 //!   [others](super::other_threads) wait until this one wakes them, so that memory changes only
-//!   through system calls of the traced thread; and the process catches no signals except faults,
-//!   whose handlers the engine intercepts.
+//!   through system calls of the traced thread and its signal handlers, which are
+//!   [intercepted](super::handlers). If there are other threads, the process catches no signals
+//!   except faults: another thread could handle any other.
 //! * The code stays for the life of the process: it belongs to the program, the C library, the
 //!   loader, or the kernel's vDSO.
 //!
 //! Trusted code is verified as a whole instead: at attach, after every system call that may wait or
-//! write, after a handler of a fault, and at detach. When the traced thread starts or wakes another
-//! one, it switches to checking translations until the end of the trace.
+//! write, after every handler, and at detach. When the traced thread starts or wakes another one, or
+//! a handler has changed code, it switches to checking translations until the end of the trace.
 
 use std::ffi::{c_int, c_void};
 use std::ops::Range;
 
-use super::fault;
+use super::handlers;
 use super::other_threads::{OtherThreads, OtherThreadsWatch};
 
 /// The program, the C library, the loader and the vDSO.
@@ -105,10 +106,12 @@ pub(super) enum OthersThatChangeMemory {
 
 impl OthersThatChangeMemory {
     pub(super) fn ask(threads: &mut OtherThreadsWatch) -> OthersThatChangeMemory {
-        if fault::other_signals_are_caught() {
+        let now = threads.ask();
+        // A signal may come to any thread.
+        if threads.have_waited() && handlers::other_signals_are_caught() {
             return OthersThatChangeMemory::Somebody;
         }
-        match threads.ask() {
+        match now {
             OtherThreads::Wait { since_then: true } => OthersThatChangeMemory::Nobody,
             OtherThreads::Wait { since_then: false } => OthersThatChangeMemory::NobodyNow,
             OtherThreads::MayRun => OthersThatChangeMemory::Somebody,
@@ -119,6 +122,50 @@ impl OthersThatChangeMemory {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Other tests are threads of this process, so a forked child runs this one.
+    #[test]
+    fn a_handler_changes_memory_unnoticed_only_if_another_thread_may_run_it() {
+        extern "C" fn nothing(_signal: i32) {}
+        // SAFETY: the child has one thread, makes one that ends with it, and ends.
+        let child = unsafe { libc::fork() };
+        if child == 0 {
+            let as_expected = std::panic::catch_unwind(|| {
+                // SAFETY: the handler does nothing.
+                unsafe { libc::signal(libc::SIGUSR1, nothing as *const () as usize) };
+                let tracer = crate::Tracer::new(crate::Config::default(), Nothing).unwrap();
+                let ask = || {
+                    tracer.attach().unwrap();
+                    let others = OthersThatChangeMemory::ask(&mut OtherThreadsWatch::default());
+                    tracer.detach().unwrap();
+                    others
+                };
+                assert_ne!(ask(), OthersThatChangeMemory::Somebody);
+                std::thread::spawn(|| {
+                    loop {
+                        std::thread::park();
+                    }
+                });
+                std::thread::sleep(std::time::Duration::from_millis(20));
+                assert_eq!(ask(), OthersThatChangeMemory::Somebody);
+                // SAFETY: as above.
+                unsafe { libc::signal(libc::SIGUSR1, libc::SIG_DFL) };
+                assert_ne!(ask(), OthersThatChangeMemory::Somebody);
+            });
+            // SAFETY: ends the child.
+            unsafe { libc::_exit(i32::from(as_expected.is_err())) };
+        }
+        let mut status = 0;
+        // SAFETY: `status` is writable.
+        unsafe { libc::waitpid(child, &mut status, 0) };
+        assert_eq!(status, 0);
+    }
+
+    struct Nothing;
+
+    impl crate::Consumer for Nothing {
+        fn block(&mut self, _block: &crate::Block<'_>, _addresses: &[u64]) {}
+    }
 
     #[test]
     fn this_function_lasts_and_the_heap_does_not() {

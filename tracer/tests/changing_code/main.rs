@@ -464,6 +464,17 @@ fn issue_14_5_random_programs_of_one_thread_are_the_same_traced() {
     assert_eq!(status, 0);
 }
 
+/// The same beside handlers, after which it is compared.
+#[test]
+fn issue_14_5_random_programs_with_handlers_are_the_same_traced() {
+    let status = in_child(|| {
+        for seed in 0..200 {
+            is_the_same_traced(&Program::random(seed, Others::Handlers), seed);
+        }
+    });
+    assert_eq!(status, 0);
+}
+
 /// In processes whose other threads wait, where code of the program itself is trusted until the
 /// traced thread wakes one.
 #[test]
@@ -528,6 +539,132 @@ fn issue_14_5_a_process_of_one_thread_changes_its_code() {
         the_program_changes_its_own_function();
         issue_14_5_code_is_rewritten_through_an_alias();
         issue_14_5_a_signal_handler_rewrites();
+    });
+    assert_eq!(status, 0);
+}
+
+/// A handler that changes the program's own code interrupts a loop that is translated already, and
+/// whose blocks lead to one another.
+#[test]
+fn issue_14_5_a_timers_handler_changes_the_programs_own_function() {
+    static VALUE: AtomicU32 = AtomicU32::new(1);
+    extern "C" fn change(_signal: i32) {
+        let value = VALUE.load(Ordering::Relaxed) + 1;
+        let function = of_the_program as *const () as u64;
+        own_memory()
+            .write_all_at(&code(value as u8), function)
+            .unwrap();
+        VALUE.store(value, Ordering::Release);
+    }
+    let _alone = alone_with_the_program();
+    let status = in_child(|| {
+        let function = Page(of_the_program as *const () as usize);
+        own_memory()
+            .write_all_at(&code(1), function.0 as u64)
+            .unwrap();
+        // SAFETY: the handler writes to a function of the test's own.
+        unsafe { libc::signal(libc::SIGALRM, change as *const () as usize) };
+        let tracer = Tracer::new(Config::default(), Count::default()).unwrap();
+        for _ in 0..50 {
+            let first = VALUE.load(Ordering::Relaxed);
+            let (seen, end) = tracer.trace(|| {
+                // SAFETY: one signal soon.
+                unsafe {
+                    let mut timer: libc::itimerval = std::mem::zeroed();
+                    timer.it_value.tv_usec = 300;
+                    libc::setitimer(libc::ITIMER_REAL, &timer, ptr::null_mut());
+                }
+                let mut calls = 0_u64;
+                while VALUE.load(Ordering::Acquire) == first {
+                    let seen = function.call();
+                    // The handler may run in between.
+                    calls += u64::from(seen != u64::from(first));
+                }
+                (calls <= 1, function.call())
+            });
+            assert_eq!(seen, (true, u64::from(first) + 1));
+            assert_eq!(end, Ok(End::Detach));
+        }
+    });
+    assert_eq!(status, 0);
+}
+
+/// A handler that starts a thread, which changes the program's own code later.
+#[test]
+fn issue_14_5_a_thread_of_a_handler_changes_the_programs_own_function() {
+    static GO: AtomicU32 = AtomicU32::new(0);
+    extern "C" fn start_a_thread(_signal: i32) {
+        thread::spawn(|| {
+            while GO.load(Ordering::Acquire) != 1 {
+                std::hint::spin_loop();
+            }
+            let function = of_the_program as *const () as u64;
+            own_memory().write_all_at(&code(2), function).unwrap();
+            GO.store(2, Ordering::Release);
+        });
+    }
+    let _alone = alone_with_the_program();
+    let status = in_child(|| {
+        let function = Page(of_the_program as *const () as usize);
+        own_memory()
+            .write_all_at(&code(1), function.0 as u64)
+            .unwrap();
+        // SAFETY: the signal interrupts a system call of the test's own.
+        unsafe { libc::signal(libc::SIGUSR1, start_a_thread as *const () as usize) };
+        let (results, end) = traced(|| {
+            let before = function.call();
+            // SAFETY: sends the signal to this thread.
+            unsafe { libc::raise(libc::SIGUSR1) };
+            let meanwhile = function.call();
+            GO.store(1, Ordering::Release);
+            while GO.load(Ordering::Acquire) != 2 {
+                std::hint::spin_loop();
+            }
+            (before, meanwhile, function.call())
+        });
+        assert_eq!(results, (1, 1, 2));
+        assert_eq!(end, Ok(End::Detach));
+    });
+    assert_eq!(status, 0);
+}
+
+/// A handler that a handler has installed.
+#[test]
+fn issue_14_5_a_handler_of_a_handler_changes_the_programs_own_function() {
+    extern "C" fn change(_signal: i32) {
+        let function = of_the_program as *const () as u64;
+        own_memory().write_all_at(&code(2), function).unwrap();
+    }
+    extern "C" fn install(_signal: i32) {
+        // SAFETY: the other handler writes to a function of the test's own.
+        unsafe { libc::signal(libc::SIGUSR2, change as *const () as usize) };
+    }
+    let _alone = alone_with_the_program();
+    let status = in_child(|| {
+        let function = Page(of_the_program as *const () as usize);
+        own_memory()
+            .write_all_at(&code(1), function.0 as u64)
+            .unwrap();
+        // SAFETY: as above.
+        unsafe { libc::signal(libc::SIGUSR1, install as *const () as usize) };
+        let (results, end) = traced(|| {
+            let first = function.call();
+            // SAFETY: sends the signals to this thread.
+            unsafe {
+                libc::raise(libc::SIGUSR1);
+                libc::raise(libc::SIGUSR2);
+            }
+            (first, function.call())
+        });
+        assert_eq!(results, (1, 2));
+        assert_eq!(end, Ok(End::Detach));
+        // SAFETY: asks only.
+        let now = unsafe {
+            let mut now: libc::sigaction = std::mem::zeroed();
+            libc::sigaction(libc::SIGUSR2, ptr::null(), &mut now);
+            now
+        };
+        assert_eq!(now.sa_sigaction, change as *const () as usize);
     });
     assert_eq!(status, 0);
 }

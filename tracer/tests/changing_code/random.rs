@@ -4,7 +4,8 @@ use std::arch::global_asm;
 use std::cell::RefCell;
 use std::fs::File;
 use std::os::unix::fs::FileExt;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::ptr;
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -73,6 +74,8 @@ enum Way {
 enum Who {
     Itself,
     Handler,
+    /// The handler of a timer, for which it waits by looking at memory.
+    HandlerOfTimer,
     /// A thread that is started for it and joined.
     NewThread,
     /// A thread that was there before, for which the traced one waits in a system call.
@@ -93,6 +96,8 @@ struct Step {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Others {
     Nobody,
+    /// Handlers of signals.
+    Handlers,
     /// Threads that wait until the traced one wakes them.
     WaitingThreads,
     /// Threads that run, and the handler of a signal.
@@ -103,6 +108,7 @@ impl Others {
     fn who_changes(self) -> &'static [Who] {
         match self {
             Others::Nobody => &[Who::Itself],
+            Others::Handlers => &[Who::Itself, Who::Handler, Who::HandlerOfTimer],
             Others::WaitingThreads => &[Who::Itself, Who::Itself, Who::Helper, Who::NewThread],
             Others::RunningThreads => &[
                 Who::Itself,
@@ -181,7 +187,7 @@ impl Program {
         thread::scope(|scope| {
             let (pages, mailbox) = (&pages, &mailbox);
             match self.others {
-                Others::Nobody => {}
+                Others::Nobody | Others::Handlers => {}
                 Others::WaitingThreads => {
                     scope.spawn(move || wait(pages, &self.steps, &from_program, &to_program));
                     // Until it does.
@@ -378,10 +384,13 @@ thread_local! {
     static FOR_HANDLER: RefCell<Option<(*const Pages, Step)>> = const { RefCell::new(None) };
 }
 
+static DONE_BY_HANDLER: AtomicBool = AtomicBool::new(false);
+
 extern "C" fn change_in_handler(_signal: i32) {
     if let Some((pages, step)) = FOR_HANDLER.take() {
         // SAFETY: the program that raises the signal has stored its pages.
         unsafe { (*pages).change(&step) };
+        DONE_BY_HANDLER.store(true, Ordering::Release);
     }
 }
 
@@ -414,6 +423,20 @@ impl Running<'_> {
                 unsafe {
                     libc::signal(libc::SIGUSR2, change_in_handler as *const () as usize);
                     libc::raise(libc::SIGUSR2);
+                }
+            }
+            Who::HandlerOfTimer => {
+                FOR_HANDLER.set(Some((self.pages, *step)));
+                DONE_BY_HANDLER.store(false, Ordering::Release);
+                // SAFETY: as above; one signal after a moment.
+                unsafe {
+                    libc::signal(libc::SIGALRM, change_in_handler as *const () as usize);
+                    let mut timer: libc::itimerval = std::mem::zeroed();
+                    timer.it_value.tv_usec = 1 + (step.seed % 64) as i64;
+                    libc::setitimer(libc::ITIMER_REAL, &timer, ptr::null_mut());
+                }
+                while !DONE_BY_HANDLER.load(Ordering::Acquire) {
+                    std::hint::spin_loop();
                 }
             }
             Who::NewThread => thread::scope(|scope| {
