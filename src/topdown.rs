@@ -22,7 +22,8 @@ use crate::setting::{Setting, SourceChoice};
 /// bench` prints after each benchmark.
 ///
 /// Counters belong to the thread that opened them, so a `TopDown` cannot be sent to another thread.
-/// Work that a benchmark hands to other threads is not counted.
+/// The hardware also counts the other threads of benchmarks in which they work
+/// ([`Threads`](crate::setting::Threads)); the model does not see them.
 pub struct TopDown {
     source: Box<dyn Source>,
     recorder: Recorder,

@@ -91,13 +91,13 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
     Ok(comparison.outcome.into())
 }
 
-/// Where runs are looked for. Run files can be compared outside of any workspace.
+/// Where to look for runs. Run files can be compared outside of any workspace.
 struct Runs {
     store: Option<BaselineStore>,
 }
 
 impl Runs {
-    /// The same, with the settings of the workspace.
+    /// Returns where to look for runs, and the settings of the workspace.
     fn of(args: &CompareArgs) -> Result<(Runs, Config), Error> {
         match args.store.workspace() {
             Ok(workspace) => {

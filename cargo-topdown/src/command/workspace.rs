@@ -8,7 +8,7 @@ use crate::config::{Config, Workspace, WorkspaceError};
 use crate::error::Error;
 
 impl StoreArgs {
-    /// The workspace.
+    /// Finds the workspace.
     ///
     /// # Errors
     /// Returns an error if there is none, or a setting in it cannot be used.
@@ -16,7 +16,7 @@ impl StoreArgs {
         Workspace::find(self.manifest_path.as_deref())
     }
 
-    /// The settings of the workspace; none outside of a workspace.
+    /// Returns the settings of the workspace; none outside of a workspace.
     ///
     /// # Errors
     /// Returns an error if a setting cannot be used.
@@ -28,12 +28,12 @@ impl StoreArgs {
         }
     }
 
-    /// The baselines of `workspace`.
+    /// Returns the store of `workspace`.
     pub fn store_of(&self, workspace: &Workspace) -> BaselineStore {
         BaselineStore::of_workspace(workspace, self.baselines.as_deref())
     }
 
-    /// The baselines of the workspace.
+    /// Returns the store of the workspace.
     ///
     /// # Errors
     /// Returns an error if there is no workspace, or a setting in it cannot be used.

@@ -2,7 +2,7 @@
 //!
 //! Its processes can be killed all at once, without missing any. No controller is enabled in it, so
 //! it does not affect measurements. It is a child of this program's group, which must permit that:
-//! the group of a systemd user session does, that of most containers does not.
+//! a systemd user session does, most containers do not.
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -20,9 +20,9 @@ pub fn seen(benchmarks: &[Measured]) -> Seen {
         .collect()
 }
 
-/// What is decided for the benchmarks of one of the `sides`, in the format of
-/// [`THREADS_DECIDED`](criterion_topdown::environment::THREADS_DECIDED); and whether its
-/// launch has done otherwise.
+/// Returns the decision for the benchmarks of one of the `sides`, in the format of
+/// [`THREADS_DECIDED`](criterion_topdown::environment::THREADS_DECIDED), and whether its launch did
+/// otherwise.
 pub fn decided(side: &Seen, sides: &[&Seen]) -> (String, bool) {
     let is_all = |name: &String| {
         let mut all = sides.iter().copied().flatten();

@@ -30,7 +30,7 @@ pub struct Outcome {
     pub failures: Vec<TargetFailure>,
     /// Targets that have only time, because a launch on the model failed.
     pub not_modelled: Vec<TargetFailure>,
-    /// Benchmarks that are left out, because they use a measurement of their own.
+    /// Benchmarks that are left out because they use another measurement.
     pub other_measurements: Vec<OtherMeasurement>,
     /// Targets that are not criterion benches, as `package::name`.
     pub not_criterion: Vec<String>,
@@ -66,8 +66,8 @@ impl Outcome {
         self.failures.extend(other.failures);
     }
 
-    /// Appends `further` launches, numbered from `first`. A benchmark that failed in one of them has
-    /// failed.
+    /// Appends `further` launches, numbered from `first`. A benchmark that failed in one of them
+    /// has failed.
     pub fn append(&mut self, further: Outcome, first: u32) {
         let Outcome {
             collected: mut more,

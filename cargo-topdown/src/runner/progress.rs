@@ -84,7 +84,7 @@ impl Progress {
         }
     }
 
-    /// Target number `index` has `launches` in all, and not as many as its settings say.
+    /// Sets how many launches target number `index` still has, if not as many as its settings say.
     pub fn expect(&mut self, index: usize, launches: u32) {
         self.estimate.targets[index].launches_left = launches;
         let rounds = self

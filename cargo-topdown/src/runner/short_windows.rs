@@ -1,8 +1,8 @@
 //! Decides when plain counters are better although the CPU has PERF_METRICS.
 //!
 //! The register resolves categories to no better than 1/255 of a window, and its content when the
-//! window began adds to the error. In a window of 100 000 slots or more, the second part disappears
-//! in the first; in shorter windows plain counters, which cost more to read, give better numbers. A
+//! window began adds to the error. In a window of 100 000 slots or more, the second part is
+//! negligible; in shorter windows plain counters, which cost more to read, give better numbers. A
 //! benchmark's window length is known only once it has run: a closure of `iter` makes one window
 //! per sample, `iter_batched` one per batch.
 
@@ -12,8 +12,8 @@ use criterion_topdown::machine::Machine;
 
 use super::measured::Measured;
 
-/// From this size on, PERF_METRICS resolves half a percent of a window: a reset and the first look
-/// take up to 1200 slots, of which (2 x 1200 + 100 000) / 255 is 0.4 %.
+/// From this size on, PERF_METRICS resolves half a percent of a window: a reset and the first
+/// reading take up to 1200 slots, and (2 x 1200 + 100 000) / 255 is 0.4 % of the window.
 const SHORT_WINDOW_SLOTS: f64 = 100_000.0;
 
 /// Returns whether the PERF_METRICS register measured any of `benchmarks` in windows that are too
