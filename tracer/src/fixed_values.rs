@@ -52,30 +52,23 @@ static CLOCK_OF_THE_KERNEL: OnceLock<Option<ClockGetTime>> = OnceLock::new();
 ///
 /// # Errors
 /// Returns an error if the system does not let a process write to its own code. Then nothing has
-/// changed, or everything except the date.
+/// changed.
 pub fn fix_system_values() -> io::Result<()> {
     let memory = File::options()
         .read(true)
         .write(true)
         .open("/proc/self/mem")?;
-    replace(
-        &memory,
-        libc::getrandom as *const () as u64,
-        random_numbers as *const () as u64,
-    )?;
-    // Some callers use its number: getrandom 0.2, and with it rand 0.8.
-    replace(
-        &memory,
-        libc::syscall as *const () as u64,
-        system_call as *const () as u64,
-    )?;
-    IS_FIXED.store(true, Ordering::Relaxed);
     CLOCK_OF_THE_KERNEL.get_or_init(clock_of_the_kernel);
-    replace(
-        &memory,
-        libc::clock_gettime as *const () as u64,
-        clock as *const () as u64,
-    )
+    let replacements = [
+        (libc::getrandom as *const (), random_numbers as *const ()),
+        // Some callers use the number: getrandom 0.2, and with it rand 0.8.
+        (libc::syscall as *const (), system_call as *const ()),
+        (libc::clock_gettime as *const (), clock as *const ()),
+    ];
+    let replacements = replacements.map(|(function, by)| (function as u64, by as u64));
+    replace_all(&memory, &replacements)?;
+    IS_FIXED.store(true, Ordering::Relaxed);
+    Ok(())
 }
 
 /// Returns whether random numbers repeat in this process.
@@ -93,6 +86,20 @@ pub fn hide_time(ns: u64) {
 pub fn pass_time(ns: u64) {
     // Adds up modulo 2^64, as `earlier` expects.
     HIDDEN_NS.fetch_sub(ns, Ordering::Relaxed);
+}
+
+/// Makes each function a jump to its replacement, or none of them.
+fn replace_all(memory: &File, replacements: &[(u64, u64)]) -> io::Result<()> {
+    let Some((&(address, replacement), rest)) = replacements.split_first() else {
+        return Ok(());
+    };
+    let mut before = [0; JUMP_BYTES];
+    memory.read_exact_at(&mut before, address)?;
+    replace(memory, address, replacement)?;
+    replace_all(memory, rest).inspect_err(|_| {
+        // It was just written to, so this succeeds.
+        let _ = memory.write_all_at(&before, address);
+    })
 }
 
 /// Makes the function at `address` a jump to `replacement`.
@@ -275,6 +282,49 @@ mod tests {
         fits[JUMP_BYTES - 1] = 0xc3;
         assert!(is_longer_than_the_jump(&fits, 0x1000));
         assert!(!is_longer_than_the_jump(&long[..4], 0x1000));
+    }
+
+    /// Code in shared memory of a file that is open for reading cannot be written, not even through
+    /// `/proc/self/mem`.
+    #[test]
+    fn if_one_function_cannot_be_replaced_none_is() {
+        const CODE: [u8; SEEN_BYTES] = [0x90; SEEN_BYTES];
+        let file = tempfile::NamedTempFile::new().unwrap();
+        file.as_file().write_all_at(&CODE, 0).unwrap();
+        let file = File::open(file.path()).unwrap();
+        let map = |flags| {
+            // SAFETY: a new mapping of a file with the code; it stays to the end of the process.
+            let start = unsafe {
+                let file = std::os::fd::AsRawFd::as_raw_fd(&file);
+                libc::mmap(
+                    std::ptr::null_mut(),
+                    CODE.len(),
+                    libc::PROT_READ,
+                    flags,
+                    file,
+                    0,
+                )
+            };
+            assert_ne!(start, libc::MAP_FAILED);
+            start as u64
+        };
+        let [first, second, last] =
+            [libc::MAP_PRIVATE, libc::MAP_PRIVATE, libc::MAP_SHARED].map(map);
+        let memory = File::options()
+            .read(true)
+            .write(true)
+            .open("/proc/self/mem")
+            .unwrap();
+        let now = |address| {
+            let mut now = [0; SEEN_BYTES];
+            memory.read_exact_at(&mut now, address).unwrap();
+            now
+        };
+        assert!(replace_all(&memory, &[(first, 1), (second, 2), (last, 3)]).is_err());
+        assert_eq!([first, second, last].map(now), [CODE; 3]);
+        replace_all(&memory, &[(first, 1), (second, 2)]).unwrap();
+        let jump = [JUMP.as_slice(), &2_u64.to_le_bytes()].concat();
+        assert!(now(second).starts_with(&jump));
     }
 
     #[test]

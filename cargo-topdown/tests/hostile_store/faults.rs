@@ -194,6 +194,18 @@ impl Place {
         command
     }
 
+    fn under_strace(&self, options: &[&str], words: &[&str]) -> Command {
+        let before = [&["-f", "-qq"], options, &[PROGRAM]].concat();
+        self.command("strace", &before, "workspace", words)
+    }
+
+    /// Returns a command whose system call of this name and number meets a fault.
+    fn with_fault(&self, call: &str, fault: &str, number: u32, words: &[&str]) -> Command {
+        let trace = format!("trace={call}");
+        let inject = format!("inject={call}:{fault}:when={number}");
+        self.under_strace(&["-o", "/dev/null", "-e", &trace, "-e", &inject], words)
+    }
+
     fn plain(&self, workspace: &str, words: &[&str]) -> Command {
         self.command(env!("CARGO_BIN_EXE_cargo-topdown"), &[], workspace, words)
     }
@@ -212,17 +224,8 @@ impl Place {
     fn calls(&self, words: &[&str]) -> BTreeMap<String, u32> {
         let log = self.root.path().join("calls");
         let trace = format!("trace={WRITING_CALLS}");
-        let before = [
-            "-f",
-            "-qq",
-            "-e",
-            &trace,
-            "-o",
-            log.to_str().unwrap(),
-            PROGRAM,
-        ];
         let status = self
-            .command("strace", &before, "workspace", words)
+            .under_strace(&["-e", &trace, "-o", log.to_str().unwrap()], words)
             .status()
             .unwrap();
         assert!(status.success(), "{words:?}");
@@ -395,20 +398,8 @@ fn issue_14_11_an_error_of_fsync_on_a_directory_fails_the_push_and_loses_nothing
         .unwrap();
     let flushes = place.calls(scenario.words)["fsync"];
     place.restore();
-    let inject = format!("inject=fsync:error=EIO:when={flushes}");
-    let before = [
-        "-f",
-        "-qq",
-        "-o",
-        "/dev/null",
-        "-e",
-        "trace=fsync",
-        "-e",
-        &inject,
-        PROGRAM,
-    ];
     let output = place
-        .command("strace", &before, "workspace", scenario.words)
+        .with_fault("fsync", "error=EIO", flushes, scenario.words)
         .stderr(Stdio::piped())
         .output()
         .unwrap();
@@ -437,20 +428,7 @@ fn campaign_of_faults_at_each_writing_call_loses_nothing() {
                     continue;
                 }
                 place.restore();
-                let inject = format!("inject={call}:{fault}:when={number}");
-                let trace = format!("trace={call}");
-                let before = [
-                    "-f",
-                    "-qq",
-                    "-o",
-                    "/dev/null",
-                    "-e",
-                    &trace,
-                    "-e",
-                    &inject,
-                    PROGRAM,
-                ];
-                let mut command = place.command("strace", &before, "workspace", scenario.words);
+                let mut command = place.with_fault(call, fault, number, scenario.words);
                 let succeeded = command.status().unwrap().success();
                 let what = format!("{}: {call} {number}: {fault}", scenario.name);
                 place.check(scenario, succeeded, &what);

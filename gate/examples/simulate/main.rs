@@ -309,3 +309,35 @@ fn shown(design: Design) -> String {
         Some((baseline, candidate)) => format!("{first}→{baseline}/{candidate}"),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn issue_14_11_sizes_beyond_the_limits_are_refused_with_a_message() {
+        let parse = |option: &str, value: &str| {
+            Args::try_parse_from(["simulate", &format!("{option}={value}")])
+        };
+        for (option, most) in [("--suites", "100000"), ("--benchmarks", "10000")] {
+            assert!(parse(option, "1").is_ok());
+            assert!(parse(option, most).is_ok());
+            for value in [
+                "0",
+                "-1",
+                "100001",
+                "99999999999",
+                "99999999999999999999999",
+            ] {
+                let message = parse(option, value).unwrap_err().to_string();
+                let says_which = message.contains(option) && message.contains(value);
+                assert!(says_which, "{message}");
+            }
+        }
+        let message = parse("--suites", "99999999999").unwrap_err().to_string();
+        assert!(
+            message.contains("99999999999 is not in 1..=100000"),
+            "{message}"
+        );
+    }
+}
