@@ -88,7 +88,7 @@ words='
 # Number of benchmarks, those decided at all, exactly, and by proof, and those that fail.
 said="$words"'
     [(.benchmarks | length), .counts.decided,
-     ([.benchmarks[] | select(.evidence.rule == "exact")] | length),
+     ([.benchmarks[] | select(.evidence.method == "exact")] | length),
      ([.benchmarks[] | select(.verdict == "unchanged" and .executed.change == "same" and .executed.same_counts)] | length),
      ([.benchmarks[] | select(fails)] | length)]
     | @tsv'

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-#[cfg(feature = "run_file")]
+#[cfg(feature = "run")]
 use serde::{Deserialize, Serialize};
 
 /// Other threads work for a benchmark if they use at least this fraction of its processor time.
@@ -37,10 +37,10 @@ pub struct Activity {
 
 /// Why a benchmark's slots do not represent its work. Such slots decide nothing; only time does.
 #[derive(Clone, Copy, Debug, PartialEq)]
-#[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "run", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(
-    feature = "run_file",
+    feature = "run",
     serde(rename_all = "snake_case", tag = "kind", deny_unknown_fields)
 )]
 pub enum Elsewhere {

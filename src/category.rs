@@ -4,14 +4,14 @@
 
 use std::ops::{Add, Index, IndexMut};
 
-#[cfg(feature = "run_file")]
+#[cfg(feature = "run")]
 use serde::{Deserialize, Serialize};
 
 /// A level-1 category. SMT contention, the fifth on some CPUs, is kept separately because a program
 /// cannot change it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
-#[cfg_attr(feature = "run_file", serde(rename_all = "snake_case"))]
+#[cfg_attr(feature = "run", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "run", serde(rename_all = "snake_case"))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Category {
     /// Slots whose micro-operations retired.
@@ -116,8 +116,8 @@ impl Part {
 ///
 /// For level 2, it holds the value of each category's [measured part](Category::measured_part).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
-#[cfg_attr(feature = "run_file", serde(deny_unknown_fields))]
+#[cfg_attr(feature = "run", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "run", serde(deny_unknown_fields))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PerCategory<T> {
     /// Slots whose micro-operations retired.

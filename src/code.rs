@@ -5,7 +5,7 @@
 
 use std::ops::AddAssign;
 
-#[cfg(feature = "run_file")]
+#[cfg(feature = "run")]
 use serde::{Deserialize, Serialize};
 
 use crate::category::PerCategory;
@@ -19,9 +19,9 @@ use crate::category::PerCategory;
 /// Files store the counts as an array, because there are many of them: instructions, then each
 /// category and its measured part.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "run", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "run_file", serde(into = "[u64; 9]", from = "[u64; 9]"))]
+#[cfg_attr(feature = "run", serde(into = "[u64; 9]", from = "[u64; 9]"))]
 pub struct CodeCounts {
     /// Executed instructions.
     pub instructions: u64,
@@ -111,9 +111,9 @@ pub struct CodeBlock {
 
 /// The path that a benchmark's execution took, from warm-up on, as hashes of everything traced.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "run", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "run_file", serde(deny_unknown_fields))]
+#[cfg_attr(feature = "run", serde(deny_unknown_fields))]
 pub struct Trail {
     /// The benchmark's number within the process, from 0.
     pub number: u32,

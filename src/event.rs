@@ -3,17 +3,17 @@
 //! This module defines the names and what each event means. The sources decide which to count, and
 //! the program how to show them.
 
-#[cfg(feature = "run_file")]
+#[cfg(feature = "run")]
 use serde::{Deserialize, Serialize};
 
 macro_rules! events {
     ($($(#[$doc:meta])* $variant:ident = $name:literal,)*) => {
         /// Something counted while code executes.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-        #[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
+        #[cfg_attr(feature = "run", derive(Serialize, Deserialize))]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum Event {
-            $($(#[$doc])* #[cfg_attr(feature = "run_file", serde(rename = $name))] $variant,)*
+            $($(#[$doc])* #[cfg_attr(feature = "run", serde(rename = $name))] $variant,)*
         }
 
         impl Event {

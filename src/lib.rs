@@ -32,6 +32,7 @@
 //! * `counters` (default): the sources of counts.
 //! * `model` (default): the source `model`, on x86-64 Linux. Without it, benches do not compile an
 //!   instruction decoder.
+//! * `run`: what a run is, for crates that compare runs.
 //! * `run_file`: the files of runs and baselines, for programs that read them. Benches do not need
 //!   it.
 //! * `html_reports`, `plotters`, `rayon`, `async_tokio` …: forwarded to criterion.
@@ -65,7 +66,7 @@ pub mod record;
 mod recorder;
 #[cfg(feature = "criterion")]
 mod records_file;
-#[cfg(feature = "run_file")]
+#[cfg(feature = "run")]
 pub mod run_file;
 pub mod sample;
 pub mod setting;

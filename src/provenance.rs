@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-#[cfg(feature = "run_file")]
+#[cfg(feature = "run")]
 use serde::{Deserialize, Serialize};
 
 use crate::activity::Elsewhere;
@@ -19,9 +19,9 @@ pub const TIME_FORMULA: &str = "time/1";
 
 /// Where numbers come from. Numbers from different sources are never mixed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-#[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "run", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "run_file", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "run", serde(rename_all = "lowercase"))]
 pub enum SourceKind {
     /// The CPU's performance counters.
     Hardware,
@@ -51,9 +51,9 @@ impl fmt::Display for SourceKind {
 /// Which threads' slots are counted. One thread's slots and those of all threads are not
 /// comparable.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "run", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "run_file", serde(rename_all = "lowercase"))]
+#[cfg_attr(feature = "run", serde(rename_all = "lowercase"))]
 pub enum CountedThreads {
     /// The measuring thread.
     #[default]
@@ -71,7 +71,7 @@ impl CountedThreads {
         }
     }
 
-    #[cfg(feature = "run_file")]
+    #[cfg(feature = "run")]
     fn is_own(&self) -> bool {
         *self == CountedThreads::Own
     }
@@ -79,9 +79,9 @@ impl CountedThreads {
 
 /// What a set of samples is and how it was obtained.
 #[derive(Clone, Debug, PartialEq)]
-#[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "run", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "run_file", serde(deny_unknown_fields))]
+#[cfg_attr(feature = "run", serde(deny_unknown_fields))]
 pub struct Provenance {
     /// Where the numbers come from.
     pub source: SourceKind,
@@ -90,13 +90,13 @@ pub struct Provenance {
     pub formula: String,
     /// The PMU of a hybrid machine's core type, such as `cpu_core`; absent elsewhere.
     #[cfg_attr(
-        feature = "run_file",
+        feature = "run",
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub core_type: Option<String>,
     /// Issue slots per cycle of this core, if known.
     #[cfg_attr(
-        feature = "run_file",
+        feature = "run",
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub slots_per_cycle: Option<u32>,
@@ -105,19 +105,19 @@ pub struct Provenance {
     /// What an empty window costs, measured at open. It is subtracted from launch values, not from
     /// samples.
     #[cfg_attr(
-        feature = "run_file",
+        feature = "run",
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub empty_window: Option<EmptyWindow>,
     /// Which threads' slots are counted; absent if only the measuring thread's.
     #[cfg_attr(
-        feature = "run_file",
+        feature = "run",
         serde(default, skip_serializing_if = "CountedThreads::is_own")
     )]
     pub threads: CountedThreads,
     /// Why the benchmark's slots do not represent its work, so that only its time was kept.
     #[cfg_attr(
-        feature = "run_file",
+        feature = "run",
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub elsewhere: Option<Elsewhere>,
@@ -164,25 +164,25 @@ impl Provenance {
 
 /// The cost of an empty window: the median of many.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
-#[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "run", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "run_file", serde(deny_unknown_fields))]
+#[cfg_attr(feature = "run", serde(deny_unknown_fields))]
 pub struct EmptyWindow {
     /// Slots between the two readings; absent without slots.
     #[cfg_attr(
-        feature = "run_file",
+        feature = "run",
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub slots: Option<u64>,
     /// Instructions between the two readings, if counted.
     #[cfg_attr(
-        feature = "run_file",
+        feature = "run",
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub instructions: Option<u64>,
     /// Cycles between the two readings, if counted.
     #[cfg_attr(
-        feature = "run_file",
+        feature = "run",
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub cycles: Option<u64>,

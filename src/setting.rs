@@ -4,7 +4,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-#[cfg(feature = "run_file")]
+#[cfg(feature = "run")]
 use serde::{Deserialize, Serialize};
 
 use crate::environment;
@@ -81,10 +81,10 @@ macro_rules! setting {
     ) => {
         $(#[$attribute])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        #[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
+        #[cfg_attr(feature = "run", derive(Serialize, Deserialize))]
         pub enum $setting {
-            $($(#[doc = $meaning])* #[cfg_attr(feature = "run_file", serde(rename = $word))] $choice,)*
-            $($(#[doc = $hidden_meaning])* #[cfg_attr(feature = "run_file", serde(skip))] $hidden,)*
+            $($(#[doc = $meaning])* #[cfg_attr(feature = "run", serde(rename = $word))] $choice,)*
+            $($(#[doc = $hidden_meaning])* #[cfg_attr(feature = "run", serde(skip))] $hidden,)*
         }
 
         impl Setting for $setting {

@@ -26,7 +26,7 @@ use topdown_gate::metric::Metric;
 use topdown_gate::pattern::Pattern;
 use topdown_gate::policy::{Budget, Policy};
 use topdown_gate::scenario::{self, Planted, benchmark, modelled, timed};
-use topdown_gate::verdict::trend::{TREND_SCHEMA_VERSION, Trend};
+use topdown_gate::trend::{TREND_SCHEMA_VERSION, Trend};
 use topdown_gate::verdict::{
     BudgetCheck, COMPARISON_SCHEMA_VERSION, Comparison, LabelledRun, NoiseReport, check_budgets,
     noise_of,

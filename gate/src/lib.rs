@@ -4,38 +4,50 @@
 //! every machine. `docs/gate.md` describes the procedure; the example `simulate` shows how often it
 //! errs.
 //!
-//! A CI service with two run files can judge them like this:
+//! A CI service links it next to `criterion-topdown`, which reads the files; neither brings in
+//! criterion or the counters:
 //!
-//! ```no_run
+//! ```toml
+//! criterion-topdown = { version = "0.1", default-features = false, features = ["run_file"] }
+//! topdown-gate = "0.1"
+//! ```
+//!
+//! ```
 //! use criterion_topdown::run_file::parse_run;
 //! use topdown_gate::policy::Policy;
-//! use topdown_gate::verdict::{Verdict, LabelledRun, Outcome, compare};
+//! use topdown_gate::verdict::{LabelledRun, Verdict, compare};
 //!
-//! # fn main() -> Result<(), Box<dyn std::error::Error>> {
-//! let baseline = parse_run(&std::fs::read("baselines/main/KEY/run.json")?)?;
-//! let candidate = parse_run(&std::fs::read("target/topdown/newest/run.json")?)?;
-//! let comparison = compare(
-//!     LabelledRun { label: "main", run: &baseline },
-//!     LabelledRun { label: "the pull request", run: &candidate },
-//!     &Policy::default(),
-//! );
-//! for benchmark in &comparison.benchmarks {
-//!     if benchmark.verdict == Verdict::Regressed {
-//!         println!("{} is slower: {:?}", benchmark.id, benchmark.cause);
-//!     }
+//! /// Returns the exit code, and a line for each benchmark that fails.
+//! fn judge(main: &[u8], pull_request: &[u8]) -> Result<(u8, Vec<String>), String> {
+//!     let read = |json: &[u8]| parse_run(json).map_err(|problem| problem.to_string());
+//!     let (main, pull_request) = (read(main)?, read(pull_request)?);
+//!     let comparison = compare(
+//!         LabelledRun { label: "main", run: &main },
+//!         LabelledRun { label: "the pull request", run: &pull_request },
+//!         &Policy::default(),
+//!     );
+//!     let failing = comparison.benchmarks.iter().filter(|b| comparison.fails(b));
+//!     let line = |b: &topdown_gate::verdict::BenchmarkVerdict| {
+//!         let change = b.main_effect().map_or(0.0, |effect| 100.0 * effect.difference);
+//!         format!("{} is {}: {change:+.1} %", b.id, b.verdict.name())
+//!     };
+//!     Ok((comparison.exit_code, failing.map(line).collect()))
 //! }
-//! assert_eq!(comparison.outcome, Outcome::Passed);
-//! # Ok(())
-//! # }
+//! # let run = std::fs::read("../baselines/main/x86_64-model-golden-cove/run.json").unwrap();
+//! # let text = String::from_utf8(run.clone()).unwrap();
+//! # let other = text.replacen("\"id\":\"", "\"id\":\"another-", 1);
+//! # assert_eq!(judge(&run, other.as_bytes()), Ok((0, Vec::new())));
 //! ```
 //!
 //! # Modules
 //!
 //! [`statistics`] only sees numbers. [`metric`] names what is compared, [`policy`] what matters,
-//! [`selection`] what a run was asked for, and [`summary`] what its launches have in common.
-//! [`verdict`] is the only place that decides "regressed".
+//! [`selection`] what a run was asked for, [`summary`] what its launches have in common, and
+//! [`comparability`] which runs can be compared. [`trend`] finds where a history changed.
+//! [`verdict`] uses all of them, and is the only place that decides "regressed".
 #![forbid(unsafe_code)]
 
+pub mod comparability;
 pub mod event_rates;
 pub mod function_name;
 pub mod metric;
@@ -46,4 +58,5 @@ pub mod scenario;
 pub mod selection;
 pub mod statistics;
 pub mod summary;
+pub mod trend;
 pub mod verdict;

@@ -9,7 +9,7 @@ mod detect;
 
 use std::fmt;
 
-#[cfg(feature = "run_file")]
+#[cfg(feature = "run")]
 use serde::{Deserialize, Serialize};
 
 /// The identity of a machine, from CPUID and stable strings only. Nothing measured, such as a clock
@@ -18,9 +18,9 @@ use serde::{Deserialize, Serialize};
 /// Unknown fields are empty, 0 or `None`. [`key`](Machine::key) lists the fields that decide
 /// whether two runs can be compared; the others are informational.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "run_file", derive(Serialize, Deserialize))]
+#[cfg_attr(feature = "run", derive(Serialize, Deserialize))]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "run_file", serde(deny_unknown_fields))]
+#[cfg_attr(feature = "run", serde(deny_unknown_fields))]
 pub struct Machine {
     /// `x86_64`, `aarch64` …
     pub architecture: String,
@@ -37,13 +37,13 @@ pub struct Machine {
     /// The hypervisor's name (`unknown` if it has none); absent on bare metal, and on Arm guests
     /// whose firmware does not report it.
     #[cfg_attr(
-        feature = "run_file",
+        feature = "run",
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub hypervisor: Option<String>,
     /// Whether hardware threads share cores; absent if the system does not say.
     #[cfg_attr(
-        feature = "run_file",
+        feature = "run",
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub smt_active: Option<bool>,
@@ -51,25 +51,25 @@ pub struct Machine {
     pub cpus: u32,
     /// The kernel release.
     #[cfg_attr(
-        feature = "run_file",
+        feature = "run",
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub kernel: Option<String>,
     /// The microcode revision.
     #[cfg_attr(
-        feature = "run_file",
+        feature = "run",
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub microcode: Option<String>,
     /// The frequency governor of CPU 0.
     #[cfg_attr(
-        feature = "run_file",
+        feature = "run",
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub governor: Option<String>,
     /// The host name, informational only.
     #[cfg_attr(
-        feature = "run_file",
+        feature = "run",
         serde(default, skip_serializing_if = "Option::is_none")
     )]
     pub host: Option<String>,

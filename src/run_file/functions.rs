@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::columns::Rows;
-use super::error::RunFileProblem;
+#[cfg(feature = "run_file")]
+use super::{columns::Rows, error::RunFileProblem};
 use crate::code::CodeCounts;
 
 /// Where a benchmark's slots went, by function: sums over the samples that determined its launch
@@ -64,6 +64,7 @@ impl Functions {
     }
 
     /// Checks that every number is plausible.
+    #[cfg(feature = "run_file")]
     pub(super) fn check(&self) -> Result<(), RunFileProblem> {
         let one = Rows {
             count: 1,
@@ -85,6 +86,7 @@ impl Functions {
     }
 }
 
+#[cfg(feature = "run_file")]
 fn check_counts(counts: &CodeCounts) -> Result<(), RunFileProblem> {
     let one = Rows {
         count: 1,

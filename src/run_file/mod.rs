@@ -5,35 +5,50 @@
 //! and `run.json` is renamed into place last, so a reader sees either the complete run or the
 //! previous one. `docs/run-file.md` describes both files for other programs.
 
+#[cfg(feature = "run_file")]
 mod code_columns;
+#[cfg(feature = "run_file")]
 mod columns;
+#[cfg(feature = "run_file")]
 mod error;
 mod fingerprint;
 mod functions;
+#[cfg(feature = "run_file")]
 mod launch_columns;
+#[cfg(feature = "run_file")]
 mod record;
+#[cfg(feature = "run_file")]
 mod sample_columns;
+#[cfg(feature = "run_file")]
 mod samples_file;
 #[cfg(feature = "schema")]
 pub mod schema;
 mod selection;
 mod series;
+#[cfg(feature = "run_file")]
 mod store;
+#[cfg(feature = "run_file")]
 pub mod stored_file;
+#[cfg(feature = "run_file")]
 mod version;
+#[cfg(feature = "run_file")]
 mod wire;
 
 pub use crate::record::{LAST_WORD_OWED, LAST_WORD_SAID, Record, SCHEMA_VERSION};
+#[cfg(feature = "run_file")]
 pub use error::{RunFileError, RunFileProblem};
 pub use fingerprint::{Fingerprint, FunctionFingerprint, Hash};
 pub use functions::{Function, Functions, OtherFunctions};
-pub use samples_file::{IterationSample, LaunchSamples};
+#[cfg(feature = "run_file")]
+pub use samples_file::LaunchSamples;
 pub use selection::{Filter, LeftOut, Selection, TargetId, Unchanged};
-pub use series::{LaunchValue, Series, SlotsValue, TimeValue};
+pub use series::{IterationSample, LaunchValue, Series, SlotsValue, TimeValue};
+#[cfg(feature = "run_file")]
 pub use store::{
     RUN_FILE_NAME, copy_run, parse_run, read_bytes, read_run, read_samples, remove_run,
     run_file_of, samples_file_of, write_run, write_run_without_samples,
 };
+#[cfg(feature = "run_file")]
 pub use wire::samples_file_name;
 
 use serde::{Deserialize, Serialize};

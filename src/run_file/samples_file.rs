@@ -4,22 +4,13 @@ use std::io::{self, BufRead, Write};
 
 use serde::{Deserialize, Serialize};
 
-use super::BenchmarkId;
 use super::columns::Rows;
 use super::error::RunFileProblem;
 use super::sample_columns::SampleColumns;
 use super::version::{KnownVersion, parse};
+use super::{BenchmarkId, IterationSample};
 use crate::provenance::SourceKind;
 use crate::sample::Sample;
-
-/// A sample and the number of its iterations.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct IterationSample {
-    /// Calls of the benchmarked routine; at least 1 in criterion's reports.
-    pub iterations: u64,
-    /// The sum of the sample's windows.
-    pub sample: Sample,
-}
 
 /// The samples of one benchmark in one launch.
 #[derive(Clone, Debug, PartialEq)]

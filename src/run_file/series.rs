@@ -4,7 +4,16 @@ use super::{Benchmark, BenchmarkId};
 use crate::category::PerCategory;
 use crate::event::Events;
 use crate::provenance::Provenance;
-use crate::sample::Level1;
+use crate::sample::{Level1, Sample};
+
+/// A sample and the number of its iterations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct IterationSample {
+    /// Calls of the benchmarked routine; at least 1 in criterion's reports.
+    pub iterations: u64,
+    /// The sum of the sample's windows.
+    pub sample: Sample,
+}
 
 /// What some launches measured, and how they did.
 #[derive(Clone, Debug, PartialEq)]

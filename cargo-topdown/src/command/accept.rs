@@ -51,7 +51,7 @@ pub fn run(args: &BaselineAcceptArgs) -> Result<Exit, Error> {
     };
     let by_time = benchmark.verdict == Verdict::TimeDisagrees;
     let effects = benchmark.effects.iter();
-    let hits = effects.filter(|e| e.hit || by_time && e.metric == Metric::Wall);
+    let hits = effects.filter(|e| e.is_hit() || by_time && e.metric == Metric::Wall);
     let change = AcceptedChange {
         reason: args.reason.clone(),
         differences: hits.map(|hit| (hit.metric, hit.difference)).collect(),

@@ -9,7 +9,7 @@ use crate::exit::Exit;
 use crate::report::style::{self, Look};
 use crate::report::trend_text;
 use topdown_gate::pattern::Pattern;
-use topdown_gate::verdict::trend::LEAST_RUNS;
+use topdown_gate::trend::LEAST_RUNS;
 
 /// Runs the subcommand.
 ///

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use criterion_topdown::run_file::Run;
 use jiff::Timestamp;
-use topdown_gate::verdict::trend::{LEAST_RUNS, Trend, trend};
+use topdown_gate::trend::{LEAST_RUNS, Trend, trend};
 
 use crate::baseline_store::{self, BaselineStore, history};
 use crate::error::Error;

@@ -4,8 +4,8 @@ use std::io::{self, Write};
 
 use anstream::ColorChoice;
 use criterion_topdown::run_file::Run;
+use topdown_gate::trend::Trend;
 use topdown_gate::verdict::Comparison;
-use topdown_gate::verdict::trend::Trend;
 
 use crate::error::Error;
 use crate::report::event_table::write_event_changes;

@@ -20,7 +20,7 @@ use crate::runner::scratch::Scratch;
 use crate::runner::{again, modelled};
 use crate::terminal::tell;
 use topdown_gate::policy::Policy;
-use topdown_gate::verdict::{self, Comparison, LabelledRun, Sessions};
+use topdown_gate::verdict::{self, Comparison, FirstLook, LabelledRun, Sessions};
 
 /// The directory of a run's further launches, inside its own.
 const FURTHER: &str = "further";
@@ -100,32 +100,29 @@ pub fn judge(
             policy,
         ));
     }
-    let first = verdict::first_look(
+    let first = FirstLook::of(
         baseline.labelled(),
         candidate.labelled(),
         policy,
         Sessions::Apart { earlier },
-    );
-    let suspects = verdict::suspects(&first, candidate_alone);
-    let (base_further, further) = further_launches(
-        (baseline, base_again),
-        (candidate, again),
-        &suspects,
         candidate_alone,
-    )?;
-    // Another comparison of these runs may have had other suspects.
-    let of_suspects = |further: Vec<Benchmark>| -> Vec<Benchmark> {
-        let further = further.into_iter();
-        further.filter(|b| suspects.contains(&b.id)).collect()
-    };
-    again::append(&mut baseline.run, &of_suspects(base_further));
-    again::append(&mut candidate.run, &of_suspects(further));
-    Ok(verdict::second_look(
-        first,
-        &baseline.run,
-        &candidate.run,
-        policy,
-    ))
+    );
+    first.and_second(policy, move |suspects| {
+        let (base_further, further) = further_launches(
+            (baseline, base_again),
+            (candidate, again),
+            suspects,
+            candidate_alone,
+        )?;
+        // Another comparison of these runs may have had other suspects.
+        let of_suspects = |further: Vec<Benchmark>| -> Vec<Benchmark> {
+            let further = further.into_iter();
+            further.filter(|b| suspects.contains(&b.id)).collect()
+        };
+        again::append(&mut baseline.run, &of_suspects(base_further));
+        again::append(&mut candidate.run, &of_suspects(further));
+        Ok([&baseline.run, &candidate.run])
+    })
 }
 
 /// Suggests `--relaunch` to users who may not know it, if it could decide anything.

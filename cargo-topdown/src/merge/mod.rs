@@ -14,9 +14,8 @@ use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchSettings, Run, Selection, Shard};
 
+use topdown_gate::comparability::{self, Difference};
 use topdown_gate::selection;
-use topdown_gate::verdict::comparability;
-use topdown_gate::verdict::comparison::Difference;
 
 pub use problem::{MergeError, Note};
 

@@ -3,7 +3,7 @@
 use criterion_topdown::run_file::{BenchmarkId, Shard};
 use thiserror::Error;
 
-use topdown_gate::verdict::comparison::Difference;
+use topdown_gate::comparability::Difference;
 
 /// A property of a merged run that a run of one machine would not have.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,7 +5,7 @@ use criterion_topdown::run_file::{Benchmark, Run};
 use super::style::Look;
 use topdown_gate::policy::Policy;
 use topdown_gate::scenario::{self, Planted, benchmark, timed, with_functions};
-use topdown_gate::verdict::trend::{Trend, trend};
+use topdown_gate::trend::{Trend, trend};
 use topdown_gate::verdict::{Comparison, LabelledRun, compare};
 
 /// Compares `candidate` with `baseline`, called `main`.

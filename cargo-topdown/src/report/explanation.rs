@@ -11,7 +11,7 @@ use super::style;
 use super::text::Hanging;
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{
-    BenchmarkVerdict, Effect, Evidence, MetricNoise, Rule, Suite, Verdict,
+    BenchmarkVerdict, Effect, Evidence, Method, MetricNoise, Rule, RuleState, Suite, TestOutcome,
 };
 
 /// A verdict and its evidence.
@@ -58,7 +58,7 @@ pub fn write(explanation: &Explanation<'_>, width: usize, out: &mut impl Write) 
         out,
         "\n{heading}2. Differences and their uncertainty{heading:#}"
     )?;
-    if let Some(text) = rule_text(verdict.source, evidence.rule) {
+    if let Some(text) = method_text(verdict.source, evidence.method) {
         lines.write(out, "", 0, text)?;
     }
     let text = "In percent of the baseline's total. Own: the standard deviation between the \
@@ -79,8 +79,8 @@ pub fn write(explanation: &Explanation<'_>, width: usize, out: &mut impl Write) 
     }
     for effect in &verdict.effects {
         let text = match effect.exact {
-            true => exact(effect),
-            false => test(effect, evidence, suite),
+            true => exact(effect, suite),
+            false => test(effect, suite),
         };
         lines.write(out, "  ", 4, &text)?;
     }
@@ -91,15 +91,15 @@ pub fn write(explanation: &Explanation<'_>, width: usize, out: &mut impl Write) 
     rules(verdict, evidence, &lines, out)
 }
 
-/// Explains which rule judged the benchmark; `None` if there is only one.
-fn rule_text(source: SourceKind, rule: Rule) -> Option<&'static str> {
-    match (source, rule) {
-        (_, Rule::Exact) => Some(
+/// Explains how the slots were judged; `None` if there is only one way.
+fn method_text(source: SourceKind, method: Method) -> Option<&'static str> {
+    match (source, method) {
+        (_, Method::Exact) => Some(
             "The modelled slots agree bit for bit between the launches of each side, so their \
              differences are exact. Wall-clock time was measured in launches of its own; it fails \
              only what took far longer.",
         ),
-        (SourceKind::Model, Rule::Statistics) => Some(
+        (SourceKind::Model, Method::Statistics) => Some(
             "The modelled slots differ between launches (or there is only one), so they are tested \
              as counted slots are.",
         ),
@@ -262,12 +262,11 @@ fn test_text(suite: &Suite) -> String {
 }
 
 /// Explains how a difference without noise was judged.
-fn exact(effect: &Effect) -> String {
+fn exact(effect: &Effect, suite: &Suite) -> String {
     let margin = percent_change(effect.point_margin);
-    let outcome = match (effect.hit, effect.gated) {
-        (true, _) => format!("at least {margin}: hit"),
-        (false, true) => format!("not hit: below {margin}"),
-        (false, false) => "not hit: not gated".to_owned(),
+    let outcome = match effect.outcome {
+        TestOutcome::Hit => format!("at least {margin}: hit"),
+        _ => outcome_text(effect, suite),
     };
     format!(
         "{}: {} — {outcome}",
@@ -276,23 +275,13 @@ fn exact(effect: &Effect) -> String {
     )
 }
 
-fn test(effect: &Effect, evidence: &Evidence, suite: &Suite) -> String {
+fn test(effect: &Effect, suite: &Suite) -> String {
     let resolution = match effect.resolution {
         0.0 => String::new(),
         resolution => format!(" (resolution {} included)", hundredths(resolution)),
     };
     let t = (effect.difference - effect.limit) / effect.limit_standard_error;
-    let outcome = if effect.hit {
-        "hit".to_owned()
-    } else if !effect.gated {
-        "not hit: not gated".to_owned()
-    } else if !evidence.enough_launches {
-        "not hit: one launch decides nothing".to_owned()
-    } else if effect.difference < effect.point_margin {
-        format!("not hit: below {}", percent_change(effect.point_margin))
-    } else {
-        format!("not hit: p is above {}", probability(suite.alpha_per_test))
-    };
+    let outcome = outcome_text(effect, suite);
     format!(
         "{}: {}, t = ({} - {}) / {} = {t:.2}{resolution}, p {} — {outcome}",
         effect.metric.name(),
@@ -304,6 +293,20 @@ fn test(effect: &Effect, evidence: &Evidence, suite: &Suite) -> String {
     )
 }
 
+fn outcome_text(effect: &Effect, suite: &Suite) -> String {
+    match effect.outcome {
+        TestOutcome::Hit => "hit".to_owned(),
+        TestOutcome::NotGated => "not hit: not gated".to_owned(),
+        TestOutcome::OneLaunch => "not hit: one launch decides nothing".to_owned(),
+        TestOutcome::BelowMargin => {
+            format!("not hit: below {}", percent_change(effect.point_margin))
+        }
+        TestOutcome::NotSure => {
+            format!("not hit: p is above {}", probability(suite.alpha_per_test))
+        }
+    }
+}
+
 fn rules(
     verdict: &BenchmarkVerdict,
     evidence: &Evidence,
@@ -313,136 +316,103 @@ fn rules(
     let Some(total) = verdict.main_effect() else {
         return Ok(());
     };
-    let margin = points(total.point_margin);
-    let margin = margin.trim_start_matches('+');
-    let rules = match evidence.rule {
-        Rule::Exact => exact_rules(evidence, total, margin),
-        Rule::Statistics => statistical_rules(evidence, total, margin),
-    };
-    let rules: Vec<RuleText> = same_code(verdict).into_iter().chain(rules).collect();
-    let first = rules.iter().position(|(_, applies, _)| *applies);
-    for (index, (class, _, text)) in rules.iter().enumerate() {
-        let mark = if Some(index) == first { "→" } else { " " };
-        lines.write(out, &format!("{mark} {:<14} ", class.name()), 17, text)?;
+    for checked in &verdict.rules {
+        let mark = match checked.state {
+            RuleState::Applies => "→",
+            RuleState::Overruled | RuleState::DoesNotHold => " ",
+        };
+        let text = rule_text(checked.rule, verdict, evidence, total);
+        let name = checked.verdict.name();
+        lines.write(out, &format!("{mark} {name:<14} "), 17, &text)?;
     }
     Ok(())
 }
 
-type RuleText = (Verdict, bool, String);
-
-/// Explains the rule that comes before all others, if both sides' fingerprints are known.
-fn same_code(verdict: &BenchmarkVerdict) -> Option<RuleText> {
-    verdict.executed.as_ref()?;
-    let is_same = verdict.is_same_by_proof();
-    let rest = match verdict.source {
-        SourceKind::Model => ", in the same slots; time is neither hit nor to fail",
-        SourceKind::Hardware => ", and as many of them",
-        SourceKind::Time => "",
-    };
-    let text = format!(
-        "the same instructions on data in the same places{rest} ({})",
-        yes(is_same)
-    );
-    Some((Verdict::Unchanged, is_same, text))
-}
-
-fn exact_rules(evidence: &Evidence, total: &Effect, margin: &str) -> Vec<RuleText> {
-    vec![
-        (
-            Verdict::Regressed,
-            evidence.whole_hit || evidence.category_hit && evidence.slower,
-            format!(
-                "slots are hit ({}), or a category is ({}) and the total grew by {:.2} % or more \
-                 ({}: {})",
-                yes(evidence.whole_hit),
-                yes(evidence.category_hit),
-                total.sure_margin * 100.0,
-                yes(evidence.slower),
-                percent_change(total.difference),
-            ),
-        ),
-        time_disagrees(evidence),
-        (
-            Verdict::Improved,
-            evidence.improved,
-            format!("the total shrank by {margin} % or more"),
-        ),
-        (
-            Verdict::Shifted,
-            evidence.category_hit,
-            format!("a category is hit ({})", yes(evidence.category_hit)),
-        ),
-        (Verdict::Unchanged, true, "none of these".to_owned()),
-    ]
-}
-
-fn statistical_rules(evidence: &Evidence, total: &Effect, margin: &str) -> Vec<RuleText> {
-    vec![
-        (
-            Verdict::Regressed,
-            evidence.whole_hit || evidence.category_hit && evidence.slower,
-            format!(
-                "slots or time are hit ({}), or a category is ({}) and the total grew ({}: {}, p {})",
+/// Says what a rule asks, and the evidence for it.
+fn rule_text(
+    rule: Rule,
+    verdict: &BenchmarkVerdict,
+    evidence: &Evidence,
+    total: &Effect,
+) -> String {
+    let is_exact = evidence.method == Method::Exact;
+    let margin = points(total.point_margin);
+    let margin = margin.trim_start_matches('+');
+    let sure = total.sure_margin * 100.0;
+    let change = percent_change(total.difference);
+    let (asked, holds) = match rule {
+        Rule::SameCode => {
+            let counts = match verdict.source {
+                SourceKind::Model => ", in the same slots; time is neither hit nor to fail",
+                SourceKind::Hardware => ", and as many of them",
+                SourceKind::Time => "",
+            };
+            let asked = format!("the same instructions on data in the same places{counts}");
+            (asked, evidence.same_code)
+        }
+        Rule::Accepted => {
+            let asked = "slower or longer by no more than was accepted with a reason";
+            (asked.to_owned(), verdict.holds(rule))
+        }
+        Rule::Slower if is_exact => {
+            return format!(
+                "slots are hit ({}), or a category is ({}) and the total grew by {sure:.2} % or \
+                 more ({}: {change})",
                 yes(evidence.whole_hit),
                 yes(evidence.category_hit),
                 yes(evidence.slower),
-                percent_change(total.difference),
+            );
+        }
+        Rule::Slower => {
+            return format!(
+                "slots or time are hit ({}), or a category is ({}) and the total grew ({}: \
+                 {change}, p {})",
+                yes(evidence.whole_hit),
+                yes(evidence.category_hit),
+                yes(evidence.slower),
                 equals(evidence.p_slower)
-            ),
-        ),
-        time_disagrees(evidence),
-        (
-            Verdict::Inconclusive,
-            evidence.took_longer && (evidence.improved || evidence.unchanged),
-            format!(
-                "the time surely grew for this benchmark alone, and the slots do not explain it ({})",
-                yes(evidence.took_longer)
-            ),
-        ),
-        (
-            Verdict::Inconclusive,
-            evidence.suite_wide_slowdown && (evidence.improved || evidence.unchanged),
-            format!(
-                "slower only as the whole suite is, with nothing but time to tell ({})",
-                yes(evidence.suite_wide_slowdown)
-            ),
-        ),
-        (
-            Verdict::Improved,
-            evidence.improved,
-            format!(
-                "the total shrank by {margin} % or more, and surely by {:.1} % (p {})",
-                total.sure_margin * 100.0,
-                equals(evidence.p_improved)
-            ),
-        ),
-        (
-            Verdict::Shifted,
-            evidence.category_hit,
-            format!("a category is hit ({})", yes(evidence.category_hit)),
-        ),
-        (
-            Verdict::Unchanged,
-            evidence.unchanged,
-            format!(
+            );
+        }
+        Rule::TimeDisagrees => {
+            let asked = "time does not gate, surely grew, and neither the slots nor the machine \
+                         explain it";
+            (asked.to_owned(), evidence.time_disagrees)
+        }
+        Rule::MostlyWindows => {
+            let asked = "measuring costs more than half of a side's slots";
+            (asked.to_owned(), evidence.mostly_windows)
+        }
+        Rule::TookLonger => {
+            let asked = "the time surely grew for this benchmark alone, and the slots do not \
+                         explain it";
+            (asked.to_owned(), evidence.took_longer)
+        }
+        Rule::SuiteWideSlowdown => {
+            let asked = "slower only as the whole suite is, with nothing but time to tell";
+            (asked.to_owned(), evidence.suite_wide_slowdown)
+        }
+        Rule::Faster if is_exact => {
+            let asked = format!("the total shrank by {margin} % or more");
+            (asked, evidence.faster)
+        }
+        Rule::Faster => {
+            return format!(
+                "the total shrank by {margin} % or more, and surely by {sure:.1} % (p {})",
+                equals(evidence.p_faster)
+            );
+        }
+        Rule::CategoryHit => ("a category is hit".to_owned(), evidence.category_hit),
+        Rule::TotalWithinMargin if is_exact => return "none of these: exact".to_owned(),
+        Rule::TotalWithinMargin => {
+            return format!(
                 "the change is surely above -{margin} % (p {}) and below +{margin} % (p {})",
                 equals(evidence.p_not_faster),
                 equals(evidence.p_not_slower)
-            ),
-        ),
-        (Verdict::Inconclusive, true, "none of these".to_owned()),
-    ]
-}
-
-fn time_disagrees(evidence: &Evidence) -> RuleText {
-    (
-        Verdict::TimeDisagrees,
-        evidence.time_disagrees,
-        format!(
-            "time does not gate, surely grew, and neither the slots nor the machine explain it ({})",
-            yes(evidence.time_disagrees)
-        ),
-    )
+            );
+        }
+        Rule::NoOther => return "none of these".to_owned(),
+    };
+    format!("{asked} ({})", yes(holds))
 }
 
 fn yes(holds: bool) -> &'static str {
@@ -469,24 +439,105 @@ fn probability(p: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use topdown_gate::policy::Policy;
+    use crate::report::comparison_table;
+    use crate::report::examples::{compared, one_of_each};
+    use crate::report::style::Look;
+    use criterion_topdown::run_file::Run;
+    use topdown_gate::policy::{AcceptedChange, Policy};
     use topdown_gate::scenario::{self, Planted, benchmark, modelled, timed};
-    use topdown_gate::verdict::{LabelledRun, compare};
+    use topdown_gate::verdict::rules::RULES;
+    use topdown_gate::verdict::{Comparison, LabelledRun, Verdict, compare};
 
     fn text(baseline: Vec<Benchmark>, candidate: Vec<Benchmark>, width: usize) -> String {
         let (baseline, candidate) = (scenario::run(baseline), scenario::run(candidate));
-        let label = |label, run| LabelledRun { label, run };
-        let policy = Policy::default();
-        let comparison = compare(label("main", &baseline), label("new", &candidate), &policy);
+        let comparison = compared(&baseline, &candidate);
+        explained(&comparison, 0, [&baseline, &candidate], width)
+    }
+
+    fn explained(comparison: &Comparison, nth: usize, runs: [&Run; 2], width: usize) -> String {
+        let verdict = &comparison.benchmarks[nth];
+        let [baseline, candidate] = runs.map(|run| {
+            let mut benchmarks = run.benchmarks.iter();
+            benchmarks.find(|b| b.id == verdict.id).unwrap()
+        });
         let explanation = Explanation {
-            verdict: &comparison.benchmarks[0],
+            verdict,
             suite: &comparison.suite,
-            baseline: &baseline.benchmarks[0],
-            candidate: &candidate.benchmarks[0],
+            baseline,
+            candidate,
         };
         let mut out = Vec::new();
         write(&explanation, width, &mut out).unwrap();
         anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string()
+    }
+
+    /// Returns the verdict of the marked rule, and the one in the table.
+    fn shown(comparison: &Comparison, nth: usize, runs: [&Run; 2]) -> [String; 2] {
+        let explanation = explained(comparison, nth, runs, 200);
+        let marked = explanation.lines().filter_map(|l| l.strip_prefix("→ "));
+        let marked: Vec<&str> = marked.collect();
+        let [marked] = marked[..] else {
+            panic!("{explanation}");
+        };
+        let look = Look {
+            width: 200,
+            unicode: true,
+        };
+        let mut table = Vec::new();
+        comparison_table::write(comparison, look, &mut table).unwrap();
+        let table = anstream::adapter::strip_str(&String::from_utf8(table).unwrap()).to_string();
+        let name = &comparison.benchmarks[nth].id.name;
+        let row = table.lines().find_map(|line| line.strip_prefix(&**name));
+        let verdict = |text: &str| text.trim().split("  ").next().unwrap().to_owned();
+        [verdict(marked), verdict(row.unwrap())]
+    }
+
+    #[test]
+    fn the_table_and_the_explanation_have_the_same_verdict_whatever_the_rules() {
+        let (baseline, candidate) = one_of_each();
+        let baseline = scenario::run(baseline);
+        let runs = [&baseline, &candidate];
+        let mut comparison = compared(&baseline, &candidate);
+        for nth in 0..comparison.benchmarks.len() {
+            let verdict = comparison.benchmarks[nth].verdict.name();
+            assert_eq!(shown(&comparison, nth, runs), [verdict; 2]);
+        }
+        let is_regressed = |b: &BenchmarkVerdict| b.verdict == Verdict::Regressed;
+        let regressed = comparison.benchmarks.iter().position(is_regressed).unwrap();
+        let mut rules = RULES;
+        let slower = rules
+            .iter()
+            .position(|rule| rule.0 == Rule::Slower)
+            .unwrap();
+        rules[slower].1 = Verdict::Shifted;
+        comparison.benchmarks[regressed].decide(&rules);
+        assert_eq!(shown(&comparison, regressed, runs), ["shifted"; 2]);
+        rules.rotate_right(1);
+        comparison.benchmarks[regressed].decide(&rules);
+        assert_eq!(shown(&comparison, regressed, runs), ["inconclusive"; 2]);
+    }
+
+    #[test]
+    fn what_was_accepted_is_explained_by_that() {
+        let (baseline, candidate) = one_of_each();
+        let baseline = scenario::run(baseline);
+        let strict = compared(&baseline, &candidate);
+        let regressed = strict.benchmarks.iter();
+        let mut regressed = regressed.filter(|b| b.verdict == Verdict::Regressed);
+        let regressed = regressed.next().unwrap();
+        let mut policy = Policy::default();
+        let hits = regressed.effects.iter().filter(|effect| effect.is_hit());
+        let change = AcceptedChange {
+            reason: "a safer parser".to_owned(),
+            differences: hits.map(|hit| (hit.metric, hit.difference)).collect(),
+        };
+        policy.accepted.insert(regressed.id.to_string(), change);
+        let label = |run| LabelledRun { label: "a", run };
+        let comparison = compare(label(&baseline), label(&candidate), &policy);
+        let is_same = |b: &BenchmarkVerdict| b.id == regressed.id;
+        let nth = comparison.benchmarks.iter().position(is_same).unwrap();
+        let runs = [&baseline, &candidate];
+        assert_eq!(shown(&comparison, nth, runs), ["accepted"; 2]);
     }
 
     #[test]

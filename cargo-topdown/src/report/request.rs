@@ -9,8 +9,8 @@ use criterion_topdown::run_file::Run;
 use thiserror::Error;
 
 use super::{annotations, comparison_json, html, junit, markdown};
+use topdown_gate::trend::Trend;
 use topdown_gate::verdict::Comparison;
-use topdown_gate::verdict::trend::Trend;
 
 /// A report requested with `--report`.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,13 +5,13 @@ use criterion_topdown::provenance::SourceKind;
 use super::function_rows::{advice_for_names, label_of};
 use super::number::{launches_in_words, percent_change, points};
 use super::text::shortened;
+use topdown_gate::comparability::{MODEL_VERSION, MODELLED_CORE};
 use topdown_gate::metric::Metric;
 use topdown_gate::selection::LeftOutBy;
 use topdown_gate::statistics::outlook::MOST_LAUNCHES;
-use topdown_gate::verdict::comparability::{MODEL_VERSION, MODELLED_CORE};
 use topdown_gate::verdict::{
     BenchmarkVerdict, Cause, CauseKind, CodeChange, CommonPart, Comparison, Counts, Disagreement,
-    Effect, FunctionChange, MetricNoise, Outcome, Rule, RunSummary, ShiftBasis, Undecided,
+    Effect, FunctionChange, Method, MetricNoise, Outcome, Rule, RunSummary, ShiftBasis, Undecided,
     UndecidedReason, Verdict,
 };
 
@@ -223,7 +223,7 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
             most(|b| b.candidate_launches.times)
         ));
     }
-    let exact = |b: &&BenchmarkVerdict| b.evidence.is_some_and(|e| e.rule == Rule::Exact);
+    let exact = |b: &&BenchmarkVerdict| b.evidence.is_some_and(|e| e.method == Method::Exact);
     let decided_exactly = comparison.benchmarks.iter().filter(exact).count();
     if decided_exactly > 0 {
         notes.push(format!(
@@ -659,10 +659,9 @@ fn same_code_note(comparison: &Comparison) -> Option<String> {
         .collect();
     let worse = |b: &BenchmarkVerdict| {
         let evidence = b.evidence?;
-        match evidence.verdict() {
-            Verdict::Regressed => Some(b.main_effect()?.metric),
-            _ if b.disagreement.is_some() || evidence.took_longer => Some(Metric::Wall),
-            _ => None,
+        match b.holds(Rule::Slower) {
+            true => Some(b.main_effect()?.metric),
+            false => (evidence.time_disagrees || evidence.took_longer).then_some(Metric::Wall),
         }
     };
     let mut longer: Vec<(&BenchmarkVerdict, &Effect)> = same

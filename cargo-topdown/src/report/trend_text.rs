@@ -9,7 +9,7 @@ use super::style::{DIM, HEADING, Look, WARNING};
 use super::table::{Cell, Column, Table};
 use super::text::Hanging;
 use topdown_gate::metric::Metric;
-use topdown_gate::verdict::trend::{
+use topdown_gate::trend::{
     BenchmarkTrend, ChangeKind, LEAST_RUNS, LeftOut, Trend, TrendChange, TrendRun,
 };
 

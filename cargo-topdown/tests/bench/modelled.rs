@@ -33,7 +33,7 @@ fn a_slower_collection_fails_with_the_memory_as_the_cause() {
     let json: serde_json::Value = serde_json::from_str(&compared.stdout).unwrap();
     let verdict = &json["benchmarks"][0];
     assert_eq!(verdict["verdict"], "regressed");
-    assert_eq!(verdict["evidence"]["rule"], "exact");
+    assert_eq!(verdict["evidence"]["method"], "exact");
     let cause = &verdict["cause"];
     assert_eq!(cause["kind"]["category"], "backend_bound");
     let difference = cause["difference"].as_f64().unwrap();
@@ -166,7 +166,7 @@ fn a_slower_benchmark_of_nanoseconds_is_slower() {
             continue;
         }
         assert_eq!(verdict["verdict"], "regressed", "{verdict:#}");
-        assert_eq!(verdict["evidence"]["rule"], "exact");
+        assert_eq!(verdict["evidence"]["method"], "exact");
         let slots = &verdict["effects"][0];
         // 20 rounds of at least five slots instead of eight instructions, plus what the window
         // leaves, which depends on where the linker puts its code.

@@ -9,9 +9,10 @@ use criterion_topdown::run_file::{Benchmark, BenchmarkId};
 use serde::{Deserialize, Serialize};
 
 use super::code_change::ExecutedChange;
-use super::comparison::Difference;
 use super::disagreement::Disagreement;
 use super::functions::FunctionChange;
+use super::rules::{self, CheckedRule, Evidence, Rule, RuleState};
+use crate::comparability::Difference;
 use crate::event_rates::EventRates;
 use crate::metric::Metric;
 use crate::summary::Summary;
@@ -74,6 +75,12 @@ pub struct BenchmarkVerdict {
     pub source: SourceKind,
     /// The verdict.
     pub verdict: Verdict,
+    /// The rule that gave it; absent if not comparable.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rule: Option<Rule>,
+    /// All rules in order, as they were checked; empty if not comparable.
+    #[serde(skip)]
+    pub rules: Vec<CheckedRule>,
     /// Where its work is, if it is not in the slots of one side or both; then only its time was
     /// judged.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -131,11 +138,30 @@ impl BenchmarkVerdict {
         self.effects.iter().find(|effect| effect.metric == metric)
     }
 
+    /// Gives the verdict by the first of `rules` that holds. Does nothing if the sides are not
+    /// comparable.
+    pub fn decide(&mut self, rules: &[(Rule, Verdict)]) {
+        let Some(evidence) = &self.evidence else {
+            return;
+        };
+        self.rules = rules::check(rules, evidence);
+        let mut checked = self.rules.iter();
+        if let Some(applied) = checked.find(|rule| rule.state == RuleState::Applies) {
+            self.verdict = applied.verdict;
+            self.rule = Some(applied.rule);
+        }
+    }
+
+    /// Returns whether `rule` holds, even if one before it gave the verdict.
+    pub fn holds(&self, rule: Rule) -> bool {
+        let mut checked = self.rules.iter();
+        checked.any(|checked| checked.rule == rule && checked.state != RuleState::DoesNotHold)
+    }
+
     /// Returns whether it is unchanged because the same machine code did the same, whatever the
     /// time.
     pub fn is_same_by_proof(&self) -> bool {
-        let executed = self.executed.as_ref();
-        self.verdict == Verdict::Unchanged && executed.is_some_and(ExecutedChange::is_proof)
+        self.rule == Some(Rule::SameCode)
     }
 
     /// Returns whether it fails a comparison because its time disagrees with its slots.
@@ -148,83 +174,6 @@ impl BenchmarkVerdict {
     pub fn main_effect(&self) -> Option<&Effect> {
         self.effect(Metric::Slots)
             .or_else(|| self.effect(Metric::Wall))
-    }
-}
-
-/// How a difference becomes a verdict.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Rule {
-    /// By tests on launches that differ.
-    Statistics,
-    /// By the difference alone: the launches of the model agree bit for bit on each side. The
-    /// margins are the model's, and nothing is inconclusive except because of its windows' cost.
-    Exact,
-}
-
-/// What a verdict is based on. The p-values are one-sided and for this benchmark alone; by the
-/// exact rule they are 0 or 1.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Evidence {
-    /// The rule that applies.
-    pub rule: Rule,
-    /// Whether a hit is possible at all: it is not with a single launch.
-    pub enough_launches: bool,
-    /// Whether slots or time are hit.
-    pub whole_hit: bool,
-    /// Whether a category is hit.
-    pub category_hit: bool,
-    /// Against "the total did not grow".
-    pub p_slower: f64,
-    /// Whether the total grew: by at least the sure margin, with `p_slower` below 5 %. A category
-    /// alone only fails a benchmark that did.
-    pub slower: bool,
-    /// Against "the total shrank by at most the sure margin".
-    pub p_improved: f64,
-    /// Whether it shrank by at least the point margin, with `p_improved` below the level per test.
-    pub improved: bool,
-    /// Against "the total shrank by the point margin or more".
-    pub p_not_faster: f64,
-    /// Against "the total grew by the point margin or more".
-    pub p_not_slower: f64,
-    /// Whether both are below 5 %: any change is below the margin. Always true by the exact rule:
-    /// whatever has no other verdict is unchanged.
-    pub unchanged: bool,
-    /// Whether it took longer only as much as the whole suite did, with only time to go by.
-    pub suite_wide_slowdown: bool,
-    /// Whether beginning and ending windows costs more than half of a side's slots; then slots
-    /// decide nothing.
-    pub mostly_windows: bool,
-    /// Whether it surely took longer by the margin of time, although slots and machine do not
-    /// explain it, and time does not gate it.
-    pub time_disagrees: bool,
-    /// Whether time gates it, is not hit, and surely grew by more than the sure margin for this
-    /// benchmark alone, although slots do not explain it: it is not unchanged.
-    pub took_longer: bool,
-}
-
-impl Evidence {
-    /// Returns the verdict by the first rule that applies.
-    pub fn verdict(&self) -> Verdict {
-        if self.whole_hit || self.category_hit && self.slower {
-            Verdict::Regressed
-        } else if self.time_disagrees {
-            Verdict::TimeDisagrees
-        } else if self.mostly_windows
-            || (self.suite_wide_slowdown || self.took_longer) && (self.improved || self.unchanged)
-        {
-            Verdict::Inconclusive
-        } else if self.improved {
-            Verdict::Improved
-        } else if self.category_hit {
-            Verdict::Shifted
-        } else if self.unchanged {
-            Verdict::Unchanged
-        } else {
-            Verdict::Inconclusive
-        }
     }
 }
 
@@ -260,7 +209,7 @@ pub struct Effect {
     pub metric: Metric,
     /// Whether it could fail the benchmark.
     pub gated: bool,
-    /// Whether the difference has no noise ([`Rule::Exact`]): its interval is a point.
+    /// Whether the difference has no noise ([`Method::Exact`]): its interval is a point.
     pub exact: bool,
     /// The mean over launches, per iteration: slots, or nanoseconds.
     pub baseline: f64,
@@ -278,9 +227,8 @@ pub struct Effect {
     pub sure_margin: f64,
     /// The p-value against "the true difference is at most `limit`".
     pub p: f64,
-    /// Whether it got worse: the measured difference reaches the point margin and `p` is below the
-    /// level per test.
-    pub hit: bool,
+    /// Whether it got worse, and if not, why not.
+    pub outcome: TestOutcome,
     /// Whether it is gated and looks worse by the measured difference, for this benchmark alone. If
     /// it is not hit, more launches may decide.
     pub looks_worse: bool,
@@ -305,6 +253,30 @@ pub struct Effect {
     pub baseline_launch_deviation: f64,
     /// The same for the candidate.
     pub candidate_launch_deviation: f64,
+}
+
+impl Effect {
+    /// Returns whether the metric got worse.
+    pub fn is_hit(&self) -> bool {
+        self.outcome == TestOutcome::Hit
+    }
+}
+
+/// Whether a metric got worse, and if not, the first reason why it is not hit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum TestOutcome {
+    /// The measured difference reaches the point margin and `p` is below the level per test.
+    Hit,
+    /// It cannot fail the benchmark.
+    NotGated,
+    /// One launch decides nothing.
+    OneLaunch,
+    /// The measured difference is below the point margin.
+    BelowMargin,
+    /// `p` is not below the level per test.
+    NotSure,
 }
 
 /// A confidence interval of a difference.

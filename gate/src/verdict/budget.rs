@@ -8,7 +8,8 @@ use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run, SlotsValue};
 use serde::Serialize;
 
 use super::comparison::{Outcome, RunSummary};
-use super::{LabelledRun, Metric, suite, summary};
+use super::{LabelledRun, suite, summary};
+use crate::metric::Metric;
 use crate::policy::{Budget, BudgetBound, BudgetQuantity, Policy};
 use crate::statistics::contrast::Spread;
 use crate::statistics::noise::Estimate;

@@ -68,7 +68,7 @@ pub fn of(verdict: Verdict, measured: &Measured<'_>, tested: &[Tested]) -> Optio
 pub fn only_wall_regressed(slots: &Tested, wall: &Tested, tested: &[Tested]) -> bool {
     let slots_hit = tested
         .iter()
-        .any(|t| t.effect.hit && t.metric != Metric::Wall);
+        .any(|t| t.effect.is_hit() && t.metric != Metric::Wall);
     !slots_hit && !slots_explain(slots, wall)
 }
 

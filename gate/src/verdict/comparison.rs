@@ -11,9 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use super::benchmark_verdict::{BenchmarkVerdict, Verdict};
 use super::left_out::{WildLaunch, named};
-use super::trend::SlowerOverTime;
+use crate::comparability::Difference;
 use crate::metric::Metric;
 use crate::selection::LeftOutBy;
+use crate::trend::SlowerOverTime;
 
 /// The version of the JSON format.
 pub const COMPARISON_SCHEMA_VERSION: u32 = 1;
@@ -165,28 +166,6 @@ pub struct RunSummary {
     /// Which part of the suite was requested, in words; absent for all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selection: Option<String>,
-}
-
-/// A field that must be equal but is not.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Difference {
-    /// The field.
-    pub field: String,
-    /// The baseline's value.
-    pub baseline: String,
-    /// The candidate's value.
-    pub candidate: String,
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{}: {} in the baseline, {} in the candidate",
-            self.field, self.baseline, self.candidate
-        )
-    }
 }
 
 /// What holds for the suite as a whole.

@@ -5,8 +5,8 @@ use std::collections::HashMap;
 
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run};
 
-use super::comparability;
 use super::suite::{ASSUMED_WALL_DEVIATION, LEAST_BENCHMARKS_OF_TIME, Measured};
+use crate::comparability;
 use crate::metric::Metric;
 use crate::policy::Policy;
 use crate::statistics::contrast::Contrast;

@@ -4,16 +4,17 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, Run};
 
 use super::benchmark_verdict::{
-    BenchmarkVerdict, Effect, EventSides, Evidence, Interval, LaunchCount, Rule, Share, Undecided,
+    BenchmarkVerdict, Effect, EventSides, Interval, LaunchCount, Share, TestOutcome, Undecided,
     UndecidedReason, Verdict,
 };
 use super::cause;
 use super::code_change::{self, ExecutedChange};
-use super::comparability;
-use super::comparison::Difference;
 use super::disagreement;
 use super::functions;
+use super::rules::{Evidence, Method, RULES, Rule};
 use super::suite::{Measured, SuiteTest};
+use crate::comparability;
+use crate::comparability::Difference;
 use crate::metric::Metric;
 use crate::policy::Policy;
 use crate::statistics::launch::MOST_TAKEN_OUT;
@@ -96,27 +97,24 @@ impl<'a> Judge<'a> {
         verdict.disagreement = (least_launches.min(measured.least_launches(Metric::Wall)) > 1)
             .then(|| disagreement::of(self.test, measured, &tested, policy_gates_time))
             .flatten();
+        verdict.executed = code_change::executed(measured.baseline, measured.candidate);
         let evidence = Evidence {
             time_disagrees: verdict.disagreement.is_some(),
             ..self.evidence(measured, &tested, total, least_launches)
         };
         verdict.evidence = Some(evidence);
-        verdict.executed = code_change::executed(measured.baseline, measured.candidate);
-        verdict.verdict = match evidence.verdict() {
-            alone if self.is_the_machines(alone, &evidence, verdict.executed.as_ref()) => {
-                Verdict::Unchanged
-            }
-            alone => alone,
-        };
-        verdict.suspect = verdict.verdict != Verdict::Regressed
+        verdict.decide(&RULES);
+        let accepted = self.accepted(measured, &tested);
+        verdict.evidence = Some(Evidence {
+            same_code: self.is_the_machines(&verdict, &evidence),
+            accepted: accepted.is_some(),
+            ..evidence
+        });
+        verdict.decide(&RULES);
+        verdict.accepted = accepted.filter(|_| verdict.verdict == Verdict::Accepted);
+        verdict.suspect = !verdict.holds(Rule::Slower)
             && !verdict.is_same_by_proof()
             && tested.iter().any(|t| t.effect.looks_worse);
-        if matches!(verdict.verdict, Verdict::Regressed | Verdict::TimeDisagrees)
-            && let Some(reason) = self.accepted(measured, &tested)
-        {
-            verdict.verdict = Verdict::Accepted;
-            verdict.accepted = Some(reason);
-        }
         if verdict.verdict == Verdict::Inconclusive {
             let took_longer = tested
                 .iter()
@@ -126,7 +124,7 @@ impl<'a> Judge<'a> {
                 None => self.undecided(measured, total, least_launches),
             });
         }
-        if verdict.verdict == Verdict::Improved && evidence.rule == Rule::Statistics {
+        if verdict.verdict == Verdict::Improved && evidence.method == Method::Statistics {
             let estimate = total.estimate;
             let interval = self.simultaneous_interval(&estimate, total.effect.sure_margin, 0.0);
             if let Some(total) = tested.iter_mut().find(|t| t.metric == main) {
@@ -148,6 +146,8 @@ impl<'a> Judge<'a> {
                 None => candidate.provenance().source,
             },
             verdict: Verdict::NotComparable,
+            rule: None,
+            rules: Vec::new(),
             elsewhere,
             suspect: false,
             look: 1,
@@ -199,13 +199,20 @@ impl<'a> Judge<'a> {
             0.0
         };
         let test = estimate.surely_slower(margins.sure, resolution);
-        let hit = gated
-            && least_launches > 1
-            && estimate.difference >= margins.point
-            && test.p < self.test.alpha_per_test;
+        let outcome = if !gated {
+            TestOutcome::NotGated
+        } else if least_launches <= 1 {
+            TestOutcome::OneLaunch
+        } else if estimate.difference < margins.point {
+            TestOutcome::BelowMargin
+        } else if test.p >= self.test.alpha_per_test {
+            TestOutcome::NotSure
+        } else {
+            TestOutcome::Hit
+        };
         let interval = if exact {
             Interval::point(estimate.difference)
-        } else if hit {
+        } else if outcome == TestOutcome::Hit {
             self.simultaneous_interval(&estimate, margins.sure, resolution)
         } else {
             let Uncertainty {
@@ -230,7 +237,7 @@ impl<'a> Judge<'a> {
                 difference: estimate.difference,
                 interval: (least_launches > 1).then_some(interval),
                 p: test.p,
-                hit,
+                outcome,
                 looks_worse: false,
                 point_margin: margins.point,
                 sure_margin: margins.sure,
@@ -268,29 +275,30 @@ impl<'a> Judge<'a> {
         let Estimate { difference, .. } = total.estimate;
         let enough_launches = least_launches > 1;
         let p_slower = total.estimate.p_above(0.0);
-        let p_improved = total.estimate.surely_faster(margins.sure).p;
+        let p_faster = total.estimate.surely_faster(margins.sure).p;
         let p_not_faster = total.estimate.p_above(-margins.point);
         let p_not_slower = total.estimate.p_below(margins.point);
         let hit = |of_category: bool| {
             tested
                 .iter()
-                .any(|t| t.effect.hit && t.metric.is_category() == of_category)
+                .any(|t| t.effect.is_hit() && t.metric.is_category() == of_category)
         };
         Evidence {
-            rule: measured.rule,
-            enough_launches,
+            method: measured.method,
+            same_code: false,
+            accepted: false,
             whole_hit: hit(false),
             category_hit: hit(true),
             p_slower,
             slower: difference >= margins.sure && p_slower < ONE_SIDED_ERROR,
-            p_improved,
-            improved: enough_launches
+            p_faster,
+            faster: enough_launches
                 && self.test.tells_drift(measured)
                 && difference <= -margins.point
-                && p_improved < self.test.alpha_per_test,
+                && p_faster < self.test.alpha_per_test,
             p_not_faster,
             p_not_slower,
-            unchanged: measured.rule == Rule::Exact
+            total_within_margin: measured.method == Method::Exact
                 || p_not_faster < ONE_SIDED_ERROR && p_not_slower < ONE_SIDED_ERROR,
             mostly_windows: is_mostly_windows(measured),
             suite_wide_slowdown: self.suite_wide_slowdown(measured),
@@ -299,22 +307,19 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Returns whether a verdict says nothing about the benchmark, because the same machine code
+    /// Returns whether the verdict `alone` says nothing about the benchmark, because the same machine code
     /// did the same. Verdicts that the policy fails stay: all if it fails the same code, time that
     /// disagrees, and with modelled slots, time that it gates.
-    fn is_the_machines(
-        &self,
-        verdict: Verdict,
-        evidence: &Evidence,
-        executed: Option<&ExecutedChange>,
-    ) -> bool {
-        let is_open = match (evidence.rule, verdict) {
+    fn is_the_machines(&self, alone: &BenchmarkVerdict, evidence: &Evidence) -> bool {
+        let is_open = match (evidence.method, alone.verdict) {
+            (_, Verdict::Unchanged) => true,
             (_, Verdict::TimeDisagrees) => !self.policy.fail_on.time_disagrees,
-            (Rule::Exact, Verdict::Inconclusive) => evidence.took_longer,
-            (Rule::Exact, _) => false,
+            (Method::Exact, Verdict::Inconclusive) => evidence.took_longer,
+            (Method::Exact, _) => false,
             // Noise, the machine, or where the code is in memory.
-            (Rule::Statistics, _) => !self.policy.fail_on.same_code,
+            (Method::Statistics, _) => !self.policy.fail_on.same_code,
         };
+        let executed = alone.executed.as_ref();
         is_open && !evidence.mostly_windows && executed.is_some_and(ExecutedChange::is_proof)
     }
 
@@ -322,10 +327,10 @@ impl<'a> Judge<'a> {
     /// grew by no more than was seen then plus the margin.
     fn accepted(&self, measured: &Measured<'_>, tested: &[Tested]) -> Option<String> {
         let change = self.policy.accepted.of(&measured.baseline.id.to_string())?;
-        let time_alone = !tested.iter().any(|t| t.effect.hit);
+        let time_alone = !tested.iter().any(|t| t.effect.is_hit());
         tested
             .iter()
-            .filter(|t| t.effect.hit || time_alone && t.metric == Metric::Wall)
+            .filter(|t| t.effect.is_hit() || time_alone && t.metric == Metric::Wall)
             .all(|t| {
                 change.differences.get(&t.metric).is_some_and(|accepted| {
                     t.estimate.difference <= accepted + t.effect.point_margin
@@ -502,7 +507,7 @@ fn took_longer(tested: &[Tested]) -> bool {
         return false;
     };
     wall.effect.gated
-        && !wall.effect.hit
+        && !wall.effect.is_hit()
         && wall.effect.p < ONE_SIDED_ERROR
         && cause::only_wall_regressed(slots, wall, tested)
 }

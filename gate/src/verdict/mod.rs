@@ -8,7 +8,6 @@ mod benchmark_verdict;
 mod budget;
 mod cause;
 mod code_change;
-pub mod comparability;
 pub mod comparison;
 mod disagreement;
 mod earlier;
@@ -16,10 +15,12 @@ mod functions;
 mod judge;
 mod left_out;
 mod noise;
+pub mod rules;
+mod slower_over_time;
 mod suite;
 #[cfg(test)]
 mod tests;
-pub mod trend;
+mod two_looks;
 
 use std::collections::HashMap;
 
@@ -27,20 +28,21 @@ pub use benchmark_verdict::*;
 pub use budget::{BudgetCheck, BudgetResult, BudgetStatus, check_budgets};
 pub use code_change::CodeChange;
 pub use comparison::*;
-use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run};
 pub use disagreement::Disagreement;
 pub use functions::FunctionChange;
 pub use left_out::{named, wild_launches};
 pub use noise::{BenchmarkNoise, MetricNoiseLevel, NoiseReport, noise_of};
 
-use crate::metric::Metric;
+use crate::comparability::{self, Difference};
 use crate::policy::Policy;
 use crate::selection::{self, Asked, LeftOutBy};
 use crate::summary::{Summary, modelled_launches};
 use judge::Judge;
+pub use rules::{CheckedRule, Evidence, Method, Rule, RuleState};
 pub use suite::Sessions;
 use suite::{Measured, SuiteTest};
+pub use two_looks::{FirstLook, suspects};
 
 /// A run, and the name or path under which the user requested it.
 #[derive(Clone, Copy, Debug)]
@@ -80,80 +82,10 @@ pub fn compare_in_turn(
     look(baseline, candidate, policy, 1, Sessions::InTurn)
 }
 
-/// Like [`compare`], for callers that can launch the [suspects](BenchmarkVerdict::suspect) again:
-/// uses half of the error probability and leaves the other half to [`second_look`].
-pub fn first_look(
-    baseline: LabelledRun<'_>,
-    candidate: LabelledRun<'_>,
-    policy: &Policy,
-    sessions: Sessions<'_>,
-) -> Comparison {
-    look(baseline, candidate, policy, 2, sessions)
-}
-
-/// Returns the benchmarks that further launches may decide, which excludes modelled ones. If only
-/// the candidate can be launched again, benchmarks that look slower only in time are excluded: time
-/// from another minute says nothing about the code.
-pub fn suspects(first: &Comparison, candidate_alone: bool) -> Vec<BenchmarkId> {
-    let in_slots = |benchmark: &BenchmarkVerdict| {
-        let mut worse = benchmark.effects.iter().filter(|e| e.looks_worse);
-        worse.any(|effect| effect.metric != Metric::Wall)
-    };
-    first
-        .benchmarks
-        .iter()
-        .filter(|b| b.suspect && b.source != SourceKind::Model)
-        .filter(|b| !candidate_alone || in_slots(b))
-        .map(|benchmark| benchmark.id.clone())
-        .collect()
-}
-
-/// Judges the suspects of `first` by all their launches, including those of the first look; the
-/// other verdicts stay. `baseline` and `candidate` need to contain only the suspects. Call this
-/// once: asking until the answer is pleasant would invalidate the error probability.
-pub fn second_look(
-    mut first: Comparison,
-    baseline: &Run,
-    candidate: &Run,
-    policy: &Policy,
-) -> Comparison {
-    let test = SuiteTest::again(&first.suite);
-    let judge = Judge::new(&test, policy, baseline, candidate);
-    let pairs = Pairs::of(baseline, candidate);
-    let cpus = comparability::of_cpus(&baseline.machine, &candidate.machine);
-    for verdict in first.benchmarks.iter_mut().filter(|b| b.suspect) {
-        let pair = pairs
-            .both
-            .binary_search_by(|(benchmark, _)| benchmark.id.cmp(&verdict.id))
-            .map(|index| pairs.both[index]);
-        // A suspect that was not launched again keeps its verdict.
-        if let Ok((a, b)) = pair
-            && b.times.launches.len() > verdict.candidate_launches.times as usize
-            && let Ok(measured) = Measured::of(a, b, policy, &cpus)
-        {
-            *verdict = judge.verdict(&measured, Some(verdict));
-        }
-    }
-    let counts = Counts {
-        new: first.counts.new,
-        missing: first.counts.missing,
-        not_run: first.counts.not_run,
-        same_code: first.counts.same_code,
-        ..count(&first.benchmarks)
-    };
-    let outcome = outcome(&first.differences, &counts, &first.benchmarks, policy);
-    Comparison {
-        outcome,
-        exit_code: outcome.exit_code(),
-        counts,
-        ..first
-    }
-}
-
 /// Adds what became slower in steps that each comparison passed, by `runs`, oldest first, the last
 /// of which is the candidate.
 pub fn with_history(comparison: Comparison, runs: &[Run], policy: &Policy) -> Comparison {
-    let mut slower_over_time = trend::slower_over_time(runs, policy);
+    let mut slower_over_time = slower_over_time::told_after(runs, policy);
     let is_news = |id: &BenchmarkId| {
         let mut benchmarks = comparison.benchmarks.iter();
         benchmarks.any(|b| b.id == *id && b.verdict != Verdict::Regressed)
@@ -207,7 +139,10 @@ fn look(
             Err(differences) => judge.not_comparable(a, b, differences.clone()),
         })
         .collect();
-    let mut warnings = comparability::worrying(base, new, policy.compare_across_builds);
+    let worrying = comparability::worrying(base, new, policy.compare_across_builds);
+    let mut warnings: Vec<Warning> = worrying.into_iter().map(Warning::Differs).collect();
+    warnings.extend(modelled_on_other_cpus(base, new));
+    warnings.extend((base.build.git_dirty == Some(true)).then_some(Warning::UncommittedBaseline));
     warnings.extend(few_launches(&benchmarks));
     warnings.extend(launches_left_out(base, new));
     warnings.extend(judged_by_time(&benchmarks));
@@ -309,11 +244,16 @@ fn same_code(baseline: &Run, candidate: &Run, pairs: &Pairs<'_>) -> usize {
     }
 }
 
+fn modelled_on_other_cpus(baseline: &Run, candidate: &Run) -> Option<Warning> {
+    let differences = comparability::modelled_on_other_cpus(baseline, candidate);
+    (!differences.is_empty()).then_some(Warning::ModelledOnOtherCpu { differences })
+}
+
 fn few_launches(benchmarks: &[BenchmarkVerdict]) -> Option<Warning> {
     const FEW: u32 = 5;
     let launches = benchmarks
         .iter()
-        .filter(|b| b.evidence.is_some_and(|e| e.rule == Rule::Statistics))
+        .filter(|b| b.evidence.is_some_and(|e| e.method == Method::Statistics))
         .map(|b| b.baseline_launches.used().min(b.candidate_launches.used()))
         .min()?;
     (launches < FEW).then_some(Warning::FewLaunches { launches })

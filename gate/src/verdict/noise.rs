@@ -8,7 +8,8 @@ use serde::Serialize;
 use super::benchmark_verdict::{BenchmarkVerdict, Verdict};
 use super::comparison::{COMPARISON_SCHEMA_VERSION, Comparison, RunSummary};
 use super::suite::{Measured, Sessions, SuiteTest, is_exact};
-use super::{LabelledRun, Metric, compare_in_turn, summary};
+use super::{LabelledRun, compare_in_turn, summary};
+use crate::metric::Metric;
 use crate::policy::Policy;
 use crate::statistics::power::{POWER, Plan, Planned};
 

@@ -5,13 +5,14 @@ use criterion_topdown::activity::Elsewhere;
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, Run, SlotsValue};
 
-use super::benchmark_verdict::{Coarse, Rule};
-use super::comparability;
+use super::benchmark_verdict::Coarse;
 use super::comparison::{
-    CommonPart, Difference, DriftBetween, MachineShift, MetricNoise, ShiftBasis, Suite, TimePerSlot,
+    CommonPart, DriftBetween, MachineShift, MetricNoise, ShiftBasis, Suite, TimePerSlot,
 };
 use super::earlier;
 use super::left_out::LeftOut;
+use super::rules::Method;
+use crate::comparability::{self, Difference};
 use crate::metric::Metric;
 use crate::policy::{Margins, Policy, Rules};
 use crate::statistics::contrast::{Contrast, Launches};
@@ -76,7 +77,7 @@ pub struct Measured<'a> {
     pub resolution: f64,
     pub coarse: Option<Coarse>,
     /// How its slots are judged.
-    pub rule: Rule,
+    pub method: Method,
     /// Where its work is, if only time judges it.
     pub elsewhere: Option<Elsewhere>,
     /// The launches of both sides that are left out.
@@ -116,9 +117,9 @@ impl<'a> Measured<'a> {
             let [a, b] = sets.map(|set| set.map(Metric::name).join(", "));
             return differs("metrics", a, b);
         }
-        let rule = match is_exact(baseline) && is_exact(candidate) {
-            true => Rule::Exact,
-            false => Rule::Statistics,
+        let method = match is_exact(baseline) && is_exact(candidate) {
+            true => Method::Exact,
+            false => Method::Statistics,
         };
         let left_out = [baseline, candidate].map(LeftOut::of);
         let sides = [(baseline, &left_out[0]), (candidate, &left_out[1])];
@@ -129,7 +130,7 @@ impl<'a> Measured<'a> {
                 _ => elsewhere.is_none(),
             };
             is_comparable
-                .then(|| contrast(metric, sides, rule))
+                .then(|| contrast(metric, sides, method))
                 .flatten()
         });
         let measured = Measured {
@@ -138,7 +139,7 @@ impl<'a> Measured<'a> {
             contrasts,
             resolution: 0.0,
             coarse: None,
-            rule,
+            method,
             elsewhere,
             left_out,
             rules: policy.rules_of(&baseline.id),
@@ -207,7 +208,7 @@ impl<'a> Measured<'a> {
 
     /// Returns whether the difference in `metric` has no noise; time always has some.
     pub fn is_exact(&self, metric: Metric) -> bool {
-        self.rule == Rule::Exact && metric != Metric::Wall
+        self.method == Method::Exact && metric != Metric::Wall
     }
 
     /// Returns the margins of `metric`.
@@ -287,11 +288,11 @@ pub fn is_exact(benchmark: &Benchmark) -> bool {
 fn contrast(
     metric: Metric,
     [baseline, candidate]: [(&Benchmark, &LeftOut); 2],
-    rule: Rule,
+    method: Method,
 ) -> Option<Contrast> {
     // The mean of equal numbers can differ from them in the last bit.
-    let launches = match rule {
-        Rule::Exact if metric != Metric::Wall => 1,
+    let launches = match method {
+        Method::Exact if metric != Metric::Wall => 1,
         _ => usize::MAX,
     };
     let values = |(benchmark, left_out): (&Benchmark, &LeftOut), of: Metric| {

@@ -23,7 +23,7 @@ use crate::measure::{MeasureError, Session, pairs, run_id};
 use crate::runner::collect::Collected;
 use crate::runner::{again, modelled};
 use crate::terminal::tell;
-use topdown_gate::verdict::{self, LabelledRun, Sessions};
+use topdown_gate::verdict::{self, FirstLook, LabelledRun, Sessions};
 
 /// Builds the sources that `reference` names, launches both sides, and compares them. `targets` are
 /// the candidate's.
@@ -89,23 +89,22 @@ pub fn run(
     new.write()?;
 
     let comparison = if again::would_help(&targets, &new.run) {
-        let first = verdict::first_look(
+        let first = FirstLook::of(
             base.labelled(&tree.label),
             new.labelled("the work tree"),
             &policy,
             Sessions::InTurn,
+            false,
         );
-        let suspects = verdict::suspects(&first, false);
-        if suspects.is_empty() {
-            first
-        } else {
-            let (more_base, more_new) = pairs.launch_again(&suspects)?;
-            base.extend(more_base, &suspects);
-            new.extend(more_new, &suspects);
+        let (base, new) = (&mut base, &mut new);
+        first.and_second(&policy, move |suspects| {
+            let (more_base, more_new) = pairs.launch_again(suspects)?;
+            base.extend(more_base, suspects);
+            new.extend(more_new, suspects);
             base.write()?;
             new.write()?;
-            verdict::second_look(first, &base.run, &new.run, &policy)
-        }
+            Ok::<_, Error>([&base.run, &new.run])
+        })?
     } else {
         verdict::compare_in_turn(
             base.labelled(&tree.label),

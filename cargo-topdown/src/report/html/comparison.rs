@@ -198,7 +198,7 @@ mod tests {
     use super::*;
     use crate::report::examples::{compared, history, hostile, one_of_each};
     use topdown_gate::scenario::{self, Planted, benchmark, timed, with_a_grown_function};
-    use topdown_gate::verdict::trend::Trend;
+    use topdown_gate::trend::Trend;
 
     fn page(baseline: &Run, candidate: &Run) -> String {
         page_with(baseline, candidate, None)

@@ -11,7 +11,7 @@ use crate::report::number::{launches_in_words, percent_change, points, slots};
 use crate::report::sentences::sentence;
 use topdown_gate::metric::Metric;
 use topdown_gate::summary::Summary;
-use topdown_gate::verdict::trend::Trend;
+use topdown_gate::trend::Trend;
 use topdown_gate::verdict::{BenchmarkVerdict, Effect, FunctionChange, LaunchCount, Verdict};
 
 /// At most this many benchmarks, worst first, have their own section: one is about 8 KB, and 15 KB
@@ -279,7 +279,7 @@ fn change_style(effect: &Effect, verdict: &BenchmarkVerdict) -> &'static str {
     let is_main =
         |effect: &Effect| verdict.main_effect().map(|main| main.metric) == Some(effect.metric);
     match verdict.verdict {
-        Verdict::Regressed | Verdict::Accepted | Verdict::Shifted if effect.hit => "worse",
+        Verdict::Regressed | Verdict::Accepted | Verdict::Shifted if effect.is_hit() => "worse",
         Verdict::TimeDisagrees if effect.metric == Metric::Wall => "worse",
         Verdict::Improved if is_main(effect) => "better",
         _ => "",

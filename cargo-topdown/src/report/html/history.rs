@@ -3,7 +3,7 @@
 use crate::report::number::percent_change;
 use crate::report::trend_text::{date, facts, when};
 use topdown_gate::metric::Metric;
-use topdown_gate::verdict::trend::{BenchmarkTrend, ChangeKind, Trend, TrendChange};
+use topdown_gate::trend::{BenchmarkTrend, ChangeKind, Trend, TrendChange};
 
 use super::chart::amount;
 use super::style_of;
@@ -238,7 +238,7 @@ fn levels(changes: &[&TrendChange], first: usize, end: usize) -> Vec<(usize, usi
 /// have no height.
 fn areas(benchmark: &BenchmarkTrend, skipped: usize, x: impl Fn(usize) -> f64) -> Vec<Area> {
     let points = &benchmark.points[skipped..];
-    let height = |point: &topdown_gate::verdict::trend::TrendPoint, below: usize| -> f64 {
+    let height = |point: &topdown_gate::trend::TrendPoint, below: usize| -> f64 {
         point.categories[..below]
             .iter()
             .map(|c| c.slots.max(0.0))

@@ -13,7 +13,7 @@ use crate::report::number::{launches_in_words, percent, slots};
 use crate::report::run_row::{WAITS, whose_work};
 use topdown_gate::metric::Metric;
 use topdown_gate::summary::{Summary, modelled_launches};
-use topdown_gate::verdict::trend::Trend;
+use topdown_gate::trend::Trend;
 
 /// Writes the page of `run`, which the user calls `label`, with the history of the baseline, if it
 /// is one.

@@ -7,7 +7,7 @@ use super::each_suite;
 use super::machine::Machine;
 use super::suite::{Kind, Plan, Planted, Session, Suite};
 use topdown_gate::metric::Metric;
-use topdown_gate::verdict::trend::{BenchmarkTrend, ChangeKind, Trend, trend};
+use topdown_gate::trend::{BenchmarkTrend, ChangeKind, Trend, trend};
 
 /// The probability of finding any change point in an unchanged suite; the gate's default.
 const ALPHA: f64 = 0.05;
@@ -170,7 +170,7 @@ mod tests {
     use super::*;
     use crate::simulation::machine::{MACHINES, SHARED_MACHINE};
     use topdown_gate::policy::Policy;
-    use topdown_gate::verdict::trend::SlowerOverTime;
+    use topdown_gate::trend::SlowerOverTime;
     use topdown_gate::verdict::{LabelledRun, compare, with_history};
 
     /// Small enough for every test run; docs/history.md has the figures for large ones.

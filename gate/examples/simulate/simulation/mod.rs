@@ -9,10 +9,11 @@ pub mod machine;
 pub mod scenarios;
 mod suite;
 
+use std::convert::Infallible;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-use criterion_topdown::run_file::Run;
+use criterion_topdown::run_file::{BenchmarkId, Run};
 use fastrand::Rng;
 
 use machine::Machine;
@@ -21,8 +22,7 @@ use suite::{Plan, Suite};
 use topdown_gate::metric::Metric;
 use topdown_gate::policy::Policy;
 use topdown_gate::verdict::{
-    CauseKind, Comparison, LabelledRun, Sessions, Verdict, compare, compare_after, first_look,
-    second_look,
+    CauseKind, Comparison, FirstLook, LabelledRun, Sessions, Verdict, compare, compare_after,
 };
 
 /// How a suite is run.
@@ -159,27 +159,27 @@ impl Experiment<'_> {
         let Some((base_total, new_total)) = again else {
             return compare(sides[0], sides[1], &policy);
         };
-        let first = first_look(
-            sides[0],
-            sides[1],
-            &policy,
-            Sessions::Apart { earlier: &[] },
-        );
-        let suspect: Vec<bool> = first.benchmarks.iter().map(|b| b.suspect).collect();
-        let more = [
-            run(Session::Baseline, base_total - base_launches, &|i| {
-                suspect[i]
-            }),
-            run(Session::Candidate, new_total - new_launches, &|i| {
-                suspect[i]
-            }),
+        let sessions = Sessions::Apart { earlier: &[] };
+        let first = FirstLook::of(sides[0], sides[1], &policy, sessions, false);
+        let runs = [
+            (&mut baseline, Session::Baseline, base_total - base_launches),
+            (&mut candidate, Session::Candidate, new_total - new_launches),
         ];
-        for (run, more) in [&mut baseline, &mut candidate].into_iter().zip(more) {
-            for (benchmark, more) in run.benchmarks.iter_mut().zip(more.benchmarks) {
-                benchmark.extend(&more);
-            }
+        let comparison = first.and_second(&policy, move |suspects| {
+            let launched = runs.map(|(all, session, launches)| {
+                let ids: Vec<BenchmarkId> = all.benchmarks.iter().map(|b| b.id.clone()).collect();
+                let more = run(session, launches, &|i| suspects.contains(&ids[i]));
+                for (benchmark, more) in all.benchmarks.iter_mut().zip(more.benchmarks) {
+                    benchmark.extend(&more);
+                }
+                &*all
+            });
+            Ok::<_, Infallible>(launched)
+        });
+        match comparison {
+            Ok(comparison) => comparison,
+            Err(never) => match never {},
         }
-        second_look(first, &baseline, &candidate, &policy)
     }
 
     /// Judges with a baseline that has a history.

@@ -59,7 +59,7 @@ fn a_model_that_agrees_with_itself_decides_exactly_on_both_sides_of_its_margin()
         let comparison = judged(&baseline, &modelled_run(2, categories));
         let verdict = &comparison.benchmarks[0];
         assert_eq!(verdict.verdict, expected, "{categories:?}");
-        assert_eq!(verdict.evidence.unwrap().rule, Rule::Exact);
+        assert_eq!(verdict.evidence.unwrap().method, Method::Exact);
         assert!(!verdict.suspect && verdict.undecided.is_none());
         let slots = verdict.effect(Metric::Slots).unwrap();
         assert_eq!(slots.interval, Some(Interval::point(slots.difference)));
@@ -105,15 +105,15 @@ fn a_model_that_disagrees_with_itself_is_judged_by_statistics() {
         judged(&baseline, candidate).benchmarks[0]
             .evidence
             .unwrap()
-            .rule
+            .method
     };
-    assert_eq!(rule(&candidate), Rule::Exact);
+    assert_eq!(rule(&candidate), Method::Exact);
     candidate.benchmarks[0].slots_launches_mut()[1].slots *= 1.0 + f64::EPSILON;
-    assert_eq!(rule(&candidate), Rule::Statistics);
+    assert_eq!(rule(&candidate), Method::Statistics);
     // A single launch always agrees with itself.
     assert_eq!(
         rule(&modelled_run(1, [0.0, 0.0, 0.0, 5.0])),
-        Rule::Statistics
+        Method::Statistics
     );
     // Counters that agree bit for bit are suspicious, not exact.
     let counted = || {
@@ -122,6 +122,6 @@ fn a_model_that_disagrees_with_itself_is_judged_by_statistics() {
         run
     };
     let comparison = judged(&counted(), &counted());
-    let rule = comparison.benchmarks[0].evidence.unwrap().rule;
-    assert_eq!(rule, Rule::Statistics);
+    let rule = comparison.benchmarks[0].evidence.unwrap().method;
+    assert_eq!(rule, Method::Statistics);
 }

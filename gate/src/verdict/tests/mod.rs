@@ -8,6 +8,7 @@ mod recorded;
 mod same_code;
 
 use super::*;
+use crate::metric::Metric;
 use crate::policy::{AcceptedChange, FailOnClass, Overrides};
 use crate::scenario::{self, Planted, benchmark, modelled, timed};
 use criterion_topdown::provenance::{CountedThreads, SourceKind};
@@ -156,7 +157,7 @@ fn a_clock_that_slows_a_few_benchmarks_gates_nothing_beside_slots() {
     let comparison = judged(&suite(5, 1, unchanged), &candidate);
     assert_eq!(comparison.outcome, Outcome::Passed);
     let wall = comparison.benchmarks[0].effect(Metric::Wall).unwrap();
-    assert!(!wall.gated && !wall.hit && wall.difference > 0.25);
+    assert!(!wall.gated && !wall.is_hit() && wall.difference > 0.25);
 }
 
 fn timed_suite(size: usize, seed: u64, time_per_slot: impl Fn(usize) -> f64) -> Run {
@@ -335,7 +336,7 @@ fn time_is_no_test_of_what_is_modelled_and_what_is_timed_is_still_tested() {
             "{}",
             verdict.id
         );
-        assert_eq!(verdict.verdict == Verdict::Regressed, wall.hit);
+        assert_eq!(verdict.verdict == Verdict::Regressed, wall.is_hit());
         let longer = wall.difference > 0.2;
         assert_eq!(
             verdict.verdict == Verdict::TimeDisagrees,
@@ -438,7 +439,7 @@ fn the_interval_of_a_hit_clears_the_sure_margin_exactly_when_the_test_rejects() 
     let comparison = judged(&suite(60, 1, unchanged), &candidate);
     let mut hits = 0;
     for benchmark in &comparison.benchmarks {
-        for effect in benchmark.effects.iter().filter(|effect| effect.hit) {
+        for effect in benchmark.effects.iter().filter(|effect| effect.is_hit()) {
             hits += 1;
             assert!(effect.interval.unwrap().simultaneous);
             assert!(effect.interval.unwrap().low > effect.sure_margin);

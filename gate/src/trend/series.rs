@@ -5,12 +5,12 @@ use criterion_topdown::run_file::{Benchmark, Run};
 use super::{
     BenchmarkTrend, CategoryAmount, CategoryDifference, ChangeKind, TrendChange, TrendPoint,
 };
+use crate::comparability::{self, Difference};
+use crate::metric::Metric;
 use crate::statistics::change_points::{
     ChangePoint, Criterion, LEAST_SEGMENT, change_points, differences_of_levels,
 };
 use crate::statistics::{mean, median, variance};
-use crate::verdict::comparison::Warning;
-use crate::verdict::{Difference, Metric, comparability};
 
 /// Smaller changes of slots may come from a recompilation or another session. This is the gate's
 /// sure margin.
@@ -236,12 +236,7 @@ struct Found {
 }
 
 fn differing(before: &Run, after: &Run) -> Vec<Difference> {
-    comparability::worrying(before, after, true)
-        .into_iter()
-        .flat_map(|warning| match warning {
-            Warning::Differs(difference) => vec![difference],
-            Warning::ModelledOnOtherCpu { differences } => differences,
-            _ => Vec::new(),
-        })
-        .collect()
+    let mut differences = comparability::worrying(before, after, true);
+    differences.extend(comparability::modelled_on_other_cpus(before, after));
+    differences
 }

@@ -1,10 +1,9 @@
 //! The history of a suite: where each benchmark's slots changed for good.
 //!
-//! [`compare`](super::compare) asks whether the newest run is slower than a baseline, and a
-//! slowdown of 1 % is below its margin, even ten times in a row. This module looks at all runs of a
-//! name together. The unit is the run, since sessions drift; runs differ at least as much as their
-//! launches suggest. `docs/history.md` describes the procedure, which `judge` and `series`
-//! implement.
+//! A comparison asks whether the newest run is slower than a baseline, and a slowdown of 1 % is
+//! below its margin, even ten times in a row. This module looks at all runs of a name together. The
+//! unit is the run, since sessions drift; runs differ at least as much as their launches suggest.
+//! `docs/history.md` describes the procedure, which `judge` and `series` implement.
 //!
 //! The JSON of `cargo topdown history --json` is [`Trend`], field by field.
 
@@ -16,10 +15,10 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::BenchmarkId;
 use serde::{Deserialize, Serialize};
 
-use super::{Difference, Metric};
-
-pub use judge::{LEAST_RUNS, trend};
-pub use since::{SlowerOverTime, slower_over_time};
+use crate::comparability::Difference;
+use crate::metric::Metric;
+pub use judge::{LEAST_RUNS, run_of, trend};
+pub use since::{NEWEST_RUNS, SlowerOverTime};
 
 /// The version of the JSON format.
 pub const TREND_SCHEMA_VERSION: u32 = 1;

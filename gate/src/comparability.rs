@@ -7,12 +7,13 @@
 //! Slots of a modelled core belong to that core, whichever CPU executed the code, so another CPU is
 //! only a warning. Times of different CPUs are never compared.
 
+use std::fmt;
+
 use criterion_topdown::activity::Elsewhere;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::Run;
-
-use super::comparison::{Difference, Warning};
+use serde::Serialize;
 
 /// The field of [`of_benchmark`] for the core, which the user can choose.
 pub const MODELLED_CORE: &str = "modelled core";
@@ -20,6 +21,28 @@ pub const MODELLED_CORE: &str = "modelled core";
 pub const MODEL_VERSION: &str = "version of the model";
 /// The field of [`of_benchmark`] for whose slots were counted.
 pub const COUNTED_THREADS: &str = "counted threads";
+
+/// A field that must be equal but is not.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Difference {
+    /// The field.
+    pub field: String,
+    /// The baseline's value.
+    pub baseline: String,
+    /// The candidate's value.
+    pub candidate: String,
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{}: {} in the baseline, {} in the candidate",
+            self.field, self.baseline, self.candidate
+        )
+    }
+}
 
 /// Returns the differing CPU fields, which forbid comparing any benchmark that was not modelled.
 pub fn of_cpus(a: &Machine, b: &Machine) -> Vec<Difference> {
@@ -52,8 +75,9 @@ pub fn forbidding(baseline: &Run, candidate: &Run, across_builds: bool) -> Vec<D
     fields.0
 }
 
-/// Returns the differing fields of the whole run that are worth a warning.
-pub fn worrying(baseline: &Run, candidate: &Run, across_builds: bool) -> Vec<Warning> {
+/// Returns the differing fields of the whole run that are worth a warning, except the CPUs of
+/// [`modelled_on_other_cpus`].
+pub fn worrying(baseline: &Run, candidate: &Run, across_builds: bool) -> Vec<Difference> {
     let (a, b) = (&baseline.machine, &candidate.machine);
     let mut fields = Fields::default();
     fields.option("host", &a.host, &b.host);
@@ -68,15 +92,15 @@ pub fn worrying(baseline: &Run, candidate: &Run, across_builds: bool) -> Vec<War
     fields.number("samples per launch", a.sample_size, b.sample_size);
     fields.number("warm-up in ms", a.warm_up_ms, b.warm_up_ms);
     fields.number("measurement in ms", a.measurement_ms, b.measurement_ms);
-    let mut warnings: Vec<_> = fields.0.into_iter().map(Warning::Differs).collect();
-    let cpus = of_cpus(&baseline.machine, &candidate.machine);
-    if !cpus.is_empty() && has_modelled(baseline) && has_modelled(candidate) {
-        warnings.push(Warning::ModelledOnOtherCpu { differences: cpus });
+    fields.0
+}
+
+/// Returns how the CPUs differ on which two runs were modelled.
+pub fn modelled_on_other_cpus(baseline: &Run, candidate: &Run) -> Vec<Difference> {
+    match has_modelled(baseline) && has_modelled(candidate) {
+        true => of_cpus(&baseline.machine, &candidate.machine),
+        false => Vec::new(),
     }
-    if baseline.build.git_dirty == Some(true) {
-        warnings.push(Warning::UncommittedBaseline);
-    }
-    warnings
 }
 
 fn has_modelled(run: &Run) -> bool {

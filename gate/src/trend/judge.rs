@@ -9,8 +9,8 @@ use super::series::History;
 use super::{
     BenchmarkTrend, ChangeKind, GlobalChange, LeftOut, TREND_SCHEMA_VERSION, Trend, TrendRun,
 };
+use crate::comparability;
 use crate::statistics::change_points::LEAST_SEGMENT;
-use crate::verdict::comparability;
 
 /// Nothing can be found in a shorter history.
 pub const LEAST_RUNS: usize = 2 * LEAST_SEGMENT;

@@ -1,0 +1,171 @@
+//! The rules that give a benchmark its verdict, in order, and the evidence that they look at.
+//!
+//! They exist once: the judge applies them, and reports print them as they were checked.
+
+use serde::Serialize;
+
+use super::benchmark_verdict::Verdict;
+
+/// How differences become evidence.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Method {
+    /// By tests on launches that differ.
+    Statistics,
+    /// By the difference alone: the launches of the model agree bit for bit on each side. The
+    /// margins are the model's, and nothing is inconclusive except because of its windows' cost.
+    Exact,
+}
+
+/// What a verdict is based on. The p-values are one-sided and for this benchmark alone; by the
+/// exact method they are 0 or 1.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Evidence {
+    /// How the differences were judged.
+    pub method: Method,
+    /// Whether the same machine code did the same, and the policy lets that decide.
+    pub same_code: bool,
+    /// Whether slots or time are hit.
+    pub whole_hit: bool,
+    /// Whether a category is hit.
+    pub category_hit: bool,
+    /// Against "the total did not grow".
+    pub p_slower: f64,
+    /// Whether the total grew: by at least the sure margin, with `p_slower` below 5 %. A category
+    /// alone only fails a benchmark that did.
+    pub slower: bool,
+    /// Whether the user accepted as much as every metric that is hit grew.
+    pub accepted: bool,
+    /// Against "the total shrank by at most the sure margin".
+    pub p_faster: f64,
+    /// Whether it shrank by at least the point margin, with `p_faster` below the level per test.
+    pub faster: bool,
+    /// Against "the total shrank by the point margin or more".
+    pub p_not_faster: f64,
+    /// Against "the total grew by the point margin or more".
+    pub p_not_slower: f64,
+    /// Whether both are below 5 %: any change of the total is below the margin, even if a category
+    /// is hit. Always true by the exact method: whatever has no other verdict is unchanged.
+    pub total_within_margin: bool,
+    /// Whether it took longer only as much as the whole suite did, with only time to go by.
+    pub suite_wide_slowdown: bool,
+    /// Whether beginning and ending windows costs more than half of a side's slots; then slots
+    /// decide nothing.
+    pub mostly_windows: bool,
+    /// Whether it surely took longer by the margin of time, although slots and machine do not
+    /// explain it, and time does not gate it.
+    pub time_disagrees: bool,
+    /// Whether time gates it, is not hit, and surely grew by more than the sure margin for this
+    /// benchmark alone, although slots do not explain it: it is not unchanged.
+    pub took_longer: bool,
+}
+
+/// A rule of the verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Rule {
+    /// The same machine code did the same.
+    SameCode,
+    /// It got slower, or took longer, by no more than the user accepted.
+    Accepted,
+    /// Slots or time are hit, or a category is and the total grew.
+    Slower,
+    /// Time surely grew, does not gate, and the slots do not explain it.
+    TimeDisagrees,
+    /// Measuring costs more than half of the slots.
+    MostlyWindows,
+    /// Time surely grew for this benchmark alone, and the slots do not explain it.
+    TookLonger,
+    /// It took longer only as much as the whole suite did, with only time to go by.
+    SuiteWideSlowdown,
+    /// The total surely shrank.
+    Faster,
+    /// A category is hit, and the total did not grow.
+    CategoryHit,
+    /// Any change of the total is surely below the margin.
+    TotalWithinMargin,
+    /// None of the others.
+    NoOther,
+}
+
+/// The rules in order, each with the verdict that it gives.
+pub const RULES: [(Rule, Verdict); 11] = [
+    (Rule::SameCode, Verdict::Unchanged),
+    (Rule::Accepted, Verdict::Accepted),
+    (Rule::Slower, Verdict::Regressed),
+    (Rule::TimeDisagrees, Verdict::TimeDisagrees),
+    (Rule::MostlyWindows, Verdict::Inconclusive),
+    (Rule::TookLonger, Verdict::Inconclusive),
+    (Rule::SuiteWideSlowdown, Verdict::Inconclusive),
+    (Rule::Faster, Verdict::Improved),
+    (Rule::CategoryHit, Verdict::Shifted),
+    (Rule::TotalWithinMargin, Verdict::Unchanged),
+    (Rule::NoOther, Verdict::Inconclusive),
+];
+
+impl Rule {
+    fn holds(self, evidence: &Evidence) -> bool {
+        // Doubt about the time only matters to a benchmark that would be decided.
+        let decided = evidence.faster || evidence.total_within_margin;
+        match self {
+            Rule::SameCode => evidence.same_code,
+            Rule::Accepted => {
+                let is_worse = Rule::Slower.holds(evidence) || evidence.time_disagrees;
+                evidence.accepted && is_worse
+            }
+            Rule::Slower => evidence.whole_hit || evidence.category_hit && evidence.slower,
+            Rule::TimeDisagrees => evidence.time_disagrees,
+            Rule::MostlyWindows => evidence.mostly_windows,
+            Rule::TookLonger => evidence.took_longer && decided,
+            Rule::SuiteWideSlowdown => evidence.suite_wide_slowdown && decided,
+            Rule::Faster => evidence.faster,
+            Rule::CategoryHit => evidence.category_hit,
+            Rule::TotalWithinMargin => evidence.total_within_margin,
+            Rule::NoOther => true,
+        }
+    }
+}
+
+/// A rule as it was checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CheckedRule {
+    /// The rule.
+    pub rule: Rule,
+    /// The verdict that it gives.
+    pub verdict: Verdict,
+    /// Whether it gave it.
+    pub state: RuleState,
+}
+
+/// Whether a rule gave the verdict.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RuleState {
+    /// It is the first that holds.
+    Applies,
+    /// It holds, but one before it does too.
+    Overruled,
+    /// It does not hold.
+    DoesNotHold,
+}
+
+/// Checks `rules` in order; the first that holds applies.
+pub(super) fn check(rules: &[(Rule, Verdict)], evidence: &Evidence) -> Vec<CheckedRule> {
+    let mut applied = false;
+    let checked = |&(rule, verdict): &(Rule, Verdict)| {
+        let state = match (rule.holds(evidence), applied) {
+            (false, _) => RuleState::DoesNotHold,
+            (true, false) => RuleState::Applies,
+            (true, true) => RuleState::Overruled,
+        };
+        applied |= state == RuleState::Applies;
+        CheckedRule {
+            rule,
+            verdict,
+            state,
+        }
+    };
+    rules.iter().map(checked).collect()
+}
