@@ -178,6 +178,7 @@ fn golden_selection() -> Selection {
             expression: "json|lock".to_owned(),
             exact: true,
         }),
+        expression: None,
         only_targets: Some(vec![target("throughput")]),
         without_targets: vec![target("latency")],
         left_out: vec![LeftOut {

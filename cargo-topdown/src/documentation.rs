@@ -1,5 +1,7 @@
 //! Tests of the guide: the commands it shows are valid for this program, and its links resolve.
 
+mod generated;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 

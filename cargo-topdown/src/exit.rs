@@ -59,6 +59,7 @@ impl From<&Error> for Exit {
             | Error::Merge(_)
             | Error::SameRun { .. }
             | Error::NoSuchHistory { .. }
+            | Error::NothingSelected { .. }
             | Error::ShortHistory { .. } => Exit::NoComparison,
             Error::Import(_) | Error::NotStored(_) | Error::Output(_) | Error::Report(_) => {
                 Exit::BenchFailed
@@ -67,6 +68,8 @@ impl From<&Error> for Exit {
             | Error::Specification(_)
             | Error::Adoption(_)
             | Error::Workspace(_)
+            | Error::Expression(_)
+            | Error::ReportNeedsComparison { .. }
             | Error::NoBudgets
             | Error::NothingToAccept { .. }
             | Error::Accepted(_)
@@ -78,6 +81,7 @@ impl From<&Error> for Exit {
 fn of_measure(error: &MeasureError) -> Exit {
     match error {
         MeasureError::Config(_)
+        | MeasureError::Expression(_)
         | MeasureError::CriterionArgument { .. }
         | MeasureError::Filter { .. } => Exit::Usage,
         MeasureError::BaseTree(error) => of_base_tree(error),

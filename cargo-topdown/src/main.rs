@@ -20,6 +20,7 @@ mod disturbances;
 #[cfg(test)]
 mod documentation;
 mod error;
+mod event;
 mod exit;
 mod explained;
 mod functions;
@@ -27,6 +28,7 @@ mod import;
 mod interrupt;
 mod measure;
 mod merge;
+mod nearest;
 mod processes;
 mod report;
 mod runner;
@@ -36,7 +38,6 @@ mod shard;
 mod shared_store;
 mod terminal;
 
-use std::io::ErrorKind;
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -45,11 +46,6 @@ fn main() -> ExitCode {
     let cli = cli::Cli::parse_from(cli::arguments());
     match command::run(cli.command) {
         Ok(exit) => exit.into(),
-        // The reader of our output closed it, as in `… | head`. This is not a failure, but not a
-        // success either: it may have cut a gate short.
-        Err(error::Error::Output(error)) if error.kind() == ErrorKind::BrokenPipe => {
-            exit::Exit::BenchFailed.into()
-        }
         Err(error) => {
             terminal::tell!("error: {error}");
             exit::Exit::from(&error).into()

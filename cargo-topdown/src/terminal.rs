@@ -6,7 +6,7 @@
 //! `report::annotations`.
 
 use std::fmt;
-use std::io::{self, Write};
+use std::io::{self, ErrorKind, Stdout, Write};
 
 use criterion_topdown::visible::is_hidden;
 
@@ -25,6 +25,56 @@ pub fn tell_text(text: fmt::Arguments<'_>) {
 /// Writes `text` for people to standard error, without adding a line end.
 pub fn print_text(text: &str) {
     let _ = Lines::new(anstream::stderr()).write_all(text.as_bytes());
+}
+
+/// Standard output for programs: as it is, and as [`Pipe`].
+pub fn stdout_for_programs() -> Pipe<Stdout> {
+    Pipe::new(io::stdout())
+}
+
+/// Writes to `inner` until its reader closes it, as `head` and `grep -q` do once they have seen
+/// enough. That is no failure: what the command does, and its exit code, are the same without a
+/// reader.
+pub struct Pipe<W: Write> {
+    inner: W,
+    is_closed: bool,
+}
+
+impl<W: Write> Pipe<W> {
+    /// Wraps `inner`.
+    pub fn new(inner: W) -> Pipe<W> {
+        Pipe {
+            inner,
+            is_closed: false,
+        }
+    }
+
+    fn unless_closed<T>(
+        &mut self,
+        otherwise: T,
+        act: impl FnOnce(&mut W) -> io::Result<T>,
+    ) -> io::Result<T> {
+        if self.is_closed {
+            return Ok(otherwise);
+        }
+        match act(&mut self.inner) {
+            Err(error) if error.kind() == ErrorKind::BrokenPipe => {
+                self.is_closed = true;
+                Ok(otherwise)
+            }
+            result => result,
+        }
+    }
+}
+
+impl<W: Write> Write for Pipe<W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.unless_closed(bytes.len(), |inner| inner.write(bytes))
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.unless_closed((), W::flush)
+    }
 }
 
 /// Writes whole lines to `inner`, sanitized.
@@ -147,6 +197,29 @@ mod tests {
         }
         drop(lines);
         String::from_utf8(bytes).unwrap()
+    }
+
+    /// A reader that wants no more, or a disk that is full.
+    struct Fails(ErrorKind);
+
+    impl Write for Fails {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            Err(self.0.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Err(self.0.into())
+        }
+    }
+
+    #[test]
+    fn issue_17_4_a_reader_that_closes_the_pipe_is_no_failure() {
+        let mut closed = Pipe::new(Fails(ErrorKind::BrokenPipe));
+        closed.write_all(b"text").unwrap();
+        closed.write_all(b"more").unwrap();
+        closed.flush().unwrap();
+        let mut full = Pipe::new(Fails(ErrorKind::StorageFull));
+        assert!(full.write_all(b"text").is_err());
     }
 
     #[test]

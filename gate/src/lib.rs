@@ -49,6 +49,7 @@
 
 pub mod comparability;
 pub mod event_rates;
+pub mod filter_expression;
 pub mod function_name;
 pub mod metric;
 pub mod pattern;

@@ -1,6 +1,6 @@
 //! Patterns for benchmarks and bench targets in settings.
 
-use criterion_topdown::run_file::BenchmarkId;
+use criterion_topdown::run_file::{BenchmarkId, LeftOut};
 use wildmatch::WildMatch;
 
 /// A pattern for benchmarks: `*` and `?` in `package::target::name`, or in the name alone.
@@ -22,6 +22,14 @@ impl Pattern {
         Pattern {
             package: package.map(str::to_owned),
             pattern: WildMatch::new(text),
+        }
+    }
+
+    /// Returns the form stored in a run.
+    pub fn stored(&self) -> LeftOut {
+        LeftOut {
+            package: self.package.clone(),
+            pattern: self.pattern.to_string(),
         }
     }
 

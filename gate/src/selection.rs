@@ -9,6 +9,7 @@ use criterion_topdown::run_file::{BenchmarkId, Filter, Run, Selection, TargetId}
 use regex::Regex;
 use serde::Serialize;
 
+use crate::filter_expression::FilterExpression;
 use crate::pattern::Pattern;
 
 /// The names of benchmarks that a filter lets through.
@@ -45,6 +46,23 @@ impl NameFilter {
     }
 }
 
+/// The benchmarks that a command line asks for.
+#[derive(Debug)]
+pub struct Wanted {
+    /// The names that the filter lets through.
+    pub names: NameFilter,
+    /// The benchmarks that the filter expression lets through; all without one.
+    pub expression: Option<FilterExpression>,
+}
+
+impl Wanted {
+    /// Returns whether both filters let the benchmark through.
+    pub fn lets_through(&self, id: &BenchmarkId) -> bool {
+        let matches = |expression: &FilterExpression| expression.matches(id);
+        self.names.lets_through(&id.name) && self.expression.as_ref().is_none_or(matches)
+    }
+}
+
 /// What left a benchmark out of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -54,7 +72,7 @@ pub enum LeftOutBy {
     Target,
     /// A setting leaves it out.
     Setting,
-    /// The filter does not match its name.
+    /// The filter or the filter expression does not match it.
     Filter,
     /// It is in another shard.
     Shard,
@@ -65,7 +83,7 @@ pub enum LeftOutBy {
 /// A run's selection, prepared for queries about many benchmarks.
 #[derive(Debug)]
 pub struct Asked<'a> {
-    names: NameFilter,
+    wanted: Wanted,
     only_targets: Option<HashSet<(&'a str, &'a str)>>,
     without_targets: HashSet<(&'a str, &'a str)>,
     left_out: Vec<Pattern>,
@@ -83,7 +101,11 @@ impl<'a> Asked<'a> {
         Asked {
             // No run was ever made with an invalid filter. Treat it as leaving nothing out, so that
             // it excuses no missing benchmark.
-            names: NameFilter::of(selection.filter.as_ref()).unwrap_or(NameFilter::All),
+            wanted: Wanted {
+                names: NameFilter::of(selection.filter.as_ref()).unwrap_or(NameFilter::All),
+                expression: (selection.expression.as_ref())
+                    .and_then(|expression| FilterExpression::of_run(expression).ok()),
+            },
             only_targets: selection.only_targets.as_deref().map(set),
             without_targets: set(&selection.without_targets),
             left_out: (selection.left_out.iter())
@@ -110,7 +132,7 @@ impl<'a> Asked<'a> {
             .any(|out| out.matches(id) || out.matches_target(&id.package, &id.target))
         {
             Some(LeftOutBy::Setting)
-        } else if !self.names.lets_through(&id.name) {
+        } else if !self.wanted.lets_through(id) {
             Some(LeftOutBy::Filter)
         } else if (self.only_benchmarks.as_ref()).is_some_and(|only| !only.contains(id)) {
             Some(LeftOutBy::Shard)
@@ -132,6 +154,7 @@ pub fn in_words(run: &Run) -> Option<String> {
     let words: Vec<String> = [
         run.shard.as_ref().map(|shard| format!("shard {shard}")),
         selection.filter.as_ref().map(Filter::to_string),
+        (selection.expression.as_ref()).map(|expression| format!("-E `{}`", expression.text)),
         (selection.only_targets.as_deref()).map(|only| targets("only", only)),
         (!selection.without_targets.is_empty())
             .then(|| targets("without", &selection.without_targets)),
@@ -154,8 +177,8 @@ pub fn in_words(run: &Run) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use criterion_topdown::run_file::LeftOut;
     use criterion_topdown::run_file::Unchanged;
+    use criterion_topdown::run_file::{Expression, LeftOut};
 
     fn id(package: &str, target: &str, name: &str) -> BenchmarkId {
         BenchmarkId {
@@ -204,6 +227,25 @@ mod tests {
         assert_eq!(asked.left_out(&id("p", "t", "a.b")), None);
         let like = id("p", "t", "axb");
         assert_eq!(asked.left_out(&like), Some(LeftOutBy::Filter));
+    }
+
+    #[test]
+    fn issue_17_4_an_expression_leaves_out_what_a_filter_does() {
+        let expression = |text: &str| Selection {
+            expression: Some(Expression {
+                text: text.to_owned(),
+                ..Expression::default()
+            }),
+            ..Selection::default()
+        };
+        let part = expression("test(a) and package(p)");
+        let asked = Asked::of(&part);
+        assert_eq!(asked.left_out(&id("p", "t", "a")), None);
+        let other = id("q", "t", "a");
+        assert_eq!(asked.left_out(&other), Some(LeftOutBy::Filter));
+        // As an invalid filter, it excuses nothing.
+        let invalid = expression("test(");
+        assert_eq!(Asked::of(&invalid).left_out(&other), None);
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub use fingerprint::{Fingerprint, FunctionFingerprint, Hash};
 pub use functions::{Function, Functions, OtherFunctions};
 #[cfg(feature = "run_file")]
 pub use samples_file::LaunchSamples;
-pub use selection::{Filter, LeftOut, Selection, TargetId, Unchanged};
+pub use selection::{Expression, Filter, LeftOut, Selection, TargetId, Unchanged};
 pub use series::{IterationSample, LaunchValue, Series, SlotsValue, TimeValue};
 #[cfg(feature = "run_file")]
 pub use store::{

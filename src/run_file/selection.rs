@@ -3,6 +3,7 @@
 //! This module records the words of the command line and what they meant in the workspace. The
 //! comparison of runs decides which benchmarks of another run they exclude.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde::{Deserialize, Serialize};
@@ -17,6 +18,9 @@ pub struct Selection {
     /// Only benchmarks whose names pass this filter.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub filter: Option<Filter>,
+    /// Only benchmarks that this filter expression lets through.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub expression: Option<Expression>,
     /// Only these bench targets, because packages or targets were named.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub only_targets: Option<Vec<TargetId>>,
@@ -58,7 +62,20 @@ pub struct Filter {
     pub exact: bool,
 }
 
-/// What a setting excludes.
+/// A filter expression with the tags that it names, so that it means the same wherever the run is
+/// read.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(deny_unknown_fields)]
+pub struct Expression {
+    /// The expression.
+    pub text: String,
+    /// The patterns of each tag.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub tags: BTreeMap<String, Vec<LeftOut>>,
+}
+
+/// A pattern of benchmarks, for example what a setting excludes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

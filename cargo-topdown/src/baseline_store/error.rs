@@ -7,6 +7,7 @@ use criterion_topdown::run_file::{RunFileError, RunFileProblem};
 use thiserror::Error;
 
 use super::name::{BaselineName, BaselineNameError};
+use crate::nearest::Suggestion;
 
 /// An error of the store.
 #[derive(Debug, Error)]
@@ -20,14 +21,24 @@ pub enum StoreError {
     },
     /// No machine has a baseline of this name.
     #[error(
-        "there is no baseline and no run file `{name}`{}\nto make a baseline: `cargo topdown bench --save {name}`",
-        others_text(names, directory)
+        "there is no baseline{} `{name}`{}{nearest}{}",
+        if *is_for_use { " and no run file" } else { "" },
+        others_text(names, directory),
+        if *is_for_use {
+            format!("\nto make a baseline: `cargo topdown bench --save {name}`")
+        } else {
+            String::new()
+        }
     )]
     NoSuchBaseline {
         /// The requested name.
         name: BaselineName,
         /// The existing names.
         names: Vec<BaselineName>,
+        /// The one that may have been meant.
+        nearest: Suggestion,
+        /// Whether something is to be done with a run, which could also be made or be in a file.
+        is_for_use: bool,
         /// The directory that was searched.
         directory: PathBuf,
     },
@@ -131,6 +142,29 @@ pub enum StoreError {
         #[source]
         error: io::Error,
     },
+}
+
+impl StoreError {
+    /// The same error where a baseline is not to be used but removed: it does not say how to make
+    /// one.
+    pub fn of_removal(self) -> StoreError {
+        match self {
+            StoreError::NoSuchBaseline {
+                name,
+                names,
+                nearest,
+                directory,
+                ..
+            } => StoreError::NoSuchBaseline {
+                name,
+                names,
+                nearest,
+                directory,
+                is_for_use: false,
+            },
+            other => other,
+        }
+    }
 }
 
 fn failed_text(failed: &[String]) -> String {

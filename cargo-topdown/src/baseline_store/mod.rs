@@ -28,6 +28,7 @@ use tempfile::TempDir;
 use topdown_gate::selection::Asked;
 
 use crate::config::Workspace;
+use crate::nearest::{Suggestion, nearest};
 
 pub use error::StoreError;
 pub use name::{BaselineName, BaselineNameError, is_machine_key};
@@ -35,11 +36,21 @@ pub use name::{BaselineName, BaselineNameError, is_machine_key};
 /// The newest run's directory, inside the target directory.
 const NEWEST: &str = "topdown/newest";
 
+/// The same for runs of commands, which `exec` makes: no suite is ever compared with them.
+const NEWEST_OF_COMMANDS: &str = "topdown/newest-exec";
+
+/// The package and bench target under which commands are stored.
+pub const COMMANDS: (&str, &str) = ("exec", "command");
+
+/// The baseline that is meant where none is named and there are several.
+const DEFAULT_NAME: &str = "main";
+
 /// The store of one workspace, as seen from one machine.
 #[derive(Debug)]
 pub struct BaselineStore {
     directory: PathBuf,
     newest: PathBuf,
+    newest_of_commands: PathBuf,
     machine: Machine,
 }
 
@@ -126,6 +137,7 @@ impl BaselineStore {
         BaselineStore {
             directory: directory.map_or_else(default, Path::to_owned),
             newest: metadata.target_directory.as_std_path().join(NEWEST),
+            newest_of_commands: (metadata.target_directory.as_std_path()).join(NEWEST_OF_COMMANDS),
             machine: Machine::of_this_machine(),
         }
     }
@@ -166,6 +178,23 @@ impl BaselineStore {
         }
     }
 
+    /// Returns the path of the newest run that can be compared with the baseline `base`: of a
+    /// command if it is one's, else of a suite.
+    ///
+    /// # Errors
+    /// Returns an error if there is none.
+    pub fn newest_for(&self, base: &str) -> Result<PathBuf, StoreError> {
+        if !is_run(&self.newest_of_commands) {
+            return self.newest_path();
+        }
+        let base = self.resolve(base)?;
+        let base = run_file::read_run(&base).map_err(StoreError::Unreadable)?;
+        match is_of_command(&base) {
+            true => Ok(self.newest_of_commands.clone()),
+            false => self.newest_path(),
+        }
+    }
+
     /// Makes the run that `write` writes into a directory the newest one.
     ///
     /// # Errors
@@ -179,7 +208,12 @@ impl BaselineStore {
             problem: RunFileProblem::Io(error),
         })?;
         write(directory.path())?;
-        run_file::copy_run(directory.path(), &self.newest)?;
+        let run = run_file::read_run(directory.path())?;
+        let newest = match is_of_command(&run) {
+            true => &self.newest_of_commands,
+            false => &self.newest,
+        };
+        run_file::copy_run(directory.path(), newest)?;
         Ok(OwnRun { directory })
     }
 
@@ -278,11 +312,12 @@ impl BaselineStore {
         self.newest().ok().map(|run| run.key())
     }
 
-    /// Returns the baseline of this machine or a modelled core, if there is only one name.
+    /// Returns the baseline of this machine or a modelled core that is meant if none is named: the
+    /// only one, or else `main`.
     ///
     /// # Errors
-    /// Returns an error if there are none or several.
-    pub fn only_one(&self) -> Result<StoredBaseline, StoreError> {
+    /// Returns an error if there is none, or there are several without `main`.
+    pub fn default_one(&self) -> Result<StoredBaseline, StoreError> {
         let mut names: Vec<BaselineName> = self
             .list()?
             .into_iter()
@@ -292,10 +327,13 @@ impl BaselineStore {
         names.dedup();
         match &names[..] {
             [name] => self.find(name),
-            _ => Err(StoreError::NoOnlyOne {
-                directory: self.directory.clone(),
-                names,
-            }),
+            several => match several.iter().find(|name| name.as_str() == DEFAULT_NAME) {
+                Some(name) => self.find(name),
+                None => Err(StoreError::NoOnlyOne {
+                    directory: self.directory.clone(),
+                    names,
+                }),
+            },
         }
     }
 
@@ -463,10 +501,21 @@ impl BaselineStore {
         names.dedup();
         StoreError::NoSuchBaseline {
             name: name.clone(),
+            nearest: Suggestion(nearest(
+                name.as_str(),
+                names.iter().map(BaselineName::as_str),
+            )),
             names,
+            is_for_use: true,
             directory: self.directory.clone(),
         }
     }
+}
+
+/// Returns whether a run is of a command and not of a suite.
+fn is_of_command(run: &Run) -> bool {
+    let mut ids = run.benchmarks.iter().map(|benchmark| &benchmark.id);
+    !run.benchmarks.is_empty() && ids.all(|id| (&*id.package, &*id.target) == COMMANDS)
 }
 
 /// Adds the current run of the baseline in `directory` to its history before another replaces it: a

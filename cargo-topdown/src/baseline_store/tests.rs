@@ -21,6 +21,7 @@ pub fn store_in(root: &Path) -> BaselineStore {
     BaselineStore {
         directory: root.join("baselines"),
         newest: root.join("target").join(NEWEST),
+        newest_of_commands: root.join("target").join(NEWEST_OF_COMMANDS),
         machine: run_file::read_run(Path::new(RUN)).unwrap().machine,
     }
 }
@@ -140,7 +141,7 @@ fn a_modelled_baseline_is_found_from_any_machine_of_its_architecture() {
     let saved = store.save(&name("main"), &golden_cove).unwrap();
     assert_eq!(saved.machine_key, "x86_64-model-golden-cove");
     assert_eq!(store.find(&name("main")).unwrap(), saved);
-    assert_eq!(store.only_one().unwrap(), saved);
+    assert_eq!(store.default_one().unwrap(), saved);
     assert!(elsewhere(store).find(&name("main")).is_err());
 }
 
@@ -163,7 +164,7 @@ fn of_several_baselines_the_one_that_fits_the_run_is_found() {
         // By name alone, finds the one that the newest run fits.
         run_file::copy_run(run, store.newest_directory()).unwrap();
         assert_eq!(store.find(&name("main")).unwrap().machine_key, key);
-        assert_eq!(store.only_one().unwrap().machine_key, key);
+        assert_eq!(store.default_one().unwrap().machine_key, key);
     }
     // If none fits, this machine's comes first.
     let found = store.resolve_for("main", || None).unwrap();
@@ -310,17 +311,19 @@ fn a_history_that_cannot_be_written_is_told_from_a_baseline_that_cannot() {
 #[test]
 fn the_only_baseline_of_this_machine_needs_no_name() {
     let (root, store) = store();
-    let error = store.only_one().unwrap_err();
+    let error = store.default_one().unwrap_err();
     assert!(error.to_string().contains("no baseline of this machine"));
-    let saved = store.save(&name("main"), &run_of_day(&root, 1)).unwrap();
-    assert_eq!(store.only_one().unwrap(), saved);
+    let saved = store.save(&name("last"), &run_of_day(&root, 1)).unwrap();
+    assert_eq!(store.default_one().unwrap(), saved);
     store.save(&name("next"), &run_of_day(&root, 1)).unwrap();
-    let error = store.only_one().unwrap_err();
+    let error = store.default_one().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "say which baseline: there are `main`, `next`"
+        "say which baseline: there are `last`, `next`"
     );
-    assert!(elsewhere(store).only_one().is_err());
+    let main = store.save(&name("main"), &run_of_day(&root, 1)).unwrap();
+    assert_eq!(store.default_one().unwrap(), main);
+    assert!(elsewhere(store).default_one().is_err());
 }
 
 #[test]

@@ -2,12 +2,12 @@
 
 use std::path::PathBuf;
 
-use clap::Args;
+use clap::{Args, ValueEnum};
 use criterion_topdown::run_file::Filter;
 use criterion_topdown::setting::{Counters, ModelCore, Setting, SourceChoice, Threads};
 
 use super::choices::choices;
-use super::{ColorChoice, ComparisonArgs, OutputArgs, PolicyArgs, StoreArgs};
+use super::{ColorChoice, ComparisonArgs, OutputArgs, PolicyArgs, SelectionArgs, StoreArgs};
 use crate::baseline_store::BaselineName;
 use crate::bench_targets::CargoFlags;
 use crate::config::Layer;
@@ -22,29 +22,49 @@ pub struct BenchArgs {
     pub launch: LaunchArgs,
 
     /// Keep the run as baseline NAME
-    #[arg(long, visible_alias = "save-baseline", value_name = "NAME")]
+    #[arg(
+        long,
+        visible_alias = "save-baseline",
+        value_name = "NAME",
+        help_heading = "Baselines"
+    )]
     pub save: Option<BaselineName>,
 
     /// Let a run of a part of the suite replace a baseline that has other benchmarks too. Without
     /// this it is refused, since nothing would guard them any more
-    #[arg(long, requires = "save")]
+    #[arg(long, requires = "save", help_heading = "Baselines")]
     pub partial: bool,
 
+    /// List what would be launched, and launch nothing
+    #[arg(
+        long,
+        conflicts_with_all = ["save", "against", "changed", "functions", "reports"],
+        help_heading = "Selection"
+    )]
+    pub list: bool,
+
     /// Print which functions the slots went to, where the source knows: the model does
-    #[arg(long, conflicts_with = "against")]
+    #[arg(long, conflicts_with = "against", help_heading = "Reports")]
     pub functions: bool,
 
     /// Compare with REF instead of storing: build it too, launch both in turn, and judge. REF is a
     /// git commit, `merge-base`, or a directory; the exit code is the gate
-    #[arg(long, value_name = "REF", conflicts_with = "save")]
+    #[arg(
+        long,
+        value_name = "REF",
+        conflicts_with = "save",
+        help_heading = "Comparison"
+    )]
     pub against: Option<String>,
 
-    /// Launch only what executes other machine code, or works on other data, than in BASE, a baseline or a
-    /// run file, and whatever that is not certain of. What is left out counts as not run
+    /// Launch only what executes other machine code, or works on other data, than in BASE, a
+    /// baseline or a run file, and whatever that is not certain of. What is left out counts as not
+    /// run
     #[arg(
         long,
         value_name = "BASE",
-        conflicts_with_all = ["save", "against", "shard"]
+        conflicts_with_all = ["save", "against", "shard"],
+        help_heading = "Selection"
     )]
     pub changed: Option<String>,
 
@@ -54,9 +74,19 @@ pub struct BenchArgs {
         long,
         value_name = "I/N",
         env = "CARGO_TOPDOWN_SHARD",
-        conflicts_with_all = ["save", "against"]
+        conflicts_with_all = ["save", "against"],
+        help_heading = "Selection"
     )]
     pub shard: Option<ShardNumber>,
+
+    /// Print events for programs instead of the table: one JSON object per line
+    #[arg(
+        long,
+        value_name = "FORMAT",
+        conflicts_with_all = ["against", "json", "list", "functions"],
+        help_heading = "Output"
+    )]
+    pub message_format: Option<MessageFormat>,
 
     /// How to report the comparison
     #[command(flatten)]
@@ -75,6 +105,23 @@ pub struct BenchArgs {
     pub output: OutputArgs,
 }
 
+impl BenchArgs {
+    /// The same as a plain request.
+    pub fn request(&self) -> Request {
+        Request {
+            events: self.message_format.is_some(),
+            ..self.launch.request(&self.store, &self.output)
+        }
+    }
+}
+
+/// How events are printed.
+#[derive(Clone, Copy, Debug, ValueEnum)]
+pub enum MessageFormat {
+    /// JSON, one object per line.
+    Json,
+}
+
 /// Which benchmarks are built and launched, and how.
 #[derive(Debug, Default, Args)]
 pub struct LaunchArgs {
@@ -85,6 +132,10 @@ pub struct LaunchArgs {
     /// FILTER is a whole id and no regular expression
     #[arg(long, requires = "filter")]
     pub exact: bool,
+
+    /// Which benchmarks, besides FILTER
+    #[command(flatten)]
+    pub selection: SelectionArgs,
 
     /// How long and how often to measure
     #[command(flatten)]
@@ -120,6 +171,7 @@ impl LaunchArgs {
                 expression: expression.to_owned(),
                 exact: self.exact,
             }),
+            expression: self.selection.text(),
             criterion: self.criterion_without_filter(),
             fail_fast: self.measuring.fail_fast,
             ..self.cargo.request(
@@ -183,19 +235,35 @@ pub struct MeasuringArgs {
     pub measurement_time: Option<f64>,
 
     /// Where the numbers come from [default: auto]
-    #[arg(long, value_name = "SOURCE", env = SourceChoice::VARIABLE, value_parser = choices::<SourceChoice>())]
+    #[arg(
+        long,
+        value_name = "SOURCE",
+        env = SourceChoice::VARIABLE,
+        value_parser = choices::<SourceChoice>()
+    )]
     pub source: Option<SourceChoice>,
 
     /// How long each launch models a benchmark, at 15 million instructions per second [default: 2]
     #[arg(long, value_name = "SECONDS", env = "CARGO_TOPDOWN_MODEL_BUDGET")]
     pub model_budget: Option<f64>,
 
-    /// Which core is modelled; runs of one modelled core are comparable on any host [default: nearest]
-    #[arg(long, value_name = "CORE", env = ModelCore::VARIABLE, value_parser = choices::<ModelCore>())]
+    /// Which core is modelled; runs of one modelled core are comparable on any host [default:
+    /// nearest]
+    #[arg(
+        long,
+        value_name = "CORE",
+        env = ModelCore::VARIABLE,
+        value_parser = choices::<ModelCore>()
+    )]
     pub model_core: Option<ModelCore>,
 
     /// Which hardware counters, where a CPU has two kinds [default: auto]
-    #[arg(long, value_name = "KIND", env = Counters::VARIABLE, value_parser = choices::<Counters>())]
+    #[arg(
+        long,
+        value_name = "KIND",
+        env = Counters::VARIABLE,
+        value_parser = choices::<Counters>()
+    )]
     pub counters: Option<Counters>,
 
     /// Do not launch what matches PATTERN, with `*` and `?`: a benchmark by its name or
@@ -208,23 +276,24 @@ pub struct MeasuringArgs {
     )]
     pub leave_out: Option<Vec<String>>,
 
-    /// Whose slots the hardware counts: those of the measuring thread, or of all threads of the process.
-    /// `auto` counts all in benchmarks in which others work [default: auto]
+    /// Whose slots the hardware counts: those of the measuring thread, or of all threads of the
+    /// process. `auto` counts all in benchmarks in which others work [default: auto]
     #[arg(long, value_name = "WHOSE", env = Threads::VARIABLE, value_parser = choices::<Threads>())]
     pub threads: Option<Threads>,
 
-    /// Keep the sample sizes, times and sampling modes that the benches set, as plain `cargo bench` does;
-    /// of criterion's own `Criterion`, those of groups alone. Modelled launches have no use for them
+    /// Keep the sample sizes, times and sampling modes that the benches set, as plain `cargo bench`
+    /// does; of criterion's own `Criterion`, those of groups alone. Modelled launches have no use
+    /// for them
     #[arg(long, env = "CARGO_TOPDOWN_AUTHOR_SETTINGS")]
     pub author_settings: bool,
 
-    /// How long one launch may take [default: 10 times as long as the first launch of the same bench
-    /// target, and at least 60; the first may say nothing for half an hour]
+    /// How long one launch may take [default: 10 times as long as the first launch of the same
+    /// bench target, and at least 60; the first may say nothing for half an hour]
     #[arg(long, value_name = "SECONDS", env = "CARGO_TOPDOWN_LAUNCH_TIMEOUT")]
     pub launch_timeout: Option<f64>,
 
-    /// Let benches inherit the environment variables that match PATTERN, with `*` and `?`, beside those
-    /// that all benches inherit; adds to the settings
+    /// Let benches inherit the environment variables that match PATTERN, with `*` and `?`, beside
+    /// those that all benches inherit; adds to the settings
     #[arg(
         long,
         value_name = "PATTERN",
@@ -233,8 +302,8 @@ pub struct MeasuringArgs {
     )]
     pub keep_env: Option<Vec<String>>,
 
-    /// Do not trace three iterations of every benchmark, once in each run. Without these fingerprints
-    /// no comparison can tell that the same machine code ran
+    /// Do not trace three iterations of every benchmark, once in each run. Without these
+    /// fingerprints no comparison can tell that the same machine code ran
     #[arg(long, env = "CARGO_TOPDOWN_NO_FINGERPRINTS")]
     pub no_fingerprints: bool,
 

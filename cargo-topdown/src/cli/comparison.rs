@@ -3,7 +3,7 @@
 use clap::Args;
 use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use super::{ColorChoice, OutputArgs, StoreArgs};
+use super::{ColorChoice, OutputArgs, SelectionArgs, StoreArgs};
 use crate::comparing::output::Output;
 use crate::report::request::ReportRequest;
 use topdown_gate::metric::Metric;
@@ -12,9 +12,9 @@ use topdown_gate::policy::{FailOnClass, MarginSetting, Overrides, checked_alpha}
 /// `cargo topdown compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// The baseline to compare with: a name or a run file
+    /// The baseline to compare with: a name or a run file [default: the only one, or `main`]
     #[arg(value_name = "BASE")]
-    pub base: String,
+    pub base: Option<String>,
 
     /// The run to judge: a name or a run file [default: the newest run]
     #[arg(value_name = "CANDIDATE")]
@@ -36,6 +36,10 @@ pub struct CompareArgs {
         value_parser = BoolishValueParser::new()
     )]
     pub relaunch: Option<bool>,
+
+    /// Which benchmarks to compare
+    #[command(flatten)]
+    pub selection: SelectionArgs,
 
     /// How to report the comparison
     #[command(flatten)]
@@ -80,6 +84,7 @@ pub struct CheckArgs {
 
 /// What fails; more can be set in `[workspace.metadata.topdown.policy]`.
 #[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Policy")]
 pub struct PolicyArgs {
     /// Fail on these verdicts too, beside regressed
     #[arg(
@@ -163,8 +168,9 @@ fn alpha(text: &str) -> Result<f64, String> {
 
 /// How to report a comparison.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Reports")]
 pub struct ComparisonArgs {
-    /// Print the whole comparison as JSON
+    /// Print everything as JSON: the comparison, or the run without one
     #[arg(long)]
     pub json: bool,
 
@@ -173,8 +179,8 @@ pub struct ComparisonArgs {
     #[arg(long, conflicts_with = "json")]
     pub events: bool,
 
-    /// Write a report of the comparison too: `github` (annotations), or `markdown`, `comment`,
-    /// `junit`, `html` or `json` with `=PATH`; may be repeated
+    /// Write a report too: `github` (annotations), or `markdown`, `comment`, `junit`, `html` or
+    /// `json` with `=PATH`; may be repeated. Without a comparison, `html` and `json` are of the run
     #[arg(long = "report", value_name = "FORMAT[=PATH]")]
     pub reports: Vec<ReportRequest>,
 }

@@ -28,12 +28,22 @@ pub struct ExecArgs {
     pub name: Option<String>,
 
     /// Where the numbers come from: `hardware`, else `time` [default: auto]
-    #[arg(long, value_name = "SOURCE", env = SourceChoice::VARIABLE, value_parser = choices::<SourceChoice>())]
+    #[arg(
+        long,
+        value_name = "SOURCE",
+        env = SourceChoice::VARIABLE,
+        value_parser = choices::<SourceChoice>()
+    )]
     pub source: Option<SourceChoice>,
 
     /// Which hardware counters, where a CPU has two kinds [default: auto, which is exact, then
     /// metrics]
-    #[arg(long, value_name = "KIND", env = Counters::VARIABLE, value_parser = choices::<Counters>())]
+    #[arg(
+        long,
+        value_name = "KIND",
+        env = Counters::VARIABLE,
+        value_parser = choices::<Counters>()
+    )]
     pub counters: Option<Counters>,
 
     /// Hide what the command prints, and the progress

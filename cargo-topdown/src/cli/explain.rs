@@ -83,11 +83,21 @@ pub struct SingleLaunchArgs {
     pub measurement_time: Option<f64>,
 
     /// Where the categories come from [default: auto]
-    #[arg(long, value_name = "SOURCE", env = SourceChoice::VARIABLE, value_parser = choices::<SourceChoice>())]
+    #[arg(
+        long,
+        value_name = "SOURCE",
+        env = SourceChoice::VARIABLE,
+        value_parser = choices::<SourceChoice>()
+    )]
     pub source: Option<SourceChoice>,
 
     /// Which hardware counters the categories come from, where a CPU has two kinds [default: auto]
-    #[arg(long, value_name = "KIND", env = Counters::VARIABLE, value_parser = choices::<Counters>())]
+    #[arg(
+        long,
+        value_name = "KIND",
+        env = Counters::VARIABLE,
+        value_parser = choices::<Counters>()
+    )]
     pub counters: Option<Counters>,
 
     /// Do not launch what matches PATTERN, with `*` and `?`: a benchmark by its name or
@@ -100,8 +110,8 @@ pub struct SingleLaunchArgs {
     )]
     pub leave_out: Option<Vec<String>>,
 
-    /// Whose slots the hardware counts: those of the measuring thread, or of all threads of the process
-    /// [default: auto]
+    /// Whose slots the hardware counts: those of the measuring thread, or of all threads of the
+    /// process [default: auto]
     #[arg(long, value_name = "WHOSE", env = Threads::VARIABLE, value_parser = choices::<Threads>())]
     pub threads: Option<Threads>,
 

@@ -9,6 +9,7 @@ mod explain;
 mod history;
 mod import;
 mod merge;
+mod selection;
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -26,6 +27,7 @@ pub use explain::*;
 pub use history::*;
 pub use import::*;
 pub use merge::*;
+pub use selection::*;
 
 /// Runs criterion benches, compares their TopDown slots with a baseline, and says why one is
 /// slower.
@@ -137,6 +139,10 @@ pub struct ReportArgs {
     #[arg(long, value_name = "PATH")]
     pub html: Option<PathBuf>,
 
+    /// Print the run file as JSON, with what -E and --skip select of it
+    #[arg(long, conflicts_with_all = ["html", "events", "functions"])]
+    pub json: bool,
+
     /// Print the events too: branches, misses and bytes, where the source counts them
     #[arg(long, conflicts_with = "html")]
     pub events: bool,
@@ -144,6 +150,10 @@ pub struct ReportArgs {
     /// Print which functions the slots went to, where the source knows: the model does
     #[arg(long, conflicts_with = "html")]
     pub functions: bool,
+
+    /// Which benchmarks
+    #[command(flatten)]
+    pub selection: SelectionArgs,
 
     /// Where baselines are kept
     #[command(flatten)]
@@ -233,13 +243,14 @@ impl From<CiService> for Service {
 
 /// Where baselines are kept.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Baselines")]
 pub struct StoreArgs {
     /// Directory of the baselines [default: baselines/ in the workspace root]
     #[arg(long, value_name = "DIR", env = "CARGO_TOPDOWN_BASELINES")]
     pub baselines: Option<PathBuf>,
 
     /// Path to Cargo.toml
-    #[arg(long, value_name = "PATH")]
+    #[arg(long, value_name = "PATH", help_heading = "Workspace")]
     pub manifest_path: Option<PathBuf>,
 }
 
@@ -261,6 +272,7 @@ pub struct StoredRunArgs {
 
 /// How to print.
 #[derive(Debug, Args)]
+#[command(next_help_heading = "Output")]
 pub struct OutputArgs {
     /// When to use colours
     #[arg(
@@ -337,7 +349,9 @@ mod tests {
         ] {
             let words = without_cargos_word(line.split(' ').map(OsString::from));
             let cli = Cli::try_parse_from(words).unwrap();
-            assert!(matches!(cli.command, Command::Compare(args) if args.base == "main"));
+            assert!(
+                matches!(cli.command, Command::Compare(args) if args.base.as_deref() == Some("main"))
+            );
         }
     }
 }

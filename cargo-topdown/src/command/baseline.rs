@@ -275,11 +275,12 @@ fn save(args: &BaselineSaveArgs) -> Result<Exit, Error> {
 fn remove(args: &BaselineRemoveArgs) -> Result<Exit, Error> {
     let store = args.store.store()?;
     let this_key = Machine::of_this_machine().key();
-    let removed = match (&args.machine, args.all) {
-        (Some(key), _) => store.of_name(&args.name, Some(key))?,
-        (None, true) => store.of_name(&args.name, None)?,
-        (None, false) => vec![store.find(&args.name)?],
+    let found = match (&args.machine, args.all) {
+        (Some(key), _) => store.of_name(&args.name, Some(key)),
+        (None, true) => store.of_name(&args.name, None),
+        (None, false) => store.find(&args.name).map(|found| vec![found]),
     };
+    let removed = found.map_err(StoreError::of_removal)?;
     let mut out = style::stdout(args.output.color);
     for stored in &removed {
         store.remove(stored)?;

@@ -11,7 +11,7 @@ use crate::baseline_store::BaselineStore;
 use crate::cli::CompareArgs;
 use crate::comparing::output::Sides;
 use crate::comparing::second_look::{self, Relaunch, Side};
-use crate::comparing::{history, wanted_verdict};
+use crate::comparing::{history, selection, wanted_verdict};
 use crate::config::{Config, WorkspaceError};
 use crate::error::Error;
 use crate::exit::Exit;
@@ -24,21 +24,30 @@ use topdown_gate::verdict::{self, Comparison, Warning};
 pub fn run(args: CompareArgs) -> Result<Exit, Error> {
     let (runs, config) = Runs::of(&args)?;
     let mut policy = config.policy(&args.policy.overrides())?;
-    let candidate_path = runs.candidate_path(&args)?;
-    let path = runs.base_path(&args.base, &candidate_path)?;
-    let (baseline, candidate) = both(
+    let expression = match args.selection.text() {
+        Some(text) => Some(selection::expression(&text, &config)?),
+        None => None,
+    };
+    let base = runs.base_name(&args)?;
+    let candidate_path = runs.candidate_path(&args, &base)?;
+    let path = runs.base_path(&base, &candidate_path)?;
+    let (mut baseline, mut candidate) = both(
         || Ok(run_file::read_run(&path)?),
         || Ok(run_file::read_run(&candidate_path)?),
     )?;
     let label = args.candidate.as_deref().unwrap_or("the newest run");
-    check_whole(&args.base, &baseline)?;
+    check_whole(&base, &baseline)?;
     // Otherwise, saving a run as the baseline and forgetting to measure again would always pass.
     if baseline.id == candidate.id {
         return Err(Error::SameRun {
-            baseline: args.base,
+            baseline: base,
             candidate: label.to_owned(),
             id: candidate.id,
         });
+    }
+    if let Some(expression) = &expression {
+        selection::restrict(&mut baseline, &base, expression)?;
+        selection::restrict(&mut candidate, label, expression)?;
     }
     let expired = match accepted_file::read(&path, &baseline)? {
         Found::Holding(accepted) => {
@@ -48,7 +57,7 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
         Found::Expired(changes) => Some(Warning::AcceptedExpired { changes }),
     };
     let mut runs = history::behind(&path, &candidate);
-    let mut baseline = Side::new(&args.base, &path, baseline);
+    let mut baseline = Side::new(&base, &path, baseline);
     let mut candidate = Side::new(label, &candidate_path, candidate);
     let relaunched = args.relaunch.unwrap_or(policy.relaunch);
     let mut comparison = if relaunched {
@@ -70,7 +79,7 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
     let history = args
         .comparison
         .shows_history()
-        .then(|| history::beside(&args.base, &path))
+        .then(|| history::beside(&base, &path))
         .flatten();
     let sides = Sides {
         baseline: &baseline.run,
@@ -106,7 +115,9 @@ impl Runs {
             }
             Err(error @ WorkspaceError::NotFound(_)) => {
                 let is_path = |name: &String| Path::new(name).exists();
-                match is_path(&args.base) && args.candidate.as_ref().is_some_and(is_path) {
+                match args.base.as_ref().is_some_and(is_path)
+                    && args.candidate.as_ref().is_some_and(is_path)
+                {
                     true => Ok((Runs { store: None }, Config::default())),
                     false => Err(error.into()),
                 }
@@ -115,10 +126,21 @@ impl Runs {
         }
     }
 
-    fn candidate_path(&self, args: &CompareArgs) -> Result<PathBuf, Error> {
+    /// Returns the baseline's name or path: without one, that of the only or the default baseline.
+    fn base_name(&self, args: &CompareArgs) -> Result<String, Error> {
+        match (&args.base, &self.store) {
+            (Some(base), _) => Ok(base.clone()),
+            (None, Some(store)) => Ok(store.default_one()?.name.to_string()),
+            // Says that there is no workspace.
+            (None, None) => Ok(args.store.store()?.default_one()?.name.to_string()),
+        }
+    }
+
+    /// Returns the path of the run to judge: without one, the newest of the kind of `base`.
+    fn candidate_path(&self, args: &CompareArgs, base: &str) -> Result<PathBuf, Error> {
         match (&args.candidate, &self.store) {
             (Some(candidate), _) => self.path(candidate),
-            (None, Some(store)) => Ok(store.newest_path()?),
+            (None, Some(store)) => Ok(store.newest_for(base)?),
             // Says that there is no workspace.
             (None, None) => Ok(args.store.store()?.newest_path()?),
         }

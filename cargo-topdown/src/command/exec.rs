@@ -10,17 +10,14 @@ use criterion_topdown::setting::SourceChoice;
 use jiff::Timestamp;
 
 use super::finished_run::{Destination, WholeLaunches};
+use crate::baseline_store::COMMANDS;
 use crate::cli::{ExecArgs, ExecWhenToldArgs};
 use crate::counted_command::{self, CommandError, CountedCommand};
 use crate::error::{Error, ExecError};
 use crate::exit::Exit;
 use crate::interrupt;
-use crate::measure::build_identity;
+use crate::measure::build_identity::build_identity;
 use crate::terminal::tell;
-
-/// The package and bench target names under which commands are stored.
-const PACKAGE: &str = "exec";
-const TARGET: &str = "command";
 
 /// Runs the command as often as requested, stores the run, and prints its table.
 ///
@@ -43,8 +40,8 @@ pub fn run(args: &ExecArgs) -> Result<Exit, Error> {
     drop(guard);
     let whole = WholeLaunches {
         id: BenchmarkId {
-            package: PACKAGE.to_owned(),
-            target: TARGET.to_owned(),
+            package: COMMANDS.0.to_owned(),
+            target: COMMANDS.1.to_owned(),
             name: args
                 .name
                 .clone()
@@ -54,7 +51,7 @@ pub fn run(args: &ExecArgs) -> Result<Exit, Error> {
         samples,
     };
     let build = Build {
-        profile: TARGET.to_owned(),
+        profile: COMMANDS.1.to_owned(),
         // Some other compiler may have built the command.
         rustc: String::new(),
         target: String::new(),

@@ -2,10 +2,13 @@
 
 use std::io::Write;
 
+use criterion_topdown::run_file::BenchmarkId;
+
 use crate::cli::HistoryArgs;
 use crate::comparing::history;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::nearest::{Suggestion, nearest};
 use crate::report::style::{self, Look};
 use crate::report::trend_text;
 use topdown_gate::pattern::Pattern;
@@ -20,18 +23,21 @@ pub fn run(args: &HistoryArgs) -> Result<Exit, Error> {
     let stored = match (&args.name, &args.machine) {
         (Some(name), Some(key)) => store.of_name(name, Some(key))?.swap_remove(0),
         (Some(name), None) => store.find(name)?,
-        (None, _) => store.only_one()?,
+        (None, _) => store.default_one()?,
     };
     let mut trend = history::trend_of(stored.name.as_str(), &stored.directory)?;
     // After the judgement, which must not depend on what is shown.
     if !args.benchmarks.is_empty() {
         let patterns: Vec<Pattern> = args.benchmarks.iter().map(|g| Pattern::new(g)).collect();
-        trend.retain(|id| patterns.iter().any(|pattern| pattern.matches(id)));
-        if trend.benchmarks.is_empty() {
+        let matches = |id: &BenchmarkId| patterns.iter().any(|pattern| pattern.matches(id));
+        if !trend.benchmarks.iter().any(|b| matches(&b.id)) {
+            let names = trend.benchmarks.iter().map(|b| &b.id.name);
             return Err(Error::NoSuchHistory {
+                nearest: Suggestion(nearest(&args.benchmarks[0], names)),
                 wanted: args.benchmarks.join("`, `"),
             });
         }
+        trend.retain(matches);
     }
     let mut out = style::stdout(args.output.color);
     if args.json {

@@ -13,7 +13,7 @@ use crate::bench_targets::cargo_program;
 use crate::cli::InitArgs;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::terminal::Lines;
+use crate::report::style;
 
 pub fn run(args: &InitArgs) -> Result<Exit, Error> {
     let cargo = cargo_program();
@@ -56,7 +56,7 @@ pub fn run(args: &InitArgs) -> Result<Exit, Error> {
         workflow: workflow.as_ref(),
     };
     let text = text.describe(&plan);
-    Lines::new(anstream::stdout()).write_all(text.as_bytes())?;
+    style::stdout(anstream::ColorChoice::Auto).write_all(text.as_bytes())?;
     Ok(Exit::Success)
 }
 

@@ -1,13 +1,14 @@
 //! `cargo topdown completions` and `cargo topdown man`: files that a packager installs with the
 //! program.
 
-use std::io::{self, Write};
+use std::io::Write;
 
 use clap::CommandFactory;
 
 use crate::cli::{Cli, CompletionsArgs, ManArgs};
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::terminal::stdout_for_programs;
 
 /// The program's file name, for shell completions and `man`. As a cargo subcommand it is completed
 /// by cargo's own completions.
@@ -21,7 +22,7 @@ pub fn completions(args: &CompletionsArgs) -> Result<Exit, Error> {
     let mut script = Vec::new();
     let mut command = Cli::command().bin_name(PROGRAM);
     clap_complete::generate(args.shell, &mut command, PROGRAM, &mut script);
-    io::stdout().write_all(&script)?;
+    stdout_for_programs().write_all(&script)?;
     Ok(Exit::Success)
 }
 

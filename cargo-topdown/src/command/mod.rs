@@ -17,6 +17,7 @@ mod manual;
 mod merge;
 mod noise;
 mod report;
+mod run_output;
 mod share;
 mod start_bench;
 mod workspace;

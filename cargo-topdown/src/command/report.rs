@@ -1,20 +1,12 @@
-//! `cargo topdown report`: shows a stored run as a table or a page.
-
-use std::fs::File;
-use std::io::{BufWriter, Write};
+//! `cargo topdown report`: shows a stored run as a table, a page or JSON.
 
 use criterion_topdown::run_file;
 
+use super::run_output::{RunOutput, write_page};
 use crate::cli::ReportArgs;
-use crate::comparing::history;
+use crate::comparing::{history, selection};
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::report::event_table::write_event_table;
-use crate::report::function_table::write_function_table;
-use crate::report::html;
-use crate::report::request::ReportError;
-use crate::report::run_table::write_run_table;
-use crate::report::style::{self, Look};
 
 /// Runs the subcommand.
 ///
@@ -25,30 +17,26 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Error> {
         Some(name) => Some(args.store.resolve_run(name)?),
         None => None,
     };
-    let run = match &stored {
+    let mut run = match &stored {
         Some(stored) => run_file::read_run(stored)?,
         None => args.store.store()?.newest()?,
     };
-    let Some(path) = &args.html else {
-        let mut out = style::stdout(args.output.color);
-        write_run_table(&mut out, &run, Look::of_environment())?;
-        if args.events {
-            writeln!(out)?;
-            write_event_table(&mut out, &run, Look::of_environment())?;
-        }
-        if args.functions {
-            writeln!(out)?;
-            write_function_table(&mut out, &run, Look::of_environment())?;
-        }
-        return Ok(Exit::Success);
-    };
     let label = args.run.as_deref().unwrap_or("the newest run");
-    let history = stored.and_then(|stored| history::beside(label, &stored));
-    let write = || {
-        let mut out = BufWriter::new(File::create(path)?);
-        html::write_run(&run, label, history.as_ref(), &mut out)?;
-        out.flush()
+    if let Some(text) = args.selection.text() {
+        let expression = selection::expression(&text, &args.store.config()?)?;
+        selection::restrict(&mut run, label, &expression)?;
+    }
+    if let Some(path) = &args.html {
+        let history = stored.and_then(|stored| history::beside(label, &stored));
+        write_page(path, &run, label, history.as_ref())?;
+        return Ok(Exit::Success);
+    }
+    let output = RunOutput {
+        json: args.json,
+        events: args.events,
+        functions: args.functions,
+        color: args.output.color.into(),
     };
-    write().map_err(|error| ReportError::of(path, error))?;
+    output.print(&run)?;
     Ok(Exit::Success)
 }

@@ -63,7 +63,7 @@ pub fn behind(path: &Path, candidate: &Run) -> Vec<Run> {
 /// are only warnings.
 pub fn up_to(store: &BaselineStore, built: &str, base: &Run) -> Option<Trend> {
     let named = built.parse().ok().and_then(|name| store.find(&name).ok());
-    let stored = named.or_else(|| store.only_one().ok())?;
+    let stored = named.or_else(|| store.default_one().ok())?;
     let (mut runs, unreadable) = match baseline_store::read_runs(&stored.directory) {
         Ok(read) => read,
         Err(error) => {
@@ -97,7 +97,7 @@ mod tests {
     use criterion_topdown::run_file::read_run;
 
     #[test]
-    fn the_history_of_a_base_is_that_of_the_baseline_called_as_it_or_of_the_only_one() {
+    fn the_history_of_a_base_is_that_of_the_baseline_called_as_it_or_of_the_default_one() {
         let root = tempfile::tempdir().unwrap();
         let store = store_in(root.path());
         let mut base = read_run(Path::new(RUN)).unwrap();

@@ -4,11 +4,13 @@
 pub mod history;
 pub mod output;
 pub mod second_look;
+pub mod selection;
 
 use criterion_topdown::run_file::BenchmarkId;
 use topdown_gate::verdict::{BenchmarkVerdict, Comparison};
 
 use crate::error::Error;
+use crate::nearest::{Suggestion, nearest};
 
 /// Finds the benchmark whose id or name is `wanted`, or else the only one whose id contains it.
 pub fn wanted_verdict<'a>(
@@ -26,6 +28,10 @@ pub fn wanted_verdict<'a>(
         _ => Err(Error::NoSuchBenchmark {
             wanted: wanted.to_owned(),
             like: like.iter().map(|verdict| verdict.id.to_string()).collect(),
+            nearest: Suggestion(match like[..] {
+                [] => nearest(wanted, comparison.benchmarks.iter().map(|v| &v.id.name)),
+                _ => None,
+            }),
         }),
     }
 }

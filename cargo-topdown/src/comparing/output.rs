@@ -12,6 +12,7 @@ use crate::report::event_table::write_event_changes;
 use crate::report::request::{Compared, ReportRequest};
 use crate::report::style::{self, Look};
 use crate::report::{comparison_json, comparison_text};
+use crate::terminal::stdout_for_programs;
 
 /// The two runs of a comparison.
 #[derive(Clone, Copy, Debug)]
@@ -64,7 +65,7 @@ impl Output<'_> {
 
     fn print(self, comparison: &Comparison) -> io::Result<()> {
         if self.json {
-            return comparison_json::write(comparison, io::BufWriter::new(io::stdout()));
+            return comparison_json::write(comparison, io::BufWriter::new(stdout_for_programs()));
         }
         let look = Look::of_environment();
         let mut text = Vec::new();

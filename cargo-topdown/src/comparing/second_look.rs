@@ -15,6 +15,7 @@ use crate::measure::MeasureError;
 use crate::measure::pairs::Pairs;
 use crate::runner::collect::Collected;
 use crate::runner::launcher::Launcher;
+use crate::runner::progress::Style;
 use crate::runner::record::{CannotLaunchAgain, LaunchRecord};
 use crate::runner::scratch::Scratch;
 use crate::runner::{again, modelled};
@@ -245,6 +246,7 @@ fn further_launches(
         base: &modelled::on_the_clock(&base_again.targets(), u32::MAX),
         candidate: &modelled::on_the_clock(&record.targets(), u32::MAX),
         launcher: &Launcher::new(&scratch, record.criterion.clone()),
+        style: Style::of_process(false, false),
         quiet: false,
         fail_fast: true,
     };

@@ -1,5 +1,6 @@
 //! One layer of settings: a manifest's table, or a command line.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use criterion_topdown::setting::{Counters, ModelCore, SourceChoice, Threads};
@@ -7,29 +8,55 @@ use serde::Deserialize;
 
 /// What one manifest, or a command line with its environment variables, sets. Times are in seconds.
 #[derive(Clone, Debug, Default, Deserialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub struct Layer {
     pub launches: Option<u32>,
     pub sample_size: Option<u32>,
     pub warm_up_time: Option<f64>,
     pub measurement_time: Option<f64>,
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub source: Option<SourceChoice>,
     pub model_budget: Option<f64>,
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub model_core: Option<ModelCore>,
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub counters: Option<Counters>,
+    #[cfg_attr(test, schemars(with = "Option<String>"))]
     pub threads: Option<Threads>,
     pub author_settings: Option<bool>,
     pub launch_timeout: Option<f64>,
+    /// Whether three iterations of every benchmark are traced once in each run, to tell whether
+    /// the same machine code ran.
     pub fingerprints: Option<bool>,
     /// Patterns of benchmarks and bench targets that are not launched.
     pub leave_out: Option<Vec<String>>,
+    /// Names for lists of patterns of benchmarks, which filter expressions use.
+    #[serde(default)]
+    pub tags: BTreeMap<String, Vec<String>>,
     /// Patterns of environment variables that benches inherit, besides those that all do.
     #[serde(default)]
     pub keep_env: Vec<String>,
-    /// The directory of the baselines.
+    /// The directory of the baselines, relative to the workspace; only for the whole workspace.
     pub baselines: Option<PathBuf>,
-    /// The address of the shared store.
+    /// The store that machines share, as `baseline push` takes it; only for the whole workspace.
     pub store: Option<String>,
     /// The table of the policy, not read yet: messages about it name that table.
     pub policy: Option<serde_json::Value>,
+}
+
+/// Returns the name, the kind and the description of each setting.
+#[cfg(test)]
+pub fn setting_types() -> Vec<(String, String, String)> {
+    let schema = schemars::schema_for!(Layer);
+    let properties = schema.get("properties").and_then(|p| p.as_object());
+    let kind = |property: &serde_json::Value| match &property["type"] {
+        serde_json::Value::Array(kinds) => kinds[0].as_str().unwrap_or("").to_owned(),
+        kind => kind.as_str().unwrap_or("table").to_owned(),
+    };
+    let property = |(name, property): (&String, &serde_json::Value)| {
+        let description = property["description"].as_str().unwrap_or("");
+        (name.clone(), kind(property), description.to_owned())
+    };
+    properties.into_iter().flatten().map(property).collect()
 }

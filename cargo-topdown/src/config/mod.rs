@@ -11,12 +11,19 @@ use std::path::Path;
 use cargo_metadata::{Metadata, PackageId};
 use serde::Deserialize;
 use thiserror::Error;
+use topdown_gate::filter_expression::Tags;
+use topdown_gate::pattern::Pattern;
 use topdown_gate::policy::{Overrides, Policy};
 
 pub use layer::Layer;
 pub use workspace::{Workspace, WorkspaceError};
 
+use crate::nearest::{Suggestion, nearest};
+#[cfg(test)]
+pub use layer::setting_types;
 use measuring::WorkspaceSettings;
+#[cfg(test)]
+pub use policy::KEYS as POLICY_KEYS;
 use policy::PolicyTable;
 
 /// The key of our table in cargo's `metadata` tables.
@@ -113,6 +120,23 @@ impl Config {
         self.workspace.layer.store.as_deref()
     }
 
+    /// The tags: those of the workspace, and those of packages, for the benchmarks of each.
+    pub fn tags(&self) -> Tags {
+        let mut tags = Tags::new();
+        let mut add = |layer: &Layer, pattern: &dyn Fn(&str) -> Pattern| {
+            for (name, patterns) in &layer.tags {
+                let patterns = patterns.iter().map(|text| pattern(text));
+                tags.entry(name.clone()).or_default().extend(patterns);
+            }
+        };
+        add(&self.workspace.layer, &Pattern::new);
+        for package in &self.packages {
+            let within = |text: &str| Pattern::within(Some(&package.name), text);
+            add(&package.section.layer, &within);
+        }
+        tags
+    }
+
     /// Returns how benches are measured: by `flags`, else the package's table, else the
     /// workspace's, else the default.
     ///
@@ -147,11 +171,12 @@ impl Section {
         let Some(table) = metadata.get(TABLE) else {
             return Ok(section);
         };
-        section.layer =
-            Layer::deserialize(table).map_err(|error| section.error(error.to_string()))?;
+        section.layer = Layer::deserialize(table)
+            .map_err(|error| section.error(meant(&error.to_string(), &[])))?;
         if let Some(policy) = section.layer.policy.take() {
-            section.policy = PolicyTable::deserialize(policy)
-                .map_err(|error| section.policy_error(error.to_string()))?;
+            section.policy = PolicyTable::deserialize(policy).map_err(|error| {
+                section.policy_error(meant(&error.to_string(), &policy::KEYS.map(|(key, _)| key)))
+            })?;
         }
         Ok(section)
     }
@@ -170,6 +195,23 @@ impl Section {
             manifest: self.manifest.clone(),
             what,
         }
+    }
+}
+
+/// Replaces the list of all known words in serde's message about an unknown one by the word that is
+/// likely meant, if any is. `keys` are the known words where serde does not list them.
+fn meant(message: &str, keys: &[&str]) -> String {
+    let quoted: Vec<&str> = message.split('`').skip(1).step_by(2).collect();
+    let [word, listed @ ..] = &quoted[..] else {
+        return message.to_owned();
+    };
+    if !message.starts_with("unknown ") {
+        return message.to_owned();
+    }
+    let (said, _) = message.split_once(", expected").unwrap_or((message, ""));
+    match nearest(word, listed.iter().chain(keys)) {
+        Some(meant) => format!("{said}{}", Suggestion(Some(meant))),
+        None => message.to_owned(),
     }
 }
 
@@ -198,6 +240,29 @@ mod tests {
             let error = section(table).unwrap_err().to_string();
             assert!(error.starts_with(message), "{error}");
         }
+    }
+
+    #[test]
+    fn issue_17_4_a_misspelt_setting_is_told_its_name() {
+        for (table, message) in [
+            (
+                json!({ "lauches": 3 }),
+                "unknown field `lauches`; did you mean `launches`?",
+            ),
+            (
+                json!({ "policy": { "aplha": 3 } }),
+                "unknown field `aplha`; did you mean `alpha`?",
+            ),
+            (
+                json!({ "source": "hardwear" }),
+                "unknown variant `hardwear`; did you mean `hardware`?",
+            ),
+        ] {
+            let error = section(table).unwrap_err().to_string();
+            assert!(error.ends_with(message), "{error}");
+        }
+        let error = section(json!({ "xyzzy": 3 })).unwrap_err().to_string();
+        assert!(error.contains("expected one of `launches`"), "{error}");
     }
 
     #[test]

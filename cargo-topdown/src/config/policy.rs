@@ -12,6 +12,26 @@ use topdown_gate::policy::{
 
 use super::{Config, ConfigError, POLICY};
 
+/// The table's keys, which serde doesn't list where one is unknown, since the table is flattened;
+/// and what those without a flag of the same meaning are.
+pub const KEYS: [(&str, &str); 9] = [
+    ("alpha", ""),
+    ("fail-on", ""),
+    ("across-builds", ""),
+    ("allow-missing", ""),
+    ("relaunch", ""),
+    ("gate", ""),
+    ("margins", ""),
+    (
+        "benchmarks",
+        "Tables of `matching`, a pattern, with `gate` and `margins` for the benchmarks that it matches.",
+    ),
+    (
+        "budgets",
+        "Tables of `matching`, a pattern, and metrics with the budget of each, for `check`.",
+    ),
+];
+
 /// The table as a manifest has it.
 #[derive(Debug, Default, Deserialize)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]

@@ -7,6 +7,7 @@ use std::io;
 
 use criterion_topdown::run_file::RunFileError;
 use thiserror::Error;
+use topdown_gate::filter_expression::ExpressionError;
 
 use crate::accepted_file::AcceptedError;
 use crate::arm_specification::SpecificationError;
@@ -15,6 +16,7 @@ use crate::config::{ConfigError, WorkspaceError};
 use crate::import::ImportError;
 use crate::measure::MeasureError;
 use crate::merge::MergeError;
+use crate::nearest::Suggestion;
 use crate::report::foreign_comment::ForeignComparisonError;
 use crate::report::request::ReportError;
 use crate::shared_store::SharedStoreError;
@@ -92,20 +94,45 @@ pub enum Error {
     )]
     NoBudgets,
     /// The argument does not select exactly one benchmark of both runs.
-    #[error("`{wanted}` is {}", which_text(like))]
+    #[error("`{wanted}` is {}{nearest}", which_text(like))]
     NoSuchBenchmark {
         /// The argument.
         wanted: String,
         /// The ids that contain it.
         like: Vec<String>,
+        /// The name that may have been meant.
+        nearest: Suggestion,
     },
     /// The patterns match no benchmark of the history.
     #[error(
-        "no benchmark matches `{wanted}`; `cargo topdown history` without --benchmark lists them"
+        "no benchmark matches `{wanted}`; `cargo topdown history` without --benchmark lists \
+         them{nearest}"
     )]
     NoSuchHistory {
         /// The patterns.
         wanted: String,
+        /// The name that may have been meant.
+        nearest: Suggestion,
+    },
+    /// A filter expression cannot be understood.
+    #[error(transparent)]
+    Expression(#[from] ExpressionError),
+    /// A filter expression matches nothing.
+    #[error("no benchmark of `{run}` matches `{expression}`; `cargo topdown report` lists them")]
+    NothingSelected {
+        /// The run's label.
+        run: String,
+        /// The expression.
+        expression: String,
+    },
+    /// `bench` was to write a report of a comparison that it does not make.
+    #[error(
+        "`--report {report}` needs a comparison: add `--against REF`, or use `cargo topdown \
+         compare --report {report}` after this run"
+    )]
+    ReportNeedsComparison {
+        /// The report as requested.
+        report: String,
     },
     /// The history has too few runs to find changes.
     #[error(

@@ -15,6 +15,7 @@ use crate::bench_targets::BuildError;
 use crate::config::{ConfigError, WorkspaceError};
 use crate::counted_command::CommandError;
 use crate::merge::MergeError;
+use crate::nearest::Suggestion;
 use crate::report::request::ReportError;
 use crate::runner::launch_error::LaunchError;
 use crate::shared_store::BackendError;
@@ -97,6 +98,7 @@ fn what_makes_no_sense_is_2() {
                 verdict: "unchanged",
             },
             Error::NoSuchBenchmark {
+                nearest: Suggestion(None),
                 wanted: "a".to_owned(),
                 like: Vec::new(),
             },
@@ -113,6 +115,9 @@ fn what_makes_no_sense_is_2() {
                 range: "at least 1",
             }
             .into(),
+            Error::ReportNeedsComparison {
+                report: "github".to_owned(),
+            },
             Error::Adoption(AdoptionError::NoLibrary { tried: vec![] }),
             Error::Adoption(AdoptionError::WorkflowExists {
                 path: "topdown.yml".into(),
@@ -215,6 +220,7 @@ fn what_could_not_be_built_or_run_or_written_is_101() {
             MeasureError::NoBenchmarks,
             MeasureError::AllLeftOut,
             MeasureError::NothingMatched {
+                nearest: Suggestion(None),
                 filter: "a".to_owned(),
             },
             MeasureError::EmptyShard {
@@ -291,12 +297,17 @@ fn what_leaves_nothing_to_compare_is_102() {
         102,
         [
             Error::RunFile(file_error()),
+            Error::NothingSelected {
+                run: "main".to_owned(),
+                expression: "none()".to_owned(),
+            },
             Error::SameRun {
                 baseline: "a".to_owned(),
                 candidate: "b".to_owned(),
                 id: "1".to_owned(),
             },
             Error::NoSuchHistory {
+                nearest: Suggestion(None),
                 wanted: "a".to_owned(),
             },
             Error::ShortHistory { runs: 1, least: 2 },
@@ -333,6 +344,8 @@ fn what_leaves_nothing_to_compare_is_102() {
             StoreError::NoSuchBaseline {
                 name: name(),
                 names: Vec::new(),
+                nearest: Suggestion(None),
+                is_for_use: true,
                 directory: PathBuf::new(),
             },
             StoreError::NoOnlyOne {

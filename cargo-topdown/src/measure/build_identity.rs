@@ -33,14 +33,15 @@ pub fn build_identity(profile: Option<&str>, target: Option<&str>, root: &Path) 
         target: target.unwrap_or_else(|| host.unwrap_or_default().to_owned()),
         rustflags,
         git_commit: output_of("git", &["rev-parse", "HEAD"], root),
-        // Untracked files do not count: they are often reports and baselines.
-        git_dirty: output_of(
-            "git",
-            &["status", "--porcelain", "--untracked-files=no"],
-            root,
-        )
-        .map(|changes| !changes.is_empty()),
+        git_dirty: has_changes(root),
     }
+}
+
+/// Returns whether the work tree at `root` differs from its commit; `None` outside of git. Untracked
+/// files do not count: they are often reports and baselines.
+pub fn has_changes(root: &Path) -> Option<bool> {
+    let arguments = ["status", "--porcelain", "--untracked-files=no"];
+    Some(!output_of("git", &arguments, root)?.is_empty())
 }
 
 /// Returns a program's trimmed output; `None` if it fails or does not exist.

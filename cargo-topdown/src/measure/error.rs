@@ -3,10 +3,12 @@
 use std::io;
 
 use thiserror::Error;
+use topdown_gate::filter_expression::ExpressionError;
 
 use crate::base_tree::BaseTreeError;
 use crate::bench_targets::BuildError;
 use crate::config::ConfigError;
+use crate::nearest::Suggestion;
 use crate::runner::launch_error::LaunchError;
 use crate::shard::ShardNumber;
 
@@ -49,7 +51,9 @@ pub enum MeasureError {
     )]
     NoCriterion,
     /// criterion ran no benchmark, although no filter was given here.
-    #[error("no benchmark ran, so nothing was measured; `cargo bench -- --list` lists their ids")]
+    #[error(
+        "no benchmark ran, so nothing was measured; `cargo topdown bench --list` lists their ids"
+    )]
     NoBenchmarks,
     /// Settings leave out everything.
     #[error(
@@ -59,13 +63,18 @@ pub enum MeasureError {
     AllLeftOut,
     /// The filter matched nothing.
     #[error(
-        "no benchmark matches `{filter}`, so nothing was measured; `cargo bench -- --list` lists \
-         their ids"
+        "no benchmark matches `{filter}`, so nothing was measured; `cargo topdown bench --list` \
+         lists them{nearest}"
     )]
     NothingMatched {
         /// The filter.
         filter: String,
+        /// The name that may have been meant.
+        nearest: Suggestion,
     },
+    /// A filter expression cannot be understood.
+    #[error(transparent)]
+    Expression(#[from] ExpressionError),
     /// The filter is not a regular expression.
     #[error("FILTER `{filter}` is not a regular expression: {error}")]
     Filter {

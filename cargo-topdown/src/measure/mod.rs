@@ -6,9 +6,10 @@
 //! the clock, launch on the model, and join. [`runner`](crate::runner) below it knows single
 //! launches.
 
-mod build_identity;
+pub mod build_identity;
 pub mod changed;
 mod error;
+pub mod listing;
 mod missed_variables;
 mod model;
 pub mod pairs;
@@ -20,7 +21,6 @@ mod session;
 pub mod shards;
 mod time;
 
-pub use build_identity::build_identity;
 pub use error::MeasureError;
 pub use request::Request;
 pub use run::run_id;

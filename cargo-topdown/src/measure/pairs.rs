@@ -19,6 +19,8 @@ pub struct Pairs<'a> {
     /// The candidate's targets.
     pub candidate: &'a [BenchTarget],
     pub launcher: &'a Launcher,
+    /// How to show progress.
+    pub style: Style,
     /// Whether to print nothing about it.
     pub quiet: bool,
     /// Whether to stop at the first failure.
@@ -28,10 +30,7 @@ pub struct Pairs<'a> {
 impl Pairs<'_> {
     /// Launches all benchmarks of both sides.
     pub fn launch(&self) -> Result<(Outcome, Outcome), MeasureError> {
-        let mut progress = Progress::new(
-            Style::of_process(self.quiet),
-            &[self.base, self.candidate].concat(),
-        );
+        let mut progress = Progress::new(self.style, &[self.base, self.candidate].concat());
         let outcome = runner::run_in_pairs(
             (self.base, self.launcher),
             (self.candidate, self.launcher),

@@ -12,6 +12,8 @@ use crate::config::Layer;
 pub struct Request {
     /// The benchmarks to run; `None` for all.
     pub filter: Option<Filter>,
+    /// A filter expression that the benchmarks must match, too.
+    pub expression: Option<String>,
     /// Further arguments for criterion, without a filter.
     pub criterion: Vec<String>,
     /// Whether packages or bench targets are named.
@@ -22,6 +24,8 @@ pub struct Request {
     pub cargo: CargoFlags,
     /// `--manifest-path`.
     pub manifest_path: Option<PathBuf>,
+    /// Whether to print events for programs.
+    pub events: bool,
     /// Whether to print results and errors only.
     pub quiet: bool,
     /// Whether to show what benches print.

@@ -8,7 +8,7 @@ use criterion_topdown::run_file::stored_file::random_word;
 use criterion_topdown::run_file::{LaunchSettings, Run, Selection};
 use jiff::Timestamp;
 
-use super::build_identity;
+use super::build_identity::build_identity;
 use crate::bench_targets::{BenchTarget, CargoFlags};
 use crate::config::measuring::Settings;
 

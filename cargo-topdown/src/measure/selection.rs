@@ -3,8 +3,7 @@
 use std::collections::BTreeSet;
 
 use cargo_metadata::{Metadata, TargetKind};
-use criterion_topdown::run_file::{Filter, LeftOut, Selection, TargetId};
-use topdown_gate::pattern::Pattern;
+use criterion_topdown::run_file::{Filter, Selection, TargetId};
 
 use crate::bench_targets::BenchTarget;
 
@@ -25,19 +24,8 @@ pub fn of_command_line(
             false => targets_of(metadata).difference(&built).cloned().collect(),
         },
         only_targets: are_named.then(|| built.into_iter().collect()),
-        left_out: Vec::new(),
-        only_benchmarks: None,
-        unchanged: None,
+        ..Selection::default()
     }
-}
-
-/// Converts what settings leave out to the form stored in a run.
-pub fn left_out(patterns: &[Pattern]) -> Vec<LeftOut> {
-    let kept = |pattern: &Pattern| LeftOut {
-        package: pattern.package().map(str::to_owned),
-        pattern: pattern.to_string(),
-    };
-    patterns.iter().map(kept).collect()
 }
 
 fn target_id(target: &BenchTarget) -> TargetId {

@@ -4,7 +4,9 @@ use std::path::Path;
 
 use criterion_topdown::run_file::{Filter, Run, Selection};
 use jiff::Timestamp;
-use topdown_gate::selection::NameFilter;
+use topdown_gate::filter_expression::FilterExpression;
+use topdown_gate::pattern::Pattern;
+use topdown_gate::selection::{NameFilter, Wanted};
 
 use super::pairs::Pairs;
 use super::{MeasureError, Request, missed_variables, run, selection};
@@ -13,6 +15,7 @@ use crate::bench_targets::{BenchTarget, Cargo, cargo_program};
 use crate::config::Workspace;
 use crate::config::measuring::WorkspaceSettings;
 use crate::interrupt::{self, Guard};
+use crate::nearest::{Suggestion, nearest};
 use crate::runner::fingerprints::{self, Fingerprints};
 use crate::runner::launch_error::LaunchError;
 use crate::runner::launcher::Launcher;
@@ -28,8 +31,8 @@ pub struct Session {
     pub cargo: Cargo,
     pub workspace: Workspace,
     pub settings: WorkspaceSettings,
-    /// The names that the filter lets through.
-    pub names: NameFilter,
+    /// The benchmarks that the filters let through.
+    pub wanted: Wanted,
     /// When the build ended; nothing was measured before.
     pub started_at: Timestamp,
     launcher: Launcher,
@@ -51,6 +54,12 @@ impl Session {
             directory: None,
         };
         let workspace = Workspace::of_metadata(cargo.metadata()?)?;
+        let wanted = Wanted {
+            names,
+            expression: (request.expression.as_deref())
+                .map(|text| FilterExpression::parse(text, &workspace.config.tags()))
+                .transpose()?,
+        };
         let settings = workspace.config.measuring(&request.settings)?;
         let guard = interrupt::guard()?;
         let scratch = Scratch::new().map_err(MeasureError::Scratch)?;
@@ -64,7 +73,7 @@ impl Session {
             cargo,
             workspace,
             settings,
-            names,
+            wanted,
             started_at: Timestamp::now(),
             _scratch: scratch,
             _guard: guard,
@@ -102,7 +111,14 @@ impl Session {
     /// `targets`.
     pub fn selection(&self, workspace: &Workspace, targets: &[BenchTarget]) -> Selection {
         Selection {
-            left_out: selection::left_out(&self.settings.leave_out),
+            expression: (self.wanted.expression.as_ref())
+                .map(|expression| expression.stored().clone()),
+            left_out: self
+                .settings
+                .leave_out
+                .iter()
+                .map(Pattern::stored)
+                .collect(),
             ..selection::of_command_line(
                 self.request.filter.clone(),
                 self.request.names_targets,
@@ -112,7 +128,8 @@ impl Session {
         }
     }
 
-    /// Returns `targets` without what settings leave out, and reports the omitted ones by name.
+    /// Returns what the filter expression selects of `targets`, without what settings leave out.
+    /// Reports the latter by name.
     ///
     /// # Errors
     /// Returns an error if nothing remains, or the user interrupts.
@@ -121,17 +138,19 @@ impl Session {
         targets: Vec<BenchTarget>,
     ) -> Result<Vec<BenchTarget>, MeasureError> {
         let patterns = &self.settings.leave_out;
-        if patterns.is_empty() {
+        if patterns.is_empty() && self.wanted.expression.is_none() {
             return Ok(targets);
         }
-        let rest = left_out::without(patterns, targets, &self.names, &self.launcher)
+        let rest = left_out::without(patterns, targets, &self.wanted, &self.launcher)
             .map_err(|_| MeasureError::Interrupted)?;
         for name in &rest.left_out {
             tell!("note: `{name}` is left out, as the settings say (`leave-out`)");
         }
-        match rest.targets.is_empty() {
-            true => Err(MeasureError::AllLeftOut),
-            false => Ok(rest.targets),
+        let has_none = |targets: &[BenchTarget]| !targets.iter().any(|t| t.has_criterion);
+        match (has_none(&rest.targets), rest.left_out.is_empty()) {
+            (false, _) => Ok(rest.targets),
+            (true, false) => Err(MeasureError::AllLeftOut),
+            (true, true) => Err(self.nothing_ran(&rest.unwanted)),
         }
     }
 
@@ -159,7 +178,10 @@ impl Session {
         targets: &[BenchTarget],
         launcher: &Launcher,
     ) -> Result<Outcome, MeasureError> {
-        let mut progress = Progress::new(Style::of_process(self.request.quiet), targets);
+        let mut progress = Progress::new(
+            Style::of_process(self.request.quiet, self.request.events),
+            targets,
+        );
         let outcome = runner::run(targets, launcher, self.request.fail_fast, &mut progress);
         progress.finish();
         outcome.map_err(|error| match error {
@@ -184,6 +206,7 @@ impl Session {
             base,
             candidate,
             launcher,
+            style: Style::of_process(self.request.quiet, self.request.events),
             quiet: self.request.quiet,
             fail_fast: self.request.fail_fast,
         }
@@ -210,14 +233,20 @@ impl Session {
         if outcome.not_criterion.len() + outcome.not_connected.len() == targets.len() {
             return MeasureError::NoCriterion;
         }
-        self.nothing_ran()
+        let listed = targets
+            .iter()
+            .filter_map(|target| self.launcher.list(target).ok()?);
+        self.nothing_ran(&listed.flatten().collect::<Vec<_>>())
     }
 
-    /// Explains why no benchmark ran.
-    pub fn nothing_ran(&self) -> MeasureError {
-        match &self.request.filter {
+    /// Explains why no benchmark ran, although there are some with these names.
+    pub fn nothing_ran(&self, names: &[String]) -> MeasureError {
+        let filter = self.request.filter.as_ref();
+        let filter = filter.map(|filter| &filter.expression);
+        match filter.or(self.request.expression.as_ref()) {
             Some(filter) => MeasureError::NothingMatched {
-                filter: filter.expression.clone(),
+                filter: filter.clone(),
+                nearest: Suggestion(nearest(filter, names)),
             },
             None => MeasureError::NoBenchmarks,
         }

@@ -7,10 +7,10 @@
 use criterion_topdown::run_file::{BenchmarkId, Shard};
 use sha2::{Digest, Sha256};
 
+use super::listing::{Item, ids};
 use super::{MeasureError, Session};
 use crate::bench_targets::BenchTarget;
 use crate::config::measuring::Settings;
-use crate::runner::launch_error::LaunchError;
 use crate::shard::{self, ShardNumber};
 
 /// Hexadecimal digits of a suite's name: 64 bits.
@@ -38,27 +38,7 @@ pub fn part(
     number: ShardNumber,
     targets: &[BenchTarget],
 ) -> Result<Part, MeasureError> {
-    let mut items = Vec::new();
-    for (index, target) in targets.iter().enumerate().filter(|(_, t)| t.has_criterion) {
-        match session.launcher().list(target) {
-            Ok(names) => {
-                let mut names = names.unwrap_or_default();
-                let is_kept = |name: &String| {
-                    let only = target.benchmarks.as_ref();
-                    session.names.lets_through(name) && only.is_none_or(|only| only.contains(name))
-                };
-                names.retain(is_kept);
-                // A process with random hashes lists them in any order.
-                names.sort();
-                items.extend(names.into_iter().map(|name| (index, Some(name))));
-            }
-            Err(LaunchError::Interrupted) => return Err(MeasureError::Interrupted),
-            Err(_) => items.push((index, None)),
-        }
-    }
-    if items.is_empty() {
-        return Err(session.nothing_ran());
-    }
+    let items = session.list(targets)?;
     let costs: Vec<f64> = items
         .iter()
         .map(|(index, _)| planned_seconds(&targets[*index].settings))
@@ -66,7 +46,7 @@ pub fn part(
     let shards = shard::cut(&costs, number.of);
     let suite = name_of(targets, &items);
     let benchmarks_of_suite = items.len();
-    let mine: Vec<(usize, Option<String>)> = items
+    let mine: Vec<Item> = items
         .into_iter()
         .zip(shards)
         .filter(|(_, shard)| *shard == number.number)
@@ -90,21 +70,9 @@ pub fn part(
     })
 }
 
-fn ids(targets: &[BenchTarget], items: &[(usize, Option<String>)]) -> Vec<BenchmarkId> {
-    let id = |(index, name): &(usize, Option<String>)| {
-        let target = &targets[*index];
-        Some(BenchmarkId {
-            package: target.package.clone(),
-            target: target.name.clone(),
-            name: name.clone()?,
-        })
-    };
-    items.iter().filter_map(id).collect()
-}
-
 /// Returns the targets with benchmarks in `mine`, restricted to those, and the targets without
 /// criterion, which every shard reports.
-fn restricted(targets: &[BenchTarget], mine: &[(usize, Option<String>)]) -> Vec<BenchTarget> {
+fn restricted(targets: &[BenchTarget], mine: &[Item]) -> Vec<BenchTarget> {
     let mut restricted = Vec::new();
     for (index, target) in targets.iter().enumerate() {
         let names: Vec<&Option<String>> = mine
@@ -136,7 +104,7 @@ fn planned_seconds(settings: &Settings) -> f64 {
 
 /// Names a suite: equal suites that are cut alike have equal names. A byte that no id contains ends
 /// each id.
-fn name_of(targets: &[BenchTarget], items: &[(usize, Option<String>)]) -> String {
+fn name_of(targets: &[BenchTarget], items: &[Item]) -> String {
     let mut hash = Sha256::new();
     for (index, name) in items {
         let target = &targets[*index];

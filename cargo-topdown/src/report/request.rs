@@ -1,5 +1,6 @@
 //! The reports that a user requests in addition to the one on the terminal, and writing them.
 
+use std::fmt;
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -39,6 +40,23 @@ pub enum FileFormat {
 #[derive(Debug, Error, PartialEq, Eq)]
 #[error("expected github, or markdown, comment, junit, html or json with =PATH")]
 pub struct NoReport;
+
+impl fmt::Display for ReportRequest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (format, path) = match self {
+            ReportRequest::GithubAnnotations => return f.write_str("github"),
+            ReportRequest::File(format, path) => (format, path.display()),
+        };
+        let format = match format {
+            FileFormat::Markdown => "markdown",
+            FileFormat::Comment => "comment",
+            FileFormat::Junit => "junit",
+            FileFormat::Html => "html",
+            FileFormat::Json => "json",
+        };
+        write!(f, "{format}={path}")
+    }
+}
 
 impl FromStr for ReportRequest {
     type Err = NoReport;

@@ -5,7 +5,7 @@ use std::io::Stdout;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 
-use crate::terminal::Lines;
+use crate::terminal::{Lines, Pipe};
 use topdown_gate::verdict::Verdict;
 
 /// Headings.
@@ -33,8 +33,8 @@ pub fn of_class(class: Verdict) -> Style {
 
 /// Standard output, coloured as `choice` says. On `auto` the usual rules hold: a terminal, and the
 /// variables `NO_COLOR`, `CLICOLOR` and `CLICOLOR_FORCE`.
-pub fn stdout(choice: impl Into<ColorChoice>) -> Lines<AutoStream<Stdout>> {
-    Lines::new(AutoStream::new(std::io::stdout(), choice.into()))
+pub fn stdout(choice: impl Into<ColorChoice>) -> Lines<Pipe<AutoStream<Stdout>>> {
+    Lines::new(Pipe::new(AutoStream::new(std::io::stdout(), choice.into())))
 }
 
 /// What a report's output can display.

@@ -1,7 +1,8 @@
 //! Shows progress on standard error: what runs, which launch it is, and how long the rest will
 //! take.
 //!
-//! A terminal gets one line that changes; other outputs get one line per round of launches.
+//! A terminal gets one line that changes; other outputs get one line per launch. Programs can have
+//! events instead.
 
 use std::io::{IsTerminal, stderr};
 use std::time::{Duration, Instant};
@@ -9,6 +10,7 @@ use std::time::{Duration, Instant};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::bench_targets::BenchTarget;
+use crate::event::Event;
 use crate::terminal::{print_text, tell};
 
 /// Redraws per second. Each takes a little of the machine from the bench.
@@ -19,18 +21,22 @@ const REDRAWS_PER_SECOND: u8 = 4;
 pub enum Style {
     /// Not at all.
     Quiet,
-    /// One line per round of launches.
+    /// One line per launch.
     Lines,
+    /// One JSON object per event, on standard output.
+    Events,
     /// One line that changes.
     Bar,
 }
 
 impl Style {
     /// Chooses the style for this process: `--quiet`, then `CARGO_TERM_PROGRESS_WHEN` (`never`
-    /// disables the bar), then whether standard error is a terminal.
-    pub fn of_process(quiet: bool) -> Style {
+    /// disables the bar), then whether standard error is a terminal. `events` come before all of it.
+    pub fn of_process(quiet: bool, events: bool) -> Style {
         let when = std::env::var("CARGO_TERM_PROGRESS_WHEN");
-        if quiet {
+        if events {
+            Style::Events
+        } else if quiet {
             Style::Quiet
         } else if stderr().is_terminal() && when.as_deref() != Ok("never") {
             Style::Bar
@@ -46,10 +52,10 @@ pub struct Progress {
     bar: ProgressBar,
     estimate: Estimate,
     rounds: u32,
-    /// The last announced round.
-    announced: Option<u32>,
     /// `package::name`, or only the name if there is one package.
     name: String,
+    /// The package and the name.
+    target: (String, String),
     with_packages: bool,
     begun_at: Instant,
 }
@@ -60,7 +66,7 @@ impl Progress {
         let launches: Vec<u32> = targets.iter().map(|t| t.settings.launches).collect();
         let draw_target = match style {
             Style::Bar => ProgressDrawTarget::stderr_with_hz(REDRAWS_PER_SECOND),
-            Style::Quiet | Style::Lines => ProgressDrawTarget::hidden(),
+            Style::Quiet | Style::Lines | Style::Events => ProgressDrawTarget::hidden(),
         };
         let total = launches.iter().map(|n| u64::from(*n)).sum();
         let bar = ProgressBar::with_draw_target(Some(total), draw_target);
@@ -75,8 +81,8 @@ impl Progress {
             bar,
             rounds: launches.iter().copied().max().unwrap_or(0),
             estimate: Estimate::new(&launches),
-            announced: None,
             name: String::new(),
+            target: Default::default(),
             with_packages: targets
                 .windows(2)
                 .any(|pair| pair[0].package != pair[1].package),
@@ -106,18 +112,38 @@ impl Progress {
         self.bar
             .set_prefix(format!("Launch {}/{}", launch + 1, self.rounds));
         self.benchmark("");
-        if self.style == Style::Lines && self.announced != Some(launch) {
-            self.announced = Some(launch);
-            let left = match self.estimate.left() {
-                Some(left) => format!(", {} left", minutes(left)),
-                None => String::new(),
-            };
-            tell!("      Launch {} of {}{left}", launch + 1, self.rounds);
+        let (number, of) = (launch + 1, target.settings.launches);
+        match self.style {
+            Style::Lines => {
+                let left = match self.estimate.left() {
+                    Some(left) => format!(", {} left", minutes(left)),
+                    None => String::new(),
+                };
+                tell!("      Launch {number} of {of}: {}{left}", self.name);
+            }
+            Style::Events => Event::LaunchStarted {
+                package: &target.package,
+                target: &target.name,
+                launch: number,
+                of,
+            }
+            .print(),
+            Style::Quiet | Style::Bar => {}
         }
+        self.target = (target.package.clone(), target.name.clone());
     }
 
     /// Begins a benchmark of that launch.
     pub fn benchmark(&mut self, name: &str) {
+        if self.style == Style::Events && !name.is_empty() {
+            let (package, target) = &self.target;
+            Event::BenchmarkStarted {
+                package,
+                target,
+                benchmark: name,
+            }
+            .print();
+        }
         let left = match self.estimate.left() {
             Some(left) => minutes(left.saturating_sub(self.begun_at.elapsed())) + " left, ",
             None => String::new(),
@@ -131,6 +157,15 @@ impl Progress {
     /// Ends the launch of target number `index`; `done` means it was the target's last.
     pub fn end(&mut self, index: usize, took: Duration, done: bool) {
         self.estimate.end(index, took, done);
+        if self.style == Style::Events {
+            let (package, target) = &self.target;
+            Event::LaunchFinished {
+                package,
+                target,
+                seconds: took.as_secs_f64(),
+            }
+            .print();
+        }
         self.bar
             .set_length(self.bar.position() + 1 + self.estimate.launches_left());
         self.bar.inc(1);

@@ -335,3 +335,65 @@ fn both_spellings_of_the_program_work() {
         .succeeds();
     assert_ne!(fixture.newest_run().id, first);
 }
+
+#[test]
+fn issue_17_4_programs_get_events_and_people_the_name_of_each_target() {
+    let fixture = Fixture::new();
+    let words = ["--bench=kernels", "--launches=2", "chase"];
+    let outcome = fixture.bench(&words).succeeds();
+    for launch in ["Launch 1 of 2: kernels", "Launch 2 of 2: kernels"] {
+        assert!(outcome.stderr.contains(launch), "{}", outcome.stderr);
+    }
+    let outcome = fixture.bench(&[&words[..], &["--message-format=json"]].concat());
+    let outcome = outcome.succeeds();
+    let events: Vec<serde_json::Value> = outcome
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let reasons: Vec<&str> = events
+        .iter()
+        .map(|event| event["reason"].as_str().unwrap())
+        .collect();
+    let launch = ["launch-started", "benchmark-started", "launch-finished"];
+    let expected = [
+        &["build-finished"][..],
+        &launch,
+        &launch,
+        &["benchmark-finished", "run-finished"],
+    ];
+    assert_eq!(reasons, expected.concat());
+    assert_eq!(events[2]["benchmark"], "chase");
+    assert!(!outcome.stderr.contains("Launch"), "{}", outcome.stderr);
+}
+
+#[test]
+fn issue_17_4_a_baseline_of_changed_code_is_warned_of_before_the_build() {
+    let directory = package("[package]\nname = \"p\"\nedition = \"2021\"\n[workspace]\n");
+    let git = |words: &[&str]| {
+        let mut git = std::process::Command::new("git");
+        git.args(["-c", "user.name=a", "-c", "user.email=a@b"])
+            .args(words);
+        assert!(
+            git.current_dir(directory.path())
+                .status()
+                .unwrap()
+                .success()
+        );
+    };
+    git(&["init", "--quiet"]);
+    git(&["add", "."]);
+    git(&["commit", "--quiet", "--message=1"]);
+    let warned = || {
+        let manifest = directory.path().join("Cargo.toml");
+        let manifest = format!("--manifest-path={}", manifest.display());
+        // There is nothing to bench, which the build finds.
+        let outcome = Fixture::new().bench(&[&manifest, "--save=main"]);
+        outcome
+            .stderr
+            .contains("changes that are not committed; `main`")
+    };
+    assert!(!warned());
+    std::fs::write(directory.path().join("src/lib.rs"), "// changed\n").unwrap();
+    assert!(warned());
+}

@@ -147,3 +147,68 @@ fn a_part_does_not_take_the_place_of_a_baseline_that_has_more() {
     let text = compared(&fixture, 0);
     assert!(text.contains("the baseline has only a part"), "{text}");
 }
+
+#[test]
+fn issue_17_4_a_filter_expression_selects_and_is_recorded() {
+    let fixture = Fixture::new();
+    bench(&fixture, &["--save=main"]).succeeds();
+    let words = ["-E", "test(=chase) or binary(mixed)", "--skip", "second"];
+    bench(&fixture, &words).succeeds();
+    let run = fixture.newest_run();
+    let names: Vec<&str> = run.benchmarks.iter().map(|b| &*b.id.name).collect();
+    assert_eq!(names, ["chase", "first", "wall clock"]);
+    let expression = run.selection.expression.expect("an expression").text;
+    assert_eq!(
+        expression,
+        "(test(=chase) or binary(mixed)) and not id(#second)"
+    );
+    let text = compared(&fixture, 0);
+    assert!(text.contains("left out by the filter"), "{text}");
+    assert!(!text.contains("missing"), "{text}");
+    // What is wrong is found before the build.
+    let outcome = bench(&fixture, &["-E", "test(chase"]).fails_with(2, "expected `)`");
+    assert!(!outcome.stderr.contains("Finished"), "{}", outcome.stderr);
+    bench(&fixture, &["-E", "test(chasse)"]).fails_with(101, "no benchmark matches");
+}
+
+#[test]
+fn issue_17_4_what_would_be_launched_is_listed() {
+    let fixture = Fixture::new();
+    let listed = |words: &[&str]| {
+        bench(&fixture, &[&["--list"], words].concat())
+            .succeeds()
+            .stdout
+    };
+    assert_eq!(
+        listed(&["first|chase"]),
+        "suite::kernels::chase\nsuite::mixed::first\n"
+    );
+    assert_eq!(
+        listed(&["--leave-out=f*", "first|chase"]),
+        "suite::kernels::chase\n"
+    );
+    let json: serde_json::Value = serde_json::from_str(&listed(&["--json", "chase"])).unwrap();
+    assert_eq!(json[0]["target"], "kernels");
+    assert!(!fixture.newest().exists(), "nothing was launched");
+    let outcome = bench(&fixture, &["chasse"]);
+    outcome.fails_with(101, "lists them; did you mean `chase`?");
+}
+
+#[test]
+fn issue_17_4_bench_prints_and_writes_the_run_as_requested() {
+    let fixture = Fixture::new();
+    let page = fixture.baselines().with_extension("html");
+    let report = format!("--report=html={}", page.display());
+    let outcome = bench(&fixture, &["chase", "--json", &report]).succeeds();
+    let run = criterion_topdown::run_file::parse_run(outcome.stdout.as_bytes()).unwrap();
+    assert_eq!(run.benchmarks, fixture.newest_run().benchmarks);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("chase"), "{page}");
+    // A report of a comparison is refused before the build.
+    let outcome = bench(&fixture, &["chase", "--report=junit=x.xml"]);
+    let outcome = outcome.fails_with(2, "needs a comparison");
+    assert!(!outcome.stderr.contains("Finished"), "{}", outcome.stderr);
+    // As is a run to compare code with that does not exist.
+    let outcome = bench(&fixture, &["--changed=nope"]).fails_with(102, "there is no baseline");
+    assert!(!outcome.stderr.contains("Finished"), "{}", outcome.stderr);
+}

@@ -25,7 +25,7 @@ use crate::runner::{again, modelled};
 use crate::terminal::tell;
 use topdown_gate::verdict::{self, FirstLook, LabelledRun, Sessions};
 
-/// Builds the sources that `reference` names, launches both sides, and compares them. `targets` are
+/// Builds the sources in `tree`, which `reference` names, launches both sides, and compares them. `targets` are
 /// the candidate's.
 ///
 /// # Errors
@@ -35,15 +35,13 @@ pub fn run(
     session: Session,
     store: &BaselineStore,
     targets: Vec<BenchTarget>,
-    reference: &str,
+    (reference, tree): (&str, BaseTree),
 ) -> Result<Exit, Error> {
     let Workspace { metadata, config } = &session.workspace;
     let workspace_root = metadata.workspace_root.as_std_path();
     let target_directory = metadata.target_directory.as_std_path();
     // Before the build, which can take long.
     let policy = config.policy(&args.policy.overrides())?;
-    let tree = BaseTree::prepare(reference, workspace_root, target_directory)
-        .map_err(MeasureError::BaseTree)?;
     let (base_targets, base_selection) = build_base(&session, &targets, &tree)?;
     let selection = session.selection(&session.workspace, &targets);
     let base_targets = session.without_left_out(base_targets)?;

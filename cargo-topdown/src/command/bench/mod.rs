@@ -3,26 +3,28 @@
 mod against;
 
 use std::io::Write;
+use std::path::Path;
 
 use criterion_topdown::run_file::{self, Benchmark, Run, write_run};
 
+use super::run_output::{self, RunOutput};
+use crate::base_tree::BaseTree;
 use crate::baseline_store::{BaselineName, BaselineStore};
 use crate::bench_targets::BenchTarget;
 use crate::cli::BenchArgs;
 use crate::error::Error;
+use crate::event::Event;
 use crate::exit::Exit;
 use crate::measure::changed::Changed;
-use crate::measure::{MeasureError, Session, problems, shards};
+use crate::measure::{MeasureError, Session, build_identity, listing, problems, shards};
 use crate::merge::check_whole;
-use crate::report::event_table::write_event_table;
-use crate::report::function_table::{advice_for_run, write_function_table};
-use crate::report::run_table::write_run_table;
+use crate::report::function_table::advice_for_run;
 use crate::report::saved;
-use crate::report::style::{self, Look};
+use crate::report::style;
 use crate::runner::Outcome;
 use crate::runner::fingerprints::Fingerprints;
 use crate::runner::record::LaunchRecord;
-use crate::terminal::tell;
+use crate::terminal::{Lines, tell};
 
 /// Flags of criterion that this program sets itself, with our flag to use instead, and flags under
 /// which criterion measures nothing, or nothing that can be stored.
@@ -56,15 +58,34 @@ const REFUSED_FLAGS: [(&str, &str); 18] = [
 /// Returns an error if the benches could not be built, or there is nothing to store.
 pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     check_criterion_arguments(&args.launch.criterion)?;
-    let mut session = Session::begin(args.launch.request(&args.store, &args.output))?;
+    if args.against.is_none() {
+        run_output::check_reports(&args.comparison.reports)?;
+    }
+    let mut session = Session::begin(args.request())?;
     let store = args.store.store_of(&session.workspace);
+    // Before the build, which takes long.
+    if let Some(name) = &args.save {
+        warn_of_changes(name, &session);
+    }
+    let tree = match &args.against {
+        Some(reference) => Some(base_tree(reference, &session)?),
+        None => None,
+    };
+    let base = match &args.changed {
+        Some(name) => Some(whole_run(&store, name)?),
+        None => None,
+    };
     let targets = session.build()?;
     if args.launch.cargo.no_run {
         return Ok(Exit::Success);
     }
     session.report_missed_variables(&targets);
-    if let Some(reference) = &args.against {
-        return against::run(args, session, &store, targets, reference);
+    if session.request.events {
+        let targets: Vec<String> = targets.iter().map(ToString::to_string).collect();
+        Event::BuildFinished { targets: &targets }.print();
+    }
+    if let (Some(reference), Some(tree)) = (&args.against, tree) {
+        return against::run(args, session, &store, targets, (reference, tree));
     }
     let mut selection = session.selection(&session.workspace, &targets);
     // Before the launches, which take long; the key of modelled benchmarks is not known yet.
@@ -73,10 +94,6 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     {
         store.check_replaces_whole(name, &before.machine_key, &selection)?;
     }
-    let base = match &args.changed {
-        Some(name) => Some(whole_run(&store, name)?),
-        None => None,
-    };
     let suite = session.without_left_out(targets)?;
     let (targets, shard) = match args.shard {
         None => (suite.clone(), None),
@@ -86,6 +103,9 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
             (part.targets, Some(part.shard))
         }
     };
+    if args.list {
+        return list(args, &session, &targets);
+    }
     let root = session.workspace.metadata.workspace_root.as_std_path();
     let empty_run = session.run_without_benchmarks(root, &suite);
     let fingerprints = session.fingerprints(&targets)?;
@@ -134,18 +154,22 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     };
     // Everything is stored: from here on, Ctrl-C may end the program at once.
     drop(session);
-    let mut out = style::stdout(args.output.color);
-    if is_all_left_out {
+    let directory = store.newest_directory();
+    if args.message_format.is_some() {
+        report_events(&run, directory, failed);
+    }
+    run_output::write_reports(&args.comparison.reports, &run, "the newest run")?;
+    if is_all_left_out && !args.comparison.json {
         return Ok(Exit::Success);
     }
-    write_run_table(&mut out, &run, Look::of_environment())?;
-    if args.comparison.events {
-        writeln!(out)?;
-        write_event_table(&mut out, &run, Look::of_environment())?;
-    }
-    if args.functions {
-        writeln!(out)?;
-        write_function_table(&mut out, &run, Look::of_environment())?;
+    let output = RunOutput {
+        json: args.comparison.json,
+        events: args.comparison.events,
+        functions: args.functions,
+        color: args.output.color.into(),
+    };
+    if args.message_format.is_none() {
+        output.print(&run)?;
     }
     // Below the table, which can be long.
     problems::report(&outcome);
@@ -158,7 +182,11 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
         tell!("note: {advice}");
     }
     if let Some(stored) = stored {
-        saved::report(&mut out, &stored)?;
+        // Standard output may be JSON.
+        match args.comparison.json || args.message_format.is_some() {
+            true => saved::report(&mut Lines::new(anstream::stderr()), &stored)?,
+            false => saved::report(&mut style::stdout(args.output.color), &stored)?,
+        }
     }
     if failed > 0 {
         if let Some(name) = &args.save {
@@ -174,12 +202,95 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
 fn usual_baseline(store: &BaselineStore, replaced: Option<&BaselineName>) -> Vec<Benchmark> {
     let stored = match replaced {
         Some(name) => store.find(name),
-        None => store.only_one(),
+        None => store.default_one(),
     };
     let run = stored
         .ok()
         .and_then(|stored| run_file::read_run(&stored.directory).ok());
     run.map_or(Vec::new(), |run| run.benchmarks)
+}
+
+/// Says at once that a baseline will be of code that no commit has.
+fn warn_of_changes(name: &BaselineName, session: &Session) {
+    let root = session.workspace.metadata.workspace_root.as_std_path();
+    if build_identity::has_changes(root) == Some(true) {
+        tell!(
+            "warning: the work tree has changes that are not committed; `{name}` will be of them, and \
+             its commit will not say what was measured"
+        );
+    }
+}
+
+/// Prepares the sources to compare against, and says what follows.
+fn base_tree(reference: &str, session: &Session) -> Result<BaseTree, MeasureError> {
+    let metadata = &session.workspace.metadata;
+    let tree = BaseTree::prepare(
+        reference,
+        metadata.workspace_root.as_std_path(),
+        metadata.target_directory.as_std_path(),
+    )
+    .map_err(MeasureError::BaseTree)?;
+    if !session.request.quiet {
+        tell!(
+            "note: the base, {}, is built too, in {}; what is built there is kept, so that the next \
+             time is faster",
+            tree.label,
+            tree.target_directory.display()
+        );
+    }
+    Ok(tree)
+}
+
+/// Prints the events of a finished run.
+fn report_events(run: &Run, directory: &Path, failed: usize) {
+    for benchmark in &run.benchmarks {
+        Event::BenchmarkFinished {
+            id: &benchmark.id,
+            launches: benchmark.launches(),
+        }
+        .print();
+    }
+    for name in &run.failed {
+        Event::Failed { name }.print();
+    }
+    Event::RunFinished {
+        id: &run.id,
+        directory,
+        benchmarks: run.benchmarks.len(),
+        failed,
+    }
+    .print();
+}
+
+/// Prints the benchmarks that would be launched.
+fn list(args: &BenchArgs, session: &Session, targets: &[BenchTarget]) -> Result<Exit, Error> {
+    let items = session.list(targets)?;
+    let ids = listing::ids(targets, &items);
+    let mut out = style::stdout(args.output.color);
+    if args.comparison.json {
+        serde_json::to_writer_pretty(&mut out, &ids).map_err(std::io::Error::from)?;
+        writeln!(out)?;
+    } else {
+        for id in &ids {
+            writeln!(out, "{id}")?;
+        }
+    }
+    let failed: Vec<String> = items
+        .iter()
+        .filter(|(_, name)| name.is_none())
+        .map(|(index, _)| targets[*index].to_string())
+        .collect();
+    if failed.is_empty() {
+        return Ok(Exit::Success);
+    }
+    tell!(
+        "error: could not list the benchmarks of {}",
+        failed.join(", ")
+    );
+    Err(MeasureError::BenchesFailed {
+        failed: failed.len(),
+    }
+    .into())
 }
 
 /// Reads the run that `name` refers to, which must not be a shard.

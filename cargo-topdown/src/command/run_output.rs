@@ -1,0 +1,116 @@
+//! How `bench` and `report` print a run, and the files they write of it.
+
+use std::fs::File;
+use std::io::{BufWriter, Write};
+use std::path::Path;
+
+use anstream::ColorChoice;
+use criterion_topdown::run_file::{self, Run, write_run_without_samples};
+use topdown_gate::trend::Trend;
+
+use crate::error::Error;
+use crate::report::event_table::write_event_table;
+use crate::report::function_table::write_function_table;
+use crate::report::html;
+use crate::report::request::{FileFormat, ReportError, ReportRequest};
+use crate::report::run_table::write_run_table;
+use crate::report::style::{self, Look};
+use crate::terminal::stdout_for_programs;
+
+/// What to print of a run.
+pub struct RunOutput {
+    /// Print the run file instead of tables.
+    pub json: bool,
+    /// Print the events, too.
+    pub events: bool,
+    /// Print the functions, too.
+    pub functions: bool,
+    pub color: ColorChoice,
+}
+
+impl RunOutput {
+    /// Prints `run`.
+    ///
+    /// # Errors
+    /// Returns an error if it cannot be printed.
+    pub fn print(&self, run: &Run) -> Result<(), Error> {
+        if self.json {
+            return Ok(stdout_for_programs().write_all(&json_of(run)?)?);
+        }
+        let mut out = style::stdout(self.color);
+        write_run_table(&mut out, run, Look::of_environment())?;
+        if self.events {
+            writeln!(out)?;
+            write_event_table(&mut out, run, Look::of_environment())?;
+        }
+        if self.functions {
+            writeln!(out)?;
+            write_function_table(&mut out, run, Look::of_environment())?;
+        }
+        Ok(())
+    }
+}
+
+/// Refuses reports of a comparison, before anything that takes long.
+///
+/// # Errors
+/// Returns an error that names the first one.
+pub fn check_reports(reports: &[ReportRequest]) -> Result<(), Error> {
+    let is_of_run = |report: &&ReportRequest| {
+        matches!(
+            report,
+            ReportRequest::File(FileFormat::Html | FileFormat::Json, _)
+        )
+    };
+    match reports.iter().find(|report| !is_of_run(report)) {
+        Some(report) => Err(Error::ReportNeedsComparison {
+            report: report.to_string(),
+        }),
+        None => Ok(()),
+    }
+}
+
+/// Writes the reports of a run that [`check_reports`] lets through.
+///
+/// # Errors
+/// Returns an error if a file cannot be written.
+pub fn write_reports(reports: &[ReportRequest], run: &Run, label: &str) -> Result<(), Error> {
+    for report in reports {
+        match report {
+            ReportRequest::File(FileFormat::Html, path) => write_page(path, run, label, None)?,
+            ReportRequest::File(FileFormat::Json, path) => {
+                std::fs::write(path, json_of(run)?)
+                    .map_err(|error| ReportError::of(path, error))?;
+            }
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Writes a page for a browser.
+///
+/// # Errors
+/// Returns an error if the file cannot be written.
+pub fn write_page(
+    path: &Path,
+    run: &Run,
+    label: &str,
+    history: Option<&Trend>,
+) -> Result<(), Error> {
+    let write = || {
+        let mut out = BufWriter::new(File::create(path)?);
+        html::write_run(run, label, history, &mut out)?;
+        out.flush()
+    };
+    Ok(write().map_err(|error| ReportError::of(path, error))?)
+}
+
+/// Returns the run as the file format has it, without its samples.
+fn json_of(run: &Run) -> Result<Vec<u8>, Error> {
+    let directory = tempfile::tempdir()?;
+    write_run_without_samples(directory.path(), run)?;
+    Ok(run_file::read_bytes(&run_file::run_file_of(
+        directory.path(),
+    ))?)
+}

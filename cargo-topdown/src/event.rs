@@ -1,0 +1,65 @@
+//! What `bench --message-format json` prints: one JSON object per line, as cargo's messages are.
+
+use std::io::Write;
+use std::path::Path;
+
+use criterion_topdown::run_file::BenchmarkId;
+use serde::Serialize;
+
+use crate::terminal::stdout_for_programs;
+
+/// Something that a program may want to know while a suite is measured.
+#[derive(Debug, Serialize)]
+#[serde(tag = "reason", rename_all = "kebab-case")]
+pub enum Event<'a> {
+    /// The benches are built.
+    BuildFinished {
+        /// `package::target` of each.
+        targets: &'a [String],
+    },
+    /// A process of a bench target starts.
+    LaunchStarted {
+        package: &'a str,
+        target: &'a str,
+        /// Counted from 1.
+        launch: u32,
+        /// How many are planned.
+        of: u32,
+    },
+    /// A benchmark starts in that process.
+    BenchmarkStarted {
+        package: &'a str,
+        target: &'a str,
+        benchmark: &'a str,
+    },
+    /// The process has ended.
+    LaunchFinished {
+        package: &'a str,
+        target: &'a str,
+        seconds: f64,
+    },
+    /// A benchmark is measured, in all of its launches.
+    BenchmarkFinished {
+        id: &'a BenchmarkId,
+        launches: usize,
+    },
+    /// Something failed.
+    Failed { name: &'a str },
+    /// The run is stored.
+    RunFinished {
+        id: &'a str,
+        /// The directory of the run file, as the newest run.
+        directory: &'a Path,
+        benchmarks: usize,
+        failed: usize,
+    },
+}
+
+impl Event<'_> {
+    /// Prints the event. What is not read is lost, as with any progress.
+    pub fn print(&self) {
+        let mut line = serde_json::to_vec(self).expect("an event is JSON");
+        line.push(b'\n');
+        let _ = stdout_for_programs().write_all(&line);
+    }
+}
