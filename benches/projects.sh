@@ -135,7 +135,7 @@ in_turn() {
 # Measures crate $1, version $2, with a budget of $3 and the remaining arguments.
 project() {
     local name=$1 version=$2
-    local measuring=(--launches 2 --model-budget "$3")
+    local measuring=(--model-budget "$3")
     shift 3
     local out=$work/$name copy=$work/$name/copy
     mkdir -p "$out"
@@ -154,7 +154,7 @@ project() {
     local took
     took=$(seconds "$out/base.log" "${topdown[@]}" bench "$@" "${measuring[@]}" --save base) || return
     measured same "$@" || return
-    local rule='two launches'
+    local rule='apart'
     if jq -e "$by_time" "$out/same.json" >/dev/null; then
         rule='in turn'
         cp -r "$copy" "$out/unchanged"
@@ -186,7 +186,7 @@ project() {
     done
 }
 
-echo "Two launches a run, on $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1)," \
+echo "On $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1)," \
     "$(nproc) CPUs, commit $(git -C "$root" rev-parse --short HEAD), logs in $work"
 : >"$work/unchanged.md"
 : >"$work/planted.md"
