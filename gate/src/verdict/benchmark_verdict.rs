@@ -6,64 +6,19 @@
 use criterion_topdown::activity::Elsewhere;
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId};
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
+use super::cause::Cause;
 use super::code_change::ExecutedChange;
 use super::disagreement::Disagreement;
+use super::effect::Effect;
 use super::functions::FunctionChange;
-use super::rules::{self, CheckedRule, Evidence, Rule, RuleState};
+use super::measured::Coarse;
+use super::rules::{self, CheckedRule, Evidence, Rule, RuleState, Verdict};
 use crate::comparability::Difference;
 use crate::event_rates::EventRates;
 use crate::metric::Metric;
 use crate::summary::Summary;
-
-/// The verdict on a benchmark, in the order of reports.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum Verdict {
-    /// The time surely grew, the slots do not explain it, and time does not gate: one of the two is
-    /// not about the work.
-    TimeDisagrees,
-    /// Certainly slower, by enough to matter.
-    Regressed,
-    /// The two sides cannot be compared.
-    NotComparable,
-    /// Slower like a regression, but by no more than what the user accepted with a reason.
-    Accepted,
-    /// A category grew but the total did not.
-    Shifted,
-    /// Too few launches, or too noisy, for any other verdict.
-    Inconclusive,
-    /// Certainly faster, by enough to matter.
-    Improved,
-    /// Certainly, any difference is below the margin.
-    Unchanged,
-}
-
-impl Verdict {
-    /// Returns the words that reports use.
-    pub fn name(self) -> &'static str {
-        match self {
-            Verdict::TimeDisagrees => "time disagrees",
-            Verdict::Regressed => "regressed",
-            Verdict::NotComparable => "not comparable",
-            Verdict::Accepted => "accepted",
-            Verdict::Shifted => "shifted",
-            Verdict::Inconclusive => "inconclusive",
-            Verdict::Improved => "improved",
-            Verdict::Unchanged => "unchanged",
-        }
-    }
-
-    /// Returns whether it is a decision about the benchmark.
-    pub fn is_decided(self) -> bool {
-        !matches!(
-            self,
-            Verdict::TimeDisagrees | Verdict::NotComparable | Verdict::Inconclusive
-        )
-    }
-}
 
 /// The judgement on one benchmark.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -201,122 +156,6 @@ impl LaunchCount {
     }
 }
 
-/// The difference in one metric.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Effect {
-    /// The metric.
-    pub metric: Metric,
-    /// Whether it could fail the benchmark.
-    pub gated: bool,
-    /// Whether the difference has no noise ([`Method::Exact`]): its interval is a point.
-    pub exact: bool,
-    /// The mean over launches, per iteration: slots, or nanoseconds.
-    pub baseline: f64,
-    /// The same for the candidate. Wall-clock time without the machine shift, if one was removed.
-    pub candidate: f64,
-    /// Candidate minus baseline, as a fraction of the baseline's total.
-    pub difference: f64,
-    /// Where the true difference is; absent if a side has a single launch, which does not show how
-    /// much launches differ.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub interval: Option<Interval>,
-    /// The least measured difference that matters.
-    pub point_margin: f64,
-    /// What the true difference must surely be above.
-    pub sure_margin: f64,
-    /// The p-value against "the true difference is at most `limit`".
-    pub p: f64,
-    /// Whether it got worse, and if not, why not.
-    pub outcome: TestOutcome,
-    /// Whether it is gated and looks worse by the measured difference, for this benchmark alone. If
-    /// it is not hit, more launches may decide.
-    pub looks_worse: bool,
-    /// How far off the difference of this metric may be, however many launches there are: the
-    /// resolution of 8-bit ratios. Included in `interval` and `p`.
-    pub resolution: f64,
-    /// The standard error of the difference; 0 if exact.
-    pub standard_error: f64,
-    /// The degrees of freedom of the standard error; 0 if exact.
-    pub degrees_of_freedom: f64,
-    /// What `p` tests: the sure margin plus the resolution, by how much launches differ, or only
-    /// the resolution, if sessions drift as well; whichever is less certain.
-    pub limit: f64,
-    /// The standard error that belongs to it.
-    pub limit_standard_error: f64,
-    /// The baseline's own standard deviation between launches, as a fraction of the total; 0 for a
-    /// single launch.
-    pub baseline_own_deviation: f64,
-    /// The same for the candidate.
-    pub candidate_own_deviation: f64,
-    /// The baseline's standard deviation between launches, after borrowing from the suite.
-    pub baseline_launch_deviation: f64,
-    /// The same for the candidate.
-    pub candidate_launch_deviation: f64,
-}
-
-impl Effect {
-    /// Returns whether the metric got worse.
-    pub fn is_hit(&self) -> bool {
-        self.outcome == TestOutcome::Hit
-    }
-}
-
-/// Whether a metric got worse, and if not, the first reason why it is not hit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum TestOutcome {
-    /// The measured difference reaches the point margin and `p` is below the level per test.
-    Hit,
-    /// It cannot fail the benchmark.
-    NotGated,
-    /// One launch decides nothing.
-    OneLaunch,
-    /// The measured difference is below the point margin.
-    BelowMargin,
-    /// `p` is not below the level per test.
-    NotSure,
-}
-
-/// A confidence interval of a difference.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Interval {
-    /// Its lower end.
-    pub low: f64,
-    /// Its upper end.
-    pub high: f64,
-    /// Whether it holds for all tests of the suite at once (as for a hit), or only for this one.
-    pub simultaneous: bool,
-    /// Its confidence (1 if exact); for a simultaneous interval, that of its lower end over the
-    /// suite.
-    pub confidence: f64,
-}
-
-impl Interval {
-    /// Makes an interval around the difference of a quantity, which cannot shrink by more than all
-    /// of it.
-    pub fn around(difference: f64, half: f64) -> Interval {
-        Interval {
-            low: (difference - half).max(-1.0),
-            high: difference + half,
-            simultaneous: false,
-            confidence: 1.0,
-        }
-    }
-
-    /// Makes the interval of a difference without noise.
-    pub fn point(difference: f64) -> Interval {
-        Interval {
-            low: difference,
-            high: difference,
-            simultaneous: false,
-            confidence: 1.0,
-        }
-    }
-}
-
 /// A category's share of the slots.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -351,66 +190,6 @@ impl EventSides {
             candidate,
         })
     }
-}
-
-/// Why a benchmark changed: the parts of its difference.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Cause {
-    /// The metric that is explained.
-    pub metric: Metric,
-    /// Its difference.
-    pub difference: f64,
-    /// What kind of cause it is.
-    pub kind: CauseKind,
-    /// The categories, from the largest part of the difference to the smallest; they add up to it.
-    pub parts: Vec<CausePart>,
-}
-
-/// What the parts of a difference show.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case", tag = "is")]
-pub enum CauseKind {
-    /// One category is at least half of the difference, and surely contributed to it.
-    Category {
-        /// The category.
-        category: Metric,
-    },
-    /// No single category is.
-    Spread,
-    /// Slots moved between categories at about the same total.
-    Moved,
-    /// The slots did not change but each took longer: clock, steal, kernel or blocking, not the
-    /// pipeline.
-    TimePerSlot {
-        /// Candidate over baseline, minus 1.
-        difference: f64,
-    },
-    /// There are no categories to explain it with.
-    Unknown,
-}
-
-/// A category's part of a difference.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct CausePart {
-    /// The category.
-    pub category: Metric,
-    /// Its difference.
-    pub difference: f64,
-    /// Its own parts, if level 2 was measured; they add up to it.
-    pub details: Vec<CauseDetail>,
-}
-
-/// A level-2 category's part of a difference. Coarser than level 1, and never tested.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct CauseDetail {
-    /// The level-2 category.
-    pub name: &'static str,
-    /// Its difference.
-    pub difference: f64,
 }
 
 /// Why a benchmark is inconclusive.
@@ -459,16 +238,4 @@ pub enum UndecidedReason {
     MachineOrGlobalChange,
     /// The windows themselves cost more than half of a side's slots.
     MostlyWindows,
-}
-
-/// Categories that are too coarse to be tested.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Coarse {
-    /// The baseline's mean resolution, as a fraction of its slots.
-    pub baseline_resolution: f64,
-    /// The candidate's mean resolution, as a fraction of its slots.
-    pub candidate_resolution: f64,
-    /// The coarsest resolution that is tested.
-    pub limit: f64,
 }

@@ -8,7 +8,7 @@ use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run, SlotsValue};
 use serde::Serialize;
 
 use super::comparison::{Outcome, RunSummary};
-use super::{LabelledRun, suite, summary};
+use super::{LabelledRun, measured, summary};
 use crate::metric::Metric;
 use crate::policy::{Budget, BudgetBound, BudgetQuantity, Policy};
 use crate::statistics::contrast::Spread;
@@ -136,7 +136,7 @@ fn judge(benchmark: &Benchmark, budget: Budget, alpha_per_test: f64) -> BudgetRe
     let Some(values) = values_of(benchmark, budget.quantity) else {
         return result;
     };
-    let exact = suite::is_exact(benchmark) && budget.quantity != BudgetQuantity::WallNs;
+    let exact = measured::is_exact(benchmark) && budget.quantity != BudgetQuantity::WallNs;
     // The mean of equal numbers can differ from them in the last bit.
     let value = mean(if exact { &values[..1] } else { &values });
     let sign = match budget.bound {

@@ -4,15 +4,76 @@
 //! explanation. A single cause is named only if it is certain and at least half of the whole.
 
 use criterion_topdown::run_file::SlotsValue;
+use serde::Serialize;
 
-use super::benchmark_verdict::{Cause, CauseDetail, CauseKind, CausePart, Verdict};
-use super::judge::{ONE_SIDED_ERROR, Tested};
-use super::suite::Measured;
+use super::measured::Measured;
+use super::rules::Verdict;
+use super::tested::{ONE_SIDED_ERROR, Tested};
 use crate::metric::Metric;
 use crate::statistics::mean;
 
 /// A cause explains at least this part of the difference.
 const LEAST_PART: f64 = 0.5;
+
+/// Why a benchmark changed: the parts of its difference.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct Cause {
+    /// The metric that is explained.
+    pub metric: Metric,
+    /// Its difference.
+    pub difference: f64,
+    /// What kind of cause it is.
+    pub kind: CauseKind,
+    /// The categories, from the largest part of the difference to the smallest; they add up to it.
+    pub parts: Vec<CausePart>,
+}
+
+/// What the parts of a difference show.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case", tag = "is")]
+pub enum CauseKind {
+    /// One category is at least half of the difference, and surely contributed to it.
+    Category {
+        /// The category.
+        category: Metric,
+    },
+    /// No single category is.
+    Spread,
+    /// Slots moved between categories at about the same total.
+    Moved,
+    /// The slots did not change but each took longer: clock, steal, kernel or blocking, not the
+    /// pipeline.
+    TimePerSlot {
+        /// Candidate over baseline, minus 1.
+        difference: f64,
+    },
+    /// There are no categories to explain it with.
+    Unknown,
+}
+
+/// A category's part of a difference.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CausePart {
+    /// The category.
+    pub category: Metric,
+    /// Its difference.
+    pub difference: f64,
+    /// Its own parts, if level 2 was measured; they add up to it.
+    pub details: Vec<CauseDetail>,
+}
+
+/// A level-2 category's part of a difference. Coarser than level 1, and never tested.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct CauseDetail {
+    /// The level-2 category.
+    pub name: &'static str,
+    /// Its difference.
+    pub difference: f64,
+}
 
 /// Returns the cause; `None` if there is no change to explain.
 pub fn of(verdict: Verdict, measured: &Measured<'_>, tested: &[Tested]) -> Option<Cause> {

@@ -9,7 +9,7 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, Fingerprint, Functions, Hash};
 use serde::Serialize;
 
-use super::suite::is_exact;
+use super::measured::is_exact;
 use crate::statistics::launch::slots_agree;
 use crate::statistics::median;
 

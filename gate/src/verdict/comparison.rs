@@ -9,10 +9,11 @@ use std::fmt;
 use criterion_topdown::run_file::BenchmarkId;
 use serde::{Deserialize, Serialize};
 
-use super::benchmark_verdict::{BenchmarkVerdict, Verdict};
+use super::benchmark_verdict::BenchmarkVerdict;
 use super::left_out::{WildLaunch, named};
+use super::rules::Verdict;
+use super::suite_summary::Suite;
 use crate::comparability::Difference;
-use crate::metric::Metric;
 use crate::selection::LeftOutBy;
 use crate::trend::SlowerOverTime;
 
@@ -166,135 +167,6 @@ pub struct RunSummary {
     /// Which part of the suite was requested, in words; absent for all of it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub selection: Option<String>,
-}
-
-/// What holds for the suite as a whole.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Suite {
-    /// The probability that an unchanged suite fails.
-    pub alpha: f64,
-    /// Gated metrics times benchmarks.
-    pub tests: usize,
-    /// How often the suite is judged: 2 if suspects are launched again, and `alpha` is split.
-    pub looks: u32,
-    /// What a p-value must be below: `alpha` divided by the looks and the tests.
-    pub alpha_per_test: f64,
-    /// Whether wall-clock time gates benchmarks that have slots: only in a suite large enough to
-    /// show the machine's share of it.
-    pub wall_beside_slots_is_gated: bool,
-    /// Whether time gates benchmarks that have nothing else: only if the drift of the machine
-    /// between two sessions can be distinguished from a change.
-    pub time_alone_is_gated: bool,
-    /// How much slower or faster the machine as a whole was.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub machine_shift: Option<MachineShift>,
-    /// What the slots of all benchmarks have in common, if at least half of the suite moved in the
-    /// same direction by at least 1 %: a change of the compiler, its flags, a common dependency or
-    /// the machine.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub global_slots_difference: Option<CommonPart>,
-    /// The change of the suite's time per slot; absent if fewer than three benchmarks have slots.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub time_per_slot: Option<TimePerSlot>,
-    /// The noise of each metric that was compared.
-    pub noise: Vec<MetricNoise>,
-}
-
-/// The change of the suite's time per slot.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct TimePerSlot {
-    /// Candidate over baseline, minus 1: the median over benchmarks.
-    pub difference: f64,
-    /// The number of benchmarks.
-    pub benchmarks: usize,
-}
-
-/// A change of the wall-clock time of the whole suite, which says nothing about a benchmark.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct MachineShift {
-    /// Candidate over baseline, minus 1.
-    pub difference: f64,
-    /// The quantity whose median it is.
-    pub basis: ShiftBasis,
-    /// The number of benchmarks.
-    pub benchmarks: usize,
-    /// Whether it was removed from the candidate's times before they were tested.
-    pub removed: bool,
-}
-
-/// How a machine shift was found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
-pub enum ShiftBasis {
-    /// Time per slot, which does not depend on what the benchmarks execute.
-    TimePerSlot,
-    /// Only time: a change of all benchmarks at once cannot be distinguished from one of the
-    /// machine.
-    Time,
-}
-
-/// How noisy a metric was; see `docs/gate.md`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct MetricNoise {
-    /// The metric.
-    pub metric: Metric,
-    /// The number of benchmarks that it was learned from.
-    pub benchmarks: usize,
-    /// The typical standard deviation between launches, as a fraction of the total.
-    pub prior_deviation: f64,
-    /// How many launches' worth that knowledge is.
-    pub prior_degrees_of_freedom: f64,
-    /// Whether it was learned from the suite; otherwise it was assumed, since the suite is small.
-    pub prior_fitted: bool,
-    /// The correlation of consecutive launches, as far as it is certain. It makes their mean less
-    /// certain.
-    pub autocorrelation: f64,
-    /// What differs between the two sessions but not between launches; absent if there are not two
-    /// sessions, or too few benchmarks to show it.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub drift: Option<DriftBetween>,
-    /// What the benchmarks have in common; absent for fewer than ten.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub common: Option<CommonPart>,
-}
-
-/// How far benchmarks drift between two sessions; see `docs/gate.md`.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct DriftBetween {
-    /// The standard deviation over benchmarks, as a fraction of the total.
-    pub deviation: f64,
-    /// How well that is known.
-    pub degrees_of_freedom: f64,
-    /// Whether it multiplies, like the drift of time: what takes r times as long has √r times as
-    /// much drift.
-    pub is_factor: bool,
-    /// The number of earlier runs of the machine that also contributed.
-    #[serde(skip_serializing_if = "is_zero")]
-    pub earlier_runs: usize,
-}
-
-fn is_zero(count: &usize) -> bool {
-    *count == 0
-}
-
-/// What the benchmarks of a suite have in common.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct CommonPart {
-    /// The median of their differences.
-    pub difference: f64,
-    /// The lower end of its 95 % interval.
-    pub low: f64,
-    /// The upper end.
-    pub high: f64,
-    /// The centre of the densest 40 % of them.
-    pub densest: f64,
 }
 
 /// What a reader should know before trusting a comparison.

@@ -8,8 +8,9 @@ use serde::Serialize;
 
 use super::cause;
 use super::code_change::{self, CodeChange};
-use super::judge::Tested;
-use super::suite::{Measured, SuiteTest};
+use super::measured::Measured;
+use super::suite::SuiteTest;
+use super::tested::Tested;
 use crate::metric::Metric;
 
 /// With modelled slots, time that grew by less does not fail: single benchmarks differ by as much

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run};
 
-use super::suite::{ASSUMED_WALL_DEVIATION, LEAST_BENCHMARKS_OF_TIME, Measured};
+use super::measured::Measured;
 use crate::comparability;
 use crate::metric::Metric;
 use crate::policy::Policy;
@@ -13,6 +13,10 @@ use crate::statistics::contrast::Contrast;
 use crate::statistics::drift::{Deviating, Drift};
 use crate::statistics::median;
 use crate::statistics::noise::Noise;
+
+/// Fewer benchmarks with only time cannot show how the machine drifted between two sessions.
+pub const LEAST_BENCHMARKS_OF_TIME: usize = 3;
+pub const ASSUMED_WALL_DEVIATION: f64 = 0.02;
 
 /// Returns the drift of the times of `suite` between consecutive `earlier` runs; `None` if there
 /// are too few. A change from one run to the next looks like drift, so many unchanged pairs are

@@ -4,15 +4,17 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, Run};
 
 use super::benchmark_verdict::{
-    BenchmarkVerdict, Effect, EventSides, Interval, LaunchCount, Share, TestOutcome, Undecided,
-    UndecidedReason, Verdict,
+    BenchmarkVerdict, EventSides, LaunchCount, Share, Undecided, UndecidedReason,
 };
 use super::cause;
 use super::code_change::{self, ExecutedChange};
 use super::disagreement;
+use super::effect::{Effect, Interval, TestOutcome};
 use super::functions;
-use super::rules::{Evidence, Method, RULES, Rule};
-use super::suite::{Measured, SuiteTest};
+use super::measured::Measured;
+use super::rules::{Evidence, Method, RULES, Rule, Verdict};
+use super::suite::SuiteTest;
+use super::tested::{ONE_SIDED_ERROR, Tested};
 use crate::comparability;
 use crate::comparability::Difference;
 use crate::metric::Metric;
@@ -22,8 +24,6 @@ use crate::statistics::noise::{Estimate, Uncertainty};
 use crate::statistics::outlook::{Advice, Obstacle, Outlook};
 use crate::statistics::student::Quantiles;
 
-/// The error probability of a one-sided statement about one benchmark.
-pub const ONE_SIDED_ERROR: f64 = 0.05;
 /// The probabilities of a decision for which launches are advised. The second holds in 72 of 100
 /// cases: benchmarks that were already decided do not ask for advice.
 const HALF: f64 = 0.5;
@@ -37,13 +37,6 @@ pub struct Judge<'a> {
     two_sided: Quantiles,
     one_sided: Quantiles,
     per_test: Quantiles,
-}
-
-/// A metric under test.
-pub struct Tested {
-    pub metric: Metric,
-    pub estimate: Estimate,
-    pub effect: Effect,
 }
 
 impl<'a> Judge<'a> {

@@ -11,13 +11,17 @@ mod code_change;
 pub mod comparison;
 mod disagreement;
 mod earlier;
+mod effect;
 mod functions;
 mod judge;
 mod left_out;
+mod measured;
 mod noise;
 pub mod rules;
 mod slower_over_time;
 mod suite;
+mod suite_summary;
+mod tested;
 #[cfg(test)]
 mod tests;
 mod two_looks;
@@ -26,12 +30,15 @@ use std::collections::HashMap;
 
 pub use benchmark_verdict::*;
 pub use budget::{BudgetCheck, BudgetResult, BudgetStatus, check_budgets};
+pub use cause::{Cause, CauseDetail, CauseKind, CausePart};
 pub use code_change::CodeChange;
 pub use comparison::*;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run};
 pub use disagreement::Disagreement;
+pub use effect::{Effect, Interval, TestOutcome};
 pub use functions::FunctionChange;
 pub use left_out::{named, wild_launches};
+pub use measured::Coarse;
 pub use noise::{BenchmarkNoise, MetricNoiseLevel, NoiseReport, noise_of};
 
 use crate::comparability::{self, Difference};
@@ -39,9 +46,13 @@ use crate::policy::Policy;
 use crate::selection::{self, Asked, LeftOutBy};
 use crate::summary::{Summary, modelled_launches};
 use judge::Judge;
-pub use rules::{CheckedRule, Evidence, Method, Rule, RuleState};
+use measured::Measured;
+pub use rules::{CheckedRule, Evidence, Method, Rule, RuleState, Verdict};
 pub use suite::Sessions;
-use suite::{Measured, SuiteTest};
+use suite::SuiteTest;
+pub use suite_summary::{
+    CommonPart, DriftBetween, MachineShift, MetricNoise, ShiftBasis, Suite, TimePerSlot,
+};
 pub use two_looks::{FirstLook, suspects};
 
 /// A run, and the name or path under which the user requested it.

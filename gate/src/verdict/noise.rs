@@ -5,9 +5,11 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, LaunchSettings, Run, Series};
 use serde::Serialize;
 
-use super::benchmark_verdict::{BenchmarkVerdict, Verdict};
+use super::benchmark_verdict::BenchmarkVerdict;
 use super::comparison::{COMPARISON_SCHEMA_VERSION, Comparison, RunSummary};
-use super::suite::{Measured, Sessions, SuiteTest, is_exact};
+use super::measured::{Measured, is_exact};
+use super::rules::Verdict;
+use super::suite::{Sessions, SuiteTest};
 use super::{LabelledRun, compare_in_turn, summary};
 use crate::metric::Metric;
 use crate::policy::Policy;

@@ -2,9 +2,55 @@
 //!
 //! They exist once: the judge applies them, and reports print them as they were checked.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::benchmark_verdict::Verdict;
+/// The verdict on a benchmark, in the order of reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum Verdict {
+    /// The time surely grew, the slots do not explain it, and time does not gate: one of the two is
+    /// not about the work.
+    TimeDisagrees,
+    /// Certainly slower, by enough to matter.
+    Regressed,
+    /// The two sides cannot be compared.
+    NotComparable,
+    /// Slower like a regression, but by no more than what the user accepted with a reason.
+    Accepted,
+    /// A category grew but the total did not.
+    Shifted,
+    /// Too few launches, or too noisy, for any other verdict.
+    Inconclusive,
+    /// Certainly faster, by enough to matter.
+    Improved,
+    /// Certainly, any difference is below the margin.
+    Unchanged,
+}
+
+impl Verdict {
+    /// Returns the words that reports use.
+    pub fn name(self) -> &'static str {
+        match self {
+            Verdict::TimeDisagrees => "time disagrees",
+            Verdict::Regressed => "regressed",
+            Verdict::NotComparable => "not comparable",
+            Verdict::Accepted => "accepted",
+            Verdict::Shifted => "shifted",
+            Verdict::Inconclusive => "inconclusive",
+            Verdict::Improved => "improved",
+            Verdict::Unchanged => "unchanged",
+        }
+    }
+
+    /// Returns whether it is a decision about the benchmark.
+    pub fn is_decided(self) -> bool {
+        !matches!(
+            self,
+            Verdict::TimeDisagrees | Verdict::NotComparable | Verdict::Inconclusive
+        )
+    }
+}
 
 /// How differences become evidence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]

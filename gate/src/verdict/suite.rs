@@ -1,32 +1,21 @@
 //! The two runs as numbers, and what they show about the suite as a whole: how the machine moved,
 //! how noisy each metric is, and how many tests there are.
 
-use criterion_topdown::activity::Elsewhere;
-use criterion_topdown::provenance::SourceKind;
-use criterion_topdown::run_file::{Benchmark, Run, SlotsValue};
+use criterion_topdown::run_file::Run;
 
-use super::benchmark_verdict::Coarse;
-use super::comparison::{
+use super::earlier::{self, ASSUMED_WALL_DEVIATION, LEAST_BENCHMARKS_OF_TIME};
+use super::measured::Measured;
+use super::suite_summary::{
     CommonPart, DriftBetween, MachineShift, MetricNoise, ShiftBasis, Suite, TimePerSlot,
 };
-use super::earlier;
-use super::left_out::LeftOut;
-use super::rules::Method;
-use crate::comparability::{self, Difference};
 use crate::metric::Metric;
-use crate::policy::{Margins, Policy, Rules};
+use crate::policy::{Margins, Policy};
 use crate::statistics::contrast::{Contrast, Launches};
 use crate::statistics::drift::{CommonDifference, Drift, Expected};
-use crate::statistics::launch::slots_agree;
+use crate::statistics::median;
 use crate::statistics::noise::Noise;
 use crate::statistics::prior::Prior;
-use crate::statistics::{mean, median};
 
-/// Categories with a coarser resolution are not tested: a reset policy then makes 8-bit ratios
-/// refer to far more slots than the sample has.
-const COARSEST_RESOLUTION: f64 = 0.02;
-/// At least this many launches of a model must agree before it is assumed to have no noise.
-const LEAST_LAUNCHES_THAT_AGREE: usize = 2;
 /// A smaller machine shift is within the variation of launches on a quiet machine.
 const LEAST_SHIFT: f64 = 0.01;
 /// Time per slot is compared over at least this many benchmarks with slots. With fewer, wall-clock
@@ -34,8 +23,6 @@ const LEAST_SHIFT: f64 = 0.01;
 const LEAST_BENCHMARKS_WITH_SLOTS: usize = 20;
 /// With fewer benchmarks, a median would be that of the benchmark in question.
 const LEAST_BENCHMARKS_FOR_A_MEDIAN: usize = 3;
-/// Fewer benchmarks with only time cannot show how the machine drifted between two sessions.
-pub const LEAST_BENCHMARKS_OF_TIME: usize = 3;
 /// Time that doubles did not drift, however few benchmarks there are.
 const LARGEST_DRIFT_OF_TIME: f64 = 1.0;
 /// Slots drift by at most 3 %; a larger difference is a change. The cautious estimate for a suite
@@ -65,251 +52,6 @@ const DRIFT_OF_TIME_ALONE: Expected = Expected {
 };
 /// Standard deviations between launches that are assumed if the suite is too small to show them.
 const ASSUMED_DEVIATION: f64 = 0.01;
-pub const ASSUMED_WALL_DEVIATION: f64 = 0.02;
-
-/// A benchmark that both runs have, as numbers.
-pub struct Measured<'a> {
-    pub baseline: &'a Benchmark,
-    pub candidate: &'a Benchmark,
-    /// In the order of [`Metric::ALL`]; wall-clock time as measured.
-    contrasts: [Option<Contrast>; Metric::ALL.len()],
-    /// How far off the difference of any category may be, however many launches there are.
-    pub resolution: f64,
-    pub coarse: Option<Coarse>,
-    /// How its slots are judged.
-    pub method: Method,
-    /// Where its work is, if only time judges it.
-    pub elsewhere: Option<Elsewhere>,
-    /// The launches of both sides that are left out.
-    left_out: [LeftOut; 2],
-    /// The policy's rules for this benchmark.
-    rules: Rules,
-}
-
-impl<'a> Measured<'a> {
-    /// Returns the numbers, or why they cannot be compared. `cpus` has the differences of the
-    /// machines' CPUs.
-    pub fn of(
-        baseline: &'a Benchmark,
-        candidate: &'a Benchmark,
-        policy: &Policy,
-        cpus: &[Difference],
-    ) -> Result<Measured<'a>, Vec<Difference>> {
-        let differences =
-            comparability::of_benchmark(baseline.provenance(), candidate.provenance(), cpus);
-        if !differences.is_empty() {
-            return Err(differences);
-        }
-        let differs = |field: &str, a: String, b: String| {
-            Err(vec![Difference {
-                field: field.to_owned(),
-                baseline: a,
-                candidate: b,
-            }])
-        };
-        if baseline.launches() == 0 || candidate.launches() == 0 {
-            let usable = |b: &Benchmark| format!("{} usable", b.launches());
-            return differs("launches", usable(baseline), usable(candidate));
-        }
-        let sets = [baseline, candidate].map(metrics_of);
-        let elsewhere = comparability::elsewhere(baseline.provenance(), candidate.provenance());
-        if elsewhere.is_none() && sets[0] != sets[1] {
-            let [a, b] = sets.map(|set| set.map(Metric::name).join(", "));
-            return differs("metrics", a, b);
-        }
-        let method = match is_exact(baseline) && is_exact(candidate) {
-            true => Method::Exact,
-            false => Method::Statistics,
-        };
-        let left_out = [baseline, candidate].map(LeftOut::of);
-        let sides = [(baseline, &left_out[0]), (candidate, &left_out[1])];
-        let contrasts = Metric::ALL.map(|metric| {
-            // Times of different CPUs are different things, even next to modelled slots.
-            let is_comparable = match metric {
-                Metric::Wall => cpus.is_empty(),
-                _ => elsewhere.is_none(),
-            };
-            is_comparable
-                .then(|| contrast(metric, sides, method))
-                .flatten()
-        });
-        let measured = Measured {
-            baseline,
-            candidate,
-            contrasts,
-            resolution: 0.0,
-            coarse: None,
-            method,
-            elsewhere,
-            left_out,
-            rules: policy.rules_of(&baseline.id),
-        };
-        // A program without slots or time was not measured.
-        if measured
-            .main()
-            .is_none_or(|main| main.candidate_mean <= 0.0)
-        {
-            let total = |b: &Benchmark| {
-                let metric = match elsewhere {
-                    Some(_) => Metric::Wall,
-                    None => main_metric(b),
-                };
-                format!(
-                    "{} per iteration",
-                    mean(&metric.values(b).unwrap_or_default())
-                )
-            };
-            return differs("total", total(baseline), total(candidate));
-        }
-        Ok(measured.with_resolution())
-    }
-
-    fn with_resolution(mut self) -> Measured<'a> {
-        let Some(slots) = self.raw(Metric::Slots) else {
-            return self;
-        };
-        let ratio = slots.candidate_mean / slots.baseline_mean;
-        let [a, b] = [self.baseline, self.candidate].map(|benchmark| {
-            let launches = benchmark.slots_launches().iter();
-            mean(
-                &launches
-                    .map(|launch| launch.resolution_fraction)
-                    .collect::<Vec<f64>>(),
-            )
-        });
-        self.resolution = 0.5 * (a + b * ratio);
-        self.coarse = (a.max(b) > COARSEST_RESOLUTION).then_some(Coarse {
-            baseline_resolution: a,
-            candidate_resolution: b,
-            limit: COARSEST_RESOLUTION,
-        });
-        self
-    }
-
-    /// Returns the contrast of the metric that decides whether the benchmark got slower.
-    fn main(&self) -> Option<Contrast> {
-        self.raw(self.main_metric())
-    }
-
-    pub fn main_metric(&self) -> Metric {
-        match self.elsewhere {
-            Some(_) => Metric::Wall,
-            None => main_metric(self.baseline),
-        }
-    }
-
-    pub fn has_slots(&self) -> bool {
-        self.main_metric() == Metric::Slots
-    }
-
-    fn is_modelled(&self) -> bool {
-        self.candidate.provenance().source == SourceKind::Model
-    }
-
-    /// Returns whether the difference in `metric` has no noise; time always has some.
-    pub fn is_exact(&self, metric: Metric) -> bool {
-        self.method == Method::Exact && metric != Metric::Wall
-    }
-
-    /// Returns the margins of `metric`.
-    pub fn margins(&self, metric: Metric) -> Margins {
-        match self.is_exact(metric) {
-            true => self.rules.model_margins(),
-            false => self.rules.margins(metric),
-        }
-    }
-
-    /// Returns the values of both sides by which `metric` is judged.
-    fn kept(&self, metric: Metric) -> Option<[Vec<f64>; 2]> {
-        let [baseline, candidate] = &self.left_out;
-        Some([
-            baseline.kept(self.baseline, metric)?,
-            candidate.kept(self.candidate, metric)?,
-        ])
-    }
-
-    /// Returns the launches of both sides by which slots are judged.
-    pub fn kept_slots(&self) -> [Vec<&SlotsValue>; 2] {
-        let [baseline, candidate] = &self.left_out;
-        [
-            baseline.kept_slots(self.baseline).collect(),
-            candidate.kept_slots(self.candidate).collect(),
-        ]
-    }
-
-    /// Returns the number of launches with `metric`, on the side with fewer.
-    pub fn least_launches(&self, metric: Metric) -> usize {
-        let launches = |side: &Benchmark| match metric {
-            Metric::Wall => side.times.launches.len(),
-            _ => side.slots_launches().len(),
-        };
-        launches(self.baseline).min(launches(self.candidate))
-    }
-
-    /// Returns the contrast as measured.
-    pub fn raw(&self, metric: Metric) -> Option<Contrast> {
-        self.contrasts[metric as usize]
-    }
-}
-
-fn main_metric(benchmark: &Benchmark) -> Metric {
-    match benchmark.slots {
-        Some(_) => Metric::Slots,
-        None => Metric::Wall,
-    }
-}
-
-/// Returns the metrics that every launch has.
-fn metrics_of(benchmark: &Benchmark) -> Metrics {
-    let all = Metric::ALL.into_iter();
-    Metrics(
-        all.filter(|metric| metric.values(benchmark).is_some())
-            .collect(),
-    )
-}
-
-#[derive(PartialEq)]
-struct Metrics(Vec<Metric>);
-
-impl Metrics {
-    fn map(self, name: fn(Metric) -> &'static str) -> Vec<&'static str> {
-        self.0.into_iter().map(name).collect()
-    }
-}
-
-/// Returns whether the slots of a side have no noise.
-pub fn is_exact(benchmark: &Benchmark) -> bool {
-    let launches = benchmark.slots_launches();
-    benchmark.provenance().source == SourceKind::Model
-        && launches.len() >= LEAST_LAUNCHES_THAT_AGREE
-        && slots_agree(launches)
-}
-
-fn contrast(
-    metric: Metric,
-    [baseline, candidate]: [(&Benchmark, &LeftOut); 2],
-    method: Method,
-) -> Option<Contrast> {
-    // The mean of equal numbers can differ from them in the last bit.
-    let launches = match method {
-        Method::Exact if metric != Metric::Wall => 1,
-        _ => usize::MAX,
-    };
-    let values = |(benchmark, left_out): (&Benchmark, &LeftOut), of: Metric| {
-        let mut values = left_out.kept(benchmark, of)?;
-        values.truncate(launches);
-        Some(values)
-    };
-    let total = match metric {
-        Metric::Wall => Metric::Wall,
-        _ => Metric::Slots,
-    };
-    Contrast::of(Launches {
-        baseline: &values(baseline, metric)?,
-        baseline_total: &values(baseline, total)?,
-        candidate: &values(candidate, metric)?,
-    })
-}
 
 /// When the launches of the two sides were made.
 #[derive(Clone, Copy, Debug)]

@@ -1,0 +1,15 @@
+//! A metric under test.
+
+use super::effect::Effect;
+use crate::metric::Metric;
+use crate::statistics::noise::Estimate;
+
+/// The error probability of a one-sided statement about one benchmark.
+pub const ONE_SIDED_ERROR: f64 = 0.05;
+
+/// A metric under test.
+pub struct Tested {
+    pub metric: Metric,
+    pub estimate: Estimate,
+    pub effect: Effect,
+}
