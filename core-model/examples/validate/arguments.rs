@@ -10,6 +10,8 @@ pub struct Arguments {
     pub filter: String,
     /// File with native cycles.
     pub native: Option<PathBuf>,
+    /// Document that should have the summary.
+    pub expect: Option<PathBuf>,
     /// Includes the fresh kernels, which should run on the model last.
     pub fresh: bool,
     /// How often to trace each kernel, counting the last time, instead of the policy.
@@ -24,6 +26,7 @@ impl Arguments {
             core: cores::ALL[0],
             filter: String::new(),
             native: None,
+            expect: None,
             fresh: true,
             runs: None,
             measure: false,
@@ -36,6 +39,10 @@ impl Arguments {
                 "--native" => {
                     let file = words.next().ok_or("--native needs a file")?;
                     arguments.native = Some(file.into());
+                }
+                "--expect" => {
+                    let file = words.next().ok_or("--expect needs a document")?;
+                    arguments.expect = Some(file.into());
                 }
                 "--runs" => {
                     let count = words.next().and_then(|text| text.parse().ok());

@@ -12,6 +12,10 @@
 //! three or more launches disagree on a kernel, it is printed but excluded from the means.
 //!
 //! `--without-fresh` leaves out the kernels that should run on the model last.
+//!
+//! With `--expect DOCUMENT`, it fails unless the document has each row of the summary. The modelled
+//! cycles depend on how the kernels are compiled, so they are compared only if the compiler is the
+//! one of [`COMPILER`]; the loops are in assembly, and a test compares them whatever it is.
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod arguments;
@@ -30,6 +34,8 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     use topdown_tracer::{Config, Mapping, Tracer};
 
     let arguments = arguments::Arguments::parse(std::env::args().skip(1))?;
+    let expected = arguments.expect.as_deref().map(std::fs::read_to_string);
+    let expected = expected.transpose()?;
     let mut measurements = native::Measurements::open(arguments.native)?;
     native::keep_pages();
     let mut rows = Vec::new();
@@ -68,11 +74,72 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         report::print_row(&row);
         rows.push(row);
     }
-    report::print_summary(&rows);
-    Ok(())
+    report::print_summary(arguments.core, &rows);
+    match expected {
+        Some(_) if compiler() != COMPILER => {
+            eprintln!("not compared: the figures are those of {COMPILER}");
+            Ok(())
+        }
+        Some(document) => report::expect(arguments.core, &rows, &document).map_err(Into::into),
+        None => Ok(()),
+    }
+}
+
+/// The compiler of the kernels whose figures are in the documents.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+const COMPILER: &str = "rustc 1.95.0";
+
+/// Returns the compiler that cargo uses here, or nothing.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn compiler() -> String {
+    let output = std::process::Command::new("rustc")
+        .arg("--version")
+        .output();
+    let version = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+    let words = version.unwrap_or_default();
+    words.split(' ').take(2).collect::<Vec<_>>().join(" ")
 }
 
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 fn main() {
     eprintln!("validate runs on x86-64 Linux only");
+}
+
+#[cfg(all(test, target_os = "linux", target_arch = "x86_64"))]
+mod tests {
+    use std::path::Path;
+
+    use topdown_core_model::{Capacity, Model, cores};
+    use topdown_skipped::{Need, skip};
+    use topdown_tracer::{Config, Mapping, Tracer};
+
+    use super::*;
+
+    #[test]
+    fn issue_19_1_loops_are_as_far_off_on_zen_5_as_the_documents_say() {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let native = root.join("native/zen-5.txt");
+        let measurements = native::Measurements::open(Some(native)).unwrap();
+        let core = cores::by_name("zen-5").unwrap();
+        let loops = kernels::all().into_iter();
+        let mut rows = Vec::new();
+        for kernel in loops.filter(|kernel| kernel.group == kernels::Group::Loop) {
+            let model = Model::with_mappings(core, Capacity::default(), Mapping::at);
+            let mut tracer = match Tracer::new(Config::default(), model) {
+                Ok(tracer) => tracer,
+                Err(error) => return skip(Need::Model, error),
+            };
+            let mut run = (kernel.prepare)();
+            rows.push(report::Row {
+                name: kernel.name,
+                group: kernel.group,
+                native: measurements.get(kernel.name),
+                modelled: windows::modelled(&mut tracer, &mut run, None).unwrap(),
+            });
+        }
+        for document in ["README.md", "../docs/model.md"] {
+            let document = std::fs::read_to_string(root.join(document)).unwrap();
+            report::expect(core, &rows, &document).unwrap();
+        }
+    }
 }

@@ -85,19 +85,11 @@ pub fn print_row(row: &Row) {
     );
 }
 
-pub fn print_summary(rows: &[Row]) {
-    let counted = || rows.iter().filter(|row| row.counts());
-    for group in [Group::Tuned, Group::HeldOut, Group::Fresh, Group::Loop] {
-        let errors = counted().filter(|row| row.group == group).map(Row::error);
-        print_errors(title(group), errors.collect());
-    }
-    print_errors("all", counted().map(Row::error).collect());
-    let total: f64 = counted().map(|row| row.ratio().ln()).sum();
-    if counted().count() > 0 {
-        println!(
-            "geometric mean of the ratios {:.3}",
-            (total / counted().count() as f64).exp()
-        );
+pub fn print_summary(core: &CoreParameters, rows: &[Row]) {
+    println!("\n| core | kernels | | mean error | median | worst | within 20 % | ratio |");
+    println!("|---|---|---|---|---|---|---|---|");
+    for line in summary(core, rows) {
+        println!("{line}");
     }
     for row in rows.iter().filter(|row| !row.counts()) {
         println!("not counted, no repeatable native time: {}", row.name);
@@ -107,28 +99,94 @@ pub fn print_summary(rows: &[Row]) {
     }
 }
 
-fn print_errors(of: &str, mut errors: Vec<f64>) {
-    let Some(worst) = errors.iter().copied().max_by(f64::total_cmp) else {
-        return;
+/// How far a group's mean and worst error may be from those in a document, in percentage points.
+/// Where the linker puts the kernels depends on the name of the directory, for example, and some
+/// depend on that.
+const MEAN_TOLERANCE: f64 = 0.5;
+const WORST_TOLERANCE: f64 = 6.0;
+
+/// Checks whether the document has the whole summary: the line of the loops as it is, and of the
+/// other groups a line with nearly the same mean and worst error.
+pub fn expect(core: &CoreParameters, rows: &[Row], document: &str) -> Result<(), String> {
+    let loops = title(Group::Loop);
+    let matches = |line: &str, known: &str| match line.contains(loops) {
+        true => line == known,
+        false => are_near(line, known).unwrap_or(false),
     };
-    errors.sort_by(f64::total_cmp);
-    let (below, above) = (errors[(errors.len() - 1) / 2], errors[errors.len() / 2]);
-    println!(
-        "{of}: {} kernels, |error| mean {:.1} %, median {:.1} %, worst {:.1} %, {} within 20 %, {} within 10 %",
-        errors.len(),
-        100.0 * errors.iter().sum::<f64>() / errors.len() as f64,
-        50.0 * (below + above),
-        100.0 * worst,
-        errors.iter().filter(|&&error| error <= 0.2).count(),
-        errors.iter().filter(|&&error| error <= 0.1).count(),
-    );
+    let is_missing = |line: &String| !document.lines().any(|known| matches(line, known));
+    match summary(core, rows).find(is_missing) {
+        Some(line) => Err(format!("the document has no line like\n{line}")),
+        None => Ok(()),
+    }
+}
+
+/// Compares two lines of a summary. Returns `None` if one of them is something else.
+fn are_near(line: &str, known: &str) -> Option<bool> {
+    let [line, known] = [line, known].map(|line| line.split('|').collect::<Vec<_>>());
+    let differ_by = |cell: usize| {
+        let percent = |cells: &[&str]| cells.get(cell)?.trim().split(' ').next()?.parse().ok();
+        let (one, other): (f64, f64) = (percent(&line)?, percent(&known)?);
+        Some((one - other).abs())
+    };
+    let (mean, worst) = (differ_by(4)?, differ_by(6)?);
+    Some(line[..4] == known[..4] && mean <= MEAN_TOLERANCE && worst <= WORST_TOLERANCE)
+}
+
+/// Returns a line of a Markdown table for each group.
+fn summary(core: &CoreParameters, rows: &[Row]) -> impl Iterator<Item = String> {
+    let groups = [Group::Tuned, Group::HeldOut, Group::Fresh, Group::Loop];
+    groups.into_iter().filter_map(|group| {
+        let counted = rows.iter().filter(|row| row.counts() && row.group == group);
+        let mut counted: Vec<&Row> = counted.collect();
+        counted.sort_by(|a, b| a.error().total_cmp(&b.error()));
+        let (worst, count) = (counted.last()?, counted.len());
+        let (below, above) = (counted[(count - 1) / 2], counted[count / 2]);
+        let mean = |value: fn(&Row) -> f64| {
+            counted.iter().map(|row| value(row)).sum::<f64>() / count as f64
+        };
+        Some(format!(
+            "| {} {} | {} | {count} | {:.1} % | {:.1} % | {:.1} % (`{}`) | {} | {:.3} |",
+            core.name,
+            core.version,
+            title(group),
+            100.0 * mean(Row::error),
+            50.0 * (below.error() + above.error()),
+            100.0 * worst.error(),
+            worst.name,
+            counted.iter().filter(|row| row.error() <= 0.2).count(),
+            mean(|row| row.ratio().ln()).exp(),
+        ))
+    })
 }
 
 fn title(group: Group) -> &'static str {
     match group {
         Group::Tuned => "calibrated on",
         Group::HeldOut => "held out",
-        Group::Fresh => "held out, fresh",
-        Group::Loop => "loops",
+        Group::Fresh => "written for version 4",
+        Group::Loop => "loops of 1 to 200 instructions",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lines_are_near_if_the_group_is_the_same_and_mean_and_worst_hardly_differ() {
+        let line = |of: &str, mean: f64, worst: f64| {
+            format!(
+                "| zen-5 6 | {of} | 16 | {mean:.1} % | 8.1 % | {worst:.1} % (`trie`) | 9 | 0.9 |"
+            )
+        };
+        let known = line("held out", 10.2, 60.0);
+        let near = |other: &str| are_near(other, &known);
+        assert_eq!(near(&known), Some(true));
+        assert_eq!(near(&line("held out", 10.6, 55.0)), Some(true));
+        assert_eq!(near(&line("held out", 10.8, 60.0)), Some(false));
+        assert_eq!(near(&line("held out", 9.6, 60.0)), Some(false));
+        assert_eq!(near(&line("held out", 10.2, 67.0)), Some(false));
+        assert_eq!(near(&line("calibrated on", 10.2, 60.0)), Some(false));
+        assert_eq!(near("some text"), None);
     }
 }
