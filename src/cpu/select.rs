@@ -12,6 +12,7 @@ pub static TABLES: &[&CpuTable] = &[
     &intel_cove::ICE_LAKE,
     &intel_cove::GOLDEN_COVE,
     &intel_cove::LION_COVE,
+    &intel_cove::AFTER_FAMILY_6,
     &intel_atom::SILVERMONT,
     &intel_atom::GOLDMONT,
     &intel_atom::TREMONT,
@@ -21,6 +22,7 @@ pub static TABLES: &[&CpuTable] = &[
     &amd_zen::ZEN_1_TO_3,
     &amd_zen::ZEN_4,
     &amd_zen::ZEN_5,
+    &amd_zen::ZEN_6,
     &arm_neoverse::N1,
     &arm_neoverse::N2_BEFORE_R0P3,
     &arm_neoverse::N2,
@@ -31,6 +33,7 @@ pub static TABLES: &[&CpuTable] = &[
     &arm_neoverse::C1_NANO,
     &arm_neoverse::C1_PRO,
     &arm_neoverse::C1_ULTRA,
+    &arm_neoverse::AMPERE_ONE,
     &arm_neoverse::GENERIC,
 ];
 
@@ -96,6 +99,10 @@ pub enum Maker {
     Amd,
     /// Arm itself: implementer 0x41.
     Arm,
+    /// Microsoft: implementer 0x6d.
+    Microsoft,
+    /// Ampere: implementer 0xc0.
+    Ampere,
     /// Any implementer of the Arm architecture.
     AnyArm,
 }
@@ -149,6 +156,17 @@ impl Models {
         }
     }
 
+    /// Matches a family of Intel's after 6.
+    pub(super) const fn intel_family(family: u32) -> Models {
+        Models {
+            maker: Maker::Intel,
+            family,
+            models: Numbers::All,
+            steppings: 0..=u32::MAX,
+            core: None,
+        }
+    }
+
     /// Matches all steppings of some models of an AMD family.
     pub(super) const fn amd(family: u32, models: Numbers) -> Models {
         Models {
@@ -162,8 +180,17 @@ impl Models {
 
     /// Matches some revisions of cores designed by Arm: 0x10 is r1p0.
     pub(super) const fn arm(parts: &'static [u32], revisions: RangeInclusive<u32>) -> Models {
+        Models::armv8(Maker::Arm, parts, revisions)
+    }
+
+    /// Matches some revisions of an implementer's cores.
+    pub(super) const fn armv8(
+        maker: Maker,
+        parts: &'static [u32],
+        revisions: RangeInclusive<u32>,
+    ) -> Models {
         Models {
-            maker: Maker::Arm,
+            maker,
             family: 8,
             models: Numbers::Of(parts),
             steppings: revisions,
@@ -176,6 +203,8 @@ impl Models {
             Maker::Intel => cpu.vendor == "GenuineIntel",
             Maker::Amd => cpu.vendor == "AuthenticAMD",
             Maker::Arm => cpu.vendor == "0x41",
+            Maker::Microsoft => cpu.vendor == "0x6d",
+            Maker::Ampere => cpu.vendor == "0xc0",
             Maker::AnyArm => cpu.vendor.starts_with("0x"),
         };
         is_of_maker
@@ -237,14 +266,29 @@ mod tests {
         assert_eq!(intel(0x86), Some("Tremont"));
         assert_eq!(intel(0xaf), Some("Crestmont"));
         assert_eq!(intel(0x57), Some("Silvermont, Knights Landing"));
+        for panther_lake in [0xcc, 0xd5, 0xe5] {
+            assert_eq!(intel(panther_lake), Some("Lion Cove"));
+            let efficient = x86("GenuineIntel", 6, panther_lake, CoreType::Efficient);
+            assert_eq!(efficient, Some("Skymont"));
+        }
         assert_eq!(intel(0x01), None);
+        for (family, model) in [(18, 1), (18, 3), (19, 1)] {
+            let after_6 = x86("GenuineIntel", family, model, CoreType::Performance);
+            assert_eq!(after_6, Some("Nova Lake, Diamond Rapids"));
+        }
         let amd = |family, model| x86("AuthenticAMD", family, model, CoreType::Performance);
         assert_eq!(amd(0x17, 0x31), Some("Zen 1 … Zen 3"));
         assert_eq!(amd(0x19, 0x01), Some("Zen 1 … Zen 3"));
         assert_eq!(amd(0x19, 0x50), Some("Zen 1 … Zen 3"));
         assert_eq!(amd(0x19, 0x11), Some("Zen 4"));
         assert_eq!(amd(0x19, 0x61), Some("Zen 4"));
-        assert_eq!(amd(0x1a, 0x02), Some("Zen 5"));
+        // Linux, tools/perf/pmu-events/arch/x86/mapfile.csv.
+        for zen_5 in [0x00, 0x02, 0x11, 0x24, 0x44, 0x60, 0x70, 0x7f] {
+            assert_eq!(amd(0x1a, zen_5), Some("Zen 5"));
+        }
+        for zen_6 in [0x30, 0x3f, 0x50, 0x57, 0x80, 0xa0, 0xc0] {
+            assert_eq!(amd(0x1a, zen_6), Some("Zen 6"));
+        }
         assert_eq!(amd(0x15, 0x02), None);
         assert_eq!(x86("HygonGenuine", 0x18, 1, CoreType::Performance), None);
     }
@@ -267,9 +311,18 @@ mod tests {
         assert_eq!(arm("0x41", 0xd49, 0x02), Some("Neoverse N2 r0p0 … r0p2"));
         assert_eq!(arm("0x41", 0xd49, 0x03), Some("Neoverse N2"));
         assert_eq!(arm("0x41", 0xd40, 0x11), Some("Neoverse V1"));
-        assert_eq!(arm("0x41", 0xd4f, 0x01), Some("Neoverse V2"));
+        // Azure Cobalt 100 is made from N2 r0p0, whatever revision it gives.
+        assert_eq!(arm("0x6d", 0xd49, 0x00), Some("Neoverse N2 r0p0 … r0p2"));
+        assert_eq!(arm("0x6d", 0xd49, 0x10), Some("Neoverse N2 r0p0 … r0p2"));
+        // Grace, Axion and Graviton4; Graviton5; Graviton2 and Altra; Axion N4A.
+        assert_eq!(arm("0x41", 0xd4f, 0x00), Some("Neoverse V2"));
+        assert_eq!(arm("0x41", 0xd84, 0x01), Some("Neoverse V3"));
         assert_eq!(arm("0x41", 0xd0c, 0x31), Some("Neoverse N1"));
-        assert_eq!(arm("0xc0", 0xac3, 0x00), Some("Arm"));
+        assert_eq!(arm("0x41", 0xd8e, 0x01), Some("Neoverse N3"));
+        // AmpereOne and AmpereOneX; NVIDIA's Vera.
+        assert_eq!(arm("0xc0", 0xac3, 0x00), Some("AmpereOne"));
+        assert_eq!(arm("0xc0", 0xac4, 0x10), Some("AmpereOne"));
+        assert_eq!(arm("0x4e", 0x010, 0x00), Some("Arm"));
         assert_eq!(arm("0x41", 0xfff, 0x00), Some("Arm"));
     }
 
@@ -277,8 +330,8 @@ mod tests {
     fn no_cpu_has_two_tables() {
         let (generic, others) = TABLES.split_last().unwrap();
         assert_eq!(generic.name, "Arm");
-        for vendor in ["GenuineIntel", "AuthenticAMD", "0x41"] {
-            for family in [6, 8, 0x17, 0x19, 0x1a] {
+        for vendor in ["GenuineIntel", "AuthenticAMD", "0x41", "0x6d", "0xc0"] {
+            for family in [6, 8, 0x12, 0x17, 0x19, 0x1a] {
                 for model in 0..0x1000 {
                     for stepping in [0, 2, 3, 0x10] {
                         for core in [

@@ -1,4 +1,4 @@
-//! Metric groups of AMD's Zen 4 and Zen 5.
+//! Metric groups of AMD's Zen 4 to Zen 6.
 //!
 //! Sources: Linux, tools/perf/pmu-events/arch/x86/amdzen4 and amdzen5 (pipeline.json,
 //! recommended.json and the event lists). The codes of Zen 5's second-level cache are those of Zen
@@ -146,57 +146,10 @@ pub const ZEN_4: &[MetricGroup] = &[
 ];
 
 pub const ZEN_5: &[MetricGroup] = &[
-    MetricGroup {
-        name: "PipelineL2 frontend_bound",
-        subject: Subject::Level2,
-        explains: &[FRONTEND_BOUND],
-        events: &[CYCLES, FRONTEND, FRONTEND_EMPTY_ZEN_5],
-        metrics: &[
-            FRONTEND_METRIC,
-            Metric::percent(
-                "frontend_bound_by_latency",
-                FRONTEND_EMPTY_ZEN_5,
-                CYCLES,
-                OF_SLOTS,
-            ),
-            Metric::of("frontend_bound_by_bandwidth", OF_SLOTS, &|counts| {
-                frontend_bandwidth(counts, FRONTEND_EMPTY_ZEN_5)
-            }),
-        ],
-        example: MetricExample::of(&[1_000_000, 800_000, 60_000], &["10.0", "6.0", "4.0"]),
-    },
-    MetricGroup {
-        name: "PipelineL2 bad_speculation",
-        subject: Subject::Level2,
-        explains: &[BAD_SPECULATION],
-        events: &[CYCLES, DISPATCHED, RETIRED, MISPREDICTED, RESYNC_ZEN_5],
-        metrics: &[
-            BAD_SPECULATION_METRIC,
-            Metric::of("bad_speculation_from_mispredicts", OF_SLOTS, &|counts| {
-                part_of_bad_speculation(counts, MISPREDICTED, RESYNC_ZEN_5)
-            }),
-            Metric::of(
-                "bad_speculation_from_pipeline_restarts",
-                OF_SLOTS,
-                &|counts| part_of_bad_speculation(counts, RESYNC_ZEN_5, MISPREDICTED),
-            ),
-        ],
-        example: MetricExample::of(
-            &[1_000_000, 2_800_000, 2_400_000, 9_000, 1_000],
-            &["5.0", "4.5", "0.5"],
-        ),
-    },
-    MetricGroup {
-        example: MetricExample::of(
-            &[1_000_000, 4_000_000, 600_000, 800_000],
-            &["50.0", "37.5", "12.5"],
-        ),
-        ..BACKEND_LEVEL_2
-    },
-    MetricGroup {
-        example: MetricExample::of(&[1_000_000, 2_400_000, 80_000], &["30.0", "1.0", "29.0"]),
-        ..RETIRING_LEVEL_2
-    },
+    FRONTEND_LEVEL_2_WIDTH_8,
+    BAD_SPECULATION_LEVEL_2_WIDTH_8,
+    BACKEND_LEVEL_2_WIDTH_8,
+    RETIRING_LEVEL_2_WIDTH_8,
     BRANCH_EFFECTIVENESS,
     ITLB_EFFECTIVENESS,
     L1I_CACHE_EFFECTIVENESS,
@@ -208,6 +161,72 @@ pub const ZEN_5: &[MetricGroup] = &[
     LL_CACHE_EFFECTIVENESS,
     OPERATION_MIX,
 ];
+
+/// The groups whose codes were compared with Zen 6's event files; `bp_redirects.resync` is called
+/// `bp_fe_redir.resync` there.
+pub const ZEN_6: &[MetricGroup] = &[
+    FRONTEND_LEVEL_2_WIDTH_8,
+    BAD_SPECULATION_LEVEL_2_WIDTH_8,
+    BACKEND_LEVEL_2_WIDTH_8,
+    RETIRING_LEVEL_2_WIDTH_8,
+    BRANCH_EFFECTIVENESS,
+    ITLB_EFFECTIVENESS,
+];
+
+const FRONTEND_LEVEL_2_WIDTH_8: MetricGroup = MetricGroup {
+    name: "PipelineL2 frontend_bound",
+    subject: Subject::Level2,
+    explains: &[FRONTEND_BOUND],
+    events: &[CYCLES, FRONTEND, FRONTEND_EMPTY_ZEN_5],
+    metrics: &[
+        FRONTEND_METRIC,
+        Metric::percent(
+            "frontend_bound_by_latency",
+            FRONTEND_EMPTY_ZEN_5,
+            CYCLES,
+            OF_SLOTS,
+        ),
+        Metric::of("frontend_bound_by_bandwidth", OF_SLOTS, &|counts| {
+            frontend_bandwidth(counts, FRONTEND_EMPTY_ZEN_5)
+        }),
+    ],
+    example: MetricExample::of(&[1_000_000, 800_000, 60_000], &["10.0", "6.0", "4.0"]),
+};
+
+const BAD_SPECULATION_LEVEL_2_WIDTH_8: MetricGroup = MetricGroup {
+    name: "PipelineL2 bad_speculation",
+    subject: Subject::Level2,
+    explains: &[BAD_SPECULATION],
+    events: &[CYCLES, DISPATCHED, RETIRED, MISPREDICTED, RESYNC_ZEN_5],
+    metrics: &[
+        BAD_SPECULATION_METRIC,
+        Metric::of("bad_speculation_from_mispredicts", OF_SLOTS, &|counts| {
+            part_of_bad_speculation(counts, MISPREDICTED, RESYNC_ZEN_5)
+        }),
+        Metric::of(
+            "bad_speculation_from_pipeline_restarts",
+            OF_SLOTS,
+            &|counts| part_of_bad_speculation(counts, RESYNC_ZEN_5, MISPREDICTED),
+        ),
+    ],
+    example: MetricExample::of(
+        &[1_000_000, 2_800_000, 2_400_000, 9_000, 1_000],
+        &["5.0", "4.5", "0.5"],
+    ),
+};
+
+const BACKEND_LEVEL_2_WIDTH_8: MetricGroup = MetricGroup {
+    example: MetricExample::of(
+        &[1_000_000, 4_000_000, 600_000, 800_000],
+        &["50.0", "37.5", "12.5"],
+    ),
+    ..BACKEND_LEVEL_2
+};
+
+const RETIRING_LEVEL_2_WIDTH_8: MetricGroup = MetricGroup {
+    example: MetricExample::of(&[1_000_000, 2_400_000, 80_000], &["30.0", "1.0", "29.0"]),
+    ..RETIRING_LEVEL_2
+};
 
 const FRONTEND_METRIC: Metric = Metric::of("frontend_bound", OF_SLOTS, &frontend_bound);
 

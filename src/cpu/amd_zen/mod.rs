@@ -115,14 +115,28 @@ pub(super) static ZEN_4: CpuTable = CpuTable {
     groups: groups::ZEN_4,
 };
 
-/// Zen 6 shares the family number and, according to its event files, the width and formulas.
+/// Models of family 1Ah; the others are Zen 6.
+const ZEN_5_MODELS: &[std::ops::RangeInclusive<u32>] = &[0x00..=0x2f, 0x40..=0x4f, 0x60..=0x7f];
+
+/// A million cycles of eight slots.
+const WIDTH_8_EXAMPLE: Example = Example {
+    counts: &[1_000_000, 2_400_000, 2_800_000, 800_000, 4_000_000, 400_000],
+    level1_percent: PerCategory::in_order(["30.0", "5.0", "10.0", "50.0"]),
+    smt_contention_percent: Some("5.0"),
+    level2_percent: None,
+};
+const WIDTH_8_EXAMPLE_WITHOUT_SMT: Example = Example {
+    counts: &[1_000_000, 2_400_000, 2_800_000, 800_000, 4_000_000],
+    ..WIDTH_8_EXAMPLE
+};
+
 pub(super) static ZEN_5: CpuTable = CpuTable {
     name: "Zen 5",
-    models: &[Models::amd(0x1a, Numbers::All)],
+    models: &[Models::amd(0x1a, Numbers::In(ZEN_5_MODELS))],
     slots_per_cycle: Some(8),
     general_counters: 6,
     metrics: None,
-    sources: "Linux, tools/perf/pmu-events/arch/x86/amdzen5/pipeline.json",
+    sources: "Linux, tools/perf/pmu-events/arch/x86/amdzen5/pipeline.json and mapfile.csv",
     level1: Level1Counting::Forms(&[
         Form {
             formula: "zen-5/1",
@@ -130,12 +144,7 @@ pub(super) static ZEN_5: CpuTable = CpuTable {
             cycles: Some(CYCLES),
             instructions: None,
             split: &|counts| split(counts, counts[SMT]),
-            example: Example {
-                counts: &[1_000_000, 2_400_000, 2_800_000, 800_000, 4_000_000, 400_000],
-                level1_percent: PerCategory::in_order(["30.0", "5.0", "10.0", "50.0"]),
-                smt_contention_percent: Some("5.0"),
-                level2_percent: None,
-            },
+            example: WIDTH_8_EXAMPLE,
         },
         Form {
             formula: "zen-5-smt-by-rest/1",
@@ -143,13 +152,37 @@ pub(super) static ZEN_5: CpuTable = CpuTable {
             cycles: Some(CYCLES),
             instructions: None,
             split: &smt_by_rest,
-            example: Example {
-                counts: &[1_000_000, 2_400_000, 2_800_000, 800_000, 4_000_000],
-                level1_percent: PerCategory::in_order(["30.0", "5.0", "10.0", "50.0"]),
-                smt_contention_percent: Some("5.0"),
-                level2_percent: None,
-            },
+            example: WIDTH_8_EXAMPLE_WITHOUT_SMT,
         },
     ]),
     groups: groups::ZEN_5,
+};
+
+/// Counts level 1 like Zen 5, and with the same codes.
+pub(super) static ZEN_6: CpuTable = CpuTable {
+    name: "Zen 6",
+    models: &[Models::amd(0x1a, Numbers::NotIn(ZEN_5_MODELS))],
+    slots_per_cycle: Some(8),
+    general_counters: 6,
+    metrics: None,
+    sources: "Linux, tools/perf/pmu-events/arch/x86/amdzen6/pipeline.json and mapfile.csv",
+    level1: Level1Counting::Forms(&[
+        Form {
+            formula: "zen-6/1",
+            events: ALL,
+            cycles: Some(CYCLES),
+            instructions: None,
+            split: &|counts| split(counts, counts[SMT]),
+            example: WIDTH_8_EXAMPLE,
+        },
+        Form {
+            formula: "zen-6-smt-by-rest/1",
+            events: ALL_BUT_SMT,
+            cycles: Some(CYCLES),
+            instructions: None,
+            split: &smt_by_rest,
+            example: WIDTH_8_EXAMPLE_WITHOUT_SMT,
+        },
+    ]),
+    groups: groups::ZEN_6,
 };

@@ -24,6 +24,9 @@ use events::{
 /// All revisions of a core.
 const ANY: RangeInclusive<u32> = 0..=u32::MAX;
 
+/// Operations and stalled slots together fill at least this fraction of all slots.
+const LEAST_EXPLAINED: f64 = 0.9;
+
 /// Corrections that move stalled slots to bad speculation, in slots.
 #[derive(Default)]
 struct Corrections {
@@ -40,6 +43,24 @@ fn split(counts: &Counts, corrections: Corrections) -> Split {
     let frontend = counts[FRONTEND] - corrections.frontend_overcount;
     let backend = counts[BACKEND];
     let used = slots - frontend - backend;
+    // A hypervisor may hide the stalled slots, which then count 0. What remains does not fill the
+    // slots, and is returned as it is: categories that do not add up are refused.
+    let is_hidden = counts[FRONTEND] == 0.0 || counts[BACKEND] == 0.0;
+    if is_hidden && counts[OPERATIONS] + frontend.max(0.0) + backend < LEAST_EXPLAINED * slots {
+        return Split {
+            slots,
+            level1: Level1 {
+                slots: PerCategory {
+                    retiring: counts[OPERATIONS_RETIRED],
+                    bad_speculation: counts[OPERATIONS] - counts[OPERATIONS_RETIRED],
+                    frontend_bound: counts[FRONTEND],
+                    backend_bound: backend,
+                },
+                smt_contention_slots: None,
+            },
+            level2: None,
+        };
+    }
     // If nothing was issued, nothing was discarded.
     let retired_fraction = if counts[OPERATIONS] > 0.0 {
         counts[OPERATIONS_RETIRED] / counts[OPERATIONS]
@@ -187,7 +208,11 @@ pub(super) static N1: CpuTable = CpuTable {
 
 pub(super) static N2_BEFORE_R0P3: CpuTable = CpuTable {
     name: "Neoverse N2 r0p0 … r0p2",
-    models: &[Models::arm(&[0xd49], 0x00..=0x02)],
+    models: &[
+        Models::arm(&[0xd49], 0x00..=0x02),
+        // Azure Cobalt 100: Linux, arch/arm64/include/asm/cputype.h.
+        Models::armv8(Maker::Microsoft, &[0xd49], ANY),
+    ],
     slots_per_cycle: Some(5),
     general_counters: 6,
     metrics: None,
@@ -319,6 +344,53 @@ pub(super) static C1_ULTRA: CpuTable = CpuTable {
     groups: groups::NEOVERSE_3,
 };
 
+/// AmpereOne and AmpereOneX count what was executed, and stalled slots of the backend; the frontend
+/// is the remainder, as in their maker's metrics. The kernel reports the width.
+pub(super) static AMPERE_ONE: CpuTable = CpuTable {
+    name: "AmpereOne",
+    models: &[Models::armv8(Maker::Ampere, &[0xac3, 0xac4], ANY)],
+    slots_per_cycle: None,
+    general_counters: 6,
+    metrics: None,
+    sources: "Linux, tools/perf/pmu-events/arch/arm64/ampere/ampereone and ampereonex",
+    level1: Level1Counting::Forms(&[Form {
+        formula: "ampere-one/1",
+        events: &[
+            CYCLES,
+            INSTRUCTIONS,
+            OPERATIONS_RETIRED,
+            OPERATIONS,
+            BACKEND,
+        ],
+        cycles: Some(CYCLES),
+        instructions: Some(INSTRUCTIONS),
+        split: &frontend_by_rest,
+        // For eight slots per cycle.
+        example: example(
+            &[1_000_000, 2_000_000, 3_800_000, 4_000_000, 2_400_000],
+            ["47.5", "2.5", "20.0", "30.0"],
+        ),
+    }]),
+    groups: groups::ARCHITECTURAL,
+};
+
+fn frontend_by_rest(counts: &Counts) -> Split {
+    let slots = counts.slots_per_cycle() * counts[CYCLES];
+    Split {
+        slots,
+        level1: Level1 {
+            slots: PerCategory {
+                retiring: counts[OPERATIONS_RETIRED],
+                bad_speculation: counts[OPERATIONS] - counts[OPERATIONS_RETIRED],
+                frontend_bound: slots - counts[OPERATIONS] - counts[BACKEND],
+                backend_bound: counts[BACKEND],
+            },
+            smt_contention_slots: None,
+        },
+        level2: None,
+    }
+}
+
 /// For cores that no other table knows: what the architecture defines, without corrections. Needs a
 /// kernel that reports the width.
 pub(super) static GENERIC: CpuTable = CpuTable {
@@ -379,6 +451,24 @@ mod tests {
                 table.name
             );
         }
+    }
+
+    /// As on `n2-filtered`: 40/10/20/30 read 95.2/12.8/-2.0/-6.0.
+    #[test]
+    fn issue_16_1a_stalled_slots_that_a_hypervisor_hides_do_not_add_up() {
+        let split_of = |frontend, backend| {
+            let counts = [
+                1_000_000, 2_000_000, 2_000_000, 2_100_000, frontend, backend, 20_000,
+            ];
+            (N2.forms()[0].split)(&Counts::new(N2.forms()[0].events, counts, 5))
+        };
+        let hidden = split_of(0, 0);
+        assert_eq!(hidden.level1.total_slots() / hidden.slots, 0.42);
+        let seen = split_of(1_250_000, 1_650_000);
+        assert_eq!(seen.level1.total_slots(), seen.slots);
+        // Nothing is stalled in the frontend, and the rest explains all slots.
+        let busy = split_of(0, 2_900_000);
+        assert_eq!(busy.level1.total_slots(), busy.slots);
     }
 
     #[test]

@@ -303,6 +303,21 @@ pub(super) static LION_COVE: CpuTable = CpuTable {
     groups: groups::LION_COVE,
 };
 
+/// Their events are published in part, the width of their pipelines is not.
+pub(super) static AFTER_FAMILY_6: CpuTable = CpuTable {
+    name: "Nova Lake, Diamond Rapids",
+    models: &[Models::intel_family(18), Models::intel_family(19)],
+    slots_per_cycle: None,
+    general_counters: 10,
+    metrics: None,
+    sources: "Linux, arch/x86/include/asm/intel-family.h",
+    level1: Level1Counting::Unsupported(
+        "Nova Lake (family 18) and Diamond Rapids (family 19) are newer than this program's tables; \
+         only time can be measured here, or the model",
+    ),
+    groups: &[],
+};
+
 #[cfg(test)]
 mod tests {
     use super::*;
