@@ -38,10 +38,11 @@ use crate::error::OpenError;
 use crate::provenance::{EmptyWindow, Provenance, SourceKind};
 use crate::sample::Sample;
 
-/// The number of plain counters a [`Reading`] can hold: the most that any CPU table in `cpu` needs.
+/// The number of counters that a window can hold: the most that any CPU table in `cpu` needs.
 pub const MAX_COUNTERS: usize = 12;
 
-/// Raw counts at an instant. Only the source that took it knows what each field means.
+/// The beginning of a window. It is small, because copying it is measured: the source that began the
+/// window keeps what it counted.
 ///
 /// A reading belongs to the thread that took it: another thread has its own counters, so it cannot
 /// end a window that this one began.
@@ -54,22 +55,8 @@ pub const MAX_COUNTERS: usize = 12;
 pub struct Reading {
     /// The clock.
     pub at: Instant,
-    /// The sequence number of the leader's page.
-    pub lock: u32,
-    /// The CPU on which the thread ran.
-    pub cpu: u32,
-    /// How long the group was enabled, and how much of that it was on the PMU.
-    pub time_enabled_ns: u64,
-    /// See `time_enabled_ns`.
-    pub time_running_ns: u64,
-    /// The slots counter.
-    pub slots: u64,
-    /// The ratio register (Intel's PERF_METRICS), all eight bytes.
-    pub ratios: u64,
-    /// Plain counters in the order of the source's event table.
-    pub counts: [u64; MAX_COUNTERS],
-    /// Doubts that arose while reading.
-    pub flags: crate::sample::Flags,
+    /// Names the window to its source.
+    pub(crate) ticket: u32,
     /// Neither `Send` nor `Sync`.
     bound_to_thread: PhantomData<*const ()>,
 }
@@ -77,16 +64,13 @@ pub struct Reading {
 impl Reading {
     /// Reads only the clock, now.
     pub fn of_clock() -> Reading {
+        Reading::at(Instant::now())
+    }
+
+    pub(crate) fn at(at: Instant) -> Reading {
         Reading {
-            at: Instant::now(),
-            lock: 0,
-            cpu: 0,
-            time_enabled_ns: 0,
-            time_running_ns: 0,
-            slots: 0,
-            ratios: 0,
-            counts: [0; MAX_COUNTERS],
-            flags: crate::sample::Flags::NONE,
+            at,
+            ticket: 0,
             bound_to_thread: PhantomData,
         }
     }

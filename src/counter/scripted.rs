@@ -4,7 +4,7 @@
 //! other sources read the CPU's. So a test knows the exact numbers to expect, for any iteration
 //! count, from criterion and from the whole program.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::time::Instant;
 
 use super::{EmptyWindow, Provenance, Reading, Source, Wanted};
@@ -118,13 +118,19 @@ pub fn raise(flags: Flags) {
 pub struct Scripted {
     provenance: Provenance,
     group: Option<&'static MetricGroup>,
+    /// What the windows so far began with.
+    begun: RefCell<Vec<[u64; COUNTS]>>,
 }
+
+/// Level 1, level 2, and instructions.
+const COUNTS: usize = 9;
 
 impl Scripted {
     /// Returns a machine with level 1 and level 2, exact counts and 4 slots per cycle.
     pub fn new() -> Scripted {
         Scripted {
             group: None,
+            begun: RefCell::default(),
             provenance: Provenance {
                 source: SourceKind::Hardware,
                 formula: FORMULA.to_owned(),
@@ -172,6 +178,7 @@ impl Scripted {
                 ..scripted.provenance
             },
             group: Some(group),
+            begun: RefCell::default(),
         })
     }
 }
@@ -191,21 +198,30 @@ impl Source for Scripted {
         let mut counters = COUNTERS.get();
         counters.flags = Flags::NONE;
         COUNTERS.set(counters);
-        let mut reading = Reading::of_clock();
-        reading.counts[..4].copy_from_slice(&counters.level1.into_array());
-        reading.counts[4..8].copy_from_slice(&counters.level2.into_array());
-        reading.counts[8] = counters.instructions;
-        reading
+        let mut counts = [0; COUNTS];
+        counts[..4].copy_from_slice(&counters.level1.into_array());
+        counts[4..8].copy_from_slice(&counters.level2.into_array());
+        counts[8] = counters.instructions;
+        let mut begun = self.begun.borrow_mut();
+        begun.push(counts);
+        Reading {
+            ticket: begun.len() as u32 - 1,
+            ..Reading::of_clock()
+        }
     }
 
     fn end(&self, start: &Reading) -> Sample {
         let counters = COUNTERS.get();
+        let begun = |reading: &Reading| self.begun.borrow()[reading.ticket as usize];
+        let first_counts = begun(start);
         if let Some(group) = self.group {
-            return group_sample(group, start, &self.start());
+            let end = self.start();
+            let wall_ns = end.at.duration_since(start.at).as_nanos() as u64;
+            return group_sample(group, wall_ns, &first_counts, &begun(&end));
         }
         let slots = |now: PerCategory<u64>, first: usize| {
             PerCategory::of(|category| {
-                (now[category] - start.counts[first + category as usize]) as f64 / 1000.0
+                (now[category] - first_counts[first + category as usize]) as f64 / 1000.0
             })
         };
         let level1 = Level1 {
@@ -220,7 +236,7 @@ impl Source for Scripted {
             slots: Some(total_slots),
             level1: Some(level1),
             level2: Some(level2),
-            instructions: Some(counters.instructions - start.counts[8]),
+            instructions: Some(counters.instructions - first_counts[8]),
             cycles: Some(total_slots / 4),
             flags: counters.flags,
             ..Sample::EMPTY
@@ -228,15 +244,20 @@ impl Source for Scripted {
     }
 }
 
-fn group_sample(group: &MetricGroup, start: &Reading, end: &Reading) -> Sample {
+fn group_sample(
+    group: &MetricGroup,
+    wall_ns: u64,
+    start: &[u64; COUNTS],
+    end: &[u64; COUNTS],
+) -> Sample {
     let count = |event: &Event| {
         let at = event.config as usize;
-        end.counts[at] - start.counts[at]
+        end[at] - start[at]
     };
     let counts: Vec<u64> = group.events.iter().map(count).collect();
     Sample {
         windows: 1,
-        wall_ns: end.at.duration_since(start.at).as_nanos() as u64,
+        wall_ns,
         group_counts: GroupCounts::new(&counts),
         ..Sample::EMPTY
     }

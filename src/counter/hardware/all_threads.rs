@@ -10,10 +10,11 @@ use std::time::Instant;
 
 use super::inherited_group::{InheritedGroup, MOST_EVENTS, Shape, Totals};
 use super::opener::Opener;
+use super::readout::Readout;
 use super::self_check;
 use super::syscalls::Counted;
+use crate::counter::MAX_COUNTERS;
 use crate::counter::processor_time::switches_of_process;
-use crate::counter::{MAX_COUNTERS, Reading};
 use crate::error::OpenError;
 use crate::sample::{Flags, Sample};
 
@@ -60,7 +61,8 @@ impl AllThreads {
 
     fn check(&self, opener: &Opener<'_>) -> Result<(), OpenError> {
         let leader = self.shape.leader();
-        let start = self.start();
+        let mut start = Readout::now();
+        self.start(&mut start);
         self_check::spin();
         let sample = self.end(&start);
         let most = sample
@@ -69,14 +71,12 @@ impl AllThreads {
         if sample.flags.intersects(Flags::NOT_COUNTING) {
             return Err(opener.never_scheduled(leader));
         }
-        self_check::counted(opener, 0, most.unwrap_or(0))
+        self_check::counted(opener, leader, 0, most.unwrap_or(0))
     }
 
-    pub fn start(&self) -> Reading {
+    pub fn start(&self, readout: &mut Readout) {
         self.switches.set(self.switches_so_far());
-        let mut reading = Reading::of_clock();
-        self.fill(&mut reading);
-        reading
+        self.fill(readout);
     }
 
     /// Returns `None` if a group could not be read.
@@ -88,7 +88,7 @@ impl AllThreads {
         Some(all)
     }
 
-    fn fill(&self, reading: &mut Reading) {
+    fn fill(&self, reading: &mut Readout) {
         let Some(totals) = self.totals() else {
             reading.flags |= Flags::NOT_COUNTING;
             return;
@@ -99,8 +99,8 @@ impl AllThreads {
         reading.counts.copy_from_slice(&totals.counts[1..]);
     }
 
-    pub fn end(&self, start: &Reading) -> Sample {
-        let mut end = Reading {
+    pub fn end(&self, start: &Readout) -> Sample {
+        let mut end = Readout {
             flags: Flags::NONE,
             ..*start
         };

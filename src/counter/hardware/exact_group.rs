@@ -5,14 +5,18 @@
 //! code if the kernel allows it, otherwise with read(). The numbers are the same, but a window then
 //! costs more. The counters are never reset, so that the kernel's protocol for plain events holds.
 
+use std::cell::Cell;
+use std::rc::Rc;
 use std::time::Instant;
 
 use super::doubts;
 use super::opener::Opener;
-use super::page::{Page, consistent, locks};
+use super::page::Page;
+use super::readout::Readout;
 use super::self_check;
 use super::syscalls::{Event, current_cpu};
-use crate::counter::{MAX_COUNTERS, Reading};
+use super::user_reads::UserReads;
+use crate::counter::MAX_COUNTERS;
 use crate::cpu::{self, Counts, CpuTable, Form, Formula, MAX_EVENTS, MetricGroup, Split};
 use crate::error::OpenError;
 use crate::sample::{Flags, GroupCounts, Sample};
@@ -25,6 +29,9 @@ const HEADER_WORDS: usize = 3;
 /// The categories of the self-check's loop must add up to all slots within this fraction. A wrong
 /// pipeline width is off by more; events that a real core misses or double-counts amount to less.
 const TOLERANCE: f64 = 0.1;
+
+/// The same for windows, in which more can happen.
+const WINDOW_TOLERANCE: f64 = 0.2;
 
 /// Which events are counted, and what their counts mean.
 #[derive(Clone, Copy)]
@@ -72,8 +79,10 @@ pub(super) struct ExactGroup {
     leader: Event,
     /// Kept open; read through their pages or through the leader.
     _members: Vec<Event>,
-    /// One per event of the plan, in its order.
-    pages: Vec<Page>,
+    /// One page per event of the plan, in its order.
+    reads: Rc<UserReads>,
+    /// How often the group lost the PMU and was enabled again.
+    losses: Cell<u32>,
     plan: Plan,
     slots_per_cycle: u32,
     /// Whether user code reads the counters.
@@ -148,7 +157,8 @@ impl ExactGroup {
         let mut group = ExactGroup {
             leader,
             _members: members,
-            pages,
+            reads: Rc::new(UserReads::new(pages, 0)),
+            losses: Cell::new(0),
             plan,
             slots_per_cycle,
             reads_in_user_code: false,
@@ -168,7 +178,8 @@ impl ExactGroup {
         // On the PMU with an index of 0: the kernel does not let user code read. On Arm, the page
         // still claims otherwise.
         group.reads_in_user_code = group
-            .pages
+            .reads
+            .pages()
             .iter()
             .all(|page| page.allows_rdpmc() && page.index() != 0);
         group.check(opener)?;
@@ -178,9 +189,13 @@ impl ExactGroup {
     /// Checks the counters of a loop. An event that a CPU lacks, or that a hypervisor does not pass
     /// through, opens successfully and counts 0.
     fn check(&self, opener: &Opener<'_>) -> Result<(), OpenError> {
-        let start = self.reading();
+        let mut start = Readout::now();
+        self.prepare(&mut start);
+        if self.reads_in_user_code && !self.reads.begin(&mut start) {
+            self.start_anew(&mut start);
+        }
         self_check::spin();
-        let sample = self.end(&start);
+        let sample = self.end(self.reads_in_user_code && self.reads.look(), &start);
         let failed = |problem| OpenError::SelfCheck {
             place: opener.place(self.plan.events[0].name),
             problem,
@@ -252,84 +267,94 @@ impl ExactGroup {
         self.leader.enable()
     }
 
-    pub fn start(&self) -> Reading {
-        let reading = self.reading();
-        if !reading.flags.intersects(Flags::NOT_COUNTING) {
-            return reading;
+    /// Returns the reads in user code, if the kernel allows them.
+    pub fn user_reads(&self) -> Option<&Rc<UserReads>> {
+        self.reads_in_user_code.then_some(&self.reads)
+    }
+
+    /// Prepares a window whose counters are then read in user code; or begins it.
+    pub fn prepare(&self, readout: &mut Readout) {
+        readout.cpu = current_cpu();
+        readout.interruptions = self.losses.get();
+        if self.reads_in_user_code {
+            self.reads.look_at_pages(readout);
+        } else if !self.fill_with_read(readout) {
+            self.start_anew(readout);
+        }
+    }
+
+    /// Begins a window after that failed once.
+    #[cold]
+    pub fn start_anew(&self, reading: &mut Readout) {
+        if self.reads_in_user_code && self.reads.start(reading) {
+            return;
         }
         // A pinned group that lost the PMU stays off it until it is enabled again.
         let _ = self.leader.enable();
-        self.reading()
-    }
-
-    #[inline]
-    fn reading(&self) -> Reading {
-        let mut reading = Reading {
-            cpu: current_cpu(),
-            ..Reading::of_clock()
+        self.losses.set(self.losses.get().wrapping_add(1));
+        reading.interruptions = self.losses.get();
+        let is_counting = match self.reads_in_user_code {
+            true => self.reads.start(reading),
+            false => self.fill_with_read(reading),
         };
-        self.fill(&mut reading);
-        reading
-    }
-
-    #[inline]
-    fn fill(&self, reading: &mut Reading) {
-        let filled = if self.reads_in_user_code {
-            self.fill_in_user_code(reading)
-        } else {
-            self.fill_with_read(reading)
-        };
-        if filled.is_none() {
-            reading.flags |= Flags::NOT_COUNTING;
+        if !is_counting {
+            reading.flags = Flags::NOT_COUNTING;
         }
     }
 
-    #[inline]
-    fn fill_in_user_code(&self, reading: &mut Reading) -> Option<()> {
-        let leader = self.pages.first()?;
-        let (lock, times_ns, counts) = consistent(
-            || locks(&self.pages),
-            || {
-                let mut counts = [0; MAX_COUNTERS];
-                for (count, page) in counts.iter_mut().zip(&self.pages) {
-                    *count = page.full_count()?;
-                }
-                Some((leader.lock(), leader.times_ns(), counts))
-            },
-        )
-        .flatten()?;
-        reading.lock = lock;
-        (reading.time_enabled_ns, reading.time_running_ns) = times_ns;
-        reading.counts = counts;
-        Some(())
-    }
-
-    fn fill_with_read(&self, reading: &mut Reading) -> Option<()> {
+    fn fill_with_read(&self, reading: &mut Readout) -> bool {
         let mut words = [0; HEADER_WORDS + MAX_COUNTERS];
-        let wanted = HEADER_WORDS + self.pages.len();
-        let filled = self.leader.read_group(&mut words).ok()?;
-        reading.lock = self.pages.first()?.lock();
+        let wanted = HEADER_WORDS + self.reads.pages().len();
+        let filled = self.leader.read_group(&mut words);
+        reading.lock = self.reads.pages()[0].lock();
         reading.time_enabled_ns = words[1];
         reading.time_running_ns = words[2];
         reading.counts.copy_from_slice(&words[HEADER_WORDS..]);
-        (filled == wanted).then_some(())
+        filled.is_ok_and(|filled| filled == wanted)
     }
 
-    pub fn end(&self, start: &Reading) -> Sample {
-        let mut end = Reading {
-            flags: Flags::NONE,
-            ..*start
+    /// Ends a window, after the counters were looked at in user code.
+    pub fn end(&self, is_counting: bool, start: &Readout) -> Sample {
+        let end = match self.reads_in_user_code {
+            true => self.reads.end(is_counting, start),
+            false => {
+                let mut end = Readout {
+                    flags: Flags::NONE,
+                    ..*start
+                };
+                if !self.fill_with_read(&mut end) {
+                    end.flags = Flags::NOT_COUNTING;
+                }
+                end.at = Instant::now();
+                end.cpu = current_cpu();
+                end
+            }
         };
-        self.fill(&mut end);
-        end.at = Instant::now();
-        end.cpu = current_cpu();
+        self.sample(start, end)
+    }
+
+    fn sample(&self, start: &Readout, mut end: Readout) -> Sample {
+        let events = self.plan.events.len();
         let mut deltas = [0_u64; MAX_COUNTERS];
-        for (delta, (last, first)) in deltas.iter_mut().zip(end.counts.iter().zip(&start.counts)) {
-            *delta = last.wrapping_sub(*first);
-        }
         let mut counting_flags = start.flags | end.flags;
-        if deltas.iter().any(|delta| (*delta as i64) < 0) {
-            counting_flags |= Flags::WENT_BACKWARDS;
+        if start.interruptions != self.losses.get() {
+            counting_flags |= Flags::NOT_COUNTING;
+        }
+        for (at, delta) in deltas.iter_mut().enumerate().take(events) {
+            let advance = match self.reads_in_user_code {
+                true => self.reads.advance(at, start, &end),
+                false => end.counts[at].wrapping_sub(start.counts[at]) as i64,
+            };
+            if advance < 0 {
+                counting_flags |= Flags::WENT_BACKWARDS;
+            }
+            *delta = advance as u64;
+        }
+        // The readings themselves take cycles and instructions: a counter that stood still is not
+        // there.
+        let stands_still = |at: Option<usize>| at.is_some_and(|at| deltas[at] == 0);
+        if stands_still(self.plan.cycles_at) || stands_still(self.plan.instructions_at) {
+            counting_flags |= Flags::NOT_COUNTING;
         }
         if counting_flags.intersects(Flags::NOT_COUNTING | Flags::WENT_BACKWARDS) {
             // The flags mark these zeros as placeholders.
@@ -344,17 +369,22 @@ impl ExactGroup {
         };
         let Some(split) = self.split(deltas) else {
             return Sample {
-                group_counts: GroupCounts::new(&deltas[..self.plan.events.len()]),
+                group_counts: GroupCounts::new(&deltas[..events]),
                 flags: doubts::whatever_was_counted(start, &end) | counting_flags,
                 ..sample
             };
         };
         end.slots = start.slots + split.slots as u64;
+        let mut flags = doubts::between(start, &end) | counting_flags;
+        let missing = (split.level1.total_slots() - split.slots).abs();
+        if !flags.intersects(Flags::FEW_SLOTS) && missing > WINDOW_TOLERANCE * split.slots {
+            flags |= Flags::BAD_RATIOS;
+        }
         Sample {
             slots: Some(split.slots as u64),
             level1: Some(split.level1),
             level2: split.level2,
-            flags: doubts::between(start, &end) | counting_flags,
+            flags,
             ..sample
         }
     }

@@ -6,17 +6,18 @@
 //! of them name the same register, which holds all eight fractions.
 
 use std::cell::Cell;
-use std::time::Instant;
+use std::rc::Rc;
 
 use super::doubts;
 use super::metrics_shape::{MetricsShape, RETIRING, SLOTS};
 use super::opener::Opener;
-use super::page::{MaskedCount, Page, consistent, locks};
 use super::ratios::{Registers, resolution_slots, split_between};
+use super::readout::Readout;
 use super::reset::ResetPolicy;
 use super::self_check;
 use super::syscalls::{Event, current_cpu};
-use crate::counter::{MAX_COUNTERS, Reading};
+use super::user_reads::UserReads;
+use crate::counter::MAX_COUNTERS;
 use crate::cpu::MAX_CORRECTION_EVENTS;
 use crate::error::OpenError;
 use crate::sample::{Flags, Sample};
@@ -28,46 +29,35 @@ const METRICS_INDEX: u32 = 0x2000_0001;
 /// The slots register has 48 bits.
 const SLOTS_MASK: u64 = (1 << 48) - 1;
 
-/// Positions of plain counters in a reading. The events of a correction come after these two.
-const INSTRUCTIONS_AT: usize = 0;
-const CYCLES_AT: usize = 1;
-const CORRECTION_AT: usize = 2;
-const MAX_PLAIN: usize = CORRECTION_AT + MAX_CORRECTION_EVENTS;
-/// Number of resets of the registers before the reading.
-const RESETS_AT: usize = MAX_PLAIN;
-const _: () = assert!(RESETS_AT < MAX_COUNTERS);
+/// Positions of the counters in a reading. The events of a correction come last.
+const SLOTS_AT: usize = 0;
+const RATIOS_AT: usize = 1;
+const INSTRUCTIONS_AT: usize = 2;
+const CYCLES_AT: usize = 3;
+const CORRECTION_AT: usize = 4;
+const _: () = assert!(CORRECTION_AT + MAX_CORRECTION_EVENTS <= MAX_COUNTERS);
+
+/// A window with fewer slots than this fraction of its cycles' slots lost some: the registers were
+/// cleared inside it. Hardware threads share the slots of a core.
+const LEAST_OF_CYCLES: f64 = 0.8;
+const LEAST_OF_SHARED_CYCLES: f64 = 0.4;
 
 /// An enabled group of the calling thread.
 #[derive(Debug)]
 pub(super) struct MetricsGroup {
     leader: Event,
-    slots: Page,
-    metrics: Page,
-    /// Instructions, cycles, and the events of the correction.
-    plain: Vec<Page>,
+    /// Slots, PERF_METRICS, instructions, cycles, and the events of the correction.
+    reads: Rc<UserReads>,
     /// Kept open; read through their pages.
     _retiring: Event,
     _plain_events: Vec<Event>,
     shape: MetricsShape,
     policy: ResetPolicy,
-    /// Number of resets. If it changes within a window, because another window lies inside it, the
-    /// window has no start to count from.
-    resets: Cell<u64>,
-}
-
-/// The state of the group's registers and pages at one instant.
-#[derive(Clone, Copy)]
-struct Snapshot {
-    registers: Registers,
-    plain: PlainCounts,
-}
-
-/// All of it except the two registers.
-#[derive(Clone, Copy)]
-struct PlainCounts {
-    lock: u32,
-    times_ns: (u64, u64),
-    counts: [MaskedCount; MAX_PLAIN],
+    /// How often the registers were cleared, or the group was enabled again. If that changes within
+    /// a window, because another window lies inside it, the window has no start to count from.
+    interruptions: Cell<u32>,
+    /// The least slots of a cycle, if the width of the pipeline is known.
+    least_slots_per_cycle: Option<f64>,
 }
 
 impl MetricsGroup {
@@ -93,22 +83,26 @@ impl MetricsGroup {
         if !slots.allows_rdpmc() {
             return Ok(None);
         }
-        let metrics = opener.map(RETIRING.0, &retiring)?;
-        let plain = shape
-            .plain_events()
-            .zip(&plain_events)
-            .map(|((name, _), event)| opener.map(name, event))
-            .collect::<Result<Vec<Page>, OpenError>>()?;
+        let mut pages = vec![slots, opener.map(RETIRING.0, &retiring)?];
+        for ((name, _), event) in shape.plain_events().zip(&plain_events) {
+            pages.push(opener.map(name, event)?);
+        }
+        let shares_cores = opener.paths.smt_active() != Some(false);
+        let least_of_cycles = match shares_cores {
+            true => LEAST_OF_SHARED_CYCLES,
+            false => LEAST_OF_CYCLES,
+        };
         let group = MetricsGroup {
-            slots,
-            metrics,
-            plain,
+            reads: Rc::new(UserReads::of_registers(pages, shape.clears)),
             leader,
             _retiring: retiring,
             _plain_events: plain_events,
             shape,
             policy: ResetPolicy::default(),
-            resets: Cell::new(0),
+            interruptions: Cell::new(0),
+            least_slots_per_cycle: shape
+                .slots_per_cycle
+                .map(|width| f64::from(width) * least_of_cycles),
         };
         let failed = |action| opener.control(SLOTS.0, action);
         group.leader.enable().map_err(failed("enable"))?;
@@ -119,13 +113,11 @@ impl MetricsGroup {
     }
 
     fn check(&self, opener: &Opener<'_>) -> Result<(), OpenError> {
-        let registers = [
-            (SLOTS.0, &self.slots, Some(SLOTS_INDEX)),
-            (RETIRING.0, &self.metrics, Some(METRICS_INDEX)),
-        ];
-        let plain = self.shape.plain_events().zip(&self.plain);
-        let plain = plain.map(|((name, _), page)| (name, page, None));
-        for (name, page, expected) in registers.into_iter().chain(plain) {
+        let names = [SLOTS.0, RETIRING.0].into_iter();
+        let names = names.chain(self.shape.plain_events().map(|(name, _)| name));
+        let expected = [Some(SLOTS_INDEX), Some(METRICS_INDEX)];
+        let expected = expected.into_iter().chain(std::iter::repeat(None));
+        for ((name, page), expected) in names.zip(self.reads.pages()).zip(expected) {
             let index = page.index();
             match expected {
                 _ if index == 0 => return Err(opener.never_scheduled(SLOTS.0)),
@@ -139,84 +131,35 @@ impl MetricsGroup {
                 _ => {}
             }
         }
-        let look = || {
-            self.snapshot::<false>()
-                .ok_or_else(|| opener.never_scheduled(SLOTS.0))
-        };
-        let before = match look()? {
-            _ if self.shape.clears => 0,
-            snapshot => snapshot.registers.slots,
-        };
+        let mut start = Readout::now();
+        self.prepare(&mut start);
+        let is_counting = self.reads.start(&mut start);
         self_check::spin();
-        let after = look()?;
-        self_check::counted(opener, before, after.registers.slots)?;
-        self_check::adds_up(opener, after.registers)?;
+        let end = self.reads.end(self.reads.look(), &start);
+        if !is_counting || end.flags.intersects(Flags::NOT_COUNTING) {
+            return Err(opener.never_scheduled(SLOTS.0));
+        }
+        let after = registers(&end);
+        let before = match self.shape.clears {
+            true => 0,
+            false => registers(&start).slots,
+        };
+        self_check::counted(opener, SLOTS.0, before, after.slots)?;
+        self_check::adds_up(opener, after)?;
+        for ((name, _), at) in self
+            .shape
+            .plain_events()
+            .zip(INSTRUCTIONS_AT..CORRECTION_AT)
+        {
+            let advance = self.reads.advance(at, &start, &end).max(0) as u64;
+            let least = match at {
+                CYCLES_AT => 1,
+                _ => self_check::SPIN_TURNS,
+            };
+            self_check::advanced(opener, name, advance, least)?;
+        }
         // The times in the page are those of its last change; a read() updates them.
         self_check::group_times(opener, SLOTS.0, &self.leader).map(|_| ())
-    }
-
-    /// Returns `None` if an event of the group is not on the PMU.
-    ///
-    /// Slots and ratios are read last at the start of a window and first at its end, so that the
-    /// window's slots contain as little of the measurement itself as possible.
-    #[inline]
-    fn snapshot<const AT_END: bool>(&self) -> Option<Snapshot> {
-        if self.shape.clears {
-            return self.clearing_snapshot::<AT_END>();
-        }
-        let pages = || [&self.slots, &self.metrics].into_iter().chain(&self.plain);
-        consistent(
-            || locks(pages()),
-            || {
-                let (registers, plain);
-                if AT_END {
-                    registers = self.registers()?;
-                    plain = self.plain_counts()?;
-                } else {
-                    plain = self.plain_counts()?;
-                    registers = self.registers()?;
-                }
-                Some(Snapshot { registers, plain })
-            },
-        )
-        .flatten()
-    }
-
-    /// Reads the registers once, because a second read would find 0. No lock is needed, since the
-    /// kernel saves and restores their state across a switch.
-    #[inline]
-    fn clearing_snapshot<const AT_END: bool>(&self) -> Option<Snapshot> {
-        let plain = || consistent(|| locks(&self.plain), || self.plain_counts()).flatten();
-        let (registers, plain) = if AT_END {
-            let registers = self.registers()?;
-            (registers, plain()?)
-        } else {
-            let plain = plain()?;
-            (self.registers()?, plain)
-        };
-        self.resets.set(self.resets.get() + 1);
-        Some(Snapshot { registers, plain })
-    }
-
-    /// Reads slots before ratios: the ratios then cover these slots and a few more, never fewer.
-    #[inline]
-    fn registers(&self) -> Option<Registers> {
-        let slots = self.slots.raw(SLOTS_INDEX)? & SLOTS_MASK;
-        let ratios = self.metrics.raw(METRICS_INDEX)?;
-        Some(Registers { slots, ratios })
-    }
-
-    #[inline]
-    fn plain_counts(&self) -> Option<PlainCounts> {
-        let mut counts = [MaskedCount { value: 0, mask: 0 }; MAX_PLAIN];
-        for (count, page) in counts.iter_mut().zip(&self.plain) {
-            *count = page.count()?;
-        }
-        Some(PlainCounts {
-            lock: self.slots.lock(),
-            times_ns: self.slots.times_ns(),
-            counts,
-        })
     }
 
     /// Returns the shape of the group.
@@ -239,74 +182,103 @@ impl MetricsGroup {
         self.leader.reset()
     }
 
-    pub fn start(&self) -> Reading {
-        if !self.shape.clears && self.policy.window_begins() {
+    pub fn user_reads(&self) -> &Rc<UserReads> {
+        &self.reads
+    }
+
+    /// Prepares a window, whose counters are then read.
+    pub fn prepare(&self, readout: &mut Readout) {
+        readout.cpu = current_cpu();
+        if self.shape.clears {
+            // Discards what was counted before the window.
+            self.reads.look();
+            self.interrupt();
+        } else if self.policy.window_begins() || self.is_reset_due() {
             self.reset();
         }
-        let reading = self.reading();
-        if reading.flags.intersects(Flags::NOT_COUNTING) {
-            // A pinned group that lost the PMU stays off it until it is enabled again.
-            let _ = self.leader.enable();
-        } else if !ResetPolicy::is_due_after(reading.slots) {
-            return reading;
+        readout.interruptions = self.interruptions.get();
+        self.reads.look_at_pages(readout);
+    }
+
+    fn is_reset_due(&self) -> bool {
+        let slots = self.reads.pages()[SLOTS_AT].raw();
+        slots.is_none_or(|slots| ResetPolicy::is_due_after(slots & SLOTS_MASK))
+    }
+
+    /// Begins a window after that failed once.
+    #[cold]
+    pub fn start_anew(&self, readout: &mut Readout) {
+        if self.reads.start(readout) {
+            return;
         }
+        // A pinned group that lost the PMU stays off it until it is enabled again.
+        let _ = self.leader.enable();
         self.reset();
-        self.reading()
+        readout.interruptions = self.interruptions.get();
+        if !self.reads.start(readout) {
+            readout.flags = Flags::NOT_COUNTING;
+        }
     }
 
     /// Resets the registers. If that fails, the reading includes the slots since the last reset,
     /// which only widens the resolution.
     fn reset(&self) {
         let _ = self.leader.reset();
-        self.resets.set(self.resets.get() + 1);
+        self.interrupt();
     }
 
-    #[inline]
-    fn reading(&self) -> Reading {
-        let mut reading = Reading {
-            cpu: current_cpu(),
-            ..Reading::of_clock()
-        };
-        match self.snapshot::<false>() {
-            Some(snapshot) => snapshot.put_into(&mut reading),
-            None => reading.flags = Flags::NOT_COUNTING,
-        }
-        if self.shape.clears {
-            // The values just read were cleared: they predate the window.
-            (reading.slots, reading.ratios) = (0, 0);
-        }
-        reading.counts[RESETS_AT] = self.resets.get();
-        reading
+    fn interrupt(&self) {
+        self.interruptions
+            .set(self.interruptions.get().wrapping_add(1));
     }
 
-    pub fn end(&self, start: &Reading) -> Sample {
-        let resets = self.resets.get();
-        let snapshot = self.snapshot::<true>();
-        let at = Instant::now();
-        let mut end = Reading {
-            at,
-            cpu: current_cpu(),
-            ..*start
-        };
+    /// Ends a window, after the counters were looked at.
+    pub fn end(&self, is_counting: bool, start: &Readout) -> Sample {
+        let end = self.reads.end(is_counting, start);
+        self.sample(start, end)
+    }
+
+    fn sample(&self, start: &Readout, mut end: Readout) -> Sample {
         let mut sample = Sample {
             windows: 1,
-            wall_ns: at.duration_since(start.at).as_nanos() as u64,
+            wall_ns: end.at.duration_since(start.at).as_nanos() as u64,
             // Placeholders: the flags say that nothing was counted.
             slots: Some(0),
             level1: Some(Default::default()),
             level2: self.shape.level2.then(Default::default),
             instructions: Some(0),
             cycles: Some(0),
+            flags: start.flags | end.flags,
             ..Sample::EMPTY
         };
-        let Some(snapshot) = snapshot else {
-            sample.flags = start.flags | Flags::NOT_COUNTING;
+        if sample.flags.intersects(Flags::NOT_COUNTING) {
             return sample;
+        }
+        let (first, last) = match self.shape.clears {
+            // The first reading cleared them.
+            true => (Registers::default(), registers(&end)),
+            false => (registers(start), registers(&end)),
         };
-        snapshot.put_into(&mut end);
+        let since_start = |at: usize| self.reads.advance(at, start, &end).max(0) as u64;
+        let (instructions, cycles) = (since_start(INSTRUCTIONS_AT), since_start(CYCLES_AT));
+        let corrections: [u64; MAX_CORRECTION_EVENTS] =
+            std::array::from_fn(|at| match CORRECTION_AT + at < self.reads.pages().len() {
+                true => since_start(CORRECTION_AT + at),
+                false => 0,
+            });
+        end.slots = start.slots + last.slots.saturating_sub(first.slots);
         sample.flags = doubts::between(start, &end);
-        if start.counts[RESETS_AT] != resets {
+        let slots = end.slots - start.slots;
+        let least = self.least_slots_per_cycle.unwrap_or(0.0) * cycles as f64;
+        if last.slots < first.slots
+            || start.interruptions != self.interruptions.get()
+            || (slots as f64) < least
+        {
             sample.flags |= Flags::WENT_BACKWARDS;
+        }
+        // The readings themselves take some of each: a counter that stood still is not there.
+        if slots == 0 || instructions == 0 || cycles == 0 {
+            sample.flags |= Flags::NOT_COUNTING;
         }
         if sample
             .flags
@@ -314,24 +286,18 @@ impl MetricsGroup {
         {
             return sample;
         }
-        let first = Registers {
-            slots: start.slots,
-            ratios: start.ratios,
-        };
-        let last = snapshot.registers;
         if !first.adds_up() || !last.adds_up() {
             sample.flags |= Flags::BAD_RATIOS;
         }
-        let since_start = |at: usize| snapshot.plain.counts[at].since(start.counts[at]);
-        let corrections = (CORRECTION_AT..MAX_PLAIN).map(since_start);
-        let split = self
-            .shape
-            .corrected(split_between(first, last, self.shape.level2), corrections);
-        sample.slots = Some(last.slots - first.slots);
+        let split = self.shape.corrected(
+            split_between(first, last, self.shape.level2),
+            corrections.into_iter(),
+        );
+        sample.slots = Some(slots);
         sample.level1 = Some(split.level1);
         sample.level2 = split.level2;
-        sample.instructions = Some(since_start(INSTRUCTIONS_AT));
-        sample.cycles = Some(since_start(CYCLES_AT));
+        sample.instructions = Some(instructions);
+        sample.cycles = Some(cycles);
         sample.resolution_slots = resolution_slots(
             first.slots,
             last.slots,
@@ -341,15 +307,11 @@ impl MetricsGroup {
     }
 }
 
-impl Snapshot {
-    #[inline]
-    fn put_into(self, reading: &mut Reading) {
-        reading.lock = self.plain.lock;
-        (reading.time_enabled_ns, reading.time_running_ns) = self.plain.times_ns;
-        reading.slots = self.registers.slots;
-        reading.ratios = self.registers.ratios;
-        for (count, plain) in reading.counts.iter_mut().zip(self.plain.counts) {
-            *count = plain.value;
-        }
+/// Slots are read before ratios: the ratios cover these slots and a few more, never fewer. Neither
+/// has a meaningful offset.
+fn registers(reading: &Readout) -> Registers {
+    Registers {
+        slots: reading.counts[SLOTS_AT] & SLOTS_MASK,
+        ratios: reading.counts[RATIOS_AT],
     }
 }

@@ -5,7 +5,7 @@
 //! of group. Plain counters (`exact_group`) follow the table of the CPU in [`cpu`](crate::cpu).
 //! Intel's PERF_METRICS (`metrics_shape`) is read with RDPMC (`metrics_group`), or with read() if
 //! RDPMC is off (`read_group`); `ratios` turns its registers into slots, and `reset` decides when
-//! to clear them. `page` reads counters without system calls, and `doubts` raises the flags.
+//! to clear them. `page` and `user_reads` read counters without system calls, and `doubts` raises the flags.
 //!
 //! If other threads work for a benchmark, groups that new threads inherit (`inherited_group`,
 //! `all_threads`) count all threads of the process; `whose` decides that and switches over.
@@ -27,11 +27,13 @@ mod page;
 mod process_tree;
 mod ratios;
 mod read_group;
+mod readout;
 mod reset;
 mod self_check;
 mod survey;
 mod syscalls;
 mod system;
+mod user_reads;
 mod whose;
 
 use std::cell::RefCell;
@@ -55,8 +57,10 @@ use metrics_group::MetricsGroup;
 use metrics_shape::MetricsShape;
 use opener::Opener;
 use read_group::ReadGroup;
+use readout::{Beginnings, Readout};
 use syscalls::Counted;
 use system::{CorePmu, CpuIdentity, core_pmu};
+use user_reads::UserReads;
 use whose::Whose;
 
 /// The counters of the thread that opened them, and of all other threads of its process in
@@ -79,9 +83,12 @@ struct Opened {
     paths: SystemPaths,
     wanted: Wanted,
     pmu: CorePmu,
+    /// Those of the engine, where the two ends of a window find them at once.
+    reads: Option<Rc<UserReads>>,
     engine: Engine,
     /// The provenance of the thread's own group.
     provenance: Provenance,
+    beginnings: Beginnings,
     whose: Whose,
 }
 
@@ -216,6 +223,7 @@ impl Opened {
         Ok(Opened {
             paths: paths.clone(),
             wanted,
+            reads: group.engine.user_reads().cloned(),
             engine: group.engine,
             provenance: Provenance {
                 source: SourceKind::Hardware,
@@ -228,6 +236,7 @@ impl Opened {
                 elsewhere: None,
             },
             pmu,
+            beginnings: Beginnings::default(),
             // Until its own windows have been measured.
             whose: Whose::new(Threads::Own),
         })
@@ -399,21 +408,39 @@ impl Engine {
         }
     }
 
-    #[inline]
-    fn start(&self) -> Reading {
+    /// Returns how to read the counters in user code; `None` if that takes system calls.
+    fn user_reads(&self) -> Option<&Rc<UserReads>> {
         match self {
-            Engine::Rdpmc(group) => group.start(),
-            Engine::Read(group) => group.start(),
-            Engine::Exact(group) => group.start(),
+            Engine::Rdpmc(group) => Some(group.user_reads()),
+            Engine::Read(_) => None,
+            Engine::Exact(group) => group.user_reads(),
         }
     }
 
-    #[inline]
-    fn end(&self, start: &Reading) -> Sample {
+    /// Prepares a window whose counters are then read in user code; or begins it.
+    fn prepare(&self, readout: &mut Readout) {
         match self {
-            Engine::Rdpmc(group) => group.end(start),
+            Engine::Rdpmc(group) => group.prepare(readout),
+            Engine::Read(group) => group.start(readout),
+            Engine::Exact(group) => group.prepare(readout),
+        }
+    }
+
+    /// Begins a window after reading the counters in user code failed once.
+    #[cold]
+    fn start_anew(&self, readout: &mut Readout) {
+        match self {
+            Engine::Rdpmc(group) => group.start_anew(readout),
+            Engine::Read(group) => group.start(readout),
+            Engine::Exact(group) => group.start_anew(readout),
+        }
+    }
+
+    fn end(&self, is_counting: bool, start: &Readout) -> Sample {
+        match self {
+            Engine::Rdpmc(group) => group.end(is_counting, start),
             Engine::Read(group) => group.end(start),
-            Engine::Exact(group) => group.end(start),
+            Engine::Exact(group) => group.end(is_counting, start),
         }
     }
 

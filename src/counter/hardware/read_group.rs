@@ -5,6 +5,7 @@
 //! window starts at 0 by itself, and the numbers are comparable with those of RDPMC. Only the
 //! window costs more: two system calls, whose user part is measured.
 
+use std::cell::Cell;
 use std::time::Instant;
 
 use super::doubts;
@@ -12,9 +13,10 @@ use super::metrics_shape::{METRIC_EVENTS, MetricsShape, SLOTS};
 use super::opener::Opener;
 use super::page::Page;
 use super::ratios::resolution_slots;
+use super::readout::Readout;
 use super::self_check;
 use super::syscalls::{Event, current_cpu};
-use crate::counter::{MAX_COUNTERS, Reading};
+use crate::counter::MAX_COUNTERS;
 use crate::cpu::MAX_CORRECTION_EVENTS;
 use crate::error::OpenError;
 use crate::sample::{Flags, Sample};
@@ -33,6 +35,8 @@ pub(super) struct ReadGroup {
     page: Page,
     members: Vec<Event>,
     shape: MetricsShape,
+    /// How often the group lost the PMU and was enabled again.
+    losses: Cell<u32>,
 }
 
 impl ReadGroup {
@@ -48,6 +52,7 @@ impl ReadGroup {
             leader,
             members,
             shape,
+            losses: Cell::new(0),
         };
         group
             .leader
@@ -56,7 +61,7 @@ impl ReadGroup {
         let before = self_check::group_times(opener, SLOTS.0, &group.leader)?;
         self_check::spin();
         let after = self_check::group_times(opener, SLOTS.0, &group.leader)?;
-        self_check::counted(opener, before[HEADER_WORDS], after[HEADER_WORDS])?;
+        self_check::counted(opener, SLOTS.0, before[HEADER_WORDS], after[HEADER_WORDS])?;
         Ok(group)
     }
 
@@ -75,18 +80,20 @@ impl ReadGroup {
         self.leader.enable()
     }
 
-    pub fn start(&self) -> Reading {
-        let mut reading = self.reading(Reading::of_clock());
+    pub fn start(&self, into: &mut Readout) {
+        let mut reading = self.reading(*into);
         if reading.flags.intersects(Flags::NOT_COUNTING) {
             // A pinned group that lost the PMU stays off it until it is enabled again.
             let _ = self.leader.enable();
-            reading = self.reading(Reading::of_clock());
+            self.losses.set(self.losses.get().wrapping_add(1));
+            reading = self.reading(Readout::now());
         }
-        reading
+        reading.interruptions = self.losses.get();
+        *into = reading;
     }
 
     /// Fills in everything but the time, which the caller takes.
-    fn reading(&self, mut reading: Reading) -> Reading {
+    fn reading(&self, mut reading: Readout) -> Readout {
         let mut words = [0; MOST_WORDS];
         let wanted = HEADER_WORDS + 1 + self.members.len();
         let filled = self.leader.read_group(&mut words);
@@ -103,13 +110,16 @@ impl ReadGroup {
         reading
     }
 
-    pub fn end(&self, start: &Reading) -> Sample {
-        let mut end = self.reading(Reading {
+    pub fn end(&self, start: &Readout) -> Sample {
+        let mut end = self.reading(Readout {
             flags: Flags::NONE,
             ..*start
         });
         end.at = Instant::now();
-        let flags = doubts::between(start, &end);
+        let mut flags = doubts::between(start, &end);
+        if start.interruptions != self.losses.get() {
+            flags |= Flags::NOT_COUNTING;
+        }
         let usable = !flags.intersects(Flags::NOT_COUNTING | Flags::WENT_BACKWARDS);
         // If nothing was counted, the flags say so, and 0 stands in for the counts.
         let count = |at: usize| match usable {

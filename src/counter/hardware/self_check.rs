@@ -2,7 +2,7 @@
 
 use std::hint::black_box;
 
-use super::metrics_shape::{RETIRING, SLOTS};
+use super::metrics_shape::RETIRING;
 use super::opener::Opener;
 use super::ratios::Registers;
 use super::syscalls::Event;
@@ -21,14 +21,29 @@ pub(super) fn spin() {
     }
 }
 
-/// Checks that the slots counter advanced over [`spin`] as expected.
-pub(super) fn counted(opener: &Opener<'_>, before: u64, after: u64) -> Result<(), OpenError> {
-    if after.saturating_sub(before) >= SPIN_TURNS {
+/// Checks that a counter advanced over [`spin`] by at least one per turn.
+pub(super) fn counted(
+    opener: &Opener<'_>,
+    name: &'static str,
+    before: u64,
+    after: u64,
+) -> Result<(), OpenError> {
+    advanced(opener, name, after.saturating_sub(before), SPIN_TURNS)
+}
+
+/// Checks that a counter advanced over [`spin`] by at least `least`.
+pub(super) fn advanced(
+    opener: &Opener<'_>,
+    name: &'static str,
+    advance: u64,
+    least: u64,
+) -> Result<(), OpenError> {
+    if advance >= least {
         return Ok(());
     }
     Err(OpenError::SelfCheck {
-        place: opener.place(SLOTS.0),
-        problem: format!("a loop of {SPIN_TURNS} turns moved the counter from {before} to {after}"),
+        place: opener.place(name),
+        problem: format!("a loop of {SPIN_TURNS} turns moved the counter by {advance}"),
     })
 }
 

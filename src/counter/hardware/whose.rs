@@ -4,12 +4,13 @@
 //! all threads are counted. The decision is made in the warm-up, or by an earlier launch, so all
 //! samples kept of a benchmark count the same threads.
 
-use std::cell::{Cell, OnceCell, RefCell};
+use std::cell::{Cell, OnceCell, RefCell, RefMut};
 
 use super::all_threads::AllThreads;
 use super::inherited_group::Shape;
 use super::metrics_shape::SLOTS;
 use super::opener::Opener;
+use super::readout::Readout;
 use super::syscalls::Counted;
 use super::system::CpuIdentity;
 use super::{Engine, Opened, open_exact};
@@ -18,7 +19,7 @@ use crate::counter::processor_time::Watch;
 use crate::counter::{Reading, Wanted, empty_window_by};
 use crate::error::OpenError;
 use crate::provenance::{CountedThreads, Provenance};
-use crate::sample::Sample;
+use crate::sample::{Flags, Sample};
 use crate::setting::{Counters, Threads};
 
 /// What is known about the current benchmark.
@@ -87,19 +88,61 @@ impl Opened {
         .unwrap_or(&self.provenance)
     }
 
+    /// Begins a window. What is not needed at once is done before the counters are read.
+    #[inline(always)]
     pub(super) fn start(&self) -> Reading {
+        let (reading, mut place) = self.prepare();
+        if !self
+            .reads
+            .as_ref()
+            .is_none_or(|reads| reads.begin(&mut place))
+        {
+            self.start_anew(&mut place);
+        }
+        reading
+    }
+
+    #[inline(never)]
+    fn prepare(&self) -> (Reading, RefMut<'_, Readout>) {
         self.whose.watch.before_window();
+        let (reading, mut place) = self.beginnings.next();
         match &*self.whose.all.borrow() {
-            None => self.engine.start(),
-            Some(all) => all.start(),
+            Some(all) => all.start(&mut place),
+            None => self.engine.prepare(&mut place),
+        }
+        (reading, place)
+    }
+
+    /// Reading the thread's own counters must fail while all threads are counted.
+    #[cold]
+    fn start_anew(&self, readout: &mut Readout) {
+        if self.whose.all.borrow().is_none() {
+            self.engine.start_anew(readout);
         }
     }
 
+    /// Ends a window. What is not needed at once is done after the counters were read.
+    #[inline(always)]
     pub(super) fn end(&self, start: &Reading) -> Sample {
-        let mut sample = match &*self.whose.all.borrow() {
-            None => self.engine.end(start),
-            Some(all) => all.end(start),
-        };
+        let is_counting = self.reads.as_ref().is_some_and(|reads| reads.look());
+        self.finish(is_counting, start)
+    }
+
+    #[inline(never)]
+    fn finish(&self, is_counting: bool, start: &Reading) -> Sample {
+        let sample = self
+            .beginnings
+            .of(start, |start| match &*self.whose.all.borrow() {
+                Some(all) => all.end(start),
+                None => self.engine.end(is_counting, start),
+            });
+        let mut sample = sample.unwrap_or_else(|| Sample {
+            windows: 1,
+            wall_ns: start.at.elapsed().as_nanos() as u64,
+            slots: Some(0),
+            flags: Flags::NOT_COUNTING,
+            ..Sample::EMPTY
+        });
         sample.activity = self.whose.watch.after_window(sample.wall_ns);
         if let Some(activity) = sample.activity {
             let activities = &self.whose.activity;
@@ -178,7 +221,8 @@ impl Opened {
         drop(plain);
         let all = AllThreads::open(opener, shape)?;
         let empty_window = empty_window_by(|| {
-            let start = all.start();
+            let mut start = Readout::now();
+            all.start(&mut start);
             all.end(&start)
         });
         let provenance = Provenance {
