@@ -80,7 +80,7 @@ pub enum OpenError {
 
     /// The kernel knows no core PMU.
     #[error(
-        "this {} has no performance counters: neither `cpu` nor `cpu_core` is in {directory}{}",
+        "this {} has no performance counters: {directory} has no PMU of its cores{}",
         if *.hypervisor { "virtual machine" } else { "machine" }, next(self.remedy())
     )]
     NoPmu {

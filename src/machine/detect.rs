@@ -54,6 +54,16 @@ pub(super) fn from_files(sys: &Path, proc: &Path) -> Machine {
     machine
 }
 
+/// Returns what identifies the cores of this CPU; `None` except on Arm.
+pub(super) fn arm_core(sys: &Path, cpu: u32) -> Option<Machine> {
+    let path = format!("devices/system/cpu/cpu{cpu}/regs/identification/midr_el1");
+    let text = fs::read_to_string(sys.join(path)).ok()?;
+    let midr = u64::from_str_radix(text.trim().trim_start_matches("0x"), 16).ok()?;
+    let mut machine = Machine::default();
+    identify_arm(&mut machine, midr);
+    Some(machine)
+}
+
 fn identify_x86(machine: &mut Machine, cpuinfo: &str) {
     let text = |key| field(cpuinfo, key).unwrap_or_default().to_owned();
     let number = |key| field(cpuinfo, key).and_then(|value| value.parse().ok());

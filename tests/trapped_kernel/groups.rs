@@ -119,6 +119,22 @@ fn a_group_that_the_watchdog_keeps_off_says_so() {
     });
 }
 
+/// Neoverse N1 does not tell its width, and its refusal recommends this group.
+#[test]
+fn issue_16_1b_a_group_without_slots_needs_no_width() {
+    let as_n1 = |machine: &mut Machine| {
+        machine.has_metrics = false;
+        machine.slots_per_look = SLOTS_PER_LOOK;
+        machine.plain_events = vec![(0x11, 0.5), (0x23, 0.1), (0x24, 0.2)];
+    };
+    let system = System::arm("0x00000000413fd0c1", "0x0");
+    let Some(opened) = open("Cycle_Accounting", &system, as_n1) else {
+        return;
+    };
+    let hardware = opened.unwrap();
+    assert_eq!(hardware.provenance().slots_per_cycle, None);
+}
+
 #[test]
 fn an_unknown_group_is_answered_with_those_that_there_are() {
     let Some(opened) = open("Branch", &skylake(), as_skylake) else {

@@ -6,7 +6,7 @@ use criterion_topdown::error::OpenError;
 use criterion_topdown::setting::Counters;
 use topdown_skipped::{Need, skip};
 
-use crate::SLOTS_PER_LOOK_AT_OPEN;
+use crate::{SLOTS_PER_LOOK_AT_OPEN, allowed_cpus};
 use crate::machine::Machine;
 use crate::system::System;
 use crate::trap;
@@ -130,6 +130,39 @@ fn a_survey_lists_what_is_there_and_what_is_in_the_way() {
         assert!(remedy.contains(expected), "{remedies:?}");
     }
     assert_eq!(remedies.len(), 3);
+}
+
+#[test]
+fn issue_16_1_arm_is_named_by_its_core_and_told_what_it_lacks() {
+    let system = System::arm("0x00000000413fd0c1", "0x0");
+    system.set("nmi_watchdog", "1");
+    system.set("perf_user_access", "0");
+    let survey = survey_in(&system.paths());
+    assert_eq!(
+        survey.cpu,
+        "Neoverse N1 (implementer 0x41, part 0xd0c, r3p1)"
+    );
+    let told: Vec<&str> = survey.obstacles.iter().map(|o| o.what.as_str()).collect();
+    assert!(told[0].contains("Cycle_Accounting"), "{told:?}");
+    assert!(told[1].contains("perf_user_access is 0"), "{told:?}");
+    // On Arm the watchdog counts nothing.
+    assert_eq!(told.len(), 2, "{told:?}");
+}
+
+/// The kernel's PMU of the second cluster, whose cores are others than CPU 0.
+#[test]
+fn issue_16_1g_cores_are_identified_by_a_cpu_of_their_pmu() {
+    let cpu = allowed_cpus().pop().unwrap();
+    if cpu == 0 {
+        skip(Need::Cpus, "this thread may run on CPU 0 only");
+        return;
+    }
+    let system = System::arm("0x00000000413fd0c1", "0x0");
+    let midr = format!("sys/devices/system/cpu/cpu{cpu}/regs/identification/midr_el1");
+    system.write(&midr, "0x00000000410fd4f1");
+    system.write_pmu("armv8_pmuv3_0/cpus", &cpu.to_string());
+    let error = refusal(&system).to_string();
+    assert!(!error.contains("Neoverse N1"), "{error}");
 }
 
 #[test]

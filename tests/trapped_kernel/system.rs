@@ -146,7 +146,7 @@ impl System {
         self.root.path().join("sys/bus/event_source/devices")
     }
 
-    fn write(&self, path: &str, text: &str) {
+    pub fn write(&self, path: &str, text: &str) {
         let path: &Path = &self.root.path().join(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, format!("{text}\n")).unwrap();

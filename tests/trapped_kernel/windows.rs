@@ -223,6 +223,21 @@ fn an_overflow_interrupt_shows_as_slots_going_backwards() {
     assert_eq!(sample.slots, Some(0));
 }
 
+/// By slots alone it looks like a window of 700 000 slots.
+#[test]
+fn issue_16_3_registers_cleared_inside_a_window_are_noticed() {
+    let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
+        return;
+    };
+    let sample = window(&hardware, |machine| {
+        machine.work(1_400_000);
+        machine.overflow_interrupt();
+        machine.work(700_000);
+    });
+    assert!(sample.flags.intersects(Flags::WENT_BACKWARDS), "{sample:?}");
+    assert_eq!(sample.slots, Some(0));
+}
+
 #[test]
 fn a_window_around_another_one_is_flagged() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {

@@ -24,7 +24,7 @@ use crate::terminal::tell;
 /// # Errors
 /// Returns an error if a launch fails. Nothing is stored then.
 pub fn run(args: &ExecArgs) -> Result<Exit, Error> {
-    let destination = Destination::of(&args.stored)?;
+    let destination = Destination::or_nowhere(&args.stored)?;
     let (counters, provenance) = counters(args)?;
     if provenance.source == SourceKind::Time && !args.quiet {
         tell!("note: measuring time only ({})", provenance.reason);

@@ -12,11 +12,13 @@ use jiff::Timestamp;
 
 use crate::baseline_store::BaselineStore;
 use crate::cli::{OutputArgs, StoredRunArgs};
+use crate::config::WorkspaceError;
 use crate::error::Error;
 use crate::measure::run_id;
 use crate::report::run_table::write_run_table;
 use crate::report::saved;
 use crate::report::style::{self, Look};
+use crate::terminal::tell;
 use topdown_gate::statistics::launch::value_of_whole_launch;
 
 /// A benchmark whose launches are one sample of one iteration each.
@@ -85,6 +87,8 @@ pub enum Destination {
         /// Its root.
         root: std::path::PathBuf,
     },
+    /// Nowhere: there is no workspace, and no directory was given.
+    Nowhere,
 }
 
 impl Destination {
@@ -103,10 +107,26 @@ impl Destination {
         })
     }
 
+    /// Returns the same, or nowhere outside of any workspace: a command can be measured without one,
+    /// unless its run is to be kept.
+    ///
+    /// # Errors
+    /// Returns an error if there is no workspace to keep the run in, or a setting cannot be used.
+    pub fn or_nowhere(args: &StoredRunArgs) -> Result<Destination, Error> {
+        let is_to_be_kept = args.save.is_some() || args.store.manifest_path.is_some();
+        match Destination::of(args) {
+            Err(Error::Workspace(WorkspaceError::NotFound(_))) if !is_to_be_kept => {
+                tell!("note: not in a workspace, so the run is not stored; `--out DIR` keeps it");
+                Ok(Destination::Nowhere)
+            }
+            destination => destination,
+        }
+    }
+
     /// Returns the directory whose git commit the run records.
     pub fn root(&self) -> &Path {
         match self {
-            Destination::Directory(_) => Path::new("."),
+            Destination::Directory(_) | Destination::Nowhere => Path::new("."),
             Destination::Workspace { root, .. } => root,
         }
     }
@@ -127,6 +147,7 @@ impl Destination {
                 write(directory).map_err(Error::NotStored)?;
                 None
             }
+            Destination::Nowhere => None,
             Destination::Workspace { store, .. } => {
                 let own = store.make_newest(write).map_err(Error::NotStored)?;
                 let name = args.save.as_ref();

@@ -166,7 +166,7 @@ fn facts(diagnosis: &Diagnosis) -> Vec<(String, String)> {
         survey
             .pmus
             .iter()
-            .map(|pmu| (format!("PMU {}", pmu.name), pmu_in_words(pmu))),
+            .map(|pmu| ("PMU".to_owned(), pmu_in_words(pmu))),
     );
     facts
 }
@@ -186,7 +186,8 @@ fn pmu_in_words(pmu: &Pmu) -> String {
         Some(cpus) => format!(", CPUs {cpus}"),
         None => String::new(),
     };
-    format!("{topdown}, {} events{rdpmc}{cpus}", pmu.events.len())
+    let (name, events) = (&pmu.name, pmu.events.len());
+    format!("{name}: {topdown}, {events} events{rdpmc}{cpus}")
 }
 
 fn hardware_in_words(provenance: &Provenance) -> String {

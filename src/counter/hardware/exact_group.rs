@@ -200,7 +200,9 @@ impl ExactGroup {
             place: opener.place(self.plan.events[0].name),
             problem,
         };
-        if sample.flags.intersects(Flags::UNUSABLE) {
+        // Categories that do not add up are told below.
+        let unusable = Flags::MIGRATED | Flags::WENT_BACKWARDS | Flags::NOT_COUNTING;
+        if sample.flags.intersects(unusable) {
             return Err(failed(format!("its counts are unusable: {}", sample.flags)));
         }
         if let Some(counts) = sample.group_counts {
@@ -402,7 +404,7 @@ fn too_few_counters(
     table: &CpuTable,
     events: &[cpu::Event],
 ) -> Option<OpenError> {
-    let budget = table.general_counters_for(events, opener.paths.nmi_watchdog()?);
+    let budget = table.general_counters_for(events, opener.nmi_watchdog()?);
     (!budget.is_enough()).then(|| OpenError::TooFewCounters {
         place: opener.place(events[0].name),
         needed: budget.needed,

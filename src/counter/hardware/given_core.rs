@@ -14,6 +14,11 @@ pub fn give_core(table: &'static CpuTable) {
     GIVEN.get_or_init(|| table);
 }
 
+/// Returns whether this is the table given to this process.
+pub(super) fn is_given(table: &CpuTable) -> bool {
+    GIVEN.get().is_some_and(|given| std::ptr::eq(*given, table))
+}
+
 /// Returns the table of the core given to this process, if any.
 pub(super) fn given_core(
     cpu: &CpuIdentity,

@@ -59,7 +59,7 @@ use opener::Opener;
 use read_group::ReadGroup;
 use readout::{Beginnings, Readout};
 use syscalls::Counted;
-use system::{CorePmu, CpuIdentity, core_pmu};
+use system::{CorePmu, CpuIdentity, core_pmu, cpus_of};
 use user_reads::UserReads;
 use whose::Whose;
 
@@ -198,6 +198,7 @@ impl Opened {
     fn new(paths: &SystemPaths, wanted: Wanted) -> Result<Opened, OpenError> {
         let cpu = CpuIdentity::read(paths);
         let pmu = core_pmu(paths, &cpu, wanted.counters())?;
+        let cpu = cpu.of_cores(paths, pmu.cpus.as_deref());
         let confined = cores::confine(&pmu)?;
         let opener = Opener {
             paths,
@@ -257,14 +258,12 @@ fn open_metrics(
     pmu: &CorePmu,
     counters: Counters,
 ) -> Result<Group, OpenError> {
-    let table = cpu.table(&pmu.name);
+    let table = supported_table(cpu, pmu)?;
     let correction = match counters {
-        Counters::Tma => Some(table.and_then(|table| table.metrics).ok_or_else(|| {
-            OpenError::UnsupportedCpu {
-                pmu: pmu.name.clone(),
-                cpu: cpu.in_words(),
-                reason: "no table says how Intel's metrics correct its PERF_METRICS",
-            }
+        Counters::Tma => Some(table.metrics.ok_or_else(|| OpenError::UnsupportedCpu {
+            pmu: pmu.name.clone(),
+            cpu: cpu.in_words(),
+            reason: "no table says how Intel's metrics correct its PERF_METRICS",
         })?),
         _ => None,
     };
@@ -272,7 +271,7 @@ fn open_metrics(
         level2: pmu.topdown == TopdownEvents::MetricsLevel2,
         clears: pmu.clears_metrics,
         correction,
-        slots_per_cycle: table.and_then(|table| table.slots_per_cycle),
+        slots_per_cycle: table.slots_per_cycle,
     };
     let (engine, way) = match MetricsGroup::open(opener, shape)? {
         Some(group) if shape.clears => {
@@ -309,6 +308,19 @@ fn table_of(cpu: &CpuIdentity, pmu: &str) -> Result<&'static CpuTable, OpenError
     }
 }
 
+/// Returns the table of cores whose level 1 can be counted.
+fn supported_table(cpu: &CpuIdentity, pmu: &CorePmu) -> Result<&'static CpuTable, OpenError> {
+    let table = table_of(cpu, &pmu.name)?;
+    match table.level1 {
+        Level1Counting::Forms(_) => Ok(table),
+        Level1Counting::Unsupported(reason) => Err(OpenError::UnsupportedCpu {
+            pmu: pmu.name.clone(),
+            cpu: cpu.in_words(),
+            reason,
+        }),
+    }
+}
+
 /// Returns the table of a core type of this machine, or of its only one if there is no `core_type`.
 ///
 /// # Errors
@@ -317,12 +329,23 @@ pub fn table(core_type: Option<&str>) -> Result<&'static CpuTable, OpenError> {
     let paths = SystemPaths::default();
     let cpu = CpuIdentity::read(&paths);
     match core_type {
-        Some(pmu) => table_of(&cpu, pmu),
-        None => table_of(&cpu, &core_pmu(&paths, &cpu, Counters::Exact)?.name),
+        Some(pmu) => table_of(&cpu.of_cores(&paths, cpus_of(&paths, pmu).as_deref()), pmu),
+        None => {
+            let pmu = core_pmu(&paths, &cpu, Counters::Exact)?;
+            table_of(&cpu.of_cores(&paths, pmu.cpus.as_deref()), &pmu.name)
+        }
     }
 }
 
 fn slots_per_cycle(cpu: &CpuIdentity, pmu: &CorePmu, table: &CpuTable) -> Result<u32, OpenError> {
+    match (pmu.slots_per_cycle, table.slots_per_cycle) {
+        (Some(kernels), Some(given)) if kernels != given && given_core::is_given(table) => {
+            return Err(OpenError::DescribedCore {
+                problem: format!("it says {given} slots per cycle, and the kernel says {kernels}"),
+            });
+        }
+        _ => {}
+    }
     pmu.slots_per_cycle
         .or(table.slots_per_cycle)
         .ok_or_else(|| OpenError::UnsupportedCpu {
@@ -345,12 +368,13 @@ fn open_group(
         cpu: table.name,
         known: names_of_groups(table),
     })?;
-    let slots_per_cycle = slots_per_cycle(cpu, pmu, table)?;
-    let group = ExactGroup::open_group(opener, table, wanted, slots_per_cycle)?;
+    // Only metrics in slots need it, and no core without a known width has those.
+    let slots_per_cycle = slots_per_cycle(cpu, pmu, table).ok();
+    let group = ExactGroup::open_group(opener, table, wanted, slots_per_cycle.unwrap_or(0))?;
     Ok(Group {
         engine: Engine::Exact(group),
         formula: wanted.formula(),
-        slots_per_cycle: Some(slots_per_cycle),
+        slots_per_cycle,
         reason: format!("metric group {name} of PMU `{}` ({})", pmu.name, table.name),
     })
 }
@@ -361,14 +385,7 @@ fn names_of_groups(table: &CpuTable) -> String {
 }
 
 fn open_exact(opener: &Opener<'_>, cpu: &CpuIdentity, pmu: &CorePmu) -> Result<Group, OpenError> {
-    let table = table_of(cpu, &pmu.name)?;
-    if let Level1Counting::Unsupported(reason) = table.level1 {
-        return Err(OpenError::UnsupportedCpu {
-            pmu: pmu.name.clone(),
-            cpu: cpu.in_words(),
-            reason,
-        });
-    }
+    let table = supported_table(cpu, pmu)?;
     let slots_per_cycle = slots_per_cycle(cpu, pmu, table)?;
     let (group, form) = ExactGroup::open(opener, table, slots_per_cycle)?;
     let way = match group.reads_in_user_code() {
@@ -381,7 +398,7 @@ fn open_exact(opener: &Opener<'_>, cpu: &CpuIdentity, pmu: &CorePmu) -> Result<G
     );
     if !std::ptr::eq(form, &table.forms()[0]) {
         reason += "; not all events of the best group could be counted";
-        if opener.paths.nmi_watchdog() == Some(true) {
+        if opener.nmi_watchdog() == Some(true) {
             reason += " beside the NMI watchdog";
         }
     }

@@ -80,7 +80,15 @@ impl Opener<'_> {
         OpenError::NeverScheduled {
             place: self.place(leader),
             cpu: super::syscalls::current_cpu(),
-            nmi_watchdog: self.paths.nmi_watchdog(),
+            nmi_watchdog: self.nmi_watchdog(),
+        }
+    }
+
+    /// Returns whether the NMI watchdog may hold a counter. On Arm it counts nothing.
+    pub fn nmi_watchdog(&self) -> Option<bool> {
+        match self.pmu.starts_with("armv") {
+            true => None,
+            false => self.paths.nmi_watchdog(),
         }
     }
 
@@ -88,7 +96,9 @@ impl Opener<'_> {
         EventCode {
             pmu_type: self.pmu_type,
             config,
-            user_access: self.paths.user_access_on_arm(),
+            // Also where the kernel lets user code read none: the counter is then 64 bits wide,
+            // where the core has such, and does not overflow in a long window.
+            user_access: self.paths.user_access_on_arm().is_some(),
             metrics_clear: false,
         }
     }

@@ -9,6 +9,7 @@ use std::time::Duration;
 use super::Hardware;
 use super::inherited_group::{InheritedGroup, Shape};
 use super::opener::Opener;
+use super::self_check;
 use super::syscalls::Counted;
 use super::system::{CorePmu, SystemPaths};
 use crate::error::OpenError;
@@ -89,6 +90,31 @@ impl TreeCounters {
     /// Returns what the counts are.
     pub fn provenance(&self) -> &Provenance {
         &self.provenance
+    }
+
+    /// Proves that a group like that of a command counts: unlike a thread's own it is not pinned, so
+    /// that others can take the PMU from it.
+    ///
+    /// # Errors
+    /// Returns why it does not.
+    #[inline]
+    pub fn check(&self) -> Result<(), OpenError> {
+        let opener = Opener {
+            paths: &self.paths,
+            pmu: &self.pmu.name,
+            pmu_type: self.pmu.type_number,
+            counted: Counted::ThreadAndDescendants(0),
+        };
+        let group = InheritedGroup::open(&opener, self.shape)?;
+        let leader = self.shape.leader();
+        group.enable().map_err(opener.control(leader, "enable"))?;
+        self_check::spin();
+        let counted = CountedTree {
+            shape: self.shape,
+            opener,
+            group,
+        };
+        counted.sample(Duration::ZERO).map(|_| ())
     }
 
     /// Counts the process with this id from its next `exec` on. The process must not call it until

@@ -86,7 +86,7 @@ impl ReadGroup {
             // A pinned group that lost the PMU stays off it until it is enabled again.
             let _ = self.leader.enable();
             self.losses.set(self.losses.get().wrapping_add(1));
-            reading = self.reading(Readout::now());
+            reading = self.reading(*into);
         }
         reading.interruptions = self.losses.get();
         *into = reading;

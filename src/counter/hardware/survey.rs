@@ -1,9 +1,10 @@
 //! Surveys the machine for `cargo topdown doctor`.
 
-use super::Hardware;
+use super::{Hardware, TreeCounters};
 use super::system::{CpuIdentity, SystemPaths, core_pmus};
 use crate::counter::Source;
 use crate::counter::survey::{Obstacle, Severity, Survey};
+use crate::setting::Counters;
 
 /// Surveys this machine, and tries to open its counters on the calling thread.
 #[inline]
@@ -25,12 +26,12 @@ pub fn survey_in(paths: &SystemPaths) -> Survey {
         obstacles: Vec::new(),
         opened: Hardware::open_in(paths).map(|hardware| hardware.provenance().clone()),
     };
-    survey.obstacles = obstacles(&survey);
+    survey.obstacles = obstacles(paths, &survey);
     survey
 }
 
 #[inline]
-fn obstacles(survey: &Survey) -> Vec<Obstacle> {
+fn obstacles(paths: &SystemPaths, survey: &Survey) -> Vec<Obstacle> {
     let mut obstacles = Vec::new();
     if let Err(error) = &survey.opened {
         obstacles.push(Obstacle {
@@ -49,6 +50,16 @@ fn obstacles(survey: &Survey) -> Vec<Obstacle> {
     if survey.pmus.is_empty() {
         return obstacles;
     }
+    if survey.opened.is_ok() {
+        let commands = TreeCounters::prepare_in(paths, Counters::Auto)
+            .and_then(|counters| counters.check());
+        if let Err(error) = commands {
+            degrades(
+                format!("commands of `cargo topdown exec` cannot be counted: {error}"),
+                error.remedy().map(str::to_owned),
+            );
+        }
+    }
     for pmu in survey.pmus.iter().filter(|pmu| pmu.rdpmc == Some(0)) {
         degrades(
             format!(
@@ -61,9 +72,19 @@ fn obstacles(survey: &Survey) -> Vec<Obstacle> {
             )),
         );
     }
-    if survey.nmi_watchdog == Some(true) {
+    if paths.user_access_on_arm() == Some(false) {
         degrades(
-            "the NMI watchdog is on (kernel.nmi_watchdog is 1): it occupies one counter of every CPU"
+            "user code may not read counters (kernel.perf_user_access is 0): every reading costs a \
+             system call"
+                .to_owned(),
+            Some("sudo sysctl kernel.perf_user_access=1".to_owned()),
+        );
+    }
+    let is_arm = survey.pmus.iter().any(|pmu| pmu.name.starts_with("armv"));
+    if survey.nmi_watchdog == Some(true) && !is_arm {
+        degrades(
+            "the NMI watchdog is on (kernel.nmi_watchdog is 1): unless it watches without counters, it \
+             occupies one of every CPU"
                 .to_owned(),
             Some("sudo sysctl kernel.nmi_watchdog=0".to_owned()),
         );

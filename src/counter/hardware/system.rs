@@ -46,10 +46,9 @@ impl SystemPaths {
         number::<u32>(&self.proc.join("sys/kernel/nmi_watchdog")).map(|value| value != 0)
     }
 
-    /// Returns whether user-space reads of counters must be requested: Arm kernels have this
-    /// setting, others need no request.
-    pub(super) fn user_access_on_arm(&self) -> bool {
-        number::<u32>(&self.proc.join("sys/kernel/perf_user_access")) == Some(1)
+    /// Returns whether the kernel lets user code read counters; `None` except on Arm.
+    pub(super) fn user_access_on_arm(&self) -> Option<bool> {
+        number::<u32>(&self.proc.join("sys/kernel/perf_user_access")).map(|value| value != 0)
     }
 
     pub(super) fn smt_active(&self) -> Option<bool> {
@@ -90,7 +89,7 @@ impl CpuIdentity {
             family: machine.family,
             model: machine.model,
             stepping: machine.stepping,
-            name: or(machine.name, "a CPU without a name"),
+            name: machine.name,
             hypervisor: machine.hypervisor.is_some(),
         }
     }
@@ -121,11 +120,34 @@ impl CpuIdentity {
             .any(|event| event.name == "TOPDOWN.SLOTS")
     }
 
+    /// Returns the identity of the cores on `cpus`, which may differ from those of CPU 0 on Arm.
+    pub fn of_cores(self, paths: &SystemPaths, cpus: Option<&[u32]>) -> CpuIdentity {
+        let first = cpus.and_then(|cpus| cpus.first());
+        let Some(machine) = first.and_then(|cpu| Machine::of_arm_core(&paths.sys, *cpu)) else {
+            return self;
+        };
+        CpuIdentity {
+            vendor: machine.vendor,
+            family: machine.family,
+            model: machine.model,
+            stepping: machine.stepping,
+            ..self
+        }
+    }
+
     pub fn in_words(&self) -> String {
-        format!(
-            "{} ({} family {} model {:#x})",
-            self.name, self.vendor, self.family, self.model
-        )
+        let (vendor, family, model) = (&self.vendor, self.family, self.model);
+        if !vendor.starts_with("0x") {
+            let name = if self.name.is_empty() { "a CPU" } else { &self.name };
+            return format!("{name} ({vendor} family {family} model {model:#x})");
+        }
+        // Arm's cores have no names of their own.
+        let name = match self.table("") {
+            Some(table) if table.name != "Arm" => table.name,
+            _ => "an Arm core",
+        };
+        let (variant, revision) = (self.stepping >> 4, self.stepping & 0xf);
+        format!("{name} (implementer {vendor}, part {model:#x}, r{variant}p{revision})")
     }
 }
 
@@ -146,6 +168,11 @@ pub(super) struct CorePmu {
     pub clears_metrics: bool,
     /// The width of the pipeline, if the kernel reports it, as on Arm.
     pub slots_per_cycle: Option<u32>,
+}
+
+/// Returns the CPUs that the PMU of this name counts, if it counts not all.
+pub(super) fn cpus_of(paths: &SystemPaths, pmu: &str) -> Option<Vec<u32>> {
+    parse_cpu_list(&text(&paths.pmus().join(pmu).join("cpus"))?)
 }
 
 /// Returns the core PMUs of this machine, in order of preference.
