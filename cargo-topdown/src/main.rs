@@ -29,6 +29,7 @@ mod interrupt;
 mod measure;
 mod merge;
 mod nearest;
+mod place;
 mod processes;
 mod report;
 mod runner;

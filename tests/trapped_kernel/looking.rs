@@ -6,10 +6,10 @@ use criterion_topdown::error::OpenError;
 use criterion_topdown::setting::Counters;
 use topdown_skipped::{Need, skip};
 
-use crate::{SLOTS_PER_LOOK_AT_OPEN, allowed_cpus};
 use crate::machine::Machine;
 use crate::system::System;
 use crate::trap;
+use crate::{SLOTS_PER_LOOK_AT_OPEN, allowed_cpus};
 
 fn refusal(system: &System) -> OpenError {
     Hardware::open_in(&system.paths()).unwrap_err()

@@ -100,14 +100,18 @@ fn the_corrections_are_the_same_without_rdpmc() {
 }
 
 #[test]
-fn a_cpu_whose_corrections_are_not_known_has_none() {
+fn issue_16_2_a_cpu_that_no_table_knows_is_refused_by_name() {
     let system = System::empty(0xff, false);
     system.add_metrics_pmu("cpu", 8);
-    let Some(error) = refusal_with(&system, Counters::Tma, |_| ()) else {
-        return;
-    };
-    assert!(matches!(error, OpenError::UnsupportedCpu { .. }), "{error}");
-    assert!(error.to_string().contains("no table says how"), "{error}");
+    for counters in [Counters::Auto, Counters::Metrics, Counters::Tma] {
+        let Some(error) = refusal_with(&system, counters, |_| ()) else {
+            return;
+        };
+        assert!(matches!(error, OpenError::UnsupportedCpu { .. }), "{error}");
+        let message = error.to_string();
+        assert!(message.contains("model 0xff"), "{message}");
+        assert!(message.contains("no table says which"), "{message}");
+    }
 }
 
 #[test]

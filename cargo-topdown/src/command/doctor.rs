@@ -12,6 +12,7 @@ use crate::cli::DoctorArgs;
 use crate::disturbances::disturbances;
 use crate::error::Error;
 use crate::exit::Exit;
+use crate::place::place;
 use crate::report::diagnosis::{Diagnosis, write_text};
 use crate::report::diagnosis_json;
 use crate::report::style::{self, Look};
@@ -26,6 +27,9 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
     let diagnosis = Diagnosis {
         disturbances: disturbances(&machine, Path::new("/")),
         survey: hardware::survey(),
+        place: place(machine.hypervisor.as_deref(), Path::new("/"), |name| {
+            std::env::var(name).ok()
+        }),
         model: choose(SourceChoice::Model).map(|source| source.provenance().clone()),
         machine,
         choice,

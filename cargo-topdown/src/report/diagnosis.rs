@@ -11,6 +11,7 @@ use criterion_topdown::setting::SourceChoice;
 use super::style::{BAD, DIM, GOOD, HEADING, Look, WARNING};
 use super::text::{padded, wrapped, write_fact};
 use crate::disturbances::Disturbance;
+use crate::place::Place;
 
 /// All findings about a machine.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub struct Diagnosis {
     pub choice: SourceChoice,
     /// The hardware counters.
     pub survey: Survey,
+    /// Where the machine is, if that decides about counters.
+    pub place: Option<Place>,
     /// The result of opening the model.
     pub model: Result<Provenance, OpenError>,
     /// What makes launches differ.
@@ -117,6 +120,13 @@ pub fn write_text(out: &mut impl Write, diagnosis: &Diagnosis, look: Look) -> io
         };
         page.finding(style, word, what, obstacle.remedy.as_deref())?;
     }
+    if let (Err(_), Some(place)) = (&diagnosis.survey.opened, &diagnosis.place) {
+        let what = format!(
+            "{}: what counters there are is in docs/where-counters.md#{}",
+            place.name, place.section
+        );
+        page.finding(DIM, "see", &what, None)?;
+    }
     if !diagnosis.disturbances.is_empty() {
         page.blank()?;
         page.heading("what makes measurements noisy here")?;
@@ -162,6 +172,12 @@ fn facts(diagnosis: &Diagnosis) -> Vec<(String, String)> {
         ("system".to_owned(), system.join(", ")),
         ("settings".to_owned(), settings.join(", ")),
     ];
+    facts.extend(
+        diagnosis
+            .place
+            .iter()
+            .map(|place| ("place".to_owned(), place.name.clone())),
+    );
     facts.extend(
         survey
             .pmus
@@ -325,6 +341,7 @@ mod tests {
                 }],
                 opened: Ok(provenance()),
             },
+            place: None,
             model: Ok(Provenance {
                 source: SourceKind::Model,
                 formula: "model-golden-cove/2".to_owned(),
@@ -360,6 +377,10 @@ mod tests {
                 opened: Err(error),
                 ..able().survey
             },
+            place: Some(Place {
+                name: "Amazon EC2 m7i.large".to_owned(),
+                section: "aws",
+            }),
             model: Err(OpenError::Model {
                 reason: "tracing needs x86-64 Linux; this is aarch64 linux".to_owned(),
             }),
@@ -435,6 +456,7 @@ mod tests {
     fn the_model_comes_second() {
         assert_eq!(able().used().unwrap().0, "hardware");
         let no_counters = Diagnosis {
+            place: None,
             model: able().model,
             ..unable()
         };

@@ -238,7 +238,7 @@ impl ExactGroup {
         if excess.abs() > TOLERANCE * slots || least < -TOLERANCE * slots {
             return Err(failed(format!(
                 "the categories of {slots} slots differ from their sum by {excess}, the least is \
-                 {least}: {level1:?}"
+                 {least}, as where a hypervisor hides events, which then count 0: {level1:?}"
             )));
         }
         Ok(())

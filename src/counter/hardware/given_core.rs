@@ -75,6 +75,6 @@ mod tests {
         assert_eq!(problem(0xe01), None);
         let problem = problem(0xd40).unwrap();
         assert!(problem.contains("it is for Example E1"), "{problem}");
-        assert!(problem.contains("model 0xd40"), "{problem}");
+        assert!(problem.contains("part 0xd40"), "{problem}");
     }
 }

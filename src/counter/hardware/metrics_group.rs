@@ -42,6 +42,10 @@ const _: () = assert!(CORRECTION_AT + MAX_CORRECTION_EVENTS <= MAX_COUNTERS);
 const LEAST_OF_CYCLES: f64 = 0.8;
 const LEAST_OF_SHARED_CYCLES: f64 = 0.4;
 
+/// The cycles are read before the slots at the start and after them at the end: so many of them may
+/// lie outside the window of the slots.
+const CYCLES_OF_READINGS: u64 = 2000;
+
 /// An enabled group of the calling thread.
 #[derive(Debug)]
 pub(super) struct MetricsGroup {
@@ -269,7 +273,8 @@ impl MetricsGroup {
         end.slots = start.slots + last.slots.saturating_sub(first.slots);
         sample.flags = doubts::between(start, &end);
         let slots = end.slots - start.slots;
-        let least = self.least_slots_per_cycle.unwrap_or(0.0) * cycles as f64;
+        let least = self.least_slots_per_cycle.unwrap_or(0.0)
+            * cycles.saturating_sub(CYCLES_OF_READINGS) as f64;
         if last.slots < first.slots
             || start.interruptions != self.interruptions.get()
             || (slots as f64) < least

@@ -1,7 +1,7 @@
 //! Surveys the machine for `cargo topdown doctor`.
 
-use super::{Hardware, TreeCounters};
 use super::system::{CpuIdentity, SystemPaths, core_pmus};
+use super::{Hardware, TreeCounters};
 use crate::counter::Source;
 use crate::counter::survey::{Obstacle, Severity, Survey};
 use crate::setting::Counters;
@@ -51,8 +51,8 @@ fn obstacles(paths: &SystemPaths, survey: &Survey) -> Vec<Obstacle> {
         return obstacles;
     }
     if survey.opened.is_ok() {
-        let commands = TreeCounters::prepare_in(paths, Counters::Auto)
-            .and_then(|counters| counters.check());
+        let commands =
+            TreeCounters::prepare_in(paths, Counters::Auto).and_then(|counters| counters.check());
         if let Err(error) = commands {
             degrades(
                 format!("commands of `cargo topdown exec` cannot be counted: {error}"),

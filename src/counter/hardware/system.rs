@@ -138,7 +138,11 @@ impl CpuIdentity {
     pub fn in_words(&self) -> String {
         let (vendor, family, model) = (&self.vendor, self.family, self.model);
         if !vendor.starts_with("0x") {
-            let name = if self.name.is_empty() { "a CPU" } else { &self.name };
+            let name = if self.name.is_empty() {
+                "a CPU"
+            } else {
+                &self.name
+            };
             return format!("{name} ({vendor} family {family} model {model:#x})");
         }
         // Arm's cores have no names of their own.

@@ -1,0 +1,115 @@
+//! Finds out in which kind of place this machine is: whose cloud, which virtual machine, which
+//! container. docs/where-counters.md says what counters there are.
+
+use std::fs;
+use std::path::Path;
+
+/// A place, and the section of docs/where-counters.md about it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// For people: `Amazon EC2 m7i.large, in a container`.
+    pub name: String,
+    /// The section's anchor.
+    pub section: &'static str,
+}
+
+/// Returns the place of the machine whose `/proc`, `/sys` and markers are below `root`; `None` on
+/// ordinary hardware. `variable` reads the environment.
+pub fn place(
+    hypervisor: Option<&str>,
+    root: &Path,
+    variable: impl Fn(&str) -> Option<String>,
+) -> Option<Place> {
+    let dmi = |name: &str| {
+        let text = fs::read_to_string(root.join("sys/class/dmi/id").join(name)).ok()?;
+        Some(text.trim().to_owned())
+    };
+    let vendor = dmi("sys_vendor").unwrap_or_default();
+    let product = dmi("product_name").unwrap_or_default();
+    let is_container = ["run/.containerenv", ".dockerenv"]
+        .iter()
+        .any(|marker| root.join(marker).exists())
+        || variable("container").is_some()
+        || variable("KUBERNETES_SERVICE_HOST").is_some();
+    let is_github = variable("RUNNER_ENVIRONMENT").as_deref() == Some("github-hosted");
+    let (name, section) = match vendor.as_str() {
+        _ if is_github => ("GitHub-hosted runner".to_owned(), "github-hosted-runners"),
+        "Amazon EC2" => (format!("Amazon EC2 {product}"), "aws"),
+        "Google" => ("Google Compute Engine".to_owned(), "google-cloud"),
+        "Microsoft Corporation" if hypervisor.is_some() => ("Azure or Hyper-V".to_owned(), "azure"),
+        vendor if vendor.starts_with("VMware") => ("VMware".to_owned(), "vmware"),
+        _ => match hypervisor {
+            Some("kvm" | "qemu") => ("virtual machine (KVM)".to_owned(), "your-own-kvm-host"),
+            Some("hyper-v") => ("virtual machine (Hyper-V)".to_owned(), "azure"),
+            Some("vmware") => ("virtual machine (VMware)".to_owned(), "vmware"),
+            Some(other) => (format!("virtual machine ({other})"), "your-own-kvm-host"),
+            None => (String::new(), "containers"),
+        },
+    };
+    let name = match (name.is_empty(), is_container) {
+        (true, false) => return None,
+        (true, true) => "container".to_owned(),
+        (false, true) => format!("{name}, in a container"),
+        (false, false) => name,
+    };
+    Some(Place { name, section })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(hypervisor: Option<&str>, files: &[(&str, &str)], variables: &[&str]) -> String {
+        let root = tempfile::tempdir().unwrap();
+        for (path, text) in files {
+            let path = root.path().join(path);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let variable = |name: &str| {
+            let mut pairs = variables.iter().filter_map(|pair| pair.split_once('='));
+            pairs
+                .find(|(key, _)| *key == name)
+                .map(|(_, value)| value.to_owned())
+        };
+        match place(hypervisor, root.path(), variable) {
+            None => String::new(),
+            Some(place) => {
+                let page = include_str!("../../docs/where-counters.md");
+                let is_heading = |line: &str| {
+                    line.strip_prefix("## ").is_some_and(|heading| {
+                        heading.to_lowercase().replace(' ', "-") == place.section
+                    })
+                };
+                assert!(page.lines().any(is_heading), "{}", place.section);
+                place.name
+            }
+        }
+    }
+
+    const VENDOR: &str = "sys/class/dmi/id/sys_vendor";
+    const PRODUCT: &str = "sys/class/dmi/id/product_name";
+
+    #[test]
+    fn issue_16_6_each_place_is_named_and_has_a_section() {
+        assert_eq!(found(None, &[(VENDOR, "Dell Inc.\n")], &[]), "");
+        let ec2 = [(VENDOR, "Amazon EC2\n"), (PRODUCT, "m7i.large\n")];
+        assert_eq!(found(Some("kvm"), &ec2, &[]), "Amazon EC2 m7i.large");
+        let google = [(VENDOR, "Google\n"), (".dockerenv", "")];
+        assert_eq!(
+            found(Some("kvm"), &google, &[]),
+            "Google Compute Engine, in a container"
+        );
+        let azure = [(VENDOR, "Microsoft Corporation\n")];
+        assert_eq!(found(Some("hyper-v"), &azure, &[]), "Azure or Hyper-V");
+        let github = ["RUNNER_ENVIRONMENT=github-hosted"];
+        assert_eq!(
+            found(Some("hyper-v"), &azure, &github),
+            "GitHub-hosted runner"
+        );
+        assert_eq!(found(Some("kvm"), &[], &[]), "virtual machine (KVM)");
+        assert_eq!(found(Some("xen"), &[], &[]), "virtual machine (xen)");
+        assert_eq!(found(Some("vmware"), &[], &[]), "virtual machine (VMware)");
+        assert_eq!(found(None, &[], &["container=podman"]), "container");
+    }
+}
