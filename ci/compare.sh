@@ -2,7 +2,7 @@
 # Compares the newest run with the baseline and writes every report. The exit code is kept for the
 # last step.
 #
-# Reads INPUT_BASELINE, INPUT_COMPARE_ARGS (one argument a line), CARGO_TOPDOWN_BASELINES and
+# Reads INPUT_BASELINE, INPUT_COMPARE_ARGS (one argument per line), CARGO_TOPDOWN_BASELINES and
 # REPORT. Outputs `exit-code`.
 set -euo pipefail
 

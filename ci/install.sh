@@ -5,7 +5,10 @@
 # the workflow expects: whatever ran on such a runner before could have put another one there. The
 # digest of what was built is in the log.
 #
-# Reads INPUT_STORE and INPUT_TOOL_SHA256.
+# With INPUT_VERSION the program of that release is taken instead, if there is one for the runner: its
+# archive must have the checksum of the release and, where `gh` can tell, its attestation.
+#
+# Reads INPUT_STORE, INPUT_TOOL_SHA256, INPUT_VERSION and ACTION_REPOSITORY.
 set -euo pipefail
 
 source=$(cd "${BASH_SOURCE[0]%/*}/.." && pwd)
@@ -34,6 +37,40 @@ if [ -n "$expected" ] && [ -f "$cached" ] && ! [ -L "$cached" ]; then
     if [ "$(digest_of "$own/bin/cargo-topdown")" != "$expected" ]; then
         echo '::warning title=cargo topdown::the program in the tool cache was changed; it is built again'
         rm "$own/bin/cargo-topdown"
+    fi
+fi
+# Fetches the release's program; fails if there is none for this runner.
+fetch_release() {
+    local name url
+    case $(uname -sm) in
+        'Linux x86_64') name=cargo-topdown-x86_64-unknown-linux-gnu ;;
+        'Linux aarch64') name=cargo-topdown-aarch64-unknown-linux-gnu ;;
+        'Darwin x86_64') name=cargo-topdown-x86_64-apple-darwin ;;
+        'Darwin arm64') name=cargo-topdown-aarch64-apple-darwin ;;
+        *) return 1 ;;
+    esac
+    url=https://github.com/$ACTION_REPOSITORY/releases/download/v$INPUT_VERSION/$name.tar.gz
+    (
+        cd "$own"
+        curl --fail --silent --show-error --location --remote-name "$url" &&
+            curl --fail --silent --show-error --location --remote-name "$url.sha256" &&
+            sha256sum --check --quiet "$name.tar.gz.sha256" || exit 1
+        if command -v gh >/dev/null && [ -n "${GH_TOKEN:-}" ]; then
+            gh attestation verify "$name.tar.gz" --repo "$ACTION_REPOSITORY" || exit 1
+        fi
+        tar -xzf "$name.tar.gz" && cp "$name/cargo-topdown" bin/
+    )
+}
+
+if [ -n "$INPUT_VERSION" ]; then
+    if ! [[ $INPUT_VERSION =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]]; then
+        echo '::error title=cargo topdown::the input `version` must be a version, as 1.2.3'
+        exit 2
+    fi
+    # Releases have no stores in buckets.
+    if [ ${#features[@]} = 0 ] && ! [ -x "$own/bin/cargo-topdown" ] && ! fetch_release; then
+        echo '::notice title=cargo topdown::there is no such program in the release; it is built'
+        rm -f "$own/bin/cargo-topdown"
     fi
 fi
 if ! [ -x "$own/bin/cargo-topdown" ]; then

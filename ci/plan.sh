@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Decides where reports and baselines go and whether this run becomes the baseline.
 #
-# Reads INPUT_SAVE, INPUT_BASELINES, INPUT_CACHE, INPUT_AGAINST, INPUT_COMPARE, INPUT_COMMENT,
+# Reads INPUT_SAVE, INPUT_BASELINES, INPUT_CACHE, INPUT_AGAINST, INPUT_COMPARE, INPUT_COMMENT, INPUT_FAIL,
 # INPUT_WORKING_DIRECTORY, DEFAULT_BRANCH and what GitHub sets. Outputs `report`, `baselines` and `save`.
 set -euo pipefail
 
@@ -10,7 +10,7 @@ usage_error() {
     exit 2
 }
 
-for input in "cache=$INPUT_CACHE" "compare=$INPUT_COMPARE" "comment=$INPUT_COMMENT"; do
+for input in "cache=$INPUT_CACHE" "compare=$INPUT_COMPARE" "comment=$INPUT_COMMENT" "fail=$INPUT_FAIL"; do
     case ${input#*=} in
         true | false) ;;
         *) usage_error "the input \`${input%%=*}\` must be true or false" ;;

@@ -28,6 +28,7 @@ fn job(event: &str, reference: &str, candidate: Kind) -> Job {
         ("github.event.pull_request.number", "7"),
         ("github.server_url", "https://github.com"),
         ("github.repository", "owner/name"),
+        ("github.action_repository", "owner/name"),
         ("github.run_id", "100"),
         ("github.run_attempt", "1"),
         ("github.token", "TOKEN"),
@@ -537,5 +538,65 @@ fn the_guide_names_every_input_and_its_default() {
         };
         let row = format!("| `{name}` |{default}|");
         assert!(guide.contains(&row), "{row}");
+    }
+}
+
+#[test]
+fn issue_17_6_inputs_become_flags() {
+    let mut job = with_baseline(pull_request(PLAIN), PLAIN);
+    let inputs = [
+        ("source", "model"),
+        ("model-core", "zen-5"),
+        ("launches", "3"),
+        ("packages", "one\n\ntwo\n"),
+        ("bench-args", "--locked\n"),
+    ];
+    assert_eq!(job.execute(".", &inputs), 0, "{}", job.log);
+    assert_eq!(
+        job.text("bench-arguments"),
+        "--source=model\n--model-core=zen-5\n--launches=3\n--package=one\n--package=two\n--locked\n"
+    );
+}
+
+#[test]
+fn issue_17_6_a_regression_only_warns_if_that_is_asked_for() {
+    let mut job = with_baseline(pull_request(SLOWER), PLAIN);
+    assert_eq!(job.execute(".", &[("fail", "false")]), 0, "{}", job.log);
+    assert_eq!(job.outputs["outcome"], "regressed");
+    assert!(
+        job.log
+            .contains("::warning title=cargo topdown::the gate failed")
+    );
+    // A bench that fails is no verdict.
+    let mut job = with_baseline(pull_request(PLAIN), PLAIN);
+    let fails = ("BENCH_FAILS".to_owned(), "101".to_owned());
+    job.variables.extend([fails]);
+    assert_eq!(job.execute(".", &[("fail", "false")]), 101, "{}", job.log);
+}
+
+#[test]
+fn issue_17_6_what_no_release_has_is_built() {
+    let mut job = with_baseline(pull_request(PLAIN), PLAIN);
+    job.program("curl", "#!/bin/sh\necho \"curl $*\" >&2\nexit 22\n");
+    assert_eq!(job.execute(".", &[("version", "1.2.3")]), 0, "{}", job.log);
+    assert!(
+        job.log.contains("releases/download/v1.2.3/cargo-topdown-"),
+        "{}",
+        job.log
+    );
+    assert!(job.log.contains("it is built"), "{}", job.log);
+    let mut job = pull_request(PLAIN);
+    assert_eq!(job.execute(".", &[("version", "main")]), 2, "{}", job.log);
+}
+
+/// GitHub's marketplace takes no longer ones.
+#[test]
+fn issue_17_6_descriptions_are_short() {
+    for file in ["action.yml", "comment/action.yml"] {
+        let path = format!("{}/../{file}", env!("CARGO_MANIFEST_DIR"));
+        let text = std::fs::read_to_string(path).unwrap();
+        let action: serde_json::Value = serde_saphyr::from_str(&text).unwrap();
+        let description = action["description"].as_str().unwrap().trim();
+        assert!(description.len() < 125, "{file}: {}", description.len());
     }
 }
