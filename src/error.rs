@@ -342,6 +342,23 @@ const OTHER_USERS: &str =
     "stop `perf`, VTune, other profilers and system-wide TopDown monitoring on this machine";
 
 impl OpenError {
+    /// Returns why there are no counters in a few words, for every run; the message has the rest.
+    pub fn in_short(&self) -> &'static str {
+        match self {
+            OpenError::NoPmu {
+                hypervisor: true, ..
+            } => "this VM has no counters",
+            OpenError::NoPmu { .. } => "this machine has no counters",
+            OpenError::HiddenByHypervisor { .. } => "the hypervisor hides the TopDown counters",
+            OpenError::PermissionDenied { .. } | OpenError::Forbidden { .. } => {
+                "no permission to use the counters"
+            }
+            OpenError::OperatingSystem { .. } => "counters are only available on Linux",
+            OpenError::UnsupportedCpu { .. } => "this CPU's counters are not supported",
+            _ => "the counters cannot be used",
+        }
+    }
+
     /// Returns what to do next: a command, or one clause of advice. `None` if nothing on this
     /// machine helps.
     pub fn remedy(&self) -> Option<&'static str> {

@@ -230,7 +230,7 @@ fn half_a_percent_at_each_of_ten_merges_is_told_by_compare() {
         let (code, text, error) = workspace.answer(&["compare", "main", &next]);
         assert_eq!(code, 0, "{error}");
         let words = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        told.push(words.contains("became slower over time"));
+        told.push(words.contains("slower over time, in small steps"));
         if day + 1 == creeping.len() {
             insta::assert_snapshot!(text);
             let fails = ["compare", "main", &next, "--fail-on", "slower-over-time"];

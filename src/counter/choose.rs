@@ -30,7 +30,7 @@ pub fn choose(choice: SourceChoice) -> Result<Box<dyn Source>, OpenError> {
             ) => {
                 return Err(error);
             }
-            Err(error) => Box::new(Time::new(format!("no hardware counters: {error}"))),
+            Err(error) => Box::new(Time::new(error.in_short())),
         }),
     }
 }

@@ -154,10 +154,7 @@ impl Model {
                 formula: format!("model-{}/{}", core.name, core.version),
                 core_type: None,
                 slots_per_cycle: Some(core.width),
-                reason: format!(
-                    "a model of the core {}, fed with every executed instruction",
-                    core.name
-                ),
+                reason: format!("modelled on {}", title(core.name)),
                 empty_window: None,
                 threads: Default::default(),
                 elsewhere: None,
@@ -260,6 +257,15 @@ impl Model {
             ..Sample::EMPTY
         }
     }
+}
+
+/// `Golden Cove` for `golden-cove`.
+fn title(core: &str) -> String {
+    let words = core.split('-').map(|word| {
+        let (first, rest) = word.split_at(word.chars().next().map_or(0, char::len_utf8));
+        first.to_uppercase() + rest
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 fn budget_seconds() -> Result<f64, OpenError> {

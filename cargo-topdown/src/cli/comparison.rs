@@ -5,6 +5,7 @@ use clap::builder::{BoolishValueParser, PossibleValue, PossibleValuesParser, Typ
 
 use super::{ColorChoice, OutputArgs, SelectionArgs, StoreArgs};
 use crate::comparing::output::Output;
+use crate::report::comparison_text::Detail;
 use crate::report::request::ReportRequest;
 use topdown_gate::metric::Metric;
 use topdown_gate::policy::{FailOnClass, MarginSetting, Overrides, checked_alpha};
@@ -23,6 +24,10 @@ pub struct CompareArgs {
     /// Show every step that led to the verdict on one benchmark
     #[arg(long, value_name = "BENCH", conflicts_with = "json")]
     pub explain: Option<String>,
+
+    /// Show all categories and functions of each change, what code differs, and the two runs in full
+    #[arg(short, long)]
+    pub verbose: bool,
 
     /// Launch what looks slower without being certain again, once, up to 20 launches, and judge it
     /// by all of them. The run must be of executables that are still there, on this machine
@@ -191,10 +196,15 @@ impl ComparisonArgs {
         self.reports.iter().any(ReportRequest::shows_history)
     }
 
-    /// What to print and write, in these colours.
-    pub fn output(&self, color: ColorChoice) -> Output<'_> {
+    /// What to print and write, in these colours; with all details if `verbose`.
+    pub fn output(&self, verbose: bool, color: ColorChoice) -> Output<'_> {
         Output {
             json: self.json,
+            detail: if verbose {
+                Detail::All
+            } else {
+                Detail::Sentences
+            },
             events: self.events,
             reports: &self.reports,
             color: color.into(),

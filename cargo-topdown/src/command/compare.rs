@@ -86,7 +86,7 @@ pub fn run(args: CompareArgs) -> Result<Exit, Error> {
         candidate: &candidate.run,
         history: history.as_ref(),
     };
-    let output = args.comparison.output(args.output.color);
+    let output = args.comparison.output(args.verbose, args.output.color);
     match &args.explain {
         Some(wanted) => {
             explain(&args, wanted, &comparison, sides)?;

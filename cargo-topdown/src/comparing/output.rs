@@ -8,10 +8,11 @@ use topdown_gate::trend::Trend;
 use topdown_gate::verdict::Comparison;
 
 use crate::error::Error;
+use crate::report::comparison_json;
+use crate::report::comparison_text::{self, Detail};
 use crate::report::event_table::write_event_changes;
 use crate::report::request::{Compared, ReportRequest};
 use crate::report::style::{self, Look};
-use crate::report::{comparison_json, comparison_text};
 use crate::terminal::stdout_for_programs;
 
 /// The two runs of a comparison.
@@ -30,6 +31,8 @@ pub struct Output<'a> {
     pub json: bool,
     /// Whether to show the events too.
     pub events: bool,
+    /// How much to say.
+    pub detail: Detail,
     /// The reports to write.
     pub reports: &'a [ReportRequest],
     /// When to use colours.
@@ -69,7 +72,7 @@ impl Output<'_> {
         }
         let look = Look::of_environment();
         let mut text = Vec::new();
-        comparison_text::write(comparison, look, &mut text)?;
+        comparison_text::write(comparison, self.detail, look, &mut text)?;
         if self.events {
             writeln!(text)?;
             write_event_changes(&mut text, comparison, look)?;

@@ -5,7 +5,9 @@
 
 use std::io::{self, Write};
 
-use super::sentences::{headline, sentence, slower_over_time, worst_first};
+use super::sentences::{headline, worst_first};
+use super::suite_notes::slower_over_time;
+use super::verdict_sentence::sentence;
 use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Outcome};
 
 /// How many GitHub keeps of each kind.
@@ -36,7 +38,12 @@ pub fn write(comparison: &Comparison, mut out: impl Write) -> io::Result<()> {
     }
     for benchmark in failing.iter().take(MOST) {
         let title = format!("{}: {}", benchmark.verdict.name(), benchmark.id);
-        command(&mut out, "error", &title, &sentence(benchmark))?;
+        command(
+            &mut out,
+            "error",
+            &title,
+            &sentence(benchmark, &benchmark.id.name),
+        )?;
     }
     if let Some(slower) = slower_over_time(comparison) {
         let kind = match comparison.slower_over_time_fails {
@@ -118,7 +125,10 @@ mod tests {
         let text = text(&compared(&suite(1, false), &suite(2, true)));
         let lines: Vec<&str> = text.lines().collect();
         assert_eq!(lines.len(), 11);
-        assert!(lines[0].starts_with("::error title=regressed%3A suite%3A%3Abench%3A%3Ab12::+3"));
+        assert!(
+            lines[0]
+                .starts_with("::error title=regressed%3A suite%3A%3Abench%3A%3Ab12::`b12` is 3")
+        );
         assert_eq!(
             lines[10],
             "::notice title=TopDown%3A REGRESSED::3 more fail; all are in the step's summary"

@@ -9,7 +9,10 @@ use topdown_gate::scenario::{self, Planted, benchmark, timed};
 use super::examples::comparison_text;
 
 fn text(baseline: Vec<Benchmark>, candidate: Vec<Benchmark>) -> String {
-    comparison_text(&scenario::run(baseline), &scenario::run(candidate), 100)
+    let [baseline, candidate] = [baseline, candidate].map(scenario::run);
+    [60, 120]
+        .map(|width| comparison_text(&baseline, &candidate, width))
+        .join("\n")
 }
 
 /// `size` benchmarks, each with the backend-bound slots that `slower` adds.

@@ -2,8 +2,7 @@
 
 use std::io::{self, Write};
 
-use criterion_topdown::run_file::BenchmarkId;
-
+use super::names::Names;
 use super::number::{points, slots, time_ns};
 use super::sentences::worst_first;
 use super::style::{Look, of_class};
@@ -11,6 +10,9 @@ use super::table::{Cell, Column, Keep, Table};
 use super::text::Hanging;
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Effect, Share, Verdict};
+
+/// The interval of an exact change; aligned with intervals that have no mark.
+const EXACT: &str = "exact ";
 
 type CellOf = fn(&BenchmarkVerdict, Look) -> String;
 
@@ -68,12 +70,19 @@ pub fn write(comparison: &Comparison, look: Look, out: &mut impl Write) -> io::R
         .filter(|benchmark| benchmark.verdict != Verdict::NotComparable)
         .collect();
     let names = Names::of(comparison);
+    let all_exact = rows
+        .iter()
+        .all(|row| row.main_effect().is_none_or(|effect| effect.exact));
     let first = [Column::name("benchmark", 24), Column::text("verdict")];
     let others = COLUMNS.iter().map(|(column, _)| *column);
     let mut table = Table::new(first.into_iter().chain(others).collect::<Vec<_>>());
     for row in &rows {
         let verdict = Cell::styled(row.verdict.name(), of_class(row.verdict));
-        let cells = COLUMNS.iter().map(|(_, cell)| cell(row, look).into());
+        let cells = COLUMNS.iter().map(|(_, cell)| match cell(row, look) {
+            // A note says so.
+            text if all_exact && text == EXACT => Cell::default(),
+            text => text.into(),
+        });
         table.row(
             [names.name(&row.id).into(), verdict]
                 .into_iter()
@@ -82,75 +91,40 @@ pub fn write(comparison: &Comparison, look: Look, out: &mut impl Write) -> io::R
     }
     table.write(out, look)?;
     writeln!(out)?;
-    let (mut with_interval, mut simultaneous, mut exact) = (false, false, false);
-    for effect in rows.iter().filter_map(|row| row.main_effect()) {
-        with_interval |= effect.interval.is_some();
-        simultaneous |= effect
-            .interval
-            .is_some_and(|interval| interval.simultaneous);
-        exact |= effect.exact;
+    for line in legend(&rows) {
+        Hanging { width: look.width }.write(out, "", 0, line)?;
     }
+    Ok(())
+}
+
+/// Explains the columns, one sentence each.
+fn legend(rows: &[&BenchmarkVerdict]) -> Vec<&'static str> {
     let with_slots = rows.iter().any(|row| row.effect(Metric::Slots).is_some());
     let with_time = rows.iter().any(|row| row.effect(Metric::Slots).is_none());
-    let mut legend = String::from("Changes are percent of the baseline's ");
-    legend.push_str(match (with_slots, with_time) {
-        (true, false) => "slots per iteration; the categories add up to the change.",
+    let mut legend = vec![match (with_slots, with_time) {
+        (true, false) => {
+            "Changes are percent of the baseline's slots; the categories add up to the change."
+        }
         (true, true) => {
-            "slots per iteration, of its time for benchmarks without slots; the categories add up \
-             to the change."
+            "Changes are percent of the baseline's slots, or of its time where there are no slots."
         }
-        _ => "time per iteration.",
+        _ => "Changes are percent of the baseline's time.",
+    }];
+    let mut intervals = rows.iter().filter_map(|row| {
+        let effect = row.main_effect()?;
+        effect.interval.filter(|_| !effect.exact)
     });
-    if with_interval {
-        legend.push_str(" Intervals are 95 % per benchmark");
-        if simultaneous {
-            legend.push_str(", with * for the whole suite at once");
-        }
-        if exact {
-            legend.push_str("; exact changes have none");
-        }
-        legend.push('.');
+    if intervals.clone().any(|interval| interval.simultaneous) {
+        legend.push("Intervals are 95 % per benchmark, with * for the whole suite at once.");
+    } else if intervals.next().is_some() {
+        legend.push("Intervals are 95 % per benchmark.");
     }
-    Hanging { width: look.width }.write(out, "", 0, &legend)
-}
-
-/// How much of the ids is needed to make them unique in the table.
-#[derive(Clone, Copy)]
-enum Names {
-    Short,
-    WithTarget,
-    Full,
-}
-
-impl Names {
-    fn of(comparison: &Comparison) -> Names {
-        let mut ids = comparison.benchmarks.iter().map(|benchmark| &benchmark.id);
-        let Some(first) = ids.next() else {
-            return Names::Short;
-        };
-        ids.fold(Names::Short, |names, id| {
-            if id.package != first.package {
-                Names::Full
-            } else if id.target != first.target && matches!(names, Names::Short) {
-                Names::WithTarget
-            } else {
-                names
-            }
-        })
-    }
-
-    fn name(self, id: &BenchmarkId) -> String {
-        match self {
-            Names::Short => id.name.clone(),
-            Names::WithTarget => format!("{}::{}", id.target, id.name),
-            Names::Full => id.to_string(),
-        }
-    }
+    legend
 }
 
 fn interval(effect: &Effect) -> String {
     if effect.exact {
-        return "exact ".to_owned();
+        return EXACT.to_owned();
     }
     let Some(interval) = &effect.interval else {
         return String::new();

@@ -1,42 +1,53 @@
-//! A comparison for people: the verdict, then what regressed and why, then the table.
+//! A comparison for people: the verdict, a sentence on each benchmark that changed, then the table.
 //!
 //! Styles are always written; the output stream removes them if unsuitable.
 
 use std::io::{self, Write};
 
+use criterion_topdown::run_file::BenchmarkId;
+
 use super::comparison_table;
-use super::sentences::{self, Headline, REMEDY, run_in_short, sentence};
-use super::style::{HEADING, Look, WARNING, of_class};
-use super::text::Hanging;
+use super::names::Names;
+use super::sentences::{self, Headline, remedy, run_in_few_words, run_in_short};
+use super::style::{DIM, Look, WARNING, of_class};
+use super::suite_notes::suite_notes;
+use super::text::{Hanging, shortened};
+use super::verdict_facts::facts;
+use super::verdict_sentence::predicate;
 use topdown_gate::verdict::{Comparison, Verdict};
 
-/// The most benchmarks of a non-failing class that get a sentence each.
+/// The most benchmarks of a non-failing verdict that get a sentence each.
 const MOST_SENTENCES: usize = 10;
 
-/// Writes `comparison` in lines of at most `width` columns, unless names are longer.
+/// How much a report says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Detail {
+    /// A sentence on each benchmark that changed.
+    Sentences,
+    /// And all categories, functions and changed code, and the two runs in full.
+    All,
+}
+
+/// Writes `comparison` in lines as wide as `look`, unless names are longer.
 ///
 /// # Errors
 /// Returns an error if writing to `out` fails.
-pub fn write(comparison: &Comparison, look: Look, mut out: impl Write) -> io::Result<()> {
+pub fn write(
+    comparison: &Comparison,
+    detail: Detail,
+    look: Look,
+    mut out: impl Write,
+) -> io::Result<()> {
     let text = Text {
         comparison,
+        names: Names::of(comparison),
+        detail,
         lines: Hanging { width: look.width },
         look,
     };
-    text.verdict(&mut out)?;
-    text.runs(&mut out)?;
-    text.suite(&mut out)?;
-    for class in [
-        Verdict::TimeDisagrees,
-        Verdict::Regressed,
-        Verdict::NotComparable,
-        Verdict::Accepted,
-        Verdict::Shifted,
-        Verdict::Inconclusive,
-        Verdict::Improved,
-    ] {
-        text.section(class, &mut out)?;
-    }
+    text.headline(&mut out)?;
+    text.differences(&mut out)?;
+    text.sentences(&mut out)?;
     text.one_sided(&mut out)?;
     if comparison
         .benchmarks
@@ -46,25 +57,117 @@ pub fn write(comparison: &Comparison, look: Look, mut out: impl Write) -> io::Re
         writeln!(out)?;
         comparison_table::write(comparison, look, &mut out)?;
     }
-    Ok(())
+    text.runs(&mut out)
 }
 
 struct Text<'a> {
     comparison: &'a Comparison,
+    names: Names,
+    detail: Detail,
     lines: Hanging,
     look: Look,
 }
 
 impl Text<'_> {
-    fn verdict(&self, out: &mut impl Write) -> io::Result<()> {
+    fn headline(&self, out: &mut impl Write) -> io::Result<()> {
         let Headline { word, class, rest } = sentences::headline(self.comparison);
         let style = of_class(class);
-        writeln!(out, "{style}{word}{style:#}: {rest}")?;
+        let text = format!("{word}: {rest}");
+        let text = text.replacen(word, &format!("{style}{word}{style:#}"), 1);
+        self.lines.write(out, "", 0, &text)?;
         let counted = sentences::counted(&self.comparison.counts);
         if counted.len() > 1 {
             self.lines.write(out, "", 0, &counted.join(", "))?;
         }
         Ok(())
+    }
+
+    fn differences(&self, out: &mut impl Write) -> io::Result<()> {
+        let (differences, warnings) = (&self.comparison.differences, &self.comparison.warnings);
+        if !differences.is_empty() || !warnings.is_empty() {
+            writeln!(out)?;
+        }
+        for difference in differences {
+            self.lines
+                .write(out, "differs    ", 11, &difference.to_string())?;
+        }
+        if let Some(remedy) = remedy(self.comparison) {
+            self.lines.write(out, "try        ", 11, remedy)?;
+        }
+        for warning in warnings {
+            let lead = format!("{WARNING}warning{WARNING:#}    ");
+            self.lines.write(out, &lead, 11, &warning.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// Writes a sentence on each benchmark that changed, those that fail first.
+    fn sentences(&self, out: &mut impl Write) -> io::Result<()> {
+        let mut is_first = true;
+        for class in [
+            Verdict::TimeDisagrees,
+            Verdict::Regressed,
+            Verdict::NotComparable,
+            Verdict::Accepted,
+            Verdict::Shifted,
+            Verdict::Inconclusive,
+            Verdict::Improved,
+        ] {
+            // If the runs as a whole are not comparable, the reason is stated once, above.
+            if class == Verdict::NotComparable && !self.comparison.differences.is_empty() {
+                continue;
+            }
+            let members = sentences::members(self.comparison, class);
+            let shown = match class {
+                Verdict::TimeDisagrees | Verdict::Regressed => members.len(),
+                _ => MOST_SENTENCES,
+            };
+            for benchmark in members.iter().take(shown) {
+                if std::mem::take(&mut is_first) {
+                    writeln!(out)?;
+                }
+                let name = self.names.name(&benchmark.id);
+                let name = shortened(&name, (self.look.width / 2).max(24), self.look.unicode);
+                let style = of_class(class);
+                let lead = format!("`{style}{name}{style:#}`");
+                self.lines
+                    .write_after(out, &lead, 4, &predicate(benchmark))?;
+                if self.detail == Detail::All {
+                    for fact in facts(benchmark) {
+                        let lead = format!("    {DIM}-{DIM:#} ");
+                        self.lines.write(out, &lead, 6, &fact)?;
+                    }
+                }
+            }
+            if members.len() > shown {
+                self.more(members.len() - shown, class.name(), out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn one_sided(&self, out: &mut impl Write) -> io::Result<()> {
+        let (missing, new) = (&self.comparison.missing, &self.comparison.new);
+        if !missing.is_empty() || !new.is_empty() {
+            writeln!(out)?;
+        }
+        self.list("missing", missing, out)?;
+        self.list("new", new, out)
+    }
+
+    fn list(&self, word: &str, ids: &[BenchmarkId], out: &mut impl Write) -> io::Result<()> {
+        for id in ids.iter().take(MOST_SENTENCES) {
+            writeln!(out, "{WARNING}{word:<11}{WARNING:#}{}", self.names.name(id))?;
+        }
+        if ids.len() > MOST_SENTENCES {
+            self.more(ids.len() - MOST_SENTENCES, word, out)?;
+        }
+        Ok(())
+    }
+
+    fn more(&self, count: usize, word: &str, out: &mut impl Write) -> io::Result<()> {
+        let ellipsis = self.look.ellipsis();
+        writeln!(out, "{ellipsis} and {count} more {word}")
     }
 
     fn runs(&self, out: &mut impl Write) -> io::Result<()> {
@@ -73,77 +176,16 @@ impl Text<'_> {
             ("baseline ", &self.comparison.baseline),
             ("candidate", &self.comparison.candidate),
         ] {
-            self.lines
-                .write(out, &format!("{word}  "), 11, &run_in_short(run))?;
+            let run = match self.detail {
+                Detail::Sentences => run_in_few_words(run),
+                Detail::All => run_in_short(run),
+            };
+            self.lines.write(out, &format!("{word}  "), 11, &run)?;
         }
-        for difference in &self.comparison.differences {
-            self.lines
-                .write(out, "differs    ", 11, &difference.to_string())?;
-        }
-        if !self.comparison.differences.is_empty() {
-            self.lines.write(out, "try        ", 11, REMEDY)?;
-        }
-        for warning in &self.comparison.warnings {
-            let lead = format!("{WARNING}warning{WARNING:#}    ");
-            self.lines.write(out, &lead, 11, &warning.to_string())?;
-        }
-        Ok(())
-    }
-
-    fn suite(&self, out: &mut impl Write) -> io::Result<()> {
-        for note in sentences::suite_notes(self.comparison) {
+        for note in suite_notes(self.comparison) {
             self.lines.write(out, "note       ", 11, &note)?;
         }
         Ok(())
-    }
-
-    fn section(&self, class: Verdict, out: &mut impl Write) -> io::Result<()> {
-        // If the runs as a whole are not comparable, the reason is stated once, above.
-        if class == Verdict::NotComparable && !self.comparison.differences.is_empty() {
-            return Ok(());
-        }
-        let members = sentences::members(self.comparison, class);
-        if members.is_empty() {
-            return Ok(());
-        }
-        let style = of_class(class);
-        writeln!(out, "\n{style}{}{style:#}", class.name())?;
-        let shown = match class {
-            Verdict::TimeDisagrees | Verdict::Regressed => members.len(),
-            _ => MOST_SENTENCES,
-        };
-        for benchmark in members.iter().take(shown) {
-            writeln!(out, "  {HEADING}{}{HEADING:#}", benchmark.id)?;
-            self.lines.write(out, "    ", 4, &sentence(benchmark))?;
-        }
-        if members.len() > shown {
-            self.more(members.len() - shown, out)?;
-        }
-        Ok(())
-    }
-
-    fn one_sided(&self, out: &mut impl Write) -> io::Result<()> {
-        for (word, ids) in [
-            ("missing", &self.comparison.missing),
-            ("new", &self.comparison.new),
-        ] {
-            if ids.is_empty() {
-                continue;
-            }
-            writeln!(out, "\n{WARNING}{word}{WARNING:#}")?;
-            for id in ids.iter().take(MOST_SENTENCES) {
-                writeln!(out, "  {id}")?;
-            }
-            if ids.len() > MOST_SENTENCES {
-                self.more(ids.len() - MOST_SENTENCES, out)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn more(&self, count: usize, out: &mut impl Write) -> io::Result<()> {
-        let ellipsis = self.look.ellipsis();
-        writeln!(out, "  {ellipsis} and {count} more")
     }
 }
 
@@ -163,13 +205,13 @@ mod tests {
     }
 
     #[test]
-    fn one_of_each_verdict_at_80_and_200_columns() {
+    fn one_of_each_verdict_at_60_and_120_columns() {
         let (baseline, candidate) = one_of_each();
-        let narrow = text(baseline.clone(), candidate.clone(), 80);
-        insta::assert_snapshot!("one_of_each_80", narrow);
-        insta::assert_snapshot!("one_of_each_200", text(baseline, candidate, 200));
+        let narrow = text(baseline.clone(), candidate.clone(), 60);
+        insta::assert_snapshot!("one_of_each_60", narrow);
+        insta::assert_snapshot!("one_of_each_120", text(baseline, candidate, 120));
         for line in narrow.lines() {
-            assert!(line.chars().count() <= 80, "{line}");
+            assert!(line.chars().count() <= 60, "{line}");
         }
     }
 
@@ -188,13 +230,13 @@ mod tests {
                 .collect()
         };
         let candidate = scenario::run(suite(2, 1.2));
-        insta::assert_snapshot!(text(suite(1, 1.0), candidate, 100));
+        insta::assert_snapshot!(text(suite(1, 1.0), candidate, 60));
     }
 
     #[test]
     fn a_regression_names_the_functions_that_it_is_in() {
         let [before, after] = with_a_grown_function("parse");
-        insta::assert_snapshot!(text(vec![before], scenario::run(vec![after]), 100));
+        insta::assert_snapshot!(text(vec![before], scenario::run(vec![after]), 60));
     }
 
     #[test]
@@ -222,7 +264,7 @@ mod tests {
             (0..12).map(of).collect()
         };
         let candidate = scenario::run(side(2, true));
-        insta::assert_snapshot!(text(side(1, false), candidate, 100));
+        insta::assert_snapshot!(text(side(1, false), candidate, 60));
     }
 
     #[test]
@@ -244,7 +286,7 @@ mod tests {
                 .collect()
         };
         let candidate = scenario::run(suite(2, [0.021, 0.03, -0.04, 0.019]));
-        insta::assert_snapshot!(text(suite(1, [0.0; 4]), candidate, 100));
+        insta::assert_snapshot!(text(suite(1, [0.0; 4]), candidate, 60));
     }
 
     #[test]
@@ -282,7 +324,7 @@ mod tests {
                 .collect()
         };
         let candidate = scenario::run(suite(2, 1.25));
-        insta::assert_snapshot!(text(suite(1, 1.0), candidate, 80));
+        insta::assert_snapshot!(text(suite(1, 1.0), candidate, 60));
     }
 
     #[test]
@@ -304,7 +346,7 @@ mod tests {
             with_functions(modelled("b", planted), &functions)
         };
         let candidate = scenario::run(vec![side(100, 2)]);
-        insta::assert_snapshot!(text(vec![side(0, 1)], candidate, 100));
+        insta::assert_snapshot!(text(vec![side(0, 1)], candidate, 60));
     }
 
     /// As on a published crate: slots −1.8 % exactly, time +758 %.
@@ -336,7 +378,7 @@ mod tests {
             _ => (0.0, 1.0),
         });
         let baseline = suite(1, "suite::old", &|_| (0.0, 1.0));
-        insta::assert_snapshot!(text(baseline, scenario::run(candidate), 100));
+        insta::assert_snapshot!(text(baseline, scenario::run(candidate), 60));
     }
 
     #[test]
@@ -356,7 +398,7 @@ mod tests {
         let mut baseline = side(1, 0.0);
         baseline[11].slots_launches_mut()[4].slots *= 10.0;
         baseline[11].times.launches[4].wall_ns *= 10.0;
-        insta::assert_snapshot!(text(baseline, scenario::run(side(2, 0.1)), 100));
+        insta::assert_snapshot!(text(baseline, scenario::run(side(2, 0.1)), 60));
     }
 
     #[test]
@@ -372,7 +414,7 @@ mod tests {
             };
             ["parse", "sort"].map(benchmark).to_vec()
         };
-        insta::assert_snapshot!(text(side(1, 1.0), scenario::run(side(2, 1.12)), 100));
+        insta::assert_snapshot!(text(side(1, 1.0), scenario::run(side(2, 1.12)), 60));
     }
 
     #[test]
@@ -397,15 +439,15 @@ mod tests {
         };
         assert_eq!(
             first_line(14),
-            "MOSTLY UNDECIDED: nothing regressed, but only 2 of 16 benchmarks (12 %) decided against `main`"
+            "MOSTLY UNDECIDED: nothing regressed, but only 2 of 16 benchmarks (12 %) are decided"
         );
         assert_eq!(
             first_line(3),
-            "PASSED: nothing regressed in 13 of 16 benchmarks (81 %) against `main`; 3 undecided"
+            "PASSED: nothing regressed in 13 of 16 benchmarks (81 %) since `main`; 3 undecided"
         );
         assert_eq!(
             first_line(0),
-            "PASSED: nothing regressed in 16 benchmarks against `main`"
+            "PASSED: nothing regressed in 16 benchmarks since `main`"
         );
     }
 
@@ -415,7 +457,7 @@ mod tests {
         let mut candidate = scenario::run(one());
         candidate.machine.model = 207;
         candidate.machine.hypervisor = Some("kvm".to_owned());
-        insta::assert_snapshot!(text(one(), candidate, 80));
+        insta::assert_snapshot!(text(one(), candidate, 60));
     }
 
     #[test]
@@ -431,7 +473,7 @@ mod tests {
         let mut candidate = scenario::run(one(2));
         candidate.machine.kernel = Some("6.14.0".to_owned());
         candidate.build.git_dirty = Some(true);
-        insta::assert_snapshot!(text(one(1), candidate, 80));
+        insta::assert_snapshot!(text(one(1), candidate, 60));
     }
 
     #[test]

@@ -2,6 +2,7 @@
 
 use criterion_topdown::run_file::{Benchmark, Run};
 
+use super::comparison_text::Detail;
 use super::style::Look;
 use topdown_gate::policy::Policy;
 use topdown_gate::scenario::{self, Planted, benchmark, timed, with_functions};
@@ -26,8 +27,21 @@ pub fn comparison_text(baseline: &Run, candidate: &Run, width: usize) -> String 
         unicode: true,
     };
     let mut out = Vec::new();
-    super::comparison_text::write(&compared(baseline, candidate), look, &mut out).unwrap();
-    anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string()
+    let comparison = compared(baseline, candidate);
+    super::comparison_text::write(&comparison, Detail::Sentences, look, &mut out).unwrap();
+    let text = anstream::adapter::strip_str(&String::from_utf8(out).unwrap()).to_string();
+    assert_nothing_wraps_twice(&text);
+    text
+}
+
+/// The lines of a message below its first are indented; at most one is.
+fn assert_nothing_wraps_twice(text: &str) {
+    let is_below = |line: &str| line.starts_with("    ") && line.trim_start() != line;
+    let lines: Vec<&str> = text.lines().collect();
+    let twice = lines
+        .windows(2)
+        .find(|pair| pair.iter().all(|line| is_below(line)));
+    assert_eq!(twice, None, "{text}");
 }
 
 /// Text that every format must escape.

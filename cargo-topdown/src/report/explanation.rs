@@ -6,9 +6,10 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::Benchmark;
 
 use super::number::{percent_change, points};
-use super::sentences::sentence;
 use super::style;
 use super::text::Hanging;
+use super::verdict_facts::facts;
+use super::verdict_sentence::sentence;
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{
     BenchmarkVerdict, Effect, Evidence, Method, MetricNoise, Rule, RuleState, Suite, TestOutcome,
@@ -44,7 +45,10 @@ pub fn write(explanation: &Explanation<'_>, width: usize, out: &mut impl Write) 
         verdict.id,
         verdict.verdict.name()
     )?;
-    lines.write(out, "", 0, &sentence(verdict))?;
+    lines.write(out, "", 0, &sentence(verdict, &verdict.id.name))?;
+    for fact in facts(verdict) {
+        lines.write(out, "- ", 2, &fact)?;
+    }
     writeln!(out, "\n{heading}1. Launch values, per iteration{heading:#}")?;
     let text = "One value per launch: the sum over the middle half of its samples, divided by \
                 their iterations.";
@@ -480,7 +484,7 @@ mod tests {
             panic!("{explanation}");
         };
         let look = Look {
-            width: 200,
+            width: 300,
             unicode: true,
         };
         let mut table = Vec::new();

@@ -15,6 +15,7 @@ use thiserror::Error;
 
 use super::markdown::{Bounded, COMMENT_BYTES, RESERVED_BYTES, code, folded};
 use super::number::points;
+use super::verdict_sentence::change_in_words;
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{COMPARISON_SCHEMA_VERSION, Outcome, Verdict};
 
@@ -48,6 +49,59 @@ struct Benchmark {
     id: BenchmarkId,
     verdict: Verdict,
     effects: Vec<Change>,
+}
+
+impl Benchmark {
+    fn change(&self, metric: Metric) -> Option<f64> {
+        let change = self.effects.iter().find(|change| change.metric == metric);
+        change.map(|change| change.difference)
+    }
+
+    /// Returns whether the time made the verdict, with this change of the slots.
+    fn is_about_time(&self, slots: f64) -> bool {
+        const LEAST_SURE: f64 = 0.01;
+        match self.verdict {
+            Verdict::TimeDisagrees => true,
+            Verdict::Regressed => slots < LEAST_SURE,
+            _ => false,
+        }
+    }
+
+    /// Says what happened to it, from its verdict and numbers alone.
+    fn predicate(&self) -> String {
+        let slots = self.change(Metric::Slots);
+        let time = self.change(Metric::Wall);
+        let (metric, change) = match (slots, time) {
+            _ if self.verdict == Verdict::NotComparable => {
+                return "cannot be compared".to_owned();
+            }
+            (Some(slots), _) if !self.is_about_time(slots) => (Metric::Slots, slots),
+            (_, Some(time)) => (Metric::Wall, time),
+            _ => return self.verdict.name().to_owned(),
+        };
+        let changed = change_in_words(metric, change);
+        let categories = [
+            Metric::Retiring,
+            Metric::BadSpeculation,
+            Metric::FrontendBound,
+            Metric::BackendBound,
+        ];
+        let parts = categories.map(|category| (category, self.change(category).unwrap_or(0.0)));
+        let largest = parts.into_iter().max_by(|(_, a), (_, b)| a.total_cmp(b));
+        match (self.verdict, slots, largest) {
+            (_, Some(slots), _) if metric == Metric::Wall => {
+                format!("{changed} at {} % slots", points(slots))
+            }
+            (Verdict::Shifted, _, Some((category, _))) => {
+                format!("is no slower, but has more slots {}", category.name())
+            }
+            (Verdict::Accepted, ..) => format!("{changed}, as accepted"),
+            (_, Some(_), Some((category, part))) if part > 0.0 => {
+                format!("{changed}: {} points {}", points(part), category.name())
+            }
+            _ => changed,
+        }
+    }
 }
 
 #[derive(Debug, Deserialize)]
@@ -155,8 +209,15 @@ impl fmt::Display for ForeignComparison {
         };
         let told: Vec<&Benchmark> = VERDICTS[..5].iter().flat_map(|c| self.with(*c)).collect();
         if !told.is_empty() {
-            table(&told, &mut text);
+            text.items(told.iter().map(|benchmark| {
+                let name = code(&benchmark.id.to_string());
+                format!("- {name} {}\n", benchmark.predicate())
+            }));
+            text.push("\n");
         }
+        folded("In numbers", !told.is_empty(), &mut text, |text| {
+            table(&told, text);
+        });
         let others: Vec<&Benchmark> = VERDICTS[5..].iter().flat_map(|c| self.with(*c)).collect();
         folded(
             &format!("The others ({})", others.len()),

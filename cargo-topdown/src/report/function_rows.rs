@@ -27,12 +27,11 @@ pub fn advice_for_names<'a>(
         None
     } else if named().next().is_none() {
         Some(format!(
-            "the bench has no names of functions, since its profile strips them; build with {NAMES_OF_ALL}, \
-             and with {NAMES_OF_INLINED} for those that are inlined"
+            "the bench's function names are stripped; build with {NAMES_OF_ALL}"
         ))
     } else if named().any(|name| FunctionKind::of(name) == FunctionKind::Loop) {
         Some(format!(
-            "{CLOSURE} has no names of its parts; build with {NAMES_OF_INLINED} for them"
+            "for the names of inlined functions, build with {NAMES_OF_INLINED}"
         ))
     } else {
         None
@@ -136,7 +135,7 @@ mod tests {
         let in_loop = (Some("criterion::bencher::Bencher<M>::iter"), None);
         assert!(advice(&[in_loop]).unwrap().contains(NAMES_OF_INLINED));
         let stripped = advice(&[(None, None), (Some("malloc"), Some("libc.so.6"))]).unwrap();
-        assert!(stripped.contains("its profile strips them") && stripped.contains(NAMES_OF_ALL));
+        assert!(stripped.contains("names are stripped") && stripped.contains(NAMES_OF_ALL));
         assert_eq!(advice(&[(Some("suite::parse"), None), (None, None)]), None);
         assert_eq!(advice(&[(None, Some("libc.so.6"))]), None);
     }

@@ -11,7 +11,10 @@ use std::io::{self, Write};
 use criterion_topdown::run_file::BenchmarkId;
 
 use super::number::percent_change;
-use super::sentences::{headline, left_out_by, sentence};
+use super::sentences::headline;
+use super::suite_notes::left_out_by;
+use super::verdict_facts::facts;
+use super::verdict_sentence::sentence;
 use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Verdict};
 
 /// Writes the file.
@@ -128,8 +131,8 @@ impl Case {
 }
 
 fn case(comparison: &Comparison, benchmark: &BenchmarkVerdict) -> Case {
-    let text = sentence(benchmark);
-    let message = format!("{}: {text}", benchmark.verdict.name());
+    let message = sentence(benchmark, &benchmark.id.name);
+    let text = facts(benchmark).join("\n");
     let kind = match benchmark.verdict {
         Verdict::NotComparable => Some("error"),
         _ if comparison.fails(benchmark) => Some("failure"),

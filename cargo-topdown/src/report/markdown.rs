@@ -1,15 +1,17 @@
 //! A comparison as GitHub's Markdown: a step summary, or a comment on a pull request.
 //!
-//! Regressions come first and are never folded; the rest is folded. Both have a size limit, so the
+//! The sentences on what fails come first and are never folded; the rest is folded. Both have a size limit, so the
 //! text is built piece by piece, and what does not fit is counted. Everything from benchmarks or
 //! machines is escaped so that it stays text: it cannot make HTML, links, images, mentions or table
 //! cells. Comments on pull requests are made by `foreign_comment`.
 
 use super::event_table::{COLUMNS, LEGEND};
+use super::names::Names;
 use super::number::points;
-use super::sentences::{
-    Headline, REMEDY, counted, headline, members, run_in_short, sentence, suite_notes, worst_first,
-};
+use super::sentences::{Headline, counted, headline, members, remedy, run_in_short, worst_first};
+use super::suite_notes::suite_notes;
+use super::verdict_facts::facts;
+use super::verdict_sentence::predicate;
 use topdown_gate::event_rates::EventRates;
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{
@@ -44,38 +46,42 @@ pub fn comment(comparison: &Comparison) -> String {
 
 fn document(comparison: &Comparison, events: bool, limit: usize) -> String {
     let mut text = Bounded::new(limit - RESERVED_BYTES);
+    let names = Names::of(comparison);
     let Headline { word, rest, .. } = headline(comparison);
     text.push(&format!("## TopDown: {}\n\n", word.to_lowercase()));
-    text.push(&format!("**{}**", inline(&rest)));
-    let counted = counted(&comparison.counts);
-    if counted.len() > 1 {
-        text.push(&format!("  \n{}", counted.join(", ")));
-    }
-    text.push("\n\n");
-    notes(comparison, &mut text);
-    if comparison.differences.is_empty() {
-        for class in [
-            Verdict::TimeDisagrees,
-            Verdict::Regressed,
-            Verdict::NotComparable,
-        ] {
-            if !members(comparison, class).is_empty() {
-                text.push(&format!("### {}\n\n", capitalised(class.name())));
-                sentences(comparison, class, &mut text);
-                text.push("\n");
-            }
+    text.push(&format!("**{}**\n\n", inline(&rest)));
+    differences(comparison, &mut text);
+    let is_comparable = comparison.differences.is_empty();
+    let failing = [
+        Verdict::TimeDisagrees,
+        Verdict::Regressed,
+        Verdict::NotComparable,
+    ];
+    let others = [
+        Verdict::Accepted,
+        Verdict::Shifted,
+        Verdict::Inconclusive,
+        Verdict::Improved,
+    ];
+    if is_comparable {
+        let told: Vec<&BenchmarkVerdict> = failing
+            .into_iter()
+            .flat_map(|verdict| members(comparison, verdict))
+            .collect();
+        sentences(&told, names, &mut text);
+        if !told.is_empty() {
+            text.push("\n");
         }
-        for class in [
-            Verdict::Accepted,
-            Verdict::Shifted,
-            Verdict::Inconclusive,
-            Verdict::Improved,
-        ] {
+        folded("The causes in full", !told.is_empty(), &mut text, |text| {
+            details(&told, names, text);
+        });
+        for verdict in others {
+            let members = members(comparison, verdict);
             folded(
-                &format!("{} {}", members(comparison, class).len(), class.name()),
-                !members(comparison, class).is_empty(),
+                &format!("{} {}", members.len(), verdict.name()),
+                !members.is_empty(),
                 &mut text,
-                |text| sentences(comparison, class, text),
+                |text| details(&members, names, text),
             );
         }
     }
@@ -94,10 +100,10 @@ fn document(comparison: &Comparison, events: bool, limit: usize) -> String {
     }
     let rows = worst_first(comparison);
     folded(
-        &format!("Every benchmark ({})", rows.len()),
-        comparison.differences.is_empty() && !rows.is_empty(),
+        &format!("All benchmarks ({})", rows.len()),
+        is_comparable && !rows.is_empty(),
         &mut text,
-        |text| table(&rows, text),
+        |text| table(&rows, names, text),
     );
     let rows: Vec<(&BenchmarkVerdict, &EventSides)> = rows
         .into_iter()
@@ -107,39 +113,60 @@ fn document(comparison: &Comparison, events: bool, limit: usize) -> String {
         &format!("Events ({})", rows.len()),
         events && !rows.is_empty(),
         &mut text,
-        |text| event_table(&rows, text),
+        |text| event_table(&rows, names, text),
     );
+    folded("The two runs", true, &mut text, |text| {
+        runs(comparison, text)
+    });
     text.finish()
 }
 
-fn notes(comparison: &Comparison, text: &mut Bounded) {
-    let mut lines = vec![
-        format!("baseline {}", inline(&run_in_short(&comparison.baseline))),
-        format!("candidate {}", inline(&run_in_short(&comparison.candidate))),
-    ];
+/// Writes what a reader must know about the comparison.
+fn differences(comparison: &Comparison, text: &mut Bounded) {
+    let mut lines = Vec::new();
     for difference in &comparison.differences {
         lines.push(format!("**differs** {}", inline(&difference.to_string())));
     }
-    if !comparison.differences.is_empty() {
-        lines.push(format!("**try** {}", inline(REMEDY)));
+    if let Some(remedy) = remedy(comparison) {
+        lines.push(format!("**try** {}", inline(remedy)));
     }
     for warning in &comparison.warnings {
         lines.push(format!("**warning** {}", inline(&warning.to_string())));
     }
-    for note in suite_notes(comparison) {
-        lines.push(format!("**note** {}", inline(&note)));
+    if !lines.is_empty() {
+        text.items(lines.into_iter().map(|line| format!("- {line}\n")));
+        text.push("\n");
     }
-    text.items(lines.into_iter().map(|line| format!("- {line}\n")));
-    text.push("\n");
 }
 
-fn sentences(comparison: &Comparison, class: Verdict, text: &mut Bounded) {
-    text.items(members(comparison, class).iter().map(|benchmark| {
-        format!(
-            "- {}  \n  {}\n",
-            code(&benchmark.id.to_string()),
-            inline(&sentence(benchmark))
-        )
+/// Writes where the runs come from, the counts, and the notes.
+fn runs(comparison: &Comparison, text: &mut Bounded) {
+    let mut lines = vec![
+        format!("baseline {}", inline(&run_in_short(&comparison.baseline))),
+        format!("candidate {}", inline(&run_in_short(&comparison.candidate))),
+        counted(&comparison.counts).join(", "),
+    ];
+    lines.extend(suite_notes(comparison).iter().map(|note| inline(note)));
+    lines.retain(|line| !line.is_empty());
+    text.items(lines.into_iter().map(|line| format!("- {line}\n")));
+}
+
+fn sentences(benchmarks: &[&BenchmarkVerdict], names: Names, text: &mut Bounded) {
+    text.items(benchmarks.iter().map(|benchmark| {
+        let name = names.name(&benchmark.id);
+        format!("- {} {}\n", code(&name), inline(&predicate(benchmark)))
+    }));
+}
+
+/// Writes the sentences, and the facts below each.
+fn details(benchmarks: &[&BenchmarkVerdict], names: Names, text: &mut Bounded) {
+    text.items(benchmarks.iter().map(|benchmark| {
+        let name = names.name(&benchmark.id);
+        let mut item = format!("- {} {}\n", code(&name), inline(&predicate(benchmark)));
+        for fact in facts(benchmark) {
+            item.push_str(&format!("  - {}\n", inline(&fact)));
+        }
+        item
     }));
 }
 
@@ -159,7 +186,7 @@ pub(super) fn folded(
 }
 
 /// Writes the table without columns that are empty in all rows.
-fn table(rows: &[&BenchmarkVerdict], text: &mut Bounded) {
+fn table(rows: &[&BenchmarkVerdict], names: Names, text: &mut Bounded) {
     const COLUMNS: [(&str, Metric); 6] = [
         ("time %", Metric::Wall),
         ("retiring", Metric::Retiring),
@@ -174,8 +201,14 @@ fn table(rows: &[&BenchmarkVerdict], text: &mut Bounded) {
         // Without slots, the change is that of the time.
         .filter(|(_, metric)| has_slots && rows.iter().any(|row| row.effect(*metric).is_some()))
         .collect();
-    let mut heading = "| benchmark | verdict | change % | interval |".to_owned();
-    let mut rule = "|:--|:--|--:|--:|".to_owned();
+    let is_exact = |row: &&BenchmarkVerdict| row.main_effect().is_none_or(|effect| effect.exact);
+    let all_exact = rows.iter().all(is_exact);
+    let mut heading = "| benchmark | verdict | change % |".to_owned();
+    let mut rule = "|:--|:--|--:|".to_owned();
+    if !all_exact {
+        heading.push_str(" interval |");
+        rule.push_str("--:|");
+    }
     for (name, _) in &columns {
         heading.push_str(&format!(" {name} |"));
         rule.push_str("--:|");
@@ -189,10 +222,11 @@ fn table(rows: &[&BenchmarkVerdict], text: &mut Bounded) {
             Verdict::Unchanged => row.verdict.name().to_owned(),
             class => format!("**{}**", class.name()),
         };
-        let mut line = format!(
-            "| {} | {class} | {change} | {interval} |",
-            code(&row.id.to_string())
-        );
+        let name = code(&names.name(&row.id));
+        let mut line = format!("| {name} | {class} | {change} |");
+        if !all_exact {
+            line.push_str(&format!(" {interval} |"));
+        }
         for (_, metric) in &columns {
             let cell = row
                 .effect(*metric)
@@ -202,23 +236,28 @@ fn table(rows: &[&BenchmarkVerdict], text: &mut Bounded) {
         line.push('\n');
         line
     }));
-    let unit = match has_slots {
-        true => "slots per iteration (time: of its time); categories add up to the change",
-        false => "time per iteration",
+    let unit = if has_slots {
+        "slots (time: of its time); the categories add up to the change"
+    } else {
+        "time"
+    };
+    let intervals = if all_exact {
+        "Changes are exact: modelled launches agree bit for bit."
+    } else {
+        "Intervals are 95 % per benchmark, with \\* for the whole suite at once."
     };
     text.push(&format!(
-        "\nChanges are percent of the baseline's {unit}. Intervals: 95 % for the benchmark alone; \
-         with \\*, 95 % for the whole suite at once.\n"
+        "\nChanges are percent of the baseline's {unit}. {intervals}\n"
     ));
 }
 
 /// Writes the events before and after.
-fn event_table(rows: &[(&BenchmarkVerdict, &EventSides)], text: &mut Bounded) {
+fn event_table(rows: &[(&BenchmarkVerdict, &EventSides)], names: Names, text: &mut Bounded) {
     let headings: String = COLUMNS.map(|c| format!(" {} |", c.heading)).concat();
     let rule = "--:|".repeat(COLUMNS.len());
     text.push(&format!("| benchmark |{headings}\n|:--|{rule}\n"));
     text.items(rows.iter().map(|(row, events)| {
-        let mut line = format!("| {} |", code(&row.id.to_string()));
+        let mut line = format!("| {} |", code(&names.name(&row.id)));
         for column in &COLUMNS {
             let cell = |side: &Option<EventRates>| column.cell(side.as_ref()?);
             let cell = match (cell(&events.baseline), cell(&events.candidate)) {
@@ -250,14 +289,6 @@ fn interval(effect: &Effect) -> String {
             let mark = if simultaneous { "\\*" } else { "" };
             format!("{} to {}{mark}", points(low), points(high))
         }
-    }
-}
-
-fn capitalised(text: &str) -> String {
-    let mut characters = text.chars();
-    match characters.next() {
-        Some(first) => first.to_uppercase().chain(characters).collect(),
-        None => String::new(),
     }
 }
 

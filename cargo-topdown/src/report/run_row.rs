@@ -16,8 +16,7 @@ const COARSE_FRACTION: f64 = 0.01;
 const WINDOWS_THAT_SHOW: f64 = 0.01;
 
 /// The note on a benchmark whose slots are not about its work.
-pub const WAITS: &str =
-    "hardly executes user code: work in the kernel or on other threads has no slots";
+pub const WAITS: &str = "mostly waits: work in the kernel or on other threads has no slots";
 
 /// Returns a note on whose work the numbers are, if there is anything to note.
 pub fn whose_work(provenance: &Provenance) -> Option<String> {
@@ -55,7 +54,7 @@ impl Row {
                 shares: None,
                 share_cells: Vec::new(),
                 is_time_only: false,
-                notes: vec!["no launch gave a value".to_owned()],
+                notes: vec!["no launch has a value".to_owned()],
             };
         };
         let plus_minus = if look.unicode { "±" } else { "+-" };
@@ -94,7 +93,7 @@ fn notes(summary: &Summary, plus_minus: &str, provenance: &Provenance) -> Vec<St
     let mut notes = Vec::new();
     notes.extend(whose_work(provenance));
     if provenance.source == SourceKind::Model && summary.samples_dropped > 0 {
-        notes.push("few iterations to warm up: `--model-budget` allows for more".to_owned());
+        notes.push("too few iterations to warm up; raise `--model-budget`".to_owned());
     } else if summary.samples_dropped > 0 {
         notes.push(format!(
             "{} of {} samples dropped",
@@ -104,7 +103,7 @@ fn notes(summary: &Summary, plus_minus: &str, provenance: &Provenance) -> Vec<St
     }
     if let Some(coverage) = summary.coverage_fraction().filter(|known| *known < 1.0) {
         notes.push(format!(
-            "the model knows {}% of the instructions; others count as one slot",
+            "the model knows {}% of its instructions; the others count as one slot each",
             below_100(coverage)
         ));
     }
@@ -114,12 +113,11 @@ fn notes(summary: &Summary, plus_minus: &str, provenance: &Provenance) -> Vec<St
     let window_percent = percent(summary.window_fraction);
     if summary.window_fraction > MOST_TAKEN_OUT {
         notes.push(format!(
-            "its windows cost {window_percent} % of what was measured, so slots decide nothing: use larger \
-             batches"
+            "its windows cost {window_percent} % of the slots, which decide nothing: use larger batches"
         ));
     } else if summary.window_fraction > WINDOWS_THAT_SHOW {
         notes.push(format!(
-            "its windows cost {window_percent} % of what was measured; taken out"
+            "its windows cost {window_percent} % of the slots; subtracted"
         ));
     }
     if summary.resolution_fraction > COARSE_FRACTION {

@@ -5,7 +5,7 @@
 
 use std::io::{self, Write};
 
-use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{Benchmark, Run};
 
 use super::bar::{CATEGORIES, bar};
@@ -13,7 +13,7 @@ use super::number::launches;
 use super::run_row::Row;
 use super::style::{DIM, HEADING, Look, WARNING};
 use super::table::{Cell, Column, Keep, Table};
-use super::text::{width_of, wrapped};
+use super::text::{Hanging, width_of, wrapped};
 
 /// Columns of a bar.
 const BAR_WIDTH: usize = 20;
@@ -116,12 +116,7 @@ fn write_header(out: &mut impl Write, run: &Run, look: Look) -> io::Result<()> {
     }
     let mut sources: Vec<(String, usize)> = Vec::new();
     for benchmark in &run.benchmarks {
-        let provenance = benchmark.provenance();
-        let source = match provenance.source {
-            SourceKind::Time => "time".to_owned(),
-            counted => format!("{counted} ({})", provenance.formula),
-        };
-        let text = format!("source {source}: {}", provenance.reason);
+        let text = source_in_words(benchmark.provenance());
         match sources.iter_mut().find(|(known, _)| *known == text) {
             Some((_, count)) => *count += 1,
             None => sources.push((text, 1)),
@@ -130,16 +125,22 @@ fn write_header(out: &mut impl Write, run: &Run, look: Look) -> io::Result<()> {
     let several = sources.len() > 1;
     for (mut text, count) in sources {
         if several {
-            text += &format!(" ({count} of {} benchmarks)", run.benchmarks.len());
+            text += &format!("; {count} of {} benchmarks", run.benchmarks.len());
         }
-        for (index, line) in wrapped(&text, look.width.saturating_sub(2))
-            .iter()
-            .enumerate()
-        {
-            writeln!(out, "{}{line}", if index == 0 { "" } else { "  " })?;
-        }
+        Hanging { width: look.width }.write(out, "", 2, &text)?;
     }
     Ok(())
+}
+
+/// `Modelled on Zen 5 (this VM has no counters)`; `cargo topdown doctor` has the long form.
+fn source_in_words(provenance: &Provenance) -> String {
+    let reason = &provenance.reason;
+    match provenance.source {
+        SourceKind::Time => format!("Time only: {reason}"),
+        SourceKind::Hardware => format!("Counted: {reason}"),
+        // A model's reason begins with its core.
+        SourceKind::Model => reason.replacen("modelled on", "Modelled on", 1),
+    }
 }
 
 const INDENT: usize = 2;
@@ -336,7 +337,7 @@ mod tests {
         run.benchmarks[1].slots = None;
         run.benchmarks[1].times.launches.clear();
         let text = table(&run, 80, true);
-        assert!(text.contains("no launch gave a value"), "{text}");
+        assert!(text.contains("no launch has a value"), "{text}");
         run.benchmarks.clear();
         table(&run, 80, true);
     }

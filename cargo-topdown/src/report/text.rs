@@ -11,6 +11,15 @@ pub fn width_of(text: &str) -> usize {
     text.width()
 }
 
+/// Returns how many columns `text` takes, which may contain styles.
+pub fn shown_width(text: &str) -> usize {
+    if text.contains('\u{1b}') {
+        width_of(&anstream::adapter::strip_str(text).to_string())
+    } else {
+        width_of(text)
+    }
+}
+
 /// Shortens `text` to at most `width` columns in the middle, since benchmarks of a group differ at
 /// their ends.
 pub fn shortened(text: &str, width: usize, unicode: bool) -> String {
@@ -50,7 +59,9 @@ pub fn wrapped(text: &str, width: usize) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
     for word in text.split_whitespace() {
         match lines.last_mut() {
-            Some(line) if width_of(line) + 1 + width_of(word) <= width || word.starts_with('%') => {
+            Some(line)
+                if shown_width(line) + 1 + shown_width(word) <= width || word.starts_with('%') =>
+            {
                 line.push(' ');
                 line.push_str(word);
             }
@@ -78,6 +89,23 @@ impl Hanging {
     ) -> io::Result<()> {
         let lines = wrapped(text, self.width.saturating_sub(indent));
         writeln!(out, "{lead}{}", lines.join(&format!("\n{:indent$}", "")))
+    }
+
+    /// Writes `text` on the same line as `lead`, which is not wrapped, and indents the lines below.
+    pub fn write_after(
+        &self,
+        out: &mut impl Write,
+        lead: &str,
+        indent: usize,
+        text: &str,
+    ) -> io::Result<()> {
+        let used = shown_width(lead) + 1;
+        let room = self.width.saturating_sub(indent);
+        // The lead takes the place of a word.
+        let filler = "x".repeat(used.saturating_sub(1 + indent).max(1));
+        let lines = wrapped(&format!("{filler} {text}"), room);
+        let rest = lines.join(&format!("\n{:indent$}", ""));
+        writeln!(out, "{lead}{}", &rest[filler.len()..])
     }
 }
 

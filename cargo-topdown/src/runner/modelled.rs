@@ -223,20 +223,22 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
             by_id.remove(&benchmark.id);
             continue;
         }
-        let why_second = match asked_for(&benchmark.id) {
-            true => String::new(),
-            false => format!("{}; ", benchmark.times.provenance.reason),
+        let why_second =
+            (!asked_for(&benchmark.id)).then(|| benchmark.times.provenance.reason.clone());
+        let with_why = |reason: &str| match &why_second {
+            Some(why) => format!("{reason} ({why})"),
+            None => reason.to_owned(),
         };
         if let Some(error) = errors.iter().find(|error| *error.id() == benchmark.id) {
             benchmark.times.provenance.reason =
-                format!("{why_second}not modelled: {}", why_not(error));
+                with_why(&format!("not modelled: {}", why_not(error)));
         }
         let Some(model) = by_id.remove(&benchmark.id) else {
             continue;
         };
         match model.slots {
             Some(mut slots) if slots.provenance.source == SourceKind::Model => {
-                slots.provenance.reason.insert_str(0, &why_second);
+                slots.provenance.reason = with_why(&slots.provenance.reason);
                 benchmark.slots = Some(slots);
                 benchmark.functions = model.functions;
                 benchmark.fingerprint = model.fingerprint;
@@ -245,7 +247,7 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
             _ => {
                 benchmark.times.provenance = model.times.provenance;
                 let reason = &mut benchmark.times.provenance.reason;
-                reason.insert_str(0, &why_second);
+                *reason = with_why(reason);
             }
         }
     }
@@ -344,7 +346,7 @@ mod tests {
         join(&mut outcome_of_both, outcome(vec![modelled]), &targets);
         let joined = &outcome_of_both.collected.benchmarks[0];
         assert_eq!(joined.provenance().source, SourceKind::Model);
-        assert_eq!(joined.provenance().reason, "no counters; a model");
+        assert_eq!(joined.provenance().reason, "a model (no counters)");
         let slots: Vec<f64> = joined.slots_launches().iter().map(|v| v.slots).collect();
         assert_eq!(slots, [100.0; 2]);
         let times = joined.times.launches.iter().map(|time| time.wall_ns);

@@ -123,16 +123,17 @@ fn a_regression_ends_with_100_after_everything_is_kept() {
     assert_eq!(job.outputs["exit-code"], "100");
     let summary = job.text("github_step_summary");
     assert!(
-        summary.starts_with("## TopDown: regressed\n\n**1 of 3 benchmarks slower than"),
+        summary.starts_with("## TopDown: regressed\n\n**1 of 3 benchmarks is slower than"),
         "{summary}"
     );
     assert!(
-        summary.contains("<code>suite::kernels::sort</code>"),
+        summary.contains("<code>sort</code> is 10.0 % slower"),
         "{summary}"
     );
     assert!(
-        job.log
-            .contains("::error title=regressed%3A suite%3A%3Akernels%3A%3Asort::+10.0 %25"),
+        job.log.contains(
+            "::error title=regressed%3A suite%3A%3Akernels%3A%3Asort::`sort` is 10.0 %25 slower"
+        ),
         "{}",
         job.log
     );

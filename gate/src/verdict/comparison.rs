@@ -228,12 +228,12 @@ impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Warning::Differs(difference) => {
-                write!(f, "{difference}; a difference may be its doing")
+                write!(f, "{difference}; this may explain the difference")
             }
             Warning::AcceptedExpired { changes } => write!(
                 f,
-                "{changes} accepted changes were of an earlier baseline and hold no more; \
-                 accept again what is still expected"
+                "{changes} accepted changes have expired with their baseline; accept again what you still \
+                 expect"
             ),
             Warning::PartialBaseline {
                 selection,
@@ -241,45 +241,38 @@ impl fmt::Display for Warning {
             } => {
                 write!(
                     f,
-                    "the baseline has only a part of the suite ({selection}), so "
-                )?;
-                match benchmarks {
-                    1 => f.write_str("1 benchmark was not compared; "),
-                    count => write!(f, "{count} benchmarks were not compared; "),
-                }?;
-                f.write_str("take it again without that")
+                    "the baseline is partial ({selection}): {benchmarks} new benchmark{} not compared; \
+                     retake it",
+                    if *benchmarks == 1 { "" } else { "s" }
+                )
             }
-            Warning::UncommittedBaseline => f.write_str(
-                "the baseline was taken with uncommitted changes in the work tree; \
-                 take it again from a commit",
-            ),
+            Warning::UncommittedBaseline => {
+                f.write_str("the baseline has uncommitted changes; retake it from a commit")
+            }
             Warning::ModelledOnOtherCpu { differences } => {
                 let differences: Vec<String> = differences.iter().map(|d| d.to_string()).collect();
                 write!(
                     f,
-                    "the two runs had different CPUs ({}): slots of the modelled core are compared all \
-                     the same, times are not; code that asks what its CPU can do \
-                     (`is_x86_feature_detected!`, the C library's memcpy) may have taken another path",
+                    "different CPUs ({}): times are not compared, and code that detects CPU features may \
+                     differ",
                     differences.join("; ")
                 )
             }
             Warning::LaunchesOfBaselineLeftOut { launches } => write!(
                 f,
-                "the baseline is judged without what went wrong in it: {}; take it again",
+                "the baseline is judged without {}; retake it",
                 named(launches)
             ),
-            Warning::LaunchesOfCandidateLeftOut { launches } => write!(
-                f,
-                "the candidate is judged without what went wrong in it: {}",
-                named(launches)
-            ),
+            Warning::LaunchesOfCandidateLeftOut { launches } => {
+                write!(f, "the candidate is judged without {}", named(launches))
+            }
             Warning::JudgedByTime { benchmarks } => {
                 const MOST_NAMES: usize = 5;
                 let shown = benchmarks.iter().take(MOST_NAMES);
                 let names: Vec<&str> = shown.map(|id| id.name.as_str()).collect();
                 write!(
                     f,
-                    "judged by time alone, since their work is not on the measured thread: {}",
+                    "judged by time alone, since other threads do the work: {}",
                     names.join(", ")
                 )?;
                 match benchmarks.len().saturating_sub(MOST_NAMES) {
@@ -292,18 +285,15 @@ impl fmt::Display for Warning {
                     1 => f.write_str("one benchmark mostly waits")?,
                     count => write!(f, "{count} benchmarks mostly wait")?,
                 }
-                f.write_str(
-                    ": work in the kernel or on other threads has no slots; look at the time",
-                )
+                f.write_str(": the kernel and other threads have no slots, so look at the time")
             }
-            Warning::FewLaunches { launches: 1 } => f.write_str(
-                "a single launch can never fail: it says nothing about how much launches differ; \
-                 run at least 5",
-            ),
+            Warning::FewLaunches { launches: 1 } => {
+                f.write_str("a single launch can never fail, since launches differ; run at least 5")
+            }
             Warning::FewLaunches { launches } => write!(
                 f,
-                "only {launches} launches on a side, so only large differences can be found; \
-                 run at least 5, better 10"
+                "only {launches} launches on a side: only large differences show; run at least 5, better \
+                 10"
             ),
         }
     }

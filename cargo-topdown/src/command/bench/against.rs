@@ -121,7 +121,9 @@ pub fn run(
         candidate: &new.run,
         history: history.as_ref(),
     };
-    let output = args.comparison.output(args.output.color);
+    let output = args
+        .comparison
+        .output(args.launch.cargo.verbose > 0, args.output.color);
     output.report(&comparison, sides)?;
     Ok(comparison.outcome.into())
 }

@@ -10,7 +10,8 @@ use super::comparison_row::{MOST_SECTIONS, Row, class_style, plain};
 use super::{LegendEntry, legend};
 use crate::report::number::launches_in_words;
 use crate::report::request::Compared;
-use crate::report::sentences::{Headline, REMEDY, headline, suite_notes, worst_first};
+use crate::report::sentences::{Headline, headline, remedy, worst_first};
+use crate::report::suite_notes::suite_notes;
 use topdown_gate::metric::Metric;
 use topdown_gate::verdict::{Comparison, RunSummary, Verdict};
 
@@ -154,8 +155,8 @@ fn notes(comparison: &Comparison) -> Vec<Note> {
         .iter()
         .map(|difference| note("differs", "differs", difference.to_string()))
         .collect();
-    if !notes.is_empty() {
-        notes.push(note("try", "differs", REMEDY.to_owned()));
+    if let Some(remedy) = remedy(comparison) {
+        notes.push(note("try", "differs", remedy.to_owned()));
     }
     for warning in &comparison.warnings {
         notes.push(note("warning", "warning", warning.to_string()));
@@ -263,7 +264,7 @@ mod tests {
         for text in [
             r#"<span class="pill not-comparable">NOT COMPARABLE</span>"#,
             "<strong>differs</strong> CPU model: 143 in the baseline, 207 in the candidate",
-            "take the baseline again on this machine",
+            "retake the baseline here",
         ] {
             assert!(page.contains(text), "{text}");
         }

@@ -8,7 +8,8 @@ use super::history::HistoryChart;
 use super::{Bar, style_of};
 use crate::report::function_rows::label_of;
 use crate::report::number::{launches_in_words, percent_change, points, slots};
-use crate::report::sentences::sentence;
+use crate::report::verdict_facts;
+use crate::report::verdict_sentence::sentence;
 use topdown_gate::metric::Metric;
 use topdown_gate::summary::Summary;
 use topdown_gate::trend::Trend;
@@ -142,7 +143,7 @@ impl Row {
             place: format!("{}::{}", verdict.id.package, verdict.id.target),
             class: verdict.verdict.name(),
             style: class_style(verdict.verdict),
-            sentence: plain(&sentence(verdict)),
+            sentence: plain(&words(verdict)),
             change: main.map_or(String::new(), |effect| percent_change(effect.difference)),
             interval: main.map_or(String::new(), range),
             time: match verdict.effect(Metric::Wall) {
@@ -312,4 +313,10 @@ pub(super) fn class_style(class: Verdict) -> &'static str {
         Verdict::Improved => "improved",
         Verdict::Unchanged => "unchanged",
     }
+}
+/// Returns the sentence about a benchmark, and the facts behind it.
+fn words(verdict: &BenchmarkVerdict) -> String {
+    let mut words = vec![sentence(verdict, &verdict.id.name)];
+    words.extend(verdict_facts::facts(verdict));
+    words.join("; ")
 }

@@ -144,7 +144,7 @@ impl Row {
             facts: vec![format!("source {}", benchmark.provenance().source)],
         };
         let Some(summary) = Summary::of(benchmark) else {
-            row.facts.push("no launch gave a value".to_owned());
+            row.facts.push("no launch has a value".to_owned());
             return row;
         };
         let (metric, spread) = match summary.slots {
@@ -281,7 +281,7 @@ mod tests {
         let mut run = scenario::run(vec![benchmark("sort", Planted::default())]);
         run.benchmarks[0].slots = None;
         run.benchmarks[0].times.launches.clear();
-        assert!(page(&run).contains("no launch gave a value"));
+        assert!(page(&run).contains("no launch has a value"));
     }
 
     #[test]

@@ -1,0 +1,242 @@
+//! Notes on a comparison as a whole. Each is one sentence of about a hundred letters.
+
+use super::function_rows::advice_for_names;
+use super::number::percent_change;
+use super::sentences::benchmarks;
+use super::verdict_facts::{MOST_FUNCTIONS, per_iteration, told_functions};
+use topdown_gate::metric::Metric;
+use topdown_gate::selection::LeftOutBy;
+use topdown_gate::verdict::{
+    BenchmarkVerdict, CommonPart, Comparison, Counts, Effect, Method, MetricNoise, Rule,
+    ShiftBasis, Verdict,
+};
+
+/// The least drift between two runs that is reported.
+const LEAST_TOLD_DRIFT: f64 = 0.01;
+
+/// Returns the notes.
+pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
+    let suite = &comparison.suite;
+    let mut notes = Vec::new();
+    let moved = |common: &CommonPart| common.low > 0.0 || common.high < 0.0;
+    let moved = suite.global_slots_difference.filter(moved);
+    if let Some(common) = moved {
+        notes.push(format!(
+            "the whole suite moved by {} slots (median): compiler, flags or a common dependency",
+            percent_change(common.difference)
+        ));
+    }
+    notes.extend(one_sided(comparison));
+    notes.extend(slower_over_time(comparison));
+    notes.extend(ran_again(comparison));
+    let exact = |b: &&BenchmarkVerdict| b.evidence.is_some_and(|e| e.method == Method::Exact);
+    let decided_exactly = comparison.benchmarks.iter().filter(exact).count();
+    if decided_exactly > 0 {
+        let which = match decided_exactly == comparison.benchmarks.len() {
+            true => "changes are exact".to_owned(),
+            false => format!("changes of {} are exact", benchmarks(decided_exactly)),
+        };
+        notes.push(format!(
+            "{which}: modelled launches agree bit for bit; time only fails what took far longer"
+        ));
+    }
+    notes.extend(same_code(comparison));
+    if let Some(shift) = suite.machine_shift.filter(|shift| shift.removed) {
+        let size = percent_change(shift.difference.abs());
+        let size = size.trim_start_matches('+');
+        let direction = if shift.difference > 0.0 {
+            "slower"
+        } else {
+            "faster"
+        };
+        notes.push(match shift.basis {
+            ShiftBasis::TimePerSlot => format!(
+                "the machine ran {size} {direction} per slot (median of {}); times are compared without \
+                 that",
+                benchmarks(shift.benchmarks)
+            ),
+            ShiftBasis::Time => format!(
+                "everything ran {size} {direction} (median of {}); times are compared without that",
+                benchmarks(shift.benchmarks)
+            ),
+        });
+    }
+    notes.extend(names(comparison));
+    // In a suite that moved as a whole, the differences are not drift. If everything is exact, no
+    // intervals are shown.
+    let has_intervals = decided_exactly < comparison.benchmarks.len();
+    let drifting = |noise: &&MetricNoise| {
+        matches!(noise.metric, Metric::Slots | Metric::Wall)
+            && moved.is_none()
+            && has_intervals
+            && noise
+                .drift
+                .is_some_and(|drift| drift.deviation >= LEAST_TOLD_DRIFT)
+    };
+    for noise in suite.noise.iter().filter(drifting) {
+        notes.push(format!(
+            "{} drift by {:.1} % between runs{}; intervals include it, and more launches do not help",
+            match noise.metric {
+                Metric::Wall => "times",
+                _ => "slots",
+            },
+            noise.drift.map_or(0.0, |drift| drift.deviation) * 100.0,
+            match noise.drift.map_or(0, |drift| drift.earlier_runs) {
+                0 => String::new(),
+                runs => format!(", as in {runs} earlier ones"),
+            },
+        ));
+    }
+    notes
+}
+
+fn ran_again(comparison: &Comparison) -> Option<String> {
+    let again = comparison.benchmarks.iter().filter(|b| b.look > 1);
+    let again: Vec<&BenchmarkVerdict> = again.collect();
+    let most = |launches: fn(&BenchmarkVerdict) -> u32| {
+        again.iter().map(|b| launches(b)).max().unwrap_or_default()
+    };
+    (!again.is_empty()).then(|| {
+        format!(
+            "{} looked slower and ran again, up to {}/{} launches; both looks share the error \
+             probability",
+            benchmarks(again.len()),
+            most(|b| b.baseline_launches.times),
+            most(|b| b.candidate_launches.times)
+        )
+    })
+}
+
+/// Returns how to build for better names, once, if a sentence lacks a name that a build could
+/// provide.
+fn names(comparison: &Comparison) -> Option<String> {
+    let told = comparison.benchmarks.iter().filter(|b| b.cause.is_some());
+    let advice = |benchmark: &BenchmarkVerdict| {
+        advice_for_names(told_functions(benchmark).map(|change| (&change.name, &change.module)))
+    };
+    told.filter(|b| b.verdict != Verdict::TimeDisagrees)
+        .find_map(advice)
+}
+
+/// Describes what became slower in steps that each comparison passed.
+pub fn slower_over_time(comparison: &Comparison) -> Option<String> {
+    const MOST_NAMES: usize = 2;
+    let all = &comparison.slower_over_time;
+    let named: Vec<String> = all
+        .iter()
+        .take(MOST_NAMES)
+        .map(|slower| {
+            let since = match &slower.since.git_commit {
+                Some(commit) => format!("commit {}", commit.chars().take(10).collect::<String>()),
+                None => format!("run {}", slower.since.id),
+            };
+            let change = percent_change(slower.difference);
+            format!("`{}` {change} since {since}", slower.id.name)
+        })
+        .collect();
+    let more = match all.len().saturating_sub(MOST_NAMES) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    (!all.is_empty()).then(|| {
+        format!(
+            "slower over time, in small steps: {}{more}; see `cargo topdown history`",
+            named.join(", ")
+        )
+    })
+}
+
+/// Returns notes on the benchmarks that only the baseline has.
+fn one_sided(comparison: &Comparison) -> Vec<String> {
+    let mut notes = Vec::new();
+    let Counts {
+        missing, not_run, ..
+    } = comparison.counts;
+    if missing > 0 && comparison.missing_fails {
+        notes.push(
+            "missing benchmarks should have run; if they were removed on purpose, pass --allow-missing"
+                .to_owned(),
+        );
+    }
+    if not_run > 0 {
+        let by = [
+            LeftOutBy::Filter,
+            LeftOutBy::Setting,
+            LeftOutBy::Target,
+            LeftOutBy::Shard,
+            LeftOutBy::SameCode,
+        ];
+        let parts: Vec<String> = by
+            .into_iter()
+            .map(|by| (by, comparison.not_run.iter().filter(|n| n.by == by).count()))
+            .filter(|(_, count)| *count > 0)
+            .map(|(by, count)| format!("{count} {}", left_out_by(by)))
+            .collect();
+        notes.push(format!(
+            "{} of `{}` {} not run: {}",
+            benchmarks(not_run),
+            comparison.baseline.label,
+            if not_run == 1 { "was" } else { "were" },
+            parts.join(", ")
+        ));
+    }
+    notes
+}
+
+/// Says what left a benchmark out.
+pub fn left_out_by(by: LeftOutBy) -> &'static str {
+    match by {
+        LeftOutBy::Filter => "left out by the filter",
+        LeftOutBy::Setting => "left out by the settings",
+        LeftOutBy::Target => "in bench targets that were not selected",
+        LeftOutBy::Shard => "in other shards",
+        LeftOutBy::SameCode => "left out, since their machine code is the same",
+    }
+}
+
+/// Returns notes on benchmarks that executed the same code as before.
+fn same_code(comparison: &Comparison) -> Vec<String> {
+    let same: Vec<&BenchmarkVerdict> = comparison
+        .benchmarks
+        .iter()
+        .filter(|b| b.is_same_by_proof())
+        .collect();
+    let worse = |b: &BenchmarkVerdict| {
+        let evidence = b.evidence?;
+        if b.holds(Rule::Slower) {
+            Some(b.main_effect()?.metric)
+        } else {
+            (evidence.time_disagrees || evidence.took_longer).then_some(Metric::Wall)
+        }
+    };
+    let mut longer: Vec<(&BenchmarkVerdict, &Effect)> = same
+        .iter()
+        .filter_map(|b| Some((*b, b.effect(worse(b)?)?)))
+        .collect();
+    longer.sort_by(|(a, x), (b, y)| {
+        let order = y.difference.total_cmp(&x.difference);
+        order.then(a.id.cmp(&b.id))
+    });
+    let largest: Vec<String> = longer
+        .iter()
+        .take(MOST_FUNCTIONS)
+        .map(|(b, effect)| {
+            let change = percent_change(effect.difference);
+            format!("`{}` {change} {}", b.id.name, per_iteration(effect.metric))
+        })
+        .collect();
+    let mut notes = Vec::new();
+    if !same.is_empty() {
+        notes.push(format!(
+            "unchanged by proof: {} executed the same machine code on the same data",
+            benchmarks(same.len())
+        ));
+    }
+    if !largest.is_empty() {
+        notes.push(format!(
+            "grew with the same code, which fails nothing: {}",
+            largest.join(", ")
+        ));
+    }
+    notes
+}

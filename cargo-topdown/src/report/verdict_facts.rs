@@ -1,0 +1,142 @@
+//! What a verdict's sentence leaves out: all categories with their parts, functions, changed code.
+
+use criterion_topdown::provenance::SourceKind;
+
+use super::function_rows::label_of;
+use super::number::{percent_change, points};
+use super::text::shortened;
+use topdown_gate::metric::Metric;
+use topdown_gate::verdict::{BenchmarkVerdict, Cause, CauseKind, CodeChange, FunctionChange};
+
+/// Parts of a difference that would be shown as 0.0 are omitted.
+const LEAST_SHOWN_PART: f64 = 0.0005;
+/// The least part that is broken down to level 2.
+const LEAST_DETAILED_PART: f64 = 0.01;
+/// The least change of a function that is reported, as a fraction of the whole.
+const LEAST_FUNCTION: f64 = 0.005;
+/// At most this many functions are reported.
+pub const MOST_FUNCTIONS: usize = 3;
+/// Columns of a function's name.
+const LONGEST_FUNCTION: usize = 60;
+
+/// Returns the facts about `benchmark`, each a phrase.
+pub fn facts(benchmark: &BenchmarkVerdict) -> Vec<String> {
+    let mut facts = Vec::new();
+    if let Some(cause) = &benchmark.cause {
+        facts.extend(parts(cause));
+        let functions: Vec<String> = told_functions(benchmark)
+            .map(|change| {
+                let label = label_of(&change.name, &change.module);
+                format!("{} {}", shortened_name(&label), points(change.difference))
+            })
+            .collect();
+        if !functions.is_empty() {
+            facts.push(format!("in {}", functions.join(", ")));
+        }
+        facts.extend(code(benchmark));
+    }
+    if let Some(disagreement) = benchmark.disagreement {
+        facts.push(match disagreement.machine_difference {
+            Some(machine) => format!(
+                "the machine does not explain it: {} per slot, median of the suite",
+                percent_change(machine)
+            ),
+            None => "too few benchmarks to tell whether the machine is slower".to_owned(),
+        });
+        let can_fail = benchmark.source == SourceKind::Model
+            && matches!(disagreement.code, CodeChange::Differs | CodeChange::Unknown);
+        if can_fail && disagreement.time_difference < disagreement.least_failing {
+            let limit = disagreement.least_failing * 100.0;
+            facts.push(format!("fails from +{limit:.0} % on"));
+        }
+    }
+    if let Some(undecided) = benchmark.undecided {
+        let deviation = undecided.launch_deviation * 100.0;
+        facts.push(format!(
+            "standard deviation between launches {deviation:.1} %"
+        ));
+    }
+    facts
+}
+
+/// `+8.6 % slots/iter: backend bound +7.9 (memory bound +7.2, core bound +0.7), frontend bound +0.3`
+fn parts(cause: &Cause) -> Option<String> {
+    let shown = |difference: f64| difference.abs() >= LEAST_SHOWN_PART;
+    let parts: Vec<String> = cause
+        .parts
+        .iter()
+        .filter(|part| shown(part.difference))
+        .map(|part| {
+            let mut text = format!("{} {}", part.category.name(), points(part.difference));
+            let details: Vec<String> = part
+                .details
+                .iter()
+                .filter(|detail| shown(detail.difference))
+                .map(|detail| format!("{} {}", detail.name, points(detail.difference)))
+                .collect();
+            if part.difference.abs() >= LEAST_DETAILED_PART && !details.is_empty() {
+                text.push_str(&format!(" ({})", details.join(", ")));
+            }
+            text
+        })
+        .collect();
+    let change = percent_change(cause.difference);
+    match cause.kind {
+        CauseKind::TimePerSlot { difference } => Some(format!(
+            "each slot took {} longer",
+            percent_change(difference).trim_start_matches('+')
+        )),
+        _ if parts.is_empty() => None,
+        _ => Some(format!(
+            "{change} {}: {}",
+            per_iteration(cause.metric),
+            parts.join(", ")
+        )),
+    }
+}
+
+/// `slots/iter`, or `time/iter`.
+pub fn per_iteration(metric: Metric) -> &'static str {
+    match metric {
+        Metric::Wall => "time/iter",
+        _ => "slots/iter",
+    }
+}
+
+/// Returns the functions that are named.
+pub fn told_functions(benchmark: &BenchmarkVerdict) -> impl Iterator<Item = &FunctionChange> {
+    let changed = |change: &&FunctionChange| change.difference.abs() >= LEAST_FUNCTION;
+    benchmark
+        .functions
+        .iter()
+        .filter(changed)
+        .take(MOST_FUNCTIONS)
+}
+
+/// Says whether the code changed, if that is known for certain.
+fn code(benchmark: &BenchmarkVerdict) -> Option<String> {
+    let executed = benchmark.executed.as_ref()?;
+    match executed.change {
+        CodeChange::Unknown => None,
+        CodeChange::Same => Some("the same instructions ran on the same data".to_owned()),
+        CodeChange::OtherData => {
+            Some("the same instructions ran, in another order or on other data".to_owned())
+        }
+        CodeChange::Differs => {
+            let named = executed.functions.iter().take(MOST_FUNCTIONS);
+            let named: Vec<String> = named
+                .map(|function| shortened_name(&label_of(&function.name, &function.module)))
+                .collect();
+            let all = executed.functions.len() + executed.more_functions;
+            let more = match all - named.len() {
+                0 => String::new(),
+                more => format!(" and {more} more"),
+            };
+            Some(format!("code differs in {}{more}", named.join(", ")))
+        }
+    }
+}
+
+fn shortened_name(label: &str) -> String {
+    shortened(label, LONGEST_FUNCTION, true)
+}

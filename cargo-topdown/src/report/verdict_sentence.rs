@@ -1,0 +1,335 @@
+//! The one sentence about a benchmark that says what a colleague would: how much slower, and where.
+//!
+//! [`verdict_facts`](super::verdict_facts) has the rest.
+
+use criterion_topdown::provenance::SourceKind;
+
+use super::function_rows::label_of;
+use super::number::{percent_change, points};
+use super::text::shortened;
+use topdown_gate::comparability::{MODEL_VERSION, MODELLED_CORE};
+use topdown_gate::function_name::FunctionKind;
+use topdown_gate::metric::Metric;
+use topdown_gate::statistics::outlook::MOST_LAUNCHES;
+use topdown_gate::verdict::{
+    BenchmarkVerdict, Cause, CauseKind, CausePart, CodeChange, Disagreement, Effect,
+    FunctionChange, Undecided, UndecidedReason, Verdict,
+};
+
+/// At most this many functions or categories are named.
+const MOST_NAMED: usize = 3;
+/// What is named has at least this fraction of the change.
+const LEAST_NAMED: f64 = 0.2;
+/// A category's part is named instead of both parts if it has this fraction of its change.
+const NEARLY_ALL: f64 = 0.75;
+/// The least letters of a path that identify a function.
+const FEW_LETTERS: usize = 8;
+/// Columns of a name that is not a plain path.
+const LONGEST_NAME: usize = 40;
+
+/// Returns the sentence about `benchmark`, which it calls `name`.
+pub fn sentence(benchmark: &BenchmarkVerdict, name: &str) -> String {
+    format!("`{name}` {}", predicate(benchmark))
+}
+
+/// Returns the sentence without its subject.
+pub fn predicate(benchmark: &BenchmarkVerdict) -> String {
+    let what = match (
+        &benchmark.cause,
+        &benchmark.undecided,
+        benchmark.disagreement,
+    ) {
+        _ if benchmark.verdict == Verdict::NotComparable => return not_comparable(benchmark),
+        (Some(_), _, Some(disagreement)) if benchmark.verdict == Verdict::TimeDisagrees => {
+            disagrees(&disagreement, benchmark)
+        }
+        (Some(cause), _, _) => caused(cause, benchmark),
+        (None, Some(undecided), _) => undecided_because(undecided, benchmark),
+        (None, None, _) => match benchmark.main_effect() {
+            Some(effect) if benchmark.verdict != Verdict::Unchanged => changed(effect),
+            _ => "is unchanged".to_owned(),
+        },
+    };
+    let time = benchmark
+        .effect(Metric::Wall)
+        .filter(|_| benchmark.verdict == Verdict::Regressed && benchmark.disagreement.is_some());
+    let time = time.map_or(String::new(), |wall| {
+        format!("; its time grew by {}", size(wall.difference))
+    });
+    let elsewhere = match benchmark.elsewhere {
+        Some(elsewhere) => format!("; judged by time alone, since {elsewhere}"),
+        None => String::new(),
+    };
+    let accepted = match &benchmark.accepted {
+        Some(reason) => format!("; accepted: {reason}"),
+        None => String::new(),
+    };
+    what + &time + &elsewhere + &accepted
+}
+
+fn not_comparable(benchmark: &BenchmarkVerdict) -> String {
+    let differs = |field| benchmark.differences.iter().find(|d| d.field == field);
+    let core = differs(MODELLED_CORE).map(|d| d.baseline.trim_matches('`'));
+    let remedy = match (differs(MODEL_VERSION), core) {
+        (Some(_), _) => "; retake the baseline with this version".to_owned(),
+        (None, Some(core)) => format!("; `--model-core {core}` models the baseline's core"),
+        (None, None) => String::new(),
+    };
+    let differences: Vec<String> = benchmark
+        .differences
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    format!("cannot be compared: {}{remedy}", differences.join("; "))
+}
+
+/// `26.7 %`, without a sign.
+fn size(difference: f64) -> String {
+    percent_change(difference.abs())
+        .trim_start_matches('+')
+        .to_owned()
+}
+
+/// `is 26.7 % slower`, or `takes 26.7 % longer` if there are no slots.
+fn changed(effect: &Effect) -> String {
+    change_in_words(effect.metric, effect.difference)
+}
+
+/// Says how much slower or faster.
+pub fn change_in_words(metric: Metric, difference: f64) -> String {
+    let size = size(difference);
+    match (metric, difference > 0.0) {
+        (Metric::Wall, true) => format!("takes {size} longer"),
+        (Metric::Wall, false) => format!("takes {size} less time"),
+        (_, true) => format!("is {size} slower"),
+        (_, false) => format!("is {size} faster"),
+    }
+}
+
+fn caused(cause: &Cause, benchmark: &BenchmarkVerdict) -> String {
+    let change = change_in_words(cause.metric, cause.difference);
+    match cause.kind {
+        CauseKind::Category { .. } | CauseKind::Spread => {
+            let named = in_functions(cause, benchmark).or_else(|| in_categories(cause));
+            named.map_or(change.clone(), |named| format!("{change}: {named}"))
+        }
+        CauseKind::Moved => moved(cause),
+        CauseKind::TimePerSlot { .. } => format!(
+            "{change} at {}: look at clock, steal, kernel or blocking, not at the pipeline",
+            slots_of(benchmark)
+        ),
+        CauseKind::Unknown if benchmark.coarse.is_some() => {
+            format!("{change}; its categories are too coarse to say why")
+        }
+        CauseKind::Unknown if benchmark.elsewhere.is_some() => change,
+        CauseKind::Unknown => format!("{change}; without slots, nothing says why"),
+    }
+}
+
+/// `-0.5 % slots`
+fn slots_of(benchmark: &BenchmarkVerdict) -> String {
+    let slots = benchmark.effect(Metric::Slots);
+    let change = slots.map_or(0.0, |effect| effect.difference);
+    format!("{} slots", percent_change(change))
+}
+
+/// The parts that go the way of the whole and are a good part of it.
+fn named_parts(cause: &Cause) -> impl Iterator<Item = &CausePart> {
+    let is_named = |part: &&CausePart| part.difference / cause.difference >= LEAST_NAMED;
+    cause.parts.iter().filter(is_named).take(MOST_NAMED)
+}
+
+/// `27.5 points in `char_count_general_case` (frontend bound)`
+fn in_functions(cause: &Cause, benchmark: &BenchmarkVerdict) -> Option<String> {
+    let is_named = |change: &&FunctionChange| change.difference / cause.difference >= LEAST_NAMED;
+    let functions = benchmark.functions.iter().filter(is_named);
+    let functions: Vec<String> = functions
+        .take(MOST_NAMED - 1)
+        .enumerate()
+        .map(|(index, change)| {
+            let unit = if index == 0 { " points" } else { "" };
+            let size = points(change.difference.abs());
+            let name = function_name(change);
+            format!("{}{unit} in {name}", size.trim_start_matches('+'))
+        })
+        .collect();
+    let categories: Vec<&str> = named_parts(cause)
+        .map(|part| part.category.name())
+        .collect();
+    (!functions.is_empty()).then(|| format!("{} ({})", functions.join(", "), categories.join(", ")))
+}
+
+/// `+8.1 points backend bound (memory bound)`
+fn in_categories(cause: &Cause) -> Option<String> {
+    let is_alone = named_parts(cause).count() == 1;
+    let parts: Vec<String> = named_parts(cause)
+        .enumerate()
+        .map(|(index, part)| {
+            let unit = if index == 0 { " points" } else { "" };
+            let change = points(part.difference);
+            let mostly = if is_alone {
+                mostly(part)
+            } else {
+                String::new()
+            };
+            format!("{change}{unit} {}{mostly}", part.category.name())
+        })
+        .collect();
+    (!parts.is_empty()).then(|| parts.join(", "))
+}
+
+/// ` (memory bound)`, if that is nearly all of the part.
+fn mostly(part: &CausePart) -> String {
+    let is_most = |difference: f64| difference / part.difference >= NEARLY_ALL;
+    let most = part
+        .details
+        .iter()
+        .find(|detail| is_most(detail.difference));
+    most.map_or(String::new(), |detail| format!(" ({})", detail.name))
+}
+
+fn moved(cause: &Cause) -> String {
+    let by = |a: &&CausePart, b: &&CausePart| a.difference.total_cmp(&b.difference);
+    let (Some(from), Some(to)) = (cause.parts.iter().min_by(by), cause.parts.iter().max_by(by))
+    else {
+        return "is no slower, but its slots moved".to_owned();
+    };
+    format!(
+        "is no slower, but {} points moved from {} to {}{}",
+        points(to.difference).trim_start_matches('+'),
+        from.category.name(),
+        to.category.name(),
+        mostly(to)
+    )
+}
+
+/// Says what took longer, and what that means.
+fn disagrees(disagreement: &Disagreement, benchmark: &BenchmarkVerdict) -> String {
+    let time = benchmark.effect(Metric::Wall).map_or(0.0, |e| e.difference);
+    let meaning = match (benchmark.source, disagreement.code) {
+        (SourceKind::Model, CodeChange::Same) => {
+            "the same code ran, so look at the machine or the memory layout"
+        }
+        (SourceKind::Model, CodeChange::OtherData) => {
+            "the same code ran, in another order or on other data"
+        }
+        (SourceKind::Model, CodeChange::Differs) => {
+            "the model does not see why, so believe the time"
+        }
+        (SourceKind::Model, CodeChange::Unknown) => {
+            "the model may miss the cause: believe the time"
+        }
+        _ => "look at clock, steal, kernel or blocking, not at the pipeline",
+    };
+    format!(
+        "{} at {}: {meaning}",
+        change_in_words(Metric::Wall, time),
+        slots_of(benchmark)
+    )
+}
+
+fn undecided_because(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> String {
+    let with_interval = |effect: &Effect| {
+        let interval = effect.interval.map_or(String::new(), |interval| {
+            format!(" [{}, {}]", points(interval.low), points(interval.high))
+        });
+        format!("{}{interval}", percent_change(effect.difference))
+    };
+    let change = benchmark.main_effect().map_or(String::new(), with_interval);
+    // With the first number about half of the runs are decided, with the second about three
+    // quarters.
+    let advice = match (undecided.launches_needed, undecided.launches_enough) {
+        (Some(half), Some(most)) if half < most => {
+            format!("needs {half} to {most} launches a side")
+        }
+        (Some(_), Some(most)) => format!("needs {most} launches a side"),
+        (Some(half), None) => format!("needs {half} launches a side or more"),
+        (None, _) if undecided.decided_by_most_fraction.is_some() => {
+            format!("even {MOST_LAUNCHES} launches a side may not decide it")
+        }
+        (None, _) => "too noisy to gate".to_owned(),
+    };
+    match undecided.reason {
+        UndecidedReason::MachineOrGlobalChange => {
+            format!("is undecided at {change}: all benchmarks took longer, as on a slower machine")
+        }
+        UndecidedReason::TimeLooksLonger => {
+            let time = benchmark.effect(Metric::Wall);
+            let time = time.map_or(String::new(), with_interval);
+            format!(
+                "may take longer, {time} at {}: {advice}",
+                slots_of(benchmark)
+            )
+        }
+        UndecidedReason::DriftUnknown => format!(
+            "is undecided at {change}: the machine may have drifted; `bench --against` tells"
+        ),
+        UndecidedReason::NotGated => {
+            let metric = benchmark.main_effect().map_or("it", |e| e.metric.name());
+            format!("grew, {change}, but the policy does not gate {metric}")
+        }
+        UndecidedReason::MostlyWindows => format!(
+            "is undecided at {change}: its windows cost too much; give `iter_batched` larger batches"
+        ),
+        UndecidedReason::Margin => {
+            format!("is at the margin, {change}: more launches are unlikely to decide it")
+        }
+        UndecidedReason::Drift => format!(
+            "is undecided at {change}: the runs drift too far; `bench --against` has no drift"
+        ),
+        UndecidedReason::OneLaunch if undecided.launches_needed.is_some() => {
+            format!("is undecided at {change}: one launch decides nothing; {advice}")
+        }
+        UndecidedReason::OneLaunch | UndecidedReason::Noise => {
+            format!("is undecided at {change}: {advice}")
+        }
+    }
+}
+
+/// Returns what a sentence calls a function.
+fn function_name(change: &FunctionChange) -> String {
+    match &change.name {
+        Some(name) if FunctionKind::of(name) == FunctionKind::Loop => "its closure".to_owned(),
+        None => label_of(&change.name, &change.module),
+        Some(_) => format!("`{}`", last_names(&label_of(&change.name, &change.module))),
+    }
+}
+
+/// Shortens a function's path to its last names: `char_count_general_case`, `drift::sort`.
+fn last_names(label: &str) -> String {
+    if label.contains(['<', ' ']) {
+        return shortened(label, LONGEST_NAME, true);
+    }
+    let letters = |path: &str| path.replace("{{closure}}", "").trim_matches(':').len();
+    let starts = label.rmatch_indices("::").map(|(at, _)| &label[at + 2..]);
+    let mut tails = starts.filter(|tail| letters(tail) >= FEW_LETTERS);
+    shortened(tails.next().unwrap_or(label), LONGEST_NAME, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn functions_are_called_by_the_names_that_identify_them() {
+        for (label, name) in [
+            (
+                "core::str::count::char_count_general_case",
+                "char_count_general_case",
+            ),
+            ("core::slice::sort::stable::drift::sort", "drift::sort"),
+            ("main", "main"),
+            (
+                "suite::parse::number::{{closure}}",
+                "parse::number::{{closure}}",
+            ),
+            ("malloc (libc.so.6)", "malloc (libc.so.6)"),
+            (
+                "<core::iter::adapters::filter_map::FilterMap<I, F> as core::iter::Iterator>::next",
+                "<core::iter::adapte…ter::Iterator>::next",
+            ),
+        ] {
+            assert_eq!(last_names(label), name);
+        }
+    }
+}
