@@ -160,6 +160,31 @@ fn a_guest_without_the_slots_counter_counts_slots_on_a_general_one() {
     assert_eq!(sample.level2, None);
 }
 
+/// Bad speculation is the remainder, so it would swallow the hidden category.
+#[test]
+fn issue_16_1a_events_that_a_hypervisor_hides_fail_the_self_check() {
+    let open_in = |is_guest| {
+        let system = System::empty(0x8f, is_guest);
+        system.add_bare_pmu("cpu");
+        try_open_with(&system, Counters::Exact, |machine| {
+            as_sapphire_rapids(machine);
+            machine.has_metrics = false;
+            machine.refuse_open = Some((SLOTS, libc::EINVAL));
+            let hidden = [NOT_DELIVERED, 0x10ad];
+            machine
+                .plain_events
+                .retain(|event| !hidden.contains(&event.0));
+        })
+    };
+    let Some(opened) = open_in(true) else {
+        return;
+    };
+    let message = opened.unwrap_err().to_string();
+    assert!(message.contains("frontend bound is 0"), "{message}");
+    // Nobody hides them here.
+    assert!(open_in(false).unwrap().is_ok());
+}
+
 #[test]
 fn without_rdpmc_the_group_is_read_with_system_calls() {
     let opened = open_exact(&skylake(), |machine| {

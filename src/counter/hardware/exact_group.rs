@@ -15,6 +15,7 @@ use super::page::Page;
 use super::readout::Readout;
 use super::self_check;
 use super::syscalls::{Event, current_cpu};
+use super::system::CpuIdentity;
 use super::user_reads::UserReads;
 use crate::counter::MAX_COUNTERS;
 use crate::cpu::{self, Counts, CpuTable, Form, Formula, MAX_EVENTS, MetricGroup, Split};
@@ -200,8 +201,8 @@ impl ExactGroup {
             place: opener.place(self.plan.events[0].name),
             problem,
         };
-        // Categories that do not add up are told below.
-        let unusable = Flags::MIGRATED | Flags::WENT_BACKWARDS | Flags::NOT_COUNTING;
+        // Moving to another CPU harms nothing, and categories that do not add up are told below.
+        let unusable = Flags::WENT_BACKWARDS | Flags::NOT_COUNTING;
         if sample.flags.intersects(unusable) {
             return Err(failed(format!("its counts are unusable: {}", sample.flags)));
         }
@@ -226,6 +227,20 @@ impl ExactGroup {
             )));
         }
         let slots = slots as f64;
+        // A loop of this length always waits for the frontend and the backend at times.
+        let hidden = [
+            ("frontend bound", level1.slots.frontend_bound),
+            ("backend bound", level1.slots.backend_bound),
+        ]
+        .into_iter()
+        .find(|(_, slots)| *slots == 0.0);
+        if let Some((category, _)) = hidden {
+            if CpuIdentity::read(opener.paths).hypervisor {
+                return Err(failed(format!(
+                    "{category} is 0 of {slots} slots: the hypervisor hides its events"
+                )));
+            }
+        }
         let least = [
             level1.slots.bad_speculation,
             level1.slots.frontend_bound,
