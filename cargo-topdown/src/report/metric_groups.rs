@@ -3,10 +3,11 @@
 
 use std::io::{self, Write};
 
+use criterion_topdown::category::Part;
 use criterion_topdown::cpu::{Metric, Node};
 use criterion_topdown::provenance::SourceKind;
 
-use super::advice::advice;
+use super::advice::{Advice, advice};
 use super::bar::{CATEGORIES, bar};
 use super::number::percent;
 use super::style::{DIM, HEADING, Look, WARNING};
@@ -64,6 +65,8 @@ pub fn write(out: &mut impl Write, explained: &Explained, look: Look) -> io::Res
             look,
         );
     }
+    let lesser = lesser_part(explained);
+    let mut ruled_out: Vec<&str> = lesser.iter().map(|part| part.name()).collect();
     for node in nodes_of(explained) {
         let is_category = matches!(node, Node::Category(_));
         if !is_category {
@@ -73,10 +76,46 @@ pub fn write(out: &mut impl Write, explained: &Explained, look: Look) -> io::Res
         let of_node =
             |measured: &&MeasuredGroup| measured.group.node_in(explained.category) == Some(node);
         for measured in explained.groups.iter().filter(of_node) {
-            write_group(out, measured, indent, look)?;
+            // Only the larger part of the category is worth advice.
+            let said = match lesser {
+                Some(part) if node == Node::Part(part) => Advice::Nothing,
+                _ => advice(measured),
+            };
+            write_group(out, measured, said, indent, look)?;
+            if let Advice::RuledOut(cause) = said {
+                ruled_out.push(cause);
+            }
         }
     }
+    if !ruled_out.is_empty() {
+        let text = format!("Ruled out: {}.", ruled_out.join(", "));
+        paragraph(out, &text, 2, look)?;
+    }
     Ok(())
+}
+
+/// Returns the part of the explained category that loses clearly fewer slots, if level 2 is known.
+fn lesser_part(explained: &Explained) -> Option<Part> {
+    /// A part with less than this fraction of its category is not what the benchmark waits for.
+    const SMALL: f64 = 1.0 / 3.0;
+    let category = explained.category;
+    let (measured, rest) = (category.measured_part(), category.rest());
+    let parts = match explained.shares {
+        Some(Shares {
+            level1,
+            level2: Some(level2),
+            ..
+        }) => (level2[category], level1[category] - level2[category]),
+        _ => return None,
+    };
+    let whole = parts.0 + parts.1;
+    if parts.0 < SMALL * whole {
+        Some(measured)
+    } else if parts.1 < SMALL * whole {
+        Some(rest)
+    } else {
+        None
+    }
 }
 
 /// Returns the nodes of the groups: first the category itself, then the others in the order of the
@@ -130,6 +169,7 @@ fn write_categories(out: &mut impl Write, shares: &Shares, look: Look) -> io::Re
 fn write_group(
     out: &mut impl Write,
     measured: &MeasuredGroup,
+    said: Advice,
     indent: usize,
     look: Look,
 ) -> io::Result<()> {
@@ -145,8 +185,13 @@ fn write_group(
         table.row([metric.name, &in_words(metric, value), metric.unit]);
     }
     table.write(out, look)?;
-    let text = format!("{} {}", look.arrow(), advice(measured.group.subject));
-    paragraph(out, &text, indent + 2, look)
+    match said {
+        Advice::Try(sentence) => {
+            let text = format!("{} {sentence}", look.arrow());
+            paragraph(out, &text, indent + 2, look)
+        }
+        Advice::RuledOut(_) | Advice::Nothing => Ok(()),
+    }
 }
 
 /// Formats a metric's value; `-` if its divisor is zero.

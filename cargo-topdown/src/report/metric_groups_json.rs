@@ -9,7 +9,7 @@ use criterion_topdown::provenance::Provenance;
 use criterion_topdown::run_file::BenchmarkId;
 use serde::Serialize;
 
-use super::advice::advice;
+use super::advice::{Advice, advice};
 use crate::explained::{Explained, MeasuredGroup};
 use topdown_gate::summary::Shares;
 
@@ -93,8 +93,9 @@ struct Group<'a> {
     node: Option<&'static str>,
     /// Its metrics; empty if it was not measured.
     metrics: Vec<MetricValue<'a>>,
-    /// What to try, for people.
-    advice: &'static str,
+    /// What to try, for people; absent if the numbers do not call for it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    advice: Option<&'static str>,
     /// Why it was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
@@ -161,7 +162,10 @@ impl<'a> Group<'a> {
                     unit: metric.unit,
                 })
                 .collect(),
-            advice: advice(measured.group.subject),
+            advice: match advice(measured) {
+                Advice::Try(sentence) => Some(sentence),
+                Advice::RuledOut(_) | Advice::Nothing => None,
+            },
             refused: measured.values.as_ref().err().map(ToString::to_string),
         }
     }
