@@ -72,10 +72,11 @@ fn kind_of(metadata: &fs::Metadata) -> &'static str {
 /// # Errors
 /// Same as [`open`].
 pub fn read(path: &Path, longest_bytes: u64) -> Result<Vec<u8>, RunFileProblem> {
-    let mut bytes = Vec::new();
-    open(path, longest_bytes)?
-        .read_to_end(&mut bytes)
-        .map_err(RunFileProblem::Io)?;
+    let mut file = open(path, longest_bytes)?;
+    let length = file.get_ref().metadata().map_err(RunFileProblem::Io)?.len();
+    // One more than it has, so that its end is found without growing.
+    let mut bytes = Vec::with_capacity(usize::try_from(length).unwrap_or(0).saturating_add(1));
+    file.read_to_end(&mut bytes).map_err(RunFileProblem::Io)?;
     Ok(bytes)
 }
 

@@ -1,12 +1,13 @@
 //! Golden text of comparisons in which a gate can mislead.
 //!
 //! `comparison_text` has the text of each verdict and of runs that cannot be compared, and
-//! `tests/compare.rs` what depends on files: filters, one launch, zeros, a run and itself.
+//! `tests/compare.rs` what depends on files: filters, one launch, zeros.
 
 use criterion_topdown::run_file::Benchmark;
 use topdown_gate::scenario::{self, Planted, benchmark, timed};
 
 use super::examples::comparison_text;
+use crate::error::Error;
 
 fn text(baseline: Vec<Benchmark>, candidate: Vec<Benchmark>) -> String {
     let [baseline, candidate] = [baseline, candidate].map(scenario::run);
@@ -141,4 +142,54 @@ fn launches_are_advised_only_where_they_would_tell() {
 fn runs_that_drift_far_apart() {
     let drift = |index: usize| 0.025 * ((index * 7 % 12) as f64 - 5.5) / 3.5;
     insta::assert_snapshot!(text(suite(1, 12, unchanged), suite(2, 12, drift)));
+}
+
+#[test]
+fn benchmarks_that_should_have_run_are_missing() {
+    let mut candidate = suite(2, 12, unchanged);
+    candidate.drain(3..5);
+    insta::assert_snapshot!(text(suite(1, 12, unchanged), candidate));
+}
+
+#[test]
+fn a_run_is_compared_with_itself() {
+    let error = Error::SameRun {
+        baseline: "main".to_owned(),
+        candidate: "the newest run".to_owned(),
+        id: "20261122T122922Z-7ddd0d5ad15a4f84".to_owned(),
+    };
+    insta::assert_snapshot!(error.to_string());
+}
+
+/// Many launches of steady benchmarks, whose changes are next to the margin: some are below it by
+/// luck, and launches do not tell.
+#[test]
+fn a_change_at_the_margin() {
+    let side = |seed, is_candidate: bool| -> Vec<Benchmark> {
+        let at_the_margin = |number: usize| {
+            let change = 0.0295 + 0.0002 * number as f64;
+            let planted = Planted {
+                seed,
+                deviation: 0.01,
+                launches: 40,
+                categories: [0.0, 0.0, 0.0, if is_candidate { change } else { 0.0 }].into(),
+                ..Planted::default()
+            };
+            benchmark(&format!("near {number}"), planted)
+        };
+        let steady = |number| {
+            let planted = Planted {
+                seed,
+                deviation: 0.01,
+                launches: 40,
+                ..Planted::default()
+            };
+            benchmark(&format!("steady {number:02}"), planted)
+        };
+        (0..3)
+            .map(at_the_margin)
+            .chain((0..12).map(steady))
+            .collect()
+    };
+    insta::assert_snapshot!(text(side(1, false), side(2, true)));
 }

@@ -243,7 +243,7 @@ fn undecided_because(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> Str
             format!("needs {half} to {most} launches a side")
         }
         (Some(_), Some(most)) => format!("needs {most} launches a side"),
-        (Some(half), None) => format!("needs {half} launches a side or more"),
+        (Some(half), None) => format!("{half} launches a side may decide it"),
         (None, _) if undecided.decided_by_most_fraction.is_some() => {
             format!("even {MOST_LAUNCHES} launches a side may not decide it")
         }

@@ -63,6 +63,10 @@ struct Args {
     #[arg(long, default_value_t = 200, value_parser = RangedU64ValueParser::<usize>::new().range(1..=10_000))]
     benchmarks: usize,
 
+    /// Suites of these sizes in the tables of time and drift; separated by commas
+    #[arg(long, value_delimiter = ',')]
+    sizes: Vec<usize>,
+
     /// Where all random numbers come from
     #[arg(long, default_value_t = 1)]
     seed: u64,
@@ -135,7 +139,7 @@ fn simulate_comparisons(out: &mut impl Write, args: &Args) -> io::Result<()> {
         match table {
             Table::Unchanged => nothing_changed(out, unchanged)?,
             Table::Planted => planted(out, unchanged)?,
-            _ => scenarios::write(out, *table, seed, suites)?,
+            _ => scenarios::write(out, *table, seed, suites, &args.sizes)?,
         }
     }
     Ok(())

@@ -18,15 +18,26 @@ const USUAL_DESIGNS: [Design; 2] = [DESIGNS[2], DESIGNS[3]];
 const DRIFTS_PERCENT: [u32; 4] = [0, 1, 2, 3];
 
 /// Prints the tables of `table`, if it is one of these.
-pub fn write(out: &mut impl Write, table: Table, seed: u64, suites: u64) -> io::Result<()> {
+pub fn write(
+    out: &mut impl Write,
+    table: Table,
+    seed: u64,
+    suites: u64,
+    sizes: &[usize],
+) -> io::Result<()> {
+    let sizes = match (table, sizes) {
+        (Table::Time, []) => &SIZES_OF_TIME[..],
+        (Table::Drift, []) => &SIZES_OF_DRIFT[..],
+        (_, sizes) => sizes,
+    };
     match table {
         Table::Unchanged | Table::Planted => Ok(()),
-        Table::Drift => drift(out, seed, suites),
+        Table::Drift => drift(out, seed, suites, sizes),
         Table::Broad => broad(out, seed, suites),
         Table::Wild => wild(out, seed, suites),
         Table::Time => {
-            time_alone(out, seed, suites, 0)?;
-            time_alone(out, seed, suites, EARLIER_RUNS)
+            time_alone(out, seed, suites, sizes, 0)?;
+            time_alone(out, seed, suites, sizes, EARLIER_RUNS)
         }
         Table::Advice => advice(out, seed, suites),
         Table::FlatSlots => flat_slots(out, seed, suites),
@@ -51,7 +62,7 @@ fn row(out: &mut impl Write, name: &str, cells: impl Iterator<Item = String>) ->
     writeln!(out)
 }
 
-fn drift(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
+fn drift(out: &mut impl Write, seed: u64, suites: u64, sizes: &[usize]) -> io::Result<()> {
     let columns: Vec<String> = SCENARIO_MACHINES
         .iter()
         .flat_map(|machine| {
@@ -62,7 +73,7 @@ fn drift(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
         "Nothing changed, and each benchmark drifts between the sessions: failing of {suites} suites"
     );
     heading(out, &title, &columns)?;
-    for benchmarks in SIZES_OF_DRIFT {
+    for &benchmarks in sizes {
         for percent in DRIFTS_PERCENT {
             let name = format!("{benchmarks} benchmarks, drift {percent} %");
             let cells = SCENARIO_MACHINES.iter().flat_map(|machine| {
@@ -131,7 +142,13 @@ fn wild(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
     Ok(())
 }
 
-fn time_alone(out: &mut impl Write, seed: u64, suites: u64, earlier: usize) -> io::Result<()> {
+fn time_alone(
+    out: &mut impl Write,
+    seed: u64,
+    suites: u64,
+    sizes: &[usize],
+    earlier: usize,
+) -> io::Result<()> {
     let columns: Vec<String> = DRIFTS_OF_TIME
         .iter()
         .flat_map(|drift| {
@@ -148,7 +165,7 @@ fn time_alone(out: &mut impl Write, seed: u64, suites: u64, earlier: usize) -> i
          {suites} unchanged suites, and +30 % of one benchmark found"
     );
     heading(out, &title, &columns)?;
-    for benchmarks in SIZES_OF_TIME {
+    for &benchmarks in sizes {
         let cells = DRIFTS_OF_TIME.iter().flat_map(|drift| {
             let tally = |planted, seed| {
                 let experiment = drift.of(benchmarks, planted, seed, suites);

@@ -15,42 +15,31 @@
 //! a benchmark that grew by a factor r has √r times as much drift in units of the baseline, since
 //! (r − 1) / √r equals the logarithm of r within 1 % up to r = 1.6.
 
-use statrs::distribution::{Binomial, ChiSquared, ContinuousCDF, DiscreteCDF, Normal};
+use statrs::distribution::{ChiSquared, ContinuousCDF};
 
-use super::median;
-use super::noise::EXPECTED_SPREAD;
+use super::densest::{Deviating, EXPECTED_SPREAD, NEAR_VARIANCE, near_the_densest};
+use super::{mean, median};
 
-/// Drift is learned from this fraction of a suite, and from at least three benchmarks.
-const DENSEST: f64 = 0.4;
-const LEAST_DENSEST: usize = 3;
-/// The centre of the densest part is closer to its benchmarks than the true centre is. With k
-/// benchmarks in it, their distance from it shrinks by 1 − a·k^(−2/3); a test simulates it.
-const SHRINKAGE: f64 = 1.57;
-/// Benchmarks within this many deviations of the densest part count too.
-const NEAR: f64 = 2.5;
-/// The variance of a normal quantity that is kept within [`NEAR`].
-const NEAR_VARIANCE: f64 = 0.911;
 /// The choice of near benchmarks is itself an estimate, which costs the variance degrees of
 /// freedom: this fraction of them is left.
 const EFFICIENCY: f64 = 0.8;
 /// The degrees of freedom that each benchmark of each pair of earlier runs contributes.
-const KNOWLEDGE: f64 = 1.0 / 3.0;
+const KNOWLEDGE: f64 = 0.3;
 /// A suite that shows its own drift is assumed to be among this fraction of suites, those that look
 /// steadier than they are.
 const STEADIEST: f64 = 0.1;
-/// With k benchmarks in the densest part, the lower quartile of its reach is below the median by
-/// this over √k.
-const DENSEST_QUARTILE: f64 = 0.55;
 /// The variance of a median, in units of that of a mean.
 const MEDIAN_VARIANCE: f64 = std::f64::consts::FRAC_PI_2;
 /// Fewer pairs of earlier runs do not show how far sessions drift.
 const LEAST_PAIRS: usize = 5;
 /// The relative precision of the search for a variance.
 const PRECISION: f64 = 1e-4;
-/// The median of a squared standard normal quantity.
-const CHI_SQUARED_MEDIAN: f64 = 0.454_936;
-/// The error of each end of the interval of a median.
-const ONE_SIDED_ERROR: f64 = 0.025;
+/// Between earlier runs, code that differs by more deviations changed.
+const CHANGED: f64 = 3.0;
+/// No other difference between earlier runs counts for more than this many deviations.
+const MOST_DEVIATIONS: f64 = 1.5;
+/// The mean square of a standard normal quantity that is bounded like this.
+const BOUNDED_VARIANCE: f64 = 0.778_465;
 
 /// What is known about a drift beforehand.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -147,8 +136,9 @@ impl Drift {
     /// Returns the drift between consecutive earlier runs, which multiplies; `pairs` has the
     /// benchmarks of each pair of runs.
     ///
-    /// Some pairs include changed code, so this is the median of all. The more pairs there are, the
-    /// more degrees of freedom it has.
+    /// Some pairs include changed code, so no difference counts for more than [`MOST_DEVIATIONS`],
+    /// and none beyond [`CHANGED`] counts at all. The more pairs there are, the more degrees of
+    /// freedom it has.
     pub fn between_earlier(pairs: &[Vec<Deviating>]) -> Option<Drift> {
         let all: Vec<Deviating> = pairs
             .iter()
@@ -158,11 +148,13 @@ impl Drift {
         if pairs.len() < LEAST_PAIRS {
             return None;
         }
-        let of_one = |b: &Deviating| {
-            let squared = b.difference.powi(2) / CHI_SQUARED_MEDIAN;
-            squared - b.standard_error.powi(2)
-        };
-        let variance = median(all.iter().map(of_one).collect())?.max(0.0);
+        let with_changes = bounded_variance(&all);
+        let mut unchanged = all.clone();
+        unchanged.retain(|b| {
+            let whole = b.standard_error.powi(2) + with_changes;
+            b.difference.powi(2) <= CHANGED.powi(2) * whole
+        });
+        let variance = bounded_variance(&unchanged);
         Some(Drift {
             deviation: variance.sqrt(),
             degrees_of_freedom: (KNOWLEDGE * all.len() as f64).min(pairs.len() as f64),
@@ -192,100 +184,6 @@ impl Drift {
     }
 }
 
-/// The difference of one benchmark.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Deviating {
-    /// Candidate minus baseline, as a fraction of the baseline's total.
-    pub difference: f64,
-    /// Of that difference, from its launches.
-    pub standard_error: f64,
-}
-
-impl Deviating {
-    fn in_logarithms(&self) -> Deviating {
-        Deviating {
-            difference: self.difference.ln_1p(),
-            standard_error: self.standard_error / (1.0 + self.difference),
-        }
-    }
-}
-
-/// What the benchmarks of a suite have in common.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CommonDifference {
-    /// The median of the differences.
-    pub median: f64,
-    /// The lower end of its 95 % interval, which is one of the suite's differences: nothing is
-    /// assumed about their distribution.
-    pub low: f64,
-    /// The upper end.
-    pub high: f64,
-    /// The centre of the densest 40 %.
-    pub densest: f64,
-}
-
-impl CommonDifference {
-    /// Returns `None` for fewer than ten differences.
-    pub fn of(mut differences: Vec<f64>) -> Option<CommonDifference> {
-        const LEAST_BENCHMARKS: usize = 10;
-        let size = differences.len();
-        if size < LEAST_BENCHMARKS {
-            return None;
-        }
-        differences.sort_unstable_by(f64::total_cmp);
-        // The number of differences below the median is binomial.
-        let below = Binomial::new(0.5, size as u64).ok()?;
-        let beyond = usize::try_from(below.inverse_cdf(ONE_SIDED_ERROR)).ok()?;
-        let rank = beyond.checked_sub(1)?;
-        Some(CommonDifference {
-            low: *differences.get(rank)?,
-            high: *differences.get(size - 1 - rank)?,
-            median: median(differences.clone())?,
-            densest: densest_centre(differences, densest_size(size)),
-        })
-    }
-
-    /// Returns whether the suite as a whole moved in the direction of `difference`: by at least
-    /// `point`, surely by more than `sure`, and without an unchanged part.
-    ///
-    /// A benchmark's difference from the others is then not a sign of drift: if it is drift, the
-    /// benchmark changed as the others did; if it is not, it changed by all it shows.
-    pub fn moved(&self, difference: f64, point: f64, sure: f64) -> bool {
-        let (median, surely, densest) = match difference > 0.0 {
-            true => (self.median, self.low, self.densest),
-            false => (-self.median, -self.high, -self.densest),
-        };
-        median >= point && surely > sure && densest > sure
-    }
-}
-
-fn densest_size(size: usize) -> usize {
-    let part = (DENSEST * size as f64).ceil() as usize;
-    part.max(LEAST_DENSEST).min(size)
-}
-
-/// Returns the densest part and the benchmarks that lie no farther from its centre than drift takes
-/// them. In a small suite, the densest part alone has too few benchmarks to show the drift.
-fn near_the_densest(benchmarks: &[Deviating]) -> Vec<Deviating> {
-    let size = benchmarks.len();
-    let within = densest_size(size);
-    let centre = densest_centre(benchmarks.iter().map(|b| b.difference).collect(), within);
-    let steadiest = 1.0 - DENSEST_QUARTILE / (within as f64).sqrt();
-    let normal_distance = steadiest * normal_distance(size, within);
-    // The smallest variance at which the k-th closest is as close as chance predicts.
-    let mut variances: Vec<f64> = benchmarks
-        .iter()
-        .map(|b| ((b.difference - centre) / normal_distance).powi(2) - b.standard_error.powi(2))
-        .collect();
-    let (_, variance, _) = variances.select_nth_unstable_by(within - 1, f64::total_cmp);
-    let variance = variance.max(0.0);
-    let is_near = |b: &&Deviating| {
-        let whole = b.standard_error.powi(2) + variance;
-        (b.difference - centre).powi(2) <= (NEAR * EXPECTED_SPREAD).powi(2) * whole
-    };
-    benchmarks.iter().filter(is_near).copied().collect()
-}
-
 /// Returns the lower tenth of an estimated variance, in units of its expectation.
 fn steadiest(degrees_of_freedom: f64) -> f64 {
     ChiSquared::new(degrees_of_freedom).map_or(1.0, |chi_squared| {
@@ -310,12 +208,32 @@ fn excess_variance(benchmarks: &[Deviating], unit: f64) -> f64 {
         benchmarks.iter().map(square).sum::<f64>()
     };
     let differences: Vec<f64> = benchmarks.iter().map(|b| b.difference).collect();
-    let whole = super::variance(&differences) / unit;
-    if whole == 0.0 || squares(0.0) <= expected {
+    largest_above(expected, super::variance(&differences) / unit, squares)
+}
+
+/// Returns the variance beyond that of the launches with which the squared differences, each in
+/// units of its own variance and at most [`MOST_DEVIATIONS`] squared, are as large as they should
+/// be (Huber 1964, "Robust estimation of a location parameter", Ann. Math. Statist. 35(1),
+/// proposal 2). The median alone would know as little as from half as many runs.
+fn bounded_variance(benchmarks: &[Deviating]) -> f64 {
+    let squares = |variance: f64| {
+        let square = |b: &Deviating| {
+            let whole = b.standard_error.powi(2) + variance;
+            (b.difference.powi(2) / whole).min(MOST_DEVIATIONS.powi(2))
+        };
+        mean(&benchmarks.iter().map(square).collect::<Vec<f64>>())
+    };
+    let squared: Vec<f64> = benchmarks.iter().map(|b| b.difference.powi(2)).collect();
+    largest_above(BOUNDED_VARIANCE, mean(&squared) / BOUNDED_VARIANCE, squares)
+}
+
+/// Returns the largest variance with which `squares`, which fall as it grows, are above `expected`;
+/// 0 if there is none. At `most` they are not above it.
+fn largest_above(expected: f64, most: f64, squares: impl Fn(f64) -> f64) -> f64 {
+    if most == 0.0 || squares(0.0) <= expected {
         return 0.0;
     }
-    // The sum falls as the variance grows, and is at most `expected` where drift is all there is.
-    let (mut low, mut high) = (0.0, whole);
+    let (mut low, mut high) = (0.0, most);
     while high - low > PRECISION * high {
         let middle = low + (high - low) / 2.0;
         match squares(middle) > expected {
@@ -324,23 +242,6 @@ fn excess_variance(benchmarks: &[Deviating], unit: f64) -> f64 {
         }
     }
     high
-}
-
-/// Returns the middle of the shortest interval that holds `within` of the differences.
-fn densest_centre(mut differences: Vec<f64>, within: usize) -> f64 {
-    differences.sort_unstable_by(f64::total_cmp);
-    let ends = differences.windows(within).map(|w| (w[0], w[within - 1]));
-    ends.min_by(|a, b| (a.1 - a.0).total_cmp(&(b.1 - b.0)))
-        .map_or(0.0, |(low, high)| (low + high) / 2.0)
-}
-
-/// Returns the distance from the centre of the densest part to the farthest of its `within`
-/// benchmarks, in standard errors, if all `size` of them are unchanged and there is no drift: the
-/// median over suites.
-fn normal_distance(size: usize, within: usize) -> f64 {
-    let part = (within as f64 / size as f64).min(1.0 - 0.5 / size as f64);
-    let quantile = Normal::standard().inverse_cdf(0.5 + part / 2.0);
-    EXPECTED_SPREAD * quantile * (1.0 - SHRINKAGE * (within as f64).powf(-2.0 / 3.0))
 }
 
 #[cfg(test)]
@@ -369,26 +270,6 @@ mod tests {
 
     fn typical(suites: usize, mut of: impl FnMut() -> f64) -> f64 {
         median((0..suites).map(|_| of()).collect()).unwrap()
-    }
-
-    #[test]
-    fn the_normal_distance_is_what_chance_makes_it() {
-        let mut rng = Rng::with_seed(20261122);
-        for size in [10, 12, 16, 20, 30, 50, 100, 200, 1000] {
-            let within = densest_size(size);
-            let drawn = typical(1000, || {
-                let values: Vec<f64> = (0..size)
-                    .map(|_| EXPECTED_SPREAD * normal(&mut rng))
-                    .collect();
-                let centre = densest_centre(values.clone(), within);
-                let mut distances: Vec<f64> =
-                    values.iter().map(|value| (value - centre).abs()).collect();
-                distances.sort_by(f64::total_cmp);
-                distances[within - 1]
-            });
-            let ratio = normal_distance(size, within) / drawn;
-            assert!((0.94..1.06).contains(&ratio), "{size}: {ratio}");
-        }
     }
 
     #[test]
@@ -493,7 +374,10 @@ mod tests {
                     benchmark.difference += 1.0;
                 }
                 let known = Drift::between_earlier(&pairs).unwrap();
-                assert_eq!(known.degrees_of_freedom, [3.0, 9.0][usize::from(size > 1)]);
+                assert_eq!(
+                    known.degrees_of_freedom,
+                    [KNOWLEDGE * 9.0, 9.0][usize::from(size > 1)]
+                );
                 assert_eq!(known.earlier_runs, 10);
                 assert_eq!(Drift::of(&[], &BOUNDED, Some(known)), known);
                 known.deviation
@@ -554,29 +438,5 @@ mod tests {
             let (up, down) = (errors(factor - 1.0), errors(1.0 / factor - 1.0));
             assert!((up / down + 1.0).abs() < 1e-9);
         }
-    }
-
-    #[test]
-    fn the_common_part_is_a_median_with_an_interval() {
-        let slower: Vec<f64> = (0..12).map(|n| 0.02 + 0.01 * f64::from(n)).collect();
-        let common = CommonDifference::of(slower).unwrap();
-        // P(two or fewer of twelve below the median) = 79/4096 < 2.5 %.
-        assert!((common.low - 0.04).abs() < 1e-12, "{common:?}");
-        assert!((common.high - 0.11).abs() < 1e-12);
-        assert!((common.median - 0.075).abs() < 1e-12);
-        assert!(common.moved(0.1, 0.03, 0.01));
-        assert!(!common.moved(-0.1, 0.03, 0.01));
-        assert_eq!(CommonDifference::of(vec![0.1; 9]), None);
-    }
-
-    #[test]
-    fn an_unchanged_part_keeps_the_suite_from_having_moved() {
-        let mut half: Vec<f64> = vec![0.0; 13];
-        half.extend((0..17).map(|n| 0.05 + 0.01 * f64::from(n)));
-        let common = CommonDifference::of(half).unwrap();
-        assert!(
-            common.median > 0.03 && !common.moved(0.1, 0.03, 0.01),
-            "{common:?}"
-        );
     }
 }

@@ -10,7 +10,9 @@
 
 pub mod autocorrelation;
 pub mod change_points;
+pub mod common_difference;
 pub mod contrast;
+pub mod densest;
 pub mod drift;
 pub mod launch;
 pub mod noise;

@@ -1,8 +1,10 @@
 //! The noise of one metric over a suite, and what it says about each benchmark's difference.
 
 use super::autocorrelation::{of_neighbours, variance_factor};
+use super::common_difference::CommonDifference;
 use super::contrast::Contrast;
-use super::drift::{CommonDifference, Deviating, Drift, Expected};
+use super::densest::Deviating;
+use super::drift::{Drift, Expected};
 use super::prior::Prior;
 use super::student::{upper_quantile, upper_tail};
 
@@ -10,9 +12,6 @@ use super::student::{upper_quantile, upper_tail};
 /// [`FEW_LAUNCHES_DEVIATION`].
 const FEW_LAUNCHES: usize = 5;
 const FEW_LAUNCHES_DEVIATION: f64 = 0.025;
-/// The spread of the differences of an unchanged suite, each divided by its standard error: more
-/// than 1, because t is wider than the normal distribution.
-pub const EXPECTED_SPREAD: f64 = 1.05;
 
 /// How noisy a metric is over a suite.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -10,7 +10,8 @@ use crate::comparability;
 use crate::metric::Metric;
 use crate::policy::Policy;
 use crate::statistics::contrast::Contrast;
-use crate::statistics::drift::{Deviating, Drift};
+use crate::statistics::densest::Deviating;
+use crate::statistics::drift::Drift;
 use crate::statistics::median;
 use crate::statistics::noise::Noise;
 

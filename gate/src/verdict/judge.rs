@@ -300,9 +300,10 @@ impl<'a> Judge<'a> {
         }
     }
 
-    /// Returns whether the verdict `alone` says nothing about the benchmark, because the same machine code
-    /// did the same. Verdicts that the policy fails stay: all if it fails the same code, time that
-    /// disagrees, and with modelled slots, time that it gates.
+    /// Returns whether the verdict `alone` says nothing about the benchmark, because the same
+    /// machine code did the same. Verdicts that the policy fails stay: time that disagrees if it
+    /// fails that, and all others if it fails the same code. Modelled slots that changed stay too:
+    /// then something differs, and only a doubt about their time can be the machine's.
     fn is_the_machines(&self, alone: &BenchmarkVerdict, evidence: &Evidence) -> bool {
         let is_open = match (evidence.method, alone.verdict) {
             (_, Verdict::Unchanged) => true,

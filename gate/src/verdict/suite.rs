@@ -10,8 +10,9 @@ use super::suite_summary::{
 };
 use crate::metric::Metric;
 use crate::policy::{Margins, Policy};
+use crate::statistics::common_difference::CommonDifference;
 use crate::statistics::contrast::{Contrast, Launches};
-use crate::statistics::drift::{CommonDifference, Drift, Expected};
+use crate::statistics::drift::{Drift, Expected};
 use crate::statistics::median;
 use crate::statistics::noise::Noise;
 use crate::statistics::prior::Prior;

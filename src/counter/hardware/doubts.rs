@@ -3,7 +3,7 @@
 use super::readout::Readout;
 use crate::sample::Flags;
 
-/// Windows with fewer slots are flagged. An empty window costs 200 to 500 slots, which is 1 % of
+/// Windows with fewer slots are flagged. An empty window costs 200 to 500 slots, at most 1 % of
 /// this; and the slots between a reset and the first reading, up to about 1200, widen the
 /// resolution by a twentieth at most.
 pub(super) const FEW_SLOTS: u64 = 50_000;
