@@ -54,7 +54,8 @@ pub(super) fn from_files(sys: &Path, proc: &Path) -> Machine {
     machine
 }
 
-/// Returns what identifies the cores of this CPU; `None` except on Arm.
+/// Returns what identifies the cores of CPU `cpu`; `None` except on Arm.
+#[cfg(all(feature = "counters", target_os = "linux"))]
 pub(super) fn arm_core(sys: &Path, cpu: u32) -> Option<Machine> {
     let path = format!("devices/system/cpu/cpu{cpu}/regs/identification/midr_el1");
     let text = fs::read_to_string(sys.join(path)).ok()?;

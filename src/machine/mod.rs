@@ -81,12 +81,14 @@ impl Machine {
         detect::this_machine()
     }
 
-    /// Reads the machine described by sysfs and procfs mounted at these paths.
+    /// Returns what identifies the cores of CPU `cpu`; `None` except on Arm.
     #[cfg(all(feature = "counters", target_os = "linux"))]
     pub(crate) fn of_arm_core(sys: &std::path::Path, cpu: u32) -> Option<Machine> {
         detect::arm_core(sys, cpu)
     }
 
+    /// Reads the machine described by sysfs and procfs mounted at these paths.
+    #[cfg(all(feature = "counters", target_os = "linux"))]
     pub(crate) fn from_files(sys: &std::path::Path, proc: &std::path::Path) -> Machine {
         detect::from_files(sys, proc)
     }
