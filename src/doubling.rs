@@ -37,9 +37,10 @@ pub fn iterations(sample: usize) -> u64 {
 /// Returns the scalar reported to criterion for a sample, by its index: equal per iteration for all
 /// samples that suffice, and constant for all that do not.
 pub fn scalar(sample: usize, is_enough: bool) -> f64 {
-    match is_enough {
-        true => iterations(sample) as f64,
-        false => 1.0,
+    if is_enough {
+        iterations(sample) as f64
+    } else {
+        1.0
     }
 }
 

@@ -24,9 +24,10 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     }
     let mut shown = String::with_capacity(text.len() + 8);
     for c in text.chars() {
-        match is_hidden(c) {
-            true => shown.extend(c.escape_default()),
-            false => shown.push(c),
+        if is_hidden(c) {
+            shown.extend(c.escape_default())
+        } else {
+            shown.push(c)
         }
     }
     Cow::Owned(shown)

@@ -252,9 +252,10 @@ impl Cargo {
         if interrupt::requested() || interrupt::has_ended(status) {
             return Err(BuildError::Interrupted);
         }
-        match status.success() {
-            true => Ok(built),
-            false => Err(BuildError::Failed),
+        if status.success() {
+            Ok(built)
+        } else {
+            Err(BuildError::Failed)
         }
     }
 

@@ -79,9 +79,10 @@ impl CountedCommand<'_> {
     /// here.
     pub fn launch(&self) -> Result<Launched, CommandError> {
         let launched = system::launch(self)?;
-        match launched.sample.flags.intersects(Flags::UNUSABLE) {
-            true => Err(CommandError::Doubtful(launched.sample.flags)),
-            false => Ok(launched),
+        if launched.sample.flags.intersects(Flags::UNUSABLE) {
+            Err(CommandError::Doubtful(launched.sample.flags))
+        } else {
+            Ok(launched)
         }
     }
 
@@ -148,9 +149,12 @@ mod system {
         /// Kills the processes it left behind, and returns their names. This program has no other
         /// children.
         fn end_rest(&self) -> Vec<String> {
-            processes::end_and_name(|| match processes::has_children() {
-                true => processes::below(std::process::id()),
-                false => Vec::new(),
+            processes::end_and_name(|| {
+                if processes::has_children() {
+                    processes::below(std::process::id())
+                } else {
+                    Vec::new()
+                }
             })
         }
     }

@@ -10,9 +10,10 @@ pub fn nearest<T: AsRef<str>>(word: &str, known: impl IntoIterator<Item = T>) ->
     let similarity = |known: &T| {
         let known = known.as_ref();
         // Part of a name is what people remember.
-        match !word.is_empty() && known.contains(word) {
-            true => 1.0,
-            false => strsim::jaro(word, known),
+        if !word.is_empty() && known.contains(word) {
+            1.0
+        } else {
+            strsim::jaro(word, known)
         }
     };
     let rated = known.into_iter().map(|known| (similarity(&known), known));

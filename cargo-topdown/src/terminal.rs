@@ -175,13 +175,15 @@ fn not_a_command(line: String) -> String {
             _ => break,
         }
     }
-    let line = match line[start..].starts_with("::") {
-        true => format!("{}\\u{{3a}}{}", &line[..start], &line[start + 1..]),
-        false => line,
+    let line = if line[start..].starts_with("::") {
+        format!("{}\\u{{3a}}{}", &line[..start], &line[start + 1..])
+    } else {
+        line
     };
-    match line.contains("##[") {
-        true => line.replace("##[", "## ["),
-        false => line,
+    if line.contains("##[") {
+        line.replace("##[", "## [")
+    } else {
+        line
     }
 }
 

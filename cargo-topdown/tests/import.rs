@@ -368,9 +368,10 @@ fn malformed_files_are_refused_with_line_and_field() {
     ] {
         let file = directory.path().join("file");
         fs::write(&file, content).unwrap();
-        let machine = match what.starts_with("wperf") {
-            true => NEOVERSE_V1,
-            false => SAPPHIRE_RAPIDS,
+        let machine = if what.starts_with("wperf") {
+            NEOVERSE_V1
+        } else {
+            SAPPHIRE_RAPIDS
         };
         let text = refusal(&["--machine", machine, file.to_str().unwrap()]);
         refusals += &format!("{what}\n  {}", text.replace(file.to_str().unwrap(), "FILE"));

@@ -97,9 +97,10 @@ pub fn worrying(baseline: &Run, candidate: &Run, across_builds: bool) -> Vec<Dif
 
 /// Returns how the CPUs differ on which two runs were modelled.
 pub fn modelled_on_other_cpus(baseline: &Run, candidate: &Run) -> Vec<Difference> {
-    match has_modelled(baseline) && has_modelled(candidate) {
-        true => of_cpus(&baseline.machine, &candidate.machine),
-        false => Vec::new(),
+    if has_modelled(baseline) && has_modelled(candidate) {
+        of_cpus(&baseline.machine, &candidate.machine)
+    } else {
+        Vec::new()
     }
 }
 

@@ -257,9 +257,10 @@ impl Parser<'_> {
     }
 
     fn expect_end(&mut self) -> Result<(), ExpressionError> {
-        match self.takes(&[")"], &[]) {
-            true => Ok(()),
-            false => Err(self.error("expected `)`")),
+        if self.takes(&[")"], &[]) {
+            Ok(())
+        } else {
+            Err(self.error("expected `)`"))
         }
     }
 

@@ -111,9 +111,10 @@ impl CpuTable {
             .any(|form| on(form.events, Counter::FixedCycles) > 0);
         CounterBudget {
             needed: on(events, Counter::General) + on(events, Counter::FixedCycles) * watchdog,
-            available: match has_fixed_cycles {
-                true => self.general_counters,
-                false => self.general_counters - watchdog,
+            available: if has_fixed_cycles {
+                self.general_counters
+            } else {
+                self.general_counters - watchdog
             },
         }
     }

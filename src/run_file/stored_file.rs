@@ -53,9 +53,10 @@ fn check(metadata: &fs::Metadata, longest_bytes: u64) -> Result<(), RunFileProbl
 }
 
 fn check_length(bytes: u64, longest_bytes: u64) -> Result<(), RunFileProblem> {
-    match bytes <= longest_bytes {
-        true => Ok(()),
-        false => Err(RunFileProblem::TooLong { longest_bytes }),
+    if bytes <= longest_bytes {
+        Ok(())
+    } else {
+        Err(RunFileProblem::TooLong { longest_bytes })
     }
 }
 

@@ -117,9 +117,10 @@ impl Library {
             .env("CARGO_NET_RETRY", "0")
             .output()
             .map_err(|error| format!("could not run {}: {error}", cargo.display()))?;
-        match output.status.success() {
-            true => Ok(()),
-            false => Err(reason(&String::from_utf8_lossy(&output.stderr))),
+        if output.status.success() {
+            Ok(())
+        } else {
+            Err(reason(&String::from_utf8_lossy(&output.stderr)))
         }
     }
 }

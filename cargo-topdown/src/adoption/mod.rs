@@ -196,9 +196,10 @@ impl Plan {
                 self.without_benchmarks.push(Obstacle {
                     package: package.name.to_string(),
                     target: bench.name.clone(),
-                    path: match has_criterion {
-                        true => path.clone(),
-                        false => path_of_source.clone(),
+                    path: if has_criterion {
+                        path.clone()
+                    } else {
+                        path_of_source.clone()
                     },
                     framework,
                 });

@@ -59,9 +59,10 @@ impl Counted {
     }
 
     fn count(&self, event: &Event) -> u64 {
-        match self.idle_code == Some(event.config) {
-            true => 0,
-            false => fastrand::Rng::with_seed(self.seed << 32 | event.config).u64(1_000..1_000_000),
+        if self.idle_code == Some(event.config) {
+            0
+        } else {
+            fastrand::Rng::with_seed(self.seed << 32 | event.config).u64(1_000..1_000_000)
         }
     }
 

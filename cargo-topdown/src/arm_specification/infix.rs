@@ -61,9 +61,10 @@ impl Parser<'_, '_> {
             }
             let inner = self.sum()?;
             self.depth -= 1;
-            return match self.takes(')') {
-                true => Ok(inner),
-                false => Err(format!("`)` is missing before `{}`", self.rest)),
+            return if self.takes(')') {
+                Ok(inner)
+            } else {
+                Err(format!("`)` is missing before `{}`", self.rest))
             };
         }
         let text = self.rest.trim_start();

@@ -227,9 +227,10 @@ fn leak(text: String) -> &'static str {
 
 /// Returns a name if it fits on one line of a description.
 fn in_one_line(name: &str) -> Result<String, String> {
-    match name.contains(char::is_control) {
-        true => Err(format!("{name:?} is not a name")),
-        false => Ok(name.to_owned()),
+    if name.contains(char::is_control) {
+        Err(format!("{name:?} is not a name"))
+    } else {
+        Ok(name.to_owned())
     }
 }
 

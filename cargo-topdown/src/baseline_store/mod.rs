@@ -189,9 +189,10 @@ impl BaselineStore {
         }
         let base = self.resolve(base)?;
         let base = run_file::read_run(&base).map_err(StoreError::Unreadable)?;
-        match is_of_command(&base) {
-            true => Ok(self.newest_of_commands.clone()),
-            false => self.newest_path(),
+        if is_of_command(&base) {
+            Ok(self.newest_of_commands.clone())
+        } else {
+            self.newest_path()
         }
     }
 
@@ -209,9 +210,10 @@ impl BaselineStore {
         })?;
         write(directory.path())?;
         let run = run_file::read_run(directory.path())?;
-        let newest = match is_of_command(&run) {
-            true => &self.newest_of_commands,
-            false => &self.newest,
+        let newest = if is_of_command(&run) {
+            &self.newest_of_commands
+        } else {
+            &self.newest
         };
         run_file::copy_run(directory.path(), newest)?;
         Ok(OwnRun { directory })

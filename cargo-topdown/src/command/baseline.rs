@@ -284,9 +284,10 @@ fn remove(args: &BaselineRemoveArgs) -> Result<Exit, Error> {
     let mut out = style::stdout(args.output.color);
     for stored in &removed {
         store.remove(stored)?;
-        let of = match stored.machine_key == this_key {
-            true => "this machine",
-            false => &stored.machine_key,
+        let of = if stored.machine_key == this_key {
+            "this machine"
+        } else {
+            &stored.machine_key
         };
         writeln!(out, "removed baseline `{}` of {of}", stored.name)?;
     }

@@ -118,11 +118,12 @@ impl Runs {
             }
             Err(error @ WorkspaceError::NotFound(_)) => {
                 let is_path = |name: &String| Path::new(name).exists();
-                match args.base.as_ref().is_some_and(is_path)
+                if args.base.as_ref().is_some_and(is_path)
                     && args.candidate.as_ref().is_some_and(is_path)
                 {
-                    true => Ok((Runs { store: None }, Config::default())),
-                    false => Err(error.into()),
+                    Ok((Runs { store: None }, Config::default()))
+                } else {
+                    Err(error.into())
                 }
             }
             Err(error) => Err(error.into()),

@@ -41,8 +41,9 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
         write_text(&mut out, &diagnosis, Look::of_environment())?;
     }
     out.flush()?;
-    Ok(match args.strict && diagnosis.survey.opened.is_err() {
-        true => Exit::NoComparison,
-        false => Exit::Success,
+    Ok(if args.strict && diagnosis.survey.opened.is_err() {
+        Exit::NoComparison
+    } else {
+        Exit::Success
     })
 }

@@ -38,9 +38,10 @@ pub fn run(args: &InitArgs) -> Result<Exit, Error> {
         None => None,
     };
     // The dependency to write by hand.
-    let dependency = match plan.has_criterion_benches || !plan.adopted.is_empty() {
-        true => None,
-        false => Some(library.library()?.dependency().to_string()),
+    let dependency = if plan.has_criterion_benches || !plan.adopted.is_empty() {
+        None
+    } else {
+        Some(library.library()?.dependency().to_string())
     };
     if args.apply {
         plan.apply()?;

@@ -59,9 +59,10 @@ pub fn pull(args: &BaselinePullArgs) -> Result<Exit, Error> {
                  `cargo topdown baseline gc --from-the-future` removes it"
             );
         }
-        let what = match renewed {
-            true => "has a new run",
-            false => "is as new as the store's",
+        let what = if renewed {
+            "has a new run"
+        } else {
+            "is as new as the store's"
         };
         writeln!(
             out,
@@ -79,9 +80,10 @@ pub fn gc(args: &BaselineGcArgs) -> Result<Exit, Error> {
         dry_run: args.dry_run,
     };
     let garbage = shared.collect_garbage(&args.names, collection)?;
-    let verb = match args.dry_run {
-        true => "would remove",
-        false => "removed",
+    let verb = if args.dry_run {
+        "would remove"
+    } else {
+        "removed"
     };
     let mut out = style::stdout(args.output.color);
     for place in &garbage.runs {

@@ -155,9 +155,10 @@ struct Again {
 impl Again {
     fn of(side: &Side<'_>, relaunch: Relaunch) -> Result<Again, Error> {
         let directory = side.directory.join(FURTHER);
-        let further = match run_file::run_file_of(&directory).is_file() {
-            true => Some(run_file::read_run(&directory)?),
-            false => None,
+        let further = if run_file::run_file_of(&directory).is_file() {
+            Some(run_file::read_run(&directory)?)
+        } else {
+            None
         };
         let record = match relaunch {
             Relaunch::Allowed => LaunchRecord::read(&side.directory, &side.run).map(Some),
@@ -253,9 +254,10 @@ fn further_launches(
     let (more_base, more) = pairs.launch_again(&lacking)?;
     let more_base = again::numbered_behind(&baseline.run, &lacking, more_base);
     let more = again::numbered_behind(&candidate.run, &lacking, more);
-    let base_further = match candidate_alone {
-        true => Vec::new(),
-        false => base_again.with(baseline, more_base)?,
+    let base_further = if candidate_alone {
+        Vec::new()
+    } else {
+        base_again.with(baseline, more_base)?
     };
     let further = again.with(candidate, more)?;
     drop(guard);

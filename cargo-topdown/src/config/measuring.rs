@@ -178,9 +178,10 @@ impl Settings {
             model_core: first(layers, |l| l.model_core).unwrap_or(default.model_core),
             counters: first(layers, |l| l.counters).unwrap_or(default.counters),
             threads: first(layers, |l| l.threads).unwrap_or(default.threads),
-            sampling: match is_author {
-                true => Sampling::Author,
-                false => Sampling::Planned,
+            sampling: if is_author {
+                Sampling::Author
+            } else {
+                Sampling::Planned
             },
             launch_timeout: time("--launch-timeout", |l| l.launch_timeout)?,
             fingerprints: first(layers, |l| l.fingerprints).unwrap_or(default.fingerprints),

@@ -31,9 +31,10 @@ impl Format {
             } else if toplev::is_header(line) {
                 Some(Format::Toplev)
             } else if line.starts_with('{') {
-                match windows_perf::is_document(text) {
-                    true => Some(Format::WindowsPerf),
-                    false => Some(Format::PerfJson),
+                if windows_perf::is_document(text) {
+                    Some(Format::WindowsPerf)
+                } else {
+                    Some(Format::PerfJson)
                 }
             } else if perf_csv::is_row(line) {
                 Some(Format::PerfCsv)
@@ -41,9 +42,10 @@ impl Format {
                 None
             }
         };
-        match first.starts_with('#') {
-            true => of_line(lines.find(|line| !line.starts_with('#'))?),
-            false => of_line(first),
+        if first.starts_with('#') {
+            of_line(lines.find(|line| !line.starts_with('#'))?)
+        } else {
+            of_line(first)
         }
     }
 

@@ -142,9 +142,10 @@ impl Found {
         // The tools write `bad_speculation`.
         let named = |words: &str| metric(&words.replace(' ', "_"));
         let Some(retiring) = named(Category::Retiring.name()) else {
-            return match execution.has_nameless_metrics && execution.counts.is_empty() {
-                true => Err((None, Problem::SharesOnly)),
-                false => Ok(None),
+            return if execution.has_nameless_metrics && execution.counts.is_empty() {
+                Err((None, Problem::SharesOnly))
+            } else {
+                Ok(None)
             };
         };
         let Some(level1) = PerCategory::of_known(|category| named(category.name())) else {

@@ -56,9 +56,10 @@ pub(super) fn per_execution(
         add((line, row), execution).map_err(|problem| (Some(line), problem))?;
     }
     executions.retain(|execution| *execution != Execution::default());
-    match executions.is_empty() {
-        true => Err((None, Problem::Empty)),
-        false => Ok(executions),
+    if executions.is_empty() {
+        Err((None, Problem::Empty))
+    } else {
+        Ok(executions)
     }
 }
 
@@ -109,9 +110,10 @@ fn add(execution: &mut Execution, line: usize, row: &str) -> Result<(), Problem>
             Problem::malformed(format!("field {} is `{}`, not {what}", at + 1, field(at)))
         })
     };
-    let count = match field(0).starts_with('<') {
-        true => Err(Lost::Missing(field(0).to_owned())),
-        false => lost_of(number(0, "a count")?, number(4, "a percentage")?, "field 1")?,
+    let count = if field(0).starts_with('<') {
+        Err(Lost::Missing(field(0).to_owned()))
+    } else {
+        lost_of(number(0, "a count")?, number(4, "a percentage")?, "field 1")?
     };
     let running_ns = number(3, "a time in nanoseconds")? as u64;
     let name = field(2).to_owned();
@@ -181,11 +183,12 @@ pub(super) fn lost_of(
             "{field} is {value}, not a count"
         )));
     }
-    Ok(match running_percent < 100.0 {
-        true => Err(Lost::Multiplexed {
+    Ok(if running_percent < 100.0 {
+        Err(Lost::Multiplexed {
             running: format!("{running_percent} %"),
-        }),
-        false => Ok(value.round() as u64),
+        })
+    } else {
+        Ok(value.round() as u64)
     })
 }
 

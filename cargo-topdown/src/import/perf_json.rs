@@ -39,12 +39,11 @@ fn objects(
     while !rest.trim().is_empty() {
         let bare = rest.trim_start();
         let braced;
-        let text = match bare.starts_with('"') {
-            true => {
-                braced = format!("{{{bare}");
-                braced.as_str()
-            }
-            false => bare,
+        let text = if bare.starts_with('"') {
+            braced = format!("{{{bare}");
+            braced.as_str()
+        } else {
+            bare
         };
         let mut values = serde_json::Deserializer::from_str(text).into_iter::<Map<String, Value>>();
         match values.next() {

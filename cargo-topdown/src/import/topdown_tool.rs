@@ -56,9 +56,10 @@ pub fn read(text: &str) -> Result<Execution, Located> {
                 .ok_or_else(|| (Some(line), malformed()))
         };
         if !are_events {
-            let value_of_metric = match value.is_empty() {
-                true => Err(lost()),
-                false => Ok(number()?),
+            let value_of_metric = if value.is_empty() {
+                Err(lost())
+            } else {
+                Ok(number()?)
             };
             execution.metrics.push(Metric {
                 name: name.to_owned(),
@@ -75,16 +76,18 @@ pub fn read(text: &str) -> Result<Execution, Located> {
         execution.counts.push(Count {
             name: name.to_owned(),
             line,
-            count: match value.is_empty() {
-                true => Err(lost()),
-                false => Ok(number()? as u64),
+            count: if value.is_empty() {
+                Err(lost())
+            } else {
+                Ok(number()? as u64)
             },
             running_ns: None,
         });
     }
-    match execution.counts.is_empty() && execution.metrics.is_empty() {
-        true => Err((None, Problem::Empty)),
-        false => Ok(execution),
+    if execution.counts.is_empty() && execution.metrics.is_empty() {
+        Err((None, Problem::Empty))
+    } else {
+        Ok(execution)
     }
 }
 

@@ -85,18 +85,20 @@ pub fn read(text: &str) -> Result<Execution, Located> {
         execution.metrics.push(Metric {
             name: name.to_owned(),
             line,
-            value: match !shared.is_empty() && number("`Multiplex`", shared)? < 100.0 {
-                true => Err(Lost::Multiplexed {
+            value: if !shared.is_empty() && number("`Multiplex`", shared)? < 100.0 {
+                Err(Lost::Multiplexed {
                     running: format!("{shared} %"),
-                }),
-                false => Ok(value_of_node),
+                })
+            } else {
+                Ok(value_of_node)
             },
             rounding: rounding_of(value),
         });
     }
-    match execution.metrics.is_empty() {
-        true => Err((None, Problem::Empty)),
-        false => Ok(execution),
+    if execution.metrics.is_empty() {
+        Err((None, Problem::Empty))
+    } else {
+        Ok(execution)
     }
 }
 

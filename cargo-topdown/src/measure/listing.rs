@@ -37,9 +37,10 @@ impl Session {
                 Err(_) => items.push((index, None)),
             }
         }
-        match items.is_empty() {
-            true => Err(self.nothing_ran(&unwanted)),
-            false => Ok(items),
+        if items.is_empty() {
+            Err(self.nothing_ran(&unwanted))
+        } else {
+            Ok(items)
         }
     }
 }

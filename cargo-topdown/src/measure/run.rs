@@ -44,9 +44,10 @@ pub fn run_id(started_at: Timestamp) -> String {
 /// Returns the settings common to all targets, or the workspace's if they differ.
 fn launch_settings(targets: &[BenchTarget], workspace: &Settings) -> LaunchSettings {
     let first = targets.first().map_or(workspace, |target| &target.settings);
-    let settings = match targets.iter().all(|target| target.settings == *first) {
-        true => first,
-        false => workspace,
+    let settings = if targets.iter().all(|target| target.settings == *first) {
+        first
+    } else {
+        workspace
     };
     let ms = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
     LaunchSettings {

@@ -19,9 +19,10 @@ pub fn of_command_line(
     Selection {
         filter,
         // Another target would not be missing: it was never named.
-        without_targets: match are_named {
-            true => Vec::new(),
-            false => targets_of(metadata).difference(&built).cloned().collect(),
+        without_targets: if are_named {
+            Vec::new()
+        } else {
+            targets_of(metadata).difference(&built).cloned().collect()
         },
         only_targets: are_named.then(|| built.into_iter().collect()),
         ..Selection::default()

@@ -290,9 +290,10 @@ fn machine_of(parts: &[Part]) -> Machine {
     let hosts: Vec<&str> = hosts.into_iter().collect();
     let cpus = machines[0].cpus;
     Machine {
-        cpus: match machines.iter().all(|machine| machine.cpus == cpus) {
-            true => cpus,
-            false => 0,
+        cpus: if machines.iter().all(|machine| machine.cpus == cpus) {
+            cpus
+        } else {
+            0
         },
         kernel: common(&machines, |machine| &machine.kernel),
         microcode: common(&machines, |machine| &machine.microcode),

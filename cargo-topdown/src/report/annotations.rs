@@ -46,9 +46,10 @@ pub fn write(comparison: &Comparison, mut out: impl Write) -> io::Result<()> {
         )?;
     }
     if let Some(slower) = slower_over_time(comparison) {
-        let kind = match comparison.slower_over_time_fails {
-            true => "error",
-            false => "warning",
+        let kind = if comparison.slower_over_time_fails {
+            "error"
+        } else {
+            "warning"
         };
         command(&mut out, kind, &title("slower over time"), &slower)?;
     }

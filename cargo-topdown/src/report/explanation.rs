@@ -82,9 +82,10 @@ pub fn write(explanation: &Explanation<'_>, width: usize, out: &mut impl Write) 
         lines.write(out, "", 0, &test_text(suite))?;
     }
     for effect in &verdict.effects {
-        let text = match effect.exact {
-            true => exact(effect, suite),
-            false => test(effect, suite),
+        let text = if effect.exact {
+            exact(effect, suite)
+        } else {
+            test(effect, suite)
         };
         lines.write(out, "  ", 4, &text)?;
     }

@@ -152,9 +152,10 @@ impl ForeignComparison {
             return Err(Problem::SchemaVersion(read.schema_version));
         }
         let mut changes = read.benchmarks.iter().flat_map(|b| &b.effects);
-        match changes.any(|change| change.difference.abs() > LARGEST_CHANGE) {
-            true => Err(Problem::Change),
-            false => Ok(read),
+        if changes.any(|change| change.difference.abs() > LARGEST_CHANGE) {
+            Err(Problem::Change)
+        } else {
+            Ok(read)
         }
     }
 
@@ -203,9 +204,10 @@ impl fmt::Display for ForeignComparison {
             .filter(|(count, _)| *count > 0)
             .map(|(count, name)| format!("{count} {name}"))
             .collect();
-        match counts.is_empty() {
-            true => text.push("**There were no benchmarks in common.**\n\n"),
-            false => text.push(&format!("**{}**\n\n", counts.join(", "))),
+        if counts.is_empty() {
+            text.push("**There were no benchmarks in common.**\n\n")
+        } else {
+            text.push(&format!("**{}**\n\n", counts.join(", ")))
         };
         let told: Vec<&Benchmark> = VERDICTS[..5].iter().flat_map(|c| self.with(*c)).collect();
         if !told.is_empty() {

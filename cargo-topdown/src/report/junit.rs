@@ -47,9 +47,10 @@ pub fn write(comparison: &Comparison, out: &mut impl Write) -> io::Result<()> {
         name: id.name.clone(),
         result: Some((result, message.to_owned(), String::new())),
     };
-    let missing = match comparison.missing_fails {
-        true => "failure",
-        false => "skipped",
+    let missing = if comparison.missing_fails {
+        "failure"
+    } else {
+        "skipped"
     };
     for id in &comparison.missing {
         cases.push(one_sided(id, missing, "missing: it should have run"));

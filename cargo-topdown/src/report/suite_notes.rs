@@ -32,9 +32,10 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
     let exact = |b: &&BenchmarkVerdict| b.evidence.is_some_and(|e| e.method == Method::Exact);
     let decided_exactly = comparison.benchmarks.iter().filter(exact).count();
     if decided_exactly > 0 {
-        let which = match decided_exactly == comparison.benchmarks.len() {
-            true => "changes are exact".to_owned(),
-            false => format!("changes of {} are exact", benchmarks(decided_exactly)),
+        let which = if decided_exactly == comparison.benchmarks.len() {
+            "changes are exact".to_owned()
+        } else {
+            format!("changes of {} are exact", benchmarks(decided_exactly))
         };
         notes.push(format!(
             "{which}: modelled launches agree bit for bit; time only fails what took far longer"

@@ -145,9 +145,10 @@ fn left_out(left_out: &LeftOut) -> String {
             )
         })
         .collect();
-    let why = match why.is_empty() {
-        true => "it has no such value".to_owned(),
-        false => why.join("; "),
+    let why = if why.is_empty() {
+        "it has no such value".to_owned()
+    } else {
+        why.join("; ")
     };
     format!("left out: {of}{}: {why}", when(&left_out.run))
 }

@@ -137,9 +137,10 @@ impl BenchProcess {
         if self.has_session && !processes::has_children() {
             return Vec::new();
         }
-        let mut rest = match self.has_session {
-            true => processes::below(std::process::id()),
-            false => processes::below(self.child.id()),
+        let mut rest = if self.has_session {
+            processes::below(std::process::id())
+        } else {
+            processes::below(self.child.id())
         };
         rest.extend(self.cgroup.iter().flat_map(Cgroup::processes));
         rest.sort_unstable();
@@ -154,9 +155,10 @@ impl BenchProcess {
         wait: impl Fn(&Ended, Duration) -> io::Result<Option<Waited>>,
     ) -> io::Result<Waited> {
         loop {
-            let end = match self.hello_is_over.get() {
-                true => self.patience.end(self.begun_at, self.spoke_at.get()),
-                false => self.spoke_at.get() + HELLO_TIME,
+            let end = if self.hello_is_over.get() {
+                self.patience.end(self.begun_at, self.spoke_at.get())
+            } else {
+                self.spoke_at.get() + HELLO_TIME
             };
             let left = end.saturating_duration_since(Instant::now());
             if left.is_zero() {

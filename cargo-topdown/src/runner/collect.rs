@@ -267,10 +267,7 @@ impl Collected {
             .into_iter()
             .partition(|(_, measured)| measured.provenance.threads == CountedThreads::All);
         let all_are_more = all.len() >= own.len();
-        let (alike, others) = match all_are_more {
-            true => (all, own),
-            false => (own, all),
-        };
+        let (alike, others) = if all_are_more { (all, own) } else { (own, all) };
         self.lost_launches
             .extend(others.iter().map(|(launch, _)| LostLaunch {
                 id: id.clone(),

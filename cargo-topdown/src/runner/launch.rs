@@ -112,10 +112,7 @@ impl Launcher {
         // After an error, nothing that the bench could still do would be used.
         let failed = matches!(&result, Some(Err(error)) if !error.is_hang_up());
         let must_wait = !failed && !process.is_overdue() && !interrupt::requested();
-        let ended = match must_wait {
-            true => process.wait(),
-            false => Ok(None),
-        };
+        let ended = if must_wait { process.wait() } else { Ok(None) };
         let status =
             ended.map_err(|error| LaunchError::io("could not wait for the bench", error))?;
         // Ctrl-C in a terminal can kill the bench before this program notices.

@@ -41,9 +41,10 @@ pub fn without(
         }
         let is_in = |p: &Pattern| p.package().is_none_or(|name| name == target.package);
         let is_restricted = wanted.expression.is_some() || patterns.iter().any(is_in);
-        let listed = match target.has_criterion && is_restricted {
-            true => launcher.list(&target),
-            false => Ok(None),
+        let listed = if target.has_criterion && is_restricted {
+            launcher.list(&target)
+        } else {
+            Ok(None)
         };
         match listed {
             Ok(Some(names)) => rest.add(target, names, patterns, wanted),

@@ -47,12 +47,13 @@ pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
     let with_slots_alone = |target: BenchTarget| {
         let own = timed.benchmarks.iter().filter(|b| target.has(&b.id));
         let (with, without): (Vec<_>, Vec<_>) = own.partition(|b| can_have_slots(b));
-        match without.is_empty() {
-            true => target,
-            false => BenchTarget {
+        if without.is_empty() {
+            target
+        } else {
+            BenchTarget {
                 benchmarks: Some(with.iter().map(|b| b.id.name.clone()).collect()),
                 ..target
-            },
+            }
         }
     };
     with_settings(targets, |settings| Settings {
@@ -179,13 +180,12 @@ fn is_too_long(error: &BenchmarkError) -> bool {
 }
 
 fn why_not(error: &BenchmarkError) -> String {
-    match is_too_long(error) {
-        true => {
-            "not every launch has room for two iterations in the budget; `--model-budget` raises \
+    if is_too_long(error) {
+        "not every launch has room for two iterations in the budget; `--model-budget` raises \
                  that"
-                .to_owned()
-        }
-        false => error.to_string(),
+            .to_owned()
+    } else {
+        error.to_string()
     }
 }
 

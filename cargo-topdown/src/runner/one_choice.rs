@@ -28,10 +28,9 @@ pub fn decided(side: &Seen, sides: &[&Seen]) -> (String, bool) {
         let mut all = sides.iter().copied().flatten();
         all.any(|(other, threads)| other == name && *threads == CountedThreads::All)
     };
-    let letters = side.iter().map(|(name, _)| match is_all(name) {
-        true => 'a',
-        false => 'o',
-    });
+    let letters = side
+        .iter()
+        .map(|(name, _)| if is_all(name) { 'a' } else { 'o' });
     let is_otherwise = side
         .iter()
         .any(|(name, threads)| is_all(name) != (*threads == CountedThreads::All));

@@ -109,9 +109,10 @@ mod linux {
         // The open files of a bench with its own capabilities are hidden, but the socket's owner is
         // not.
         let own_user = fs::metadata("/proc/self").map(|metadata| metadata.uid());
-        match is_hidden && own_user.is_ok_and(|user| user == socket.user) {
-            true => Peer::Child,
-            false => Peer::Stranger,
+        if is_hidden && own_user.is_ok_and(|user| user == socket.user) {
+            Peer::Child
+        } else {
+            Peer::Stranger
         }
     }
 

@@ -38,9 +38,10 @@ impl Address {
         let branch_name = |branch: &str| {
             // Refuse what git would take for a flag or a refspec; git checks the rest itself.
             let is_sound = !branch.is_empty() && !branch.starts_with('-') && !branch.contains(':');
-            match is_sound {
-                true => Ok(branch.to_owned()),
-                false => Err(error("it names no branch")),
+            if is_sound {
+                Ok(branch.to_owned())
+            } else {
+                Err(error("it names no branch"))
             }
         };
         if let Some(branch) = text.strip_prefix("git+branch:") {

@@ -224,9 +224,10 @@ impl GitBranch {
         for attempt in 0..ATTEMPTS {
             pause(attempt);
             let tip = self.tip()?;
-            without_change = match before == Some(tip.clone()) {
-                true => without_change + 1,
-                false => 0,
+            without_change = if before == Some(tip.clone()) {
+                without_change + 1
+            } else {
+                0
             };
             let (commit, result) = commit_on(tip.as_deref())?;
             let Some(commit) = commit else {

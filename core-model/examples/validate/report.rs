@@ -109,9 +109,12 @@ const WORST_TOLERANCE: f64 = 6.0;
 /// other groups a line with nearly the same mean and worst error.
 pub fn expect(core: &CoreParameters, rows: &[Row], document: &str) -> Result<(), String> {
     let loops = title(Group::Loop);
-    let matches = |line: &str, known: &str| match line.contains(loops) {
-        true => line == known,
-        false => are_near(line, known).unwrap_or(false),
+    let matches = |line: &str, known: &str| {
+        if line.contains(loops) {
+            line == known
+        } else {
+            are_near(line, known).unwrap_or(false)
+        }
     };
     let is_missing = |line: &String| !document.lines().any(|known| matches(line, known));
     match summary(core, rows).find(is_missing) {

@@ -106,9 +106,10 @@ enum Table {
 fn main() -> io::Result<()> {
     let args = Args::parse();
     let mut out = io::stdout().lock();
-    match args.history {
-        true => simulate_histories(&mut out, &args),
-        false => simulate_comparisons(&mut out, &args),
+    if args.history {
+        simulate_histories(&mut out, &args)
+    } else {
+        simulate_comparisons(&mut out, &args)
     }
 }
 
@@ -130,9 +131,10 @@ fn simulate_comparisons(out: &mut impl Write, args: &Args) -> io::Result<()> {
         kind: Kind::Counted,
         earlier: 0,
     };
-    let tables = match args.tables.is_empty() {
-        true => Table::value_variants(),
-        false => &args.tables,
+    let tables = if args.tables.is_empty() {
+        Table::value_variants()
+    } else {
+        &args.tables
     };
     writeln!(out, "seed {seed}")?;
     for table in tables {

@@ -49,9 +49,10 @@ impl CommonDifference {
     /// A benchmark's difference from the others is then not a sign of drift: if it is drift, the
     /// benchmark changed as the others did; if it is not, it changed by all it shows.
     pub fn moved(&self, difference: f64, point: f64, sure: f64) -> bool {
-        let (median, surely, densest) = match difference > 0.0 {
-            true => (self.median, self.low, self.densest),
-            false => (-self.median, -self.high, -self.densest),
+        let (median, surely, densest) = if difference > 0.0 {
+            (self.median, self.low, self.densest)
+        } else {
+            (-self.median, -self.high, -self.densest)
         };
         median >= point && surely > sure && densest > sure
     }

@@ -82,9 +82,10 @@ impl Drift {
     /// Returns its variance for a benchmark that differs by `difference`.
     pub fn variance_at(&self, difference: f64) -> f64 {
         let variance = self.deviation.powi(2);
-        match self.is_factor {
-            true => variance * (1.0 + difference),
-            false => variance,
+        if self.is_factor {
+            variance * (1.0 + difference)
+        } else {
+            variance
         }
     }
 
@@ -93,9 +94,12 @@ impl Drift {
     pub fn of(benchmarks: &[Deviating], expected: &Expected, known: Option<Drift>) -> Drift {
         let benchmarks: Vec<Deviating> = benchmarks
             .iter()
-            .map(|benchmark| match expected.is_factor {
-                true => benchmark.in_logarithms(),
-                false => *benchmark,
+            .map(|benchmark| {
+                if expected.is_factor {
+                    benchmark.in_logarithms()
+                } else {
+                    *benchmark
+                }
             })
             .filter(|benchmark| benchmark.difference.is_finite())
             .collect();
@@ -106,9 +110,10 @@ impl Drift {
         let near = near_the_densest(&benchmarks);
         let degrees_of_freedom = EFFICIENCY * (near.len() as f64 - 1.0);
         // What is known needs no caution.
-        let unit = match expected.cautious && known.is_none() {
-            true => NEAR_VARIANCE * steadiest(degrees_of_freedom),
-            false => NEAR_VARIANCE,
+        let unit = if expected.cautious && known.is_none() {
+            NEAR_VARIANCE * steadiest(degrees_of_freedom)
+        } else {
+            NEAR_VARIANCE
         };
         let variance = excess_variance(&near, unit);
         // Noise of the launches is no reason to doubt what is known.
@@ -175,9 +180,10 @@ impl Drift {
                 + beyond.powi(2) / self.degrees_of_freedom);
         Drift {
             deviation: variance.sqrt(),
-            degrees_of_freedom: match variance > 0.0 {
-                true => degrees_of_freedom,
-                false => known.degrees_of_freedom,
+            degrees_of_freedom: if variance > 0.0 {
+                degrees_of_freedom
+            } else {
+                known.degrees_of_freedom
             },
             ..known
         }
@@ -236,9 +242,10 @@ fn largest_above(expected: f64, most: f64, squares: impl Fn(f64) -> f64) -> f64 
     let (mut low, mut high) = (0.0, most);
     while high - low > PRECISION * high {
         let middle = low + (high - low) / 2.0;
-        match squares(middle) > expected {
-            true => low = middle,
-            false => high = middle,
+        if squares(middle) > expected {
+            low = middle
+        } else {
+            high = middle
         }
     }
     high

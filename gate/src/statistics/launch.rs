@@ -90,9 +90,10 @@ pub fn launch_value(
 /// command from start to exit. `None` if the sample is unusable.
 pub fn value_of_whole_launch(launch: u32, whole: &IterationSample) -> Option<LaunchValue> {
     let has_slots = whole.sample.slots.is_some();
-    match is_usable(whole, has_slots) {
-        true => value_of(launch, &[whole], 0, has_slots, None),
-        false => None,
+    if is_usable(whole, has_slots) {
+        value_of(launch, &[whole], 0, has_slots, None)
+    } else {
+        None
     }
 }
 

@@ -67,9 +67,10 @@ impl Noise {
     pub fn beside_the_common(&self, difference: f64, point: f64, sure: f64) -> Noise {
         let moved = |common: &CommonDifference| common.moved(difference, point, sure);
         Noise {
-            drift: match self.common.as_ref().is_some_and(moved) {
-                true => Drift::NONE,
-                false => self.drift,
+            drift: if self.common.as_ref().is_some_and(moved) {
+                Drift::NONE
+            } else {
+                self.drift
             },
             ..*self
         }
@@ -221,9 +222,10 @@ impl Estimate {
         };
         let by_launches = test(margin + resolution, self.of_launches);
         let with_drift = test(resolution, self.whole);
-        match with_drift.p > by_launches.p {
-            true => with_drift,
-            false => by_launches,
+        if with_drift.p > by_launches.p {
+            with_drift
+        } else {
+            by_launches
         }
     }
 
@@ -231,9 +233,10 @@ impl Estimate {
     /// the test for a change has a p-value below `tail`.
     pub fn half_beyond(&self, margin: f64, tail: f64) -> f64 {
         let of_launches = self.of_launches.half(tail);
-        match self.whole == self.of_launches {
-            true => of_launches,
-            false => of_launches.max(self.whole.half(tail) - margin),
+        if self.whole == self.of_launches {
+            of_launches
+        } else {
+            of_launches.max(self.whole.half(tail) - margin)
         }
     }
 

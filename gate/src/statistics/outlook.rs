@@ -91,9 +91,10 @@ impl Outlook<'_> {
         }
         while low < high {
             let middle = low + (high - low) / 2;
-            match self.probability(middle) >= probability {
-                true => high = middle,
-                false => low = middle + 1,
+            if self.probability(middle) >= probability {
+                high = middle
+            } else {
+                low = middle + 1
             }
         }
         Some(low)
@@ -136,9 +137,10 @@ impl Outlook<'_> {
         let of_launches = 2.0 * self.launch_deviation.powi(2) / f64::from(launches);
         // Drift within the error of the present launches may be that error, which shrinks.
         let now = self.estimate.of_launches.standard_error;
-        let drift = match drift > now {
-            true => drift,
-            false => drift * (of_launches.sqrt() / now).min(1.0),
+        let drift = if drift > now {
+            drift
+        } else {
+            drift * (of_launches.sqrt() / now).min(1.0)
         };
         let error = (of_launches + drift.powi(2)).sqrt();
         let of_launches = of_launches.sqrt();
@@ -148,9 +150,10 @@ impl Outlook<'_> {
         let changed = surely.max(self.point_margin);
         let above = |limit: f64| probability_above(truth - limit, error);
         let within = self.point_margin - self.one_sided.at(degrees_of_freedom) * error;
-        let unchanged = match within > 0.0 {
-            true => above(-within) - above(within),
-            false => 0.0,
+        let unchanged = if within > 0.0 {
+            above(-within) - above(within)
+        } else {
+            0.0
         };
         above(changed) + (1.0 - above(-changed)) + unchanged
     }
@@ -231,9 +234,10 @@ mod tests {
         let one_sided = Quantiles::of_tail(0.05);
         let (mut asked, mut decided) = (0, 0);
         for _ in 0..4000 {
-            let truth = match rng.bool() {
-                true => 0.0,
-                false => RANGE_OF_CHANGES * (rng.f64() - 0.5),
+            let truth = if rng.bool() {
+                0.0
+            } else {
+                RANGE_OF_CHANGES * (rng.f64() - 0.5)
             };
             let deviation = 0.005 + most_deviation * rng.f64();
             let estimate = drawn(truth, deviation, 10, rng);

@@ -30,9 +30,10 @@ pub fn wild(launches: &[f64]) -> Vec<usize> {
     let wild: Vec<usize> = (0..launches.len())
         .filter(|&place| distances[place] > limit)
         .collect();
-    match wild.len() * MOST_ONE_IN > launches.len() {
-        true => Vec::new(),
-        false => wild,
+    if wild.len() * MOST_ONE_IN > launches.len() {
+        Vec::new()
+    } else {
+        wild
     }
 }
 

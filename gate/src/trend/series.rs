@@ -74,9 +74,10 @@ impl<'a> History<'a> {
         }
         let launches = benchmark.slots_launches().iter();
         let resolutions: Vec<f64> = launches.map(|l| l.resolution_fraction).collect();
-        self.resolutions.push(match resolutions.is_empty() {
-            true => 0.0,
-            false => mean(&resolutions),
+        self.resolutions.push(if resolutions.is_empty() {
+            0.0
+        } else {
+            mean(&resolutions)
         });
         true
     }
@@ -127,10 +128,11 @@ impl<'a> History<'a> {
 
     fn least_change(&self, metric: usize) -> f64 {
         let metric = self.metrics[metric];
-        let resolution = match metric.is_category() {
+        let resolution = if metric.is_category() {
             // Either level can be off by it.
-            true => 2.0 * self.resolutions.iter().copied().fold(0.0, f64::max),
-            false => 0.0,
+            2.0 * self.resolutions.iter().copied().fold(0.0, f64::max)
+        } else {
+            0.0
         };
         least_change_of(metric) + resolution
     }

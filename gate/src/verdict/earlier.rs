@@ -68,9 +68,10 @@ fn deviating(
         .collect();
     let of_launches = Noise::of(&contrasts, ASSUMED_WALL_DEVIATION, None, None);
     let logarithms: Vec<f64> = contrasts.iter().map(|c| c.difference.ln_1p()).collect();
-    let common = match contrasts.len() >= LEAST_BENCHMARKS_OF_TIME {
-        true => median(logarithms).map_or(1.0, f64::exp),
-        false => 1.0,
+    let common = if contrasts.len() >= LEAST_BENCHMARKS_OF_TIME {
+        median(logarithms).map_or(1.0, f64::exp)
+    } else {
+        1.0
     };
     contrasts
         .iter()

@@ -171,17 +171,18 @@ impl<'a> Judge<'a> {
         let least_launches = measured.least_launches(metric);
         let exact = measured.is_exact(metric);
         let margins = measured.margins(metric);
-        let estimate = match exact {
-            true => Estimate::exact(contrast.difference),
-            false => self
-                .test
+        let estimate = if exact {
+            Estimate::exact(contrast.difference)
+        } else {
+            self.test
                 .noise_beside(metric, contrast.difference, margins)?
-                .estimate(&contrast),
+                .estimate(&contrast)
         };
         // Time next to slots is one more chance to err, and drifts most.
-        let estimate = match metric == Metric::Wall && measured.has_slots() {
-            true => estimate.added_up(),
-            false => estimate,
+        let estimate = if metric == Metric::Wall && measured.has_slots() {
+            estimate.added_up()
+        } else {
+            estimate
         };
         let gated = self.test.is_gated(measured, metric)
             && !(metric != Metric::Wall && is_mostly_windows(measured))

@@ -82,9 +82,10 @@ impl<'a> Measured<'a> {
             let [a, b] = sets.map(|set| set.map(Metric::name).join(", "));
             return differs("metrics", a, b);
         }
-        let method = match is_exact(baseline) && is_exact(candidate) {
-            true => Method::Exact,
-            false => Method::Statistics,
+        let method = if is_exact(baseline) && is_exact(candidate) {
+            Method::Exact
+        } else {
+            Method::Statistics
         };
         let left_out = [baseline, candidate].map(LeftOut::of);
         let sides = [(baseline, &left_out[0]), (candidate, &left_out[1])];
@@ -179,9 +180,10 @@ impl<'a> Measured<'a> {
 
     /// Returns the margins of `metric`.
     pub fn margins(&self, metric: Metric) -> Margins {
-        match self.is_exact(metric) {
-            true => self.rules.model_margins(),
-            false => self.rules.margins(metric),
+        if self.is_exact(metric) {
+            self.rules.model_margins()
+        } else {
+            self.rules.margins(metric)
         }
     }
 

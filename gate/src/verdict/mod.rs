@@ -247,11 +247,12 @@ impl<'a> Pairs<'a> {
 /// rather than in some other run.
 fn same_code(baseline: &Run, candidate: &Run, pairs: &Pairs<'_>) -> usize {
     let unchanged = candidate.selection.unchanged.as_ref();
-    match unchanged.is_some_and(|unchanged| unchanged.since == baseline.id) {
-        true => (pairs.not_run.iter())
+    if unchanged.is_some_and(|unchanged| unchanged.since == baseline.id) {
+        (pairs.not_run.iter())
             .filter(|not_run| not_run.by == LeftOutBy::SameCode)
-            .count(),
-        false => 0,
+            .count()
+    } else {
+        0
     }
 }
 

@@ -141,9 +141,10 @@ fn levels(measured: &Measured<'_>, test: &SuiteTest, plan: Option<&Plan>) -> Vec
                 });
             }
             let noise = test.noise(metric)?;
-            let resolution = match metric.is_category() {
-                true => measured.resolution,
-                false => 0.0,
+            let resolution = if metric.is_category() {
+                measured.resolution
+            } else {
+                0.0
             };
             let planned = Planned {
                 deviation: noise.prior.moderate(spread).sqrt(),
@@ -199,14 +200,14 @@ fn halves(run: &Run) -> Option<[Run; 2]> {
             .iter()
             .map(|benchmark| Benchmark {
                 times: half_of(&benchmark.times, wanted),
-                slots: benchmark
-                    .slots
-                    .as_ref()
-                    .map(|slots| match is_exact(benchmark) {
+                slots: benchmark.slots.as_ref().map(|slots| {
+                    if is_exact(benchmark) {
                         // Slots that agree bit for bit are those of every launch.
-                        true => slots.clone(),
-                        false => half_of(slots, wanted),
-                    }),
+                        slots.clone()
+                    } else {
+                        half_of(slots, wanted)
+                    }
+                }),
                 ..benchmark.clone()
             })
             .collect(),

@@ -209,12 +209,13 @@ impl ExactGroup {
         if let Some(counts) = sample.group_counts {
             // Every group has an event that such a loop advances by more than its number of turns.
             let most = counts.as_slice().iter().max().copied().unwrap_or(0);
-            return match most >= self_check::SPIN_TURNS {
-                true => Ok(()),
-                false => Err(failed(format!(
+            return if most >= self_check::SPIN_TURNS {
+                Ok(())
+            } else {
+                Err(failed(format!(
                     "a loop of {} turns moved no counter of its group by more than {most}",
                     self_check::SPIN_TURNS
-                ))),
+                )))
             };
         }
         let slots = sample.slots.unwrap_or(0);
@@ -310,9 +311,10 @@ impl ExactGroup {
         let _ = self.leader.enable();
         self.losses.set(self.losses.get().wrapping_add(1));
         reading.interruptions = self.losses.get();
-        let is_counting = match self.reads_in_user_code {
-            true => self.reads.start(reading),
-            false => self.fill_with_read(reading),
+        let is_counting = if self.reads_in_user_code {
+            self.reads.start(reading)
+        } else {
+            self.fill_with_read(reading)
         };
         if !is_counting {
             reading.flags = Flags::NOT_COUNTING;
@@ -332,20 +334,19 @@ impl ExactGroup {
 
     /// Ends a window, after the counters were looked at in user code.
     pub fn end(&self, is_counting: bool, start: &Readout) -> Sample {
-        let end = match self.reads_in_user_code {
-            true => self.reads.end(is_counting, start),
-            false => {
-                let mut end = Readout {
-                    flags: Flags::NONE,
-                    ..*start
-                };
-                if !self.fill_with_read(&mut end) {
-                    end.flags = Flags::NOT_COUNTING;
-                }
-                end.at = Instant::now();
-                end.cpu = current_cpu();
-                end
+        let end = if self.reads_in_user_code {
+            self.reads.end(is_counting, start)
+        } else {
+            let mut end = Readout {
+                flags: Flags::NONE,
+                ..*start
+            };
+            if !self.fill_with_read(&mut end) {
+                end.flags = Flags::NOT_COUNTING;
             }
+            end.at = Instant::now();
+            end.cpu = current_cpu();
+            end
         };
         self.sample(start, end)
     }
@@ -358,9 +359,10 @@ impl ExactGroup {
             counting_flags |= Flags::NOT_COUNTING;
         }
         for (at, delta) in deltas.iter_mut().enumerate().take(events) {
-            let advance = match self.reads_in_user_code {
-                true => self.reads.advance(at, start, &end),
-                false => end.counts[at].wrapping_sub(start.counts[at]) as i64,
+            let advance = if self.reads_in_user_code {
+                self.reads.advance(at, start, &end)
+            } else {
+                end.counts[at].wrapping_sub(start.counts[at]) as i64
             };
             if advance < 0 {
                 counting_flags |= Flags::WENT_BACKWARDS;

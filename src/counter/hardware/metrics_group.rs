@@ -74,9 +74,10 @@ impl MetricsGroup {
         opener: &Opener<'_>,
         shape: MetricsShape,
     ) -> Result<Option<MetricsGroup>, OpenError> {
-        let leader = match shape.clears {
-            true => opener.clearing_leader(SLOTS.0, SLOTS.1)?,
-            false => opener.leader(SLOTS.0, SLOTS.1)?,
+        let leader = if shape.clears {
+            opener.clearing_leader(SLOTS.0, SLOTS.1)?
+        } else {
+            opener.leader(SLOTS.0, SLOTS.1)?
         };
         let retiring = opener.member(RETIRING.0, RETIRING.1, &leader)?;
         let plain_events = shape
@@ -92,9 +93,10 @@ impl MetricsGroup {
             pages.push(opener.map(name, event)?);
         }
         let shares_cores = opener.paths.smt_active() != Some(false);
-        let least_of_cycles = match shares_cores {
-            true => LEAST_OF_SHARED_CYCLES,
-            false => LEAST_OF_CYCLES,
+        let least_of_cycles = if shares_cores {
+            LEAST_OF_SHARED_CYCLES
+        } else {
+            LEAST_OF_CYCLES
         };
         let group = MetricsGroup {
             reads: Rc::new(UserReads::of_registers(pages, shape.clears)),
@@ -144,9 +146,10 @@ impl MetricsGroup {
             return Err(opener.never_scheduled(SLOTS.0));
         }
         let after = registers(&end);
-        let before = match self.shape.clears {
-            true => 0,
-            false => registers(&start).slots,
+        let before = if self.shape.clears {
+            0
+        } else {
+            registers(&start).slots
         };
         self_check::counted(opener, SLOTS.0, before, after.slots)?;
         self_check::adds_up(opener, after)?;
@@ -258,18 +261,21 @@ impl MetricsGroup {
         if sample.flags.intersects(Flags::NOT_COUNTING) {
             return sample;
         }
-        let (first, last) = match self.shape.clears {
+        let (first, last) = if self.shape.clears {
             // The first reading cleared them.
-            true => (Registers::default(), registers(&end)),
-            false => (registers(start), registers(&end)),
+            (Registers::default(), registers(&end))
+        } else {
+            (registers(start), registers(&end))
         };
         let since_start = |at: usize| self.reads.advance(at, start, &end).max(0) as u64;
         let (instructions, cycles) = (since_start(INSTRUCTIONS_AT), since_start(CYCLES_AT));
-        let corrections: [u64; MAX_CORRECTION_EVENTS] =
-            std::array::from_fn(|at| match CORRECTION_AT + at < self.reads.pages().len() {
-                true => since_start(CORRECTION_AT + at),
-                false => 0,
-            });
+        let corrections: [u64; MAX_CORRECTION_EVENTS] = std::array::from_fn(|at| {
+            if CORRECTION_AT + at < self.reads.pages().len() {
+                since_start(CORRECTION_AT + at)
+            } else {
+                0
+            }
+        });
         end.slots = start.slots + last.slots.saturating_sub(first.slots);
         sample.flags = doubts::between(start, &end);
         let slots = end.slots - start.slots;

@@ -48,9 +48,10 @@ impl MetricsShape {
 
     /// Returns the metric events that this CPU has.
     pub fn metric_events(&self) -> &'static [(&'static str, u64)] {
-        match self.level2 {
-            true => &METRIC_EVENTS,
-            false => &METRIC_EVENTS[..4],
+        if self.level2 {
+            &METRIC_EVENTS
+        } else {
+            &METRIC_EVENTS[..4]
         }
     }
 

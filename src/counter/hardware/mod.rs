@@ -388,9 +388,10 @@ fn open_exact(opener: &Opener<'_>, cpu: &CpuIdentity, pmu: &CorePmu) -> Result<G
     let table = supported_table(cpu, pmu)?;
     let slots_per_cycle = slots_per_cycle(cpu, pmu, table)?;
     let (group, form) = ExactGroup::open(opener, table, slots_per_cycle)?;
-    let way = match group.reads_in_user_code() {
-        true => "without system calls",
-        false => "with system calls since the kernel lets user code read none",
+    let way = if group.reads_in_user_code() {
+        "without system calls"
+    } else {
+        "with system calls since the kernel lets user code read none"
     };
     let mut reason = format!(
         "plain counters of PMU `{}` ({}), read {way}",

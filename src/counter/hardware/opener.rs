@@ -86,9 +86,10 @@ impl Opener<'_> {
 
     /// Returns whether the NMI watchdog may hold a counter. On Arm it counts nothing.
     pub fn nmi_watchdog(&self) -> Option<bool> {
-        match self.pmu.starts_with("armv") {
-            true => None,
-            false => self.paths.nmi_watchdog(),
+        if self.pmu.starts_with("armv") {
+            None
+        } else {
+            self.paths.nmi_watchdog()
         }
     }
 

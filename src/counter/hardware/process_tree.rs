@@ -166,9 +166,10 @@ impl CountedTree<'_> {
         let sample = self.shape.sample(&totals.counts, 0);
         let slots = sample.slots.unwrap_or(0) as f64;
         let total = sample.level1.unwrap_or_default().total_slots();
-        let flags = match (total - slots).abs() > TOLERANCE * slots {
-            true => Flags::BAD_RATIOS,
-            false => Flags::NONE,
+        let flags = if (total - slots).abs() > TOLERANCE * slots {
+            Flags::BAD_RATIOS
+        } else {
+            Flags::NONE
         };
         Ok(Sample {
             windows: 1,

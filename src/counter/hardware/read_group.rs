@@ -122,9 +122,12 @@ impl ReadGroup {
         }
         let usable = !flags.intersects(Flags::NOT_COUNTING | Flags::WENT_BACKWARDS);
         // If nothing was counted, the flags say so, and 0 stands in for the counts.
-        let count = |at: usize| match usable {
-            true => end.counts[at].wrapping_sub(start.counts[at]),
-            false => 0,
+        let count = |at: usize| {
+            if usable {
+                end.counts[at].wrapping_sub(start.counts[at])
+            } else {
+                0
+            }
         };
         let slots = if usable { end.slots - start.slots } else { 0 };
         let counts: [u64; MOST_MEMBERS] = std::array::from_fn(count);

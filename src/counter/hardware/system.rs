@@ -287,20 +287,21 @@ pub(super) fn core_pmu(
         .find(counts_an_allowed_cpu)
         .or(identified.first())
         .cloned()
-        .ok_or_else(
-            || match cpu.hypervisor && cpu.has_slots_counter(&first.name) {
-                true => OpenError::HiddenByHypervisor {
+        .ok_or_else(|| {
+            if cpu.hypervisor && cpu.has_slots_counter(&first.name) {
+                OpenError::HiddenByHypervisor {
                     pmu: first.name.clone(),
                     missing: "slots",
                     cpu: cpu.in_words(),
-                },
-                false => OpenError::UnsupportedCpu {
+                }
+            } else {
+                OpenError::UnsupportedCpu {
                     pmu: first.name.clone(),
                     cpu: cpu.in_words(),
                     reason: "it has no PERF_METRICS",
-                },
-            },
-        )
+                }
+            }
+        })
 }
 
 fn identify(paths: &SystemPaths, pmu: &Pmu, is_one_of_several: bool) -> Result<CorePmu, OpenError> {

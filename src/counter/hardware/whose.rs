@@ -81,9 +81,10 @@ impl Opened {
     pub(super) fn counting_provenance(&self) -> &Provenance {
         let whose = &self.whose;
         let of_all = whose.all.borrow().is_some();
-        match of_all {
-            true => whose.provenance_of_all.get(),
-            false => whose.provenance_of_own.get(),
+        if of_all {
+            whose.provenance_of_all.get()
+        } else {
+            whose.provenance_of_own.get()
         }
         .unwrap_or(&self.provenance)
     }

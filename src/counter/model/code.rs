@@ -149,9 +149,10 @@ impl CodeAccount {
         for &end in &self.ends {
             let costs = self.costs[begin..end].iter();
             let costs = costs.map(|&(number, counts)| (blocks.index(number, executed), counts));
-            code.samples.push(match begin == end {
-                true => Vec::new(),
-                false => with_room(room, costs),
+            code.samples.push(if begin == end {
+                Vec::new()
+            } else {
+                with_room(room, costs)
             });
             begin = end;
         }

@@ -51,9 +51,10 @@ fn memory(hash: u64, instruction: &Instruction) -> u64 {
         .into_iter()
         .fold(hash, |hash, register| mix(hash, register as u64));
     let hash = mix(hash, u64::from(instruction.memory_index_scale()));
-    match instruction.is_ip_rel_memory_operand() {
-        true => hash,
-        false => mix(hash, instruction.memory_displacement64()),
+    if instruction.is_ip_rel_memory_operand() {
+        hash
+    } else {
+        mix(hash, instruction.memory_displacement64())
     }
 }
 

@@ -574,9 +574,10 @@ impl<C: Consumer> State<C> {
     /// Verifies trust before a trace, since much may have happened since the last one.
     fn renew_trust(&mut self) {
         self.translator.forget_what_is_not_trusted();
-        let others = match self.translator.may_trust() {
-            true => OthersThatChangeMemory::ask(&mut self.other_threads),
-            false => OthersThatChangeMemory::Somebody,
+        let others = if self.translator.may_trust() {
+            OthersThatChangeMemory::ask(&mut self.other_threads)
+        } else {
+            OthersThatChangeMemory::Somebody
         };
         let translator = &mut self.translator;
         translator.trust(others != OthersThatChangeMemory::Somebody);

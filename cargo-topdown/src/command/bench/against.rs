@@ -157,9 +157,10 @@ fn build_base(
         },
         manifest_path: (session.cargo.manifest_path.as_ref()).map(|path| in_tree(&here.join(path))),
         // A new package has no directory in the base.
-        directory: Some(match directory.is_dir() {
-            true => directory,
-            false => tree.workspace_root.clone(),
+        directory: Some(if directory.is_dir() {
+            directory
+        } else {
+            tree.workspace_root.clone()
         }),
     };
     let mut metadata = cargo.metadata().map_err(of_base)?;

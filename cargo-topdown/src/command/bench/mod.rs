@@ -183,9 +183,10 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     }
     if let Some(stored) = stored {
         // Standard output may be JSON.
-        match args.comparison.json || args.message_format.is_some() {
-            true => saved::report(&mut Lines::new(anstream::stderr()), &stored)?,
-            false => saved::report(&mut style::stdout(args.output.color), &stored)?,
+        if args.comparison.json || args.message_format.is_some() {
+            saved::report(&mut Lines::new(anstream::stderr()), &stored)?
+        } else {
+            saved::report(&mut style::stdout(args.output.color), &stored)?
         }
     }
     if failed > 0 {

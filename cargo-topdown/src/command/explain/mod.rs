@@ -50,9 +50,10 @@ pub fn run(args: &ExplainArgs) -> Result<Exit, Error> {
     }
     out.flush()?;
     let measured = explained.groups.iter().any(|group| group.values.is_ok());
-    Ok(match measured || explained.groups.is_empty() {
-        true => Exit::Success,
-        false => Exit::NoComparison,
+    Ok(if measured || explained.groups.is_empty() {
+        Exit::Success
+    } else {
+        Exit::NoComparison
     })
 }
 

@@ -61,13 +61,15 @@ impl Bar {
                 BarPart {
                     style: style_of(metric),
                     weight: format!("{:.5}", ratio(amount, total)),
-                    title: match is_whole {
-                        true => metric.name().to_owned(),
-                        false => format!("{} {percent}", metric.name()),
+                    title: if is_whole {
+                        metric.name().to_owned()
+                    } else {
+                        format!("{} {percent}", metric.name())
                     },
-                    label: match is_long && !is_whole {
-                        true => format!("{:.0} %", 100.0 * ratio(amount, total)),
-                        false => String::new(),
+                    label: if is_long && !is_whole {
+                        format!("{:.0} %", 100.0 * ratio(amount, total))
+                    } else {
+                        String::new()
                     },
                 }
             })

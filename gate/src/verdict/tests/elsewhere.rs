@@ -47,7 +47,11 @@ fn slots_of_a_thread_that_waits_decide_nothing() {
         let benchmarks = vec![verdict.id.clone()];
         let warning = Warning::JudgedByTime { benchmarks };
         assert!(comparison.warnings.contains(&warning));
-        assert!(warning.to_string().ends_with("other threads do the work: b"));
+        assert!(
+            warning
+                .to_string()
+                .ends_with("other threads do the work: b")
+        );
     }
 }
 
