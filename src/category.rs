@@ -146,7 +146,7 @@ impl<T> PerCategory<T> {
     }
 
     /// Creates it with the value of `of` for each category.
-    pub fn of(mut of: impl FnMut(Category) -> T) -> PerCategory<T> {
+    pub fn from_fn(mut of: impl FnMut(Category) -> T) -> PerCategory<T> {
         PerCategory {
             retiring: of(Category::Retiring),
             bad_speculation: of(Category::BadSpeculation),
@@ -155,7 +155,7 @@ impl<T> PerCategory<T> {
         }
     }
 
-    /// Like [`of`](PerCategory::of), but returns `None` if any value is missing.
+    /// Like [`of`](PerCategory::from_fn), but returns `None` if any value is missing.
     pub fn of_known(mut of: impl FnMut(Category) -> Option<T>) -> Option<PerCategory<T>> {
         Some(PerCategory {
             retiring: of(Category::Retiring)?,
@@ -269,7 +269,7 @@ mod tests {
 
     #[test]
     fn every_way_through_the_categories_has_the_order_of_reports() {
-        let numbered = PerCategory::of(|category| category as usize);
+        let numbered = PerCategory::from_fn(|category| category as usize);
         assert_eq!(numbered.into_array(), [0, 1, 2, 3]);
         assert_eq!(numbered, PerCategory::in_order([0, 1, 2, 3]));
         for (place, (category, value)) in numbered.iter().enumerate() {

@@ -56,8 +56,8 @@ impl From<[u64; 9]> for CodeCounts {
     fn from(counts: [u64; 9]) -> CodeCounts {
         CodeCounts {
             instructions: counts[0],
-            level1_slots: PerCategory::of(|category| counts[1 + 2 * category as usize]),
-            level2_slots: PerCategory::of(|category| counts[2 + 2 * category as usize]),
+            level1_slots: PerCategory::from_fn(|category| counts[1 + 2 * category as usize]),
+            level2_slots: PerCategory::from_fn(|category| counts[2 + 2 * category as usize]),
         }
     }
 }

@@ -52,7 +52,7 @@ static OF_SLOTS: SlotsFormatter = SlotsFormatter { units: &SLOTS };
 static OF_TIME: SlotsFormatter = SlotsFormatter { units: &TIME };
 
 impl SlotsFormatter {
-    pub(crate) fn of(source: SourceKind) -> &'static SlotsFormatter {
+    pub(crate) fn new(source: SourceKind) -> &'static SlotsFormatter {
         match source {
             SourceKind::Time => &OF_TIME,
             SourceKind::Hardware | SourceKind::Model => &OF_SLOTS,
@@ -152,20 +152,20 @@ mod tests {
 
     #[test]
     fn values_scale_with_their_size() {
-        let slots = SlotsFormatter::of(SourceKind::Hardware);
+        let slots = SlotsFormatter::new(SourceKind::Hardware);
         assert_eq!(slots.format_value(999.0), "999.00 slots");
         assert_eq!(slots.format_value(1234.5), "1.2345 Kslots");
         assert_eq!(slots.format_value(2.5e9), "2.5000 Gslots");
-        let time = SlotsFormatter::of(SourceKind::Time);
+        let time = SlotsFormatter::new(SourceKind::Time);
         assert_eq!(time.format_value(1500.0), "1.5000 µs");
     }
 
     #[test]
     fn throughput_is_work_per_slot_or_per_second() {
-        let slots = SlotsFormatter::of(SourceKind::Hardware);
+        let slots = SlotsFormatter::new(SourceKind::Hardware);
         let text = slots.format_throughput(&Throughput::Elements(100), 400.0);
         assert_eq!(text, "0.2500 elem/slot");
-        let time = SlotsFormatter::of(SourceKind::Time);
+        let time = SlotsFormatter::new(SourceKind::Time);
         let text = time.format_throughput(&Throughput::Bytes(4096), 1024.0);
         assert_eq!(text, "4000.0 MB/s");
     }

@@ -312,7 +312,7 @@ mod tests {
             wall_ns: 10,
             slots: Some(slots),
             level1: Some(Level1 {
-                slots: PerCategory::of(|_| quarter),
+                slots: PerCategory::from_fn(|_| quarter),
                 smt_contention_slots: None,
             }),
             resolution_slots: 1.0,

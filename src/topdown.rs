@@ -205,7 +205,7 @@ impl Measurement for TopDown {
         self.recorder.seal(self.provenance(), code);
         self.source.benchmark_boundary();
         self.has_enough.set(false);
-        SlotsFormatter::of(self.recorder.measured())
+        SlotsFormatter::new(self.recorder.measured())
     }
 }
 

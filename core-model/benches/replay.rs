@@ -34,7 +34,7 @@ fn main() {
         if !KERNELS.contains(&kernel.name) {
             continue;
         }
-        let recording = match recording::Recording::of(&mut (kernel.prepare)()) {
+        let recording = match recording::Recording::new(&mut (kernel.prepare)()) {
             Ok(recording) => recording,
             Err(error) => {
                 eprintln!("not recorded: {error}");

@@ -39,7 +39,7 @@ pub struct EventRate {
 
 impl EventRates {
     /// Returns `None` if nothing was counted besides slots.
-    pub fn of(summary: &Summary) -> Option<EventRates> {
+    pub fn new(summary: &Summary) -> Option<EventRates> {
         let instructions = summary.instructions;
         if instructions.is_none() && summary.events.is_empty() {
             return None;
@@ -69,7 +69,7 @@ mod tests {
     use criterion_topdown::run_file::Benchmark;
 
     fn rates(benchmark: &Benchmark) -> Option<EventRates> {
-        EventRates::of(&Summary::of(benchmark).unwrap())
+        EventRates::new(&Summary::new(benchmark).unwrap())
     }
 
     #[test]

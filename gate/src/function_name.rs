@@ -24,7 +24,7 @@ const WINDOWS: [&str; 3] = ["criterion::", "criterion_topdown::", "topdown_trace
 
 impl FunctionKind {
     /// Classifies a demangled name.
-    pub fn of(name: &str) -> FunctionKind {
+    pub fn new(name: &str) -> FunctionKind {
         // `<criterion::bencher::Bencher<M>>::iter`, and `<T as
         // criterion::measurement::Measurement>::end`.
         let path = name.trim_start_matches('<');
@@ -72,7 +72,7 @@ mod tests {
                 FunctionKind::Measured,
             ),
         ] {
-            assert_eq!(FunctionKind::of(name), kind, "{name}");
+            assert_eq!(FunctionKind::new(name), kind, "{name}");
         }
     }
 }

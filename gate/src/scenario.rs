@@ -50,7 +50,7 @@ pub fn benchmark(name: &str, planted: Planted) -> Benchmark {
         .map(|launch| {
             // Retiring is nearly free of noise on real machines.
             let weight = PerCategory::in_order([0.1, 0.5, 0.5, 1.0]);
-            let split = PerCategory::of(|c| {
+            let split = PerCategory::from_fn(|c| {
                 let noise = weight[c] * planted.deviation * noise.next();
                 SPLIT[c] + total * (planted.categories[c] + noise)
             });

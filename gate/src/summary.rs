@@ -72,14 +72,14 @@ impl Shares {
 
 impl Summary {
     /// Returns `None` for a benchmark without launches.
-    pub fn of(benchmark: &Benchmark) -> Option<Summary> {
+    pub fn new(benchmark: &Benchmark) -> Option<Summary> {
         let launches = benchmark.slots_launches();
         let over = |quantity: &dyn Fn(&SlotsValue) -> Option<f64>| {
             let values: Option<Vec<f64>> = launches.iter().map(quantity).collect();
             values.filter(|values| !values.is_empty())
         };
-        let slots = over(&|v| Some(v.slots)).map(|values| Spread::of(&values));
-        let wall_ns = Spread::of(&Metric::Wall.values(benchmark)?);
+        let slots = over(&|v| Some(v.slots)).map(|values| Spread::new(&values));
+        let wall_ns = Spread::new(&Metric::Wall.values(benchmark)?);
         let is_modelled = benchmark.provenance().source == SourceKind::Model;
         let samples: Vec<(u32, u32)> = match benchmark.slots {
             Some(_) => (launches.iter().map(|v| (v.samples_used, v.samples_dropped))).collect(),
@@ -157,7 +157,7 @@ impl Summary {
 }
 
 impl Spread {
-    fn of(values: &[f64]) -> Spread {
+    fn new(values: &[f64]) -> Spread {
         let mean = mean(values);
         let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
         let sd = (squares / (values.len() as f64 - 1.0)).sqrt();
@@ -193,7 +193,7 @@ mod tests {
     use criterion_topdown::sample::Level1;
 
     fn summary_of(launches: Vec<Launch>) -> Summary {
-        Summary::of(&with_launches("n", SourceKind::Hardware, launches)).unwrap()
+        Summary::new(&with_launches("n", SourceKind::Hardware, launches)).unwrap()
     }
 
     fn value(slots: f64, retiring_slots: f64) -> Launch {
@@ -273,7 +273,7 @@ mod tests {
         let summary = summary_of(vec![value(100.0, 50.0)]);
         assert_eq!(summary.wall_ns.relative_sd, None);
         assert_eq!(
-            Summary::of(&with_launches("n", SourceKind::Hardware, Vec::new())),
+            Summary::new(&with_launches("n", SourceKind::Hardware, Vec::new())),
             None
         );
     }

@@ -220,7 +220,7 @@ impl Source for Scripted {
             return group_sample(group, wall_ns, &first_counts, &begun(&end));
         }
         let slots = |now: PerCategory<u64>, first: usize| {
-            PerCategory::of(|category| {
+            PerCategory::from_fn(|category| {
                 (now[category] - first_counts[first + category as usize]) as f64 / 1000.0
             })
         };

@@ -79,7 +79,7 @@ fn every_correction_reproduces_its_example_to_the_digits_given() {
         assert!(correction.events.len() <= MAX_CORRECTION_EVENTS);
         assert_eq!(example.counts.len(), correction.events.len());
         let slots = |first: usize| {
-            PerCategory::of(|category| {
+            PerCategory::from_fn(|category| {
                 let fraction = example.fractions[first + category as usize];
                 example.slots * f64::from(fraction) / 255.0
             })

@@ -59,7 +59,7 @@ pub(super) struct Level1Columns {
 }
 
 impl Level1Columns {
-    pub(super) fn of<R>(
+    pub(super) fn new<R>(
         rows: &[R],
         level1: impl Fn(&R) -> Option<Level1>,
     ) -> Option<Level1Columns> {
@@ -114,7 +114,7 @@ pub(super) struct Level2Columns {
 }
 
 impl Level2Columns {
-    pub(super) fn of<R>(
+    pub(super) fn new<R>(
         rows: &[R],
         level2: impl Fn(&R) -> Option<PerCategory<f64>>,
     ) -> Option<Level2Columns> {
@@ -170,7 +170,7 @@ pub(super) struct ActivityColumns {
 
 impl ActivityColumns {
     /// Returns `None` if no row was watched.
-    pub(super) fn of<R>(
+    pub(super) fn new<R>(
         rows: &[R],
         activity: impl Fn(&R) -> Option<Activity>,
     ) -> Option<ActivityColumns> {
@@ -218,7 +218,7 @@ pub(super) struct EventColumns<T>(BTreeMap<Event, Vec<T>>);
 
 impl<T: Copy> EventColumns<T> {
     /// Returns `None` if there is no such event.
-    pub(super) fn of<R>(rows: &[R], events: impl Fn(&R) -> Events<T>) -> Option<EventColumns<T>> {
+    pub(super) fn new<R>(rows: &[R], events: impl Fn(&R) -> Events<T>) -> Option<EventColumns<T>> {
         let column = |event| Some((event, optional_column(rows, |row| events(row).get(event))?));
         let columns: BTreeMap<Event, Vec<T>> = Event::ALL.into_iter().filter_map(column).collect();
         (!columns.is_empty()).then_some(EventColumns(columns))

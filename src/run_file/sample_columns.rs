@@ -55,14 +55,14 @@ impl SampleColumns {
             windows: samples.iter().map(|s| s.windows).collect(),
             wall_ns: samples.iter().map(|s| s.wall_ns).collect(),
             slots: optional_column(samples, |s| s.slots),
-            level1: Level1Columns::of(samples, |s| s.level1),
-            level2: Level2Columns::of(samples, |s| s.level2),
+            level1: Level1Columns::new(samples, |s| s.level1),
+            level2: Level2Columns::new(samples, |s| s.level2),
             instructions: optional_column(samples, |s| s.instructions),
             cycles: optional_column(samples, |s| s.cycles),
-            events: EventColumns::of(samples, |s| s.events),
+            events: EventColumns::new(samples, |s| s.events),
             group_counts: optional_column(samples, |s| s.group_counts)
                 .map(|counts| group_columns(&counts)),
-            activity: ActivityColumns::of(samples, |s| s.activity),
+            activity: ActivityColumns::new(samples, |s| s.activity),
             resolution_slots: samples.iter().map(|s| s.resolution_slots).collect(),
             flags: samples.iter().map(|s| s.flags.bits()).collect(),
         }

@@ -182,7 +182,7 @@ impl Plan {
         for bench in &benches {
             let path_of_source = bench.src_path.clone().into_std_path_buf();
             let source = read(&path_of_source)?;
-            let framework = Framework::of(&source);
+            let framework = Framework::new(&source);
             let has_criterion = framework == Framework::Criterion;
             self.has_criterion_benches |= has_criterion;
             let has_harness = manifest::has_own_harness(&manifest, &path, &bench.name)?;

@@ -20,7 +20,7 @@ pub enum Framework {
 
 impl Framework {
     /// Recognizes the framework of the source `text`.
-    pub(super) fn of(text: &str) -> Framework {
+    pub(super) fn new(text: &str) -> Framework {
         let has = |words: &[&str]| words.iter().any(|word| text.contains(word));
         if has(&["criterion_main!", "criterion_group!", "criterion::"]) {
             Framework::Criterion
@@ -71,7 +71,7 @@ mod tests {
             ("#[bench]\nfn b(b: &mut Bencher) {}", Framework::Libtest),
             ("fn main() {}", Framework::Unknown),
         ] {
-            assert_eq!(Framework::of(text), framework, "{text}");
+            assert_eq!(Framework::new(text), framework, "{text}");
         }
     }
 }

@@ -50,7 +50,7 @@ struct Counted {
 }
 
 impl Counted {
-    fn of(file: &File, seed: u64) -> Counted {
+    fn new(file: &File, seed: u64) -> Counted {
         let idle = file.events.get(IDLE_CYCLES);
         Counted {
             seed,
@@ -93,7 +93,7 @@ fn level_1_of_every_table_is_what_the_specification_computes() {
         assert_eq!(core.table.slots_per_cycle, Some(width), "{}", core.name);
         let form = &theirs.forms()[0];
         for seed in 0..100 {
-            let counted = Counted::of(&core.file, seed);
+            let counted = Counted::new(&core.file, seed);
             let split = (ours.split)(&counted.counts(ours.events, width));
             let expected = (form.split)(&counted.counts(form.events, width));
             assert_near(split.slots, expected.slots, &core.name);

@@ -48,7 +48,7 @@ impl RunName {
     ///
     /// # Errors
     /// Returns an error if they are not a run, or its `started_at` is not a time.
-    pub fn of(json: &[u8]) -> Result<RunName, RunFileProblem> {
+    pub fn new(json: &[u8]) -> Result<RunName, RunFileProblem> {
         let run = parse_run(json)?;
         let stamp = run
             .started_at
@@ -178,7 +178,7 @@ pub fn read(path: &Path) -> Result<(RunName, Run), RunFileError> {
         path: path.to_owned(),
         problem,
     };
-    let name = RunName::of(&json).map_err(in_file)?;
+    let name = RunName::new(&json).map_err(in_file)?;
     let promised = path
         .file_name()
         .and_then(|file| file.to_str()?.strip_suffix(FILE_SUFFIX)?.parse().ok());
@@ -208,7 +208,7 @@ pub fn add(baseline: &Path, json: &[u8]) -> Result<RunName, RunFileError> {
         path: baseline.join(HISTORY_DIRECTORY),
         problem,
     };
-    let name = RunName::of(json).map_err(error)?;
+    let name = RunName::new(json).map_err(error)?;
     let history = baseline.join(HISTORY_DIRECTORY);
     let path = path_of(baseline, &name);
     // A file with other bytes is overwritten below, which repairs it.
@@ -263,10 +263,10 @@ mod tests {
 
     #[test]
     fn a_name_says_when_the_run_started_and_what_it_holds() {
-        let one = RunName::of(&run_of("2026-11-21T20:46:59Z")).unwrap();
+        let one = RunName::new(&run_of("2026-11-21T20:46:59Z")).unwrap();
         assert!(one.to_string().starts_with("20261121T204659Z-"), "{one}");
         assert_eq!(one.to_string().parse(), Ok(one.clone()));
-        let elsewhere = RunName::of(&run_of("2026-11-21T21:46:59+01:00")).unwrap();
+        let elsewhere = RunName::new(&run_of("2026-11-21T21:46:59+01:00")).unwrap();
         assert_eq!(elsewhere.stamp, one.stamp);
         assert_ne!(elsewhere.digest, one.digest);
         assert_eq!(digest(b"abc"), ABC);
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn only_a_clock_that_is_ahead_by_more_than_the_skew_is_from_the_future() {
-        let run = |started_at: &str| RunName::of(&run_of(started_at)).unwrap();
+        let run = |started_at: &str| RunName::new(&run_of(started_at)).unwrap();
         let now: Timestamp = "2026-11-21T20:00:00Z".parse().unwrap();
         assert!(!run("2026-11-21T21:00:00Z").is_after(now));
         assert!(run("2026-11-21T21:00:01Z").is_after(now));

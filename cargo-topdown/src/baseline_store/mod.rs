@@ -372,7 +372,7 @@ impl BaselineStore {
         let Ok(before) = run_file::read_run(&self.directory_of(name, machine_key)) else {
             return Ok(());
         };
-        let asked = Asked::of(selection);
+        let asked = Asked::new(selection);
         let lost = before
             .benchmarks
             .iter()
@@ -403,7 +403,7 @@ impl BaselineStore {
             })
         };
         let json = run_file::read_bytes(&from).map_err(StoreError::Unreadable)?;
-        RunName::of(&json).map_err(unreadable)?;
+        RunName::new(&json).map_err(unreadable)?;
         let run = parse_run(&json).map_err(unreadable)?;
         if !run.failed.is_empty() {
             return Err(StoreError::NotWhole {
@@ -525,7 +525,7 @@ fn is_of_command(run: &Run) -> bool {
 /// baseline, so nothing is lost with it.
 pub fn keep_current(directory: &Path) -> Result<(), RunFileError> {
     if let Ok(before) = run_file::read_bytes(&directory.join(RUN_FILE_NAME))
-        && RunName::of(&before).is_ok()
+        && RunName::new(&before).is_ok()
     {
         history::add(directory, &before)?;
     }

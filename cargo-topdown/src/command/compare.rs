@@ -22,7 +22,7 @@ use topdown_gate::verdict::{self, Comparison, Warning};
 
 /// Runs the subcommand; its exit code is the gate.
 pub fn run(args: CompareArgs) -> Result<Exit, Error> {
-    let (runs, config) = Runs::of(&args)?;
+    let (runs, config) = Runs::new(&args)?;
     let mut policy = config.policy(&args.policy.overrides())?;
     let expression = match args.selection.text() {
         Some(text) => Some(selection::expression(&text, &config)?),
@@ -110,7 +110,7 @@ struct Runs {
 
 impl Runs {
     /// Returns where to look for runs, and the settings of the workspace.
-    fn of(args: &CompareArgs) -> Result<(Runs, Config), Error> {
+    fn new(args: &CompareArgs) -> Result<(Runs, Config), Error> {
         match args.store.workspace() {
             Ok(workspace) => {
                 let store = Some(args.store.store_of(&workspace));

@@ -96,7 +96,7 @@ impl Destination {
     ///
     /// # Errors
     /// Returns an error if there is no workspace and no directory was given.
-    pub fn of(args: &StoredRunArgs) -> Result<Destination, Error> {
+    pub fn new(args: &StoredRunArgs) -> Result<Destination, Error> {
         if let Some(directory) = &args.out {
             return Ok(Destination::Directory(directory.clone()));
         }
@@ -114,7 +114,7 @@ impl Destination {
     /// Returns an error if there is no workspace to keep the run in, or a setting cannot be used.
     pub fn or_nowhere(args: &StoredRunArgs) -> Result<Destination, Error> {
         let is_to_be_kept = args.save.is_some() || args.store.manifest_path.is_some();
-        match Destination::of(args) {
+        match Destination::new(args) {
             Err(Error::Workspace(WorkspaceError::NotFound(_))) if !is_to_be_kept => {
                 tell!("note: not in a workspace, so the run is not stored; `--out DIR` keeps it");
                 Ok(Destination::Nowhere)

@@ -19,7 +19,7 @@ const PROFILE: &str = "unknown";
 /// # Errors
 /// Returns an error if a file has nothing comparable, or the run cannot be written.
 pub fn run(args: &ImportArgs) -> Result<Exit, Error> {
-    let destination = Destination::of(&args.stored)?;
+    let destination = Destination::new(&args.stored)?;
     let machine = args
         .machine
         .clone()

@@ -80,7 +80,7 @@ pub fn write_reports(reports: &[ReportRequest], run: &Run, label: &str) -> Resul
             ReportRequest::File(FileFormat::Html, path) => write_page(path, run, label, None)?,
             ReportRequest::File(FileFormat::Json, path) => {
                 std::fs::write(path, json_of(run)?)
-                    .map_err(|error| ReportError::of(path, error))?;
+                    .map_err(|error| ReportError::new(path, error))?;
             }
             _ => {}
         }
@@ -103,7 +103,7 @@ pub fn write_page(
         html::write_run(run, label, history, &mut out)?;
         out.flush()
     };
-    Ok(write().map_err(|error| ReportError::of(path, error))?)
+    Ok(write().map_err(|error| ReportError::new(path, error))?)
 }
 
 /// Returns the run as the file format has it, without its samples.

@@ -81,8 +81,8 @@ pub fn judge(
     earlier: &[Run],
     relaunch: Relaunch,
 ) -> Result<Comparison, Error> {
-    let base_again = Again::of(baseline, relaunch)?;
-    let mut again = Again::of(candidate, relaunch)?;
+    let base_again = Again::new(baseline, relaunch)?;
+    let mut again = Again::new(candidate, relaunch)?;
     let candidate_alone = !base_again.is_possible();
     if candidate_alone && !candidate.has_slots() {
         again = Again::impossible(CannotLaunchAgain::TimeAlone);
@@ -101,7 +101,7 @@ pub fn judge(
             policy,
         ));
     }
-    let first = FirstLook::of(
+    let first = FirstLook::new(
         baseline.labelled(),
         candidate.labelled(),
         policy,
@@ -153,7 +153,7 @@ struct Again {
 }
 
 impl Again {
-    fn of(side: &Side<'_>, relaunch: Relaunch) -> Result<Again, Error> {
+    fn new(side: &Side<'_>, relaunch: Relaunch) -> Result<Again, Error> {
         let directory = side.directory.join(FURTHER);
         let further = if run_file::run_file_of(&directory).is_file() {
             Some(run_file::read_run(&directory)?)

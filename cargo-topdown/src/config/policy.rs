@@ -86,7 +86,7 @@ fn apply(config: &Config, policy: &mut Policy) -> Result<(), ConfigError> {
         policy.alpha = checked_alpha(alpha).map_err(error)?;
     }
     if let Some(classes) = &table.fail_on {
-        policy.fail_on = FailOn::of(classes);
+        policy.fail_on = FailOn::new(classes);
     }
     policy.compare_across_builds = table.across_builds.unwrap_or(false);
     policy.allow_missing = table.allow_missing.unwrap_or(false);

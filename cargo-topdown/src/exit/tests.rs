@@ -204,7 +204,7 @@ fn what_could_not_be_built_or_run_or_written_is_101() {
         [
             Error::NotStored(file_error()),
             Error::Output(io_error()),
-            Error::Report(ReportError::of(Path::new("a"), io_error())),
+            Error::Report(ReportError::new(Path::new("a"), io_error())),
         ],
     );
     check(

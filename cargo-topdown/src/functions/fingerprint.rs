@@ -84,7 +84,7 @@ mod tests {
     }
 
     fn of(module: &str, blocks: &[(u64, u64, u64)]) -> Option<Fingerprint> {
-        let mut symbols = Symbols::of(Path::new("/nowhere/bench"));
+        let mut symbols = Symbols::new(Path::new("/nowhere/bench"));
         fingerprint_of(&code(module, blocks), &mut symbols)
     }
 

@@ -286,7 +286,7 @@ mod tests {
             ],
             ..CodeSlots::default()
         };
-        let mut symbols = Symbols::of(Path::new("/nowhere/bench"));
+        let mut symbols = Symbols::new(Path::new("/nowhere/bench"));
         let functions = attribute(&code, &mut symbols);
         let labels: Vec<Option<&str>> = functions
             .places

@@ -32,7 +32,7 @@ const MOST_BLOCK_BYTES: u32 = 48 * 15;
 
 impl Symbols {
     /// Returns the symbols for processes of `executable`.
-    pub fn of(executable: &Path) -> Symbols {
+    pub fn new(executable: &Path) -> Symbols {
         Symbols {
             // The kernel reports the canonical path.
             executable: executable
@@ -226,7 +226,7 @@ mod tests {
             .find(|s| (s.address()..s.address() + s.size()).contains(&symbol.address()))
             .unwrap();
         let offset = symbol.address() - segment.address() + segment.file_range().0;
-        let mut symbols = Symbols::of(&path);
+        let mut symbols = Symbols::new(&path);
         let module = path.to_str().unwrap();
         let name = symbols.name_of(module, offset, 1);
         let expected = "cargo_topdown::functions::symbols::Symbols::label_of";

@@ -22,7 +22,7 @@ pub enum Format {
 
 impl Format {
     /// Detects the format of a file from its content.
-    pub fn of(text: &str) -> Option<Format> {
+    pub fn new(text: &str) -> Option<Format> {
         let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let first = lines.next()?;
         let of_line = |line: &str| {

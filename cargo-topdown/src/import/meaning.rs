@@ -235,7 +235,8 @@ impl Found {
             .map(|count| Ok(count.known()? as f64))
             .collect();
         let known = known?;
-        let level = |first: usize| PerCategory::of(|category| known[first + category as usize]);
+        let level =
+            |first: usize| PerCategory::from_fn(|category| known[first + category as usize]);
         Ok(Some(Found {
             sample: Sample {
                 slots: Some(slots_counted),

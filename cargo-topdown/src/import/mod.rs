@@ -130,7 +130,7 @@ pub fn read(paths: &[PathBuf], told: &Told<'_>) -> Result<Imported, ImportError>
         let text = String::from_utf8(bytes).map_err(|_| content((None, Problem::NotText)))?;
         let format = match told.format {
             Some(format) => format,
-            None => Format::of(&text).ok_or_else(|| content((None, Problem::UnknownFormat)))?,
+            None => Format::new(&text).ok_or_else(|| content((None, Problem::UnknownFormat)))?,
         };
         let read = format.read(&text).map_err(content)?;
         executions.extend(

@@ -178,7 +178,7 @@ mod tests {
             1,
             &[("f", 7)],
         )]);
-        let fingerprints = Fingerprints::of([(id("b"), Some(fingerprint(7)))]);
+        let fingerprints = Fingerprints::new([(id("b"), Some(fingerprint(7)))]);
         let since = |build: &Build| since(&base, build, &fingerprints, &["bench"]);
         let same = since(&base.build);
         assert_eq!(same.unchanged.benchmarks, [id("b")]);
@@ -214,7 +214,7 @@ mod tests {
             };
             (id(&name(index)), code.map(fingerprint))
         };
-        let fingerprints = Fingerprints::of((0..17).map(now));
+        let fingerprints = Fingerprints::new((0..17).map(now));
         let changed = since(&base, &base.build, &fingerprints, &["bench", "untraced"]);
         insta::assert_snapshot!(changed.notes("main").join("\n"));
     }

@@ -259,7 +259,7 @@ impl Session {
 /// # Errors
 /// Returns an error if the filter is not a regular expression.
 fn names_of(filter: Option<&Filter>) -> Result<NameFilter, MeasureError> {
-    NameFilter::of(filter).map_err(|error| MeasureError::Filter {
+    NameFilter::new(filter).map_err(|error| MeasureError::Filter {
         filter: filter.map_or(String::new(), |filter| filter.expression.clone()),
         error: Box::new(error),
     })

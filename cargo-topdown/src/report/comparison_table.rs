@@ -69,7 +69,7 @@ pub fn write(comparison: &Comparison, look: Look, out: &mut impl Write) -> io::R
         .into_iter()
         .filter(|benchmark| benchmark.verdict != Verdict::NotComparable)
         .collect();
-    let names = Names::of(comparison);
+    let names = Names::new(comparison);
     let all_exact = rows
         .iter()
         .all(|row| row.main_effect().is_none_or(|effect| effect.exact));

@@ -40,7 +40,7 @@ pub fn write(
 ) -> io::Result<()> {
     let text = Text {
         comparison,
-        names: Names::of(comparison),
+        names: Names::new(comparison),
         detail,
         lines: Hanging { width: look.width },
         look,

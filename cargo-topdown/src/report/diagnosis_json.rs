@@ -17,7 +17,7 @@ pub const DOCTOR_SCHEMA_VERSION: u32 = 1;
 /// # Errors
 /// Returns an error if writing to `out` fails.
 pub fn write(out: &mut impl Write, diagnosis: &Diagnosis) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, &DoctorReport::of(diagnosis))?;
+    serde_json::to_writer_pretty(&mut *out, &DoctorReport::new(diagnosis))?;
     writeln!(out)
 }
 
@@ -121,7 +121,7 @@ struct Model<'a> {
 }
 
 impl<'a> DoctorReport<'a> {
-    fn of(diagnosis: &'a Diagnosis) -> DoctorReport<'a> {
+    fn new(diagnosis: &'a Diagnosis) -> DoctorReport<'a> {
         let survey = &diagnosis.survey;
         DoctorReport {
             schema_version: DOCTOR_SCHEMA_VERSION,

@@ -81,7 +81,7 @@ pub fn write_event_table(out: &mut impl Write, run: &Run, look: Look) -> io::Res
     let rows: Vec<(&str, EventRates)> = run
         .benchmarks
         .iter()
-        .filter_map(|b| Some((b.id.name.as_str(), EventRates::of(&Summary::of(b)?)?)))
+        .filter_map(|b| Some((b.id.name.as_str(), EventRates::new(&Summary::new(b)?)?)))
         .filter(|(_, rates)| !rates.events.is_empty())
         .collect();
     if rows.is_empty() {

@@ -29,7 +29,7 @@ pub fn advice_for_names<'a>(
         Some(format!(
             "the bench's function names are stripped; build with {NAMES_OF_ALL}"
         ))
-    } else if named().any(|name| FunctionKind::of(name) == FunctionKind::Loop) {
+    } else if named().any(|name| FunctionKind::new(name) == FunctionKind::Loop) {
         Some(format!(
             "for the names of inlined functions, build with {NAMES_OF_INLINED}"
         ))
@@ -76,7 +76,7 @@ pub fn rows_of(functions: &Functions) -> Vec<FunctionRow> {
 /// Returns the name of a function, and its module unless that is the bench executable.
 pub fn label_of(name: &Option<String>, module: &Option<String>) -> String {
     match (name, module) {
-        (Some(name), None) => match FunctionKind::of(name) {
+        (Some(name), None) => match FunctionKind::new(name) {
             FunctionKind::Loop => CLOSURE.to_owned(),
             FunctionKind::Window => format!("{name} (the window's own)"),
             FunctionKind::Measured => name.clone(),

@@ -81,7 +81,7 @@ pub fn advice_for_run(run: &Run) -> Option<String> {
 }
 
 fn title(benchmark: &Benchmark) -> String {
-    let total = Summary::of(benchmark).and_then(|summary| summary.slots);
+    let total = Summary::new(benchmark).and_then(|summary| summary.slots);
     let total = total.map_or(String::new(), |total| {
         format!("  {} slots", slots(total.mean))
     });

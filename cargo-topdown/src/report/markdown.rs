@@ -46,7 +46,7 @@ pub fn comment(comparison: &Comparison) -> String {
 
 fn document(comparison: &Comparison, events: bool, limit: usize) -> String {
     let mut text = Bounded::new(limit - RESERVED_BYTES);
-    let names = Names::of(comparison);
+    let names = Names::new(comparison);
     let Headline { word, rest, .. } = headline(comparison);
     text.push(&format!("## TopDown: {}\n\n", word.to_lowercase()));
     text.push(&format!("**{}**\n\n", inline(&rest)));

@@ -21,7 +21,7 @@ pub const EXPLAIN_SCHEMA_VERSION: u32 = 1;
 /// # Errors
 /// Returns an error if writing to `out` fails.
 pub fn write(out: &mut impl Write, explained: &Explained) -> io::Result<()> {
-    serde_json::to_writer_pretty(&mut *out, &ExplainReport::of(explained))?;
+    serde_json::to_writer_pretty(&mut *out, &ExplainReport::new(explained))?;
     out.write_all(b"\n")
 }
 
@@ -115,7 +115,7 @@ struct MetricValue<'a> {
 }
 
 impl<'a> ExplainReport<'a> {
-    fn of(explained: &'a Explained) -> ExplainReport<'a> {
+    fn new(explained: &'a Explained) -> ExplainReport<'a> {
         let group = |measured| Group::of(measured, explained.category);
         ExplainReport {
             schema_version: EXPLAIN_SCHEMA_VERSION,
@@ -124,7 +124,7 @@ impl<'a> ExplainReport<'a> {
             provenance: &explained.provenance,
             slots: explained.summary.slots.map(|slots| slots.mean),
             instructions_per_cycle: explained.summary.instructions_per_cycle,
-            shares: explained.shares.as_ref().map(SharesOfSlots::of),
+            shares: explained.shares.as_ref().map(SharesOfSlots::new),
             explained: Node::Category(explained.category).name(),
             groups: explained.groups.iter().map(group).collect(),
         }
@@ -132,7 +132,7 @@ impl<'a> ExplainReport<'a> {
 }
 
 impl SharesOfSlots {
-    fn of(shares: &Shares) -> SharesOfSlots {
+    fn new(shares: &Shares) -> SharesOfSlots {
         let share = |category: Category| shares.level1[category];
         let part = |category: Category| shares.level2.map(|parts| parts[category]);
         SharesOfSlots {

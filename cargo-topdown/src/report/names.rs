@@ -16,7 +16,7 @@ pub enum Names {
 
 impl Names {
     /// Returns what tells the benchmarks of `comparison` apart.
-    pub fn of(comparison: &Comparison) -> Names {
+    pub fn new(comparison: &Comparison) -> Names {
         let compared = comparison.benchmarks.iter().map(|benchmark| &benchmark.id);
         let mut ids = compared.chain(&comparison.missing).chain(&comparison.new);
         let Some(first) = ids.next() else {

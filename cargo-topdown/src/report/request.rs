@@ -90,7 +90,7 @@ pub struct ReportError {
 
 impl ReportError {
     /// Makes the error for the report `path`.
-    pub fn of(path: &Path, error: io::Error) -> ReportError {
+    pub fn new(path: &Path, error: io::Error) -> ReportError {
         ReportError {
             path: path.to_owned(),
             error,
@@ -127,9 +127,9 @@ impl ReportRequest {
         match self {
             // Standard output is for results; GitHub reads commands from both streams.
             ReportRequest::GithubAnnotations => annotations::write(comparison, io::stderr().lock())
-                .map_err(|error| ReportError::of(Path::new("/dev/stderr"), error)),
+                .map_err(|error| ReportError::new(Path::new("/dev/stderr"), error)),
             ReportRequest::File(format, path) => {
-                write_file(*format, path, compared).map_err(|error| ReportError::of(path, error))
+                write_file(*format, path, compared).map_err(|error| ReportError::new(path, error))
             }
         }
     }

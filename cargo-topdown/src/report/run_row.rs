@@ -44,7 +44,7 @@ pub struct Row {
 impl Row {
     /// Makes the row of `benchmark`.
     pub fn of(benchmark: &Benchmark, look: Look) -> Row {
-        let Some(summary) = Summary::of(benchmark) else {
+        let Some(summary) = Summary::new(benchmark) else {
             return Row {
                 name: benchmark.id.name.clone(),
                 slots: None,

@@ -289,7 +289,7 @@ fn undecided_because(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> Str
 /// Returns what a sentence calls a function.
 fn function_name(change: &FunctionChange) -> String {
     match &change.name {
-        Some(name) if FunctionKind::of(name) == FunctionKind::Loop => "its closure".to_owned(),
+        Some(name) if FunctionKind::new(name) == FunctionKind::Loop => "its closure".to_owned(),
         None => label_of(&change.name, &change.module),
         Some(_) => format!("`{}`", last_names(&label_of(&change.name, &change.module))),
     }

@@ -140,7 +140,7 @@ fn measured(
         samples: joined.samples,
         functions: code.map(|code| attribute(code, symbols)),
         fingerprint: code.and_then(|code| fingerprint_of(code, symbols)),
-        trail: code.map(LaunchTrail::of),
+        trail: code.map(LaunchTrail::new),
         own_thread_alone: false,
     }))
 }

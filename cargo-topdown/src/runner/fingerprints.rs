@@ -69,7 +69,9 @@ impl Fingerprints {
 
     /// Uses known fingerprints, without a launch.
     #[cfg(test)]
-    pub fn of(known: impl IntoIterator<Item = (BenchmarkId, Option<Fingerprint>)>) -> Fingerprints {
+    pub fn new(
+        known: impl IntoIterator<Item = (BenchmarkId, Option<Fingerprint>)>,
+    ) -> Fingerprints {
         Fingerprints {
             by_id: known.into_iter().collect(),
             failures: Vec::new(),
@@ -134,7 +136,7 @@ mod tests {
         waiting.provenance_mut().elsewhere = Some(Elsewhere::Waiting { fraction: 0.9 });
         let unknown = benchmark("c", Planted::default());
         let mut benchmarks = [counted, own, unsteady, waiting, unknown];
-        Fingerprints::of([(id("b"), fingerprint(1))]).put_beside(&mut benchmarks);
+        Fingerprints::new([(id("b"), fingerprint(1))]).put_beside(&mut benchmarks);
         let put = benchmarks.map(|benchmark| benchmark.fingerprint);
         assert_eq!(put, [fingerprint(1), fingerprint(1), None, None, None]);
     }

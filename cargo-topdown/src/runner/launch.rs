@@ -47,9 +47,9 @@ impl Launcher {
             Some(names) => &[pattern_of(names)][..],
             None => &self.filter,
         };
-        let patience = Patience::of(target.settings.launch_timeout, took);
+        let patience = Patience::new(target.settings.launch_timeout, took);
         let benchmarks = self.talk(target, filter, patience, |bench, samples, place| {
-            let mut symbols = Symbols::of(&target.executable);
+            let mut symbols = Symbols::new(&target.executable);
             converse(
                 bench,
                 &target.settings,
@@ -74,7 +74,7 @@ impl Launcher {
     /// # Errors
     /// Returns an error if the process fails.
     pub fn list(&self, target: &BenchTarget) -> Result<Option<Vec<String>>, LaunchError> {
-        let patience = Patience::of(target.settings.launch_timeout, None);
+        let patience = Patience::new(target.settings.launch_timeout, None);
         let listed = self.talk(
             target,
             &[NOTHING.to_owned()],

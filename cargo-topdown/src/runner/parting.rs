@@ -110,7 +110,7 @@ pub fn partings<'a>(
         if first_difference(&one.trail, &other.trail).is_none() {
             return Some((id, Parting::OnlyData));
         }
-        let mut symbols = Symbols::of(&target.executable);
+        let mut symbols = Symbols::new(&target.executable);
         let trails: Vec<&LaunchTrail> = trails_of(asked, id).collect();
         let pairs = trails.iter().enumerate();
         let parted = pairs
@@ -235,7 +235,7 @@ mod tests {
                 })
                 .collect(),
         };
-        let mut symbols = Symbols::of(Path::new("/nowhere/bench"));
+        let mut symbols = Symbols::new(Path::new("/nowhere/bench"));
         let mut part = |a: &[u64], b: &[u64]| parted_at(&launch(a), &launch(b), &mut symbols);
         let parting = part(&[0x10, 0x20, 0x30], &[0x10, 0x20, 0x50]).unwrap();
         assert_eq!(

@@ -23,7 +23,7 @@ pub struct Patience {
 
 impl Patience {
     /// Uses the `timeout` from the settings, or what the target's first launch `took`.
-    pub fn of(timeout: Option<Duration>, took: Option<Duration>) -> Patience {
+    pub fn new(timeout: Option<Duration>, took: Option<Duration>) -> Patience {
         let whole = timeout.or_else(|| Some(LEAST.max(took? * TIMES_THE_FIRST)));
         Patience {
             whole,
@@ -61,10 +61,10 @@ mod tests {
             let spoke_at = now + Duration::from_secs(silent_since);
             (patience.end(now, spoke_at) - now).as_secs()
         };
-        assert_eq!(ends(Patience::of(None, seconds(20)), 0), 200);
-        assert_eq!(ends(Patience::of(None, seconds(20)), 150), 200);
-        assert_eq!(ends(Patience::of(None, seconds(1)), 0), 60);
-        assert_eq!(ends(Patience::of(seconds(5), seconds(20)), 3), 5);
-        assert_eq!(ends(Patience::of(None, None), 100), 1900);
+        assert_eq!(ends(Patience::new(None, seconds(20)), 0), 200);
+        assert_eq!(ends(Patience::new(None, seconds(20)), 150), 200);
+        assert_eq!(ends(Patience::new(None, seconds(1)), 0), 60);
+        assert_eq!(ends(Patience::new(seconds(5), seconds(20)), 3), 5);
+        assert_eq!(ends(Patience::new(None, None), 100), 1900);
     }
 }

@@ -47,7 +47,7 @@ struct FileIdentity {
 }
 
 impl FileIdentity {
-    fn of(path: &Path) -> io::Result<FileIdentity> {
+    fn new(path: &Path) -> io::Result<FileIdentity> {
         let metadata = fs::metadata(path)?;
         Ok(FileIdentity {
             bytes: metadata.len(),
@@ -107,7 +107,7 @@ impl LaunchRecord {
     ) -> io::Result<()> {
         let recorded = |target: &BenchTarget| -> io::Result<RecordedTarget> {
             Ok(RecordedTarget {
-                executable: FileIdentity::of(&target.executable)?,
+                executable: FileIdentity::new(&target.executable)?,
                 target: target.clone(),
             })
         };
@@ -153,7 +153,7 @@ impl LaunchRecord {
             return Err(CannotLaunchAgain::OtherMachine(machine));
         }
         for RecordedTarget { target, executable } in &record.targets {
-            if !FileIdentity::of(&target.executable).is_ok_and(|now| now == *executable) {
+            if !FileIdentity::new(&target.executable).is_ok_and(|now| now == *executable) {
                 let path = target.executable.clone();
                 return Err(CannotLaunchAgain::OtherExecutable(path));
             }

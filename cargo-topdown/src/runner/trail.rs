@@ -15,7 +15,7 @@ pub struct LaunchTrail {
 
 impl LaunchTrail {
     /// Takes what a bench process has recorded.
-    pub fn of(code: &CodeSlots) -> LaunchTrail {
+    pub fn new(code: &CodeSlots) -> LaunchTrail {
         let blocks = code.trail.stretch.iter();
         LaunchTrail {
             modules: code.modules.clone(),

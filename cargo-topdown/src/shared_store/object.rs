@@ -45,11 +45,11 @@ impl Objects {
             .filter_map(|(key, value)| Some((key.into_string().ok()?, value.into_string().ok()?)));
         let (store, prefix) =
             object_store::parse_url_opts(&parsed, environment).map_err(|e| error(e.to_string()))?;
-        Objects::of(store, prefix).map_err(|e| error(e.to_string()))
+        Objects::new(store, prefix).map_err(|e| error(e.to_string()))
     }
 
     /// Uses the objects below `prefix` of any object store.
-    pub(super) fn of(store: Box<dyn ObjectStore>, prefix: Path) -> std::io::Result<Objects> {
+    pub(super) fn new(store: Box<dyn ObjectStore>, prefix: Path) -> std::io::Result<Objects> {
         Ok(Objects {
             store,
             prefix,

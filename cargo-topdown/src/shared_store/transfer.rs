@@ -270,7 +270,7 @@ impl SharedStore {
                 what: format!("is that of {other}"),
             })
         };
-        let name = RunName::of(json).map_err(corrupt)?;
+        let name = RunName::new(json).map_err(corrupt)?;
         if name != place.run {
             return Err(is_of(&name));
         }
@@ -418,13 +418,13 @@ fn samples_of(directory: &Path) -> Option<PathBuf> {
 
 /// Returns the name of a baseline's current run; `None` if it has no readable one.
 fn current(directory: &Path) -> Option<RunName> {
-    RunName::of(&read_bytes(&directory.join(RUN_FILE_NAME)).ok()?).ok()
+    RunName::new(&read_bytes(&directory.join(RUN_FILE_NAME)).ok()?).ok()
 }
 
 /// Returns the `run.json` of a baseline if this run is the current one.
 fn here_as(directory: &Path, run: &RunName) -> Option<Vec<u8>> {
     let json = read_bytes(&directory.join(RUN_FILE_NAME)).ok()?;
-    (RunName::of(&json).ok()? == *run).then_some(json)
+    (RunName::new(&json).ok()? == *run).then_some(json)
 }
 
 fn in_directory(path: &Path, error: std::io::Error) -> SharedStoreError {

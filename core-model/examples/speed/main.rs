@@ -36,7 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         if !kernel.name.contains(filter.as_str()) {
             continue;
         }
-        let recording = Recording::of(&mut (kernel.prepare)())?;
+        let recording = Recording::new(&mut (kernel.prepare)())?;
         let mut model = Model::new(core, Capacity::default());
         recording.translate(&mut model);
         recording.replay(&mut model);

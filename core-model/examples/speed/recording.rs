@@ -29,7 +29,7 @@ pub struct Recording {
 
 impl Recording {
     /// Runs `work` twice, natively and traced, and keeps the second.
-    pub fn of(work: &mut dyn FnMut()) -> Result<Recording, Box<dyn std::error::Error>> {
+    pub fn new(work: &mut dyn FnMut()) -> Result<Recording, Box<dyn std::error::Error>> {
         let empty = Recording {
             blocks: Vec::with_capacity(PROGRAM),
             instructions: Vec::with_capacity(PROGRAM),

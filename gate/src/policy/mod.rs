@@ -150,7 +150,7 @@ impl Policy {
             self.alpha = alpha;
         }
         if let Some(classes) = &overrides.fail_on {
-            self.fail_on = FailOn::of(classes);
+            self.fail_on = FailOn::new(classes);
         }
         self.compare_across_builds |= overrides.across_builds;
         self.allow_missing |= overrides.allow_missing;
@@ -230,7 +230,7 @@ impl Margins {
 
 impl FailOn {
     /// Makes the set of `classes`.
-    pub fn of(classes: &[FailOnClass]) -> FailOn {
+    pub fn new(classes: &[FailOnClass]) -> FailOn {
         FailOn {
             shifted: classes.contains(&FailOnClass::Shifted),
             time_disagrees: classes.contains(&FailOnClass::TimeDisagrees),

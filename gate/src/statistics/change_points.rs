@@ -147,7 +147,7 @@ pub fn differences_of_levels(
 ) -> Vec<LevelDifference> {
     let segments: Vec<Segment> = borders
         .windows(2)
-        .map(|ends| Segment::of(&values[ends[0]..ends[1]]))
+        .map(|ends| Segment::new(&values[ends[0]..ends[1]]))
         .collect();
     let squares: f64 = segments.iter().map(|segment| segment.squares).sum();
     let degrees_of_freedom = values.len().saturating_sub(segments.len()) as f64;
@@ -175,7 +175,7 @@ struct Segment {
 }
 
 impl Segment {
-    fn of(values: &[f64]) -> Segment {
+    fn new(values: &[f64]) -> Segment {
         let mean = mean(values);
         Segment {
             values: values.len() as f64,

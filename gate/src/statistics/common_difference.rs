@@ -24,7 +24,7 @@ pub struct CommonDifference {
 
 impl CommonDifference {
     /// Returns `None` for fewer than ten differences.
-    pub fn of(mut differences: Vec<f64>) -> Option<CommonDifference> {
+    pub fn new(mut differences: Vec<f64>) -> Option<CommonDifference> {
         const LEAST_BENCHMARKS: usize = 10;
         let size = differences.len();
         if size < LEAST_BENCHMARKS {
@@ -65,21 +65,21 @@ mod tests {
     #[test]
     fn the_common_part_is_a_median_with_an_interval() {
         let slower: Vec<f64> = (0..12).map(|n| 0.02 + 0.01 * f64::from(n)).collect();
-        let common = CommonDifference::of(slower).unwrap();
+        let common = CommonDifference::new(slower).unwrap();
         // P(two or fewer of twelve below the median) = 79/4096 < 2.5 %.
         assert!((common.low - 0.04).abs() < 1e-12, "{common:?}");
         assert!((common.high - 0.11).abs() < 1e-12);
         assert!((common.median - 0.075).abs() < 1e-12);
         assert!(common.moved(0.1, 0.03, 0.01));
         assert!(!common.moved(-0.1, 0.03, 0.01));
-        assert_eq!(CommonDifference::of(vec![0.1; 9]), None);
+        assert_eq!(CommonDifference::new(vec![0.1; 9]), None);
     }
 
     #[test]
     fn an_unchanged_part_keeps_the_suite_from_having_moved() {
         let mut half: Vec<f64> = vec![0.0; 13];
         half.extend((0..17).map(|n| 0.05 + 0.01 * f64::from(n)));
-        let common = CommonDifference::of(half).unwrap();
+        let common = CommonDifference::new(half).unwrap();
         assert!(
             common.median > 0.03 && !common.moved(0.1, 0.03, 0.01),
             "{common:?}"

@@ -58,7 +58,7 @@ impl Contrast {
     ///
     /// The difference D is a ratio of means. Its variance is that of the linear contrast v − u with
     /// v = candidate / T and u = (baseline + D · total) / T, where T is the mean total.
-    pub fn of(launches: Launches<'_>) -> Option<Contrast> {
+    pub fn new(launches: Launches<'_>) -> Option<Contrast> {
         let total = mean(launches.baseline_total);
         if launches.candidate.is_empty() || !(total > 0.0 && total.is_finite()) {
             return None;
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn the_unit_is_the_baselines_total() {
-        let contrast = Contrast::of(Launches {
+        let contrast = Contrast::new(Launches {
             baseline: &[10.0, 20.0],
             baseline_total: &[100.0, 100.0],
             candidate: &[20.0, 30.0],
@@ -119,7 +119,7 @@ mod tests {
     #[test]
     fn the_variance_includes_that_of_the_total() {
         // u = (x + D·x)/T with D = 1 and T = 100: twice the baseline's relative spread.
-        let contrast = Contrast::of(Launches {
+        let contrast = Contrast::new(Launches {
             baseline: &[90.0, 110.0],
             baseline_total: &[90.0, 110.0],
             candidate: &[200.0, 200.0],
@@ -136,18 +136,18 @@ mod tests {
             baseline_total: &[0.0],
             candidate: &[1.0],
         };
-        assert_eq!(Contrast::of(zero), None);
+        assert_eq!(Contrast::new(zero), None);
         let empty = Launches {
             baseline: &[],
             baseline_total: &[],
             candidate: &[1.0],
         };
-        assert_eq!(Contrast::of(empty), None);
+        assert_eq!(Contrast::new(empty), None);
         let no_candidate = Launches {
             baseline: &[1.0],
             baseline_total: &[1.0],
             candidate: &[],
         };
-        assert_eq!(Contrast::of(no_candidate), None);
+        assert_eq!(Contrast::new(no_candidate), None);
     }
 }

@@ -91,7 +91,7 @@ impl Drift {
 
     /// Returns the drift of a suite, from the differences of its benchmarks, their standard errors
     /// by launches, and what is `known` from earlier runs: at least as large as either shows.
-    pub fn of(benchmarks: &[Deviating], expected: &Expected, known: Option<Drift>) -> Drift {
+    pub fn new(benchmarks: &[Deviating], expected: &Expected, known: Option<Drift>) -> Drift {
         let benchmarks: Vec<Deviating> = benchmarks
             .iter()
             .map(|benchmark| {
@@ -286,7 +286,7 @@ mod tests {
             for standard_error in [0.001, 0.005, 0.01] {
                 let found = typical(200, || {
                     let suite = drawn(size, standard_error, 0.01, &mut rng);
-                    Drift::of(&suite, &BOUNDED, None).deviation
+                    Drift::new(&suite, &BOUNDED, None).deviation
                 });
                 assert!(
                     (0.007..0.013).contains(&found),
@@ -306,7 +306,7 @@ mod tests {
         for size in [10, 12, 20, 30, 200] {
             let less = (0..1000).filter(|_| {
                 let suite = drawn(size, 0.001, 0.01, &mut rng);
-                Drift::of(&suite, &cautious, None).deviation < 0.01
+                Drift::new(&suite, &cautious, None).deviation < 0.01
             });
             let less = less.count();
             assert!((60..160).contains(&less), "{size}: {less} of 1000");
@@ -324,7 +324,7 @@ mod tests {
         };
         let beyond = typical(1000, || {
             let suite = drawn(12, 0.0, 0.01, &mut rng);
-            let drift = Drift::of(&suite, &cautious, None);
+            let drift = Drift::new(&suite, &cautious, None);
             let t = upper_quantile(0.05 / 60.0, drift.degrees_of_freedom);
             t * drift.deviation / 0.01
         });
@@ -339,15 +339,15 @@ mod tests {
             for (index, benchmark) in suite.iter_mut().take(7).enumerate() {
                 benchmark.difference += changed * (1.0 + index as f64);
             }
-            let drift = Drift::of(&suite, &BOUNDED, None);
+            let drift = Drift::new(&suite, &BOUNDED, None);
             assert!(drift.deviation < 0.02, "{drift:?}");
         }
         let wild = drawn(30, 0.002, 0.5, &mut rng);
         assert_eq!(
-            Drift::of(&wild, &BOUNDED, None).deviation,
+            Drift::new(&wild, &BOUNDED, None).deviation,
             BOUNDED.most_deviation
         );
-        assert_eq!(Drift::of(&wild[..9], &BOUNDED, None), Drift::NONE);
+        assert_eq!(Drift::new(&wild[..9], &BOUNDED, None), Drift::NONE);
     }
 
     #[test]
@@ -365,7 +365,7 @@ mod tests {
             centred: true,
             cautious: false,
         };
-        let drift = Drift::of(&suite, &centred, None);
+        let drift = Drift::new(&suite, &centred, None);
         assert!((drift.deviation / (0.02 * (MEDIAN_VARIANCE / 4.0).sqrt()) - 1.0).abs() < 1e-9);
         assert_eq!(drift.degrees_of_freedom, EFFICIENCY * 3.0);
     }
@@ -386,7 +386,7 @@ mod tests {
                     [KNOWLEDGE * 9.0, 9.0][usize::from(size > 1)]
                 );
                 assert_eq!(known.earlier_runs, 10);
-                assert_eq!(Drift::of(&[], &BOUNDED, Some(known)), known);
+                assert_eq!(Drift::new(&[], &BOUNDED, Some(known)), known);
                 known.deviation
             });
             assert!((known / 0.1 - 1.0).abs() < 0.2, "{size}: {known}");
@@ -435,7 +435,7 @@ mod tests {
                     standard_error: 0.0,
                 })
                 .collect();
-            Drift::of(&suite, &expected, None)
+            Drift::new(&suite, &expected, None)
         };
         let (up, down) = (drift_of(|f| f), drift_of(f64::recip));
         assert!((up.deviation / down.deviation - 1.0).abs() < 1e-9);

@@ -31,7 +31,7 @@ impl Noise {
     /// Learns the noise from these benchmarks. Without `drift` there is none between the sides, and
     /// `known` is the drift of earlier runs. The order of `contrasts` decides the last bit of the
     /// result, so it must not depend on anything accidental.
-    pub fn of(
+    pub fn new(
         contrasts: &[Contrast],
         assumed_deviation: f64,
         drift: Option<Expected>,
@@ -44,7 +44,7 @@ impl Noise {
             prior: Prior::fit(spreads.clone(), assumed_deviation),
             autocorrelation: drift.map_or(0.0, |_| of_neighbours(spreads)),
             drift: Drift::NONE,
-            common: CommonDifference::of(contrasts.iter().map(|c| c.difference).collect()),
+            common: CommonDifference::new(contrasts.iter().map(|c| c.difference).collect()),
         };
         let Some(expected) = drift else {
             return of_launches;
@@ -57,7 +57,7 @@ impl Noise {
             })
             .collect();
         Noise {
-            drift: Drift::of(&deviating, &expected, known),
+            drift: Drift::new(&deviating, &expected, known),
             ..of_launches
         }
     }
@@ -270,7 +270,7 @@ mod tests {
                 let candidate: Vec<f64> = (0..5)
                     .map(|r| value((5 * b + 11 * r + 2 * b * r * r) % 19 - 9, shift))
                     .collect();
-                Contrast::of(Launches {
+                Contrast::new(Launches {
                     baseline: &baseline,
                     baseline_total: &baseline,
                     candidate: &candidate,
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn the_moderated_test_agrees_with_scipy() {
         let contrasts = suite();
-        let noise = Noise::of(&contrasts, 0.01, None, None);
+        let noise = Noise::new(&contrasts, 0.01, None, None);
         assert!(noise.prior.fitted);
         close(noise.prior.degrees_of_freedom, 3.314741935135422);
         close(noise.prior.variance, 0.00011836236489034536);
@@ -316,7 +316,7 @@ mod tests {
     #[test]
     fn a_small_suite_is_judged_by_an_assumed_prior() {
         let contrasts = &suite()[4..5];
-        let noise = Noise::of(contrasts, 0.01, Some(DRIFT), None);
+        let noise = Noise::new(contrasts, 0.01, Some(DRIFT), None);
         assert!(!noise.prior.fitted);
         assert_eq!(noise.drift, Drift::NONE);
         let estimate = noise.estimate(&contrasts[0]);
@@ -327,7 +327,7 @@ mod tests {
     #[test]
     fn a_noisy_benchmark_is_not_judged_by_the_quiet_ones() {
         let contrasts = suite();
-        let noise = Noise::of(&contrasts, 0.01, Some(DRIFT), None);
+        let noise = Noise::new(&contrasts, 0.01, Some(DRIFT), None);
         for contrast in &contrasts {
             let estimate = noise.estimate(contrast);
             assert!(estimate.baseline_deviation.powi(2) >= contrast.baseline.variance * 0.999);
@@ -338,7 +338,7 @@ mod tests {
     #[test]
     fn what_differs_beyond_the_launches_does_not_shrink_with_their_number() {
         let contrasts = suite();
-        let noise = Noise::of(&contrasts, 0.01, Some(DRIFT), None);
+        let noise = Noise::new(&contrasts, 0.01, Some(DRIFT), None);
         assert!(noise.drift.deviation > 0.0);
         let mut more = contrasts[4];
         more.baseline.launches = 1_000_000;
@@ -392,7 +392,7 @@ mod tests {
         for (index, contrast) in contrasts.iter_mut().enumerate() {
             contrast.difference += 0.03 + 0.01 * index as f64;
         }
-        let noise = Noise::of(&contrasts, 0.01, Some(DRIFT), None);
+        let noise = Noise::new(&contrasts, 0.01, Some(DRIFT), None);
         assert!(noise.drift.deviation > 0.01, "{:?}", noise.drift);
         assert_eq!(noise.beside_the_common(0.1, 0.03, 0.01).drift, Drift::NONE);
         assert_eq!(noise.beside_the_common(-0.1, 0.03, 0.01), noise);
@@ -414,13 +414,13 @@ mod tests {
 
     #[test]
     fn fewer_than_five_launches_are_never_believed_to_be_quiet() {
-        let contrast = Contrast::of(Launches {
+        let contrast = Contrast::new(Launches {
             baseline: &[1000.0, 1000.0, 1000.0, 1000.0, 1000.0],
             baseline_total: &[1000.0; 5],
             candidate: &[1050.0; 4],
         })
         .unwrap();
-        let estimate = Noise::of(&[contrast], 0.01, None, None).estimate(&contrast);
+        let estimate = Noise::new(&[contrast], 0.01, None, None).estimate(&contrast);
         assert_eq!(estimate.baseline_deviation, FEW_LAUNCHES_DEVIATION);
         assert_eq!(estimate.candidate_deviation, FEW_LAUNCHES_DEVIATION);
     }

@@ -183,7 +183,7 @@ mod tests {
         };
         let hits = (0..TRIALS).filter(|_| {
             let (baseline, candidate) = (side(1.0), side(1.0 + change));
-            let contrast = Contrast::of(Launches {
+            let contrast = Contrast::new(Launches {
                 baseline: &baseline,
                 baseline_total: &baseline,
                 candidate: &candidate,

@@ -45,7 +45,7 @@ pub fn trend(label: &str, runs: &[Run], unreadable: Vec<String>, alpha: f64) -> 
     let histories: Vec<History> = ids
         .into_iter()
         .filter_map(|reference| {
-            let mut history = History::of(reference)?;
+            let mut history = History::new(reference)?;
             for (index, benchmarks) in by_id.iter().enumerate() {
                 let Some(benchmark) = benchmarks.get(&reference.id) else {
                     continue;

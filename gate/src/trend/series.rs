@@ -40,7 +40,7 @@ pub struct History<'a> {
 
 impl<'a> History<'a> {
     /// Starts without values; `None` if the benchmark has none itself.
-    pub fn of(reference: &'a Benchmark) -> Option<History<'a>> {
+    pub fn new(reference: &'a Benchmark) -> Option<History<'a>> {
         let total = match reference.slots {
             Some(_) => Metric::Slots,
             None => Metric::Wall,

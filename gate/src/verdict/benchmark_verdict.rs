@@ -182,8 +182,8 @@ pub struct EventSides {
 
 impl EventSides {
     /// Returns `None` if neither side counts any.
-    pub fn of(baseline: &Benchmark, candidate: &Benchmark) -> Option<EventSides> {
-        let rates = |benchmark| Summary::of(benchmark).as_ref().and_then(EventRates::of);
+    pub fn new(baseline: &Benchmark, candidate: &Benchmark) -> Option<EventSides> {
+        let rates = |benchmark| Summary::new(benchmark).as_ref().and_then(EventRates::new);
         let (baseline, candidate) = (rates(baseline), rates(candidate));
         (baseline.is_some() || candidate.is_some()).then_some(EventSides {
             baseline,

@@ -62,11 +62,11 @@ fn deviating(
     let contrasts: Vec<Contrast> = wanted
         .iter()
         .filter_map(|id| {
-            let measured = Measured::of(before.get(id)?, after.get(id)?, policy, &[]).ok()?;
+            let measured = Measured::new(before.get(id)?, after.get(id)?, policy, &[]).ok()?;
             measured.raw(Metric::Wall)
         })
         .collect();
-    let of_launches = Noise::of(&contrasts, ASSUMED_WALL_DEVIATION, None, None);
+    let of_launches = Noise::new(&contrasts, ASSUMED_WALL_DEVIATION, None, None);
     let logarithms: Vec<f64> = contrasts.iter().map(|c| c.difference.ln_1p()).collect();
     let common = if contrasts.len() >= LEAST_BENCHMARKS_OF_TIME {
         median(logarithms).map_or(1.0, f64::exp)

@@ -30,7 +30,7 @@ pub struct FunctionChange {
 
 /// The functions that begin and end windows are not part of the benchmark and are never blamed.
 fn is_measured(function: &&Function) -> bool {
-    let kind = function.name.as_deref().map(FunctionKind::of);
+    let kind = function.name.as_deref().map(FunctionKind::new);
     function.module.is_some() || kind != Some(FunctionKind::Window)
 }
 

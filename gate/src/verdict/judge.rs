@@ -82,7 +82,7 @@ impl<'a> Judge<'a> {
         verdict.coarse = measured.coarse;
         verdict.shares = shares(&tested);
         verdict.functions = functions::of(measured.baseline, measured.candidate);
-        verdict.events = EventSides::of(measured.baseline, measured.candidate);
+        verdict.events = EventSides::new(measured.baseline, measured.candidate);
         let Some(total) = tested.iter().find(|t| t.metric == main) else {
             return verdict;
         };

@@ -30,7 +30,7 @@ pub struct LeftOut {
 
 impl LeftOut {
     /// Judges slots and time separately, since time can go wrong when slots do not.
-    pub fn of(benchmark: &Benchmark) -> LeftOut {
+    pub fn new(benchmark: &Benchmark) -> LeftOut {
         let wild_in = |metric: Metric| {
             let values = metric.values(benchmark);
             values.map_or_else(Vec::new, |values| wild(&values))

@@ -54,7 +54,7 @@ pub struct Measured<'a> {
 impl<'a> Measured<'a> {
     /// Returns the numbers, or why they cannot be compared. `cpus` has the differences of the
     /// machines' CPUs.
-    pub fn of(
+    pub fn new(
         baseline: &'a Benchmark,
         candidate: &'a Benchmark,
         policy: &Policy,
@@ -87,7 +87,7 @@ impl<'a> Measured<'a> {
         } else {
             Method::Statistics
         };
-        let left_out = [baseline, candidate].map(LeftOut::of);
+        let left_out = [baseline, candidate].map(LeftOut::new);
         let sides = [(baseline, &left_out[0]), (candidate, &left_out[1])];
         let contrasts = Metric::ALL.map(|metric| {
             // Times of different CPUs are different things, even next to modelled slots.
@@ -272,7 +272,7 @@ fn contrast(
         Metric::Wall => Metric::Wall,
         _ => Metric::Slots,
     };
-    Contrast::of(Launches {
+    Contrast::new(Launches {
         baseline: &values(baseline, metric)?,
         baseline_total: &values(baseline, total)?,
         candidate: &values(candidate, metric)?,

@@ -127,19 +127,19 @@ fn look(
     let (base, new) = (baseline.run, candidate.run);
     let differences = comparability::forbidding(base, new, policy.compare_across_builds);
     let cpus = comparability::of_cpus(&base.machine, &new.machine);
-    let pairs = Pairs::of(base, new);
+    let pairs = Pairs::new(base, new);
     let measured: Vec<Result<Measured<'_>, Vec<Difference>>> = pairs
         .both
         .iter()
         .map(|(a, b)| {
             if differences.is_empty() {
-                Measured::of(a, b, policy, &cpus)
+                Measured::new(a, b, policy, &cpus)
             } else {
                 Err(differences.clone())
             }
         })
         .collect();
-    let test = SuiteTest::of(measured.iter().flatten(), policy, looks, sessions);
+    let test = SuiteTest::new(measured.iter().flatten(), policy, looks, sessions);
     let judge = Judge::new(&test, policy, base, new);
     let benchmarks: Vec<BenchmarkVerdict> = pairs
         .both
@@ -211,11 +211,11 @@ struct Pairs<'a> {
 }
 
 impl<'a> Pairs<'a> {
-    fn of(baseline: &'a Run, candidate: &'a Run) -> Pairs<'a> {
+    fn new(baseline: &'a Run, candidate: &'a Run) -> Pairs<'a> {
         let mut new: HashMap<&BenchmarkId, _> =
             candidate.benchmarks.iter().map(|b| (&b.id, b)).collect();
         let mut both = Vec::new();
-        let asked = Asked::of(&candidate.selection);
+        let asked = Asked::new(&candidate.selection);
         let (mut missing, mut not_run) = (Vec::new(), Vec::new());
         for benchmark in &baseline.benchmarks {
             match new.remove(&benchmark.id) {
@@ -291,14 +291,14 @@ fn judged_by_time(benchmarks: &[BenchmarkVerdict]) -> Option<Warning> {
 }
 
 fn mostly_waiting(pairs: &Pairs<'_>) -> Option<Warning> {
-    let waits = |benchmark| Summary::of(benchmark).is_some_and(|summary| summary.mostly_waits());
+    let waits = |benchmark| Summary::new(benchmark).is_some_and(|summary| summary.mostly_waits());
     let benchmarks = pairs.both.iter().filter(|(_, new)| waits(new)).count();
     (benchmarks > 0).then_some(Warning::MostlyWaiting { benchmarks })
 }
 
 /// A baseline of part of the suite only guards that part.
 fn not_in_baseline(baseline: &Run, pairs: &Pairs<'_>) -> Option<Warning> {
-    let asked = Asked::of(&baseline.selection);
+    let asked = Asked::new(&baseline.selection);
     let left_out = |id: &&BenchmarkId| asked.left_out(id).is_some();
     let benchmarks = pairs.new.iter().filter(left_out).count();
     (benchmarks > 0).then(|| Warning::PartialBaseline {

@@ -92,9 +92,9 @@ pub fn noise_of(run: LabelledRun<'_>, policy: &Policy, launches: u32) -> NoiseRe
         .run
         .benchmarks
         .iter()
-        .map(|benchmark| Measured::of(benchmark, benchmark, policy, &[]).ok())
+        .map(|benchmark| Measured::new(benchmark, benchmark, policy, &[]).ok())
         .collect();
-    let test = SuiteTest::of(measured.iter().flatten(), policy, 1, Sessions::InTurn);
+    let test = SuiteTest::new(measured.iter().flatten(), policy, 1, Sessions::InTurn);
     let plan = Plan::new(launches as usize, test.alpha_per_test);
     let benchmarks = run
         .run

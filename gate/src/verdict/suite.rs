@@ -82,7 +82,7 @@ pub struct SuiteTest {
 
 impl SuiteTest {
     /// Takes `suite` in the order of ids.
-    pub fn of<'a>(
+    pub fn new<'a>(
         suite: impl Iterator<Item = &'a Measured<'a>> + Clone,
         policy: &Policy,
         looks: u32,
@@ -130,7 +130,7 @@ impl SuiteTest {
                 metric == Metric::Wall && of_time > 0 && !test.has_time_per_slot();
             let drift = apart.then(|| expected_drift(metric, is_of_time_alone));
             let known = known.filter(|_| is_of_time_alone);
-            let noise = Noise::of(&contrasts, assumed, drift, known);
+            let noise = Noise::new(&contrasts, assumed, drift, known);
             test.noise[metric as usize] = Some((noise, contrasts.len()));
         }
         test.alpha_per_test = test.alpha / f64::from(looks) / test.tests.max(1) as f64;
@@ -225,7 +225,7 @@ impl SuiteTest {
         for wall_ns in &mut candidate {
             *wall_ns /= 1.0 + shift;
         }
-        Contrast::of(Launches {
+        Contrast::new(Launches {
             baseline: &baseline,
             baseline_total: &baseline,
             candidate: &candidate,
@@ -364,7 +364,7 @@ fn global_slots_difference<'a>(
     let differences = suite
         .filter_map(|m| Some(m.raw(Metric::Slots)?.difference))
         .collect();
-    CommonDifference::of(differences)
+    CommonDifference::new(differences)
         .map(CommonPart::from)
         .filter(|common| common.difference.abs() >= LEAST_SHIFT)
 }

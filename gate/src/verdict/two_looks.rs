@@ -24,7 +24,7 @@ pub struct FirstLook {
 impl FirstLook {
     /// Judges `candidate` against `baseline` for the first time. `candidate_alone` is whether only
     /// the candidate can be launched again.
-    pub fn of(
+    pub fn new(
         baseline: LabelledRun<'_>,
         candidate: LabelledRun<'_>,
         policy: &Policy,
@@ -83,7 +83,7 @@ fn second_look(
 ) -> Comparison {
     let test = SuiteTest::again(&first.suite);
     let judge = Judge::new(&test, policy, baseline, candidate);
-    let pairs = Pairs::of(baseline, candidate);
+    let pairs = Pairs::new(baseline, candidate);
     let cpus = comparability::of_cpus(&baseline.machine, &candidate.machine);
     for verdict in first.benchmarks.iter_mut().filter(|b| b.suspect) {
         let pair = pairs
@@ -93,7 +93,7 @@ fn second_look(
         // A suspect that was not launched again keeps its verdict.
         if let Ok((a, b)) = pair
             && b.times.launches.len() > verdict.candidate_launches.times as usize
-            && let Ok(measured) = Measured::of(a, b, policy, &cpus)
+            && let Ok(measured) = Measured::new(a, b, policy, &cpus)
         {
             *verdict = judge.verdict(&measured, Some(verdict));
         }

@@ -70,12 +70,12 @@ impl MetricsShape {
         let raw = Split {
             slots: slots as f64,
             level1: Level1 {
-                slots: PerCategory::of(|category| count(category as usize)),
+                slots: PerCategory::from_fn(|category| count(category as usize)),
                 smt_contention_slots: None,
             },
             level2: self
                 .level2
-                .then(|| PerCategory::of(|category| count(4 + category as usize))),
+                .then(|| PerCategory::from_fn(|category| count(4 + category as usize))),
         };
         // After instructions and cycles.
         let corrections = &counts[self.metric_events().len() + 2..];

@@ -72,7 +72,7 @@ fn level2_between(start: Registers, end: Registers) -> PerCategory<f64> {
 
 /// Returns the slots of four fractions, starting with `first`.
 fn slots_between(start: Registers, end: Registers, first: usize) -> PerCategory<f64> {
-    PerCategory::of(|category| {
+    PerCategory::from_fn(|category| {
         let byte = first + category as usize;
         end.category_slots(byte) - start.category_slots(byte)
     })

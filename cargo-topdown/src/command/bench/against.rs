@@ -87,7 +87,7 @@ pub fn run(
     new.write()?;
 
     let comparison = if again::would_help(&targets, &new.run) {
-        let first = FirstLook::of(
+        let first = FirstLook::new(
             base.labelled(&tree.label),
             new.labelled("the work tree"),
             &policy,

@@ -70,7 +70,7 @@ impl Explaining<'_> {
         if benchmark.provenance().source == SourceKind::Time {
             return self.explain_stalls(benchmark, targets);
         }
-        let summary = Summary::of(&benchmark);
+        let summary = Summary::new(&benchmark);
         let Some((summary, shares)) = summary.and_then(|s| s.shares.map(|shares| (s, shares)))
         else {
             return Err(ExplainError::NoCategories(id).into());
@@ -112,7 +112,7 @@ impl Explaining<'_> {
         // If the slots are missing for a reason other than the core, the error gives its remedy.
         let table = criterion_topdown::counter::hardware::table(None).ok();
         let stalls = table.and_then(|table| Some((table, stalled_cycles(table)?)));
-        let (Some((table, stalls)), Some(summary)) = (stalls, Summary::of(&benchmark)) else {
+        let (Some((table, stalls)), Some(summary)) = (stalls, Summary::new(&benchmark)) else {
             let reason = benchmark.provenance().reason.clone();
             return Err(ExplainError::NoSlots { id, reason }.into());
         };

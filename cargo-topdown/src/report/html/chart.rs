@@ -40,7 +40,7 @@ pub struct LaunchSeries {
 
 impl LaunchChart {
     /// Returns `None` if there is nothing to show.
-    pub fn of(metric: Metric, series: Vec<LaunchSeries>) -> Option<LaunchChart> {
+    pub fn new(metric: Metric, series: Vec<LaunchSeries>) -> Option<LaunchChart> {
         let values = || series.iter().flat_map(|s| s.values.iter().map(|v| v.1));
         let low = values().fold(f64::INFINITY, f64::min);
         let high = values().fold(f64::NEG_INFINITY, f64::max);
@@ -123,7 +123,7 @@ pub struct IntervalPlot {
 impl IntervalPlot {
     /// Plots on a scale from `-reach` to `reach`, mapped to 0 to 200; without an interval, only the
     /// point.
-    pub fn of(difference: f64, interval: Option<&Interval>, reach: f64) -> IntervalPlot {
+    pub fn new(difference: f64, interval: Option<&Interval>, reach: f64) -> IntervalPlot {
         let x = |value: f64| {
             let fraction = if reach > 0.0 { value / reach } else { 0.0 };
             format!("{:.1}", 100.0 + 98.0 * fraction.clamp(-1.0, 1.0))
@@ -151,7 +151,7 @@ mod tests {
 
     #[test]
     fn dots_span_the_rail() {
-        let chart = LaunchChart::of(Metric::Slots, vec![series(&[10.0, 20.0, 15.0])]).unwrap();
+        let chart = LaunchChart::new(Metric::Slots, vec![series(&[10.0, 20.0, 15.0])]).unwrap();
         let x: Vec<&str> = chart.rows[0].dots.iter().map(|dot| &*dot.x).collect();
         assert_eq!(x, ["0.00", "100.00", "50.00"]);
         assert_eq!((&*chart.low, &*chart.high), ("10.00", "20.00"));
@@ -163,16 +163,16 @@ mod tests {
 
     #[test]
     fn equal_launches_stand_in_the_middle() {
-        let chart = LaunchChart::of(Metric::Wall, vec![series(&[10.0, 10.0])]).unwrap();
+        let chart = LaunchChart::new(Metric::Wall, vec![series(&[10.0, 10.0])]).unwrap();
         assert_eq!(chart.rows[0].dots[0].x, "50.00");
-        let chart = LaunchChart::of(Metric::Wall, vec![series(&[0.0])]).unwrap();
+        let chart = LaunchChart::new(Metric::Wall, vec![series(&[0.0])]).unwrap();
         assert_eq!(chart.rows[0].dots[0].x, "50.00");
     }
 
     #[test]
     fn no_launches_are_no_chart() {
-        assert!(LaunchChart::of(Metric::Slots, vec![series(&[])]).is_none());
-        assert!(LaunchChart::of(Metric::Slots, vec![series(&[f64::NAN])]).is_none());
+        assert!(LaunchChart::new(Metric::Slots, vec![series(&[])]).is_none());
+        assert!(LaunchChart::new(Metric::Slots, vec![series(&[f64::NAN])]).is_none());
     }
 
     #[test]
@@ -183,7 +183,7 @@ mod tests {
             simultaneous: false,
             confidence: 0.95,
         };
-        let plot = IntervalPlot::of(0.02, Some(&interval), 0.05);
+        let plot = IntervalPlot::new(0.02, Some(&interval), 0.05);
         assert_eq!(
             (&*plot.low, &*plot.point, &*plot.high),
             ("2.0", "139.2", "198.0")

@@ -108,8 +108,8 @@ impl Page {
             verdict_style: class_style(class),
             headline: plain(&rest),
             runs: vec![
-                RunFacts::of("baseline", &comparison.baseline),
-                RunFacts::of("candidate", &comparison.candidate),
+                RunFacts::new("baseline", &comparison.baseline),
+                RunFacts::new("candidate", &comparison.candidate),
             ],
             notes: notes(comparison),
             classes: class_counts(comparison),
@@ -123,7 +123,7 @@ impl Page {
 }
 
 impl RunFacts {
-    fn of(side: &'static str, run: &RunSummary) -> RunFacts {
+    fn new(side: &'static str, run: &RunSummary) -> RunFacts {
         let mut facts = vec![
             launches_in_words(run.launches, run.modelled_launches),
             run.started_at.clone(),

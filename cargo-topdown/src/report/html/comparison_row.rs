@@ -78,7 +78,7 @@ pub(super) struct FunctionRow {
 }
 
 impl FunctionRow {
-    fn of(change: &FunctionChange, verdict: &BenchmarkVerdict) -> FunctionRow {
+    fn new(change: &FunctionChange, verdict: &BenchmarkVerdict) -> FunctionRow {
         let amount = |side: Option<f64>| side.map_or("–".to_owned(), slots);
         FunctionRow {
             label: label_of(&change.name, &change.module),
@@ -157,23 +157,23 @@ impl Row {
             change_key: main.map_or(f64::MIN, |effect| effect.difference),
             total_key: main.map_or(f64::MIN, |effect| effect.candidate),
             sides,
-            launches: main.and_then(|_| LaunchChart::of(metric, series)),
+            launches: main.and_then(|_| LaunchChart::new(metric, series)),
             history: history.and_then(|trend| {
                 let benchmark = trend.of(&verdict.id)?;
                 // Do not draw values that cannot be compared next to the others.
                 let candidate = runs[1].filter(|_| main.is_some());
                 let value = candidate.and_then(|run| mean_of(run, benchmark.metric));
-                HistoryChart::of(trend, benchmark, value)
+                HistoryChart::new(trend, benchmark, value)
             }),
             effects: verdict
                 .effects
                 .iter()
-                .map(|effect| EffectRow::of(effect, verdict, has_slots, reach))
+                .map(|effect| EffectRow::new(effect, verdict, has_slots, reach))
                 .collect(),
             functions: verdict
                 .functions
                 .iter()
-                .map(|change| FunctionRow::of(change, verdict))
+                .map(|change| FunctionRow::new(change, verdict))
                 .collect(),
             unit: if has_slots {
                 "slots (time: of its time)"
@@ -208,14 +208,14 @@ impl Side {
         };
         Side {
             name,
-            bar: Bar::of(name, &parts, longest),
+            bar: Bar::new(name, &parts, longest),
             total: format!("{}{unit}", amount(main.metric, amount_of(main))),
         }
     }
 }
 
 impl EffectRow {
-    fn of(effect: &Effect, verdict: &BenchmarkVerdict, has_slots: bool, reach: f64) -> EffectRow {
+    fn new(effect: &Effect, verdict: &BenchmarkVerdict, has_slots: bool, reach: f64) -> EffectRow {
         let is_category = effect.metric.is_category();
         EffectRow {
             name: effect.metric.name(),
@@ -226,7 +226,7 @@ impl EffectRow {
             candidate: amount(effect.metric, effect.candidate),
             change: percent_change(effect.difference),
             interval: range(effect),
-            plot: IntervalPlot::of(effect.difference, effect.interval.as_ref(), reach),
+            plot: IntervalPlot::new(effect.difference, effect.interval.as_ref(), reach),
         }
     }
 }
@@ -294,7 +294,7 @@ pub(super) fn plain(text: &str) -> String {
 
 /// Returns the mean over launches of the whole that a history shows: slots, or time.
 fn mean_of(benchmark: &Benchmark, whole: Metric) -> Option<f64> {
-    let summary = Summary::of(benchmark)?;
+    let summary = Summary::new(benchmark)?;
     match whole {
         Metric::Wall => Some(summary.wall_ns.mean),
         _ => Some(summary.slots?.mean),

@@ -28,7 +28,7 @@ pub fn items_of(functions: &Functions) -> Vec<FunctionItem> {
                 .map(|(category, share)| (category.into(), share * row.slots))
                 .collect();
             FunctionItem {
-                bar: Bar::of("slots", &parts, longest),
+                bar: Bar::new("slots", &parts, longest),
                 share: format!("{} %", percent(row.share)),
                 slots: slots(row.slots),
                 instructions: slots(row.instructions),

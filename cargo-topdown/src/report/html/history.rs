@@ -77,7 +77,7 @@ pub struct ChangeItem {
 impl HistoryChart {
     /// `candidate` is the value of a comparable run that is not in the history, drawn after the
     /// others. Returns `None` for a benchmark with fewer than two runs, which is not a history.
-    pub fn of(
+    pub fn new(
         trend: &Trend,
         benchmark: &BenchmarkTrend,
         candidate: Option<f64>,
@@ -187,7 +187,7 @@ impl HistoryChart {
             changes: benchmark
                 .changes
                 .iter()
-                .map(|change| ChangeItem::of(trend, change, metric))
+                .map(|change| ChangeItem::new(trend, change, metric))
                 .collect(),
             overall: benchmark
                 .overall_difference
@@ -198,7 +198,7 @@ impl HistoryChart {
 }
 
 impl ChangeItem {
-    fn of(trend: &Trend, change: &TrendChange, metric: Metric) -> ChangeItem {
+    fn new(trend: &Trend, change: &TrendChange, metric: Metric) -> ChangeItem {
         ChangeItem {
             word: change.kind.name(),
             style: class_of(change.kind),
@@ -294,7 +294,7 @@ mod tests {
 
     fn chart(trend: &Trend, name: &str) -> HistoryChart {
         let benchmark = trend.benchmarks.iter().find(|b| b.id.name == name).unwrap();
-        HistoryChart::of(trend, benchmark, None).unwrap()
+        HistoryChart::new(trend, benchmark, None).unwrap()
     }
 
     #[test]
@@ -332,7 +332,7 @@ mod tests {
         let trend = history(4);
         let benchmark = &trend.benchmarks[0];
         let highest = 2.0 * benchmark.points[0].value;
-        let chart = HistoryChart::of(&trend, benchmark, Some(highest)).unwrap();
+        let chart = HistoryChart::new(&trend, benchmark, Some(highest)).unwrap();
         let xs: Vec<&str> = chart.dots.iter().map(|dot| &*dot.x).collect();
         assert_eq!(xs, ["100.0", "300.0", "500.0", "700.0"]);
         let candidate = chart.candidate.unwrap();
@@ -347,6 +347,6 @@ mod tests {
     #[test]
     fn one_run_is_no_history() {
         let trend = history(1);
-        assert!(HistoryChart::of(&trend, &trend.benchmarks[0], Some(1.0)).is_none());
+        assert!(HistoryChart::new(&trend, &trend.benchmarks[0], Some(1.0)).is_none());
     }
 }

@@ -46,7 +46,7 @@ struct BarPart {
 impl Bar {
     /// Makes a bar called `name` of `amounts`, in which `longest` fills the space. Negative
     /// amounts, which resolution can cause, have no length.
-    fn of(name: &str, amounts: &[(Metric, f64)], longest: f64) -> Bar {
+    fn new(name: &str, amounts: &[(Metric, f64)], longest: f64) -> Bar {
         /// Text in shorter parts would not be readable.
         const LEAST_LABELLED: f64 = 0.08;
         let total: f64 = amounts.iter().map(|(_, amount)| amount.max(0.0)).sum();
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn bars_are_in_proportion_and_have_no_negative_parts() {
-        let bar = Bar::of(
+        let bar = Bar::new(
             "a",
             &[
                 (Metric::Retiring, 30.0),
@@ -157,7 +157,7 @@ mod tests {
 
     #[test]
     fn nothing_is_a_bar_of_no_length() {
-        let bar = Bar::of("a", &[(Metric::Slots, 0.0)], 0.0);
+        let bar = Bar::new("a", &[(Metric::Slots, 0.0)], 0.0);
         assert_eq!(bar.width, "0.000");
         assert!(bar.parts.is_empty());
     }

@@ -135,7 +135,7 @@ impl Row {
             shares: Vec::new(),
             launches: None,
             history: history
-                .and_then(|trend| HistoryChart::of(trend, trend.of(&benchmark.id)?, None)),
+                .and_then(|trend| HistoryChart::new(trend, trend.of(&benchmark.id)?, None)),
             functions: benchmark
                 .functions
                 .as_ref()
@@ -143,7 +143,7 @@ impl Row {
                 .unwrap_or_default(),
             facts: vec![format!("source {}", benchmark.provenance().source)],
         };
-        let Some(summary) = Summary::of(benchmark) else {
+        let Some(summary) = Summary::new(benchmark) else {
             row.facts.push("no launch has a value".to_owned());
             return row;
         };
@@ -162,7 +162,7 @@ impl Row {
             None => vec![(metric, 1.0)],
         };
         let longest = parts.iter().map(|(_, share)| share.max(0.0)).sum();
-        row.bar = Some(Bar::of(&row.name, &parts, longest));
+        row.bar = Some(Bar::new(&row.name, &parts, longest));
         row.total = amount(metric, spread.mean);
         row.total_key = spread.mean;
         row.spread = spread
@@ -172,7 +172,7 @@ impl Row {
         row.instructions_per_cycle = summary
             .instructions_per_cycle
             .map_or(String::new(), |ratio| format!("{ratio:.2}"));
-        row.launches = LaunchChart::of(
+        row.launches = LaunchChart::new(
             metric,
             vec![LaunchSeries {
                 name: "launches",

@@ -52,12 +52,12 @@ impl Advice {
     pub fn over(machine: Machine, change: f64, seed: u64, suites: u64) -> Advice {
         let of_suite = |number: u64| {
             let mut rng = Rng::with_seed(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-            Advice::of(machine, change, &mut rng)
+            Advice::new(machine, change, &mut rng)
         };
         each_suite(suites, of_suite, Advice::add)
     }
 
-    fn of(machine: Machine, change: f64, rng: &mut Rng) -> Advice {
+    fn new(machine: Machine, change: f64, rng: &mut Rng) -> Advice {
         let suite = Suite::draw(machine, ADVISED_BENCHMARKS, rng);
         let planted = [Planted::every(EVERY, Metric::BackendBound, change)];
         let mut launched = |launches| {
@@ -84,7 +84,7 @@ impl Advice {
         let asked = |index: &usize| index.is_multiple_of(EVERY);
         let told: Vec<(usize, Told)> = (0..ADVISED_BENCHMARKS)
             .filter(asked)
-            .filter_map(|index| Some((index, Told::of(&first, index)?)))
+            .filter_map(|index| Some((index, Told::new(&first, index)?)))
             .collect();
         let mut advice = Advice::default();
         let numbers: BTreeSet<u32> = told.iter().flat_map(|(_, told)| told.launches()).collect();
@@ -153,7 +153,7 @@ enum Told {
 }
 
 impl Told {
-    fn of(comparison: &Comparison, index: usize) -> Option<Told> {
+    fn new(comparison: &Comparison, index: usize) -> Option<Told> {
         let undecided = comparison.benchmarks[index].undecided.as_ref()?;
         Some(match (undecided.launches_needed, &undecided.reason) {
             (Some(half), _) => Told::Needs(half, undecided.launches_enough),

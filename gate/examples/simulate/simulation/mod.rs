@@ -160,7 +160,7 @@ impl Experiment<'_> {
             return compare(sides[0], sides[1], &policy);
         };
         let sessions = Sessions::Apart { earlier: &[] };
-        let first = FirstLook::of(sides[0], sides[1], &policy, sessions, false);
+        let first = FirstLook::new(sides[0], sides[1], &policy, sessions, false);
         let runs = [
             (&mut baseline, Session::Baseline, base_total - base_launches),
             (&mut candidate, Session::Candidate, new_total - new_launches),
