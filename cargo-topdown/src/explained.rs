@@ -65,7 +65,7 @@ pub enum GroupError {
     Launch(String),
     /// The bench counted something else.
     #[error(
-        "the bench measured `{formula}` in its place: it chooses its source itself, or was built with \
+        "the bench measured `{formula}` instead: it chooses its source itself, or was built with \
          a criterion-topdown that knows no groups"
     )]
     NotCounted {

@@ -156,7 +156,7 @@ fn issue_17_1_what_cargo_cannot_resolve_is_not_written() {
         let library = format!("--library={library}");
         let (code, said) = workspace.run(&["--apply", &library]);
         assert_eq!(code, Some(2), "{said}");
-        assert!(said.contains("cargo finds the library"), "{said}");
+        assert!(said.contains("cargo cannot find the library"), "{said}");
     }
     let (_, said) = workspace.run(&["--library=registry"]);
     insta::assert_snapshot!(said);

@@ -34,8 +34,8 @@
 //!     Ok((comparison.exit_code, failing.map(line).collect()))
 //! }
 //! # let run = std::fs::read("../baselines/main/x86_64-model-golden-cove/run.json").unwrap();
-//! # let text = String::from_utf8(run.clone()).unwrap();
-//! # let other = text.replacen("\"id\":\"", "\"id\":\"another-", 1);
+//! # let id = parse_run(&run).unwrap().id;
+//! # let other = String::from_utf8(run.clone()).unwrap().replace(&id, &format!("{id}-2"));
 //! # assert_eq!(judge(&run, other.as_bytes()), Ok((0, Vec::new())));
 //! ```
 //!

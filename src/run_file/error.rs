@@ -53,8 +53,9 @@ pub enum RunFileProblem {
     NoSchemaVersion,
     /// Its schema version is not one that this release reads.
     #[error(
-        "schema version {found} is not known to this release, which reads versions {oldest} to {newest}; \
-         update cargo-topdown and criterion-topdown to the same release"
+        "schema version {found} is not known to this release, which reads {}; \
+         update cargo-topdown and criterion-topdown to the same release",
+        versions(oldest, newest)
     )]
     SchemaVersion {
         /// The version in the file.
@@ -123,5 +124,14 @@ impl RunFileProblem {
             },
             other => other,
         }
+    }
+}
+
+/// `version 1`, `versions 1 to 3`.
+fn versions(oldest: &u32, newest: &u32) -> String {
+    if oldest == newest {
+        format!("version {newest}")
+    } else {
+        format!("versions {oldest} to {newest}")
     }
 }

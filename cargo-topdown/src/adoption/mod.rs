@@ -101,7 +101,7 @@ pub enum AdoptionError {
     },
     /// cargo finds the library nowhere.
     #[error(
-        "cargo finds the library `{PACKAGE}` nowhere, so nothing was changed:\n  {}\n\
+        "cargo cannot find the library `{PACKAGE}`, so nothing was changed:\n  {}\n\
          say where it is: `--library DIR` (a clone of its repository), `--library URL` (a git \
          repository), or `--library registry`",
         tried.join("\n  ")

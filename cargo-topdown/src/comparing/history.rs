@@ -59,7 +59,7 @@ pub fn behind(path: &Path, candidate: &Run) -> Vec<Run> {
 }
 
 /// Returns the history for the page of a comparison with `base`, which comes last in it: that of
-/// the baseline named `built`, or else of the only one on this machine. As in [`beside`], problems
+/// the baseline named `built`, or else of the default one. As in [`beside`], problems
 /// are only warnings.
 pub fn up_to(store: &BaselineStore, built: &str, base: &Run) -> Option<Trend> {
     let named = built.parse().ok().and_then(|name| store.find(&name).ok());
@@ -109,7 +109,7 @@ mod tests {
         assert_eq!(label("v1.0").unwrap(), "main and then the base");
         let stored = save("v1.0").directory;
         assert_eq!(label("v1.0").unwrap(), "v1.0 and then the base");
-        assert_eq!(label("HEAD~1"), None, "one of two");
+        assert_eq!(label("HEAD~1").unwrap(), "main and then the base");
 
         let trend = up_to(&store, "v1.0", &base).unwrap();
         let runs: Vec<&str> = trend.runs.iter().map(|run| &*run.id).collect();

@@ -11,11 +11,11 @@ pub enum Problem {
     #[error("not text")]
     NotText,
     /// Longer than any output of these tools.
-    #[error("longer than 64 MiB, which no output of these tools is")]
+    #[error("longer than 64 MiB; no output of these tools is that long")]
     TooLong,
     /// None of the known formats.
     #[error(
-        "no known format; known are the outputs of `perf stat -j` and `-x,`, `toplev -x,`, \
+        "unknown format; supported are the outputs of `perf stat -j` and `-x,`, `toplev -x,`, \
          `topdown-tool --cpu-generate-csv events` and `wperf stat --json`; to insist on one: --format"
     )]
     UnknownFormat,
@@ -97,7 +97,7 @@ pub enum Problem {
         machine: String,
     },
     /// The time is unknown.
-    #[error("no time that the command took; give the seconds with --seconds")]
+    #[error("it does not say how long the command took; give that with --seconds")]
     NoTime,
     /// `--seconds` has the wrong number of values.
     #[error("--seconds has {given} values, and there are {executions} executions")]

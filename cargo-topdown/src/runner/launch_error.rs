@@ -31,7 +31,7 @@ pub enum LaunchError {
     NotCompleted(String),
     /// It exited successfully, but before it was done.
     #[error(
-        "it ended in success before it was done, {0}: whatever comes there is missing; \
+        "it exited successfully before it was done, {0}, so what follows is missing; \
          `process::exit` does that, so let `main` return instead"
     )]
     EndedEarly(Place),
@@ -44,7 +44,7 @@ pub enum LaunchError {
         place: Place,
     },
     /// The process was a criterion bench in an earlier launch.
-    #[error("it did not look for its runner, as it had done in an earlier launch")]
+    #[error("it did not connect to its runner, although it had in an earlier launch")]
     NotConnected,
     /// The conversation failed.
     #[error(transparent)]

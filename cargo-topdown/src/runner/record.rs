@@ -83,7 +83,7 @@ pub enum CannotLaunchAgain {
     OtherExecutable(PathBuf),
     /// There is only time to compare, and the other side cannot be launched.
     #[error(
-        "without slots its time of another minute would be compared with the baseline's; \
+        "it has only time, and times taken minutes apart differ by the machine; \
          `cargo topdown bench --against` launches both in turn"
     )]
     TimeAlone,

@@ -32,7 +32,7 @@ pub enum SharedStoreError {
     },
     /// The address needs a feature that this program was built without.
     #[error(
-        "this cargo-topdown was built without `{address}`'s kind of store; to have it: \
+        "this cargo-topdown was built without support for stores like `{address}`; to add it: \
          `cargo install cargo-topdown --features object-store`"
     )]
     #[cfg(not(feature = "object-store"))]
@@ -58,7 +58,7 @@ pub enum SharedStoreError {
         error: BackendError,
     },
     /// A run in the store does not match its place.
-    #[error("{place} in the store {store} is not what its name says: {problem}")]
+    #[error("{place} in the store {store} does not match its name: {problem}")]
     Corrupt {
         /// Its address.
         store: String,
@@ -126,7 +126,7 @@ pub enum BackendError {
         message: String,
     },
     /// Other writers won the race every time.
-    #[error("{branch} was changed by others {attempts} times in turn; try again")]
+    #[error("{branch} was changed by others {attempts} times in a row; try again")]
     Contended {
         branch: String,
         /// How many pushes were tried.

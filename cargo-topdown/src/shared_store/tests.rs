@@ -395,10 +395,7 @@ fn a_run_that_was_changed_in_the_store_is_refused_by_place() {
     let json = fs::read_to_string(&path).unwrap();
     for (changed, problem) in [
         (json.replace("hour-1", "hour-2"), "is that of 20261101T01"),
-        (
-            json[..json.len() / 2].to_owned(),
-            "is not what its name says",
-        ),
+        (json[..json.len() / 2].to_owned(), "does not match its name"),
     ] {
         fs::write(&path, changed).unwrap();
         let store = b.store(&addresses[0]);

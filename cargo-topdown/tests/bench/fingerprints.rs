@@ -159,8 +159,8 @@ fn where_nothing_changed_nothing_is_launched_and_the_comparison_passes() {
     assert_eq!(names(&fixture.newest_run()), [""; 0]);
     let compared = fixture.plain(&["topdown", "compare", "main"], &[]);
     assert_eq!(compared.code, Some(0), "{}", compared.stdout);
-    let passed = "PASSED: nothing had to be launched: 2 benchmarks execute the same machine code as in \
-                  `main`";
+    let passed =
+        "PASSED: nothing to launch: 2 benchmarks execute the same machine code as in `main`";
     assert!(compared.stdout.contains(passed), "{}", compared.stdout);
 
     let missing = fixture.bench(&["--changed", "no-such-run"]);

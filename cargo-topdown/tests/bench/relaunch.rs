@@ -43,7 +43,7 @@ fn a_suspicion_that_holds_fails_however_often_it_is_asked() {
     let twice = compare(&fixture, &["main", "--relaunch"], &[PLANTED]);
     let twice = twice.fails_with(100, "1 benchmark looks slower without being certain");
     assert!(
-        twice.stdout.contains("ran again, to 4/20 launches"),
+        twice.stdout.contains("ran again, up to 4/20 launches"),
         "{}",
         twice.stdout
     );
@@ -69,7 +69,7 @@ fn a_suspicion_that_does_not_hold_passes() {
     let fixture = suspicion();
     let outcome = compare(&fixture, &["main", "--relaunch"], &[]).succeeds();
     assert!(
-        outcome.stdout.contains("ran again, to 4/20 launches"),
+        outcome.stdout.contains("ran again, up to 4/20 launches"),
         "{}",
         outcome.stdout
     );
@@ -91,7 +91,7 @@ fn a_baseline_whose_executables_are_there_is_launched_again_too() {
     let words = [other.to_str().unwrap(), "--relaunch"];
     let outcome = compare(&fixture, &words, &[]).succeeds();
     assert!(
-        outcome.stdout.contains("ran again, to 20/20 launches"),
+        outcome.stdout.contains("ran again, up to 20/20 launches"),
         "{}",
         outcome.stdout
     );

@@ -145,7 +145,7 @@ fn a_part_does_not_take_the_place_of_a_baseline_that_has_more() {
     assert_eq!(fixture.baseline("main").benchmarks.len(), 1);
     bench(&fixture, &[]).succeeds();
     let text = compared(&fixture, 0);
-    assert!(text.contains("the baseline has only a part"), "{text}");
+    assert!(text.contains("the baseline is partial"), "{text}");
 }
 
 #[test]

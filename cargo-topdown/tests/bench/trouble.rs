@@ -114,7 +114,7 @@ fn a_bench_that_never_connects_is_named_and_left_out() {
         outcome.stderr
     );
     bench_in(&fixture, "connects at first")
-        .fails_with(101, "failed in launch 2: it did not look for its runner");
+        .fails_with(101, "failed in launch 2: it did not connect to its runner");
 }
 
 #[test]
@@ -221,15 +221,15 @@ fn issue_14_4_a_bench_that_ends_early_fails_by_name_and_becomes_no_baseline() {
         ),
         (
             "exits between benchmarks",
-            "failed in launch 2: it ended in success before it was done, after benchmark `before`",
+            "failed in launch 2: it exited successfully before it was done, after benchmark `before`",
         ),
         (
             "exits between benchmarks of a group",
-            "launch 1: it ended in success before it was done, after benchmark `wall clock/before`",
+            "launch 1: it exited successfully before it was done, after benchmark `wall clock/before`",
         ),
         (
             "exits before it connects",
-            "failed in launch 1: it ended in success before it was done, before its first",
+            "failed in launch 1: it exited successfully before it was done, before its first",
         ),
     ] {
         let outcome = bench_with(&fixture, trouble, &["--save", "main"]);
