@@ -10,7 +10,7 @@ const LEAST_DENSEST: usize = 3;
 const SHRINKAGE: f64 = 1.57;
 /// Benchmarks within this many deviations of the densest part count too.
 const NEAR: f64 = 2.5;
-/// The variance of a normal quantity that is kept within [`NEAR`].
+/// The variance of a normal quantity that is kept within `NEAR`.
 pub const NEAR_VARIANCE: f64 = 0.911;
 /// With k benchmarks in the densest part, the lower quartile of its reach is below the median by
 /// this over √k.

@@ -141,8 +141,8 @@ impl Drift {
     /// Returns the drift between consecutive earlier runs, which multiplies; `pairs` has the
     /// benchmarks of each pair of runs.
     ///
-    /// Some pairs include changed code, so no difference counts for more than [`MOST_DEVIATIONS`],
-    /// and none beyond [`CHANGED`] counts at all. The more pairs there are, the more degrees of
+    /// Some pairs include changed code, so no difference counts for more than `MOST_DEVIATIONS`,
+    /// and none beyond `CHANGED` counts at all. The more pairs there are, the more degrees of
     /// freedom it has.
     pub fn between_earlier(pairs: &[Vec<Deviating>]) -> Option<Drift> {
         let all: Vec<Deviating> = pairs
