@@ -308,7 +308,7 @@ mod tests {
         };
         let other = provenance("zen-4/1".to_owned());
         let text = refusal(&other, &samples(Flags::NONE, &COUNTS));
-        assert!(text.starts_with("the bench measured `zen-4/1` in its place"));
+        assert!(text.starts_with("the bench measured `zen-4/1` instead"));
         let text = refusal(&ours, &samples(Flags::NOT_COUNTING, &COUNTS));
         assert!(text.contains("(flags: not-counting)"), "{text}");
     }

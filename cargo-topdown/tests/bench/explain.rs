@@ -96,7 +96,7 @@ fn a_bench_that_chooses_its_source_itself_counts_no_group() {
         .collect::<Vec<_>>()
         .join(" ");
     assert!(
-        text.contains("the bench measured `scripted/1` in its place"),
+        text.contains("the bench measured `scripted/1` instead"),
         "{text}"
     );
 }
