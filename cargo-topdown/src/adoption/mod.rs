@@ -99,7 +99,7 @@ pub enum AdoptionError {
         path: PathBuf,
         source: toml_edit::TomlError,
     },
-    /// cargo finds the library nowhere.
+    /// cargo cannot find the library.
     #[error(
         "cargo cannot find the library `{PACKAGE}`, so nothing was changed:\n  {}\n\
          say where it is: `--library DIR` (a clone of its repository), `--library URL` (a git \
