@@ -177,3 +177,18 @@ fn which_text(like: &[String]) -> String {
         like => format!("not one benchmark; there are\n  {}", like.join("\n  ")),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_compared_with_itself() {
+        let error = Error::SameRun {
+            baseline: "main".to_owned(),
+            candidate: "the newest run".to_owned(),
+            id: "20261122T122922Z-7ddd0d5ad15a4f84".to_owned(),
+        };
+        insta::assert_snapshot!(error.to_string());
+    }
+}

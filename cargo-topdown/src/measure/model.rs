@@ -1,6 +1,6 @@
 //! Launches on the model, whose slots are added to the times of the ordinary launches.
 
-use super::{MeasureError, Session, problems};
+use super::{MeasureError, Session};
 use crate::bench_targets::BenchTarget;
 use crate::runner::launcher::Launcher;
 use crate::runner::{Outcome, modelled, parting};
@@ -19,7 +19,7 @@ impl Session {
         timed: &mut Outcome,
     ) -> Result<(), MeasureError> {
         let wanted = modelled::wanted(targets, &timed.collected);
-        if wanted.is_empty() || (self.request.fail_fast && problems::count(timed) > 0) {
+        if wanted.is_empty() || self.has_to_stop(timed) {
             return Ok(());
         }
         let launcher = self.fixed_addresses();

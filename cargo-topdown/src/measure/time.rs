@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId};
-use topdown_gate::statistics::launch::slots_agree;
 use topdown_gate::statistics::median;
+use topdown_gate::verdict::is_exact;
 
 use super::{MeasureError, Session, problems};
 use crate::bench_targets::BenchTarget;
@@ -108,7 +108,8 @@ impl Session {
         }
     }
 
-    fn has_to_stop(&self, outcome: &Outcome) -> bool {
+    /// Returns whether the first problem ends the run and `outcome` has one.
+    pub(super) fn has_to_stop(&self, outcome: &Outcome) -> bool {
         self.request.fail_fast && problems::count(outcome) > 0
     }
 }
@@ -131,10 +132,6 @@ fn lacking(benchmarks: &[Benchmark], before: &[Benchmark]) -> Vec<BenchmarkId> {
         .filter(|b| ended_early(b) && (!is_exact(b) || hinting.contains(&&b.id)))
         .map(|b| b.id.clone())
         .collect()
-}
-
-fn is_exact(benchmark: &Benchmark) -> bool {
-    benchmark.provenance().source == SourceKind::Model && slots_agree(benchmark.slots_launches())
 }
 
 fn ended_early(benchmark: &Benchmark) -> bool {

@@ -7,7 +7,6 @@ use criterion_topdown::run_file::Benchmark;
 use topdown_gate::scenario::{self, Planted, benchmark, timed};
 
 use super::examples::comparison_text;
-use crate::error::Error;
 
 fn text(baseline: Vec<Benchmark>, candidate: Vec<Benchmark>) -> String {
     let [baseline, candidate] = [baseline, candidate].map(scenario::run);
@@ -149,16 +148,6 @@ fn benchmarks_that_should_have_run_are_missing() {
     let mut candidate = suite(2, 12, unchanged);
     candidate.drain(3..5);
     insta::assert_snapshot!(text(suite(1, 12, unchanged), candidate));
-}
-
-#[test]
-fn a_run_is_compared_with_itself() {
-    let error = Error::SameRun {
-        baseline: "main".to_owned(),
-        candidate: "the newest run".to_owned(),
-        id: "20261122T122922Z-7ddd0d5ad15a4f84".to_owned(),
-    };
-    insta::assert_snapshot!(error.to_string());
 }
 
 /// Many launches of steady benchmarks, whose changes are next to the margin: some are below it by

@@ -1,9 +1,9 @@
 //! A comparison as GitHub's Markdown: a step summary, or a comment on a pull request.
 //!
-//! The sentences on what fails come first and are never folded; the rest is folded. Both have a size limit, so the
-//! text is built piece by piece, and what does not fit is counted. Everything from benchmarks or
-//! machines is escaped so that it stays text: it cannot make HTML, links, images, mentions or table
-//! cells. Comments on pull requests are made by `foreign_comment`.
+//! The sentences on what fails come first and are never folded; the rest is folded. Both have a
+//! size limit, so the text is built piece by piece, and what does not fit is counted. Everything
+//! from benchmarks or machines is escaped so that it stays text: it cannot make HTML, links, images,
+//! mentions or table cells. Comments on pull requests are made by `foreign_comment`.
 
 use super::event_table::{COLUMNS, LEGEND};
 use super::names::Names;

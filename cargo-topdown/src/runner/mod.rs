@@ -9,7 +9,7 @@ mod bench_command;
 mod bench_process;
 mod cgroup;
 pub mod collect;
-pub mod conversation;
+mod conversation;
 pub mod environment;
 mod excerpt;
 pub mod fingerprints;

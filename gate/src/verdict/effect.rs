@@ -12,7 +12,8 @@ pub struct Effect {
     pub metric: Metric,
     /// Whether it could fail the benchmark.
     pub gated: bool,
-    /// Whether the difference has no noise ([`Method::Exact`](super::Method::Exact)): its interval is a point.
+    /// Whether the difference has no noise ([`Method::Exact`](super::Method::Exact)): its interval
+    /// is a point.
     pub exact: bool,
     /// The mean over launches, per iteration: slots, or nanoseconds.
     pub baseline: f64,

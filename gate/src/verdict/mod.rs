@@ -38,7 +38,7 @@ pub use disagreement::Disagreement;
 pub use effect::{Effect, Interval, TestOutcome};
 pub use functions::FunctionChange;
 pub use left_out::{named, wild_launches};
-pub use measured::Coarse;
+pub use measured::{Coarse, is_exact};
 pub use noise::{BenchmarkNoise, MetricNoiseLevel, NoiseReport, noise_of};
 
 use crate::comparability::{self, Difference};

@@ -5,7 +5,8 @@
 //! of group. Plain counters (`exact_group`) follow the table of the CPU in [`cpu`](crate::cpu).
 //! Intel's PERF_METRICS (`metrics_shape`) is read with RDPMC (`metrics_group`), or with read() if
 //! RDPMC is off (`read_group`); `ratios` turns its registers into slots, and `reset` decides when
-//! to clear them. `page` and `user_reads` read counters without system calls, and `doubts` raises the flags.
+//! to clear them. `page` and `user_reads` read counters without system calls, and `doubts` raises
+//! the flags.
 //!
 //! If other threads work for a benchmark, groups that new threads inherit (`inherited_group`,
 //! `all_threads`) count all threads of the process; `whose` decides that and switches over.

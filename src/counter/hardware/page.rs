@@ -85,7 +85,8 @@ impl Page {
         self.read_counter(self.index().checked_sub(1)?)
     }
 
-    /// `selector` is the index that the page has just shown, less 1. It shows one only while user code may read.
+    /// `selector` is the index that the page has just shown, less 1. It shows one only while user
+    /// code may read.
     #[cfg(target_arch = "x86_64")]
     #[inline(always)]
     fn read_counter(&self, selector: u32) -> Option<u64> {
@@ -96,8 +97,8 @@ impl Page {
         // thread is switched out right here, the selector still exists on the CPU on which it
         // resumes, since all CPUs that the thread may run on have this PMU (`cores` ensures that on
         // hybrids); the value is then stale, which the caller detects by the lock. The instruction
-        // changes only the two registers, and clears their upper halves. Not `pure` or `nomem`: the compiler must not move it
-        // across the measured code.
+        // changes only the two registers, and clears their upper halves. Not `pure` or `nomem`: the
+        // compiler must not move it across the measured code.
         unsafe {
             std::arch::asm!(
                 "rdpmc",
@@ -110,7 +111,8 @@ impl Page {
         Some(high << 32 | low)
     }
 
-    /// Reads the counter, as above. Number 31 is the cycle counter. 32, the newest kernels' instruction counter, is not supported.
+    /// Reads the counter, as above. Number 31 is the cycle counter. 32, the newest kernels'
+    /// instruction counter, is not supported.
     #[cfg(target_arch = "aarch64")]
     #[inline(always)]
     fn read_counter(&self, number: u32) -> Option<u64> {

@@ -25,8 +25,8 @@ use crate::runner::{again, modelled};
 use crate::terminal::tell;
 use topdown_gate::verdict::{self, FirstLook, LabelledRun, Sessions};
 
-/// Builds the sources in `tree`, which `reference` names, launches both sides, and compares them. `targets` are
-/// the candidate's.
+/// Builds the sources in `tree`, which `reference` names, launches both sides, and compares them.
+/// `targets` are the candidate's.
 ///
 /// # Errors
 /// Returns the errors of `bench`, and an error if there is no base.
@@ -73,6 +73,10 @@ pub fn run(
         directory: &directory,
     }
     .with(base.collected);
+    if tree.is_worktree {
+        // What is changed in it is ours: a lock file, and the manifests of a base before adoption.
+        base.run.build.git_dirty = Some(false);
+    }
     let mut new = Measured {
         run: Run {
             selection,
