@@ -1,5 +1,6 @@
 //! `cargo topdown bench` from outside: runs the compiled program in the fixture workspace.
 
+mod against;
 mod ends;
 mod explain;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]

@@ -1,0 +1,119 @@
+//! `bench --against`: both sides are built and launched in turn.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use tempfile::TempDir;
+
+use crate::fixture::{Outcome, PROGRAM};
+
+const BENCH: &str = r#"
+use criterion::{Criterion, criterion_group, criterion_main};
+use std::hint::black_box;
+
+fn sums(c: &mut Criterion) {
+    c.bench_function("sum", |b| b.iter(|| (0..black_box(LENGTH)).map(|n| n ^ 3).sum::<u64>()));
+}
+
+criterion_group!(benches, sums);
+criterion_main!(benches);
+"#;
+
+const CRITERION: &str =
+    r#"{ version = "0.8.2", default-features = false, features = ["cargo_bench_support"] }"#;
+
+/// A package in a git repository, whose only commit has criterion alone.
+struct Project(TempDir);
+
+impl Project {
+    fn new() -> Project {
+        let project = Project(tempfile::tempdir().expect("a temporary directory"));
+        let repository = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        fs::create_dir_all(project.path("benches")).unwrap();
+        fs::create_dir_all(project.path("src")).unwrap();
+        fs::write(project.path("src/lib.rs"), "").unwrap();
+        // The repository's own releases, so nothing is downloaded.
+        fs::copy(repository.join("Cargo.lock"), project.path("Cargo.lock")).unwrap();
+        fs::write(project.path(".gitignore"), "Cargo.lock\n").unwrap();
+        project.depend_on(CRITERION);
+        project.sum_up_to(100);
+        project.git(&["init", "--quiet"]);
+        project.git(&["add", "."]);
+        project.git(&["commit", "--quiet", "--message", "Criterion alone"]);
+        let library = repository.canonicalize().unwrap();
+        project.depend_on(&format!(
+            "{{ package = \"criterion-topdown\", path = {library:?} }}"
+        ));
+        project
+    }
+
+    fn path(&self, relative: &str) -> PathBuf {
+        self.0.path().join(relative)
+    }
+
+    fn depend_on(&self, criterion: &str) {
+        let manifest = format!(
+            "[package]\nname = \"summing\"\nedition = \"2024\"\n\n[dev-dependencies]\n\
+             criterion = {criterion}\n\n[[bench]]\nname = \"sums\"\nharness = false\n\n\
+             [workspace.metadata.topdown]\nlaunches = 2\nsample-size = 10\n\
+             warm-up-time = 0.01\nmeasurement-time = 0.02\n\n[workspace]\n"
+        );
+        fs::write(self.path("Cargo.toml"), manifest).unwrap();
+    }
+
+    fn sum_up_to(&self, length: u64) {
+        let bench = BENCH.replace("LENGTH", &length.to_string());
+        fs::write(self.path("benches/sums.rs"), bench).unwrap();
+    }
+
+    fn git(&self, words: &[&str]) {
+        let status = Command::new("git")
+            .args(["-c", "user.name=a", "-c", "user.email=a@example.com"])
+            .args(words)
+            .current_dir(self.0.path())
+            .status();
+        assert!(status.expect("git can be started").success(), "{words:?}");
+    }
+
+    fn bench(&self, words: &[&str]) -> Outcome {
+        let mut command = Command::new(PROGRAM);
+        command
+            .args(["topdown", "bench", "--profile", "dev"])
+            .args(words)
+            .current_dir(self.0.path())
+            // It is kept, so only the first run of this test builds criterion, twice.
+            .env(
+                "CARGO_TARGET_DIR",
+                Path::new(env!("CARGO_TARGET_TMPDIR")).join("against"),
+            )
+            .env_remove("CARGO_TOPDOWN_SOURCE")
+            .env_remove("CARGO_TOPDOWN_COUNTERS");
+        Outcome::new(command)
+    }
+}
+
+#[test]
+fn a_base_before_adoption_is_measured_and_a_change_is_found() {
+    let project = Project::new();
+    let unchanged = project.bench(&["--against", "HEAD"]).succeeds();
+    let adopted = "does not use criterion-topdown yet; it is measured with the candidate's";
+    assert!(unchanged.stderr.contains(adopted), "{}", unchanged.stderr);
+    // What is changed in the base's worktree is ours.
+    let base_is_dirty = "the baseline has uncommitted changes";
+    assert!(
+        !unchanged.stdout.contains(base_is_dirty),
+        "{}",
+        unchanged.stdout
+    );
+
+    project.sum_up_to(200);
+    let slower = project.bench(&["--against", "HEAD", "--json"]);
+    let comparison: serde_json::Value = serde_json::from_str(&slower.stdout).unwrap();
+    let is_dirty = ["baseline", "candidate"].map(|side| &comparison[side]["git_dirty"]);
+    assert_eq!(is_dirty, [false, true], "{}", slower.stderr);
+    // Without the model, one benchmark of time alone is advice, which fails nothing.
+    let is_modelled = comparison["benchmarks"][0]["source"] == "model";
+    let code = if is_modelled { 100 } else { 0 };
+    assert_eq!(slower.code, Some(code), "{}", slower.stdout);
+}
