@@ -137,9 +137,9 @@ setting! {
     SourceChoice, "source", SOURCE {
         /// The hardware counters, else the model of a core, else the clock.
         Auto = "auto",
-        /// The hardware counters and nothing else.
+        /// Only the hardware counters.
         Hardware = "hardware",
-        /// The model of a core, on x86-64 Linux; time is measured in launches of its own.
+        /// The model of a core, on x86-64 Linux; time is measured in separate launches.
         Model = "model",
         /// The clock.
         Time = "time",
@@ -163,9 +163,9 @@ setting! {
     Counters, "counters", COUNTERS {
         /// PERF_METRICS where the CPU has it, else plain counters.
         Auto = "auto",
-        /// PERF_METRICS and nothing else: the register as it is.
+        /// Only PERF_METRICS: the register as it is.
         Metrics = "metrics",
-        /// PERF_METRICS with the corrections of Intel's metrics, the `tma_…` of perf.
+        /// PERF_METRICS with the corrections of Intel's metrics, perf's `tma_…`.
         Tma = "tma",
         /// Plain counters: exact, but costlier to read.
         Exact = "exact",
@@ -177,9 +177,9 @@ setting! {
     /// Which threads' slots the hardware counts. One thread's slots are never compared with those
     /// of all.
     Threads, "threads", THREADS {
-        /// Those of the measuring thread, and of all threads in benchmarks in which others work.
+        /// Those of the measuring thread; of all threads in benchmarks where others work.
         Auto = "auto",
-        /// Those of the measuring thread: work on other threads does not count.
+        /// Those of the measuring thread; work on other threads does not count.
         Own = "own",
         /// Those of all threads of the process.
         All = "all",
@@ -190,11 +190,11 @@ setting! {
 setting! {
     /// Which core is modelled.
     ModelCore, "model core", MODEL_CORE {
-        /// The one nearest to the host's: Zen 5 on AMD's CPUs, Golden Cove elsewhere.
+        /// The one nearest to the host's: Zen 5 on AMD's CPUs, else Golden Cove.
         Nearest = "nearest",
-        /// Golden Cove, of Intel's Alder Lake and Sapphire Rapids.
+        /// Golden Cove: Intel's Alder Lake and Sapphire Rapids.
         GoldenCove = "golden-cove",
-        /// Zen 5, of AMD's Granite Ridge and Turin.
+        /// Zen 5: AMD's Granite Ridge and Turin.
         Zen5 = "zen-5",
     }
     internal {}

@@ -8,30 +8,32 @@ use crate::baseline_store::BaselineName;
 /// `cargo topdown baseline`.
 #[derive(Debug, Subcommand)]
 pub enum BaselineCommand {
-    /// List every baseline, of every machine
+    /// List the baselines of all machines
     List(BaselineListArgs),
     /// Show one baseline
     Show(BaselineShowArgs),
-    /// Keep a run as a baseline
+    /// Save a run as a baseline
     Save(BaselineSaveArgs),
     /// Remove a baseline
     #[command(visible_alias = "rm")]
     Remove(BaselineRemoveArgs),
-    /// Send baselines to the store that machines share
+    /// Push baselines to the shared store
     Push(BaselinePushArgs),
-    /// Fetch the baselines of this machine's class from the store that machines share
+    /// Pull the baselines of this machine's class from the shared store
     Pull(BaselinePullArgs),
-    /// Remove old runs from the store that machines share
+    /// Remove old runs from the shared store
     Gc(BaselineGcArgs),
-    /// Accept a regression, with the reason, until the baseline is renewed
+    /// Accept a regression, with a reason, until the baseline is saved again
     Accept(BaselineAcceptArgs),
 }
 
 /// Which store machines share.
 #[derive(Debug, Args)]
 pub struct SharedStoreArgs {
-    /// The shared store: a directory, `git+branch:BRANCH`, `git+URL#BRANCH` or, in builds with the
-    /// feature `object-store`, `s3://BUCKET/PATH`, `gs://BUCKET/PATH`, `az://CONTAINER/PATH`
+    /// The shared store: a directory, `git+branch:BRANCH`, `git+URL#BRANCH`, or object storage
+    ///
+    /// Object storage is `s3://BUCKET/PATH`, `gs://BUCKET/PATH` or `az://CONTAINER/PATH`, in builds
+    /// with the feature `object-store`.
     #[arg(long = "store", value_name = "URL", env = "CARGO_TOPDOWN_STORE")]
     pub address: Option<String>,
 
@@ -43,7 +45,7 @@ pub struct SharedStoreArgs {
 /// `cargo topdown baseline push`.
 #[derive(Debug, Args)]
 pub struct BaselinePushArgs {
-    /// Send these baselines, of every machine that is here [default: all]
+    /// The baselines to push, of all machines [default: all]
     #[arg(value_name = "NAME")]
     pub names: Vec<BaselineName>,
 
@@ -59,15 +61,15 @@ pub struct BaselinePushArgs {
 /// `cargo topdown baseline pull`.
 #[derive(Debug, Args)]
 pub struct BaselinePullArgs {
-    /// Fetch these baselines; one that the store does not have is an error [default: all]
+    /// The baselines to pull; each must be in the store [default: all]
     #[arg(value_name = "NAME")]
     pub names: Vec<BaselineName>,
 
-    /// Fetch those of the machine with this key, as `baseline list` prints it
+    /// Pull the baselines of the machine with this key (see `baseline list`)
     #[arg(long, value_name = "KEY", conflicts_with = "all_machines")]
     pub machine: Option<String>,
 
-    /// Fetch those of every machine
+    /// Pull the baselines of all machines
     #[arg(long)]
     pub all_machines: bool,
 
@@ -83,20 +85,21 @@ pub struct BaselinePullArgs {
 /// `cargo topdown baseline gc`.
 #[derive(Debug, Args)]
 pub struct BaselineGcArgs {
-    /// Remove from these baselines [default: all]
+    /// The baselines to remove runs from [default: all]
     #[arg(value_name = "NAME")]
     pub names: Vec<BaselineName>,
 
-    /// How many runs to keep of each baseline and machine, the newest ones
+    /// How many of the newest runs to keep for each baseline and machine
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub keep: u32,
 
-    /// Also remove runs that say they started after they came to the store, or after now. Such runs
-    /// are never fetched
+    /// Also remove runs that claim to have started after they were pushed, or in the future
+    ///
+    /// Such runs are never pulled.
     #[arg(long)]
     pub from_the_future: bool,
 
-    /// Say what would be removed, and remove nothing
+    /// Print what would be removed, and remove nothing
     #[arg(long)]
     pub dry_run: bool,
 
@@ -112,19 +115,19 @@ pub struct BaselineGcArgs {
 /// `cargo topdown baseline accept`.
 #[derive(Debug, Args)]
 pub struct BaselineAcceptArgs {
-    /// The baseline that the change is relative to
+    /// The baseline that shows the regression
     #[arg(value_name = "BASE")]
     pub base: String,
 
-    /// The benchmark
+    /// The regressed benchmark
     #[arg(value_name = "BENCH")]
     pub benchmark: String,
 
-    /// Why the change is expected
+    /// Why the regression is acceptable
     #[arg(long, value_name = "TEXT")]
     pub reason: String,
 
-    /// The run that has the change: a name or a run file [default: the newest run]
+    /// The run with the regression: a baseline's name or a run file [default: the newest run]
     #[arg(long, value_name = "RUN")]
     pub run: Option<String>,
 
@@ -164,11 +167,11 @@ pub struct BaselineShowArgs {
     #[arg(value_name = "NAME")]
     pub name: String,
 
-    /// Show the run of the machine with this key, as `baseline list` prints it
+    /// Show the run of the machine with this key (see `baseline list`)
     #[arg(long, value_name = "KEY")]
     pub machine: Option<String>,
 
-    /// Print the run file as it is
+    /// Print the run file unchanged
     #[arg(long)]
     pub json: bool,
 
@@ -184,16 +187,17 @@ pub struct BaselineShowArgs {
 /// `cargo topdown baseline save`.
 #[derive(Debug, Args)]
 pub struct BaselineSaveArgs {
-    /// What to call it: a branch's name, for instance
+    /// The name of the baseline, such as a branch's
     #[arg(value_name = "NAME")]
     pub name: BaselineName,
 
-    /// The run to keep: a name or a run file [default: the newest run]
+    /// The run to save: a baseline's name or a run file [default: the newest run]
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
 
-    /// Let a run of a part of the suite replace a baseline that has other benchmarks too. Without
-    /// this it is refused, since nothing would guard them any more
+    /// Let a partial run replace a baseline that has more benchmarks
+    ///
+    /// Without this flag the run is refused, because nothing would guard the other benchmarks.
     #[arg(long)]
     pub partial: bool,
 
@@ -209,15 +213,15 @@ pub struct BaselineSaveArgs {
 /// `cargo topdown baseline remove`.
 #[derive(Debug, Args)]
 pub struct BaselineRemoveArgs {
-    /// The baseline's name; the run of this machine is removed, unless an option says otherwise
+    /// The baseline whose run of this machine to remove, unless an option selects others
     #[arg(value_name = "NAME")]
     pub name: BaselineName,
 
-    /// Remove the run of the machine with this key, as `baseline list` prints it
+    /// Remove the run of the machine with this key (see `baseline list`)
     #[arg(long, value_name = "KEY", conflicts_with = "all")]
     pub machine: Option<String>,
 
-    /// Remove the runs of every machine
+    /// Remove the runs of all machines
     #[arg(long)]
     pub all: bool,
 

@@ -21,7 +21,7 @@ pub struct BenchArgs {
     #[command(flatten)]
     pub launch: LaunchArgs,
 
-    /// Keep the run as baseline NAME
+    /// Save the run as baseline NAME
     #[arg(
         long,
         visible_alias = "save-baseline",
@@ -30,12 +30,13 @@ pub struct BenchArgs {
     )]
     pub save: Option<BaselineName>,
 
-    /// Let a run of a part of the suite replace a baseline that has other benchmarks too. Without
-    /// this it is refused, since nothing would guard them any more
+    /// Let a partial run replace a baseline that has more benchmarks
+    ///
+    /// Without this flag the run is refused, because nothing would guard the other benchmarks.
     #[arg(long, requires = "save", help_heading = "Baselines")]
     pub partial: bool,
 
-    /// List what would be launched, and launch nothing
+    /// List the benchmarks that would be launched, and launch nothing
     #[arg(
         long,
         conflicts_with_all = ["save", "against", "changed", "functions", "reports"],
@@ -43,12 +44,14 @@ pub struct BenchArgs {
     )]
     pub list: bool,
 
-    /// Print which functions the slots went to, where the source knows: the model does
+    /// Print the functions that the slots went to; only modelled runs have them
     #[arg(long, conflicts_with = "against", help_heading = "Reports")]
     pub functions: bool,
 
-    /// Compare with REF instead of storing: build it too, launch both in turn, and judge. REF is a
-    /// git commit, `merge-base`, or a directory; the exit code is the gate
+    /// Build REF too, launch both in turn, and compare; nothing is stored
+    ///
+    /// REF is a Git commit, `merge-base`, or a directory. Fails if a benchmark regressed, as
+    /// `compare` does.
     #[arg(
         long,
         value_name = "REF",
@@ -57,9 +60,9 @@ pub struct BenchArgs {
     )]
     pub against: Option<String>,
 
-    /// Launch only what executes other machine code, or works on other data, than in BASE, a
-    /// baseline or a run file, and whatever that is not certain of. What is left out counts as not
-    /// run
+    /// Launch only benchmarks whose machine code or data may differ from those in BASE
+    ///
+    /// BASE is a baseline's name or a run file. The other benchmarks count as not run.
     #[arg(
         long,
         value_name = "BASE",
@@ -68,8 +71,9 @@ pub struct BenchArgs {
     )]
     pub changed: Option<String>,
 
-    /// Run part I of N of the suite only; `cargo topdown merge` puts the parts together. A suite is
-    /// cut between benchmarks, so that all parts take about the same time
+    /// Run only part I of N of the suite; `cargo topdown merge` joins the parts
+    ///
+    /// The suite is cut between benchmarks into parts that take about the same time.
     #[arg(
         long,
         value_name = "I/N",
@@ -79,7 +83,7 @@ pub struct BenchArgs {
     )]
     pub shard: Option<ShardNumber>,
 
-    /// Print events for programs instead of the table: one JSON object per line
+    /// Print events for programs instead of the table
     #[arg(
         long,
         value_name = "FORMAT",
@@ -129,7 +133,7 @@ pub struct LaunchArgs {
     #[arg(value_name = "FILTER")]
     pub filter: Option<String>,
 
-    /// FILTER is a whole id and no regular expression
+    /// Match FILTER as a whole id, not as a regular expression
     #[arg(long, requires = "filter")]
     pub exact: bool,
 
@@ -145,7 +149,7 @@ pub struct LaunchArgs {
     #[command(flatten)]
     pub cargo: CargoBenchArgs,
 
-    /// Further arguments for the bench executables, as criterion takes them
+    /// Arguments to pass on to criterion
     #[arg(last = true, value_name = "CRITERION_ARGS")]
     pub criterion: Vec<String>,
 }
@@ -216,9 +220,9 @@ impl LaunchArgs {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Measuring")]
 pub struct MeasuringArgs {
-    /// Processes per bench target [default: 10]
+    /// Launches (processes) per bench target [default: 10]
     ///
-    /// A benchmark whose slots are modelled exactly is timed in two of them.
+    /// Slots that are modelled exactly need only two of them.
     #[arg(long, value_name = "N", env = "CARGO_TOPDOWN_LAUNCHES")]
     pub launches: Option<u32>,
 
@@ -226,7 +230,7 @@ pub struct MeasuringArgs {
     #[arg(long, value_name = "N", env = "CARGO_TOPDOWN_SAMPLE_SIZE")]
     pub sample_size: Option<u32>,
 
-    /// Warm-up per benchmark and launch [default: 0.1]
+    /// Warm-up time per benchmark and launch [default: 0.1]
     #[arg(long, value_name = "SECONDS", env = "CARGO_TOPDOWN_WARM_UP_TIME")]
     pub warm_up_time: Option<f64>,
 
@@ -243,12 +247,14 @@ pub struct MeasuringArgs {
     )]
     pub source: Option<SourceChoice>,
 
-    /// How long each launch models a benchmark, at 15 million instructions per second [default: 2]
+    /// How long to model a benchmark in each launch, at 15 million instructions per second
+    /// [default: 2]
     #[arg(long, value_name = "SECONDS", env = "CARGO_TOPDOWN_MODEL_BUDGET")]
     pub model_budget: Option<f64>,
 
-    /// Which core is modelled; runs of one modelled core are comparable on any host [default:
-    /// nearest]
+    /// Which core to model [default: nearest]
+    ///
+    /// Runs modelled on the same core can be compared whatever the host.
     #[arg(
         long,
         value_name = "CORE",
@@ -257,7 +263,7 @@ pub struct MeasuringArgs {
     )]
     pub model_core: Option<ModelCore>,
 
-    /// Which hardware counters, where a CPU has two kinds [default: auto]
+    /// Which hardware counters to use, where a CPU has two kinds [default: auto]
     #[arg(
         long,
         value_name = "KIND",
@@ -266,8 +272,9 @@ pub struct MeasuringArgs {
     )]
     pub counters: Option<Counters>,
 
-    /// Do not launch what matches PATTERN, with `*` and `?`: a benchmark by its name or
-    /// `package::target::name`, a bench target by `package::target`
+    /// Leave out what matches PATTERN, with `*` and `?`; replaces the patterns in Cargo.toml
+    ///
+    /// Benchmarks match by name or `package::target::name`, bench targets by `package::target`.
     #[arg(
         long,
         value_name = "PATTERN",
@@ -276,24 +283,26 @@ pub struct MeasuringArgs {
     )]
     pub leave_out: Option<Vec<String>>,
 
-    /// Whose slots the hardware counts: those of the measuring thread, or of all threads of the
-    /// process. `auto` counts all in benchmarks in which others work [default: auto]
+    /// Whose slots the hardware counters count [default: auto]
     #[arg(long, value_name = "WHOSE", env = Threads::VARIABLE, value_parser = choices::<Threads>())]
     pub threads: Option<Threads>,
 
-    /// Keep the sample sizes, times and sampling modes that the benches set, as plain `cargo bench`
-    /// does; of criterion's own `Criterion`, those of groups alone. Modelled launches have no use
-    /// for them
+    /// Keep the sample sizes, times and sampling modes that the benches set, as `cargo bench` does
+    ///
+    /// With criterion's own `Criterion`, this applies to the settings of groups only. Modelled
+    /// launches ignore all of them.
     #[arg(long, env = "CARGO_TOPDOWN_AUTHOR_SETTINGS")]
     pub author_settings: bool,
 
-    /// How long one launch may take [default: 10 times as long as the first launch of the same
-    /// bench target, and at least 60; the first may say nothing for half an hour]
+    /// Time limit of a launch [default: 10 times the first launch of its bench target, at least 60]
+    ///
+    /// By default a first launch is ended only after half an hour of silence.
     #[arg(long, value_name = "SECONDS", env = "CARGO_TOPDOWN_LAUNCH_TIMEOUT")]
     pub launch_timeout: Option<f64>,
 
-    /// Let benches inherit the environment variables that match PATTERN, with `*` and `?`, beside
-    /// those that all benches inherit; adds to the settings
+    /// Let benches inherit more environment variables: those that match PATTERN, with `*` and `?`
+    ///
+    /// These are added to the ones that benches always inherit and to those in Cargo.toml.
     #[arg(
         long,
         value_name = "PATTERN",
@@ -302,16 +311,18 @@ pub struct MeasuringArgs {
     )]
     pub keep_env: Option<Vec<String>>,
 
-    /// Do not trace three iterations of every benchmark, once in each run. Without these
-    /// fingerprints no comparison can tell that the same machine code ran
+    /// Do not take fingerprints of the machine code that benchmarks execute
+    ///
+    /// They trace three iterations of every benchmark once per run. Without them a comparison
+    /// cannot tell that the same code ran.
     #[arg(long, env = "CARGO_TOPDOWN_NO_FINGERPRINTS")]
     pub no_fingerprints: bool,
 
-    /// Stop at the first bench target that fails, and keep nothing
+    /// Stop at the first bench target that fails, and store nothing
     #[arg(long, conflicts_with = "no_fail_fast")]
     pub fail_fast: bool,
 
-    /// Run the other bench targets when one fails; this is the default
+    /// Run the other bench targets even if one fails (the default)
     #[arg(long)]
     pub no_fail_fast: bool,
 }
@@ -342,27 +353,27 @@ impl From<&MeasuringArgs> for Layer {
 #[derive(Clone, Debug, Default, Args)]
 #[command(next_help_heading = "Flags of cargo bench")]
 pub struct CargoBenchArgs {
-    /// Package to run benches of
+    /// Package to run benches for
     #[arg(short, long, value_name = "SPEC")]
     pub package: Vec<String>,
 
-    /// Run benches of all packages of the workspace
+    /// Run benches for all packages in the workspace
     #[arg(long, visible_alias = "all")]
     pub workspace: bool,
 
-    /// Package to leave out
+    /// Package to exclude
     #[arg(long, value_name = "SPEC")]
     pub exclude: Vec<String>,
 
-    /// Run this bench target only
+    /// Run only this bench target
     #[arg(long, value_name = "NAME")]
     pub bench: Vec<String>,
 
-    /// Build bench targets only
+    /// Build only bench targets
     #[arg(long)]
     pub benches: bool,
 
-    /// Features to activate
+    /// Features to activate, separated by commas or spaces
     #[arg(short = 'F', long, value_name = "FEATURES")]
     pub features: Vec<String>,
 
@@ -382,11 +393,11 @@ pub struct CargoBenchArgs {
     #[arg(long, value_name = "TRIPLE")]
     pub target: Option<String>,
 
-    /// Directory of all build results
+    /// Directory for all build output
     #[arg(long, value_name = "DIRECTORY")]
     pub target_dir: Option<PathBuf>,
 
-    /// Require Cargo.lock to be up to date
+    /// Assert that Cargo.lock will remain unchanged
     #[arg(long)]
     pub locked: bool,
 
@@ -394,15 +405,15 @@ pub struct CargoBenchArgs {
     #[arg(long)]
     pub offline: bool,
 
-    /// As --locked and --offline
+    /// Same as --locked and --offline
     #[arg(long)]
     pub frozen: bool,
 
-    /// Parallel build jobs
+    /// Number of parallel build jobs
     #[arg(short, long, value_name = "N")]
     pub jobs: Option<String>,
 
-    /// Override a configuration value of cargo
+    /// Override a cargo configuration value
     #[arg(long, value_name = "KEY=VALUE|PATH")]
     pub config: Vec<String>,
 
@@ -414,7 +425,7 @@ pub struct CargoBenchArgs {
     #[arg(short, long, action = clap::ArgAction::Count)]
     pub verbose: u8,
 
-    /// Print nothing but results and errors
+    /// Print only results and errors
     #[arg(short, long, conflicts_with = "verbose")]
     pub quiet: bool,
 }

@@ -13,11 +13,11 @@ use topdown_gate::policy::{FailOnClass, MarginSetting, Overrides, checked_alpha}
 /// `cargo topdown compare`.
 #[derive(Debug, Args)]
 pub struct CompareArgs {
-    /// The baseline to compare with: a name or a run file [default: the only one, or `main`]
+    /// The baseline to compare with: its name or a run file [default: the only one, or `main`]
     #[arg(value_name = "BASE")]
     pub base: Option<String>,
 
-    /// The run to judge: a name or a run file [default: the newest run]
+    /// The run to judge: a baseline's name or a run file [default: the newest run]
     #[arg(value_name = "CANDIDATE")]
     pub candidate: Option<String>,
 
@@ -25,12 +25,14 @@ pub struct CompareArgs {
     #[arg(long, value_name = "BENCH", conflicts_with = "json")]
     pub explain: Option<String>,
 
-    /// Show all categories and functions of each change, what code differs, and the two runs in full
+    /// Show both runs in full, and all categories, functions and changed code of each change
     #[arg(short, long)]
     pub verbose: bool,
 
-    /// Launch what looks slower without being certain again, once, up to 20 launches, and judge it
-    /// by all of them. The run must be of executables that are still there, on this machine
+    /// Rerun suspected regressions once before judging
+    ///
+    /// Benchmarks that look slower without certainty get up to 20 launches and are judged by all of
+    /// them. The run's executables must still exist, on this machine.
     #[arg(
         long,
         value_name = "BOOL",
@@ -66,11 +68,11 @@ pub struct CompareArgs {
 /// `cargo topdown check`.
 #[derive(Debug, Args)]
 pub struct CheckArgs {
-    /// The run to judge: a name or a run file [default: the newest run]
+    /// The run to judge: a baseline's name or a run file [default: the newest run]
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
 
-    /// Print the whole check as JSON
+    /// Print the check as JSON
     #[arg(long)]
     pub json: bool,
 
@@ -91,7 +93,7 @@ pub struct CheckArgs {
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Policy")]
 pub struct PolicyArgs {
-    /// Fail on these verdicts too, beside regressed
+    /// Also fail on these verdicts; regressed always fails
     #[arg(
         long,
         value_name = "VERDICTS",
@@ -101,7 +103,7 @@ pub struct PolicyArgs {
     )]
     pub fail_on: Option<Vec<FailOnClass>>,
 
-    /// The metrics that can fail a benchmark [default: all]
+    /// The metrics that can fail a benchmark, separated by commas [default: all]
     #[arg(
         long,
         value_name = "METRICS",
@@ -110,8 +112,11 @@ pub struct PolicyArgs {
     )]
     pub gate: Option<Vec<Metric>>,
 
-    /// The change of a metric that matters, of which a third must be sure; `categories` for all of
-    /// them, `model` where modelled slots are compared exactly
+    /// The smallest change of a metric that matters [default: 3 %, for `wall` 5 %, for `model`
+    /// 2 %]
+    ///
+    /// A third of it must be certain. METRIC can also be `categories`, for all of them, or `model`,
+    /// for modelled slots that are compared exactly.
     #[arg(
         long = "margin",
         value_name = "METRIC=PERCENT",
@@ -124,8 +129,9 @@ pub struct PolicyArgs {
     #[arg(long, value_name = "P", env = "CARGO_TOPDOWN_ALPHA", value_parser = alpha)]
     pub alpha: Option<f64>,
 
-    /// Pass although benchmarks of the baseline are missing that should have run. What a filter or
-    /// the choice of targets left out is not missing
+    /// Pass even if benchmarks of the baseline are missing
+    ///
+    /// A benchmark that a filter or the choice of targets left out is not missing.
     #[arg(
         long,
         env = "CARGO_TOPDOWN_ALLOW_MISSING",
@@ -133,7 +139,7 @@ pub struct PolicyArgs {
     )]
     pub allow_missing: bool,
 
-    /// Compare runs of different rustc or RUSTFLAGS, with a warning, instead of refusing
+    /// Compare runs even if rustc or RUSTFLAGS differ, with a warning
     #[arg(
         long,
         env = "CARGO_TOPDOWN_ACROSS_BUILDS",
@@ -175,17 +181,21 @@ fn alpha(text: &str) -> Result<f64, String> {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Reports")]
 pub struct ComparisonArgs {
-    /// Print everything as JSON: the comparison, or the run without one
+    /// Print the comparison as JSON; without a comparison, the run
     #[arg(long)]
     pub json: bool,
 
-    /// Show the events too: branches, misses and bytes, where the source counts them; those of a
-    /// comparison in Markdown as well. JSON always has them
+    /// Show events too: branches, misses and bytes, where the source counts them
+    ///
+    /// Markdown reports of a comparison show them as well. JSON always has them.
     #[arg(long, conflicts_with = "json")]
     pub events: bool,
 
-    /// Write a report too: `github` (annotations), or `markdown`, `comment`, `junit`, `html` or
-    /// `json` with `=PATH`; may be repeated. Without a comparison, `html` and `json` are of the run
+    /// Also write a report; may be repeated
+    ///
+    /// FORMAT is `github` (annotations), or one of `markdown`, `comment`, `junit`, `html` and
+    /// `json` with `=PATH`. Without a comparison, only `html` and `json` are available, and show
+    /// the run.
     #[arg(long = "report", value_name = "FORMAT[=PATH]")]
     pub reports: Vec<ReportRequest>,
 }

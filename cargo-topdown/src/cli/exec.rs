@@ -23,11 +23,11 @@ pub struct ExecArgs {
     )]
     pub launches: NonZeroU32,
 
-    /// What the run calls the command [default: the command line]
+    /// The name of the command in the run [default: the command line]
     #[arg(long, value_name = "BENCH")]
     pub name: Option<String>,
 
-    /// Where the numbers come from: `hardware`, else `time` [default: auto]
+    /// Where the numbers come from; here `auto` is `hardware`, else `time` [default: auto]
     #[arg(
         long,
         value_name = "SOURCE",
@@ -36,8 +36,8 @@ pub struct ExecArgs {
     )]
     pub source: Option<SourceChoice>,
 
-    /// Which hardware counters, where a CPU has two kinds [default: auto, which is exact, then
-    /// metrics]
+    /// Which hardware counters to use, where a CPU has two kinds; here `auto` is `exact`, else
+    /// `metrics` [default: auto]
     #[arg(
         long,
         value_name = "KIND",
@@ -46,7 +46,7 @@ pub struct ExecArgs {
     )]
     pub counters: Option<Counters>,
 
-    /// Hide what the command prints, and the progress
+    /// Hide the command's output and the progress
     #[arg(short, long)]
     pub quiet: bool,
 
@@ -58,7 +58,7 @@ pub struct ExecArgs {
     #[command(flatten)]
     pub output: OutputArgs,
 
-    /// The command with its arguments; its standard input is empty
+    /// The command and its arguments; its standard input is empty
     #[arg(last = true, required = true, value_name = "CMD")]
     pub command: Vec<OsString>,
 }
@@ -66,11 +66,11 @@ pub struct ExecArgs {
 /// `cargo topdown exec-when-told`.
 #[derive(Debug, Args)]
 pub struct ExecWhenToldArgs {
-    /// The process with which the command is to end
+    /// The process whose end also ends the command
     #[arg(long)]
     pub parent: i32,
 
-    /// The command with its arguments
+    /// The command and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     pub command: Vec<OsString>,
 }

@@ -15,15 +15,15 @@ use crate::measure::Request;
 /// `cargo topdown explain`.
 #[derive(Debug, Args)]
 pub struct ExplainArgs {
-    /// The benchmark to explain: a regular expression that one id matches
+    /// The benchmark to explain: a regular expression that matches exactly one id
     #[arg(value_name = "BENCH")]
     pub benchmark: String,
 
-    /// BENCH is a whole id and no regular expression
+    /// Match BENCH as a whole id, not as a regular expression
     #[arg(long)]
     pub exact: bool,
 
-    /// Explain this category [default: the one that most slots are lost to]
+    /// The category to explain [default: the one that costs the most slots]
     #[arg(long, value_name = "CATEGORY")]
     pub category: Option<CategoryChoice>,
 
@@ -74,7 +74,7 @@ pub struct SingleLaunchArgs {
     #[arg(long, value_name = "N", env = "CARGO_TOPDOWN_SAMPLE_SIZE")]
     pub sample_size: Option<u32>,
 
-    /// Warm-up per launch [default: 0.1]
+    /// Warm-up time per launch [default: 0.1]
     #[arg(long, value_name = "SECONDS", env = "CARGO_TOPDOWN_WARM_UP_TIME")]
     pub warm_up_time: Option<f64>,
 
@@ -91,7 +91,7 @@ pub struct SingleLaunchArgs {
     )]
     pub source: Option<SourceChoice>,
 
-    /// Which hardware counters the categories come from, where a CPU has two kinds [default: auto]
+    /// Which hardware counters to use for the categories, where a CPU has two kinds [default: auto]
     #[arg(
         long,
         value_name = "KIND",
@@ -100,8 +100,9 @@ pub struct SingleLaunchArgs {
     )]
     pub counters: Option<Counters>,
 
-    /// Do not launch what matches PATTERN, with `*` and `?`: a benchmark by its name or
-    /// `package::target::name`, a bench target by `package::target`
+    /// Leave out what matches PATTERN, with `*` and `?`; replaces the patterns in Cargo.toml
+    ///
+    /// Benchmarks match by name or `package::target::name`, bench targets by `package::target`.
     #[arg(
         long,
         value_name = "PATTERN",
@@ -110,13 +111,13 @@ pub struct SingleLaunchArgs {
     )]
     pub leave_out: Option<Vec<String>>,
 
-    /// Whose slots the hardware counts: those of the measuring thread, or of all threads of the
-    /// process [default: auto]
+    /// Whose slots the hardware counters count [default: auto]
     #[arg(long, value_name = "WHOSE", env = Threads::VARIABLE, value_parser = choices::<Threads>())]
     pub threads: Option<Threads>,
 
-    /// Keep the sample sizes, times and sampling modes that the benches set; of criterion's own
-    /// `Criterion`, those of groups alone
+    /// Keep the sample sizes, times and sampling modes that the benches set, as `cargo bench` does
+    ///
+    /// With criterion's own `Criterion`, this applies to the settings of groups only.
     #[arg(long, env = "CARGO_TOPDOWN_AUTHOR_SETTINGS")]
     pub author_settings: bool,
 }
@@ -145,9 +146,9 @@ pub enum CategoryChoice {
     Retiring,
     /// Work that was thrown away.
     BadSpeculation,
-    /// Nothing was delivered.
+    /// The frontend delivered no work.
     FrontendBound,
-    /// Nothing could be accepted.
+    /// The backend could not accept work.
     BackendBound,
 }
 

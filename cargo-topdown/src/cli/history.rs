@@ -12,20 +12,21 @@ pub struct HistoryArgs {
     #[arg(value_name = "NAME")]
     pub name: Option<BaselineName>,
 
-    /// Show only benchmarks whose name or full id matches; may be given more than once
+    /// Show only benchmarks whose name or full id matches; may be repeated
     #[arg(long = "benchmark", value_name = "GLOB")]
     pub benchmarks: Vec<String>,
 
-    /// Show the history of the machine with this key, as `baseline list` prints it
+    /// Show the history of the machine with this key (see `baseline list`)
     #[arg(long, value_name = "KEY", requires = "name")]
     pub machine: Option<String>,
 
-    /// Exit with 100 if a benchmark became slower within the newest runs, and with 102 if the
-    /// history is too short to tell
+    /// Fail if a benchmark became slower within the newest runs
+    ///
+    /// The exit code is then 100, or 102 if the history is too short to tell.
     #[arg(long)]
     pub fail_on_change: bool,
 
-    /// How many of the newest runs `--fail-on-change` means
+    /// How many of the newest runs --fail-on-change considers
     #[arg(
         long,
         value_name = "RUNS",

@@ -12,34 +12,33 @@ use crate::import::Format;
 /// `cargo topdown import`.
 #[derive(Debug, Args)]
 pub struct ImportArgs {
-    /// The outputs, one for each execution of the command; a file that `perf stat --append` wrote
-    /// has several
+    /// The tool's output: one file per execution of the command, or one of `perf stat --append`
     #[arg(required = true, value_name = "FILE")]
     pub files: Vec<PathBuf>,
 
-    /// What the run calls the command
+    /// The name of the command in the run
     #[arg(long = "as", value_name = "BENCH", default_value = "imported")]
     pub name: String,
 
-    /// The format of the files [default: what they look like]
+    /// The format of the files [default: detected]
     #[arg(long, value_name = "FORMAT")]
     pub format: Option<Format>,
 
-    /// The tool's version, where its output does not name it: runs of other versions are then not
-    /// compared
+    /// The tool's version, if its output does not name it
+    ///
+    /// Runs of different versions are not compared.
     #[arg(long, value_name = "VERSION")]
     pub tool_version: Option<String>,
 
-    /// The wall-clock time of each execution, where the files do not say it
+    /// The wall-clock time of each execution, if the files lack it; separated by commas
     #[arg(long, value_name = "SECONDS", value_delimiter = ',', value_parser = seconds)]
     pub seconds: Vec<f64>,
 
-    /// The machine on which it was measured, by a key as `baseline list` prints it [default: this
-    /// machine]
+    /// The key of the measured machine (see `baseline list`) [default: this machine's]
     #[arg(long, value_name = "KEY", value_parser = machine)]
     pub machine: Option<Machine>,
 
-    /// The width of the machine's pipeline, where it is not known here
+    /// The width of the machine's pipeline, if this program does not know it
     #[arg(long, value_name = "N")]
     pub slots_per_cycle: Option<NonZeroU32>,
 

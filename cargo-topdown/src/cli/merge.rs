@@ -10,19 +10,19 @@ use crate::baseline_store::BaselineName;
 /// `cargo topdown merge`.
 #[derive(Debug, Args)]
 pub struct MergeArgs {
-    /// The runs: run files, or directories that hold one
+    /// The runs to merge: run files, or directories that hold one
     #[arg(value_name = "RUN", required = true)]
     pub runs: Vec<PathBuf>,
 
-    /// Keep the merged run as baseline NAME too
+    /// Also save the merged run as baseline NAME
     #[arg(long, value_name = "NAME", conflicts_with_all = ["output", "partial"])]
     pub save: Option<BaselineName>,
 
-    /// Write the merged run to DIR, not to the place of the newest run
+    /// Write the merged run to DIR, not to the workspace as its newest run
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 
-    /// Merge even if shards are missing, or benchmarks that failed
+    /// Merge even if shards are missing or benchmarks failed
     #[arg(long)]
     pub partial: bool,
 

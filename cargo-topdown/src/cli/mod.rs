@@ -29,8 +29,7 @@ pub use import::*;
 pub use merge::*;
 pub use selection::*;
 
-/// Runs criterion benches, compares their TopDown slots with a baseline, and says why one is
-/// slower.
+/// Run criterion benches, compare their TopDown slots with a baseline, and explain what got slower
 #[derive(Debug, Parser)]
 #[command(
     name = "cargo topdown",
@@ -49,32 +48,32 @@ pub struct Cli {
 pub enum Command {
     /// Run the benches and print where their issue slots went
     Bench(Box<BenchArgs>),
-    /// Compare the newest run with a baseline; the exit code is the gate
+    /// Compare the newest run with a baseline, and fail if a benchmark regressed
     Compare(CompareArgs),
-    /// Measure the metric groups that say why one benchmark loses its slots
+    /// Measure why one benchmark loses its slots
     Explain(Box<ExplainArgs>),
-    /// Say where the benchmarks changed over all runs that a baseline has had
+    /// Show where benchmarks changed over all runs of a baseline
     History(HistoryArgs),
-    /// Print a stored run again, or write it as an HTML page
+    /// Print a stored run, or write it as an HTML page
     Report(ReportArgs),
-    /// Judge the newest run by the budgets in Cargo.toml; needs no baseline
+    /// Check the newest run against the budgets in Cargo.toml; needs no baseline
     Check(CheckArgs),
     /// Run a command several times and print where its issue slots went
     Exec(ExecArgs),
-    /// Make a run of what perf, toplev, topdown-tool or WindowsPerf measured
+    /// Make a run from the output of perf, toplev, topdown-tool or WindowsPerf
     Import(Box<ImportArgs>),
-    /// List, show, save or remove baselines
+    /// Manage baselines: list, show, save, remove, share, and accept regressions
     #[command(subcommand)]
     Baseline(BaselineCommand),
-    /// Put the runs of several machines of one class together: the shards of a suite
+    /// Merge the shards of a suite, measured on machines of one class, into one run
     Merge(MergeArgs),
-    /// Say what this machine can measure, and what stands in the way
+    /// Show what this machine can measure, and what stands in the way
     Doctor(Box<DoctorArgs>),
-    /// Say what this workspace has to change so that its benches measure TopDown, or change it
+    /// Show or apply the changes that a workspace needs for its benches to measure TopDown
     Init(InitArgs),
-    /// Print the completions of a shell
+    /// Print the completions for a shell
     Completions(CompletionsArgs),
-    /// Print the comment on a pull request, of a comparison.json that it may have written itself
+    /// Print the comment on a pull request, from a comparison.json that the request may have forged
     #[command(hide = true)]
     Comment(CommentArgs),
     /// Write manual pages
@@ -83,7 +82,7 @@ pub enum Command {
     /// Wait for a byte on standard input, then become a command: how `exec` starts one
     #[command(hide = true)]
     ExecWhenTold(ExecWhenToldArgs),
-    /// Become a bench, in a session of its own: how `bench` starts one
+    /// Become a bench in its own session: how `bench` starts one
     #[command(hide = true)]
     StartBench(StartBenchArgs),
 }
@@ -91,15 +90,15 @@ pub enum Command {
 /// `cargo topdown start-bench`.
 #[derive(Debug, Args)]
 pub struct StartBenchArgs {
-    /// The process with which the bench is to end
+    /// The process whose end also ends the bench
     #[arg(long)]
     pub parent: i32,
 
-    /// The file by which to enter a control group
+    /// The file through which to enter a control group
     #[arg(long)]
     pub cgroup: Option<PathBuf>,
 
-    /// The bench with its arguments
+    /// The bench and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     pub command: Vec<OsString>,
 }
@@ -123,7 +122,7 @@ pub struct CompletionsArgs {
 /// `cargo topdown man`.
 #[derive(Debug, Args)]
 pub struct ManArgs {
-    /// Where to write them
+    /// The directory to write them to
     #[arg(value_name = "DIR")]
     pub directory: PathBuf,
 }
@@ -131,23 +130,23 @@ pub struct ManArgs {
 /// `cargo topdown report`.
 #[derive(Debug, Args)]
 pub struct ReportArgs {
-    /// A baseline's name, or a run file [default: the newest run]
+    /// The run to print: a baseline's name or a run file [default: the newest run]
     #[arg(value_name = "RUN")]
     pub run: Option<String>,
 
-    /// Write a page for a browser to PATH instead
+    /// Write an HTML page to PATH instead
     #[arg(long, value_name = "PATH")]
     pub html: Option<PathBuf>,
 
-    /// Print the run file as JSON, with what -E and --skip select of it
+    /// Print the run file as JSON, with the benchmarks that -E and --skip select
     #[arg(long, conflicts_with_all = ["html", "events", "functions"])]
     pub json: bool,
 
-    /// Print the events too: branches, misses and bytes, where the source counts them
+    /// Print events too: branches, misses and bytes, where the source counts them
     #[arg(long, conflicts_with = "html")]
     pub events: bool,
 
-    /// Print which functions the slots went to, where the source knows: the model does
+    /// Print the functions that the slots went to; only modelled runs have them
     #[arg(long, conflicts_with = "html")]
     pub functions: bool,
 
@@ -167,13 +166,13 @@ pub struct ReportArgs {
 /// `cargo topdown doctor`.
 #[derive(Debug, Args)]
 pub struct DoctorArgs {
-    /// Say how much launches of the suite differ instead, and how large a change the gate finds:
-    /// run it with twice the launches, and compare one half of them with the other
+    /// Show how much launches of the suite differ, and how large a change the gate can detect
+    ///
+    /// Runs the suite with twice the launches, and compares one half of them with the other.
     #[arg(long, conflicts_with = "strict")]
     pub noise: bool,
 
-    /// With --noise: take the launches of this run, a baseline's name or a run file, and run
-    /// nothing
+    /// With --noise: use the launches of RUN, a baseline's name or a run file, and launch nothing
     #[arg(long, value_name = "RUN", requires = "noise")]
     pub run: Option<String>,
 
@@ -205,16 +204,16 @@ pub struct DoctorArgs {
 /// `cargo topdown init`.
 #[derive(Debug, Args)]
 pub struct InitArgs {
-    /// Change the manifests instead of saying what would change
+    /// Change the manifests instead of printing what would change
     #[arg(long)]
     pub apply: bool,
 
-    /// Take the library from SOURCE: a directory, a git repository's `URL[#COMMIT]`, or `registry`
-    /// [default: where this program comes from, else the registry]
+    /// Where to take the library from: a directory, a Git repository's `URL[#COMMIT]`, or
+    /// `registry` [default: where this program came from, else the registry]
     #[arg(long, value_name = "SOURCE")]
     pub library: Option<String>,
 
-    /// Write a workflow that compares each pull request with its base
+    /// Write a CI workflow that compares each pull request with its base
     #[arg(long, value_name = "SERVICE")]
     pub ci: Option<CiService>,
 
@@ -257,11 +256,11 @@ pub struct StoreArgs {
 /// Where to keep a run that was not made by `bench`.
 #[derive(Debug, Args)]
 pub struct StoredRunArgs {
-    /// Keep the run as baseline NAME
+    /// Save the run as baseline NAME
     #[arg(long, value_name = "NAME")]
     pub save: Option<BaselineName>,
 
-    /// Keep the run in DIR and not as the newest run of the workspace; needs no workspace
+    /// Write the run to DIR, not to the workspace as its newest run; needs no workspace
     #[arg(long, value_name = "DIR", conflicts_with_all = ["save", "baselines", "manifest_path"])]
     pub out: Option<PathBuf>,
 
@@ -287,7 +286,7 @@ pub struct OutputArgs {
 /// When to use colours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ColorChoice {
-    /// On a terminal, unless NO_COLOR says otherwise.
+    /// On a terminal, unless NO_COLOR is set.
     #[default]
     Auto,
     /// Always.

@@ -7,12 +7,13 @@ use topdown_gate::filter_expression::text_of;
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Selection")]
 pub struct SelectionArgs {
-    /// Only benchmarks that EXPR lets through, in nextest's language: `test(~parse) and not
-    /// package(slow)`. Several add up
+    /// Select benchmarks by a filter expression, as in nextest; may be repeated
+    ///
+    /// A benchmark is selected if any EXPR matches it: `test(~parse) and not package(slow)`.
     #[arg(short = 'E', long = "filterset", value_name = "EXPR")]
     pub expressions: Vec<String>,
 
-    /// Not the benchmarks that match PATTERN, with `*` and `?`, by name or `package::target::name`
+    /// Skip benchmarks that match PATTERN, with `*` and `?`, by name or `package::target::name`
     #[arg(long, value_name = "PATTERN")]
     pub skip: Vec<String>,
 }

@@ -26,20 +26,20 @@ pub struct Layer {
     pub threads: Option<Threads>,
     pub author_settings: Option<bool>,
     pub launch_timeout: Option<f64>,
-    /// Whether three iterations of every benchmark are traced once in each run, to tell whether
-    /// the same machine code ran.
+    /// Whether to trace three iterations of every benchmark once per run, so that comparisons can
+    /// tell whether the same machine code ran.
     pub fingerprints: Option<bool>,
-    /// Patterns of benchmarks and bench targets that are not launched.
+    /// Patterns of benchmarks and bench targets to leave out.
     pub leave_out: Option<Vec<String>>,
-    /// Names for lists of patterns of benchmarks, which filter expressions use.
+    /// Names for lists of benchmark patterns, for use in filter expressions.
     #[serde(default)]
     pub tags: BTreeMap<String, Vec<String>>,
-    /// Patterns of environment variables that benches inherit, besides those that all do.
+    /// Patterns of environment variables that benches inherit, in addition to the built-in list.
     #[serde(default)]
     pub keep_env: Vec<String>,
     /// The directory of the baselines, relative to the workspace; only for the whole workspace.
     pub baselines: Option<PathBuf>,
-    /// The store that machines share, as `baseline push` takes it; only for the whole workspace.
+    /// The shared store, as `baseline push` takes it; only for the whole workspace.
     pub store: Option<String>,
     /// The table of the policy, not read yet: messages about it name that table.
     pub policy: Option<serde_json::Value>,

@@ -24,11 +24,11 @@ pub const KEYS: [(&str, &str); 9] = [
     ("margins", ""),
     (
         "benchmarks",
-        "Tables of `matching`, a pattern, with `gate` and `margins` for the benchmarks that it matches.",
+        "Tables with a pattern, `matching`, and the `gate` and `margins` of the benchmarks that it matches.",
     ),
     (
         "budgets",
-        "Tables of `matching`, a pattern, and metrics with the budget of each, for `check`.",
+        "Tables with a pattern, `matching`, and the budget of each metric, for `check`.",
     ),
 ];
 

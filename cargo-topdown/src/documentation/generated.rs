@@ -83,9 +83,10 @@ fn flag(name: &str) -> Option<Arg> {
 #[test]
 fn the_page_of_settings_is_made_from_their_types() {
     let mut page = format!(
-        "# Settings\n\n{NOTICE}\nSettings stand in `[workspace.metadata.topdown]` of the workspace's \
-         Cargo.toml, and in `[package.metadata.topdown]`\nof a package for its benches. A flag \
-         beats the variable, the variable the package's table, and that the workspace's.\n\n## \
+        "# Settings\n\n{NOTICE}\nSettings are read from `[workspace.metadata.topdown]` in the \
+         workspace's Cargo.toml and, for the benches of a package,\nfrom its \
+         `[package.metadata.topdown]`. A flag takes precedence over the variable, the variable over \
+         the package's table,\nand that over the workspace's.\n\n## \
          Measuring\n\n| key | value | flag | variable | meaning |\n|---|---|---|---|---|\n"
     );
     for (key, kind, description) in setting_types() {

@@ -53,18 +53,18 @@ impl FailOnClass {
     pub fn meaning(self) -> &'static str {
         match self {
             FailOnClass::Regressed => "Always fails; may be listed",
-            FailOnClass::Shifted => "A category grew and the total did not",
+            FailOnClass::Shifted => "A category grew, but the total did not",
             FailOnClass::TimeDisagrees => {
-                "The time surely grew and the slots do not explain it; fails anyway beside modelled \
-                 slots, where the time is far longer and other code ran"
+                "The time surely grew and the slots do not explain it; with modelled slots, this \
+                 always fails if the time is far longer and the code changed"
             }
-            FailOnClass::Inconclusive => "Nothing could be decided",
+            FailOnClass::Inconclusive => "The measurements could not decide",
             FailOnClass::SlowerOverTime => {
-                "The history of the baseline shows that it became slower in small steps"
+                "The baseline's history shows that it became slower in small steps"
             }
             FailOnClass::SameCode => {
-                "It executes the same machine code as before: the proof that nothing changed is not \
-                 asked for"
+                "Slower although the same machine code ran: identical code no longer proves that \
+                 nothing changed"
             }
         }
     }
