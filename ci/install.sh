@@ -64,12 +64,12 @@ fetch_release() {
 
 if [ -n "$INPUT_VERSION" ]; then
     if ! [[ $INPUT_VERSION =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]]; then
-        echo '::error title=cargo topdown::the input `version` must be a version, as 1.2.3'
+        echo '::error title=cargo topdown::the input `version` must be a version, such as 1.2.3'
         exit 2
     fi
     # Releases have no stores in buckets.
     if [ ${#features[@]} = 0 ] && ! [ -x "$own/bin/cargo-topdown" ] && ! fetch_release; then
-        echo '::notice title=cargo topdown::there is no such program in the release; it is built'
+        echo '::notice title=cargo topdown::the release has no program for this runner; building it'
         rm -f "$own/bin/cargo-topdown"
     fi
 fi

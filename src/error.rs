@@ -43,9 +43,7 @@ pub enum OpenError {
     },
 
     /// Threads started or exited while their counters were being opened.
-    #[error(
-        "the threads of this process did not stay the same while counters were opened for them"
-    )]
+    #[error("the threads of this process kept changing while counters were being opened for them")]
     ThreadsChange,
 
     /// The threads of this process cannot be listed.
@@ -92,7 +90,8 @@ pub enum OpenError {
 
     /// The virtual machine has a PMU, but not its CPU's slots and PERF_METRICS.
     #[error(
-        "PMU `{pmu}` of this virtual machine has no event `{missing}`: the hypervisor hides the TopDown counters of {cpu}; {BARE_METAL}"
+        "PMU `{pmu}` of this virtual machine has no event `{missing}`: the hypervisor hides the \
+         TopDown counters of {cpu}; {BARE_METAL}"
     )]
     HiddenByHypervisor {
         /// The PMU.
@@ -134,7 +133,8 @@ pub enum OpenError {
 
     /// On a hybrid machine, the thread may run only on efficiency cores.
     #[error(
-        "this thread may run on CPUs {allowed} only, and the TopDown counters of PMU `{pmu}` are on CPUs {performance}{}",
+        "this thread may run only on CPUs {allowed}, but the TopDown counters of PMU `{pmu}` are \
+         on CPUs {performance}{}",
         next(self.remedy())
     )]
     EfficiencyCores {
@@ -147,7 +147,10 @@ pub enum OpenError {
     },
 
     /// On a hybrid machine, the thread could not be pinned to the performance cores.
-    #[error("could not keep this thread on CPUs {performance} of PMU `{pmu}`: {error}{}", next(self.remedy()))]
+    #[error(
+        "could not keep this thread on CPUs {performance} of PMU `{pmu}`: {error}{}",
+        next(self.remedy())
+    )]
     Pinning {
         /// The PMU of the performance cores.
         pmu: String,
@@ -170,7 +173,8 @@ pub enum OpenError {
     },
 
     /// `EPERM` or `ENOSYS`: something between this process and the kernel forbids the call.
-    #[error("could not open {place}: {error}; a container's seccomp profile or a security module forbids `perf_event_open`{}", next(self.remedy()))]
+    #[error("could not open {place}: {error}; a container's seccomp profile or a security module \
+        forbids `perf_event_open`{}", next(self.remedy()))]
     Forbidden {
         /// The event.
         place: EventPlace,
@@ -186,7 +190,8 @@ pub enum OpenError {
     },
 
     /// `EINVAL` or `E2BIG`: the kernel rejects the event in this form or in this group.
-    #[error("could not open {place}: the kernel refuses it ({error}); TopDown groups need Linux 5.10, on hybrid CPUs 6.2{}", next(self.remedy()))]
+    #[error("could not open {place}: the kernel rejects it ({error}); TopDown groups need Linux \
+             5.10, or 6.2 on hybrid CPUs{}", next(self.remedy()))]
     Rejected {
         /// The event.
         place: EventPlace,
@@ -195,7 +200,8 @@ pub enum OpenError {
     },
 
     /// `ENODEV` or `EOPNOTSUPP`: the event has no PMU, or a guest owns it.
-    #[error("could not open {place}: {error}; the PMU is absent, or a virtual machine on this host owns it{}", next(self.remedy()))]
+    #[error("could not open {place}: {error}; the PMU is absent, or a virtual machine on this host \
+        owns it{}", next(self.remedy()))]
     PmuUnavailable {
         /// The event.
         place: EventPlace,
@@ -204,7 +210,7 @@ pub enum OpenError {
     },
 
     /// `EMFILE`, `ENFILE` or `ENOSPC`: a limit on files or counters was reached.
-    #[error("could not open {place}: {error}; a limit is used up{}", next(self.remedy()))]
+    #[error("could not open {place}: {error}; a limit is reached{}", next(self.remedy()))]
     LimitReached {
         /// The event.
         place: EventPlace,
@@ -223,7 +229,8 @@ pub enum OpenError {
 
     /// `EPERM` from `mmap`: this user's budget of pinned pages is used up.
     #[error(
-        "could not map the page of {place}: the budget of locked memory is used up (kernel.perf_event_mlock_kb{}){}",
+        "could not map the page of {place}: the budget of locked memory is used up \
+         (kernel.perf_event_mlock_kb{}){}",
         value_in_words(*.mlock_kb), next(self.remedy())
     )]
     PageBudget {
@@ -255,7 +262,8 @@ pub enum OpenError {
 
     /// The group was opened but is not on the PMU: something else uses the counters.
     #[error(
-        "the counters of {place} were opened on CPU {cpu} but never ran: another user of the PMU has them{}{}",
+        "the counters of {place} were opened on CPU {cpu} but never ran: another user of the PMU \
+         has them{}{}",
         if *.nmi_watchdog == Some(true) { ", and the NMI watchdog is on" } else { "" },
         next(self.remedy())
     )]
@@ -270,7 +278,8 @@ pub enum OpenError {
 
     /// `EINVAL` for a member of a group of plain counters: the PMU cannot hold the whole group.
     #[error(
-        "could not open {place}: the PMU cannot hold its group, which needs {needed} general counters; a virtual machine may have fewer than its CPU{}",
+        "could not open {place}: the PMU cannot hold its group, which needs {needed} general \
+         counters; a virtual machine may have fewer than its CPU{}",
         next(self.remedy())
     )]
     GroupTooLarge {
@@ -282,7 +291,8 @@ pub enum OpenError {
 
     /// The NMI watchdog holds a counter that the group needs.
     #[error(
-        "the counters of {place} were opened but never ran: beside the NMI watchdog the group needs {needed} general counters, and there are {available}{}",
+        "the counters of {place} were opened but never ran: with the NMI watchdog on, the group \
+         needs {needed} general counters, but only {available} are available{}",
         next(self.remedy())
     )]
     TooFewCounters {
@@ -296,7 +306,8 @@ pub enum OpenError {
 
     /// The group was on the PMU only part of the time. Scaling its counts would be guessing.
     #[error(
-        "the counters of {place} ran for {running_ns} ns of {enabled_ns} ns: another user of the PMU takes turns with them{}",
+        "the counters of {place} ran for {running_ns} ns of {enabled_ns} ns: they share the PMU \
+         with another user{}",
         next(self.remedy())
     )]
     Multiplexed {
@@ -310,7 +321,8 @@ pub enum OpenError {
 
     /// The kernel put the event on a register other than the one TopDown needs.
     #[error(
-        "{place} is on counter {index:#x} instead of {expected:#x}: this kernel does not treat it as a TopDown event{}",
+        "{place} is on counter {index:#x} instead of {expected:#x}: this kernel does not treat it \
+         as a TopDown event{}",
         next(self.remedy())
     )]
     WrongCounter {
@@ -337,7 +349,7 @@ const BARE_METAL: &str = "measure on the host or on a bare-metal machine";
 const VIRTUAL_PMU: &str =
     "give the virtual machine a PMU (KVM: `-cpu host,pmu=on`) or measure on a bare-metal machine";
 const KERNEL_PMU: &str =
-    "see with `dmesg | grep -i pmu` why the kernel found none; in a container, make sysfs visible";
+    "`dmesg | grep -i pmu` shows why the kernel found none; in a container, make sysfs visible";
 const OTHER_USERS: &str =
     "stop `perf`, VTune, other profilers and system-wide TopDown monitoring on this machine";
 
@@ -387,7 +399,8 @@ impl OpenError {
             }
             PermissionDenied { .. } => "run `sudo sysctl kernel.perf_event_paranoid=2`",
             Forbidden { .. } => {
-                "in a container add `--cap-add=PERFMON` or a seccomp profile that allows `perf_event_open`"
+                "in a container add `--cap-add=PERFMON` or a seccomp profile that allows \
+                 `perf_event_open`"
             }
             NoSuchEvent { .. } | Rejected { .. } => "update the kernel",
             PmuUnavailable { .. } => "stop virtual machines that use the host's PMU",
@@ -397,7 +410,8 @@ impl OpenError {
                 nmi_watchdog: Some(true),
                 ..
             } => {
-                "run `sudo sysctl kernel.nmi_watchdog=0`, and stop `perf` and other profilers on this machine"
+                "run `sudo sysctl kernel.nmi_watchdog=0`, and stop `perf` and other profilers on \
+                 this machine"
             }
             GroupTooLarge { .. } => {
                 "give the virtual machine more counters, or measure on a bare-metal machine"
@@ -424,9 +438,9 @@ fn value_in_words(value: Option<i32>) -> String {
 
 fn paranoid_in_words(paranoid: Option<i32>) -> String {
     match paranoid {
-        Some(level) => format!(
-            "kernel.perf_event_paranoid is {level}, and counting one's own user code needs 2 or lower"
-        ),
+        Some(level) => {
+            format!("kernel.perf_event_paranoid is {level}; counting user code needs 2 or lower")
+        }
         None => "kernel.perf_event_paranoid must be 2 or lower".to_owned(),
     }
 }

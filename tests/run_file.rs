@@ -636,7 +636,7 @@ fn a_run_says_which_shard_it_is() {
     write_run_without_samples(directory.path(), &shard(5)).unwrap();
     let error = read_run(directory.path()).unwrap_err().to_string();
     assert!(
-        error.ends_with("field `shard.number` is 5 and must be 1 to 4"),
+        error.ends_with("field `shard.number` is 5; it must be 1 to 4"),
         "{error}"
     );
 }

@@ -78,11 +78,11 @@ enum Problem {
         error: serde_json::Error,
     },
     #[error(
-        "schema version {0} is not known to this release, which reads version {ACCEPTED_SCHEMA_VERSION}; \
-         update cargo-topdown"
+        "schema version {0} is not known to this release, which reads version \
+         {ACCEPTED_SCHEMA_VERSION}; update cargo-topdown"
     )]
     SchemaVersion(u32),
-    #[error("`{0}` is accepted with a difference of {1}, which is not a number above zero")]
+    #[error("`{0}` is accepted with a difference of {1}; it must be a number above 0")]
     Difference(String, f64),
 }
 
@@ -228,8 +228,8 @@ mod tests {
                     .to_owned(),
                 "field `accepted.a`: missing field `differences`",
             ),
-            (change("0"), "not a number above zero"),
-            (change("-0.1"), "not a number above zero"),
+            (change("0"), "must be a number above 0"),
+            (change("-0.1"), "must be a number above 0"),
             (change("NaN"), "field `accepted`: expected value"),
             (change("null"), "field `accepted.a.differences`: "),
             (change("1e999"), "number out of range"),

@@ -70,7 +70,7 @@ pub enum BaseTreeError {
     NoDefaultBranch,
     /// Another process uses the only worktree.
     #[error(
-        "another `bench --against` is at work in {}; wait for it, or set another CARGO_TARGET_DIR",
+        "another `bench --against` is running in {}; wait for it, or set another CARGO_TARGET_DIR",
         path.display()
     )]
     Busy {

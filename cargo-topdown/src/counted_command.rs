@@ -46,7 +46,7 @@ pub enum CommandError {
     Counters(#[from] OpenError),
     /// The counts are inconsistent.
     #[error(
-        "the categories do not add up to the slots ({0}); `--counters exact` does without PERF_METRICS"
+        "the categories do not add up to the slots ({0}); `--counters exact` avoids PERF_METRICS"
     )]
     Doubtful(Flags),
 }

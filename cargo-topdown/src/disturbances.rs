@@ -60,7 +60,7 @@ impl System<'_> {
         let cpus = self.machine.cpus.max(1);
         (load > BUSY_LOAD_PER_CPU * f64::from(cpus)).then(|| {
             (
-                format!("the load average is {load} on {cpus} CPUs: other work takes turns"),
+                format!("the load average is {load} on {cpus} CPUs: other work competes for them"),
                 "ps -eo pcpu,comm --sort=-pcpu | head",
             )
         })
@@ -72,7 +72,7 @@ impl System<'_> {
         let (quota, period) = text.split_once(' ')?;
         let cpus = quota.parse::<f64>().ok()? / period.parse::<f64>().ok()?;
         Some((
-            format!("this container may use {cpus:.1} CPUs: it is stopped when they are used up"),
+            format!("this container may use {cpus:.1} CPUs: beyond that it is throttled"),
             "run the container without a CPU limit",
         ))
     }
@@ -81,7 +81,9 @@ impl System<'_> {
         let governor = self.machine.governor.as_deref()?;
         (governor != "performance").then(|| {
             (
-                format!("the frequency governor is `{governor}`: the clock follows the load"),
+                format!(
+                    "the frequency governor is `{governor}`: the clock frequency follows the load"
+                ),
                 "echo performance | sudo tee /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor",
             )
         })
@@ -89,7 +91,7 @@ impl System<'_> {
 
     fn turbo(&self) -> Found {
         let is = |path: &str, value: &str| self.line(path).is_some_and(|found| found == value);
-        let what = "turbo is on: the clock depends on temperature and on the other cores";
+        let what = "turbo is on: the clock frequency depends on temperature and on the other cores";
         if is("sys/devices/system/cpu/intel_pstate/no_turbo", "0") {
             return Some((
                 what.to_owned(),
@@ -121,7 +123,7 @@ impl System<'_> {
     fn smt(&self) -> Found {
         (self.machine.smt_active == Some(true)).then(|| {
             (
-                "hardware threads share cores (SMT is active): the sibling's work changes results"
+                "hardware threads share cores (SMT is active): work on the sibling changes results"
                     .to_owned(),
                 "echo off | sudo tee /sys/devices/system/cpu/smt/control",
             )

@@ -65,8 +65,8 @@ pub enum GroupError {
     Launch(String),
     /// The bench counted something else.
     #[error(
-        "the bench measured `{formula}` instead: it chooses its source itself, or was built with \
-         a criterion-topdown that knows no groups"
+        "the bench measured `{formula}` instead: it chooses its source itself, or its \
+         criterion-topdown does not support metric groups"
     )]
     NotCounted {
         /// The formula that it used instead.

@@ -67,7 +67,8 @@ const DOCUMENTS: [Document; 11] = [
     },
     Document {
         name: "comparison",
-        title: "A comparison: `cargo topdown compare --json`, `bench --against REF --json`, `--report json=PATH`",
+        title: "A comparison: `cargo topdown compare --json`, `bench --against REF --json`, \
+            `--report json=PATH`",
         version: COMPARISON_SCHEMA_VERSION,
         schema: of::<Comparison>,
     },

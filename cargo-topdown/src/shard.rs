@@ -19,7 +19,7 @@ pub struct ShardNumber {
 
 /// The text is not a shard number.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("`{0}` is not `I/N`, the shard I of N, counted from 1")]
+#[error("`{0}` is not `I/N`: shard I of N, counted from 1")]
 pub struct ShardNumberError(String);
 
 impl FromStr for ShardNumber {

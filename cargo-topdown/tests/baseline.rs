@@ -95,8 +95,8 @@ fn a_baseline_is_saved_listed_shown_and_removed() {
     assert_eq!(code, 102);
     assert_eq!(
         error,
-        "error: there is no newest run in ROOT/target/topdown/newest; run `cargo topdown bench` \
-         first\n"
+        "error: no run in ROOT/target/topdown/newest yet; run `cargo topdown bench` first\n\
+         "
     );
     workspace.write_run("target/topdown/newest", "a", 9);
     assert_eq!(
@@ -143,7 +143,7 @@ fn what_does_not_exist_or_make_sense_is_an_error_of_its_own() {
         (
             &["show", "mian"][..],
             102,
-            "no baseline and no run file `mian`; there are `main`",
+            "no baseline or run file `mian`; there are `main`",
         ),
         (
             &["show", "main"],
@@ -160,7 +160,7 @@ fn what_does_not_exist_or_make_sense_is_an_error_of_its_own() {
             2,
             "the part `..` begins with `.` or `-`",
         ),
-        (&["show", "../up"], 2, "not the name of a baseline"),
+        (&["show", "../up"], 2, "cannot be the name of a baseline"),
         (
             &["list", "--manifest-path", "no/Cargo.toml"],
             2,
@@ -326,7 +326,7 @@ fn a_full_disk_leaves_the_baseline_before() {
     let error = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(101), "{error}");
     assert!(
-        error.contains("could not save the baseline; the one before is unchanged"),
+        error.contains("could not save the baseline; the previous one is unchanged"),
         "{error}"
     );
     let stored = workspace

@@ -35,7 +35,7 @@ fn strict_fails_exactly_where_the_counters_cannot_be_used() {
 fn the_text_says_what_would_be_used() {
     let text = String::from_utf8(doctor(&[], "time").stdout).unwrap();
     assert!(
-        text.contains("use   time: the clock was asked for"),
+        text.contains("use   time: the clock was requested"),
         "{text}"
     );
 }

@@ -38,7 +38,7 @@ fn every_launch_is_a_sample_and_the_commands_output_passes() {
     assert_eq!(stdout.matches("out\n").count(), 3);
     assert_eq!(stderr.matches("err\n").count(), 3);
     assert!(stderr.contains("Launch 3 of 3"), "{stderr}");
-    assert!(stderr.contains("note: measuring time only (the clock was asked for)"));
+    assert!(stderr.contains("note: measuring time only (the clock was requested)"));
     let run = read_run(&directory.path().join("run")).unwrap();
     let [benchmark] = &run.benchmarks[..] else {
         panic!("one command is one benchmark")

@@ -161,10 +161,13 @@ fn a_history_that_is_short_or_not_there_is_no_pass() {
     workspace.save(&Machine::of_this_machine(), &[1.0; 5]);
     let (code, text, _) = workspace.answer(&["history"]);
     assert_eq!(code, 0);
-    assert!(text.contains("from 6 runs on"), "{text}");
+    assert!(text.contains("need at least 6 runs"), "{text}");
     let (code, _, error) = workspace.answer(&["history", "--fail-on-change"]);
     assert_eq!(code, 102);
-    assert!(error.contains("the history has 5 runs"), "{error}");
+    assert!(
+        error.contains("the history has only 5 of the 6 runs"),
+        "{error}"
+    );
 }
 
 #[test]

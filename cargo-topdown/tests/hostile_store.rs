@@ -257,7 +257,10 @@ fn issue_14_1_a_file_of_any_length_is_not_fetched() {
     file.set_len((64 << 20) + 1).unwrap();
     let output = Machine::new().pull(address);
     let error = String::from_utf8(output.stderr).unwrap();
-    assert!(error.contains("longer than 67108864 bytes"), "{error}");
+    assert!(
+        error.contains("longer than the limit of 67108864 bytes"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -122,7 +122,7 @@ fn says_what_would_change_and_changes_it_only_when_told_to() {
         said.contains("two: uses criterion-topdown already"),
         "{said}"
     );
-    assert!(said.contains("no manifest has to change"), "{said}");
+    assert!(said.contains("no manifest needs to change"), "{said}");
 }
 
 /// The relative path of the command line is not relative to the manifest of a member.

@@ -48,7 +48,7 @@ fn there_is_a_page_for_the_program_and_for_each_subcommand() {
         .unwrap();
     assert!(output.status.success(), "{output:?}");
     for (page, text) in [
-        ("cargo-topdown.1", "compares their TopDown slots"),
+        ("cargo-topdown.1", "compare their TopDown slots"),
         ("cargo-topdown-bench.1", "launches"),
         ("cargo-topdown-compare.1", "report"),
         ("cargo-topdown-baseline-save.1", "NAME"),

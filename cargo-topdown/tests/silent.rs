@@ -164,7 +164,7 @@ fn issue_17_4_compare_takes_the_only_baseline_or_main() {
     assert!(
         outcome
             .stderr
-            .contains("say which baseline: there are `a`, `b`"),
+            .contains("name a baseline: there are `a`, `b`"),
         "{}",
         outcome.stderr
     );

@@ -273,8 +273,8 @@ impl Parser<'_> {
         let name = rest[..length].to_owned();
         self.at += length;
         if name.is_empty() || !self.takes(&["("], &[]) {
-            let what = "expected `test(…)`, `package(…)`, `binary(…)` or another predicate; a name \
-                        alone is a FILTER, without -E";
+            let what = "expected `test(…)`, `package(…)`, `binary(…)` or another predicate; to \
+                        select by a bare name, use FILTER without -E";
             return Err(self.error_at(start, what));
         }
         let node = match name.as_str() {
@@ -288,8 +288,8 @@ impl Parser<'_> {
             "tag" => self.tag()?,
             _ => {
                 let what = format!(
-                    "there is no `{name}(…)`; there are all, none, package, binary, binary_id, \
-                     test, id and tag"
+                    "unknown predicate `{name}(…)`; the predicates are all, none, package, binary, \
+                     binary_id, test, id and tag"
                 );
                 return Err(self.error_at(start, what));
             }
@@ -305,10 +305,10 @@ impl Parser<'_> {
         let Some(patterns) = self.tags.get(name) else {
             let known: Vec<&str> = self.tags.keys().map(String::as_str).collect();
             let known = match known[..] {
-                [] => "the settings define none (`tags` in `[workspace.metadata.topdown]`)".into(),
-                _ => format!("there are {}", known.join(", ")),
+                [] => "no tags are defined (`tags` in `[workspace.metadata.topdown]`)".into(),
+                _ => format!("the tags are {}", known.join(", ")),
             };
-            return Err(self.error_at(start, format!("there is no tag `{name}`; {known}")));
+            return Err(self.error_at(start, format!("unknown tag `{name}`; {known}")));
         };
         let stored = patterns.iter().map(Pattern::stored).collect();
         self.used.insert(name.to_owned(), stored);
@@ -459,13 +459,13 @@ mod tests {
         for (text, error) in [
             (
                 "sort",
-                "expected `test(…)`, `package(…)`, `binary(…)` or another predicate; a name alone is \
-                 a FILTER, without -E\n  sort\n  ^",
+                "expected `test(…)`, `package(…)`, `binary(…)` or another predicate; to select by \
+                 a bare name, use FILTER without -E\n  sort\n  ^",
             ),
             (
                 "tset(a)",
-                "there is no `tset(…)`; there are all, none, package, binary, binary_id, test, id \
-                 and tag\n  tset(a)\n  ^",
+                "unknown predicate `tset(…)`; the predicates are all, none, package, binary, \
+                 binary_id, test, id and tag\n  tset(a)\n  ^",
             ),
             ("test(a", "expected `)`\n  test(a\n        ^"),
             ("test()", "expected a name or a pattern\n  test()\n       ^"),
@@ -476,12 +476,12 @@ mod tests {
             ("(test(a)", "expected `)`\n  (test(a)\n          ^"),
             (
                 "tag(fast)",
-                "there is no tag `fast`; there are slow\n  tag(fast)\n      ^",
+                "unknown tag `fast`; the tags are slow\n  tag(fast)\n      ^",
             ),
             (
                 "all() or größe()",
-                "there is no `größe(…)`; there are all, none, package, binary, binary_id, test, id \
-                 and tag\n  all() or größe()\n           ^",
+                "unknown predicate `größe(…)`; the predicates are all, none, package, binary, \
+                 binary_id, test, id and tag\n  all() or größe()\n           ^",
             ),
         ] {
             let found = FilterExpression::parse(text, &tags()).unwrap_err();

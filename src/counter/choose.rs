@@ -13,7 +13,7 @@ use crate::setting::SourceChoice;
 /// described core is wrong.
 pub fn choose(choice: SourceChoice) -> Result<Box<dyn Source>, OpenError> {
     match choice {
-        SourceChoice::Time => Ok(Box::new(Time::new("the clock was asked for"))),
+        SourceChoice::Time => Ok(Box::new(Time::new("the clock was requested"))),
         SourceChoice::Hardware => Ok(Box::new(Hardware::open()?)),
         SourceChoice::Model => model(),
         SourceChoice::ModelOrTime => Ok(match model() {

@@ -41,8 +41,8 @@ use crate::sample::Sample;
 /// The number of counters that a window can hold: the most that any CPU table in `cpu` needs.
 pub const MAX_COUNTERS: usize = 12;
 
-/// The beginning of a window. It is small, because copying it is measured: the source that began the
-/// window keeps what it counted.
+/// The beginning of a window. It is small, because copying it is measured: the source that began
+/// the window keeps what it counted.
 ///
 /// A reading belongs to the thread that took it: another thread has its own counters, so it cannot
 /// end a window that this one began.

@@ -54,8 +54,8 @@ pub const LEAST_ITERATIONS: u64 = 3;
 
 /// Why a benchmark is not modelled that fills the translation space. The next one has the space to
 /// itself, unless traced code has started threads.
-const TOO_MUCH_CODE: &str = "this benchmark, or those before it, executed more different code than there is room for; \
-     put it into a bench target of its own";
+const TOO_MUCH_CODE: &str = "this benchmark, or those before it, executed more distinct code than \
+                             there is room for; move it to its own bench target";
 
 /// The modelled core, for the thread that opened it.
 pub struct Model {
@@ -225,7 +225,8 @@ impl Model {
             Some(Ok(_)) if is_full == Some(true) => TOO_MUCH_CODE.to_owned(),
             Some(Err(error)) => error.to_string(),
             Some(Ok(_)) => format!(
-                "an iteration has more than {} million instructions; `--model-budget` raises that",
+                "an iteration executes more than {} million instructions; raise the limit with \
+                 `--model-budget`",
                 self.largest_window() as f64 / 1e6
             ),
             None => {

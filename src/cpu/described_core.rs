@@ -53,7 +53,7 @@ impl DescribedCore {
         let mut groups: Vec<(String, Vec<Event>)> = Vec::new();
         let mut categories = Vec::new();
         for line in text.lines() {
-            let wrong = || format!("`{line}` is not expected in the description of a core");
+            let wrong = || format!("unexpected `{line}` in the description of a core");
             let fields: Vec<&str> = line.split('\t').collect();
             match fields[..] {
                 ["core", name, implementer, part, slots_per_cycle, formula] => {
@@ -88,7 +88,7 @@ impl DescribedCore {
                 _ => return Err(wrong()),
             }
         }
-        let incomplete = || "the description of a core is not whole".to_owned();
+        let incomplete = || "the description of a core is incomplete".to_owned();
         let (name, implementer, part, slots_per_cycle, formula) = core.ok_or_else(incomplete)?;
         let mut groups = groups.into_iter();
         let (_, events) = groups.next().ok_or_else(incomplete)?;
@@ -142,7 +142,7 @@ impl DescribedCore {
             slots_per_cycle: Some(self.slots_per_cycle),
             general_counters: GENERAL_COUNTERS,
             metrics: None,
-            sources: "a telemetry specification that the user gave",
+            sources: "a telemetry specification given by the user",
             level1: Level1Counting::Forms(vec![form].leak()),
             groups: self.groups.leak(),
         }))

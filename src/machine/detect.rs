@@ -146,9 +146,18 @@ mod tests {
         from_files(&root.path().join("sys"), &root.path().join("proc"))
     }
 
-    const XEON: &str = "processor\t: 0\nvendor_id\t: GenuineIntel\ncpu family\t: 6\nmodel\t\t: 143\n\
-        model name\t: Intel(R) Xeon(R) Platinum 8481C\nstepping\t: 8\nmicrocode\t: 0x2b000603\n\
-        cpu MHz\t\t: 2700.000\nflags\t\t: fpu vme arch_perfmon\n\nprocessor\t: 1\nmodel\t\t: 1\n";
+    const XEON: &str = "processor\t: 0\n\
+        vendor_id\t: GenuineIntel\n\
+        cpu family\t: 6\n\
+        model\t\t: 143\n\
+        model name\t: Intel(R) Xeon(R) Platinum 8481C\n\
+        stepping\t: 8\n\
+        microcode\t: 0x2b000603\n\
+        cpu MHz\t\t: 2700.000\n\
+        flags\t\t: fpu vme arch_perfmon\n\n\
+        processor\t: 1\n\
+        model\t\t: 1\n\
+        ";
 
     #[test]
     fn an_intel_server_is_recognised() {

@@ -30,7 +30,7 @@ pub(super) fn optional_column<R, T>(
 
 /// Rejects a split without the total it belongs to: it could be shown, but never judged.
 pub(super) fn check_splits(slots: bool, level1: bool, level2: bool) -> Result<(), RunFileProblem> {
-    let missing = |whole: &str| format!("is there without `{whole}`, which it is a split of");
+    let missing = |whole: &str| format!("splits `{whole}`, which is missing");
     if level1 && !slots {
         Err(RunFileProblem::field("level1", missing("slots")))
     } else if level2 && !level1 {

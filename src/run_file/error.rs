@@ -31,7 +31,7 @@ pub enum RunFileProblem {
         found: &'static str,
     },
     /// It is longer than any file of its kind needs to be.
-    #[error("it is longer than {longest_bytes} bytes, the most that is read or written")]
+    #[error("it is longer than the limit of {longest_bytes} bytes")]
     TooLong {
         /// The limit.
         longest_bytes: u64,

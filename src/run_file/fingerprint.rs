@@ -75,7 +75,7 @@ impl TryFrom<String> for Hash {
         let is_hash = text.len() == 16 && text.bytes().all(|b| b.is_ascii_hexdigit());
         match u64::from_str_radix(&text, 16) {
             Ok(hash) if is_hash => Ok(Hash(hash)),
-            _ => Err(format!("{text:?} is no hash of 16 hexadecimal digits")),
+            _ => Err(format!("{text:?} is not a hash of 16 hexadecimal digits")),
         }
     }
 }

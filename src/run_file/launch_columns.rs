@@ -81,7 +81,8 @@ fn check_split(value: &SlotsValue) -> Result<(), RunFileProblem> {
         )
     } else if !level1.is_possible(slots, value.resolution_fraction) {
         format!(
-            "has a category {:e} below 0 in launch {}, of {slots:e} slots: more than its resolution",
+            "has a category {:e} below 0 in launch {}, of {slots:e} slots: more than its \
+             resolution",
             level1.below_zero_slots(),
             value.launch
         )

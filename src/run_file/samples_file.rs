@@ -91,7 +91,7 @@ fn read_line(line: &[u8], id: &str) -> Result<LaunchSamples, RunFileProblem> {
     if line.run != id {
         return Err(RunFileProblem::field(
             "run",
-            format!("is {:?}, and the run file is that of {id:?}", line.run),
+            format!("is {:?}, but the run file is that of {id:?}", line.run),
         ));
     }
     let samples = line

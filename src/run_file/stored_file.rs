@@ -174,7 +174,7 @@ mod tests {
             let problem = text(path, 3).unwrap_err();
             assert!(problem.contains(reason), "{problem}");
         };
-        refused(&file, "longer than 3 bytes");
+        refused(&file, "longer than the limit of 3 bytes");
         refused(root.path(), "is a directory");
         #[cfg(unix)]
         {

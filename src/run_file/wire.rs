@@ -25,7 +25,7 @@ pub fn samples_file_name(id: &str) -> Result<String, RunFileProblem> {
     if id.is_empty() || id.len() > 100 || !id.chars().all(is_allowed) {
         return Err(RunFileProblem::field(
             "id",
-            format!("is {id:?} and must be 1 to 100 ASCII letters, digits and `-`"),
+            format!("is {id:?}; it must be 1 to 100 ASCII letters, digits and `-`"),
         ));
     }
     Ok(format!("samples-{id}.jsonl"))
@@ -98,7 +98,7 @@ impl RunWire {
         if wire.samples_file != expected {
             return Err(RunFileProblem::field(
                 "samples_file",
-                format!("is {:?} and must be {expected:?}", wire.samples_file),
+                format!("is {:?}; it must be {expected:?}", wire.samples_file),
             ));
         }
         Ok(wire)
@@ -163,7 +163,7 @@ impl RunWire {
             if !seen.insert(&benchmark.id) {
                 return Err(RunFileProblem::field(
                     format!("benchmarks[{index}].id"),
-                    format!("is `{}`, which an earlier benchmark has too", benchmark.id),
+                    format!("is `{}`, which an earlier benchmark also has", benchmark.id),
                 ));
             }
         }
@@ -171,7 +171,7 @@ impl RunWire {
             if !(1..=of).contains(&number) {
                 return Err(RunFileProblem::field(
                     "shard.number",
-                    format!("is {number} and must be 1 to {of}"),
+                    format!("is {number}; it must be 1 to {of}"),
                 ));
             }
         }

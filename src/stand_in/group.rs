@@ -63,7 +63,8 @@ macro_rules! forward {
 /// Forwards likewise, except in launches where [`cargo topdown` decides](super::author).
 macro_rules! forward_in_plain_criterion {
     ($($name:ident($argument:ident: $type:ty);)*) => { $(
-        #[doc = concat!("As criterion's `", stringify!($name), "`. `cargo topdown` decides in its place.")]
+        #[doc = concat!("As criterion's `", stringify!($name), "`. `cargo topdown` decides in its \
+            place.")]
         pub fn $name(&mut self, $argument: $type) -> &mut Self {
             if author::decides() {
                 self.0.borrowed_mut().$name($argument);

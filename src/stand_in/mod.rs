@@ -92,7 +92,8 @@ macro_rules! forward {
 /// Forwards likewise, except in launches where [`cargo topdown` decides](author).
 macro_rules! forward_in_plain_criterion {
     ($($name:ident($argument:ident: $type:ty);)*) => { $(
-        #[doc = concat!("As criterion's `", stringify!($name), "`. `cargo topdown` decides in its place.")]
+        #[doc = concat!("As criterion's `", stringify!($name), "`. `cargo topdown` decides in its \
+            place.")]
         #[must_use]
         pub fn $name(mut self, $argument: $type) -> Self {
             if !author::decides() {

@@ -59,13 +59,16 @@ pub enum OpenError {
 #[non_exhaustive]
 pub enum AttachError {
     /// A tracer is already attached to this thread.
-    #[error("this thread is being traced already; detach first")]
+    #[error("this thread is already being traced; detach first")]
     AlreadyAttached,
     /// This process was forked while traced; its copy of the tracer is useless.
     #[error("this process was forked from a traced one; open a new tracer")]
     ForkedChild,
     /// An earlier trace ended with [`TraceError::LeftTracedCode`].
-    #[error("an earlier trace of this tracer was left without notice; open a new tracer")]
+    #[error(
+        "an earlier trace of this tracer never ended: control left the traced code; open a new \
+         tracer"
+    )]
     Lost,
     /// The thread uses sequences that the kernel restarts by their address (rseq(2)), as some
     /// allocators do: it would not restart translated ones.

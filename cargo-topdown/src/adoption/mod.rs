@@ -111,7 +111,10 @@ pub enum AdoptionError {
         tried: Vec<String>,
     },
     /// A workflow would replace a file.
-    #[error("{} exists and was not changed; move it away, or edit it by hand", path.display())]
+    #[error(
+        "{} already exists and was not changed; move it away or edit it by hand",
+        path.display()
+    )]
     WorkflowExists {
         /// The file.
         path: PathBuf,

@@ -40,7 +40,9 @@ impl Workflow {
             Service::Github => {
                 let action = action_of(library);
                 let to_do = action.is_none().then(|| {
-                    format!("replace `{PLACEHOLDER}` in it by the action's repository and a commit")
+                    format!(
+                        "replace `{PLACEHOLDER}` in it with the action's repository and a commit"
+                    )
                 });
                 Workflow {
                     path: root.join(".github/workflows/topdown.yml"),
@@ -114,7 +116,7 @@ fn installation_of(library: &Library) -> (String, Option<String>) {
         Library::Path(_) => (
             format!("{INSTALL} --git URL"),
             Some(format!(
-                "replace URL in `{INSTALL} --git URL` by the program's repository"
+                "replace URL in `{INSTALL} --git URL` with the program's repository"
             )),
         ),
     }

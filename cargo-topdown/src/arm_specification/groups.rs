@@ -159,7 +159,7 @@ fn metric_of(file: &File, name: &str, events: &mut Group<'_>) -> Result<Metric, 
     let metric = file
         .metrics
         .get(name)
-        .ok_or_else(|| format!("metric `{name}` is missing, which a group has"))?;
+        .ok_or_else(|| format!("metric `{name}` of a group is missing"))?;
     let formula = events.formula(name, &metric.formula)?;
     Ok(Metric::of(
         leak(name.to_owned()),
@@ -267,7 +267,7 @@ mod tests {
             (
                 "\"l1d_cache_mpki\": {",
                 "\"l1d_mpki\": {",
-                "metric `l1d_cache_mpki` is missing",
+                "metric `l1d_cache_mpki` of a group is missing",
             ),
             (
                 "\"L1D_CACHE_REFILL\": {",

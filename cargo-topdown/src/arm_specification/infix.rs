@@ -57,7 +57,7 @@ impl Parser<'_, '_> {
         if self.takes('(') {
             self.depth += 1;
             if self.depth > DEEPEST {
-                return Err(format!("more than {DEEPEST} parentheses are nested"));
+                return Err(format!("parentheses are nested more than {DEEPEST} deep"));
             }
             let inner = self.sum()?;
             self.depth -= 1;

@@ -114,7 +114,7 @@ fn described_core(json: &str) -> Result<DescribedCore, String> {
     let file: File = serde_json::from_str(json).map_err(|error| error.to_string())?;
     let product = &file.product_configuration;
     if product.num_slots == 0 {
-        return Err("num_slots is 0: this core does not tell its slots".to_owned());
+        return Err("num_slots is 0: this core does not report its slots".to_owned());
     }
     let mut group = Group::new(&file);
     // Cycles lead the group.

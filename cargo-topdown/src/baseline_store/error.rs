@@ -13,7 +13,7 @@ use crate::nearest::Suggestion;
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// The argument is neither a run file nor a valid name.
-    #[error("there is no run file `{argument}`, and it is not the name of a baseline: {reason}")]
+    #[error("no run file `{argument}`, and it cannot be the name of a baseline: {reason}")]
     NeitherFileNorName {
         argument: String,
         /// Why it is not a name.
@@ -21,8 +21,8 @@ pub enum StoreError {
     },
     /// No machine has a baseline of this name.
     #[error(
-        "there is no baseline{} `{name}`{}{nearest}{}",
-        if *is_for_use { " and no run file" } else { "" },
+        "no baseline{} `{name}`{}{nearest}{}",
+        if *is_for_use { " or run file" } else { "" },
         others_text(names, directory),
         if *is_for_use {
             format!("\nto make a baseline: `cargo topdown bench --save {name}`")
@@ -80,7 +80,7 @@ pub enum StoreError {
         keys: Vec<String>,
     },
     /// Nothing has been measured yet.
-    #[error("there is no newest run in {}; run `cargo topdown bench` first", directory.display())]
+    #[error("no run in {} yet; run `cargo topdown bench` first", directory.display())]
     NoNewestRun {
         /// The directory that was searched.
         directory: PathBuf,
@@ -90,9 +90,10 @@ pub enum StoreError {
     Unreadable(RunFileError),
     /// A run of part of the suite would replace one with more benchmarks.
     #[error(
-        "baseline `{name}` was not replaced: it has {benchmarks} benchmarks, and this run was not asked \
-         for {lost} of them, which nothing would guard any more\n\
-         to keep the run: save it under another name, or add --partial to replace the baseline all the same"
+        "baseline `{name}` was not replaced: this run did not select {lost} of its {benchmarks} \
+         benchmarks, and nothing would guard them any more\n\
+         to keep the run: save it under another name, or add --partial to replace the baseline \
+         anyway"
     )]
     PartOfSuite {
         /// The baseline.
@@ -104,9 +105,9 @@ pub enum StoreError {
     },
     /// The run has failures, which would be hidden from every later comparison.
     #[error(
-        "the run is not whole, so it was not saved as baseline `{name}`: {} failed in it\n\
-         to get a whole run: mend what failed, or leave it out (`--leave-out PATTERN`), and run \
-         `cargo topdown bench` again",
+        "the run was not saved as baseline `{name}`, because it is incomplete: {} failed\n\
+         fix what failed, or leave it out (`--leave-out PATTERN`), and run `cargo topdown bench` \
+         again",
         failed_text(failed)
     )]
     NotWhole {
@@ -119,8 +120,8 @@ pub enum StoreError {
     HistoryUnreadable(#[source] RunFileError),
     /// A component of a baseline's path is a link.
     #[error(
-        "{} is a link; baselines are not followed through links, so nothing would find what is \
-         saved there\nto keep baselines elsewhere: `--baselines DIR`", path.display()
+        "{} is a link, and baselines behind links are never read\n\
+         to keep baselines elsewhere: `--baselines DIR`", path.display()
     )]
     Link {
         /// The link.
@@ -176,20 +177,20 @@ fn failed_text(failed: &[String]) -> String {
 fn unless_written(error: &RunFileError) -> &'static str {
     match error.problem {
         RunFileProblem::NotFlushed(_) => "",
-        _ => "; the one before is unchanged",
+        _ => "; the previous one is unchanged",
     }
 }
 
 fn which_baseline_text(names: &[BaselineName], directory: &Path) -> String {
     if names.is_empty() {
         return format!(
-            "there is no baseline of this machine in {}\n\
+            "no baseline of this machine in {}\n\
              to make one: `cargo topdown bench --save NAME`",
             directory.display()
         );
     }
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-    format!("say which baseline: there are {}", names.join(", "))
+    format!("name a baseline: there are {}", names.join(", "))
 }
 
 fn others_text(names: &[BaselineName], directory: &Path) -> String {

@@ -58,7 +58,7 @@ impl RunName {
             .filter(|stamp| is_stamp(stamp))
             .ok_or_else(|| RunFileProblem::Field {
                 field: "started_at".to_owned(),
-                what: format!("is {:?} and must be a time as in RFC 3339", run.started_at),
+                what: format!("is {:?}; it must be an RFC 3339 time", run.started_at),
             })?;
         Ok(RunName {
             stamp,

@@ -27,9 +27,9 @@ pub enum BaselineNameError {
     #[error("the part `{0}` ends with `.` or a space")]
     BadEnd(String),
     /// A character that some file system forbids.
-    #[error("{0:?} cannot be part of a file's name everywhere")]
+    #[error("{0:?} is not allowed in file names on some systems")]
     BadCharacter(char),
-    #[error("it has {0} bytes and may have 200")]
+    #[error("it has {0} bytes; the limit is 200")]
     TooLong(usize),
 }
 

@@ -319,7 +319,7 @@ fn the_only_baseline_of_this_machine_needs_no_name() {
     let error = store.default_one().unwrap_err();
     assert_eq!(
         error.to_string(),
-        "say which baseline: there are `last`, `next`"
+        "name a baseline: there are `last`, `next`"
     );
     let main = store.save(&name("main"), &run_of_day(&root, 1)).unwrap();
     assert_eq!(store.default_one().unwrap(), main);

@@ -31,7 +31,7 @@ pub struct CompareArgs {
 
     /// Rerun suspected regressions once before judging
     ///
-    /// Benchmarks that look slower without certainty get up to 20 launches and are judged by all of
+    /// Benchmarks that may be slower get up to 20 launches and are judged by all of
     /// them. The run's executables must still exist, on this machine.
     #[arg(
         long,
@@ -112,8 +112,7 @@ pub struct PolicyArgs {
     )]
     pub gate: Option<Vec<Metric>>,
 
-    /// The smallest change of a metric that matters [default: 3 %, for `wall` 5 %, for `model`
-    /// 2 %]
+    /// The smallest change of a metric that matters [default: 3 %; `wall` 5 %; `model` 2 %]
     ///
     /// A third of it must be certain. METRIC can also be `categories`, for all of them, or `model`,
     /// for modelled slots that are compared exactly.

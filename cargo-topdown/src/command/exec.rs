@@ -112,9 +112,9 @@ fn counters(args: &ExecArgs) -> Result<(Option<TreeCounters>, Provenance), ExecE
     let source = args.source.unwrap_or_default();
     match source {
         SourceChoice::Model => return Err(ExecError::Model),
-        SourceChoice::Time => return Ok((None, time("the clock was asked for".to_owned()))),
+        SourceChoice::Time => return Ok((None, time("the clock was requested".to_owned()))),
         SourceChoice::ModelOrTime => {
-            return Ok((None, time("the model follows benches only".to_owned())));
+            return Ok((None, time("the model supports only benches".to_owned())));
         }
         SourceChoice::Auto | SourceChoice::Hardware => {}
     }

@@ -107,8 +107,8 @@ impl Destination {
         })
     }
 
-    /// Returns the same, or nowhere outside of any workspace: a command can be measured without one,
-    /// unless its run is to be kept.
+    /// Returns the same, or nowhere outside of any workspace: a command can be measured without
+    /// one, unless its run is to be kept.
     ///
     /// # Errors
     /// Returns an error if there is no workspace to keep the run in, or a setting cannot be used.
@@ -116,7 +116,10 @@ impl Destination {
         let is_to_be_kept = args.save.is_some() || args.store.manifest_path.is_some();
         match Destination::new(args) {
             Err(Error::Workspace(WorkspaceError::NotFound(_))) if !is_to_be_kept => {
-                tell!("note: not in a workspace, so the run is not stored; `--out DIR` keeps it");
+                tell!(
+                    "note: the run is not stored, because this is not a workspace; keep it with \
+                     `--out DIR`"
+                );
                 Ok(Destination::Nowhere)
             }
             destination => destination,

@@ -95,12 +95,15 @@ impl Text<'_> {
             self.describe_obstacle(obstacle, &mut line);
         }
         if !plan.self_timed.is_empty() {
-            line("these measure time alone if their closure returns a `Duration`:".to_owned());
+            line("in these, only time is measured if the closure returns a `Duration`:".to_owned());
             for place in &plan.self_timed {
                 let path = self.shown(&place.path);
                 line(format!("  {path}:{}: {}", place.line, place.text));
             }
-            line("  for slots too, let it return what `TopDown::measure(|| …)` returns".to_owned());
+            line(
+                "  to count slots too, let it return what `TopDown::measure(|| …)` returns"
+                    .to_owned(),
+            );
         }
         if let Some(dependency) = &self.dependency {
             line(format!(
@@ -110,8 +113,8 @@ impl Text<'_> {
         }
         if !plan.is_empty() && matches!(self.library, Some(Library::Path(_))) {
             line(
-                "the path holds on this machine only; for others and CI, name a repository: \
-                 `--library URL`"
+                "the path is valid only on this machine; for other machines and CI, name a \
+                 repository: `--library URL`"
                     .to_owned(),
             );
         }
@@ -123,7 +126,7 @@ impl Text<'_> {
         }
         match (plan.is_empty(), self.is_applied) {
             (true, _) if self.dependency.is_some() => {}
-            (true, _) => line("no manifest has to change".to_owned()),
+            (true, _) => line("no manifest needs to change".to_owned()),
             (false, false) => line(
                 "no manifest was changed; `cargo topdown init --apply` changes them".to_owned(),
             ),
@@ -145,11 +148,14 @@ impl Text<'_> {
             }
         }
         line(
-            "  0.8 needs Rust 1.86 and has another API: no async-std, `std::hint::black_box` for \
-             `criterion::black_box`"
+            "  0.8 needs Rust 1.86, and its API differs: no async-std, and `std::hint::black_box` \
+             instead of `criterion::black_box`"
                 .to_owned(),
         );
-        line("  what does not compile then: CHANGELOG.md of criterion says what to use".to_owned());
+        line(
+            "  if code no longer compiles, CHANGELOG.md of criterion says what to use instead"
+                .to_owned(),
+        );
     }
 
     fn describe_obstacle(&self, obstacle: &Obstacle, line: &mut impl FnMut(String)) {
@@ -161,7 +167,7 @@ impl Text<'_> {
         match obstacle.framework {
             Framework::Criterion => {
                 line(format!(
-                    "{name}: runs no benchmark, since its harness is libtest's; in {path}:"
+                    "{name}: runs no benchmark, because its harness is libtest; in {path}:"
                 ));
                 line("  [[bench]]".to_owned());
                 line(format!("  name = \"{target}\""));

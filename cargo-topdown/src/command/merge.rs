@@ -72,7 +72,7 @@ fn samples_of(runs: &[PathBuf]) -> Result<Option<Vec<LaunchSamples>>, Error> {
             Ok(samples) => all.extend(samples),
             Err(error) if error.problem.is_missing() => {
                 tell!(
-                    "note: {} came without its samples, so the merged run has none",
+                    "note: {} has no samples, so the merged run has none",
                     Path::new(path).display()
                 );
                 return Ok(None);

@@ -54,9 +54,10 @@ pub fn pull(args: &BaselinePullArgs) -> Result<Exit, Error> {
     {
         for place in refused {
             tell!(
-                "warning: {place} was not fetched: it says that it started after it came to the \
-                 store, or after now\nif this machine's clock is right, \
-                 `cargo topdown baseline gc --from-the-future` removes it"
+                "warning: {place} was not fetched: it claims to have started after it came to the \
+                 store, or in the future\n\
+                 if this machine's clock is right, `cargo topdown baseline gc --from-the-future` \
+                 removes it"
             );
         }
         let what = if renewed {
@@ -94,8 +95,9 @@ pub fn gc(args: &BaselineGcArgs) -> Result<Exit, Error> {
     }
     for place in &garbage.refused {
         tell!(
-            "warning: {place} says that it started after it came, or after now, and is never \
-             fetched; if this machine's clock is right, `--from-the-future` removes it"
+            "warning: {place} claims to have started after it came to the store, or in the future, \
+             and is never fetched; if this machine's clock is right, `--from-the-future` removes \
+             it"
         );
     }
     let count = garbage.runs.len() + garbage.abandoned.len();

@@ -42,7 +42,7 @@ pub fn behind(path: &Path, candidate: &Run) -> Vec<Run> {
         return Vec::new();
     }
     let warn = |error: &dyn std::fmt::Display| {
-        tell!("warning: slower over time cannot be told by all runs: {error}");
+        tell!("warning: slower over time: not all stored runs could be read: {error}");
     };
     let (mut runs, unreadable) =
         match baseline_store::read_newest_runs(path, RUNS_BEHIND_A_COMPARISON) {
@@ -67,7 +67,7 @@ pub fn up_to(store: &BaselineStore, built: &str, base: &Run) -> Option<Trend> {
     let (mut runs, unreadable) = match baseline_store::read_runs(&stored.directory) {
         Ok(read) => read,
         Err(error) => {
-            tell!("warning: the page shows no history: {error}");
+            tell!("warning: the page has no history: {error}");
             return None;
         }
     };
@@ -84,7 +84,7 @@ pub fn beside(label: &str, path: &Path) -> Option<Trend> {
     match has_history.then(|| trend_of(label, path))? {
         Ok(trend) => Some(trend),
         Err(error) => {
-            tell!("warning: the page shows no history: {error}");
+            tell!("warning: the page has no history: {error}");
             None
         }
     }

@@ -90,7 +90,7 @@ pub fn judge(
     if !again.is_possible() {
         if let Err(reason) = &again.record {
             tell!(
-                "note: {} cannot be launched again, so there is one look: {reason}",
+                "note: {} cannot be launched again, so there is no second look: {reason}",
                 candidate.label
             );
         }
@@ -136,8 +136,8 @@ pub fn hint(baseline: &Side<'_>, candidate: &Side<'_>, comparison: &Comparison) 
     let suspects = verdict::suspects(comparison, !can_launch(baseline));
     if !suspects.is_empty() {
         tell!(
-            "note: {} of {} benchmarks look slower without being certain; `cargo topdown compare \
-             {} --relaunch` launches them again, with half of alpha for each look",
+            "note: {} of {} benchmarks may be slower; `cargo topdown compare {} --relaunch` \
+             launches them again, with half of alpha for each look",
             suspects.len(),
             comparison.benchmarks.len(),
             baseline.label

@@ -31,6 +31,6 @@ pub fn restrict(run: &mut Run, label: &str, expression: &FilterExpression) -> Re
         });
     }
     let selected = run.benchmarks.len();
-    tell!("note: `{label}`: {selected} of {all} benchmarks, those of `{text}`");
+    tell!("note: `{label}`: {selected} of {all} benchmarks match `{text}`");
     Ok(())
 }

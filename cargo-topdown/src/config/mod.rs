@@ -93,7 +93,7 @@ impl Config {
             let section = Section::read(&package.metadata, "package", manifest)?;
             if section.layer.baselines.is_some() || section.layer.store.is_some() {
                 return Err(section.error(format!(
-                    "`baselines` and `store` are for a whole workspace; move them to \
+                    "`baselines` and `store` apply to the whole workspace; move them to \
                      `[workspace.metadata.{TABLE}]`"
                 )));
             }

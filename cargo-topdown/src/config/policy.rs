@@ -24,7 +24,8 @@ pub const KEYS: [(&str, &str); 9] = [
     ("margins", ""),
     (
         "benchmarks",
-        "Tables with a pattern, `matching`, and the `gate` and `margins` of the benchmarks that it matches.",
+        "Tables with a pattern, `matching`, and the `gate` and `margins` of the benchmarks that it \
+         matches.",
     ),
     (
         "budgets",
@@ -102,7 +103,7 @@ fn apply(config: &Config, policy: &mut Policy) -> Result<(), ConfigError> {
             || table.relaunch.is_some()
         {
             return Err(section.policy_error(format!(
-                "`alpha`, `fail-on`, `allow-missing`, `across-builds` and `relaunch` are for a \
+                "`alpha`, `fail-on`, `allow-missing`, `across-builds` and `relaunch` apply to the \
                  whole suite; move them to `[{}.{POLICY}]`",
                 workspace.table
             )));
@@ -127,7 +128,7 @@ fn add(
     }
     for budgets in &table.budgets {
         let Some(matching) = budgets.get("matching") else {
-            return Err("a budget needs `matching`, the benchmarks that it is for".to_owned());
+            return Err("a budget needs `matching`, the pattern of its benchmarks".to_owned());
         };
         for (metric, text) in budgets.iter().filter(|(key, _)| *key != "matching") {
             let budget = Budget::parse(metric.parse()?, text)?;
@@ -219,7 +220,7 @@ mod tests {
             (json!({ "margins": { "slots": "3" } }), "not a percentage"),
             (
                 json!({ "margins": { "slots": { "sure": "5 %", "point": "3 %" } } }),
-                "not the smaller",
+                "at least the sure one",
             ),
             (json!({ "budgets": [{ "retiring": ">= 4 %" }] }), "matching"),
             (

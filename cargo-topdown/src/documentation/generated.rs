@@ -83,11 +83,17 @@ fn flag(name: &str) -> Option<Arg> {
 #[test]
 fn the_page_of_settings_is_made_from_their_types() {
     let mut page = format!(
-        "# Settings\n\n{NOTICE}\nSettings are read from `[workspace.metadata.topdown]` in the \
-         workspace's Cargo.toml and, for the benches of a package,\nfrom its \
-         `[package.metadata.topdown]`. A flag takes precedence over the variable, the variable over \
-         the package's table,\nand that over the workspace's.\n\n## \
-         Measuring\n\n| key | value | flag | variable | meaning |\n|---|---|---|---|---|\n"
+        "# Settings\n\n\
+         {NOTICE}\n\
+         Settings are read from `[workspace.metadata.topdown]` in the workspace's Cargo.toml and, \
+         for the benches of a package,\n\
+         from its `[package.metadata.topdown]`. A flag takes precedence over the variable, the \
+         variable over the package's table,\n\
+         and that over the workspace's.\n\n\
+         ## Measuring\n\n\
+         | key | value | flag | variable | meaning |\n\
+         |---|---|---|---|---|\n\
+         "
     );
     for (key, kind, description) in setting_types() {
         if key != "policy" {
@@ -95,9 +101,13 @@ fn the_page_of_settings_is_made_from_their_types() {
         }
     }
     page.push_str(
-        "\n## Policy\n\nIn `[workspace.metadata.topdown.policy]`; `gate`, `margins`, `benchmarks` and \
-         `budgets` in `[package.metadata.topdown.policy]`, too.\n\n| key | flag | variable | meaning \
-         |\n|---|---|---|---|\n",
+        "\n\
+         ## Policy\n\n\
+         In `[workspace.metadata.topdown.policy]`; `gate`, `margins`, `benchmarks` and `budgets` \
+         in `[package.metadata.topdown.policy]`, too.\n\n\
+         | key | flag | variable | meaning |\n\
+         |---|---|---|---|\n\
+         ",
     );
     for (key, description) in POLICY_KEYS {
         write_row(key, "", description, &mut page);

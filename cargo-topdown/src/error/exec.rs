@@ -21,9 +21,7 @@ pub enum ExecError {
     #[error(transparent)]
     Counters(OpenError),
     /// The model cannot follow a command.
-    #[error(
-        "the model follows benches only, not commands; use `--source hardware` or `--source time`"
-    )]
+    #[error("the model supports benches, not commands; use `--source hardware` or `--source time`")]
     Model,
     /// Ctrl-C could not be handled.
     #[error("could not handle Ctrl-C: {0}")]

@@ -21,9 +21,9 @@ pub enum ExplainError {
     },
     /// There are no categories to explain.
     #[error(
-        "`{id}` has time alone and no slots, so there is nothing to explain: {reason}. Metric groups need \
-         the CPU's own counters; `cargo topdown explain --source model` tells the events of a modelled \
-         core instead"
+        "`{id}` has only time and no slots, so there is nothing to explain: {reason}. Metric \
+         groups need the CPU's own counters; `cargo topdown explain --source model` uses the \
+         events of a modelled core instead"
     )]
     NoSlots {
         /// The benchmark.

@@ -52,7 +52,7 @@ pub enum Error {
     #[error(transparent)]
     Import(#[from] ImportError),
     /// A run could not be stored.
-    #[error("could not store the run; the one before is unchanged: {0}")]
+    #[error("could not store the run; the previous one is unchanged: {0}")]
     NotStored(#[source] RunFileError),
     /// A baseline or a requested run could not be used.
     #[error(transparent)]
@@ -65,7 +65,7 @@ pub enum Error {
     Workspace(#[from] WorkspaceError),
     /// A run was to be judged by itself.
     #[error(
-        "`{baseline}` and `{candidate}` are the same run, {id}, which says nothing; \
+        "`{baseline}` and `{candidate}` are the same run, {id}, so there is nothing to compare; \
          measure again: `cargo topdown bench`"
     )]
     SameRun {
@@ -77,7 +77,7 @@ pub enum Error {
         id: String,
     },
     /// `accept` was given a benchmark that did not regress.
-    #[error("`{id}` is {verdict}; only what is regressed can be accepted")]
+    #[error("`{id}` is {verdict}; only regressions can be accepted")]
     NothingToAccept {
         /// The benchmark.
         id: String,
@@ -94,7 +94,7 @@ pub enum Error {
     )]
     NoBudgets,
     /// The argument does not select exactly one benchmark of both runs.
-    #[error("`{wanted}` is {}{nearest}", which_text(like))]
+    #[error("`{wanted}` {}{nearest}", which_text(like))]
     NoSuchBenchmark {
         /// The argument.
         wanted: String,
@@ -136,8 +136,8 @@ pub enum Error {
     },
     /// The history has too few runs to find changes.
     #[error(
-        "the history has {runs} runs of this kind, and change points are looked for from {least} \
-         on; save more with `cargo topdown bench --save NAME`"
+        "the history has only {runs} of the {least} runs of this kind that change points need; \
+         save more with `cargo topdown bench --save NAME`"
     )]
     ShortHistory {
         /// How many runs it has.
@@ -173,8 +173,11 @@ impl From<ConfigError> for Error {
 
 fn which_text(like: &[String]) -> String {
     match like {
-        [] => "no benchmark of both runs; `compare` without --explain lists them".to_owned(),
-        like => format!("not one benchmark; there are\n  {}", like.join("\n  ")),
+        [] => "is not in both runs; `compare` without --explain lists the benchmarks".to_owned(),
+        like => format!(
+            "matches several benchmarks; name one of\n  {}",
+            like.join("\n  ")
+        ),
     }
 }
 

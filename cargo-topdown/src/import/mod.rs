@@ -48,8 +48,8 @@ pub enum ImportError {
     },
     /// Two executions were measured differently.
     #[error(
-        "{} was measured by `{other}` and {} by `{first}`; executions of one benchmark must have been \
-         measured alike",
+        "{} was measured by `{other}` and {} by `{first}`; executions of one benchmark must all be \
+         measured the same way",
         path.display(), first_path.display()
     )]
     Mixed {

@@ -52,7 +52,7 @@ fn objects(
                 // Drop the error's line number, which counts from this line.
                 let error = error.to_string();
                 let what = error.split(" at line ").next().unwrap_or_default();
-                return Err(Problem::malformed(format!("no JSON object: {what}")));
+                return Err(Problem::malformed(format!("not a JSON object: {what}")));
             }
             None => break,
         }

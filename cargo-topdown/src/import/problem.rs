@@ -16,7 +16,8 @@ pub enum Problem {
     /// None of the known formats.
     #[error(
         "unknown format; supported are the outputs of `perf stat -j` and `-x,`, `toplev -x,`, \
-         `topdown-tool --cpu-generate-csv events` and `wperf stat --json`; to insist on one: --format"
+         `topdown-tool --cpu-generate-csv events` and `wperf stat --json`; choose one with \
+         --format"
     )]
     UnknownFormat,
     /// A line or a field does not follow the format.
@@ -36,8 +37,8 @@ pub enum Problem {
     PerCpu,
     /// Means of several executions.
     #[error(
-        "means of several executions (`-r`), which hide how much they differ; measure each by \
-         itself: `perf stat --append -o FILE …` several times, or a file each"
+        "means of several executions (`-r`), which hide how much they differ; measure each \
+         separately: `perf stat --append -o FILE …` several times, or one file each"
     )]
     Means,
     /// A required number is missing.
@@ -49,7 +50,8 @@ pub enum Problem {
     },
     /// A required event was counted more than once.
     #[error(
-        "`{name}` was counted more than once (line {first} too); count each event once, in one group"
+        "`{name}` was counted more than once (line {first} too); count each event once, in one \
+         group"
     )]
     Twice {
         name: String,
@@ -58,8 +60,8 @@ pub enum Problem {
     },
     /// Counts of several core types.
     #[error(
-        "counts of several types of core ({}); bind the command to one type with `taskset` and count \
-         that alone",
+        "counts of several types of core ({}); bind the command to one type with `taskset` and \
+         count that alone",
         pmus.join(", ")
     )]
     SeveralCores {
@@ -68,8 +70,8 @@ pub enum Problem {
     },
     /// Shares without slots.
     #[error(
-        "shares only, and no slots: what is compared is slots, since shares do not change when \
-         everything takes longer; {HOW_TO_GET_SLOTS}"
+        "shares without slots: slots are compared, because shares do not change when everything \
+         takes longer; {HOW_TO_GET_SLOTS}"
     )]
     SharesOnly,
     /// No TopDown at all.
@@ -89,18 +91,18 @@ pub enum Problem {
     },
     /// The pipeline's width is required but unknown.
     #[error(
-        "its slots are cycles times the width of the pipeline, and that of {machine} is not known; give it \
-         with --slots-per-cycle, or name the machine with --machine"
+        "its slots are cycles times the width of the pipeline, and the width of {machine} is \
+         unknown; give it with --slots-per-cycle, or name the machine with --machine"
     )]
     NoWidth {
         /// The machine.
         machine: String,
     },
     /// The time is unknown.
-    #[error("it does not say how long the command took; give that with --seconds")]
+    #[error("the command's wall-clock time is missing; give it with --seconds")]
     NoTime,
     /// `--seconds` has the wrong number of values.
-    #[error("--seconds has {given} values, and there are {executions} executions")]
+    #[error("--seconds has {given} values, but there are {executions} executions")]
     Seconds {
         /// How many were given.
         given: usize,
@@ -109,7 +111,7 @@ pub enum Problem {
     },
 }
 
-const HOW_TO_GET_SLOTS: &str = "docs/import.md says which command to use";
+const HOW_TO_GET_SLOTS: &str = "docs/import.md shows which command to use";
 
 impl Problem {
     /// Makes a [`Problem::Malformed`].
@@ -122,8 +124,8 @@ fn lost_text(lost: &Lost) -> String {
     match lost {
         Lost::Missing(words) => format!("has no value: {words}"),
         Lost::Multiplexed { running } => format!(
-            "was counted {running} of the time, and the rest guessed; count fewer events at once, in one \
-             group"
+            "was counted {running} of the time and extrapolated for the rest; count fewer events \
+             at once, in one group"
         ),
     }
 }

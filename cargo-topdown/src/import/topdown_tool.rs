@@ -30,7 +30,9 @@ pub fn read(text: &str) -> Result<Execution, Located> {
     let (Some(value), Some(name)) = (column("value"), column("event").or(column("metric"))) else {
         return Err((
             Some(1),
-            Problem::malformed(format!("the headings are not `{EVENTS}` nor `{METRICS}`")),
+            Problem::malformed(format!(
+                "the headings are neither `{EVENTS}` nor `{METRICS}`"
+            )),
         ));
     };
     let are_events = column("event").is_some();
@@ -93,5 +95,5 @@ pub fn read(text: &str) -> Result<Execution, Located> {
 
 fn not_csv(error: csv::Error) -> Located {
     let line = error.position().map(|position| position.line() as usize);
-    (line, Problem::malformed(format!("is no table: {error}")))
+    (line, Problem::malformed(format!("is not a table: {error}")))
 }

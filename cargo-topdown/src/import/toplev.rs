@@ -103,5 +103,5 @@ pub fn read(text: &str) -> Result<Execution, Located> {
 }
 
 fn not_csv(error: csv::Error) -> Located {
-    (None, Problem::malformed(format!("is no table: {error}")))
+    (None, Problem::malformed(format!("is not a table: {error}")))
 }

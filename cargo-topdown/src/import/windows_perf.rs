@@ -55,7 +55,7 @@ pub fn read(text: &str) -> Result<Execution, Located> {
         let line = (error.line() > 0).then(|| error.line());
         (
             line,
-            Problem::malformed(format!("no document of wperf: {error}")),
+            Problem::malformed(format!("not a document of wperf: {error}")),
         )
     };
     let document: Value = serde_json::from_str(text).map_err(malformed)?;

@@ -37,8 +37,8 @@ pub fn build_identity(profile: Option<&str>, target: Option<&str>, root: &Path) 
     }
 }
 
-/// Returns whether the work tree at `root` differs from its commit; `None` outside of git. Untracked
-/// files do not count: they are often reports and baselines.
+/// Returns whether the work tree at `root` differs from its commit; `None` outside of git.
+/// Untracked files do not count: they are often reports and baselines.
 pub fn has_changes(root: &Path) -> Option<bool> {
     let arguments = ["status", "--porcelain", "--untracked-files=no"];
     Some(!output_of("git", &arguments, root)?.is_empty())

@@ -89,14 +89,14 @@ impl Changed {
     fn notes(&self, base: &str) -> Vec<String> {
         if self.has_other_toolchain {
             return vec![format!(
-                "`{base}` was built by another toolchain, so all benchmarks are launched"
+                "`{base}` was built with another toolchain, so all benchmarks are launched"
             )];
         }
         let left_out = &self.unchanged.benchmarks;
         let launched = self.differing + self.uncertain;
         let mut notes = vec![format!(
-            "{} of {} benchmarks execute what they did in `{base}` and are left out; {} differ, {} \
-             are not certain",
+            "{} of {} benchmarks execute the same code as in `{base}` and are left out; {} differ, \
+             {} are uncertain",
             left_out.len(),
             left_out.len() + launched,
             self.differing,
@@ -192,7 +192,7 @@ mod tests {
         assert_eq!(other.targets[0].benchmarks, None);
         insta::assert_snapshot!(
             other.notes("main").join("\n"),
-            @"`main` was built by another toolchain, so all benchmarks are launched"
+            @"`main` was built with another toolchain, so all benchmarks are launched"
         );
     }
 

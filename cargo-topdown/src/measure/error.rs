@@ -41,13 +41,14 @@ pub enum MeasureError {
     },
     /// There was nothing to build.
     #[error(
-        "no bench targets in the selected packages; `cargo topdown init` shows how to write the first"
+        "no bench targets in the selected packages; `cargo topdown init` shows how to write the \
+         first"
     )]
     NoBenchTargets,
     /// The bench targets have no criterion benchmark.
     #[error(
         "none of the bench targets has a criterion benchmark, so nothing was measured; `cargo \
-         topdown init` says what to change in each"
+         topdown init` shows what to change in each"
     )]
     NoCriterion,
     /// criterion ran no benchmark, although no filter was given here.
@@ -57,8 +58,8 @@ pub enum MeasureError {
     NoBenchmarks,
     /// Settings leave out everything.
     #[error(
-        "the settings leave out every benchmark (`leave-out`), so nothing was measured; `--leave-out \
-         PATTERN` stands for the patterns of the manifests"
+        "the settings leave out every benchmark (`leave-out`), so nothing was measured; \
+         `--leave-out PATTERN` replaces the patterns in Cargo.toml"
     )]
     AllLeftOut,
     /// The filter matched nothing.
@@ -84,8 +85,8 @@ pub enum MeasureError {
     },
     /// There are fewer benchmarks than shards.
     #[error(
-        "shard {shard} has no benchmark, since the suite has only {benchmarks}; cut it into fewer \
-         shards"
+        "shard {shard} is empty, because there are fewer benchmarks ({benchmarks}) than shards; \
+         use fewer shards"
     )]
     EmptyShard {
         shard: ShardNumber,

@@ -17,8 +17,8 @@ pub fn tell(targets: &[BenchTarget]) {
     }
     for (name, targets) in missed {
         tell!(
-            "note: benches do not inherit the environment variable `{name}`, whose name is in `{}`; if it is \
-             meant for them: `--keep-env {name}`, or `keep-env` in the settings",
+            "note: `{}` mentions the environment variable `{name}`, which benches do not inherit; \
+             to pass it on: `--keep-env {name}`, or `keep-env` in the settings",
             targets.join("`, `")
         );
     }

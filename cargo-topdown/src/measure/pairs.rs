@@ -51,16 +51,16 @@ impl Pairs<'_> {
     ) -> Result<(Collected, Collected), MeasureError> {
         if !self.quiet {
             let (looks, them) = match suspects.len() {
-                1 => ("1 benchmark looks".to_owned(), "it"),
-                count => (format!("{count} benchmarks look"), "them"),
+                1 => ("1 benchmark may be".to_owned(), "it"),
+                count => (format!("{count} benchmarks may be"), "them"),
             };
             let side = match self.base {
                 [] => " of the candidate",
                 _ => " a side",
             };
             tell!(
-                "{looks} slower without being certain; launching {them} again, up to \
-                 {LAUNCHES_OF_SUSPECTS} launches{side}"
+                "{looks} slower; launching {them} again, up to {LAUNCHES_OF_SUSPECTS} \
+                 launches{side}"
             );
         }
         let (base, candidate) = Pairs {

@@ -7,26 +7,26 @@ use crate::terminal::tell;
 pub fn report(outcome: &Outcome) {
     for target in &outcome.not_criterion {
         tell!(
-            "note: bench target `{target}` is left out: it is not a criterion benchmark (one that \
-             should be needs `harness = false` in its [[bench]] section)"
+            "note: bench target `{target}` is left out: it is not a criterion benchmark (if it \
+             should be one, set `harness = false` in its [[bench]] section)"
         );
     }
     for target in &outcome.not_connected {
         tell!(
-            "note: bench target `{target}` is left out: it has criterion, but ended without looking for \
-             its runner (it needs `harness = false` in its [[bench]] section and a `main` that runs its \
-             groups; and `localhost` must resolve to 127.0.0.1)"
+            "note: bench target `{target}` is left out: it has criterion, but exited without \
+             connecting to cargo topdown (it needs `harness = false` in its [[bench]] section and \
+             a `main` that runs its groups; and `localhost` must resolve to 127.0.0.1)"
         );
     }
     for OtherMeasurement { id, one } in &outcome.other_measurements {
         tell!(
-            "warning: benchmark `{id}` is left out: it has a measurement of its own, which writes the \
-             value 1 as `{one}`; only criterion_topdown::TopDown and wall-clock time can be kept \
-             (`leave-out` in the settings leaves it out without a warning)"
+            "warning: benchmark `{id}` is left out: it has its own measurement, which writes the \
+             value 1 as `{one}`; only criterion_topdown::TopDown and wall-clock time can be stored \
+             (`leave-out` in the settings silences this warning)"
         );
     }
     for failure in &outcome.not_modelled {
-        tell!("warning: it is not modelled and has time alone: {failure}; please report this");
+        tell!("warning: not modelled, so there is only time: {failure}; please report this");
     }
     for lost in &outcome.collected.lost_launches {
         tell!(

@@ -88,8 +88,8 @@ impl Session {
         let metadata = &self.workspace.metadata;
         if !self.request.quiet && !adoption::uses(metadata, PACKAGE) {
             tell!(
-                "note: no package uses {PACKAGE} yet, so benches have no slots, only time; \
-                 `cargo topdown init` says what to change"
+                "note: no package uses {PACKAGE} yet, so benches have no slots, only time; `cargo \
+                 topdown init` shows what to change"
             );
         }
         let targets = self.cargo.bench_targets(metadata, &self.settings)?;
@@ -144,7 +144,7 @@ impl Session {
         let rest = left_out::without(patterns, targets, &self.wanted, &self.launcher)
             .map_err(|_| MeasureError::Interrupted)?;
         for name in &rest.left_out {
-            tell!("note: `{name}` is left out, as the settings say (`leave-out`)");
+            tell!("note: `{name}` is left out by the settings (`leave-out`)");
         }
         let has_none = |targets: &[BenchTarget]| !targets.iter().any(|t| t.has_criterion);
         match (has_none(&rest.targets), rest.left_out.is_empty()) {

@@ -261,7 +261,7 @@ fn missing_text(parts: &[Part]) -> Option<String> {
         let measured = run.benchmarks.len();
         if measured < shard.benchmarks {
             texts.push(format!(
-                "shard {shard} has {measured} of its {} benchmarks, since benches failed there",
+                "shard {shard} has {measured} of its {} benchmarks, because benches failed there",
                 shard.benchmarks
             ));
         }

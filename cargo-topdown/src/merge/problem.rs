@@ -35,14 +35,13 @@ impl std::fmt::Display for Note {
                 other,
             } => write!(
                 f,
-                "benchmarks of package `{package}` have slots in {other} and time alone in {label} \
+                "benchmarks of package `{package}` have slots in {other}, but only time in {label} \
                  ({reason})"
             ),
-            Note::Uncommitted => f.write_str(
-                "the work trees differed from their commit, and nothing tells whether in the same \
-                 way",
-            ),
-            Note::Incomplete(what) => write!(f, "{what}; the merged run is not whole"),
+            Note::Uncommitted => {
+                f.write_str("the work trees had uncommitted changes, which may differ")
+            }
+            Note::Incomplete(what) => write!(f, "{what}; the merged run is incomplete"),
         }
     }
 }
@@ -64,7 +63,7 @@ pub enum MergeError {
         differences: Vec<Difference>,
     },
     /// One benchmark was measured twice.
-    #[error("benchmark `{id}` is in {first} and in {other}")]
+    #[error("benchmark `{id}` is in both {first} and {other}")]
     Twice {
         id: Box<BenchmarkId>,
         /// The part that has it first.
@@ -98,8 +97,8 @@ pub enum MergeError {
     },
     /// A shard was given where a whole run is required.
     #[error(
-        "{label} is shard {shard} of a suite, which says nothing about the others; to put them \
-         together: `cargo topdown merge RUN...`"
+        "{label} is shard {shard} of a suite, without the others; to merge them: `cargo topdown \
+         merge RUN...`"
     )]
     NotWhole {
         /// The run.
@@ -108,7 +107,7 @@ pub enum MergeError {
         shard: Shard,
     },
     /// Shards, or benchmarks of shards, are missing.
-    #[error("{0}\nto merge what there is: `--partial`")]
+    #[error("{0}\nto merge anyway: `--partial`")]
     Incomplete(String),
 }
 

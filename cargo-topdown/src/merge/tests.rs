@@ -62,11 +62,11 @@ fn missing_shards_and_benchmarks_are_named_and_refused_unless_told() {
         two.run.benchmarks.pop();
         vec![part(1, 4, &["a"]), two]
     };
-    let missing = "shards 3/4, 4/4 are missing; shard 2/4 has 1 of its 2 benchmarks, since \
+    let missing = "shards 3/4, 4/4 are missing; shard 2/4 has 1 of its 2 benchmarks, because \
                    benches failed there";
     assert_eq!(
         refusal(parts()),
-        format!("{missing}\nto merge what there is: `--partial`")
+        format!("{missing}\nto merge anyway: `--partial`")
     );
     let (run, notes) = merge(parts(), "partial".to_owned(), true).unwrap();
     assert_eq!(run.benchmarks.len(), 2);
@@ -82,7 +82,7 @@ fn what_is_there_twice_is_refused() {
     );
     assert_eq!(
         refusal(vec![part(1, 2, &["a"]), part(2, 2, &["a"])]),
-        "benchmark `suite::bench::a` is in part 1 and in part 2"
+        "benchmark `suite::bench::a` is in both part 1 and part 2"
     );
 }
 
@@ -152,7 +152,7 @@ fn a_part_that_could_only_measure_time_is_told() {
     let texts: Vec<String> = notes.iter().map(Note::to_string).collect();
     assert_eq!(
         texts,
-        ["benchmarks of package `suite` have slots in part 1 and time alone in part 2 (a test)"]
+        ["benchmarks of package `suite` have slots in part 1, but only time in part 2 (a test)"]
     );
 }
 

@@ -30,25 +30,20 @@ struct Row {
 const UNIT: &str = "per 1000 instructions";
 
 const ROWS: [Row; 13] = [
-    row(
-        Subject::Level2,
-        None,
-        "",
-        "The larger part is the one to look at.",
-    ),
+    row(Subject::Level2, None, "", "Look at the larger part first."),
     row(
         Subject::Branches,
         Some(5.0),
         "mispredicts",
-        "Branches are mispredicted: sort or group the data, replace branches that depend on data with a \
-         table or arithmetic, and give indirect calls fewer targets.",
+        "Branches are mispredicted: sort or group the data, replace branches that depend on data \
+         with a table or arithmetic, and give indirect calls fewer targets.",
     ),
     row(
         Subject::Clears,
         Some(0.5),
         "machine clears",
-        "The pipeline is cleared: separate what is written from what is read soon after, and avoid cache \
-         lines that threads share, and denormal numbers.",
+        "The pipeline is cleared: separate what is written from what is read soon after, and avoid \
+         cache lines that threads share, and denormal numbers.",
     ),
     row(
         Subject::InstructionTlb,
@@ -74,42 +69,42 @@ const ROWS: [Row; 13] = [
         Subject::DataTlb,
         Some(1.0),
         "data TLB",
-        "The data is spread over too many pages: touch fewer of them per iteration, order accesses by \
-         address, or use huge pages.",
+        "The data is spread over too many pages: touch fewer of them per iteration, order accesses \
+         by address, or use huge pages.",
     ),
     row(
         Subject::DataCache,
         Some(10.0),
         "first-level cache",
-        "The data of an iteration does not fit the first cache: make it denser (smaller types, arrays \
-         of fields), and work on blocks that fit.",
+        "The data of an iteration does not fit into the first-level cache: make it denser (smaller \
+         types, arrays of fields), and work on blocks that fit.",
     ),
     row(
         Subject::L2Cache,
         Some(5.0),
         "second-level cache",
-        "Much goes beyond the second level: block the work to fit it, and access memory in an order that \
-         the prefetchers follow.",
+        "Many accesses go beyond the second level: block the work to fit it, and access memory in \
+         an order that the prefetchers follow.",
     ),
     row(
         Subject::LastLevelCache,
         Some(1.0),
         "memory",
-        "Much comes from memory: read less of it, make dependent loads independent (batches in place of \
-         chains), and prefetch what is known early.",
+        "Much of the data comes from memory: read less of it, make dependent loads independent \
+         (batches in place of chains), and prefetch what is known early.",
     ),
     row(
         Subject::Stalls,
         None,
         "",
-        "The largest part says what to look at first; the groups below measure it.",
+        "Look at the largest part first; the groups below measure it.",
     ),
     row(
         Subject::OperationMix,
         None,
         "",
-        "Compare with what the algorithm needs: vectorise, replace divisions, break chains of dependent \
-         operations, and remove copies.",
+        "Compare with what the algorithm needs: vectorise, replace divisions, break chains of \
+         dependent operations, and remove copies.",
     ),
     row(
         Subject::Other,

@@ -58,7 +58,7 @@ pub fn write(check: &BudgetCheck, look: Look, out: &mut impl Write) -> io::Resul
 fn sentence(result: &BudgetResult) -> String {
     let budget = shown(&result.budget);
     match result.value {
-        None => format!("{budget}: no such numbers in the run"),
+        None => format!("{budget}: not measured in this run"),
         Some(value) => format!(
             "{budget}: {} in {}",
             quantity(result.budget.quantity, value),

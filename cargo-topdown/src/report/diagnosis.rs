@@ -36,12 +36,12 @@ impl Diagnosis {
         let model = self.model.as_ref().ok();
         let will_fail = |what: &str| {
             Err(format!(
-                "{what} asked for, and cannot be used: benches will fail"
+                "{what} requested, but cannot be used: benches will fail"
             ))
         };
         let because_of = |provenance: &Provenance| provenance.reason.clone();
         match self.choice {
-            SourceChoice::Time => Ok(("time", "the clock was asked for".to_owned())),
+            SourceChoice::Time => Ok(("time", "the clock was requested".to_owned())),
             SourceChoice::Hardware => match hardware {
                 Some(hardware) => Ok(("hardware", because_of(hardware))),
                 None => will_fail("hardware counters were"),
@@ -57,13 +57,13 @@ impl Diagnosis {
                 (_, Some(model)) => (
                     "model",
                     format!(
-                        "{}; plain `cargo bench` measures time alone",
+                        "{}; plain `cargo bench` measures only time",
                         because_of(model)
                     ),
                 ),
                 (_, None) => (
                     "time",
-                    "there is the clock alone: no slots, and no causes".to_owned(),
+                    "only wall-clock time is available: no slots, and no causes".to_owned(),
                 ),
             }),
         }
@@ -90,12 +90,7 @@ pub fn write_text(out: &mut impl Write, diagnosis: &Diagnosis, look: Look) -> io
         Ok(provenance) => page.finding(GOOD, "yes", &model_in_words(provenance), None)?,
         Err(error) => page.finding(BAD, "no", &why_no_model(error), None)?,
     }
-    page.finding(
-        GOOD,
-        "yes",
-        "time: wall clock alone, on every machine",
-        None,
-    )?;
+    page.finding(GOOD, "yes", "time: wall clock only, on every machine", None)?;
     match diagnosis.used() {
         Ok((source, why)) => page.finding(GOOD, "use", &format!("{source}: {why}"), None)?,
         Err(why) => page.finding(BAD, "fail", &why, None)?,
@@ -122,7 +117,7 @@ pub fn write_text(out: &mut impl Write, diagnosis: &Diagnosis, look: Look) -> io
     }
     if let (Err(_), Some(place)) = (&diagnosis.survey.opened, &diagnosis.place) {
         let what = format!(
-            "{}: what counters there are is in docs/where-counters.md#{}",
+            "{}: for its counters, see docs/where-counters.md#{}",
             place.name, place.section
         );
         page.finding(DIM, "see", &what, None)?;
@@ -350,7 +345,7 @@ mod tests {
                 ..provenance()
             }),
             disturbances: vec![Disturbance {
-                what: "the frequency governor is `powersave`: the clock follows the load"
+                what: "the frequency governor is `powersave`: the clock frequency follows the load"
                     .to_owned(),
                 remedy: "echo performance | sudo tee \
                          /sys/devices/system/cpu/cpu*/cpufreq/scaling_governor"
@@ -438,7 +433,7 @@ mod tests {
             choice: SourceChoice::Hardware,
             ..unable()
         };
-        assert!(text(&impossible).contains("fail  hardware counters were asked for"));
+        assert!(text(&impossible).contains("fail  hardware counters were requested"));
         assert_eq!(json_of(&impossible)["source"], serde_json::Value::Null);
         let modelled = Diagnosis {
             choice: SourceChoice::Model,
@@ -449,7 +444,7 @@ mod tests {
             choice: SourceChoice::Model,
             ..unable()
         };
-        assert!(text(&impossible).contains("fail  the model was asked for"));
+        assert!(text(&impossible).contains("fail  the model was requested"));
     }
 
     #[test]

@@ -70,8 +70,8 @@ pub(super) const COLUMNS: [Column; 10] = [
     },
 ];
 
-pub(super) const LEGEND: &str = "instr and bytes (read from memory) per iteration; branches, mispredicts, misses of \
-    the caches and page walks per thousand instructions";
+pub(super) const LEGEND: &str = "instr and bytes (read from memory) per iteration; branches, \
+    mispredicts, misses of the caches and page walks per thousand instructions";
 
 /// Writes the table of the benchmarks whose events were counted, with ANSI colours.
 ///

@@ -45,7 +45,9 @@ fn assert_nothing_wraps_twice(text: &str) {
 }
 
 /// Text that every format must escape.
-pub const HOSTILE_NAME: &str = "<script>alert('1')</script> @user [x](https://example.com) www.example.com `|` a|b \"]]>&amp; %0A::error::x\u{1b}[31m\r\n# h";
+pub const HOSTILE_NAME: &str = "<script>alert('1')</script> @user [x](https://example.com) \
+    www.example.com `|` a|b \"]]>&amp; %0A::error::x\u{1b}[31m\r\n\
+    # h";
 
 /// A suite whose only benchmark regressed and is called [`HOSTILE_NAME`].
 pub fn hostile() -> (Run, Run) {

@@ -68,8 +68,8 @@ pub fn write(explanation: &Explanation<'_>, width: usize, out: &mut impl Write) 
     let text = "In percent of the baseline's total. Own: the standard deviation between the \
                 launches of a side. Suite: what is typical for the metric in this suite, and how \
                 many launches' worth that knowledge is (* assumed: the suite is too small). Used: \
-                what follows from both, never less than the own. λ: by how much the suite differs \
-                between the runs more than launches do. SE: of the difference.";
+                what follows from both, never less than the own. λ: how much more the suite \
+                differs between the runs than launches do. SE: of the difference.";
     lines.write(out, "", 0, text)?;
     uncertainties(verdict, suite, out)?;
     writeln!(out, "\n{heading}3. Tests{heading:#}")?;
@@ -101,8 +101,8 @@ fn method_text(source: SourceKind, method: Method) -> Option<&'static str> {
     match (source, method) {
         (_, Method::Exact) => Some(
             "The modelled slots agree bit for bit between the launches of each side, so their \
-             differences are exact. Wall-clock time was measured in launches of its own; it fails \
-             only what took far longer.",
+             differences are exact. Wall-clock time was measured in separate launches; it fails \
+             only benchmarks that took far longer.",
         ),
         (SourceKind::Model, Method::Statistics) => Some(
             "The modelled slots differ between launches (or there is only one), so they are tested \
@@ -348,7 +348,7 @@ fn rule_text(
     let (asked, holds) = match rule {
         Rule::SameCode => {
             let counts = match verdict.source {
-                SourceKind::Model => ", in the same slots; time is neither hit nor to fail",
+                SourceKind::Model => ", in the same slots; time is neither hit nor does it fail",
                 SourceKind::Hardware => ", and as many of them",
                 SourceKind::Time => "",
             };
@@ -393,7 +393,7 @@ fn rule_text(
             (asked.to_owned(), evidence.took_longer)
         }
         Rule::SuiteWideSlowdown => {
-            let asked = "slower only as the whole suite is, with nothing but time to tell";
+            let asked = "slower only because the whole suite is, and only time was measured";
             (asked.to_owned(), evidence.suite_wide_slowdown)
         }
         Rule::Faster if is_exact => {

@@ -93,7 +93,7 @@ impl Benchmark {
                 format!("{changed} at {} % slots", points(slots))
             }
             (Verdict::Shifted, _, Some((category, _))) => {
-                format!("is no slower, but has more slots {}", category.name())
+                format!("is not slower, but has more slots {}", category.name())
             }
             (Verdict::Accepted, ..) => format!("{changed}, as accepted"),
             (_, Some(_), Some((category, part))) if part > 0.0 => {
@@ -235,8 +235,9 @@ impl fmt::Display for ForeignComparison {
             |text| text.items(missing.map(|id| format!("- {}\n", code(&id.to_string())))),
         );
         text.push(
-            "Measured by the pull request's own run. Changes are percent of the baseline's slots per \
-             iteration (time: of its time).\n",
+            "Measured by the pull request's own run. Changes are percent of the baseline's slots \
+             per iteration (time: of its time).\n\
+             ",
         );
         f.write_str(&text.finish())
     }

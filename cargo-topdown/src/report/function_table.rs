@@ -28,9 +28,10 @@ const COLUMNS: [Column; 9] = [
     Column::number("instr").keep(Keep::Essential(1)),
 ];
 
-const LEGEND: &str = "slots and instr(uctions) per iteration, of the function itself without those that it \
-    calls; share: of the benchmark's slots; ret, bad, fe, be: retiring, bad speculation, frontend bound \
-    and backend bound in percent of the function's slots; others: the smallest, 1 % of the slots together";
+const LEGEND: &str = "slots and instr(uctions) per iteration, of the function itself without those \
+                      that it calls; share: of the benchmark's slots; ret, bad, fe, be: retiring, \
+                      bad speculation, frontend bound and backend bound in percent of the \
+                      function's slots; others: the smallest, together 1 % of the slots";
 
 const NO_FUNCTIONS: &str = "no benchmark of this run has functions; the source `model` knows them";
 
@@ -58,7 +59,7 @@ pub fn write_function_table(out: &mut impl Write, run: &Run, look: Look) -> io::
         .benchmarks
         .iter()
         .filter(|b| b.provenance().source == SourceKind::Model && b.functions.is_none())
-        .map(|b| format!("the functions of `{}` are not known", b.id.name))
+        .map(|b| format!("the functions of `{}` are unknown", b.id.name))
         .collect();
     if any {
         table.write(out, look)?;

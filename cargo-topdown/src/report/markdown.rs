@@ -2,8 +2,8 @@
 //!
 //! The sentences on what fails come first and are never folded; the rest is folded. Both have a
 //! size limit, so the text is built piece by piece, and what does not fit is counted. Everything
-//! from benchmarks or machines is escaped so that it stays text: it cannot make HTML, links, images,
-//! mentions or table cells. Comments on pull requests are made by `foreign_comment`.
+//! from benchmarks or machines is escaped so that it stays text: it cannot make HTML, links,
+//! images, mentions or table cells. Comments on pull requests are made by `foreign_comment`.
 
 use super::event_table::{COLUMNS, LEGEND};
 use super::names::Names;
@@ -473,9 +473,9 @@ mod tests {
     fn names_stay_text() {
         assert_eq!(
             escaped(HOSTILE_NAME),
-            "&#60;script&#62;alert('1')&#60;/script&#62; ＠user &#91;x&#93;(https&#58;//example.com) \
-             ww&#119;.example.com &#96;&#124;&#96; a&#124;b \"&#93;&#93;&#62;&#38;amp; \
-             %0A::error::x\u{fffd}&#91;31m\u{fffd}\u{fffd}&#35; h"
+            "&#60;script&#62;alert('1')&#60;/script&#62; ＠user \
+             &#91;x&#93;(https&#58;//example.com) ww&#119;.example.com &#96;&#124;&#96; a&#124;b \
+             \"&#93;&#93;&#62;&#38;amp; %0A::error::x\u{fffd}&#91;31m\u{fffd}\u{fffd}&#35; h"
         );
         let (baseline, candidate) = hostile();
         let text = summary(&compared(&baseline, &candidate), false);

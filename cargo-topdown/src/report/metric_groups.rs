@@ -247,8 +247,8 @@ mod tests {
             .collect();
         let refused = groups.len().min(2) - 1;
         groups[refused].values = Err(GroupError::Refused(
-            "the counters of event `ex_ret_instr` of PMU `cpu` were opened but never ran: beside the NMI \
-             watchdog the group needs 6 general counters, and there are 5; run `sudo sysctl \
+            "the counters of event `ex_ret_instr` of PMU `cpu` were opened but never ran: with the \
+             NMI watchdog on, the group needs 6 general counters, but only 5; run `sudo sysctl \
              kernel.nmi_watchdog=0`"
                 .to_owned(),
         ));

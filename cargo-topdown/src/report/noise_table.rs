@@ -88,10 +88,10 @@ pub fn write_table(out: &mut impl Write, report: &NoiseReport, look: Look) -> io
     table.write(out, look)?;
     writeln!(out)?;
     let legend = format!(
-        "sd: standard deviation between launches, in percent of the benchmark's slots (time: of its \
-         time). sees: the smallest change that is found with a probability of {:.0} % by {} \
-         a side at alpha {} over {} tests, if the machine does not drift between the sides. -: no \
-         change is.",
+        "sd: standard deviation between launches, in percent of the benchmark's slots (time: of \
+         its time). sees: the smallest change that is found with a probability of {:.0} % by {} a \
+         side at alpha {} over {} tests, if the machine does not drift between the sides. -: no \
+         change can be detected.",
         report.power * 100.0,
         launches(report.launches),
         report.alpha,

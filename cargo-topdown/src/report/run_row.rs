@@ -113,7 +113,8 @@ fn notes(summary: &Summary, plus_minus: &str, provenance: &Provenance) -> Vec<St
     let window_percent = percent(summary.window_fraction);
     if summary.window_fraction > MOST_TAKEN_OUT {
         notes.push(format!(
-            "its windows cost {window_percent} % of the slots, which decide nothing: use larger batches"
+            "its windows cost {window_percent} % of the slots, so slots decide nothing: use larger \
+             batches"
         ));
     } else if summary.window_fraction > WINDOWS_THAT_SHOW {
         notes.push(format!(

@@ -14,8 +14,9 @@ pub fn warn_of_wild_launches(run: &Run) {
     let wild = wild_launches(run);
     if !wild.is_empty() {
         tell!(
-            "warning: comparisons leave out what is not like the other launches: {}; what disturbed \
-             it may have disturbed more, so run again before you keep this as a baseline",
+            "warning: comparisons will leave out launches that differ from the others: {}; what \
+             disturbed them may have affected more, so run again before you keep this as a \
+             baseline",
             named(&wild)
         );
     }

@@ -38,7 +38,7 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
             format!("changes of {} are exact", benchmarks(decided_exactly))
         };
         notes.push(format!(
-            "{which}: modelled launches agree bit for bit; time only fails what took far longer"
+            "{which}: modelled launches agree bit for bit; only far longer time fails"
         ));
     }
     notes.extend(same_code(comparison));
@@ -52,8 +52,8 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
         };
         notes.push(match shift.basis {
             ShiftBasis::TimePerSlot => format!(
-                "the machine ran {size} {direction} per slot (median of {}); times are compared without \
-                 that",
+                "the machine ran {size} {direction} per slot (median of {}); times are compared \
+                 without that",
                 benchmarks(shift.benchmarks)
             ),
             ShiftBasis::Time => format!(
@@ -76,7 +76,8 @@ pub fn suite_notes(comparison: &Comparison) -> Vec<String> {
     };
     for noise in suite.noise.iter().filter(drifting) {
         notes.push(format!(
-            "{} drift by {:.1} % between runs{}; intervals include it, and more launches do not help",
+            "{} drift by {:.1} % between runs{}; intervals include it, and more launches do not \
+             help",
             match noise.metric {
                 Metric::Wall => "times",
                 _ => "slots",
@@ -155,7 +156,8 @@ fn one_sided(comparison: &Comparison) -> Vec<String> {
     } = comparison.counts;
     if missing > 0 && comparison.missing_fails {
         notes.push(
-            "missing benchmarks should have run; if they were removed on purpose, pass --allow-missing"
+            "missing benchmarks should have run; if they were removed on purpose, pass \
+             --allow-missing"
                 .to_owned(),
         );
     }
@@ -191,7 +193,7 @@ pub fn left_out_by(by: LeftOutBy) -> &'static str {
         LeftOutBy::Setting => "left out by the settings",
         LeftOutBy::Target => "in bench targets that were not selected",
         LeftOutBy::Shard => "in other shards",
-        LeftOutBy::SameCode => "left out, since their machine code is the same",
+        LeftOutBy::SameCode => "left out, because their machine code is the same",
     }
 }
 

@@ -101,7 +101,8 @@ fn heading(trend: &Trend, lines: &Hanging, out: &mut impl Write) -> io::Result<(
     for global in &trend.global_changes {
         let run = &trend.runs[global.run];
         let text = format!(
-            "{} of {} benchmarks became {} about {}: the machine, the compiler or code that all use",
+            "{} of {} benchmarks became {} about {}: the machine, the compiler or code that all of \
+             them use",
             global.benchmarks,
             trend.benchmarks.len(),
             global.kind.name(),
@@ -116,9 +117,7 @@ fn heading(trend: &Trend, lines: &Hanging, out: &mut impl Write) -> io::Result<(
 pub(super) fn notes(trend: &Trend) -> Vec<String> {
     let mut notes = Vec::new();
     if !trend.is_long_enough() {
-        notes.push(format!(
-            "change points are looked for from {LEAST_RUNS} runs on"
-        ));
+        notes.push(format!("change points need at least {LEAST_RUNS} runs"));
     }
     notes.extend(trend.left_out.iter().map(left_out));
     notes.extend(

@@ -122,7 +122,7 @@ fn caused(cause: &Cause, benchmark: &BenchmarkVerdict) -> String {
             format!("{change}; its categories are too coarse to say why")
         }
         CauseKind::Unknown if benchmark.elsewhere.is_some() => change,
-        CauseKind::Unknown => format!("{change}; without slots, nothing says why"),
+        CauseKind::Unknown => format!("{change}; without slots, the cause is unknown"),
     }
 }
 
@@ -192,10 +192,10 @@ fn moved(cause: &Cause) -> String {
     let by = |a: &&CausePart, b: &&CausePart| a.difference.total_cmp(&b.difference);
     let (Some(from), Some(to)) = (cause.parts.iter().min_by(by), cause.parts.iter().max_by(by))
     else {
-        return "is no slower, but its slots moved".to_owned();
+        return "is not slower, but its slots moved".to_owned();
     };
     format!(
-        "is no slower, but {} points moved from {} to {}{}",
+        "is not slower, but {} points moved from {} to {}{}",
         points(to.difference).trim_start_matches('+'),
         from.category.name(),
         to.category.name(),
@@ -262,20 +262,22 @@ fn undecided_because(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> Str
             )
         }
         UndecidedReason::DriftUnknown => format!(
-            "is undecided at {change}: the machine may have drifted; `bench --against` tells"
+            "is undecided at {change}: the machine may have drifted; `bench --against` rules that \
+             out"
         ),
         UndecidedReason::NotGated => {
             let metric = benchmark.main_effect().map_or("it", |e| e.metric.name());
             format!("grew, {change}, but the policy does not gate {metric}")
         }
         UndecidedReason::MostlyWindows => format!(
-            "is undecided at {change}: its windows cost too much; give `iter_batched` larger batches"
+            "is undecided at {change}: its windows cost too much; give `iter_batched` larger \
+             batches"
         ),
         UndecidedReason::Margin => {
             format!("is at the margin, {change}: more launches are unlikely to decide it")
         }
         UndecidedReason::Drift => format!(
-            "is undecided at {change}: the runs drift too far; `bench --against` has no drift"
+            "is undecided at {change}: the runs drift too far apart; `bench --against` has no drift"
         ),
         UndecidedReason::OneLaunch if undecided.launches_needed.is_some() => {
             format!("is undecided at {change}: one launch decides nothing; {advice}")

@@ -48,8 +48,8 @@ pub enum BenchmarkError {
     },
     /// No launch had enough usable samples.
     #[error(
-        "benchmark `{id}` has no launch with {least} usable samples ({doubts}); measure for longer, \
-         or pin the bench to one CPU"
+        "benchmark `{id}` has no launch with {least} usable samples ({doubts}); measure for \
+         longer, or pin the bench to one CPU"
     )]
     NothingUsable {
         id: BenchmarkId,
@@ -468,8 +468,8 @@ mod tests {
         let found = residuals([1.0, 0.97, 1.02]);
         assert_eq!(
             found[0].to_string(),
-            "the categories of `suite::bench::b` miss its slots by up to 3.0 % in 2 of 3 launches, and \
-             were scaled to them: its split is no better than that"
+            "the categories of `suite::bench::b` miss its slots by up to 3.0 % in 2 of 3 launches, \
+             and were scaled to them: its split is only that accurate"
         );
     }
     #[test]

@@ -33,7 +33,7 @@ pub enum JoinError {
     #[error("could not read the samples file: {0}")]
     Io(#[from] io::Error),
     /// A line of the file is not a record.
-    #[error("the samples file of `{benchmark}` is not understood: {problem}")]
+    #[error("could not parse the samples file of `{benchmark}`: {problem}")]
     Record {
         /// The benchmark that had just ended.
         benchmark: String,
@@ -41,7 +41,7 @@ pub enum JoinError {
         problem: RunFileProblem,
     },
     /// More than one record for one benchmark.
-    #[error("`{benchmark}` left {records} records of samples in place of one")]
+    #[error("`{benchmark}` wrote {records} records of samples instead of one")]
     SeveralRecords {
         /// The benchmark.
         benchmark: String,
@@ -76,7 +76,7 @@ pub enum JoinError {
     /// The numbers of iterations do not fit the samples.
     #[error(
         "criterion reports {iterations} iteration counts for {samples} samples of `{benchmark}`, \
-         or one that is no count"
+         or one that is not a count"
     )]
     Iterations {
         /// The benchmark.
@@ -88,8 +88,8 @@ pub enum JoinError {
     },
     /// Samples that should double do not.
     #[error(
-        "criterion reports samples of {iterations:?} iterations of `{benchmark}`, which are not the last of \
-         {recorded} that double"
+        "criterion reports samples of {iterations:?} iterations of `{benchmark}`, which do not \
+         match the last of {recorded} doubling samples"
     )]
     Doubling {
         /// The benchmark.
@@ -394,7 +394,7 @@ mod tests {
         let lines = line(&[100, 200]) + &line(&[100, 200]);
         assert_eq!(
             refusal(&REPORTED, &lines),
-            "`sum/10` left 2 records of samples in place of one"
+            "`sum/10` wrote 2 records of samples instead of one"
         );
     }
 
@@ -403,7 +403,7 @@ mod tests {
         let lines = line(&[100, 200]);
         let message = refusal(&REPORTED, &lines[..lines.len() / 2]);
         assert!(
-            message.starts_with("the samples file of `sum/10` is not understood"),
+            message.starts_with("could not parse the samples file of `sum/10`"),
             "{message}"
         );
     }
@@ -452,7 +452,7 @@ mod tests {
         assert_eq!(iterations.collect::<Vec<_>>(), [1, 2, 4, 8]);
         for slots in [&[100, 200, 400][..], &[100], &[]] {
             let message = refusal(&reported, &line(slots));
-            assert!(message.contains("not the last of"), "{message}");
+            assert!(message.contains("do not match the last of"), "{message}");
         }
     }
 
@@ -467,7 +467,7 @@ mod tests {
         let joined = join(&reported, &line(&[100])).unwrap().unwrap();
         assert_eq!(joined.samples.len(), 1);
         let message = refusal(&reported, &line(&[100, 200]));
-        assert!(message.contains("not the last of"), "{message}");
+        assert!(message.contains("do not match the last of"), "{message}");
     }
 
     #[test]

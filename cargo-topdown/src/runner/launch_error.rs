@@ -25,14 +25,14 @@ pub enum LaunchError {
     Exited(ExitStatus),
     /// It exited successfully, but a benchmark has no result.
     #[error(
-        "benchmark `{0}` began and did not complete, although the bench ended in success; \
-         `process::exit` does that, and so does a panic that is caught"
+        "benchmark `{0}` began but did not complete, although the bench exited successfully; look \
+         for `process::exit` or a caught panic"
     )]
     NotCompleted(String),
     /// It exited successfully, but before it was done.
     #[error(
-        "it exited successfully before it was done, {0}, so what follows is missing; \
-         `process::exit` does that, so let `main` return instead"
+        "it exited successfully before it was done, {0}, so later benchmarks are missing; let \
+         `main` return instead of calling `process::exit`"
     )]
     EndedEarly(Place),
     /// It hangs, or takes far longer than its first launch.
@@ -44,7 +44,7 @@ pub enum LaunchError {
         place: Place,
     },
     /// The process was a criterion bench in an earlier launch.
-    #[error("it did not connect to its runner, although it had in an earlier launch")]
+    #[error("it did not connect to cargo topdown, although it did in an earlier launch")]
     NotConnected,
     /// The conversation failed.
     #[error(transparent)]
@@ -57,10 +57,10 @@ pub enum LaunchError {
     DuplicateName(String),
     /// A group with criterion's own measurement has its own settings, which the launch must not
     /// use.
-    #[error("`{0}` is measured for as long as its group wants, and not as the settings say")]
+    #[error("`{0}` is measured for as long as its group sets, not as the settings say")]
     OtherPlan(String),
     /// Doubling samples would be too few for it.
-    #[error("`{0}` has criterion's own measurement, which cannot tell of samples that double")]
+    #[error("`{0}` has criterion's own measurement, which does not support doubling samples")]
     CannotDouble(String),
     /// The user interrupted the run.
     #[error("interrupted")]

@@ -218,8 +218,8 @@ impl<'a> Side<'a> {
     fn count_plainly(&mut self, index: usize, progress: &Progress) {
         let target = &mut self.targets[index];
         progress.note(&format!(
-            "note: `{target}` has windows of less than 100 000 slots, too short for PERF_METRICS; plain \
-             counters are used for it (`--counters metrics` keeps the register)"
+            "note: `{target}` has windows of less than 100 000 slots, too short for PERF_METRICS; \
+             plain counters are used for it (`--counters metrics` keeps PERF_METRICS)"
         ));
         target.settings.counters = Counters::Exact;
         self.begin_again(index);

@@ -181,8 +181,7 @@ fn is_too_long(error: &BenchmarkError) -> bool {
 
 fn why_not(error: &BenchmarkError) -> String {
     if is_too_long(error) {
-        "not every launch has room for two iterations in the budget; `--model-budget` raises \
-                 that"
+        "the budget has no room for two iterations in every launch; raise it with `--model-budget`"
             .to_owned()
     } else {
         error.to_string()
@@ -449,12 +448,17 @@ mod tests {
             missing: "launch 2".to_owned(),
         };
         for (source, error, errors, why) in [
-            (SourceChoice::Model, mixed(), 0, "`--model-budget` raises"),
+            (
+                SourceChoice::Model,
+                mixed(),
+                0,
+                "raise it with `--model-budget`",
+            ),
             (
                 SourceChoice::Model,
                 unusable(),
                 0,
-                "`--model-budget` raises",
+                "raise it with `--model-budget`",
             ),
             (SourceChoice::Model, gone(), 1, "ran in 1 of 2 launches"),
             (

@@ -46,8 +46,8 @@ impl fmt::Display for Parting {
                 at: [one, other],
             } => write!(
                 f,
-                "they part after {after_blocks} blocks of instructions, behind {behind}; one goes on at \
-                 {one}, another at {other}"
+                "they part after {after_blocks} blocks of instructions, behind {behind}; one goes \
+                 on at {one}, another at {other}"
             ),
             Parting::Somewhere => f.write_str("they execute different instructions"),
         }

@@ -147,10 +147,10 @@ pub enum ProtocolError {
     #[error("the bench announced a message of {0} bytes, more than any benchmark needs")]
     FrameLength(u32),
     /// A frame is not a message.
-    #[error("the bench sent a message that is not understood: {0}")]
+    #[error("the bench sent an invalid message: {0}")]
     Message(String),
     /// A message is out of order.
-    #[error("the bench sent {0} in place of an answer")]
+    #[error("the bench sent {0} instead of an answer")]
     Unexpected(String),
 }
 
@@ -377,7 +377,7 @@ mod tests {
         let too_long = message(&with(&[0xff; 4]));
         assert!(too_long.contains("4294967295 bytes"), "{too_long}");
         let nonsense = message(&with(b"\x00\x00\x00\x02\x61x"));
-        assert!(nonsense.contains("not understood"), "{nonsense}");
+        assert!(nonsense.contains("an invalid message"), "{nonsense}");
         let event = b"\x00\x00\x00\x0c\xa1\x66Warmup\xa1\x61i\xf6";
         let unexpected = open(&with(event)).unwrap().format_value(1.0).unwrap_err();
         assert!(unexpected.to_string().contains("Warmup"), "{unexpected}");

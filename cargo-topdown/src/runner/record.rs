@@ -61,7 +61,7 @@ impl FileIdentity {
 pub enum CannotLaunchAgain {
     /// There is no record of the launches.
     #[error(
-        "nothing in {} says how it was launched; only the newest run of `cargo topdown bench` can \
+        "{} does not record how it was launched; only the newest run of `cargo topdown bench` can \
          be launched again", directory.display()
     )]
     NoRecord {
@@ -79,17 +79,17 @@ pub enum CannotLaunchAgain {
     #[error("it was taken on another machine: {0}")]
     OtherMachine(Box<Machine>),
     /// The executable is gone or has changed.
-    #[error("{} was built again or removed since; run `cargo topdown bench` again", .0.display())]
+    #[error("{} has since been rebuilt or removed; run `cargo topdown bench` again", .0.display())]
     OtherExecutable(PathBuf),
     /// There is only time to compare, and the other side cannot be launched.
     #[error(
-        "it has only time, and times taken minutes apart differ by the machine; \
-         `cargo topdown bench --against` launches both in turn"
+        "it has only time, and times taken minutes apart differ because of the machine; `cargo \
+         topdown bench --against` launches both in turn"
     )]
     TimeAlone,
     /// Further launches would say nothing new.
     #[error(
-        "it has {LAUNCHES_OF_SUSPECTS} launches already, or slots of a model, whose launches agree"
+        "it already has {LAUNCHES_OF_SUSPECTS} launches, or modelled slots, whose launches agree"
     )]
     WouldNotHelp,
 }

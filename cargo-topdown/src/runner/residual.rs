@@ -83,14 +83,14 @@ impl std::fmt::Display for Residual {
             SplitFault::Scaled { largest_fraction } => write!(
                 f,
                 "the categories of `{id}` miss its slots by up to {:.1} % in {launches} of \
-                 {of_launches} launches, and were scaled to them: its split is no better than that",
+                 {of_launches} launches, and were scaled to them: its split is only that accurate",
                 largest_fraction * 100.0
             ),
             SplitFault::Impossible => write!(
                 f,
                 "a category of `{id}` is far below zero in {launches} of {of_launches} launches, \
-                 which no counter can have counted: its slots are kept without their split; \
-                 `cargo topdown doctor` says which counters these are"
+                 which is impossible: its slots are kept without their split; `cargo topdown \
+                 doctor` shows which counters these are"
             ),
         }
     }

@@ -68,7 +68,7 @@ impl Address {
             Some((scheme, _)) if OBJECT_SCHEMES.contains(&scheme) => {
                 Ok(Address::Object(text.to_owned()))
             }
-            Some((scheme, _)) => Err(error(&format!("`{scheme}` is not known"))),
+            Some((scheme, _)) => Err(error(&format!("unknown scheme `{scheme}`"))),
             None if text.is_empty() => Err(error("it is empty")),
             None => Ok(Address::Directory(workspace_root.join(text))),
         }
@@ -170,7 +170,7 @@ mod tests {
             ("git+https://host/o/r", "it has no `#BRANCH`"),
             ("git+--upload-pack=x#b", "it names no repository"),
             ("file://srv", "has to begin with `/`"),
-            ("ftp://host/x", "`ftp` is not known"),
+            ("ftp://host/x", "unknown scheme `ftp`"),
         ] {
             let error = parse(text).unwrap_err();
             assert!(error.to_string().contains(reason), "{text}: {error}");

@@ -76,7 +76,7 @@ pub enum SharedStoreError {
         of: String,
     },
     /// There are no local runs to push.
-    #[error("there are no baselines here to push{}", named(name))]
+    #[error("no baselines to push{}", named(name))]
     NothingHere {
         /// The requested name.
         name: Option<BaselineName>,

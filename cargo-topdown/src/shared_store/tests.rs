@@ -284,7 +284,7 @@ fn what_is_not_there_is_named() {
         assert!(
             error
                 .to_string()
-                .starts_with("there are no baselines here to push; to make")
+                .starts_with("no baselines to push; to make")
         );
         let error = store.push(&machine.local, &main).unwrap_err();
         assert!(error.to_string().contains("to push as `main`;"), "{error}");

@@ -193,7 +193,7 @@ fn a_pull_request_without_a_baseline_ends_with_102_and_says_what_to_do() {
         "{summary}"
     );
     assert!(
-        summary.contains("there is no baseline and no run file `main`"),
+        summary.contains("no baseline or run file `main`"),
         "{summary}"
     );
     let comment = report(&job, "comment.md");
@@ -280,8 +280,7 @@ fn inputs_stay_text() {
         "--workspace\n--\n$(touch pwned) `touch pwned`; touch pwned\n\"two words\"\n"
     );
     assert!(
-        job.log
-            .contains("there is no baseline and no run file `$(touch pwned)`"),
+        job.log.contains("no baseline or run file `$(touch pwned)`"),
         "{}",
         job.log
     );

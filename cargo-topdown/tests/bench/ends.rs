@@ -189,8 +189,8 @@ fn issue_14_7_benches_inherit_what_is_on_the_list_and_are_told_what_is_not() {
     ];
     let words = ["--package", "trouble", "--launches", "1"];
     let outcome = fixture.bench_with(&words, &environment).succeeds();
-    let note = "note: benches do not inherit the environment variable `SIZE_OF_FIXTURE`, whose name is in \
-                `trouble::trouble`; if it is meant for them: `--keep-env SIZE_OF_FIXTURE`";
+    let note = "note: `trouble::trouble` mentions the environment variable `SIZE_OF_FIXTURE`, which \
+                benches do not inherit; to pass it on: `--keep-env SIZE_OF_FIXTURE`";
     assert!(outcome.stderr.contains(note), "{}", outcome.stderr);
     let flags = [&words[..], &["--keep-env", "SIZE_*"]].concat();
     fixture

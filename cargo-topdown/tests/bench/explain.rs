@@ -81,7 +81,7 @@ fn a_category_without_a_group_says_so() {
 #[test]
 fn time_alone_cannot_be_explained() {
     explain(&["wall clock", "--bench", "mixed"], &[])
-        .fails_with(102, "has time alone and no slots")
+        .fails_with(102, "has only time and no slots")
         .fails_with(102, "--source model");
 }
 
@@ -106,7 +106,7 @@ fn what_settings_leave_out_is_not_launched() {
     // One of the two matches is left out.
     let outcome = explain(&["sums", "--bench=kernels", "--leave-out=*forward/10"], &[]);
     let outcome = outcome.succeeds();
-    let note = "note: `suite::kernels::sums/forward/10` is left out, as the settings say";
+    let note = "note: `suite::kernels::sums/forward/10` is left out by the settings";
     assert!(outcome.stderr.contains(note), "{}", outcome.stderr);
     let text = &outcome.stdout;
     assert!(

@@ -96,8 +96,8 @@ fn only_what_changed_and_what_is_not_certain_is_launched() {
     let main = fixture.newest_run();
 
     let told = time("", &["--changed", "main"]).stderr;
-    let summary = "4 of 5 benchmarks execute what they did in `main` and are left out; 0 differ, 1 \
-                   are not certain";
+    let summary = "4 of 5 benchmarks execute the same code as in `main` and are left out; 0 \
+                   differ, 1 are uncertain";
     assert!(told.contains(summary), "{told}");
     assert!(
         told.contains("note: left out: `suite::changed::same`"),

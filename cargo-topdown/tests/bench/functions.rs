@@ -49,7 +49,7 @@ fn the_slots_of_a_benchmark_are_those_of_its_functions() {
 
     let printed = printed.stdout;
     assert!(printed.contains("functions::divide"), "{printed}");
-    let unknown = "the functions of `measures itself` are not known";
+    let unknown = "the functions of `measures itself` are unknown";
     assert!(printed.contains(unknown), "{printed}");
     let again = fixture
         .plain(&["topdown", "report", "--functions"], &[])

@@ -50,5 +50,5 @@ fn what_cannot_be_run_against_itself_is_an_error() {
     doctor(&["--bench", "kernels", "no such thing"]).fails_with(101, "no benchmark matches");
     doctor(&["--bench", "libtest"]).fails_with(101, "none of the bench targets has a criterion");
     doctor(&["--strict"]).fails_with(2, "--strict");
-    doctor(&["--run", "main"]).fails_with(102, "no baseline and no run file `main`");
+    doctor(&["--run", "main"]).fails_with(102, "no baseline or run file `main`");
 }

@@ -41,7 +41,7 @@ fn a_suspicion_that_holds_fails_however_often_it_is_asked() {
     );
 
     let twice = compare(&fixture, &["main", "--relaunch"], &[PLANTED]);
-    let twice = twice.fails_with(100, "1 benchmark looks slower without being certain");
+    let twice = twice.fails_with(100, "1 benchmark may be slower");
     assert!(
         twice.stdout.contains("ran again, up to 4/20 launches"),
         "{}",
@@ -110,13 +110,13 @@ fn what_cannot_be_launched_again_is_judged_once_and_says_why() {
     let whole = fs::read_to_string(&record).unwrap();
     let relaunch = ["main", "--relaunch"];
     fs::write(&record, whole.replace("\"bytes\":", "\"bytes\":1")).unwrap();
-    says(&relaunch, "was built again or removed since");
+    says(&relaunch, "has since been rebuilt or removed");
     fs::write(&record, whole.replace("\"launches\":2", "\"launches\":20")).unwrap();
-    says(&relaunch, "it has 20 launches already");
+    says(&relaunch, "it already has 20 launches");
     fs::write(&record, &whole[..whole.len() / 2]).unwrap();
     says(&relaunch, "could not read ");
     fs::remove_file(&record).unwrap();
-    says(&relaunch, "nothing in ");
+    says(&relaunch, "does not record how it was launched");
 }
 
 #[test]

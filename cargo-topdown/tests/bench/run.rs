@@ -216,7 +216,7 @@ fn usage_errors_come_before_any_work() {
         "`--save-baseline` cannot be passed to criterion",
     );
     refused(&["--", "--baseline=x"], "use `cargo topdown compare NAME`");
-    refused(&["--", "--profile-time", "1"], "nothing is measured");
+    refused(&["--", "--profile-time", "1"], "it measures nothing");
     refused(
         &["--launches", "0"],
         "--launches is 0; it must be at least 1",
@@ -389,9 +389,7 @@ fn issue_17_4_a_baseline_of_changed_code_is_warned_of_before_the_build() {
         let manifest = format!("--manifest-path={}", manifest.display());
         // There is nothing to bench, which the build finds.
         let outcome = Fixture::new().bench(&[&manifest, "--save=main"]);
-        outcome
-            .stderr
-            .contains("changes that are not committed; `main`")
+        outcome.stderr.contains("uncommitted changes; `main`")
     };
     assert!(!warned());
     std::fs::write(directory.path().join("src/lib.rs"), "// changed\n").unwrap();

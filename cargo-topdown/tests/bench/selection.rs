@@ -67,7 +67,7 @@ fn what_settings_leave_out_is_told_and_not_launched() {
     bench(&fixture, &["--save=main"]).succeeds();
     let outcome = bench(&fixture, &["--leave-out=cha*,*::mixed"]).succeeds();
     for name in ["suite::kernels::chase", "suite::mixed"] {
-        let note = format!("note: `{name}` is left out, as the settings say");
+        let note = format!("note: `{name}` is left out by the settings");
         assert!(outcome.stderr.contains(&note), "{}", outcome.stderr);
     }
     let run = fixture.newest_run();
@@ -130,7 +130,7 @@ fn a_part_does_not_take_the_place_of_a_baseline_that_has_more() {
     bench(&fixture, &["--save=main"]).succeeds();
     let before = fixture.baseline("main");
     let outcome = bench(&fixture, &["--save=main", "chase"]);
-    let outcome = outcome.fails_with(2, "this run was not asked for");
+    let outcome = outcome.fails_with(2, "this run did not select");
     assert!(!outcome.stderr.contains("Launch"), "{}", outcome.stderr);
     bench(&fixture, &["chase"]).succeeds();
     let save = ["topdown", "baseline", "save", "main"];
@@ -209,6 +209,6 @@ fn issue_17_4_bench_prints_and_writes_the_run_as_requested() {
     let outcome = outcome.fails_with(2, "needs a comparison");
     assert!(!outcome.stderr.contains("Finished"), "{}", outcome.stderr);
     // As is a run to compare code with that does not exist.
-    let outcome = bench(&fixture, &["--changed=nope"]).fails_with(102, "there is no baseline");
+    let outcome = bench(&fixture, &["--changed=nope"]).fails_with(102, "no baseline or run file");
     assert!(!outcome.stderr.contains("Finished"), "{}", outcome.stderr);
 }

@@ -113,8 +113,10 @@ fn a_bench_that_never_connects_is_named_and_left_out() {
         "{}",
         outcome.stderr
     );
-    bench_in(&fixture, "connects at first")
-        .fails_with(101, "failed in launch 2: it did not connect to its runner");
+    bench_in(&fixture, "connects at first").fails_with(
+        101,
+        "failed in launch 2: it did not connect to cargo topdown",
+    );
 }
 
 #[test]
@@ -188,7 +190,7 @@ fn scalars_that_were_not_recorded_refuse_the_launch() {
 fn a_measurement_of_something_else_is_not_taken_for_time() {
     let fixture = Fixture::new();
     let outcome = bench_with(&fixture, "foreign", &["--save", "main"]).succeeds();
-    let warning = "benchmark `trouble::trouble::foreign` is left out: it has a measurement of its own, \
+    let warning = "benchmark `trouble::trouble::foreign` is left out: it has its own measurement, \
                    which writes the value 1 as `1.0000 cache misses`";
     assert_eq!(
         outcome.stderr.matches(warning).count(),
@@ -213,11 +215,11 @@ fn issue_14_4_a_bench_that_ends_early_fails_by_name_and_becomes_no_baseline() {
     for (trouble, message) in [
         (
             "exits in a benchmark",
-            "failed in launch 1: benchmark `cut short` began and did not complete",
+            "failed in launch 1: benchmark `cut short` began but did not complete",
         ),
         (
             "caught",
-            "failed in launch 1: benchmark `caught` began and did not complete",
+            "failed in launch 1: benchmark `caught` began but did not complete",
         ),
         (
             "exits between benchmarks",
@@ -240,7 +242,7 @@ fn issue_14_4_a_bench_that_ends_early_fails_by_name_and_becomes_no_baseline() {
         assert_eq!(run.failed, ["trouble::trouble"], "{trouble}");
         fixture
             .plain(&["topdown", "baseline", "save", "main"], &[])
-            .fails_with(101, "`trouble::trouble` failed in it");
+            .fails_with(101, "it is incomplete: `trouble::trouble` failed");
         assert!(!fixture.baselines().exists(), "{trouble}");
     }
 }

@@ -52,7 +52,7 @@ const fn again(design: Design, baseline: u32, candidate: u32) -> Design {
     }
 }
 
-/// Simulates suites of which the truth is known, and says how often the gate errs.
+/// Simulates suites whose true changes are known, and counts how often the gate errs
 #[derive(Debug, Parser)]
 struct Args {
     /// Suites per machine and number of launches
@@ -63,24 +63,24 @@ struct Args {
     #[arg(long, default_value_t = 200, value_parser = RangedU64ValueParser::<usize>::new().range(1..=10_000))]
     benchmarks: usize,
 
-    /// Suites of these sizes in the tables of time and drift; separated by commas
+    /// Sizes of the suites in the tables of time and drift, separated by commas
     #[arg(long, value_delimiter = ',')]
     sizes: Vec<usize>,
 
-    /// Where all random numbers come from
+    /// Seed of all random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
 
-    /// Simulate histories of 30 runs, and say how often `history` errs
+    /// Simulate histories of 30 runs, and count how often `history` errs
     #[arg(long)]
     history: bool,
 
-    /// Print these tables only; separated by commas
+    /// Print only these tables, separated by commas
     #[arg(long, value_enum, value_delimiter = ',', conflicts_with = "history")]
     tables: Vec<Table>,
 }
 
-/// What is told of comparisons.
+/// The tables.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Table {
     /// Suites in which nothing changed, on each machine
@@ -93,7 +93,7 @@ enum Table {
     Broad,
     /// A launch of every benchmark went wrong
     Wild,
-    /// Nothing but the clock
+    /// Only time
     Time,
     /// Whether the advice on launches is true
     Advice,

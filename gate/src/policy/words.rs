@@ -123,8 +123,8 @@ impl MarginSetting {
         let Margins { sure, point } = margins;
         if !(sure >= 0.0 && point > 0.0 && point >= sure && point.is_finite()) {
             return Err(format!(
-                "the margins of {word} are {} % sure and {} % measured; they must not be \
-                 negative, and the measured one not the smaller",
+                "the margins of {word} are {} % sure and {} % measured; neither may be negative, \
+                 and the measured one must be at least the sure one",
                 sure * 100.0,
                 point * 100.0
             ));
@@ -273,7 +273,7 @@ mod tests {
             ("backend-bound", "METRIC=PERCENT"),
             ("backend=2%", "`backend` is not a metric"),
             ("slots=0.02", "not a percentage"),
-            ("slots=-2%", "must not be negative"),
+            ("slots=-2%", "may be negative"),
             ("slots=inf%", "not a percentage"),
         ] {
             let error = text.parse::<MarginSetting>().unwrap_err();

@@ -232,8 +232,8 @@ impl fmt::Display for Warning {
             }
             Warning::AcceptedExpired { changes } => write!(
                 f,
-                "{changes} accepted changes have expired with their baseline; accept again what you still \
-                 expect"
+                "{changes} accepted changes have expired with their baseline; accept again those \
+                 that you still expect"
             ),
             Warning::PartialBaseline {
                 selection,
@@ -241,8 +241,8 @@ impl fmt::Display for Warning {
             } => {
                 write!(
                     f,
-                    "the baseline is partial ({selection}): {benchmarks} new benchmark{} not compared; \
-                     retake it",
+                    "the baseline is partial ({selection}): {benchmarks} new benchmark{} not \
+                     compared; retake it",
                     if *benchmarks == 1 { "" } else { "s" }
                 )
             }
@@ -253,8 +253,8 @@ impl fmt::Display for Warning {
                 let differences: Vec<String> = differences.iter().map(|d| d.to_string()).collect();
                 write!(
                     f,
-                    "different CPUs ({}): times are not compared, and code that detects CPU features may \
-                     differ",
+                    "different CPUs ({}): times are not compared, and code that detects CPU \
+                     features may differ",
                     differences.join("; ")
                 )
             }
@@ -287,13 +287,13 @@ impl fmt::Display for Warning {
                 }
                 f.write_str(": the kernel and other threads have no slots, so look at the time")
             }
-            Warning::FewLaunches { launches: 1 } => {
-                f.write_str("a single launch can never fail, since launches differ; run at least 5")
-            }
+            Warning::FewLaunches { launches: 1 } => f.write_str(
+                "a single launch can never fail, because launches differ; run at least 5",
+            ),
             Warning::FewLaunches { launches } => write!(
                 f,
-                "only {launches} launches on a side: only large differences show; run at least 5, better \
-                 10"
+                "only {launches} launches on a side: only large differences show; run at least 5, \
+                 preferably 10"
             ),
         }
     }

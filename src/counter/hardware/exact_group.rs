@@ -253,8 +253,8 @@ impl ExactGroup {
         let excess = level1.total_slots() - slots;
         if excess.abs() > TOLERANCE * slots || least < -TOLERANCE * slots {
             return Err(failed(format!(
-                "the categories of {slots} slots differ from their sum by {excess}, the least is \
-                 {least}, as where a hypervisor hides events, which then count 0: {level1:?}"
+                "the sum of the categories of {slots} slots is off by {excess}, and the smallest \
+                 is {least}, as where a hypervisor hides events, which then count 0: {level1:?}"
             )));
         }
         Ok(())

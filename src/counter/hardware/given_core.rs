@@ -48,7 +48,11 @@ fn checked(
         return Ok(table);
     }
     Err(OpenError::DescribedCore {
-        problem: format!("it is for {}, and this is {}", table.name, cpu.in_words()),
+        problem: format!(
+            "it describes {}, but this is {}",
+            table.name,
+            cpu.in_words()
+        ),
     })
 }
 
@@ -74,7 +78,7 @@ mod tests {
         };
         assert_eq!(problem(0xe01), None);
         let problem = problem(0xd40).unwrap();
-        assert!(problem.contains("it is for Example E1"), "{problem}");
+        assert!(problem.contains("it describes Example E1"), "{problem}");
         assert!(problem.contains("part 0xd40"), "{problem}");
     }
 }

@@ -264,7 +264,7 @@ fn open_metrics(
         Counters::Tma => Some(table.metrics.ok_or_else(|| OpenError::UnsupportedCpu {
             pmu: pmu.name.clone(),
             cpu: cpu.in_words(),
-            reason: "no table says how Intel's metrics correct its PERF_METRICS",
+            reason: "no table has the corrections of Intel's metrics for its PERF_METRICS",
         })?),
         _ => None,
     };
@@ -281,7 +281,7 @@ fn open_metrics(
         Some(group) => (Engine::Rdpmc(group), "read with RDPMC"),
         None => (
             Engine::Read(ReadGroup::open(opener, shape)?),
-            "read with system calls since RDPMC is off",
+            "read with system calls, because RDPMC is off",
         ),
     };
     let corrected = match correction {
@@ -304,7 +304,7 @@ fn table_of(cpu: &CpuIdentity, pmu: &str) -> Result<&'static CpuTable, OpenError
         None => cpu.table(pmu).ok_or_else(|| OpenError::UnsupportedCpu {
             pmu: pmu.to_owned(),
             cpu: cpu.in_words(),
-            reason: "no table says which events its categories are made of",
+            reason: "no table lists the events of its categories",
         }),
     }
 }
@@ -342,7 +342,9 @@ fn slots_per_cycle(cpu: &CpuIdentity, pmu: &CorePmu, table: &CpuTable) -> Result
     match (pmu.slots_per_cycle, table.slots_per_cycle) {
         (Some(kernels), Some(given)) if kernels != given && given_core::is_given(table) => {
             return Err(OpenError::DescribedCore {
-                problem: format!("it says {given} slots per cycle, and the kernel says {kernels}"),
+                problem: format!(
+                    "it has {given} slots per cycle, but the kernel reports {kernels}"
+                ),
             });
         }
         _ => {}
@@ -352,7 +354,7 @@ fn slots_per_cycle(cpu: &CpuIdentity, pmu: &CorePmu, table: &CpuTable) -> Result
         .ok_or_else(|| OpenError::UnsupportedCpu {
             pmu: pmu.name.clone(),
             cpu: cpu.in_words(),
-            reason: "neither the kernel nor a table tells its slots per cycle",
+            reason: "neither the kernel nor a table has its slots per cycle",
         })
 }
 
@@ -392,7 +394,7 @@ fn open_exact(opener: &Opener<'_>, cpu: &CpuIdentity, pmu: &CorePmu) -> Result<G
     let way = if group.reads_in_user_code() {
         "without system calls"
     } else {
-        "with system calls since the kernel lets user code read none"
+        "with system calls, because the kernel lets user code read none"
     };
     let mut reason = format!(
         "plain counters of PMU `{}` ({}), read {way}",

@@ -92,8 +92,8 @@ impl Page {
     fn read_counter(&self, selector: u32) -> Option<u64> {
         let (low, high): (u64, u64);
         // SAFETY: RDPMC faults on selectors that the CPU does not have, and if the kernel has not
-        // allowed it. The kernel wrote this selector into the page of an event of this thread, which
-        // it does only if it allows RDPMC, and allows it until the page is unmapped. If the
+        // allowed it. The kernel wrote this selector into the page of an event of this thread,
+        // which it does only if it allows RDPMC, and allows it until the page is unmapped. If the
         // thread is switched out right here, the selector still exists on the CPU on which it
         // resumes, since all CPUs that the thread may run on have this PMU (`cores` ensures that on
         // hybrids); the value is then stale, which the caller detects by the lock. The instruction
@@ -133,8 +133,8 @@ impl Drop for Page {
     }
 }
 
-/// The registers of Arm's counters. The register number is part of the instruction, so each register
-/// needs its own.
+/// The registers of Arm's counters. The register number is part of the instruction, so each
+/// register needs its own.
 #[cfg(target_arch = "aarch64")]
 mod arm {
     macro_rules! registers {

@@ -92,8 +92,8 @@ impl TreeCounters {
         &self.provenance
     }
 
-    /// Proves that a group like that of a command counts: unlike a thread's own it is not pinned, so
-    /// that others can take the PMU from it.
+    /// Proves that a group like that of a command counts: unlike a thread's own it is not pinned,
+    /// so that others can take the PMU from it.
     ///
     /// # Errors
     /// Returns why it does not.

@@ -55,7 +55,7 @@ pub(super) fn adds_up(opener: &Opener<'_>, registers: Registers) -> Result<(), O
     Err(OpenError::SelfCheck {
         place: opener.place(RETIRING.0),
         problem: format!(
-            "the four categories add up to {}/255 after {} slots; 253 to 257 are right",
+            "the four categories add up to {}/255 after {} slots; expected 253 to 257",
             registers.level1_sum(),
             registers.slots
         ),

@@ -55,7 +55,7 @@ fn obstacles(paths: &SystemPaths, survey: &Survey) -> Vec<Obstacle> {
             TreeCounters::prepare_in(paths, Counters::Auto).and_then(|counters| counters.check());
         if let Err(error) = commands {
             degrades(
-                format!("commands of `cargo topdown exec` cannot be counted: {error}"),
+                format!("`cargo topdown exec` cannot count commands: {error}"),
                 error.remedy().map(str::to_owned),
             );
         }
@@ -83,8 +83,8 @@ fn obstacles(paths: &SystemPaths, survey: &Survey) -> Vec<Obstacle> {
     let is_arm = survey.pmus.iter().any(|pmu| pmu.name.starts_with("armv"));
     if survey.nmi_watchdog == Some(true) && !is_arm {
         degrades(
-            "the NMI watchdog is on (kernel.nmi_watchdog is 1): unless it watches without counters, it \
-             occupies one of every CPU"
+            "the NMI watchdog is on (kernel.nmi_watchdog is 1): it occupies a counter of every \
+             CPU, unless it works without them"
                 .to_owned(),
             Some("sudo sysctl kernel.nmi_watchdog=0".to_owned()),
         );

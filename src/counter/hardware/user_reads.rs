@@ -1,14 +1,15 @@
 //! Reads all counters of a group without system calls, at the two ends of a window.
 //!
-//! What is executed between the two readings of a counter is measured with the work. So at the start
-//! everything else is done before the counters are read, and at the end after it. Plain counters are
-//! read in the same order at both ends, so that each sees the same overhead and the categories fit
-//! together. The slots and PERF_METRICS, which hold all categories, are read next to the window. The
-//! results are written in place.
+//! What is executed between the two readings of a counter is measured with the work. So at the
+//! start everything else is done before the counters are read, and at the end after it. Plain
+//! counters are read in the same order at both ends, so that each sees the same overhead and the
+//! categories fit together. The slots and PERF_METRICS, which hold all categories, are read next to
+//! the window. The results are written in place.
 //!
-//! The sum of the pages' sequence numbers, taken before the first reading and after the last, proves
-//! that nothing was moved in between: then the offsets are those of the start, and no further look
-//! at the pages is needed. Only if it changed are the counters read again, in the usual way.
+//! The sum of the pages' sequence numbers, taken before the first reading and after the last,
+//! proves that nothing was moved in between: then the offsets are those of the start, and no
+//! further look at the pages is needed. Only if it changed are the counters read again, in the
+//! usual way.
 
 use std::cell::Cell;
 use std::time::Instant;
@@ -48,8 +49,8 @@ trait Pages: std::fmt::Debug {
     /// Reads the counters. Returns whether all events are on counters.
     fn read(&self, counts: &Counts) -> bool;
 
-    /// Reads the counters, the first `last` of them last. Returns whether all events are on counters
-    /// and the leader's page still has this sequence number.
+    /// Reads the counters, the first `last` of them last. Returns whether all events are on
+    /// counters and the leader's page still has this sequence number.
     fn begin(&self, counts: &Counts, last: usize, lock: u32) -> bool;
 }
 

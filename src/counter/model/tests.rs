@@ -266,7 +266,7 @@ fn issue_14_11_ever_new_code_does_not_cost_the_next_benchmark_its_slots() {
     });
     assert_eq!(sample.slots, None);
     let reason = &model.provenance().reason;
-    assert!(reason.contains("more different code"), "{reason}");
+    assert!(reason.contains("more distinct code"), "{reason}");
     model.benchmark_boundary();
     assert!(window(&model, || divisions(10)).slots.is_some());
 }

@@ -53,8 +53,8 @@ pub(super) static ZEN_1_TO_3: CpuTable = CpuTable {
     metrics: None,
     sources: "perf's mapfile for families 17h and 19h; event 0x1a0 does not exist",
     level1: Level1Counting::Unsupported(
-        "Zen 1 to Zen 3 have no events for dispatch slots, so no TopDown; only time can be measured \
-         here (instructions per cycle and branch misses with `perf stat`)",
+        "Zen 1 to Zen 3 have no events for dispatch slots, so no TopDown; only time can be \
+         measured here (instructions per cycle and branch misses with `perf stat`)",
     ),
     groups: &[],
 };

@@ -200,8 +200,8 @@ pub(super) static N1: CpuTable = CpuTable {
     metrics: None,
     sources: SOURCE,
     level1: Level1Counting::Unsupported(
-        "Neoverse N1 has no events for stalled slots, so no TopDown; stalled cycles can be measured \
-         instead (group Cycle_Accounting)",
+        "Neoverse N1 has no events for stalled slots, so no TopDown; stalled cycles can be \
+         measured instead (group Cycle_Accounting)",
     ),
     groups: groups::ARCHITECTURAL,
 };

@@ -312,8 +312,8 @@ pub(super) static AFTER_FAMILY_6: CpuTable = CpuTable {
     metrics: None,
     sources: "Linux, arch/x86/include/asm/intel-family.h",
     level1: Level1Counting::Unsupported(
-        "Nova Lake (family 18) and Diamond Rapids (family 19) are newer than this program's tables; \
-         only time can be measured here, or the model",
+        "Nova Lake (family 18) and Diamond Rapids (family 19) are newer than this program's \
+         tables; only time can be measured here, or the model",
     ),
     groups: &[],
 };

@@ -481,8 +481,8 @@ impl Emitter<'_, '_> {
         }
     }
 
-    /// Asks the engine for where `exit` goes. It gets the place of the stub's own jump, which can be
-    /// linked.
+    /// Asks the engine for where `exit` goes. It gets the place of the stub's own jump, which can
+    /// be linked.
     fn stub(&mut self, request: Request, exit: impl FnOnce(Relative32) -> DirectExit) {
         let record = self.code.position() + usize::from(STUB_BYTES) - DirectExit::BYTES;
         self.set_exit(record as u32);

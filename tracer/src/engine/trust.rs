@@ -11,8 +11,8 @@
 //!   loader, or the kernel's vDSO.
 //!
 //! Trusted code is verified as a whole instead: at attach, after every system call that may wait or
-//! write, after every handler, and at detach. When the traced thread starts or wakes another one, or
-//! a handler has changed code, it switches to checking translations until the end of the trace.
+//! write, after every handler, and at detach. When the traced thread starts or wakes another one,
+//! or a handler has changed code, it switches to checking translations until the end of the trace.
 
 use std::ffi::{c_int, c_void};
 use std::ops::Range;

@@ -201,8 +201,8 @@ fn adopt(session: &Session, tree: &BaseTree, base: &Metadata) -> Result<bool, Er
         Some(plan) => {
             plan.apply()?;
             tell!(
-                "note: {label} does not use {PACKAGE} yet; it is measured with the candidate's, by \
-                 changed manifests in {}",
+                "note: {label} does not use {PACKAGE} yet; it is measured with the candidate's \
+                 library, through changed manifests in {}",
                 tree.workspace_root.display()
             );
             return Ok(true);
@@ -210,7 +210,7 @@ fn adopt(session: &Session, tree: &BaseTree, base: &Metadata) -> Result<bool, Er
     };
     tell!(
         "note: {label} does not use {PACKAGE} yet, and {why}, so no slots are compared; the next \
-         change is the first that can be"
+         change will be the first to compare them"
     );
     Ok(false)
 }

@@ -38,12 +38,12 @@ const REFUSED_FLAGS: [(&str, &str); 18] = [
     ("--load-baseline", "use `cargo topdown compare`"),
     (
         "--discard-baseline",
-        "a run is kept as a baseline with `--save` only",
+        "runs become baselines only with `--save`",
     ),
-    ("--profile-time", "nothing is measured under it"),
-    ("--list", "nothing is measured under it"),
-    ("--test", "nothing is measured under it"),
-    ("--ignored", "nothing is measured under it"),
+    ("--profile-time", "it measures nothing"),
+    ("--list", "it measures nothing"),
+    ("--test", "it measures nothing"),
+    ("--ignored", "it measures nothing"),
     ("--quick", "it leaves too few samples"),
     ("--sample-size", "use it before the `--`"),
     ("--warm-up-time", "use it before the `--`"),
@@ -191,7 +191,7 @@ pub fn run(args: &BenchArgs) -> Result<Exit, Error> {
     }
     if failed > 0 {
         if let Some(name) = &args.save {
-            tell!("error: baseline `{name}` was not saved, since the run is not whole");
+            tell!("error: baseline `{name}` was not saved, because the run is incomplete");
         }
         return Err(MeasureError::BenchesFailed { failed }.into());
     }
@@ -216,8 +216,8 @@ fn warn_of_changes(name: &BaselineName, session: &Session) {
     let root = session.workspace.metadata.workspace_root.as_std_path();
     if build_identity::has_changes(root) == Some(true) {
         tell!(
-            "warning: the work tree has changes that are not committed; `{name}` will be of them, and \
-             its commit will not say what was measured"
+            "warning: the work tree has uncommitted changes; `{name}` will include them, so its \
+             commit will not tell what was measured"
         );
     }
 }
@@ -233,8 +233,8 @@ fn base_tree(reference: &str, session: &Session) -> Result<BaseTree, MeasureErro
     .map_err(MeasureError::BaseTree)?;
     if !session.request.quiet {
         tell!(
-            "note: the base, {}, is built too, in {}; what is built there is kept, so that the next \
-             time is faster",
+            "note: also building the base, {}, in {}; the build is kept, so the next time is \
+             faster",
             tree.label,
             tree.target_directory.display()
         );
@@ -310,7 +310,7 @@ fn report_untraced(fingerprints: &Fingerprints, outcome: &Outcome) {
             .iter()
             .any(|failure| failure.target == name)
         {
-            tell!("note: `{name}` has no fingerprints, since tracing it failed: {error}");
+            tell!("note: `{name}` has no fingerprints, because tracing it failed: {error}");
         }
     }
 }

@@ -321,7 +321,8 @@ mod tests {
                 found,
                 serde_json::json!({
                     "errors": [], "fits": true, "role": "img", "drawn": true, "runs": 31,
-                    "words": "30 runs from 1.001K to 1.102K; 3 change points, listed below; the candidate at 1.001K",
+                    "words": "30 runs from 1.001K to 1.102K; 3 change points, listed below; the \
+                        candidate at 1.001K",
                 })
             );
         }

@@ -250,8 +250,8 @@ fn facts(verdict: &BenchmarkVerdict) -> Vec<String> {
     ];
     if let Some(coarse) = &verdict.coarse {
         facts.push(format!(
-            "categories not tested: their resolution is {:.1} and {:.1} % of the slots, and at most \
-             {:.1} % is tested",
+            "categories not tested: their resolution is {:.1} and {:.1} % of the slots, and at \
+             most {:.1} % is tested",
             100.0 * coarse.baseline_resolution,
             100.0 * coarse.candidate_resolution,
             100.0 * coarse.limit

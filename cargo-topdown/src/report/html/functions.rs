@@ -49,7 +49,8 @@ mod tests {
         assert_eq!(items[0].bar.width, "100.000");
         assert_eq!(
             items[0].bar.description,
-            "slots: retiring 57.1 %, bad speculation 25.7 %, frontend bound 5.7 %, backend bound 11.4 %"
+            "slots: retiring 57.1 %, bad speculation 25.7 %, frontend bound 5.7 %, backend bound \
+             11.4 %"
         );
         assert_eq!((&*items[0].share, &*items[0].slots), ("35.0 %", "350.0"));
         assert_eq!(items[3].bar.width, format!("{:.3}", 100.0 / 3.5));
