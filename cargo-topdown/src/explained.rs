@@ -5,20 +5,21 @@
 
 use criterion_topdown::category::Category;
 use criterion_topdown::cpu::{
-    Counts, CpuTable, Level1Counting, Metric, MetricGroup, Subject, modelled_counts,
+    Counts, CpuTable, Level1Counting, MODELLED, Metric, MetricGroup, Subject, modelled_counts,
 };
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::Provenance;
-use criterion_topdown::run_file::{BenchmarkId, IterationSample};
-use criterion_topdown::sample::{Flags, GroupCounts, Sample};
+use criterion_topdown::run_file::{Benchmark, BenchmarkId, IterationSample};
+use criterion_topdown::sample::{Flags, GroupCounts};
 use thiserror::Error;
 
-use topdown_gate::statistics::launch::LEAST_SAMPLES;
+use crate::error::ExplainError;
+use topdown_gate::statistics::launch::{LEAST_SAMPLES, Taken, kept_for_slots};
 use topdown_gate::summary::{Shares, Summary};
 
 /// Retiring is explained only from this share of all slots on: below it, there is more to gain
 /// elsewhere. This is the threshold of Intel's metrics (`tma_retiring`, TMA_Metrics-full.csv 5.2).
-const MUCH_RETIRING: f64 = 0.70;
+pub const MUCH_RETIRING: f64 = 0.70;
 
 /// A benchmark, its categories, and what explains one of them.
 #[derive(Debug)]
@@ -44,6 +45,51 @@ pub struct MeasuredGroup {
     pub group: &'static MetricGroup,
     /// One value for each of its metrics.
     pub values: Result<Vec<Option<f64>>, GroupError>,
+}
+
+impl Explained {
+    /// Explains a modelled benchmark by `samples` of its launch, which hold the events of all
+    /// groups; by default, the category that loses most slots.
+    ///
+    /// # Errors
+    /// Returns an error if the benchmark has no categories.
+    pub fn modelled(
+        benchmark: &Benchmark,
+        samples: &[IterationSample],
+        category: Option<Category>,
+        machine: Machine,
+    ) -> Result<Explained, ExplainError> {
+        let (summary, shares) = categories_of(benchmark)?;
+        let category = category.unwrap_or_else(|| dominant_category(&shares));
+        let provenance = benchmark.provenance();
+        let groups = groups_for(&MODELLED, category, shares.level2.is_some());
+        let groups = groups.map(|group| MeasuredGroup {
+            group,
+            values: modelled_values_of(group, provenance, samples),
+        });
+        Ok(Explained {
+            id: benchmark.id.clone(),
+            machine,
+            provenance: provenance.clone(),
+            summary,
+            shares: Some(shares),
+            category,
+            groups: groups.collect(),
+        })
+    }
+}
+
+/// Returns a benchmark's summary and its categories.
+///
+/// # Errors
+/// Returns an error if it has no categories.
+pub fn categories_of(benchmark: &Benchmark) -> Result<(Summary, Shares), ExplainError> {
+    let summary = Summary::new(benchmark);
+    let with_shares = summary.and_then(|summary| Some((summary.shares?, summary)));
+    match with_shares {
+        Some((shares, summary)) => Ok((summary, shares)),
+        None => Err(ExplainError::NoCategories(benchmark.id.clone())),
+    }
 }
 
 impl MeasuredGroup {
@@ -143,46 +189,54 @@ pub fn values_of(
     if provenance.formula != group.formula() {
         return Err(not_counted());
     }
-    let sum = sum_over(samples, |sample| sample.group_counts)?
+    let usable: Vec<GroupCounts> = samples
+        .iter()
+        .filter(|s| !s.sample.flags.intersects(Flags::UNUSABLE))
+        .filter_map(|s| s.sample.group_counts)
+        .collect();
+    if usable.len() < LEAST_SAMPLES {
+        return Err(GroupError::NothingUsable {
+            flags: all_flags(samples),
+        });
+    }
+    let sum = sum_of(usable.into_iter().map(Some))
         .filter(|sum| sum.as_slice().len() == group.events.len())
         .ok_or_else(not_counted)?;
     Ok(ratios(group, sum, provenance))
 }
 
-/// Like [`values_of`], for samples of the model, which hold the events of all groups.
+/// Like [`values_of`], for samples of the model, which hold the events of all groups: over those that
+/// its slots come from, since the others warm it up.
 ///
 /// # Errors
 /// Returns an error if too few samples are usable.
-pub fn modelled_values_of(
+fn modelled_values_of(
     group: &'static MetricGroup,
     provenance: &Provenance,
     samples: &[IterationSample],
 ) -> Result<Vec<Option<f64>>, GroupError> {
-    let sum = sum_over(samples, |sample| modelled_counts(group, sample))?;
-    let sum = sum.ok_or_else(|| GroupError::NotCounted {
+    let kept = kept_for_slots(samples, Taken::OnTheModel);
+    let kept = kept.ok_or_else(|| GroupError::NothingUsable {
+        flags: all_flags(samples),
+    })?;
+    let counts = kept
+        .into_iter()
+        .map(|at| modelled_counts(group, &samples[at].sample));
+    let sum = sum_of(counts).ok_or_else(|| GroupError::NotCounted {
         formula: provenance.formula.clone(),
     })?;
     Ok(ratios(group, sum, provenance))
 }
 
-/// Sums over all usable samples; `None` if they are not of one group.
-fn sum_over(
-    samples: &[IterationSample],
-    counts_of: impl Fn(&Sample) -> Option<GroupCounts>,
-) -> Result<Option<GroupCounts>, GroupError> {
-    let usable: Vec<GroupCounts> = samples
-        .iter()
-        .filter(|s| !s.sample.flags.intersects(Flags::UNUSABLE))
-        .filter_map(|s| counts_of(&s.sample))
-        .collect();
-    if usable.len() < LEAST_SAMPLES {
-        let all = samples.iter().map(|s| s.sample.flags);
-        return Err(GroupError::NothingUsable {
-            flags: all.fold(Flags::NONE, |all, flags| all | flags),
-        });
-    }
+/// Adds up counts; `None` if they are not of one group.
+fn sum_of(counts: impl Iterator<Item = Option<GroupCounts>>) -> Option<GroupCounts> {
     let add = |sum: Option<GroupCounts>, counts: Option<GroupCounts>| sum?.plus(&counts?);
-    Ok(usable.into_iter().map(Some).reduce(add).flatten())
+    counts.reduce(add).flatten()
+}
+
+fn all_flags(samples: &[IterationSample]) -> Flags {
+    let all = samples.iter().map(|s| s.sample.flags);
+    all.fold(Flags::NONE, |all, flags| all | flags)
 }
 
 fn ratios(
@@ -205,6 +259,7 @@ mod tests {
     use criterion_topdown::cpu::TABLES;
     use criterion_topdown::event::{Event, Events};
     use criterion_topdown::provenance::SourceKind;
+    use criterion_topdown::sample::Sample;
 
     fn shares(level1: [f64; 4]) -> Shares {
         Shares {
@@ -315,20 +370,27 @@ mod tests {
 
     #[test]
     fn the_events_of_the_model_come_with_its_samples() {
-        let group = criterion_topdown::cpu::MODELLED
-            .group("Machine_Clears")
-            .unwrap();
+        let group = MODELLED.group("Machine_Clears").unwrap();
         let sample = IterationSample {
             iterations: 1,
             sample: Sample {
+                slots: Some(8000),
                 instructions: Some(2000),
                 events: Events::NONE.with(Event::MachineClears, 3),
                 ..Sample::EMPTY
             },
         };
         let provenance = provenance("model-zen-5/1".to_owned());
-        let values = modelled_values_of(group, &provenance, &[sample; 4]);
+        // The first sample warms the model up.
+        let first = IterationSample {
+            sample: Sample {
+                events: Events::NONE.with(Event::MachineClears, 900),
+                ..sample.sample
+            },
+            ..sample
+        };
+        let values = modelled_values_of(group, &provenance, &[first, sample]);
         assert_eq!(values.unwrap(), [Some(1.5)]);
-        assert!(modelled_values_of(group, &provenance, &[sample; 3]).is_err());
+        assert!(modelled_values_of(group, &provenance, &[sample]).is_err());
     }
 }

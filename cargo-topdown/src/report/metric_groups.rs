@@ -3,11 +3,10 @@
 
 use std::io::{self, Write};
 
-use criterion_topdown::category::Part;
-use criterion_topdown::cpu::{Metric, Node};
+use criterion_topdown::cpu::Node;
 use criterion_topdown::provenance::SourceKind;
 
-use super::advice::{Advice, advice};
+use super::advice::{Advice, Findings, in_words};
 use super::bar::{CATEGORIES, bar};
 use super::number::percent;
 use super::style::{DIM, HEADING, Look, WARNING};
@@ -65,67 +64,38 @@ pub fn write(out: &mut impl Write, explained: &Explained, look: Look) -> io::Res
             look,
         );
     }
-    let lesser = lesser_part(explained);
-    let mut ruled_out: Vec<&str> = lesser.iter().map(|part| part.name()).collect();
-    for node in nodes_of(explained) {
+    let findings = Findings::new(explained);
+    for node in nodes_of(explained, &findings) {
         let is_category = matches!(node, Node::Category(_));
         if !is_category {
             writeln!(out, "  {HEADING}{}{HEADING:#}", node.name())?;
         }
         let indent = if is_category { 2 } else { 4 };
-        let of_node =
-            |measured: &&MeasuredGroup| measured.group.node_in(explained.category) == Some(node);
-        for measured in explained.groups.iter().filter(of_node) {
-            // Only the larger part of the category is worth advice.
-            let said = match lesser {
-                Some(part) if node == Node::Part(part) => Advice::Nothing,
-                _ => advice(measured),
-            };
-            write_group(out, measured, said, indent, look)?;
-            if let Advice::RuledOut(cause) = said {
-                ruled_out.push(cause);
+        for (measured, advice) in explained.groups.iter().zip(&findings.groups) {
+            if measured.group.node_in(explained.category) == Some(node) {
+                write_group(out, measured, advice.as_ref(), indent, look)?;
             }
         }
+        for (_, advice) in findings.nodes.iter().filter(|(of, _)| *of == node) {
+            write_advice(out, advice, indent, look)?;
+        }
     }
-    if !ruled_out.is_empty() {
-        let text = format!("Ruled out: {}.", ruled_out.join(", "));
+    if !findings.ruled_out.is_empty() {
+        let text = format!("Ruled out: {}.", findings.ruled_out.join(", "));
         paragraph(out, &text, 2, look)?;
     }
     Ok(())
 }
 
-/// Returns the part of the explained category that loses clearly fewer slots, if level 2 is known.
-fn lesser_part(explained: &Explained) -> Option<Part> {
-    /// A part with less than this fraction of its category is not what the benchmark waits for.
-    const SMALL: f64 = 1.0 / 3.0;
-    let category = explained.category;
-    let (measured, rest) = (category.measured_part(), category.rest());
-    let parts = match explained.shares {
-        Some(Shares {
-            level1,
-            level2: Some(level2),
-            ..
-        }) => (level2[category], level1[category] - level2[category]),
-        _ => return None,
-    };
-    let whole = parts.0 + parts.1;
-    if parts.0 < SMALL * whole {
-        Some(measured)
-    } else if parts.1 < SMALL * whole {
-        Some(rest)
-    } else {
-        None
-    }
-}
-
 /// Returns the nodes of the groups: first the category itself, then the others in the order of the
-/// groups.
-fn nodes_of(explained: &Explained) -> Vec<Node> {
+/// groups, then those that only their slots say something about.
+fn nodes_of(explained: &Explained, findings: &Findings) -> Vec<Node> {
     let mut nodes = vec![Node::Category(explained.category)];
-    for measured in &explained.groups {
-        match measured.group.node_in(explained.category) {
-            Some(node) if !nodes.contains(&node) => nodes.push(node),
-            _ => {}
+    let of_groups = explained.groups.iter();
+    let of_groups = of_groups.filter_map(|measured| measured.group.node_in(explained.category));
+    for node in of_groups.chain(findings.nodes.iter().map(|(node, _)| *node)) {
+        if !nodes.contains(&node) {
+            nodes.push(node);
         }
     }
     nodes
@@ -169,7 +139,7 @@ fn write_categories(out: &mut impl Write, shares: &Shares, look: Look) -> io::Re
 fn write_group(
     out: &mut impl Write,
     measured: &MeasuredGroup,
-    said: Advice,
+    advice: Option<&Advice>,
     indent: usize,
     look: Look,
 ) -> io::Result<()> {
@@ -182,26 +152,23 @@ fn write_group(
     let columns = [Column::text(""), Column::number(""), Column::text("")];
     let mut table = Table::new(columns).indented(indent + 2);
     for (metric, value) in measured.metrics() {
-        table.row([metric.name, &in_words(metric, value), metric.unit]);
+        table.row([metric.name, &in_words(metric.unit, value), metric.unit]);
     }
     table.write(out, look)?;
-    match said {
-        Advice::Try(sentence) => {
-            let text = format!("{} {sentence}", look.arrow());
-            paragraph(out, &text, indent + 2, look)
-        }
-        Advice::RuledOut(_) | Advice::Nothing => Ok(()),
+    match advice {
+        Some(advice) => write_advice(out, advice, indent + 2, look),
+        None => Ok(()),
     }
 }
 
-/// Formats a metric's value; `-` if its divisor is zero.
-fn in_words(metric: &Metric, value: Option<f64>) -> String {
-    match value {
-        None => "-".to_owned(),
-        Some(value) if metric.unit.starts_with('%') => percent(value / 100.0),
-        Some(value) if value.abs() >= 99.95 => format!("{value:.1}"),
-        Some(value) => format!("{value:.3}"),
-    }
+fn write_advice(
+    out: &mut impl Write,
+    advice: &Advice,
+    indent: usize,
+    look: Look,
+) -> io::Result<()> {
+    let text = format!("{} {}", look.arrow(), advice.sentence());
+    paragraph(out, &text, indent, look)
 }
 
 fn paragraph(out: &mut impl Write, text: &str, indent: usize, look: Look) -> io::Result<()> {

@@ -9,7 +9,7 @@ use criterion_topdown::provenance::Provenance;
 use criterion_topdown::run_file::BenchmarkId;
 use serde::Serialize;
 
-use super::advice::{Advice, advice};
+use super::advice::{Advice, Findings, Limit};
 use crate::explained::{Explained, MeasuredGroup};
 use topdown_gate::summary::Shares;
 
@@ -51,6 +51,40 @@ pub struct ExplainReport<'a> {
     explained: &'static str,
     /// In the order of the decision tree.
     groups: Vec<Group<'a>>,
+    /// What the slots of a category or part call for.
+    node_advice: Vec<NodeAdvice>,
+    /// What the numbers exclude as the cause: parts of the category, and causes.
+    ruled_out: Vec<&'static str>,
+}
+
+/// Advice about a category or a part of it.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct NodeAdvice {
+    /// The category or part.
+    node: &'static str,
+    /// The cause, the metric that shows it, and what to try, for people.
+    advice: String,
+    /// What shows the cause.
+    because: Because,
+}
+
+/// The number that bears out a sentence of advice.
+#[derive(Serialize)]
+#[cfg_attr(test, derive(schemars::JsonSchema))]
+struct Because {
+    /// The name of the metric, category or part.
+    metric: &'static str,
+    /// Its value.
+    value: f64,
+    /// The unit after the number.
+    unit: &'static str,
+    /// The sentence is given for values from this one on.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_least: Option<f64>,
+    /// The sentence is given for values up to this one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    at_most: Option<f64>,
 }
 
 /// Categories as fractions of all slots.
@@ -95,7 +129,10 @@ struct Group<'a> {
     metrics: Vec<MetricValue<'a>>,
     /// What to try, for people; absent if the numbers do not call for it.
     #[serde(skip_serializing_if = "Option::is_none")]
-    advice: Option<&'static str>,
+    advice: Option<String>,
+    /// What shows the cause, if there is advice.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    because: Option<Because>,
     /// Why it was not measured.
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
@@ -116,7 +153,8 @@ struct MetricValue<'a> {
 
 impl<'a> ExplainReport<'a> {
     fn new(explained: &'a Explained) -> ExplainReport<'a> {
-        let group = |measured| Group::of(measured, explained.category);
+        let findings = Findings::new(explained);
+        let groups = explained.groups.iter().zip(&findings.groups);
         ExplainReport {
             schema_version: EXPLAIN_SCHEMA_VERSION,
             benchmark: &explained.id,
@@ -126,7 +164,19 @@ impl<'a> ExplainReport<'a> {
             instructions_per_cycle: explained.summary.instructions_per_cycle,
             shares: explained.shares.as_ref().map(SharesOfSlots::new),
             explained: Node::Category(explained.category).name(),
-            groups: explained.groups.iter().map(group).collect(),
+            groups: groups
+                .map(|(measured, advice)| Group::of(measured, advice, explained.category))
+                .collect(),
+            node_advice: findings
+                .nodes
+                .iter()
+                .map(|(node, advice)| NodeAdvice {
+                    node: node.name(),
+                    advice: advice.sentence(),
+                    because: Because::new(advice),
+                })
+                .collect(),
+            ruled_out: findings.ruled_out,
         }
     }
 }
@@ -149,8 +199,24 @@ impl SharesOfSlots {
     }
 }
 
+impl Because {
+    fn new(advice: &Advice) -> Because {
+        let (at_least, at_most) = match advice.limit {
+            Limit::AtLeast(least) => (Some(least), None),
+            Limit::AtMost(most) => (None, Some(most)),
+        };
+        Because {
+            metric: advice.metric,
+            value: advice.value,
+            unit: advice.unit,
+            at_least,
+            at_most,
+        }
+    }
+}
+
 impl<'a> Group<'a> {
-    fn of(measured: &'a MeasuredGroup, category: Category) -> Group<'a> {
+    fn of(measured: &'a MeasuredGroup, advice: &Option<Advice>, category: Category) -> Group<'a> {
         Group {
             name: measured.group.name,
             node: measured.group.node_in(category).map(Node::name),
@@ -162,10 +228,8 @@ impl<'a> Group<'a> {
                     unit: metric.unit,
                 })
                 .collect(),
-            advice: match advice(measured) {
-                Advice::Try(sentence) => Some(sentence),
-                Advice::RuledOut(_) | Advice::Nothing => None,
-            },
+            advice: advice.as_ref().map(Advice::sentence),
+            because: advice.as_ref().map(Because::new),
             refused: measured.values.as_ref().err().map(ToString::to_string),
         }
     }

@@ -20,6 +20,8 @@ mod function_rows;
 pub mod function_table;
 pub mod html;
 mod junit;
+#[cfg(test)]
+mod kernels;
 mod markdown;
 pub mod metric_groups;
 pub mod metric_groups_json;

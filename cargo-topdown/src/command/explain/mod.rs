@@ -3,6 +3,7 @@
 
 use std::io::Write;
 
+use criterion_topdown::category::Category;
 use criterion_topdown::cpu::MetricGroup;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::SourceKind;
@@ -15,7 +16,7 @@ use crate::config::measuring::Settings;
 use crate::error::{Error, ExplainError};
 use crate::exit::Exit;
 use crate::explained::{
-    Explained, GroupError, MeasuredGroup, dominant_category, groups_for, modelled_values_of,
+    Explained, GroupError, MeasuredGroup, categories_of, dominant_category, groups_for,
     stalled_cycles, stalling_category, values_of,
 };
 use crate::measure::{MeasureError, Session, problems};
@@ -67,29 +68,22 @@ impl Explaining<'_> {
     fn explain(&self, targets: &[BenchTarget]) -> Result<Explained, Error> {
         let (benchmark, samples) = self.the_benchmark(targets)?;
         let id = benchmark.id.clone();
-        if benchmark.provenance().source == SourceKind::Time {
-            return self.explain_stalls(benchmark, targets);
+        let wanted = self.args.category.map(Category::from);
+        match benchmark.provenance().source {
+            SourceKind::Time => return self.explain_stalls(benchmark, targets),
+            SourceKind::Model => {
+                let machine = Machine::of_this_machine();
+                return Ok(Explained::modelled(&benchmark, &samples, wanted, machine)?);
+            }
+            SourceKind::Hardware => {}
         }
-        let summary = Summary::new(&benchmark);
-        let Some((summary, shares)) = summary.and_then(|s| s.shares.map(|shares| (s, shares)))
-        else {
-            return Err(ExplainError::NoCategories(id).into());
-        };
-        let category = match self.args.category {
-            Some(choice) => choice.into(),
-            None => dominant_category(&shares),
-        };
+        let (summary, shares) = categories_of(&benchmark)?;
+        let category = wanted.unwrap_or_else(|| dominant_category(&shares));
         let table = criterion_topdown::counter::table_behind(benchmark.provenance())
             .map_err(ExplainError::NoTable)?;
         let target = target_of(targets, &id)?;
         let groups = groups_for(table, category, shares.level2.is_some())
-            .map(|group| match benchmark.provenance().source {
-                SourceKind::Model => Ok(MeasuredGroup {
-                    group,
-                    values: modelled_values_of(group, benchmark.provenance(), &samples),
-                }),
-                _ => self.measure(group, target, &id),
-            })
+            .map(|group| self.measure(group, target, &id))
             .collect::<Result<_, _>>()?;
         Ok(Explained {
             id,
@@ -118,10 +112,8 @@ impl Explaining<'_> {
         };
         let target = target_of(targets, &id)?;
         let first = self.measure(stalls, target, &id)?;
-        let category = match self.args.category {
-            Some(choice) => choice.into(),
-            None => stalling_category(first.values.as_deref().unwrap_or_default()),
-        };
+        let stalling = || stalling_category(first.values.as_deref().unwrap_or_default());
+        let category = self.args.category.map_or_else(stalling, Category::from);
         let mut groups = vec![first];
         for group in groups_for(table, category, false).filter(|group| group.name != stalls.name) {
             groups.push(self.measure(group, target, &id)?);

@@ -4,7 +4,7 @@ mod algorithms;
 mod application;
 mod fresh;
 mod loops;
-mod microscopic;
+pub mod microscopic;
 
 /// How a kernel relates to a core's calibration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
