@@ -114,9 +114,13 @@ fn of_base_tree(error: &BaseTreeError) -> Exit {
 fn of_explain(error: &ExplainError) -> Exit {
     match error {
         ExplainError::NotOne { .. } => Exit::Usage,
-        ExplainError::NoSlots { .. } | ExplainError::NoCategories(_) | ExplainError::NoTable(_) => {
-            Exit::NoComparison
-        }
+        ExplainError::NoSlots { .. }
+        | ExplainError::NoCategories(_)
+        | ExplainError::NoTable(_)
+        | ExplainError::OneSided { .. }
+        | ExplainError::NotComparable { .. }
+        | ExplainError::NoSlotsCompared(_)
+        | ExplainError::EventsOfOneSide { .. } => Exit::NoComparison,
     }
 }
 

@@ -20,6 +20,7 @@ use published_schema::directory;
 use crate::accepted_file::{ACCEPTED_SCHEMA_VERSION, AcceptedFile};
 use crate::command::baseline::{BASELINES_SCHEMA_VERSION, BaselineList};
 use crate::report::diagnosis_json::{DOCTOR_SCHEMA_VERSION, DoctorReport};
+use crate::report::difference_json::{DIFFERENCE_SCHEMA_VERSION, DifferenceReport};
 use crate::report::examples;
 use crate::report::metric_groups_json::{EXPLAIN_SCHEMA_VERSION, ExplainReport};
 use topdown_gate::metric::Metric;
@@ -40,7 +41,7 @@ struct Document {
     schema: fn(SchemaGenerator) -> Schema,
 }
 
-const DOCUMENTS: [Document; 11] = [
+const DOCUMENTS: [Document; 12] = [
     Document {
         name: "run",
         title: "A run: run.json, and `cargo topdown baseline show --json`",
@@ -95,6 +96,12 @@ const DOCUMENTS: [Document; 11] = [
         title: "One benchmark by metric groups: `cargo topdown explain --json`",
         version: EXPLAIN_SCHEMA_VERSION,
         schema: of::<ExplainReport<'_>>,
+    },
+    Document {
+        name: "difference",
+        title: "One benchmark in two runs: `cargo topdown explain --against BASE --json`",
+        version: DIFFERENCE_SCHEMA_VERSION,
+        schema: of::<DifferenceReport<'_>>,
     },
     Document {
         name: "doctor",

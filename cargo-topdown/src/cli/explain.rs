@@ -1,14 +1,12 @@
 //! The command line of `explain`.
 
-use std::path::PathBuf;
-
 use clap::{Args, ValueEnum};
 use criterion_topdown::category::Category;
 use criterion_topdown::run_file::Filter;
 use criterion_topdown::setting::{Counters, Setting, SourceChoice, Threads};
 
 use super::choices::choices;
-use super::{CargoBenchArgs, OutputArgs};
+use super::{CargoBenchArgs, OutputArgs, StoreArgs};
 use crate::config::Layer;
 use crate::measure::Request;
 
@@ -27,13 +25,18 @@ pub struct ExplainArgs {
     #[arg(long, value_name = "CATEGORY")]
     pub category: Option<CategoryChoice>,
 
+    /// Explain how the newest run differs from BASE, a baseline's name or a run file; builds and
+    /// launches nothing
+    #[arg(long, value_name = "BASE", conflicts_with = "category")]
+    pub against: Option<String>,
+
     /// Print the explanation as JSON
     #[arg(long)]
     pub json: bool,
 
-    /// Path to Cargo.toml
-    #[arg(long, value_name = "PATH")]
-    pub manifest_path: Option<PathBuf>,
+    /// Where the runs of `--against` are kept
+    #[command(flatten)]
+    pub store: StoreArgs,
 
     /// How long to measure
     #[command(flatten)]
@@ -60,7 +63,7 @@ impl ExplainArgs {
             filter: Some(filter),
             ..self
                 .cargo
-                .request(settings, self.manifest_path.clone(), &self.output)
+                .request(settings, self.store.manifest_path.clone(), &self.output)
         }
     }
 }

@@ -2,6 +2,7 @@
 //! reports.
 
 pub mod history;
+pub mod judged;
 pub mod output;
 pub mod second_look;
 pub mod selection;

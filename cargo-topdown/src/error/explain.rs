@@ -37,6 +37,45 @@ pub enum ExplainError {
     /// There are no metric groups for this CPU.
     #[error("the metric groups of this CPU are not known: {0}")]
     NoTable(OpenError),
+    /// Only one of two runs has the benchmark.
+    #[error(
+        "`{id}` is in `{having}` and not in `{lacking}`, so there is no difference to explain; {remedy}"
+    )]
+    OneSided {
+        /// The benchmark.
+        id: Box<BenchmarkId>,
+        /// The label of the run without it.
+        lacking: String,
+        /// The label of the run that has it.
+        having: String,
+        /// What to run.
+        remedy: String,
+    },
+    /// The two runs measured different things.
+    #[error("the two runs of `{id}` cannot be compared: {differences}")]
+    NotComparable {
+        /// The benchmark.
+        id: BenchmarkId,
+        /// How they differ.
+        differences: String,
+    },
+    /// One side or both have no slots by category.
+    #[error(
+        "`{0}` has no slots by category on both sides, so nothing says why it changed; take both runs with \
+         counters, or with `cargo topdown bench --source model`"
+    )]
+    NoSlotsCompared(BenchmarkId),
+    /// One side has no events.
+    #[error(
+        "`{lacking}` has no events of `{id}`, and the other run has; take it again with the same source and \
+         version: `cargo topdown bench`"
+    )]
+    EventsOfOneSide {
+        /// The benchmark.
+        id: BenchmarkId,
+        /// The label of the run without events.
+        lacking: String,
+    },
 }
 
 fn lines_of(ids: &[BenchmarkId]) -> String {

@@ -336,6 +336,21 @@ fn what_leaves_nothing_to_compare_is_102() {
             },
             ExplainError::NoCategories(id()),
             ExplainError::NoTable(open_error()),
+            ExplainError::OneSided {
+                id: Box::new(id()),
+                lacking: "a".to_owned(),
+                having: "b".to_owned(),
+                remedy: "no".to_owned(),
+            },
+            ExplainError::NotComparable {
+                id: id(),
+                differences: "no".to_owned(),
+            },
+            ExplainError::NoSlotsCompared(id()),
+            ExplainError::EventsOfOneSide {
+                id: id(),
+                lacking: "a".to_owned(),
+            },
         ],
     );
     check(

@@ -36,6 +36,12 @@ pub enum Limit {
 }
 
 impl Limit {
+    fn number(self) -> f64 {
+        match self {
+            Limit::AtLeast(number) | Limit::AtMost(number) => number,
+        }
+    }
+
     fn holds(self, value: f64) -> bool {
         match self {
             Limit::AtLeast(least) => value >= least,
@@ -485,6 +491,14 @@ const NODES: [NodeRow; 7] = [
     },
 ];
 
+/// Returns how many misses of a subject per 1000 cycles cost about a tenth of the cycles, and what
+/// is ruled out if there are far fewer.
+pub fn costly_rate(subject: Subject) -> Option<(f64, &'static str)> {
+    let is_about = |row: &&Row| row.subject == subject && matches!(row.shown_by, ShownBy::Misses);
+    let row = ROWS.iter().find(is_about)?;
+    Some((row.limit.number(), row.rules_out))
+}
+
 /// Returns the share of a node as a fraction, if it is known.
 fn share_of(shares: &Shares, node: Node) -> Option<f64> {
     let part = match node {
@@ -501,7 +515,7 @@ fn share_of(shares: &Shares, node: Node) -> Option<f64> {
 }
 
 /// A part with less than this fraction of its whole is not what to look at.
-const SMALL: f64 = 1.0 / 3.0;
+pub const SMALL: f64 = 1.0 / 3.0;
 
 /// Returns the part of `category` that loses clearly fewer slots, if level 2 is known.
 fn lesser_part(shares: &Shares, category: Category) -> Option<Part> {

@@ -11,6 +11,8 @@ mod comparison_table;
 pub mod comparison_text;
 pub mod diagnosis;
 pub mod diagnosis_json;
+pub mod difference;
+pub mod difference_json;
 pub mod event_table;
 #[cfg(test)]
 pub mod examples;

@@ -114,7 +114,7 @@ pub fn told_functions(benchmark: &BenchmarkVerdict) -> impl Iterator<Item = &Fun
 }
 
 /// Says whether the code changed, if that is known for certain.
-fn code(benchmark: &BenchmarkVerdict) -> Option<String> {
+pub fn code(benchmark: &BenchmarkVerdict) -> Option<String> {
     let executed = benchmark.executed.as_ref()?;
     match executed.change {
         CodeChange::Unknown => None,

@@ -119,3 +119,33 @@ fn what_settings_leave_out_is_not_launched() {
         .fails_with(101, "note: `suite::kernels` is left out")
         .fails_with(101, "no benchmark matches `sums`");
 }
+
+#[test]
+fn issue_17_3_a_difference_of_two_runs_is_explained_from_what_is_stored() {
+    let fixture = Fixture::new();
+    let kernels = ["--bench", "kernels", "--launches", "5"];
+    let only_chase = ["chase", "--save", "main", "--partial"];
+    let saved = fixture.bench(&[&kernels[..], &only_chase].concat());
+    saved.succeeds();
+    let slower = [("FIXTURE_BACKEND_BOUND_SLOTS", "60")];
+    fixture.bench_with(&kernels, &slower).succeeds();
+    let against = |bench: &str, words: &[&str]| {
+        let words = [&["topdown", "explain", bench, "--against"], words].concat();
+        fixture.run(&words, &[])
+    };
+    let text = against("^suite.*chase$", &["main"]).succeeds().stdout;
+    assert!(
+        text.starts_with("suite::kernels::chase: regressed\n`chase` is 75.0 % slower"),
+        "{text}"
+    );
+    assert!(text.contains("backend bound    +75.0"), "{text}");
+    assert!(text.contains("Ruled out: "), "{text}");
+    let explained = json(against("chase", &["main", "--json"]).succeeds());
+    assert_eq!(explained["explained"], "backend bound");
+    assert_eq!(explained["verdict"], "regressed");
+    against("sums/forward/20", &["main"])
+        .fails_with(102, "is in `the newest run` and not in `main`")
+        .fails_with(102, "`cargo topdown bench --save main` at its commit");
+    against("nowhere", &["main"]).fails_with(2, "`nowhere` is not in both runs");
+    against("chase", &["nowhere"]).fails_with(102, "nowhere");
+}

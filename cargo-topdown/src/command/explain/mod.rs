@@ -1,6 +1,8 @@
 //! `cargo topdown explain`: launches one benchmark for level 1, then once for each metric group
 //! that the decision tree names for the category that loses most slots.
 
+mod against;
+
 use std::io::Write;
 
 use criterion_topdown::category::Category;
@@ -35,6 +37,9 @@ const ERROR_PREFIX: &str = "error: ";
 /// Returns an error if there is no such benchmark, or nothing about it can be explained. A group
 /// that cannot be counted is reported in the explanation.
 pub fn run(args: &ExplainArgs) -> Result<Exit, Error> {
+    if let Some(base) = &args.against {
+        return against::run(args, base);
+    }
     let mut session = Session::begin(args.request())?;
     let targets = session.build()?;
     if args.cargo.no_run {

@@ -1,0 +1,199 @@
+//! Two stored runs, found and judged as the command line and the settings say.
+
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use criterion_topdown::run_file::{self, Run};
+
+use super::second_look::{self, Relaunch, Side};
+use super::{history, selection};
+use crate::accepted_file::{self, Found};
+use crate::baseline_store::BaselineStore;
+use crate::cli::StoreArgs;
+use crate::config::{Config, WorkspaceError};
+use crate::error::Error;
+use crate::exit::Exit;
+use crate::merge::check_whole;
+use topdown_gate::policy::Overrides;
+use topdown_gate::verdict::{self, Comparison, Warning};
+
+/// Which stored runs to judge, and how.
+pub struct Asked<'a> {
+    /// The baseline's name or path; without one, the only or the default baseline.
+    pub base: Option<&'a str>,
+    /// The run to judge; without one, the newest of the kind of the baseline.
+    pub candidate: Option<&'a str>,
+    /// A filter expression.
+    pub selection: Option<String>,
+    /// What the command line says about the policy.
+    pub overrides: Overrides,
+    /// Whether suspects get a second look; without an answer, as the settings say.
+    pub relaunch: Option<bool>,
+    /// Whether that look may launch them, or only count launches that exist.
+    pub launches: Relaunch,
+    /// Where baselines are kept.
+    pub store: &'a StoreArgs,
+}
+
+/// Two runs and the judgement on the second.
+pub struct Judged<'a> {
+    /// What was compared with.
+    pub baseline: Side<'a>,
+    /// What was judged.
+    pub candidate: Side<'a>,
+    /// The judgement.
+    pub comparison: Comparison,
+    /// The name or path of the baseline, and where it was read from.
+    pub base: (&'a str, &'a Path),
+    /// Whether suspects got a second look.
+    pub relaunched: bool,
+}
+
+/// Reads and judges the runs, and hands them to `finish`.
+///
+/// # Errors
+/// Returns an error if a run cannot be read or compared, and those of `finish`.
+pub fn judged(
+    asked: Asked<'_>,
+    finish: impl FnOnce(Judged<'_>) -> Result<Exit, Error>,
+) -> Result<Exit, Error> {
+    let (runs, config) = Runs::new(&asked)?;
+    let mut policy = config.policy(&asked.overrides)?;
+    let expression = match &asked.selection {
+        Some(text) => Some(selection::expression(text, &config)?),
+        None => None,
+    };
+    let base = runs.base_name(&asked)?;
+    let candidate_path = runs.candidate_path(&asked, &base)?;
+    let path = runs.base_path(&base, &candidate_path)?;
+    let (mut baseline, mut candidate) = both(
+        || Ok(run_file::read_run(&path)?),
+        || Ok(run_file::read_run(&candidate_path)?),
+    )?;
+    let label = asked.candidate.unwrap_or("the newest run");
+    check_whole(&base, &baseline)?;
+    // Otherwise, saving a run as the baseline and forgetting to measure again would always pass.
+    if baseline.id == candidate.id {
+        return Err(Error::SameRun {
+            baseline: base,
+            candidate: label.to_owned(),
+            id: candidate.id,
+        });
+    }
+    if let Some(expression) = &expression {
+        selection::restrict(&mut baseline, &base, expression)?;
+        selection::restrict(&mut candidate, label, expression)?;
+    }
+    let expired = match accepted_file::read(&path, &baseline)? {
+        Found::Holding(accepted) => {
+            policy.accepted = accepted;
+            None
+        }
+        Found::Expired(changes) => Some(Warning::AcceptedExpired { changes }),
+    };
+    let mut runs = history::behind(&path, &candidate);
+    let mut baseline = Side::new(&base, &path, baseline);
+    let mut candidate = Side::new(label, &candidate_path, candidate);
+    let relaunched = asked.relaunch.unwrap_or(policy.relaunch);
+    let mut comparison = if relaunched {
+        second_look::judge(
+            &mut baseline,
+            &mut candidate,
+            &policy,
+            &runs,
+            asked.launches,
+        )?
+    } else {
+        verdict::compare_after(&runs, baseline.labelled(), candidate.labelled(), &policy)
+    };
+    comparison.warnings.extend(expired);
+    if !runs.is_empty() {
+        runs.push(candidate.run.clone());
+        comparison = verdict::with_history(comparison, &runs, &policy);
+    }
+    finish(Judged {
+        baseline,
+        candidate,
+        comparison,
+        base: (&base, &path),
+        relaunched,
+    })
+}
+
+/// Where to look for runs. Run files can be compared outside of any workspace.
+struct Runs {
+    store: Option<BaselineStore>,
+}
+
+impl Runs {
+    /// Returns where to look for runs, and the settings of the workspace.
+    fn new(asked: &Asked<'_>) -> Result<(Runs, Config), Error> {
+        match asked.store.workspace() {
+            Ok(workspace) => {
+                let store = Some(asked.store.store_of(&workspace));
+                Ok((Runs { store }, workspace.config))
+            }
+            Err(error @ WorkspaceError::NotFound(_)) => {
+                let is_path = |name: &str| Path::new(name).exists();
+                if asked.base.is_some_and(is_path) && asked.candidate.is_some_and(is_path) {
+                    Ok((Runs { store: None }, Config::default()))
+                } else {
+                    Err(error.into())
+                }
+            }
+            Err(error) => Err(error.into()),
+        }
+    }
+
+    /// Returns the baseline's name or path: without one, that of the only or the default baseline.
+    fn base_name(&self, asked: &Asked<'_>) -> Result<String, Error> {
+        match (asked.base, &self.store) {
+            (Some(base), _) => Ok(base.to_owned()),
+            (None, Some(store)) => Ok(store.default_one()?.name.to_string()),
+            // Says that there is no workspace.
+            (None, None) => Ok(asked.store.store()?.default_one()?.name.to_string()),
+        }
+    }
+
+    /// Returns the path of the run to judge: without one, the newest of the kind of `base`.
+    fn candidate_path(&self, asked: &Asked<'_>, base: &str) -> Result<PathBuf, Error> {
+        match (asked.candidate, &self.store) {
+            (Some(candidate), _) => self.path(candidate),
+            (None, Some(store)) => Ok(store.newest_for(base)?),
+            // Says that there is no workspace.
+            (None, None) => Ok(asked.store.store()?.newest_path()?),
+        }
+    }
+
+    /// Returns the path of the baseline for the run at `candidate`.
+    fn base_path(&self, base: &str, candidate: &Path) -> Result<PathBuf, Error> {
+        let key = || run_file::read_run(candidate).ok().map(|run| run.key());
+        match &self.store {
+            Some(store) => Ok(store.resolve_for(base, key)?),
+            None => Ok(PathBuf::from(base)),
+        }
+    }
+
+    fn path(&self, name: &str) -> Result<PathBuf, Error> {
+        match &self.store {
+            Some(store) => Ok(store.resolve(name)?),
+            None => Ok(PathBuf::from(name)),
+        }
+    }
+}
+
+/// Reads both runs in parallel: a comparison spends most of its time parsing them.
+fn both(
+    baseline: impl FnOnce() -> Result<Run, Error>,
+    candidate: impl FnOnce() -> Result<Run, Error> + Send,
+) -> Result<(Run, Run), Error> {
+    thread::scope(|scope| {
+        let candidate = scope.spawn(candidate);
+        let baseline = baseline();
+        let candidate = match candidate.join() {
+            Ok(candidate) => candidate,
+            Err(panic) => std::panic::resume_unwind(panic),
+        };
+        Ok((baseline?, candidate?))
+    })
+}
