@@ -3,8 +3,11 @@
 //! Storing rows would repeat every name in every row and make the files five times as large.
 
 use std::collections::BTreeMap;
+use std::fmt;
+use std::marker::PhantomData;
 
-use serde::{Deserialize, Serialize};
+use serde::de::{SeqAccess, Visitor};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::error::RunFileProblem;
 use crate::activity::Activity;
@@ -15,6 +18,55 @@ use crate::sample::Level1;
 /// The largest count allowed in a file: 2^53, up to which an `f64` represents every integer. That
 /// is weeks of slots, and leaves room for sums over thousands of samples in 64 bits.
 const MAX_COUNT: u64 = 1 << 53;
+
+/// The rows for which a column has room from the start: the launches of most runs, and a few more.
+const USUAL_ROWS: usize = 12;
+
+/// Reads a column without letting it grow in steps: files have tens of thousands of short ones.
+///
+/// # Errors
+/// As for a `Vec`.
+pub(super) fn column<'de, D, T>(deserializer: D) -> Result<Vec<T>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    struct Column<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Column<T> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
+            formatter.write_str("a sequence")
+        }
+
+        fn visit_seq<A: SeqAccess<'de>>(self, mut sequence: A) -> Result<Vec<T>, A::Error> {
+            let mut column = Vec::with_capacity(USUAL_ROWS);
+            while let Some(value) = sequence.next_element()? {
+                column.push(value);
+            }
+            Ok(column)
+        }
+    }
+
+    deserializer.deserialize_seq(Column(PhantomData))
+}
+
+/// Reads a column that not every file has. `null` is no column, as for an `Option`.
+///
+/// # Errors
+/// As for an `Option<Vec>`.
+pub(super) fn some_column<'de, D, T>(deserializer: D) -> Result<Option<Vec<T>>, D::Error>
+where
+    D: Deserializer<'de>,
+    T: Deserialize<'de>,
+{
+    #[derive(Deserialize)]
+    #[serde(bound = "T: Deserialize<'de>")]
+    struct Present<T>(#[serde(deserialize_with = "column")] Vec<T>);
+
+    Ok(Option::<Present<T>>::deserialize(deserializer)?.map(|present| present.0))
+}
 
 /// Returns a quantity of every row, or `None` if any row lacks it: half a column could not be
 /// compared.
@@ -46,15 +98,23 @@ pub(super) fn check_splits(slots: bool, level1: bool, level2: bool) -> Result<()
 #[serde(deny_unknown_fields)]
 pub(super) struct Level1Columns {
     /// Useful work.
+    #[serde(deserialize_with = "column")]
     retiring_slots: Vec<f64>,
     /// Discarded work.
+    #[serde(deserialize_with = "column")]
     bad_speculation_slots: Vec<f64>,
     /// Nothing was delivered.
+    #[serde(deserialize_with = "column")]
     frontend_bound_slots: Vec<f64>,
     /// Nothing could be accepted.
+    #[serde(deserialize_with = "column")]
     backend_bound_slots: Vec<f64>,
     /// Slots of the other hardware thread, on CPUs that report them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "some_column"
+    )]
     smt_contention_slots: Option<Vec<f64>>,
 }
 
@@ -104,12 +164,16 @@ impl Level1Columns {
 #[serde(deny_unknown_fields)]
 pub(super) struct Level2Columns {
     /// Part of retiring.
+    #[serde(deserialize_with = "column")]
     heavy_operations_slots: Vec<f64>,
     /// Part of bad speculation.
+    #[serde(deserialize_with = "column")]
     branch_mispredicts_slots: Vec<f64>,
     /// Part of frontend bound.
+    #[serde(deserialize_with = "column")]
     fetch_latency_slots: Vec<f64>,
     /// Part of backend bound.
+    #[serde(deserialize_with = "column")]
     memory_bound_slots: Vec<f64>,
 }
 

@@ -3,7 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::columns::{
-    EventColumns, Level1Columns, Level2Columns, Rows, check_splits, optional_column,
+    EventColumns, Level1Columns, Level2Columns, Rows, check_splits, column, optional_column,
+    some_column,
 };
 use super::error::RunFileProblem;
 use super::{Series, SlotsValue, TimeValue};
@@ -17,12 +18,16 @@ pub(super) struct TimeColumns {
     /// How they were measured.
     provenance: Provenance,
     /// Which launch of the run, from 0; ascending.
+    #[serde(deserialize_with = "column")]
     launch: Vec<u32>,
     /// Samples that were fit for use.
+    #[serde(deserialize_with = "column")]
     samples_used: Vec<u32>,
     /// Samples that were not.
+    #[serde(deserialize_with = "column")]
     samples_dropped: Vec<u32>,
     /// Wall-clock nanoseconds.
+    #[serde(deserialize_with = "column")]
     wall_ns: Vec<f64>,
 }
 
@@ -35,12 +40,16 @@ pub(super) struct SlotsColumns {
     /// How they were measured.
     provenance: Provenance,
     /// Which launch of this series, from 0; ascending.
+    #[serde(deserialize_with = "column")]
     launch: Vec<u32>,
     /// Samples that were fit for use.
+    #[serde(deserialize_with = "column")]
     samples_used: Vec<u32>,
     /// Samples that were not.
+    #[serde(deserialize_with = "column")]
     samples_dropped: Vec<u32>,
     /// Issue slots.
+    #[serde(deserialize_with = "column")]
     slots: Vec<f64>,
     /// The slots by category; they add up to `slots`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -49,19 +58,32 @@ pub(super) struct SlotsColumns {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     level2: Option<Level2Columns>,
     /// Retired instructions.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "some_column"
+    )]
     instructions: Option<Vec<f64>>,
     /// Unhalted core cycles.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "some_column"
+    )]
     cycles: Option<Vec<f64>>,
     /// What else was counted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     events: Option<EventColumns<f64>>,
     /// No category is further from the truth than this fraction of `slots`.
+    #[serde(deserialize_with = "column")]
     resolution_fraction: Vec<f64>,
     /// What beginning and ending windows cost, as a fraction of the slots with it. It is taken out
     /// of `slots` and their categories, but for what is above a half.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[serde(
+        default,
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "some_column"
+    )]
     window_fraction: Option<Vec<f64>>,
 }
 

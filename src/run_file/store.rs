@@ -11,7 +11,7 @@ use super::samples_file::{self, LaunchSamples};
 use super::stored_file::{
     self, LONGEST_RUN_FILE_BYTES, LONGEST_SAMPLES_FILE_BYTES, TEMPORARY_SUFFIX,
 };
-use super::wire::RunWire;
+use super::wire::{ReadBenchmark, RunWire};
 use super::{BenchmarkId, Run};
 use crate::provenance::SourceKind;
 
@@ -207,7 +207,7 @@ pub fn run_file_of(path: &Path) -> PathBuf {
     }
 }
 
-fn read_wire(path: &Path) -> Result<RunWire, RunFileError> {
+fn read_wire(path: &Path) -> Result<RunWire<ReadBenchmark>, RunFileError> {
     RunWire::parse(&read_bytes(path)?).map_err(|problem| in_file(path, problem))
 }
 

@@ -5,7 +5,7 @@
 
 use std::collections::HashSet;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::error::RunFileProblem;
 use super::launch_columns::{SlotsColumns, TimeColumns};
@@ -35,7 +35,7 @@ pub fn samples_file_name(id: &str) -> Result<String, RunFileProblem> {
 #[derive(Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
-pub(super) struct RunWire {
+pub(super) struct RunWire<B = BenchmarkWire> {
     /// The version of the format.
     schema_version: KnownVersion,
     /// Unique; 1 to 100 ASCII letters, digits and `-`.
@@ -62,7 +62,7 @@ pub(super) struct RunWire {
     /// Always `samples-ID.jsonl`, with the run's `id`.
     pub(super) samples_file: String,
     /// In order of first appearance; ids are unique.
-    benchmarks: Vec<BenchmarkWire>,
+    benchmarks: Vec<B>,
 }
 
 /// One benchmark: its times and its slots.
@@ -70,7 +70,7 @@ pub(super) struct RunWire {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 #[cfg_attr(feature = "schema", schemars(rename = "Benchmark"))]
-struct BenchmarkWire {
+pub(super) struct BenchmarkWire {
     /// Its id.
     id: BenchmarkId,
     /// What one iteration processes.
@@ -89,10 +89,48 @@ struct BenchmarkWire {
     fingerprint: Option<Fingerprint>,
 }
 
-impl RunWire {
-    /// Parses the content of a `run.json`, without checking the benchmarks yet.
-    pub(super) fn parse(json: &[u8]) -> Result<RunWire, RunFileProblem> {
-        let wire: RunWire = parse(json)?;
+/// A benchmark that is converted and checked as soon as it is parsed: the columns of a whole run
+/// would take as much memory again. The problem has the benchmark's id.
+pub(super) struct ReadBenchmark(Result<Benchmark, Box<(BenchmarkId, RunFileProblem)>>);
+
+impl<'de> Deserialize<'de> for ReadBenchmark {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let wire = BenchmarkWire::deserialize(deserializer)?;
+        Ok(ReadBenchmark(wire.into_benchmark()))
+    }
+}
+
+impl BenchmarkWire {
+    fn into_benchmark(self) -> Result<Benchmark, Box<(BenchmarkId, RunFileProblem)>> {
+        let functions = self.functions.as_ref().map_or(Ok(()), Functions::check);
+        let checked = functions
+            .map_err(|problem| problem.under("functions"))
+            .and_then(|()| {
+                let times = self.times.into_series();
+                times.map_err(|problem| problem.under("times"))
+            })
+            .and_then(|times| {
+                let slots = self.slots.map(SlotsColumns::into_series).transpose();
+                Ok((times, slots.map_err(|problem| problem.under("slots"))?))
+            });
+        match checked {
+            Ok((times, slots)) => Ok(Benchmark {
+                id: self.id,
+                throughput: self.throughput,
+                times,
+                slots,
+                functions: self.functions,
+                fingerprint: self.fingerprint,
+            }),
+            Err(problem) => Err(Box::new((self.id, problem))),
+        }
+    }
+}
+
+impl RunWire<ReadBenchmark> {
+    /// Parses the content of a `run.json`. Problems of benchmarks are kept for `into_run`.
+    pub(super) fn parse(json: &[u8]) -> Result<Self, RunFileProblem> {
+        let wire: Self = parse(json)?;
         // The name is joined to a directory, and the file is deleted with the run.
         let expected = samples_file_name(&wire.id)?;
         if wire.samples_file != expected {
@@ -104,59 +142,14 @@ impl RunWire {
         Ok(wire)
     }
 
-    pub(super) fn from_run(run: &Run) -> Result<RunWire, RunFileProblem> {
-        Ok(RunWire {
-            schema_version: KnownVersion,
-            id: run.id.clone(),
-            started_at: run.started_at.clone(),
-            tool_version: run.tool_version.clone(),
-            machine: run.machine.clone(),
-            build: run.build.clone(),
-            launch_settings: run.launch_settings,
-            shard: run.shard.clone(),
-            selection: run.selection.clone(),
-            failed: run.failed.clone(),
-            samples_file: samples_file_name(&run.id)?,
-            benchmarks: run
-                .benchmarks
-                .iter()
-                .map(|benchmark| BenchmarkWire {
-                    id: benchmark.id.clone(),
-                    throughput: benchmark.throughput.clone(),
-                    times: TimeColumns::from_series(&benchmark.times),
-                    slots: benchmark.slots.as_ref().map(SlotsColumns::from_series),
-                    functions: benchmark.functions.clone(),
-                    fingerprint: benchmark.fingerprint.clone(),
-                })
-                .collect(),
-        })
-    }
-
     /// Returns the run, checking every length, every number, and every id.
     pub(super) fn into_run(self) -> Result<Run, RunFileProblem> {
         let mut benchmarks: Vec<Benchmark> = Vec::with_capacity(self.benchmarks.len());
-        for (index, benchmark) in self.benchmarks.into_iter().enumerate() {
-            let place = format!("benchmarks[{index}] (`{}`)", benchmark.id);
-            if let Some(functions) = &benchmark.functions {
-                functions
-                    .check()
-                    .map_err(|problem| problem.under(&format!("{place}.functions")))?;
-            }
-            benchmarks.push(Benchmark {
-                times: benchmark
-                    .times
-                    .into_series()
-                    .map_err(|problem| problem.under(&format!("{place}.times")))?,
-                slots: benchmark
-                    .slots
-                    .map(SlotsColumns::into_series)
-                    .transpose()
-                    .map_err(|problem| problem.under(&format!("{place}.slots")))?,
-                id: benchmark.id,
-                throughput: benchmark.throughput,
-                functions: benchmark.functions,
-                fingerprint: benchmark.fingerprint,
-            });
+        for (index, ReadBenchmark(checked)) in self.benchmarks.into_iter().enumerate() {
+            benchmarks.push(checked.map_err(|failed| {
+                let (id, problem) = *failed;
+                problem.under(&format!("benchmarks[{index}] (`{id}`)"))
+            })?);
         }
         let mut seen = HashSet::with_capacity(benchmarks.len());
         for (index, benchmark) in benchmarks.iter().enumerate() {
@@ -186,6 +179,36 @@ impl RunWire {
             selection: self.selection,
             failed: self.failed,
             benchmarks,
+        })
+    }
+}
+
+impl RunWire {
+    pub(super) fn from_run(run: &Run) -> Result<RunWire, RunFileProblem> {
+        Ok(RunWire {
+            schema_version: KnownVersion,
+            id: run.id.clone(),
+            started_at: run.started_at.clone(),
+            tool_version: run.tool_version.clone(),
+            machine: run.machine.clone(),
+            build: run.build.clone(),
+            launch_settings: run.launch_settings,
+            shard: run.shard.clone(),
+            selection: run.selection.clone(),
+            failed: run.failed.clone(),
+            samples_file: samples_file_name(&run.id)?,
+            benchmarks: run
+                .benchmarks
+                .iter()
+                .map(|benchmark| BenchmarkWire {
+                    id: benchmark.id.clone(),
+                    throughput: benchmark.throughput.clone(),
+                    times: TimeColumns::from_series(&benchmark.times),
+                    slots: benchmark.slots.as_ref().map(SlotsColumns::from_series),
+                    functions: benchmark.functions.clone(),
+                    fingerprint: benchmark.fingerprint.clone(),
+                })
+                .collect(),
         })
     }
 }
