@@ -89,8 +89,8 @@ pub(super) struct BenchmarkWire {
     fingerprint: Option<Fingerprint>,
 }
 
-/// A benchmark that is converted and checked as soon as it is parsed: the columns of a whole run
-/// would take as much memory again. The problem has the benchmark's id.
+/// A benchmark that is converted and checked as soon as it is parsed, so that its columns are freed
+/// before the next are read. A problem comes with the benchmark's id.
 pub(super) struct ReadBenchmark(Result<Benchmark, Box<(BenchmarkId, RunFileProblem)>>);
 
 impl<'de> Deserialize<'de> for ReadBenchmark {

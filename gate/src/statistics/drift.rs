@@ -24,7 +24,7 @@ use super::{mean, median};
 /// freedom: this fraction of them is left.
 const EFFICIENCY: f64 = 0.8;
 /// The degrees of freedom that each benchmark of each pair of earlier runs contributes.
-const KNOWLEDGE: f64 = 0.3;
+const KNOWLEDGE: f64 = 0.26;
 /// A suite that shows its own drift is assumed to be among this fraction of suites, those that look
 /// steadier than they are.
 const STEADIEST: f64 = 0.1;
