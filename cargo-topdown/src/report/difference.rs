@@ -265,7 +265,7 @@ fn write_parts<'a>(
     let mut table = Table::new([Column::text(""), Column::number("")]).indented(2);
     for part in parts {
         table.row([part.category.name(), &points(part.difference)]);
-        let details = part.details.iter();
+        let details = part.certain_details();
         for detail in details.filter(|_| part.category == dominant.category) {
             let name = format!("  {}", detail.name);
             table.row([

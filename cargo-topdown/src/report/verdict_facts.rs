@@ -69,8 +69,7 @@ fn parts(cause: &Cause) -> Option<String> {
         .map(|part| {
             let mut text = format!("{} {}", part.category.name(), points(part.difference));
             let details: Vec<String> = part
-                .details
-                .iter()
+                .certain_details()
                 .filter(|detail| shown(detail.difference))
                 .map(|detail| format!("{} {}", detail.name, points(detail.difference)))
                 .collect();
@@ -139,4 +138,44 @@ pub fn code(benchmark: &BenchmarkVerdict) -> Option<String> {
 
 fn shortened_name(label: &str) -> String {
     shortened(label, LONGEST_FUNCTION, true)
+}
+
+#[cfg(test)]
+mod tests {
+    use topdown_gate::verdict::{CauseDetail, CausePart};
+
+    use super::*;
+
+    #[test]
+    fn parts_that_the_counts_cannot_tell_from_none_are_not_named() {
+        let detail = |name, difference, resolution| CauseDetail {
+            name,
+            difference,
+            resolution,
+        };
+        let of_resolution = |resolution: f64| Cause {
+            metric: Metric::Slots,
+            difference: 0.064,
+            kind: CauseKind::Category {
+                category: Metric::BackendBound,
+            },
+            parts: vec![CausePart {
+                category: Metric::BackendBound,
+                difference: 0.064,
+                details: vec![
+                    detail("memory bound", 0.058, resolution),
+                    detail("core bound", 0.006, 2.0 * resolution),
+                ],
+            }],
+        };
+        let text = |resolution| parts(&of_resolution(resolution)).unwrap();
+        assert_eq!(
+            text(1.0 / 255.0),
+            "+6.4 % slots/iter: backend bound +6.4 (memory bound +5.8)"
+        );
+        assert_eq!(
+            text(0.0),
+            "+6.4 % slots/iter: backend bound +6.4 (memory bound +5.8, core bound +0.6)"
+        );
+    }
 }

@@ -65,6 +65,15 @@ pub struct CausePart {
     pub details: Vec<CauseDetail>,
 }
 
+impl CausePart {
+    /// Returns its own parts, without those that the counts cannot tell from none.
+    pub fn certain_details(&self) -> impl Iterator<Item = &CauseDetail> {
+        self.details
+            .iter()
+            .filter(|detail| detail.difference.abs() > detail.resolution)
+    }
+}
+
 /// A level-2 category's part of a difference. Coarser than level 1, and never tested.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -73,6 +82,8 @@ pub struct CauseDetail {
     pub name: &'static str,
     /// Its difference.
     pub difference: f64,
+    /// How far off the difference may be, because counts are read as 8-bit ratios; 0 for others.
+    pub resolution: f64,
 }
 
 /// Returns the cause; `None` if there is no change to explain.
@@ -212,10 +223,13 @@ fn details(measured: &Measured<'_>, category: &Tested) -> Vec<CauseDetail> {
         CauseDetail {
             name: whole.measured_part().name(),
             difference,
+            resolution: category.effect.resolution,
         },
         CauseDetail {
             name: whole.rest().name(),
             difference: category.estimate.difference - difference,
+            // Both of which may be off.
+            resolution: 2.0 * category.effect.resolution,
         },
     ];
     details.sort_by(|a, b| b.difference.abs().total_cmp(&a.difference.abs()));
