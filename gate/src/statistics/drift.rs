@@ -25,6 +25,8 @@ use super::{mean, median};
 const EFFICIENCY: f64 = 0.8;
 /// The degrees of freedom that each benchmark of each pair of earlier runs contributes.
 const KNOWLEDGE: f64 = 0.26;
+/// This many benchmarks of a pair contribute at most if their common factor is not taken out.
+const MOST_INDEPENDENT: usize = 2;
 /// A suite that shows its own drift is assumed to be among this fraction of suites, those that look
 /// steadier than they are.
 const STEADIEST: f64 = 0.1;
@@ -143,8 +145,9 @@ impl Drift {
     ///
     /// Some pairs include changed code, so no difference counts for more than `MOST_DEVIATIONS`,
     /// and none beyond `CHANGED` counts at all. The more pairs there are, the more degrees of
-    /// freedom it has.
-    pub fn between_earlier(pairs: &[Vec<Deviating>]) -> Option<Drift> {
+    /// freedom it has. In pairs of fewer than `least_with_median` benchmarks, what all have in
+    /// common is still in their differences, so further benchmarks show little more than two do.
+    pub fn between_earlier(pairs: &[Vec<Deviating>], least_with_median: usize) -> Option<Drift> {
         let all: Vec<Deviating> = pairs
             .iter()
             .flatten()
@@ -160,9 +163,14 @@ impl Drift {
             b.difference.powi(2) <= CHANGED.powi(2) * whole
         });
         let variance = bounded_variance(&unchanged);
+        let independent = |pair: &Vec<Deviating>| match pair.len() {
+            size if size < least_with_median => size.min(MOST_INDEPENDENT),
+            size => size,
+        };
+        let independent: usize = pairs.iter().map(independent).sum();
         Some(Drift {
             deviation: variance.sqrt(),
-            degrees_of_freedom: (KNOWLEDGE * all.len() as f64).min(pairs.len() as f64),
+            degrees_of_freedom: (KNOWLEDGE * independent as f64).min(pairs.len() as f64),
             is_factor: true,
             earlier_runs: pairs.len() + 1,
         })
@@ -380,7 +388,7 @@ mod tests {
                 for benchmark in &mut pairs[4] {
                     benchmark.difference += 1.0;
                 }
-                let known = Drift::between_earlier(&pairs).unwrap();
+                let known = Drift::between_earlier(&pairs, 5).unwrap();
                 assert_eq!(
                     known.degrees_of_freedom,
                     [KNOWLEDGE * 9.0, 9.0][usize::from(size > 1)]
@@ -392,7 +400,7 @@ mod tests {
             assert!((known / 0.1 - 1.0).abs() < 0.2, "{size}: {known}");
         }
         let few = vec![drawn(30, 0.02, 0.1, &mut rng); 4];
-        assert_eq!(Drift::between_earlier(&few), None);
+        assert_eq!(Drift::between_earlier(&few, 5), None);
     }
 
     #[test]

@@ -17,6 +17,9 @@ use crate::statistics::noise::Noise;
 
 /// Fewer benchmarks with only time cannot show how the machine drifted between two sessions.
 pub const LEAST_BENCHMARKS_OF_TIME: usize = 3;
+/// Fewer do not take the median out of their differences if earlier runs show how far times drift:
+/// the median of three or four is mostly one benchmark's own change, which would hide it.
+pub const LEAST_BENCHMARKS_WITH_MEDIAN: usize = 5;
 pub const ASSUMED_WALL_DEVIATION: f64 = 0.02;
 
 /// Returns the drift of the times of `suite` between consecutive `earlier` runs; `None` if there
@@ -39,15 +42,15 @@ pub fn drift_of_time<'a>(
         .map(|pair| deviating(&pair[0], &pair[1], &wanted, policy))
         .filter(|pair| !pair.is_empty())
         .collect();
-    Drift::between_earlier(&pairs)
+    Drift::between_earlier(&pairs, LEAST_BENCHMARKS_WITH_MEDIAN)
 }
 
 fn by_id(run: &Run) -> HashMap<&BenchmarkId, &Benchmark> {
     run.benchmarks.iter().map(|b| (&b.id, b)).collect()
 }
 
-/// Returns the benchmarks of two runs, without what the suite has in common if it is large enough
-/// to show that.
+/// Returns the benchmarks of two runs, without what they have in common if there are enough to show
+/// that.
 fn deviating(
     before: &Run,
     after: &Run,
@@ -68,7 +71,7 @@ fn deviating(
         .collect();
     let of_launches = Noise::new(&contrasts, ASSUMED_WALL_DEVIATION, None, None);
     let logarithms: Vec<f64> = contrasts.iter().map(|c| c.difference.ln_1p()).collect();
-    let common = if contrasts.len() >= LEAST_BENCHMARKS_OF_TIME {
+    let common = if contrasts.len() >= LEAST_BENCHMARKS_WITH_MEDIAN {
         median(logarithms).map_or(1.0, f64::exp)
     } else {
         1.0

@@ -3,7 +3,9 @@
 
 use criterion_topdown::run_file::Run;
 
-use super::earlier::{self, ASSUMED_WALL_DEVIATION, LEAST_BENCHMARKS_OF_TIME};
+use super::earlier::{
+    self, ASSUMED_WALL_DEVIATION, LEAST_BENCHMARKS_OF_TIME, LEAST_BENCHMARKS_WITH_MEDIAN,
+};
 use super::measured::Measured;
 use super::suite_summary::{
     CommonPart, DriftBetween, MachineShift, MetricNoise, ShiftBasis, Suite, TimePerSlot,
@@ -96,12 +98,16 @@ impl SuiteTest {
         let counted = |m: &&Measured<'_>| m.has_slots() && !m.is_modelled();
         let with_counted_slots = suite.clone().filter(counted).count();
         let of_time = suite.clone().filter(|m| !m.has_slots()).count();
+        let least_of_time = match known {
+            Some(_) => LEAST_BENCHMARKS_WITH_MEDIAN,
+            None => LEAST_BENCHMARKS_OF_TIME,
+        };
         let mut test = SuiteTest {
             alpha: policy.alpha,
             looks,
             alpha_per_test: policy.alpha,
             tests: 0,
-            shift: machine_shift(suite.clone()).filter(|_| apart),
+            shift: machine_shift(suite.clone(), least_of_time).filter(|_| apart),
             time_alone_is_gated: !apart || known.is_some() || of_time >= LEAST_BENCHMARKS_OF_TIME,
             global_slots_difference: global_slots_difference(suite.clone()),
             wall_beside_slots_is_gated: with_counted_slots >= LEAST_BENCHMARKS_WITH_SLOTS,
@@ -128,7 +134,7 @@ impl SuiteTest {
             };
             let is_of_time_alone =
                 metric == Metric::Wall && of_time > 0 && !test.has_time_per_slot();
-            let drift = apart.then(|| expected_drift(metric, is_of_time_alone));
+            let drift = apart.then(|| expected_drift(metric, is_of_time_alone, least_of_time));
             let known = known.filter(|_| is_of_time_alone);
             let noise = Noise::new(&contrasts, assumed, drift, known);
             test.noise[metric as usize] = Some((noise, contrasts.len()));
@@ -300,9 +306,12 @@ impl SuiteTest {
     }
 }
 
-fn expected_drift(metric: Metric, is_of_time_alone: bool) -> Expected {
+fn expected_drift(metric: Metric, is_of_time_alone: bool, least_of_time: usize) -> Expected {
     match metric {
-        Metric::Wall if is_of_time_alone => DRIFT_OF_TIME_ALONE,
+        Metric::Wall if is_of_time_alone => Expected {
+            least_benchmarks: least_of_time,
+            ..DRIFT_OF_TIME_ALONE
+        },
         Metric::Wall => TIME_DRIFT,
         _ => SLOTS_DRIFT,
     }
@@ -334,6 +343,7 @@ fn time_per_slot<'a>(suite: impl Iterator<Item = &'a Measured<'a>>) -> Option<Ti
 
 fn machine_shift<'a>(
     suite: impl Iterator<Item = &'a Measured<'a>> + Clone,
+    least_of_time: usize,
 ) -> Option<MachineShift> {
     let per_slot = growth_per_slot(suite.clone());
     let (logarithms, basis) = if per_slot.len() >= LEAST_BENCHMARKS_WITH_SLOTS {
@@ -343,7 +353,7 @@ fn machine_shift<'a>(
             .filter(|m| !m.has_slots())
             .filter_map(|m| growth(m, Metric::Wall))
             .collect();
-        if time_alone.len() < LEAST_BENCHMARKS_OF_TIME {
+        if time_alone.len() < least_of_time {
             return None;
         }
         (time_alone, ShiftBasis::Time)
