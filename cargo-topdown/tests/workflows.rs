@@ -158,9 +158,11 @@ fn shellcheck_finds_nothing_in_the_steps() {
     assert!(checked > 10, "{checked}");
 }
 
+/// GitHub and GitLab both end a step at its first failing command.
 fn check(path: &Path, script: &str) {
+    let script = format!("#!/bin/bash -e\n{script}");
     let mut shellcheck = Command::new("shellcheck")
-        .args(["--shell=bash", "-"])
+        .arg("-")
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()
