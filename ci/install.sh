@@ -19,7 +19,7 @@ case $INPUT_STORE in
 esac
 expected=$INPUT_TOOL_SHA256
 if [ -n "$expected" ] && ! [[ $expected =~ ^[0-9a-f]{64}$ ]]; then
-    echo '::error title=cargo topdown::the input `tool-sha256` must be 64 hexadecimal digits'
+    echo '::error title=cargo topdown::the input tool-sha256 must be 64 hexadecimal digits'
     exit 2
 fi
 
@@ -64,7 +64,7 @@ fetch_release() {
 
 if [ -n "$INPUT_VERSION" ]; then
     if ! [[ $INPUT_VERSION =~ ^[0-9]+\.[0-9]+\.[0-9]+$ ]]; then
-        echo '::error title=cargo topdown::the input `version` must be a version, such as 1.2.3'
+        echo '::error title=cargo topdown::the input version must be a version, such as 1.2.3'
         exit 2
     fi
     # Releases have no stores in buckets.

@@ -6,7 +6,7 @@
 # `gh`. Outputs `number`, empty if there is none or it has moved on.
 set -euo pipefail
 
-number=$NUMBER
+number=${NUMBER-}
 if [ -z "$number" ]; then
     # GitHub names no pull request of a fork in the event, but the branch and the commit.
     number=$(
