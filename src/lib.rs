@@ -32,6 +32,7 @@
 //! * `counters` (default): the sources of counts.
 //! * `model` (default): the source `model`, on x86-64 Linux. Without it, benches do not compile an
 //!   instruction decoder.
+//! * `proof`: loops with known bottlenecks, for the program.
 //! * `run`: what a run is, for crates that compare runs.
 //! * `run_file`: the files of runs and baselines, for programs that read them. Benches do not need
 //!   it.

@@ -221,7 +221,8 @@ impl Flags {
     /// The thread was switched out inside a window. The slots are still only its own; each switch
     /// costs one step of the 8-bit ratios, which [`Sample::resolution_slots`] includes.
     pub const SWITCHED: Flags = Flags(1);
-    /// A window began on one CPU and ended on another.
+    /// A window began on one CPU and ended on another of the same kind. The counts are right, since
+    /// the kernel takes them along.
     pub const MIGRATED: Flags = Flags(1 << 1);
     /// A counter ended below where it began: something else reset it. The counts are unusable.
     pub const WENT_BACKWARDS: Flags = Flags(1 << 2);
@@ -243,9 +244,8 @@ impl Flags {
     ];
 
     /// The flags that make all counts of a sample untrustworthy. The gate drops such samples.
-    pub const UNUSABLE: Flags = Flags(
-        Flags::MIGRATED.0 | Flags::WENT_BACKWARDS.0 | Flags::NOT_COUNTING.0 | Flags::BAD_RATIOS.0,
-    );
+    pub const UNUSABLE: Flags =
+        Flags(Flags::WENT_BACKWARDS.0 | Flags::NOT_COUNTING.0 | Flags::BAD_RATIOS.0);
 
     /// Returns the bits, as stored in files.
     pub const fn bits(self) -> u32 {

@@ -34,12 +34,10 @@ pub enum Need {
     Browser,
     /// shellcheck.
     Shellcheck,
-    /// jq.
-    Jq,
 }
 
 impl Need {
-    const ALL: [Need; 11] = [
+    const ALL: [Need; 10] = [
         Need::Trap,
         Need::Model,
         Need::Ptrace,
@@ -50,7 +48,6 @@ impl Need {
         Need::Musl,
         Need::Browser,
         Need::Shellcheck,
-        Need::Jq,
     ];
 
     /// Returns the word used in `TOPDOWN_REQUIRE`.
@@ -66,7 +63,6 @@ impl Need {
             Need::Musl => "musl",
             Need::Browser => "browser",
             Need::Shellcheck => "shellcheck",
-            Need::Jq => "jq",
         }
     }
 }

@@ -3,6 +3,8 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
+#[cfg(feature = "proof")]
+use super::Wanted;
 use super::survey::Survey;
 use super::{Counters, Provenance, Reading, Source};
 use crate::cpu::CpuTable;
@@ -18,6 +20,19 @@ impl Hardware {
     /// Always returns [`OpenError::OperatingSystem`].
     pub fn open() -> Result<Hardware, OpenError> {
         Err(unsupported())
+    }
+
+    /// # Errors
+    /// Always returns [`OpenError::OperatingSystem`].
+    #[cfg(feature = "proof")]
+    pub fn open_to_prove(_: Wanted) -> Result<Hardware, OpenError> {
+        Err(unsupported())
+    }
+
+    /// Never called.
+    #[cfg(feature = "proof")]
+    pub fn counts_of(&self, _: impl FnOnce()) -> Vec<(&'static str, u64)> {
+        match self.0 {}
     }
 }
 
@@ -38,6 +53,13 @@ impl TreeCounters {
 
     /// Returns what the numbers are.
     pub fn provenance(&self) -> &Provenance {
+        match self.0 {}
+    }
+
+    /// # Errors
+    /// Never called.
+    #[cfg(feature = "proof")]
+    pub fn check(&self) -> Result<(), OpenError> {
         match self.0 {}
     }
 

@@ -20,6 +20,8 @@ pub mod hardware;
 #[cfg(all(feature = "model", target_os = "linux", target_arch = "x86_64"))]
 pub mod model;
 mod processor_time;
+#[cfg(feature = "proof")]
+pub mod proof;
 #[cfg(any(test, feature = "scripted"))]
 pub mod scripted;
 pub mod survey;

@@ -79,11 +79,6 @@ impl Pages {
         content.lock = content.lock.wrapping_add(1);
     }
 
-    /// Returns the contents of the pages.
-    pub fn mapped(&self) -> impl Iterator<Item = &perf_event_mmap_page> {
-        (0..self.read_only.len()).map(|page| self.get(page))
-    }
-
     /// Returns the contents of a page.
     pub fn get(&self, page: usize) -> &perf_event_mmap_page {
         // SAFETY: as in `change`.

@@ -6,8 +6,9 @@
 //! instruction of the code under test, so the handlers may do anything that code may do.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::ffi::{c_int, c_long, c_void};
-use std::sync::Once;
+use std::sync::{Mutex, Once};
 
 use crate::machine::Machine;
 
@@ -29,6 +30,12 @@ pub fn install(machine: Machine) -> Result<(), String> {
         handle(libc::SIGSEGV, on_sigsegv);
     });
     MACHINE.replace(Some(machine));
+    let place = MACHINE.with(|machine| &raw const *machine as usize);
+    MACHINES
+        .lock()
+        .unwrap()
+        .get_or_insert_default()
+        .insert(own_thread(), place);
     // SAFETY: if RDPMC is not permitted it faults, and the handler just installed skips it;
     // otherwise it changes two registers.
     unsafe {
@@ -40,9 +47,35 @@ pub fn install(machine: Machine) -> Result<(), String> {
     filter_system_calls()
 }
 
-/// Passes this thread's machine to `use_it`.
+/// Where the machine of each thread is.
+static MACHINES: Mutex<Option<HashMap<c_int, usize>>> = Mutex::new(None);
+
+/// Passes this thread's machine to `use_it`; that of its parent if the code under test has started
+/// this thread to open events.
 pub fn with<T>(use_it: impl FnOnce(&mut Machine) -> T) -> T {
-    MACHINE.with_borrow_mut(|machine| use_it(machine.as_mut().expect("a machine is installed")))
+    let use_it =
+        |machine: &mut Option<Machine>| use_it(machine.as_mut().expect("a machine is installed"));
+    match parent() {
+        None => MACHINE.with_borrow_mut(use_it),
+        Some(parent) => {
+            let place = MACHINES.lock().unwrap().as_ref().unwrap()[&parent];
+            let machine = place as *const RefCell<Option<Machine>>;
+            // SAFETY: the parent waits for this thread, so its machine exists, and is not used.
+            use_it(&mut unsafe { &*machine }.borrow_mut())
+        }
+    }
+}
+
+/// Returns the thread that started this one to open events: its name says so.
+fn parent() -> Option<c_int> {
+    let thread = std::thread::current();
+    thread.name()?.strip_prefix("perf-")?.parse().ok()
+}
+
+/// Returns the id of the calling thread.
+pub fn own_thread() -> c_int {
+    // SAFETY: the call takes nothing and has no effect.
+    unsafe { libc::syscall(libc::SYS_gettid) as c_int }
 }
 
 fn handle(signal: c_int, handler: extern "C" fn(c_int, *mut libc::siginfo_t, *mut c_void)) {

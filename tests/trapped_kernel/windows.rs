@@ -238,6 +238,24 @@ fn issue_16_3_registers_cleared_inside_a_window_are_noticed() {
     assert_eq!(sample.slots, Some(0));
 }
 
+/// The part in between would be missing, and the times would not show it.
+#[test]
+fn issue_16_3_measured_code_cannot_stop_the_counters() {
+    let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
+        return;
+    };
+    let sample = window(&hardware, |machine| {
+        machine.work(600_000);
+        machine.prctl(false);
+        machine.work(300_000);
+        machine.prctl(true);
+        machine.work(300_000);
+    });
+    assert_eq!(sample.slots, Some(1_200_000));
+    assert_eq!(sample.flags, Flags::NONE);
+    assert_split(&sample, DEFAULT_MIX, 0.004);
+}
+
 #[test]
 fn a_window_around_another_one_is_flagged() {
     let Some(hardware) = open(&System::sapphire_rapids(), |_| ()) else {
@@ -351,6 +369,7 @@ fn a_move_to_another_cpu_is_flagged() {
         machine.work(300_000);
     });
     assert_eq!(sample.flags, Flags::SWITCHED | Flags::MIGRATED);
+    assert!(!sample.flags.intersects(Flags::UNUSABLE));
     assert_eq!(sample.slots, Some(600_000));
 }
 

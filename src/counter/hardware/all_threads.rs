@@ -12,7 +12,7 @@ use super::inherited_group::{InheritedGroup, MOST_EVENTS, Shape, Totals};
 use super::opener::Opener;
 use super::readout::Readout;
 use super::self_check;
-use super::syscalls::Counted;
+use super::syscalls::{Counted, current_thread, disowned};
 use crate::counter::MAX_COUNTERS;
 use crate::counter::processor_time::switches_of_process;
 use crate::error::OpenError;
@@ -35,15 +35,9 @@ impl AllThreads {
     /// group must be off the PMU.
     pub fn open(opener: &Opener<'_>, shape: Shape) -> Result<AllThreads, OpenError> {
         for _ in 0..ATTEMPTS {
-            let before = opener.paths.threads()?;
-            let groups = before
-                .iter()
-                .filter_map(|thread| group_of(opener, shape, *thread).transpose())
-                .collect::<Result<Vec<InheritedGroup>, OpenError>>()?;
-            // A thread that started meanwhile may be in another's copies, or in none.
-            if !opener.paths.threads()?.is_subset(&before) {
+            let Some(groups) = disowned(|| groups_of_all(opener, shape))? else {
                 continue;
-            }
+            };
             let all = AllThreads {
                 shape,
                 groups,
@@ -147,6 +141,23 @@ impl AllThreads {
             Shape::Exact { .. } => 0,
         }
     }
+}
+
+/// Opens a group for each thread but the calling one. Returns `None` if others started meanwhile:
+/// these may be in another's copies, or in none.
+fn groups_of_all(
+    opener: &Opener<'_>,
+    shape: Shape,
+) -> Result<Option<Vec<InheritedGroup>>, OpenError> {
+    let before = opener.paths.threads()?;
+    let own = current_thread();
+    let groups = before
+        .iter()
+        .filter(|thread| **thread != own)
+        .filter_map(|thread| group_of(opener, shape, *thread).transpose())
+        .collect::<Result<Vec<InheritedGroup>, OpenError>>()?;
+    let is_all = opener.paths.threads()?.is_subset(&before);
+    Ok(is_all.then_some(groups))
 }
 
 /// Returns `None` for a thread that has exited meanwhile.

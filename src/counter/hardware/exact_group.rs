@@ -158,7 +158,7 @@ impl ExactGroup {
         let mut group = ExactGroup {
             leader,
             _members: members,
-            reads: Rc::new(UserReads::new(pages, 0)),
+            reads: Rc::new(UserReads::new(pages)),
             losses: Cell::new(0),
             plan,
             slots_per_cycle,
@@ -273,6 +273,12 @@ impl ExactGroup {
     /// Returns whether the counters are read without system calls.
     pub fn reads_in_user_code(&self) -> bool {
         self.reads_in_user_code
+    }
+
+    /// Returns the event that leads the group.
+    #[cfg(feature = "proof")]
+    pub fn leader(&self) -> &Event {
+        &self.leader
     }
 
     /// Releases the PMU.

@@ -19,6 +19,16 @@ pub(super) fn is_given(table: &CpuTable) -> bool {
     GIVEN.get().is_some_and(|given| std::ptr::eq(*given, table))
 }
 
+/// Compares the slots per cycle of a described core with those that the kernel reports.
+pub(super) fn check_width(given: Option<u32>, kernels: Option<u32>) -> Result<(), OpenError> {
+    match (given, kernels) {
+        (Some(given), Some(kernels)) if given != kernels => Err(OpenError::DescribedCore {
+            problem: format!("it has {given} slots per cycle, but the kernel reports {kernels}"),
+        }),
+        _ => Ok(()),
+    }
+}
+
 /// Returns the table of the core given to this process, if any.
 pub(super) fn given_core(
     cpu: &CpuIdentity,
@@ -59,6 +69,20 @@ fn checked(
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn issue_16_1f_a_width_that_the_kernel_contradicts_is_refused() {
+        let error = check_width(Some(4), Some(5)).unwrap_err();
+        assert_eq!(
+            error.to_string(),
+            "could not use the telemetry specification of CARGO_TOPDOWN_ARM_SPECIFICATION: it has \
+             4 slots per cycle, but the kernel reports 5"
+        );
+        assert!(check_width(Some(5), Some(5)).is_ok());
+        // As in virtual machines.
+        assert!(check_width(Some(5), None).is_ok());
+        assert!(check_width(None, Some(5)).is_ok());
+    }
 
     #[test]
     fn a_described_core_is_used_for_the_core_that_it_names() {

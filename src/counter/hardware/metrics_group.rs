@@ -178,6 +178,12 @@ impl MetricsGroup {
         self.policy.sample_begins();
     }
 
+    /// Returns the event that leads the group.
+    #[cfg(feature = "proof")]
+    pub fn leader(&self) -> &Event {
+        &self.leader
+    }
+
     /// Releases the PMU.
     pub fn suspend(&self) -> std::io::Result<()> {
         self.leader.disable()
@@ -198,6 +204,7 @@ impl MetricsGroup {
         readout.cpu = current_cpu();
         if self.shape.clears {
             // Discards what was counted before the window.
+            self.reads.look_at_pages(readout);
             self.reads.look();
             self.interrupt();
         } else if self.policy.window_begins() || self.is_reset_due() {
@@ -208,7 +215,7 @@ impl MetricsGroup {
     }
 
     fn is_reset_due(&self) -> bool {
-        let slots = self.reads.pages()[SLOTS_AT].raw();
+        let slots = self.reads.leader_count();
         slots.is_none_or(|slots| ResetPolicy::is_due_after(slots & SLOTS_MASK))
     }
 

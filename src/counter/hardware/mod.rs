@@ -13,7 +13,7 @@
 //! [`TreeCounters`] (`process_tree`) counts a whole command, with all processes that it starts,
 //! using the same events and formulas.
 //!
-//! Only `syscalls` and `page` contain `unsafe`.
+//! Only `syscalls`, `page` and `user_reads` contain `unsafe`.
 
 mod all_threads;
 mod cores;
@@ -45,6 +45,8 @@ pub use process_tree::{CountedTree, TreeCounters};
 pub use survey::{survey, survey_in};
 pub use system::SystemPaths;
 
+#[cfg(feature = "proof")]
+use crate::counter::MAX_COUNTERS;
 use crate::counter::survey::TopdownEvents;
 use crate::counter::{Reading, Source, Wanted, empty_window_of};
 use crate::cpu::{CoreType, CpuTable, Level1Counting};
@@ -159,6 +161,38 @@ impl Hardware {
     /// Same as [`open`](Hardware::open).
     pub fn open_wanted(paths: &SystemPaths, wanted: Wanted) -> Result<Hardware, OpenError> {
         Hardware::open_counting(paths, wanted, Threads::Own)
+    }
+
+    /// Opens the counters of the calling thread alone, counting what is `wanted`.
+    ///
+    /// # Errors
+    /// Same as [`open`](Hardware::open).
+    #[cfg(feature = "proof")]
+    pub fn open_to_prove(wanted: Wanted) -> Result<Hardware, OpenError> {
+        Hardware::open_wanted(&SystemPaths::default(), wanted)
+    }
+
+    /// Returns what the kernel counts of each event of the thread's own group while `work` runs;
+    /// nothing if it does not say.
+    #[cfg(feature = "proof")]
+    pub fn counts_of(&self, work: impl FnOnce()) -> Vec<(&'static str, u64)> {
+        let (leader, names) = self.opened.engine.leader_and_events();
+        let mut words = [[0; 3 + 1 + MAX_COUNTERS]; 2];
+        let is_filled =
+            |filled: std::io::Result<usize>| filled.is_ok_and(|filled| filled == 3 + names.len());
+        let [before, after] = &mut words;
+        if !is_filled(leader.read_group(before)) {
+            return Vec::new();
+        }
+        work();
+        if !is_filled(leader.read_group(after)) {
+            return Vec::new();
+        }
+        let counts = after
+            .iter()
+            .zip(before)
+            .map(|(after, before)| after.wrapping_sub(*before));
+        names.into_iter().zip(counts.skip(3)).collect()
     }
 
     /// Like [`open_wanted`](Hardware::open_wanted), for these `threads`.
@@ -339,15 +373,8 @@ pub fn table(core_type: Option<&str>) -> Result<&'static CpuTable, OpenError> {
 }
 
 fn slots_per_cycle(cpu: &CpuIdentity, pmu: &CorePmu, table: &CpuTable) -> Result<u32, OpenError> {
-    match (pmu.slots_per_cycle, table.slots_per_cycle) {
-        (Some(kernels), Some(given)) if kernels != given && given_core::is_given(table) => {
-            return Err(OpenError::DescribedCore {
-                problem: format!(
-                    "it has {given} slots per cycle, but the kernel reports {kernels}"
-                ),
-            });
-        }
-        _ => {}
+    if given_core::is_given(table) {
+        given_core::check_width(table.slots_per_cycle, pmu.slots_per_cycle)?;
     }
     pmu.slots_per_cycle
         .or(table.slots_per_cycle)
@@ -462,6 +489,32 @@ impl Engine {
             Engine::Rdpmc(group) => group.end(is_counting, start),
             Engine::Read(group) => group.end(start),
             Engine::Exact(group) => group.end(is_counting, start),
+        }
+    }
+
+    /// Returns the leader, and the names of the group's events with its own first.
+    #[cfg(feature = "proof")]
+    fn leader_and_events(&self) -> (&syscalls::Event, Vec<&'static str>) {
+        let slots_and = |others: Vec<(&'static str, u64)>| {
+            let names = others.into_iter().map(|(name, _)| name);
+            std::iter::once(metrics_shape::SLOTS.0)
+                .chain(names)
+                .collect()
+        };
+        match self {
+            Engine::Rdpmc(group) => {
+                let shape = group.shape();
+                let others = std::iter::once(metrics_shape::RETIRING).chain(shape.plain_events());
+                (group.leader(), slots_and(others.collect()))
+            }
+            Engine::Read(group) => {
+                let shape = group.shape();
+                (group.leader(), slots_and(shape.events_of_read().collect()))
+            }
+            Engine::Exact(group) => {
+                let events = group.plan().events.iter();
+                (group.leader(), events.map(|event| event.name).collect())
+            }
         }
     }
 

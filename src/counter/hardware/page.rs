@@ -3,6 +3,7 @@
 //! The kernel raises `lock` whenever it moves an event on or off the PMU. Values read between two
 //! equal values of `lock` form one consistent state. `user_reads` reads all counters of a group so.
 
+use std::cell::Cell;
 use std::io;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::ptr::NonNull;
@@ -79,50 +80,100 @@ impl Page {
         (field!(self, offset), field!(self, pmc_width))
     }
 
-    /// Returns the raw counter if the event is on one.
-    #[inline(always)]
-    pub fn raw(&self) -> Option<u64> {
-        self.read_counter(self.index().checked_sub(1)?)
+    /// Returns the counter that the event is on, if it is on one that user code can read.
+    #[inline]
+    pub fn counter(&self) -> Option<Counter> {
+        Counter::at(self.index().checked_sub(1)?)
+    }
+}
+
+/// A counter that the page of an event of this thread has shown. User code may read it while that
+/// page is mapped: the kernel takes the right back when the last page is unmapped, not when the
+/// event leaves the PMU. What it holds belongs to the event only as long as the page's lock stays
+/// the same.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counter {
+    #[cfg(target_arch = "x86_64")]
+    selector: u32,
+    #[cfg(target_arch = "aarch64")]
+    read: fn() -> u64,
+}
+
+#[cfg(target_arch = "x86_64")]
+impl Counter {
+    fn at(selector: u32) -> Option<Counter> {
+        Some(Counter { selector })
     }
 
-    /// `selector` is the index that the page has just shown, less 1. It shows one only while user
-    /// code may read.
-    #[cfg(target_arch = "x86_64")]
+    /// Stands for a counter that no page has shown yet. It must not be read.
+    pub const UNKNOWN: Counter = Counter { selector: 0 };
+
+    /// Reads it into `count`, half by half: to join them would take two more instructions, which
+    /// are measured.
+    ///
+    /// # Safety
+    /// A page that has shown this counter must be mapped by this thread.
     #[inline(always)]
-    fn read_counter(&self, selector: u32) -> Option<u64> {
-        let (low, high): (u64, u64);
+    pub unsafe fn read_into(self, count: &Cell<u64>) {
+        let (low, high): (u32, u32);
         // SAFETY: RDPMC faults on selectors that the CPU does not have, and if the kernel has not
         // allowed it. The kernel wrote this selector into the page of an event of this thread,
-        // which it does only if it allows RDPMC, and allows it until the page is unmapped. If the
-        // thread is switched out right here, the selector still exists on the CPU on which it
-        // resumes, since all CPUs that the thread may run on have this PMU (`cores` ensures that on
-        // hybrids); the value is then stale, which the caller detects by the lock. The instruction
-        // changes only the two registers, and clears their upper halves. Not `pure` or `nomem`: the
-        // compiler must not move it across the measured code.
+        // which it does only if it allows RDPMC, and the caller keeps the page mapped. The selector
+        // exists on every CPU that the thread may run on, since all of them have this PMU (`cores`
+        // ensures that on hybrids). The instruction changes only the two registers. Not `pure` or
+        // `nomem`: the compiler must not move it across the measured code.
         unsafe {
             std::arch::asm!(
                 "rdpmc",
-                in("ecx") selector,
-                out("rax") low,
-                out("rdx") high,
+                in("ecx") self.selector,
+                out("eax") low,
+                out("edx") high,
                 options(nostack, preserves_flags),
             );
         }
-        Some(high << 32 | low)
+        let halves = count.as_ptr().cast::<u32>();
+        // SAFETY: a cell of eight bytes is valid for writes of two halves, and not shared with
+        // another thread.
+        unsafe {
+            halves.write(low);
+            halves.add(1).write(high);
+        }
+    }
+}
+
+#[cfg(target_arch = "aarch64")]
+impl Counter {
+    /// Number 31 is the cycle counter. 32, the newest kernels' instruction counter, is not
+    /// supported.
+    fn at(number: u32) -> Option<Counter> {
+        let read = *arm::REGISTERS.get(number as usize)?;
+        Some(Counter { read })
     }
 
-    /// Reads the counter, as above. Number 31 is the cycle counter. 32, the newest kernels'
-    /// instruction counter, is not supported.
-    #[cfg(target_arch = "aarch64")]
+    /// Stands for a counter that no page has shown yet.
+    pub const UNKNOWN: Counter = Counter { read: || 0 };
+
+    /// Reads it into `count`.
+    ///
+    /// # Safety
+    /// A page that has shown this counter must be mapped by this thread.
     #[inline(always)]
-    fn read_counter(&self, number: u32) -> Option<u64> {
-        arm::REGISTERS.get(number as usize).map(|read| read())
+    pub unsafe fn read_into(self, count: &Cell<u64>) {
+        count.set((self.read)());
     }
+}
 
-    #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
-    fn read_counter(&self, _: u32) -> Option<u64> {
+#[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
+impl Counter {
+    fn at(_: u32) -> Option<Counter> {
         None
     }
+
+    pub const UNKNOWN: Counter = Counter {};
+
+    /// # Safety
+    /// None: there is no such counter.
+    pub unsafe fn read_into(self, _: &Cell<u64>) {}
 }
 
 impl Drop for Page {
@@ -142,9 +193,9 @@ mod arm {
             [$(|| {
                 let value: u64;
                 // SAFETY: the counter registers trap in user mode unless the kernel allows access,
-                // which it does on the CPU that runs this thread while the page of one of the
-                // thread's events shows an index. The instruction changes one register. Not `pure`
-                // or `nomem`: it must not move across the measured code.
+                // which it does on the CPU that runs this thread while the thread has an event
+                // opened for user access, on the PMU or not. The instruction changes one register.
+                // Not `pure` or `nomem`: it must not move across the measured code.
                 unsafe {
                     std::arch::asm!(
                         concat!("mrs {value}, ", $name),

@@ -70,6 +70,12 @@ impl ReadGroup {
         self.shape
     }
 
+    /// Returns the event that leads the group.
+    #[cfg(feature = "proof")]
+    pub fn leader(&self) -> &Event {
+        &self.leader
+    }
+
     /// Releases the PMU.
     pub fn suspend(&self) -> std::io::Result<()> {
         self.leader.disable()

@@ -67,19 +67,30 @@ impl Event {
     }
 
     fn open(
-        mut attributes: perf_event_attr,
+        attributes: perf_event_attr,
         counted: Counted,
         leader: Option<&Event>,
     ) -> io::Result<Event> {
-        const THIS_THREAD: libc::pid_t = 0;
-        const ANY_CPU: libc::c_int = -1;
         const NO_GROUP: libc::c_int = -1;
         let group = leader.map_or(NO_GROUP, |leader| leader.descriptor.as_raw_fd());
-        let process = match counted {
-            Counted::ThisThread => THIS_THREAD,
-            Counted::ThreadAndDescendants(thread) => thread,
-            Counted::Tree(process) => process,
-        };
+        match counted {
+            Counted::ThisThread => {
+                let thread = current_thread();
+                disowned(|| Event::open_as_asked(attributes, thread, group))
+            }
+            Counted::ThreadAndDescendants(id) | Counted::Tree(id) => {
+                Event::open_as_asked(attributes, id, group)
+            }
+        }
+    }
+
+    /// Opens the event, with what this kernel and PMU insist on.
+    fn open_as_asked(
+        mut attributes: perf_event_attr,
+        process: libc::pid_t,
+        group: libc::c_int,
+    ) -> io::Result<Event> {
+        const ANY_CPU: libc::c_int = -1;
         loop {
             // SAFETY: `attributes` is a valid structure whose `size` field is its size, and the
             // call writes to nothing else. It returns a new descriptor or -1.
@@ -159,6 +170,30 @@ impl Event {
     pub fn descriptor(&self) -> BorrowedFd<'_> {
         self.descriptor.as_fd()
     }
+}
+
+/// Runs `open` on a thread that then ends, so that the events that it opens belong to no thread.
+///
+/// `prctl(PR_TASK_PERF_EVENTS_DISABLE)` stops the events that the calling thread has opened. If
+/// measured code made that call and its counterpart, its window would lack the part in between, and
+/// neither the counts nor the times of the events would show it.
+pub(crate) fn disowned<T: Send>(open: impl FnOnce() -> T + Send) -> T {
+    let mut open = Some(open);
+    let mut opened = None;
+    std::thread::scope(|scope| {
+        let (open, opened) = (&mut open, &mut opened);
+        // If there can be no other thread, this one opens them below.
+        let _ = std::thread::Builder::new()
+            .name(format!("perf-{}", current_thread()))
+            .spawn_scoped(scope, || *opened = open.take().map(|open| open()));
+    });
+    opened.unwrap_or_else(|| open.expect("it has not run")())
+}
+
+/// Returns the id of the calling thread.
+pub(crate) fn current_thread() -> libc::pid_t {
+    // SAFETY: the call takes nothing and has no effect. `libc::gettid` needs a newer C library.
+    unsafe { libc::syscall(libc::SYS_gettid) as libc::pid_t }
 }
 
 fn attributes(code: EventCode, counted: Counted) -> perf_event_attr {

@@ -6,15 +6,16 @@
 //! categories fit together. The slots and PERF_METRICS, which hold all categories, are read next to
 //! the window. The results are written in place.
 //!
-//! The sum of the pages' sequence numbers, taken before the first reading and after the last,
-//! proves that nothing was moved in between: then the offsets are those of the start, and no
-//! further look at the pages is needed. Only if it changed are the counters read again, in the
-//! usual way.
+//! Where the counters are is noted before the window. If the leader's sequence number is still the
+//! same, they are there: a group is moved as a whole. The sum of the pages' sequence numbers, taken
+//! before the first reading and after the last, then proves that nothing was moved in between: so
+//! the offsets are those of the start, and no further look at the pages is needed. Only if it
+//! changed are the counters read again, in the usual way.
 
 use std::cell::Cell;
 use std::time::Instant;
 
-use super::page::{Page, extended, locks, wait_for_earlier_instructions};
+use super::page::{Counter, Page, extended, locks, wait_for_earlier_instructions};
 use super::readout::Readout;
 use super::syscalls::current_cpu;
 use crate::counter::MAX_COUNTERS;
@@ -30,13 +31,11 @@ pub(super) struct UserReads {
     pages: Box<dyn Pages>,
     /// The first counters that reading clears: what a first look has taken, a second cannot find.
     cleared: usize,
-    /// The first counters that are read last at the start, so that they see the least overhead.
-    last_at_start: usize,
     /// Raw counters at the end of a window.
     last: Counts,
 }
 
-/// Slots and PERF_METRICS.
+/// Slots and PERF_METRICS, the first of their group.
 const REGISTERS: usize = 2;
 
 type Counts = [Cell<u64>; MAX_COUNTERS];
@@ -46,57 +45,101 @@ type Counts = [Cell<u64>; MAX_COUNTERS];
 trait Pages: std::fmt::Debug {
     fn all(&self) -> &[Page];
 
-    /// Reads the counters. Returns whether all events are on counters.
+    /// Notes where the events are, as long as the leader's sequence number is `lock`. Returns
+    /// whether all are on counters.
+    fn note(&self, lock: u32) -> bool;
+
+    /// Reads the counters as the first thing after a window. Returns whether they were where they
+    /// were noted.
     fn read(&self, counts: &Counts) -> bool;
 
-    /// Reads the counters, the first `last` of them last. Returns whether all events are on
-    /// counters and the leader's page still has this sequence number.
-    fn begin(&self, counts: &Counts, last: usize, lock: u32) -> bool;
+    /// Reads the counters as the last thing before a window, slots and PERF_METRICS last of all.
+    /// Returns whether they were where they were noted, and still are.
+    fn begin(&self, counts: &Counts) -> bool;
 }
 
-#[inline(always)]
-fn read(page: &Page, count: &Cell<u64>) -> bool {
-    match page.raw() {
-        Some(raw) => {
-            count.set(raw);
-            true
+/// `TOPDOWN`: the first events are slots and PERF_METRICS.
+#[derive(Debug)]
+struct Noted<const N: usize, const TOPDOWN: bool> {
+    pages: [Page; N],
+    counters: [Cell<Counter>; N],
+    /// The leader's sequence number when the counters were noted.
+    lock: Cell<u32>,
+}
+
+/// No page at rest has an odd sequence number.
+const NOT_NOTED: u32 = 1;
+
+impl<const N: usize, const TOPDOWN: bool> Noted<N, TOPDOWN> {
+    #[inline(always)]
+    fn is_unmoved(&self) -> bool {
+        self.pages[0].lock() == self.lock.get()
+    }
+
+    #[inline(always)]
+    fn read_some(&self, counts: &Counts, positions: impl Iterator<Item = usize>) {
+        for at in positions {
+            // SAFETY: the page has shown the counter, since `note` succeeded, and is mapped.
+            unsafe { self.counters[at].get().read_into(&counts[at]) };
         }
-        None => false,
     }
 }
 
-impl<const N: usize> Pages for [Page; N] {
+impl<const N: usize, const TOPDOWN: bool> Pages for Noted<N, TOPDOWN> {
     fn all(&self) -> &[Page] {
-        self
+        &self.pages
+    }
+
+    fn note(&self, lock: u32) -> bool {
+        let mut are_all = true;
+        for (noted, page) in self.counters.iter().zip(&self.pages) {
+            match page.counter() {
+                Some(counter) => noted.set(counter),
+                None => are_all = false,
+            }
+        }
+        self.lock.set(if are_all { lock } else { NOT_NOTED });
+        are_all
     }
 
     fn read(&self, counts: &Counts) -> bool {
-        (0..N).all(|at| read(&self[at], &counts[at]))
+        if !self.is_unmoved() {
+            return false;
+        }
+        wait_for_earlier_instructions();
+        self.read_some(counts, 0..N);
+        wait_for_earlier_instructions();
+        true
     }
 
-    fn begin(&self, counts: &Counts, last: usize, lock: u32) -> bool {
+    fn begin(&self, counts: &Counts) -> bool {
+        if !self.is_unmoved() {
+            return false;
+        }
         wait_for_earlier_instructions();
-        let is_counting = match last {
-            REGISTERS if N > REGISTERS => {
-                (REGISTERS..N).all(|at| read(&self[at], &counts[at]))
-                    && (0..REGISTERS).all(|at| read(&self[at], &counts[at]))
-            }
-            _ => self.read(counts),
-        };
+        if TOPDOWN {
+            // The nearer to the registers at the end, the nearer at the start.
+            self.read_some(counts, (REGISTERS..N).rev());
+            self.read_some(counts, 0..REGISTERS.min(N));
+        } else {
+            self.read_some(counts, 0..N);
+        }
         wait_for_earlier_instructions();
-        is_counting && self[0].lock() == lock
+        self.is_unmoved()
     }
 }
 
 /// # Panics
 /// Panics if there are more pages than counters.
-fn boxed(pages: Vec<Page>) -> Box<dyn Pages> {
+fn boxed<const TOPDOWN: bool>(pages: Vec<Page>) -> Box<dyn Pages> {
     macro_rules! by_number {
         ($($number:literal)*) => {
             match pages.len() {
-                $($number => {
-                    Box::new(<[Page; $number]>::try_from(pages).expect("their number"))
-                })*
+                $($number => Box::new(Noted::<$number, TOPDOWN> {
+                    pages: pages.try_into().expect("their number"),
+                    counters: std::array::from_fn(|_| Cell::new(Counter::UNKNOWN)),
+                    lock: Cell::new(NOT_NOTED),
+                }),)*
                 other => unreachable!("a group of {other} events"),
             }
         };
@@ -105,21 +148,22 @@ fn boxed(pages: Vec<Page>) -> Box<dyn Pages> {
 }
 
 impl UserReads {
-    /// For the pages of a group, the leader's first, of which reading clears the first `cleared`.
-    pub fn new(pages: Vec<Page>, cleared: usize) -> UserReads {
+    /// For the pages of a group of plain counters, the leader's first.
+    pub fn new(pages: Vec<Page>) -> UserReads {
         UserReads {
-            pages: boxed(pages),
-            cleared,
-            last_at_start: 0,
+            pages: boxed::<false>(pages),
+            cleared: 0,
             last: Default::default(),
         }
     }
 
-    /// For the pages of a TopDown group: slots and PERF_METRICS, then plain counters.
+    /// For the pages of a TopDown group: slots and PERF_METRICS, which reading may clear, then plain
+    /// counters.
     pub fn of_registers(pages: Vec<Page>, clears: bool) -> UserReads {
         UserReads {
-            last_at_start: REGISTERS,
-            ..UserReads::new(pages, if clears { REGISTERS } else { 0 })
+            pages: boxed::<true>(pages),
+            cleared: if clears { REGISTERS } else { 0 },
+            last: Default::default(),
         }
     }
 
@@ -136,20 +180,24 @@ impl UserReads {
     #[inline(always)]
     pub fn begin(&self, readout: &mut Readout) -> bool {
         let counts = Cell::from_mut(&mut readout.counts[..]).as_slice_of_cells();
-        let Some(counts) = counts.first_chunk::<MAX_COUNTERS>() else {
-            return false;
-        };
-        self.pages.begin(counts, self.last_at_start, readout.lock)
+        counts
+            .first_chunk::<MAX_COUNTERS>()
+            .is_some_and(|counts| self.pages.begin(counts))
     }
 
-    /// Reads the counters at the end of a window, as the first thing after it. Returns whether all
-    /// events are on counters.
+    /// Reads the counters at the end of a window, as the first thing after it. Returns whether that
+    /// succeeded.
     #[inline(always)]
     pub fn look(&self) -> bool {
-        wait_for_earlier_instructions();
-        let is_counting = self.pages.read(&self.last);
-        wait_for_earlier_instructions();
-        is_counting
+        self.pages.read(&self.last)
+    }
+
+    /// Returns what the leader's counter holds, if it is on one.
+    pub fn leader_count(&self) -> Option<u64> {
+        let count = Cell::new(0);
+        // SAFETY: its page, which is mapped, has just shown the counter.
+        unsafe { self.leader().counter()?.read_into(&count) };
+        Some(count.get())
     }
 
     /// Does both parts of a beginning, and repeats them while the kernel moves events. Returns
@@ -165,30 +213,32 @@ impl UserReads {
     }
 
     /// Returns the counts at the end of the window that `start` began, after
-    /// [`look`](UserReads::look) returned `is_counting`.
-    pub fn end(&self, is_counting: bool, start: &Readout) -> Readout {
+    /// [`look`](UserReads::look) returned `was_read`.
+    pub fn end(&self, was_read: bool, start: &Readout) -> Readout {
         let mut end = Readout {
             at: Instant::now(),
             cpu: current_cpu(),
             flags: Flags::NONE,
             ..*start
         };
-        if is_counting && locks(self.pages()) == start.locks {
+        if was_read && locks(self.pages()) == start.locks {
             self.put_last(&mut end);
         } else {
-            self.read_again(is_counting, start, &mut end);
+            self.read_again(was_read, start, &mut end);
         }
         end
     }
 
-    /// Notes what the pages say, before the counters are read.
-    pub fn look_at_pages(&self, reading: &mut Readout) {
+    /// Notes what the pages say, and where the counters are, before the counters are read.
+    /// Returns whether all are on counters.
+    pub fn look_at_pages(&self, reading: &mut Readout) -> bool {
         reading.locks = locks(self.pages());
         reading.lock = self.leader().lock();
         (reading.time_enabled_ns, reading.time_running_ns) = self.leader().times_ns();
         for (offset, page) in reading.offsets.iter_mut().zip(self.pages()) {
             *offset = page.offset_and_width().0;
         }
+        self.pages.note(reading.lock)
     }
 
     fn put_last(&self, end: &mut Readout) {
@@ -201,20 +251,19 @@ impl UserReads {
     fn read_again(&self, mut was_read: bool, start: &Readout, end: &mut Readout) {
         // The first attempt was made.
         for _ in 1..ATTEMPTS {
-            self.look_at_pages(end);
+            if !self.look_at_pages(end) {
+                break;
+            }
             let first_look = self.last.each_ref().map(Cell::get);
-            wait_for_earlier_instructions();
-            let is_counting = self.pages.read(&self.last);
-            wait_for_earlier_instructions();
+            if !self.look() {
+                continue;
+            }
             if was_read {
                 for (last, first) in self.last.iter().zip(first_look).take(self.cleared) {
                     last.set(first);
                 }
             }
             was_read = true;
-            if !is_counting {
-                break;
-            }
             if locks(self.pages()) == end.locks {
                 self.put_last(end);
                 if end.lock == start.lock {

@@ -35,7 +35,7 @@ impl Machine {
             return self.open_of_thread(&attributes, thread as c_int, group as c_int);
         }
         let counted = match attributes.inherit() {
-            0 => 0,
+            0 => self.own_thread,
             _ => COMMAND,
         };
         if (thread as c_int, cpu as c_int) != (counted, -1) || flags != 8 || attributes.type_ != 4 {
@@ -78,6 +78,7 @@ impl Machine {
         self.events.push(Event {
             descriptor,
             attributes,
+            opened_by: own_thread(),
             page: None,
             count: 0,
             counted: 0,

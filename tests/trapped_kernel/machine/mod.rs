@@ -9,7 +9,7 @@ use std::ffi::c_int;
 use perf_event_open_sys::bindings::{perf_event_attr, perf_event_mmap_page};
 
 use crate::pages::Pages;
-use crate::trap::EVENT_DESCRIPTORS;
+use crate::trap::{EVENT_DESCRIPTORS, own_thread};
 use threads::ThreadGroup;
 
 pub const SLOTS: u64 = 0x0400;
@@ -54,6 +54,8 @@ pub enum Disturbance {
 struct Event {
     descriptor: c_int,
     attributes: perf_event_attr,
+    /// The thread that may still live, and to which the event then belongs.
+    opened_by: c_int,
     page: Option<usize>,
     count: u64,
     /// The part of the registers already included in `count` since the last switch in.
@@ -100,6 +102,10 @@ pub struct Machine {
     pub rdpmcs: u32,
     pub violations: Vec<String>,
 
+    /// The indices that pages have shown.
+    shown: Vec<u32>,
+    /// The thread under test.
+    own_thread: c_int,
     events: Vec<Event>,
     thread_groups: Vec<ThreadGroup>,
     pages: Pages,
@@ -138,6 +144,8 @@ impl Machine {
             calls: Vec::new(),
             rdpmcs: 0,
             violations: Vec::new(),
+            shown: Vec::new(),
+            own_thread: own_thread(),
             events: Vec::new(),
             thread_groups: Vec::new(),
             pages: Pages::new(),
@@ -220,6 +228,22 @@ impl Machine {
         self.enter_pmu();
     }
 
+    /// Answers `prctl(PR_TASK_PERF_EVENTS_DISABLE)` or `_ENABLE` by the thread under test: it
+    /// concerns the events that this thread has opened.
+    pub fn prctl(&mut self, enable: bool) {
+        let leader = self.events.first();
+        if leader.is_none_or(|leader| leader.opened_by != self.own_thread) {
+            return;
+        }
+        if enable {
+            self.enabled = true;
+            self.enter_pmu();
+        } else {
+            self.leave_pmu();
+            self.enabled = false;
+        }
+    }
+
     pub fn open_events(&self) -> usize {
         self.events.len()
     }
@@ -235,13 +259,9 @@ impl Machine {
             return 0;
         }
         self.rdpmcs += 1;
-        let confirmed = self
-            .pages
-            .mapped()
-            .any(|page| page.index == selector.wrapping_add(1));
-        if !self.rdpmc_allowed || !confirmed {
+        if !self.rdpmc_allowed || !self.shown.contains(&selector.wrapping_add(1)) {
             self.violations
-                .push(format!("RDPMC of {selector:#x}, which no page confirms"));
+                .push(format!("RDPMC of {selector:#x}, which no page has shown"));
         }
         let leader = self.events.first().and_then(|event| event.page);
         if leader.is_some_and(|page| self.pages.get(page).index == selector.wrapping_add(1)) {
@@ -434,6 +454,9 @@ impl Machine {
             CYCLES => 0x4000_0002,
             _ => at as u32 + 1,
         };
+        if index != 0 {
+            self.shown.push(index);
+        }
         let count = self.events[at].count as i64;
         let offset = if self.is_topdown(at) {
             // What the kernel leaves there is useless with the restored registers.
