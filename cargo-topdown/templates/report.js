@@ -24,6 +24,11 @@
     }
     document.getElementById("shown").textContent = shown + " of " + rows.length + " shown";
   };
+  // A link from the table shows what it leads to.
+  const unfold = () => {
+    const folded = location.hash && document.getElementById(location.hash.slice(1))?.querySelector("details");
+    if (folded) folded.open = true;
+  };
   const arrange = () => {
     const body = document.getElementById("rows");
     const order = { order: byOrder, name: byName }[sort.value] ?? byMost(sort.value);
@@ -32,6 +37,8 @@
   filter.addEventListener("input", show);
   sort.addEventListener("change", arrange);
   for (const box of classes) box.addEventListener("change", show);
+  addEventListener("hashchange", unfold);
+  unfold();
   const controls = document.getElementById("controls");
   controls.addEventListener("submit", (event) => event.preventDefault());
   controls.hidden = false;

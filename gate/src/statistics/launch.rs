@@ -466,10 +466,11 @@ mod tests {
     #[test]
     fn unusable_samples_are_dropped_and_counted() {
         let mut samples: Vec<_> = (0..8).map(|_| sample(10, 400)).collect();
-        samples[0].sample.flags = Flags::MIGRATED;
+        samples[0].sample.flags = Flags::WENT_BACKWARDS;
         samples[1].iterations = 0;
         samples[2].sample.slots = Some(0);
-        samples[3].sample.flags = Flags::SWITCHED;
+        // The counts of these are right.
+        samples[3].sample.flags = Flags::SWITCHED | Flags::MIGRATED;
         let value = launch_value(0, &samples, Taken::OnTheMachine, None)
             .unwrap()
             .time;

@@ -142,7 +142,7 @@ pub struct LaunchCount {
     /// slots.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub slots: Option<u32>,
-    /// Requested launches without a time.
+    /// Requested launches without a time. An exact benchmark needs only two.
     pub dropped: u32,
     /// Samples that were dropped in the launches with a value.
     pub samples_dropped: u64,

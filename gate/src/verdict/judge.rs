@@ -11,7 +11,7 @@ use super::code_change::{self, ExecutedChange};
 use super::disagreement;
 use super::effect::{Effect, Interval, TestOutcome};
 use super::functions;
-use super::measured::Measured;
+use super::measured::{LEAST_LAUNCHES_THAT_AGREE, Measured, is_exact};
 use super::rules::{Evidence, Method, RULES, Rule, Verdict};
 use super::suite::SuiteTest;
 use super::tested::{ONE_SIDED_ERROR, Tested};
@@ -443,6 +443,11 @@ fn undecided_for(
 
 fn launch_count(benchmark: &Benchmark, planned: u32) -> LaunchCount {
     let count = |launches: usize| u32::try_from(launches).unwrap_or(u32::MAX);
+    let needed = if is_exact(benchmark) {
+        planned.min(count(LEAST_LAUNCHES_THAT_AGREE))
+    } else {
+        planned
+    };
     let times = count(benchmark.times.launches.len());
     let of_times = benchmark
         .times
@@ -461,7 +466,7 @@ fn launch_count(benchmark: &Benchmark, planned: u32) -> LaunchCount {
     LaunchCount {
         times,
         slots: slots.map(|slots| count(slots.launches.len())),
-        dropped: planned.saturating_sub(times),
+        dropped: needed.saturating_sub(times),
         samples_dropped: dropped.into_iter().map(u64::from).sum(),
     }
 }

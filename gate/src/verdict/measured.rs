@@ -18,7 +18,7 @@ use crate::statistics::mean;
 /// refer to far more slots than the sample has.
 const COARSEST_RESOLUTION: f64 = 0.02;
 /// At least this many launches of a model must agree before it is assumed to have no noise.
-const LEAST_LAUNCHES_THAT_AGREE: usize = 2;
+pub const LEAST_LAUNCHES_THAT_AGREE: usize = 2;
 
 /// Categories that are too coarse to be tested.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]

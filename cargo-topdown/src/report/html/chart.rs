@@ -136,6 +136,24 @@ impl IntervalPlot {
     }
 }
 
+/// A difference as a bar that begins at zero, in the middle.
+pub struct DifferenceBar {
+    pub left: String,
+    pub width: String,
+}
+
+impl DifferenceBar {
+    /// Draws on a scale from `-reach` to `reach`, mapped to 0 to 200.
+    pub fn new(difference: f64, reach: f64) -> DifferenceBar {
+        let fraction = if reach > 0.0 { difference / reach } else { 0.0 };
+        let end = 100.0 * fraction.clamp(-1.0, 1.0);
+        DifferenceBar {
+            left: format!("{:.1}", 100.0 + end.min(0.0)),
+            width: format!("{:.1}", end.abs()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,5 +206,16 @@ mod tests {
             (&*plot.low, &*plot.point, &*plot.high),
             ("2.0", "139.2", "198.0")
         );
+    }
+
+    #[test]
+    fn a_difference_begins_in_the_middle() {
+        let ends = |difference| {
+            let bar = DifferenceBar::new(difference, 0.5);
+            (bar.left, bar.width)
+        };
+        assert_eq!(ends(0.25), ("100.0".to_owned(), "50.0".to_owned()));
+        assert_eq!(ends(-0.5), ("0.0".to_owned(), "100.0".to_owned()));
+        assert_eq!(ends(-9.0), ("0.0".to_owned(), "100.0".to_owned()));
     }
 }

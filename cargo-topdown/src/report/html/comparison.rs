@@ -406,6 +406,12 @@ mod tests {
                 found.by_verdict = visible()[0];
                 found.links = [...document.querySelectorAll("#rows a")]
                   .every((link) => document.querySelector(link.hash));
+                const folded = [...document.querySelectorAll("#rows a")]
+                  .filter((link) => document.querySelector(link.hash + " details"));
+                found.folded = folded.length;
+                location.hash = folded[0].hash;
+                dispatchEvent(new Event("hashchange"));
+                found.open = document.querySelectorAll("details[open]").length;
                 found.fetched = performance.getEntriesByType("resource").length;
                 return found;
                 "##,
@@ -418,7 +424,8 @@ mod tests {
                     "errors": [], "width": width, "fits": true, "all": 23, "sections": 23,
                     "filtered": 7, "said": "7 of 23 shown", "without_unchanged": 7,
                     "by_name": "alloc/large", "by_change": "alloc/large",
-                    "by_verdict": "sort/random", "links": true, "fetched": 0,
+                    "by_verdict": "sort/random", "links": true, "folded": 16, "open": 1,
+                    "fetched": 0,
                 })
             );
         }

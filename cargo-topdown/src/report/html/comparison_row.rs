@@ -3,8 +3,9 @@
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::Benchmark;
 
-use super::chart::{IntervalPlot, LaunchChart, LaunchSeries, amount};
+use super::chart::{DifferenceBar, IntervalPlot, LaunchChart, LaunchSeries, amount};
 use super::history::HistoryChart;
+use super::waterfall::Waterfall;
 use super::{Bar, style_of};
 use crate::report::function_rows::label_of;
 use crate::report::number::{launches_in_words, percent_change, points, slots};
@@ -30,6 +31,8 @@ pub(super) struct Row {
     /// Package and bench target.
     pub(super) place: String,
     pub(super) class: &'static str,
+    /// Whether the section shows its contents only when asked.
+    pub(super) is_folded: bool,
     pub(super) style: &'static str,
     pub(super) sentence: String,
     pub(super) change: String,
@@ -41,6 +44,7 @@ pub(super) struct Row {
     pub(super) change_key: f64,
     pub(super) total_key: f64,
     pub(super) sides: Vec<Side>,
+    pub(super) waterfall: Option<Waterfall>,
     pub(super) launches: Option<LaunchChart>,
     pub(super) history: Option<HistoryChart>,
     pub(super) effects: Vec<EffectRow>,
@@ -75,16 +79,19 @@ pub(super) struct FunctionRow {
     pub(super) candidate: String,
     pub(super) change: String,
     pub(super) change_style: &'static str,
+    pub(super) bar: DifferenceBar,
 }
 
 impl FunctionRow {
-    fn new(change: &FunctionChange, verdict: &BenchmarkVerdict) -> FunctionRow {
+    /// The bar of a difference of `reach` fills its side.
+    fn new(change: &FunctionChange, verdict: &BenchmarkVerdict, reach: f64) -> FunctionRow {
         let amount = |side: Option<f64>| side.map_or("–".to_owned(), slots);
         FunctionRow {
             label: label_of(&change.name, &change.module),
             baseline: amount(change.baseline_slots),
             candidate: amount(change.candidate_slots),
             change: percent_change(change.difference),
+            bar: DifferenceBar::new(change.difference, reach),
             // What the verdict does not count as a change is not coloured either.
             change_style: match verdict.cause {
                 Some(_) if change.difference >= LEAST_COLOURED_FUNCTION => "worse",
@@ -136,12 +143,18 @@ impl Row {
             .filter(|end| end.is_finite())
             .fold(0.01, |reach: f64, end| reach.max(end.abs()));
         let has_slots = verdict.effect(Metric::Slots).is_some();
+        let differences = verdict
+            .functions
+            .iter()
+            .map(|change| change.difference.abs());
+        let longest_difference = differences.fold(LEAST_COLOURED_FUNCTION, f64::max);
         Row {
             anchor: format!("benchmark-{index}"),
             has_section: index < MOST_SECTIONS,
             name: verdict.id.name.clone(),
             place: format!("{}::{}", verdict.id.package, verdict.id.target),
             class: verdict.verdict.name(),
+            is_folded: verdict.verdict == Verdict::Unchanged,
             style: class_style(verdict.verdict),
             sentence: plain(&words(verdict)),
             change: main.map_or(String::new(), |effect| percent_change(effect.difference)),
@@ -157,7 +170,11 @@ impl Row {
             change_key: main.map_or(f64::MIN, |effect| effect.difference),
             total_key: main.map_or(f64::MIN, |effect| effect.candidate),
             sides,
-            launches: main.and_then(|_| LaunchChart::new(metric, series)),
+            waterfall: Waterfall::new(verdict),
+            // Exact launches are all alike.
+            launches: main
+                .filter(|effect| !effect.exact)
+                .and_then(|_| LaunchChart::new(metric, series)),
             history: history.and_then(|trend| {
                 let benchmark = trend.of(&verdict.id)?;
                 // Do not draw values that cannot be compared next to the others.
@@ -173,7 +190,7 @@ impl Row {
             functions: verdict
                 .functions
                 .iter()
-                .map(|change| FunctionRow::new(change, verdict))
+                .map(|change| FunctionRow::new(change, verdict, longest_difference))
                 .collect(),
             unit: if has_slots {
                 "slots (time: of its time)"

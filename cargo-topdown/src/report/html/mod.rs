@@ -12,6 +12,7 @@ mod comparison_row;
 mod functions;
 mod history;
 mod run;
+mod waterfall;
 
 pub use comparison::write_comparison;
 pub use run::write_run;

@@ -125,3 +125,20 @@ fn a_model_that_disagrees_with_itself_is_judged_by_statistics() {
     let rule = comparison.benchmarks[0].evidence.unwrap().method;
     assert_eq!(rule, Method::Statistics);
 }
+
+/// An exact benchmark is timed in two launches of ten: the others were not dropped.
+#[test]
+fn launches_that_an_exact_benchmark_does_not_need_are_not_dropped() {
+    let run = |times: usize| {
+        let mut run = modelled_run(2, [0.0; 4]);
+        run.launch_settings.launches = 10;
+        run.benchmarks[0].times.launches.truncate(times);
+        run
+    };
+    let dropped = |times| {
+        judged(&run(2), &run(times)).benchmarks[0]
+            .candidate_launches
+            .dropped
+    };
+    assert_eq!([2, 1].map(dropped), [0, 1]);
+}
