@@ -8,14 +8,15 @@
 # With INPUT_VERSION the program of that release is taken instead, if there is one for the runner: its
 # archive must have the checksum of the release and, where `gh` can tell, its attestation.
 #
-# Reads INPUT_STORE, INPUT_TOOL_SHA256, INPUT_VERSION and ACTION_REPOSITORY.
+# Reads INPUT_STORE, INPUT_TOOL_SHA256, INPUT_VERSION and ACTION_REPOSITORY. The other steps of the
+# action are `cargo topdown ci`. This one runs on macOS too: bash 3.2, and no GNU tools.
 set -euo pipefail
 
 source=$(cd "${BASH_SOURCE[0]%/*}/.." && pwd)
-features=()
+features=
 case $INPUT_STORE in
     # Buckets need a larger program.
-    s3*://* | gs://* | az*://* | adl://* | abfs*://*) features=(--features object-store) ;;
+    s3*://* | gs://* | az*://* | adl://* | abfs*://*) features=object-store ;;
 esac
 expected=$INPUT_TOOL_SHA256
 if [ -n "$expected" ] && ! [[ $expected =~ ^[0-9a-f]{64}$ ]]; then
@@ -23,22 +24,29 @@ if [ -n "$expected" ] && ! [[ $expected =~ ^[0-9a-f]{64}$ ]]; then
     exit 2
 fi
 
-# Not on a link, which could be turned after it was looked at.
+# Not of a link, which could be turned after it was looked at.
 digest_of() {
-    [ -f "$1" ] && ! [ -L "$1" ] && sha256sum "$1" | cut -c 1-64
+    [ -f "$1" ] && ! [ -L "$1" ] || return 1
+    if command -v sha256sum >/dev/null; then
+        sha256sum "$1"
+    else
+        shasum -a 256 "$1"
+    fi | cut -c 1-64
 }
 
 # What this job executes is its own copy: the cache belongs to every job of the runner.
 own=$(mktemp -d "$RUNNER_TEMP/cargo-topdown.XXXXXX")
+program=$own/bin/cargo-topdown
 cached=$RUNNER_TOOL_CACHE/cargo-topdown/$expected/cargo-topdown
 mkdir "$own/bin"
 if [ -n "$expected" ] && [ -f "$cached" ] && ! [ -L "$cached" ]; then
-    cp "$cached" "$own/bin/cargo-topdown"
-    if [ "$(digest_of "$own/bin/cargo-topdown")" != "$expected" ]; then
+    cp "$cached" "$program"
+    if [ "$(digest_of "$program")" != "$expected" ]; then
         echo '::warning title=cargo topdown::the program in the tool cache was changed; it is built again'
-        rm "$own/bin/cargo-topdown"
+        rm "$program"
     fi
 fi
+
 # Fetches the release's program; fails if there is none for this runner.
 fetch_release() {
     local name url
@@ -54,7 +62,7 @@ fetch_release() {
         cd "$own"
         curl --fail --silent --show-error --location --remote-name "$url" &&
             curl --fail --silent --show-error --location --remote-name "$url.sha256" &&
-            sha256sum --check --quiet "$name.tar.gz.sha256" || exit 1
+            [ "$(digest_of "$name.tar.gz")" = "$(cut -c 1-64 "$name.tar.gz.sha256")" ] || exit 1
         if command -v gh >/dev/null && [ -n "${GH_TOKEN:-}" ]; then
             gh attestation verify "$name.tar.gz" --repo "$ACTION_REPOSITORY" || exit 1
         fi
@@ -68,25 +76,27 @@ if [ -n "$INPUT_VERSION" ]; then
         exit 2
     fi
     # Releases have no stores in buckets.
-    if [ ${#features[@]} = 0 ] && ! [ -x "$own/bin/cargo-topdown" ] && ! fetch_release; then
+    if [ -z "$features" ] && ! [ -x "$program" ] && ! fetch_release; then
         echo '::notice title=cargo topdown::the release has no program for this runner; building it'
-        rm -f "$own/bin/cargo-topdown"
+        rm -f "$program"
     fi
 fi
-if ! [ -x "$own/bin/cargo-topdown" ]; then
-    cargo install --locked --path "$source/cargo-topdown" "${features[@]}" --root "$own" \
+if ! [ -x "$program" ]; then
+    cargo install --locked --path "$source/cargo-topdown" --features "$features" --root "$own" \
         --target-dir "$own/target"
     rm -rf "$own/target"
-    built=$(digest_of "$own/bin/cargo-topdown")
+    built=$(digest_of "$program")
     echo "cargo-topdown was built; its SHA-256 is $built"
     if [ -n "$expected" ]; then
         if [ "$built" != "$expected" ]; then
             echo "::error title=cargo topdown::the program that was built is not the expected one: its SHA-256 is $built"
             exit 101
         fi
+        # Whatever is there now is not the expected program.
+        rm -rf "$cached"
         mkdir -p "${cached%/*}"
-        cp "$own/bin/cargo-topdown" "${cached%/*}/.new.$$"
-        mv -T "${cached%/*}/.new.$$" "$cached"
+        cp "$program" "${cached%/*}/.new.$$"
+        mv "${cached%/*}/.new.$$" "$cached"
     fi
 fi
 echo "$own/bin" >>"$GITHUB_PATH"

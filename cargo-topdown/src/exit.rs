@@ -4,7 +4,7 @@ use std::process::ExitCode;
 
 use crate::base_tree::BaseTreeError;
 use crate::baseline_store::StoreError;
-use crate::error::{Error, ExecError, ExplainError};
+use crate::error::{CiError, Error, ExecError, ExplainError};
 use crate::measure::MeasureError;
 use crate::shared_store::SharedStoreError;
 use topdown_gate::verdict::Outcome;
@@ -13,24 +13,42 @@ use topdown_gate::verdict::Outcome;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Exit {
     /// Nothing regressed, or the command was not a comparison.
-    Success = 0,
+    Success,
     /// The command line or the settings are invalid.
-    Usage = 2,
+    Usage,
     /// A benchmark regressed.
-    Regressed = 100,
+    Regressed,
     /// Building or running a bench failed, or there was no benchmark to run.
-    BenchFailed = 101,
+    BenchFailed,
     /// There was no valid comparison: no such baseline, another machine, another source.
-    NoComparison = 102,
+    NoComparison,
     /// The comparison was inconclusive, and the policy makes that a failure.
-    Inconclusive = 103,
+    Inconclusive,
     /// Ctrl-C, following the shells' convention: 128 plus the signal's number.
-    Interrupted = 130,
+    Interrupted,
+    /// What a process of an earlier step ended with, which may be none of these.
+    AsEarlier(u8),
+}
+
+impl Exit {
+    /// Returns the number.
+    pub fn code(self) -> u8 {
+        match self {
+            Exit::Success => 0,
+            Exit::Usage => 2,
+            Exit::Regressed => 100,
+            Exit::BenchFailed => 101,
+            Exit::NoComparison => 102,
+            Exit::Inconclusive => 103,
+            Exit::Interrupted => 130,
+            Exit::AsEarlier(code) => code,
+        }
+    }
 }
 
 impl From<Exit> for ExitCode {
     fn from(exit: Exit) -> ExitCode {
-        ExitCode::from(exit as u8)
+        ExitCode::from(exit.code())
     }
 }
 
@@ -52,6 +70,7 @@ impl From<&Error> for Exit {
             Error::Measure(error) => of_measure(error),
             Error::Explain(error) => of_explain(error),
             Error::Exec(error) => of_exec(error),
+            Error::Ci(error) => of_ci(error),
             Error::Store(error) => of_store(error),
             Error::SharedStore(error) => of_shared_store(error),
             Error::RunFile(_)
@@ -131,6 +150,14 @@ fn of_exec(error: &ExecError) -> Exit {
         ExecError::Launch { .. } | ExecError::Counters(_) | ExecError::Interrupt(_) => {
             Exit::BenchFailed
         }
+    }
+}
+
+fn of_ci(error: &CiError) -> Exit {
+    match error {
+        CiError::Input { .. } | CiError::Unset(_) | CiError::LineBreak { .. } => Exit::Usage,
+        CiError::File { .. } | CiError::Program(_) => Exit::BenchFailed,
+        CiError::NoExitCode => Exit::NoComparison,
     }
 }
 

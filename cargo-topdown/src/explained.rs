@@ -45,6 +45,9 @@ pub struct MeasuredGroup {
     pub group: &'static MetricGroup,
     /// One value for each of its metrics.
     pub values: Result<Vec<Option<f64>>, GroupError>,
+    /// Events that counted nothing, on machines that may hide events. Metrics that they change have
+    /// no value.
+    pub uncounted: Vec<&'static str>,
 }
 
 impl Explained {
@@ -66,6 +69,7 @@ impl Explained {
         let groups = groups.map(|group| MeasuredGroup {
             group,
             values: modelled_values_of(group, provenance, samples),
+            uncounted: Vec::new(),
         });
         Ok(Explained {
             id: benchmark.id.clone(),
@@ -174,7 +178,14 @@ pub fn groups_for(
         .filter(move |group| !(has_level2 && group.subject == Subject::Level2))
 }
 
-/// Computes the metrics of `group` over all usable samples of its launch, as ratios of sums.
+/// Returns whether events that `machine` does not count may open and count 0: a hypervisor may not
+/// pass them on. Arm's machines do not say whether there is one.
+pub fn may_hide_events(machine: &Machine) -> bool {
+    machine.hypervisor.is_some() || machine.architecture == "aarch64"
+}
+
+/// Computes the metrics of `group` over all usable samples of its launch, as ratios of sums. If the
+/// machine `may_hide` events, also returns those that counted nothing; what they change is left out.
 ///
 /// # Errors
 /// Returns an error if something else was counted, or too few samples are usable.
@@ -182,7 +193,8 @@ pub fn values_of(
     group: &'static MetricGroup,
     provenance: &Provenance,
     samples: &[IterationSample],
-) -> Result<Vec<Option<f64>>, GroupError> {
+    may_hide: bool,
+) -> Result<(Vec<Option<f64>>, Vec<&'static str>), GroupError> {
     let not_counted = || GroupError::NotCounted {
         formula: provenance.formula.clone(),
     };
@@ -202,7 +214,25 @@ pub fn values_of(
     let sum = sum_of(usable.into_iter().map(Some))
         .filter(|sum| sum.as_slice().len() == group.events.len())
         .ok_or_else(not_counted)?;
-    Ok(ratios(group, sum, provenance))
+    let counts = sum.as_slice();
+    let uncounted: Vec<usize> = (0..counts.len())
+        .filter(|at| may_hide && counts[*at] == 0)
+        .collect();
+    let mut values = ratios(group, sum, provenance);
+    for at in &uncounted {
+        let mut others = counts.to_vec();
+        others[*at] = counts.iter().copied().max().unwrap_or(0).max(1);
+        let Some(others) = GroupCounts::new(&others) else {
+            continue;
+        };
+        for (value, other) in values.iter_mut().zip(ratios(group, others, provenance)) {
+            if *value != other {
+                *value = None;
+            }
+        }
+    }
+    let names = uncounted.into_iter().map(|at| group.events[at].name);
+    Ok((values, names.collect()))
 }
 
 /// Like [`values_of`], for samples of the model, which hold the events of all groups: over those that
@@ -350,15 +380,40 @@ mod tests {
     #[test]
     fn a_metric_is_the_ratio_of_sums() {
         let provenance = provenance(group().formula());
-        let values = values_of(group(), &provenance, &samples(Flags::NONE, &COUNTS));
-        assert_eq!(values.unwrap(), [Some(1.0)]);
+        let samples = samples(Flags::NONE, &COUNTS);
+        for may_hide in [false, true] {
+            let (values, uncounted) = values_of(group(), &provenance, &samples, may_hide).unwrap();
+            assert_eq!(values, [Some(1.0)]);
+            assert_eq!(uncounted, [""; 0]);
+        }
+    }
+
+    /// A hypervisor may not pass on an event, which then opens and counts 0.
+    #[test]
+    fn issue_16_1a_an_event_that_may_be_hidden_is_named_and_its_metrics_have_no_value() {
+        let provenance = provenance(group().formula());
+        let samples = samples(Flags::NONE, &[[1000, 0]; 4]);
+        let (values, uncounted) = values_of(group(), &provenance, &samples, false).unwrap();
+        assert_eq!((values, uncounted), (vec![Some(0.0)], vec![]));
+        let (values, uncounted) = values_of(group(), &provenance, &samples, true).unwrap();
+        assert_eq!(values, [None]);
+        assert_eq!(uncounted, [group().events[1].name]);
+
+        let machine = |architecture: &str, hypervisor: Option<&str>| Machine {
+            architecture: architecture.to_owned(),
+            hypervisor: hypervisor.map(str::to_owned),
+            ..Machine::default()
+        };
+        assert!(!may_hide_events(&machine("x86_64", None)));
+        assert!(may_hide_events(&machine("x86_64", Some("KVM"))));
+        assert!(may_hide_events(&machine("aarch64", None)));
     }
 
     #[test]
     fn what_was_not_counted_is_said() {
         let ours = provenance(group().formula());
         let refusal = |provenance: &Provenance, samples: &[IterationSample]| {
-            let error = values_of(group(), provenance, samples).unwrap_err();
+            let error = values_of(group(), provenance, samples, true).unwrap_err();
             error.to_string()
         };
         let other = provenance("zen-4/1".to_owned());

@@ -22,6 +22,7 @@ use crate::command::baseline::{BASELINES_SCHEMA_VERSION, BaselineList};
 use crate::report::diagnosis_json::{DOCTOR_SCHEMA_VERSION, DoctorReport};
 use crate::report::difference_json::{DIFFERENCE_SCHEMA_VERSION, DifferenceReport};
 use crate::report::examples;
+use crate::report::machine_report_json::{MACHINE_REPORT_SCHEMA_VERSION, MachineReport};
 use crate::report::metric_groups_json::{EXPLAIN_SCHEMA_VERSION, ExplainReport};
 use topdown_gate::metric::Metric;
 use topdown_gate::pattern::Pattern;
@@ -41,7 +42,7 @@ struct Document {
     schema: fn(SchemaGenerator) -> Schema,
 }
 
-const DOCUMENTS: [Document; 12] = [
+const DOCUMENTS: [Document; 13] = [
     Document {
         name: "run",
         title: "A run: run.json, and `cargo topdown baseline show --json`",
@@ -108,6 +109,12 @@ const DOCUMENTS: [Document; 12] = [
         title: "A machine: `cargo topdown doctor --json`",
         version: DOCTOR_SCHEMA_VERSION,
         schema: of::<DoctorReport<'_>>,
+    },
+    Document {
+        name: "machine-report",
+        title: "What proves a CPU's counters: `cargo topdown doctor --report`",
+        version: MACHINE_REPORT_SCHEMA_VERSION,
+        schema: of::<MachineReport>,
     },
     Document {
         name: "noise",

@@ -2,8 +2,8 @@
 //!
 //! Text quotes others: names, output of benches, messages of git and cargo. Of control characters,
 //! only line breaks, tabs and colours pass. No line is a command to GitHub, which obeys lines that
-//! start with `::` and `##[` anywhere. Intentional annotations are written by
-//! `report::annotations`.
+//! start with `::` and `##[` anywhere. Intentional commands are written by
+//! `report::workflow_command`.
 
 use std::fmt;
 use std::io::{self, ErrorKind, Stdout, Write};

@@ -46,3 +46,38 @@ fn a_source_that_does_not_exist_is_a_usage_error() {
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8(output.stderr).unwrap().contains("magic"));
 }
+
+#[test]
+fn the_report_is_written_on_any_machine_and_has_no_secrets() {
+    let directory = tempfile::tempdir().unwrap();
+    let output = Command::new(env!("CARGO_BIN_EXE_cargo-topdown"))
+        .args(["doctor", "--report"])
+        .current_dir(directory.path())
+        .env("TOPDOWN_TEST_SECRET", "hunter2-of-the-test")
+        .env("LOGNAME", "user-of-the-test")
+        .output()
+        .unwrap();
+    let stdout = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(0), "{stdout}");
+    assert!(stdout.contains("wrote topdown-report.json"), "{stdout}");
+    let text = std::fs::read_to_string(directory.path().join("topdown-report.json")).unwrap();
+    let json: serde_json::Value = serde_json::from_str(&text).unwrap();
+    check("machine-report", &json);
+    let categories = json["categories"].as_array().unwrap();
+    assert!(!categories.is_empty());
+    for attempt in categories {
+        match attempt["refusal"].as_str() {
+            Some(refusal) => assert!(stdout.contains(refusal), "{stdout}"),
+            None => assert_eq!(attempt["loops"].as_array().unwrap().len(), 7),
+        }
+    }
+    assert!(json["machine"].get("host").is_none());
+    for secret in [
+        "hunter2-of-the-test".to_owned(),
+        "user-of-the-test".to_owned(),
+        directory.path().display().to_string(),
+        env!("CARGO_MANIFEST_DIR").to_owned(),
+    ] {
+        assert!(!text.contains(&secret), "{secret} in {text}");
+    }
+}

@@ -174,3 +174,31 @@ fn check(path: &Path, script: &str) {
     let found = String::from_utf8_lossy(&output.stdout);
     assert!(output.status.success(), "{}: {found}", path.display());
 }
+
+#[test]
+fn the_guide_names_every_input_and_its_default() {
+    let root = Path::new(REPOSITORY);
+    let guide = fs::read_to_string(root.join("docs/ci.md")).unwrap();
+    for (name, input) in read(&root.join("action.yml"))["inputs"]
+        .as_object()
+        .unwrap()
+    {
+        let default = match input["default"].as_str().unwrap() {
+            "" => " ".to_owned(),
+            default if default.starts_with("${{") => " the job's ".to_owned(),
+            default => format!(" `{default}` "),
+        };
+        let row = format!("| `{name}` |{default}|");
+        assert!(guide.contains(&row), "{row}");
+    }
+}
+
+/// GitHub's marketplace takes no longer ones.
+#[test]
+fn issue_17_6_descriptions_are_short() {
+    for file in ["action.yml", "comment/action.yml"] {
+        let action = read(&Path::new(REPOSITORY).join(file));
+        let description = action["description"].as_str().unwrap().trim();
+        assert!(description.len() < 125, "{file}: {}", description.len());
+    }
+}

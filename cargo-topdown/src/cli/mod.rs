@@ -3,6 +3,7 @@
 mod baseline;
 mod bench;
 mod choices;
+mod ci;
 mod comparison;
 mod exec;
 mod explain;
@@ -21,6 +22,7 @@ use crate::baseline_store::BaselineName;
 
 pub use baseline::*;
 pub use bench::*;
+pub use ci::*;
 pub use comparison::*;
 pub use exec::*;
 pub use explain::*;
@@ -73,9 +75,13 @@ pub enum Command {
     Init(InitArgs),
     /// Print the completions for a shell
     Completions(CompletionsArgs),
-    /// Print the comment on a pull request, from a comparison.json that the request may have forged
+    /// Run a step of the GitHub action; it reads the variables that action.yml sets
     #[command(hide = true)]
-    Comment(CommentArgs),
+    Ci {
+        /// Which step
+        #[command(subcommand)]
+        step: CiStep,
+    },
     /// Write manual pages
     #[command(hide = true)]
     Man(ManArgs),
@@ -101,14 +107,6 @@ pub struct StartBenchArgs {
     /// The bench and its arguments
     #[arg(last = true, required = true, value_name = "CMD")]
     pub command: Vec<OsString>,
-}
-
-/// `cargo topdown comment`.
-#[derive(Debug, Args)]
-pub struct CommentArgs {
-    /// What `compare --report json=PATH` wrote
-    #[arg(value_name = "PATH")]
-    pub comparison: PathBuf,
 }
 
 /// `cargo topdown completions`.
@@ -175,6 +173,20 @@ pub struct DoctorArgs {
     /// With --noise: use the launches of RUN, a baseline's name or a run file, and launch nothing
     #[arg(long, value_name = "RUN", requires = "noise")]
     pub run: Option<String>,
+
+    /// Write a file that proves this CPU's counters, to send to the project
+    ///
+    /// Measures loops with one known bottleneck each by all kinds of counters and metric groups. The
+    /// file has their counts, what was refused, and what the kernel says about the CPU and its PMUs;
+    /// it names no host, user or path. [default FILE: topdown-report.json]
+    #[arg(
+        long,
+        value_name = "FILE",
+        num_args = 0..=1,
+        default_missing_value = "topdown-report.json",
+        conflicts_with_all = ["noise", "json"]
+    )]
+    pub report: Option<PathBuf>,
 
     /// Fail (exit code 102) unless the hardware counters can be used
     #[arg(long)]

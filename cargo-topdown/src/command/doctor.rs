@@ -7,7 +7,7 @@ use criterion_topdown::counter::{choose, hardware};
 use criterion_topdown::machine::Machine;
 use criterion_topdown::setting::SourceChoice;
 
-use super::noise;
+use super::{machine_report, noise};
 use crate::cli::DoctorArgs;
 use crate::disturbances::disturbances;
 use crate::error::Error;
@@ -22,9 +22,35 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
     if args.noise {
         return noise::run(args);
     }
-    let choice = args.launch.measuring.source.unwrap_or_default();
+    if let Some(path) = &args.report {
+        let mut out = style::stdout(args.output.color);
+        let is_usable = machine_report::run(path, &mut out)?;
+        out.flush()?;
+        return Ok(exit(args, is_usable));
+    }
+    let diagnosis = diagnosis(args.launch.measuring.source.unwrap_or_default());
+    let mut out = style::stdout(args.output.color);
+    if args.json {
+        diagnosis_json::write(&mut out, &diagnosis)?;
+    } else {
+        write_text(&mut out, &diagnosis, Look::of_environment())?;
+    }
+    out.flush()?;
+    Ok(exit(args, diagnosis.survey.opened.is_ok()))
+}
+
+fn exit(args: &DoctorArgs, is_usable: bool) -> Exit {
+    if args.strict && !is_usable {
+        Exit::NoComparison
+    } else {
+        Exit::Success
+    }
+}
+
+/// Returns what the machine can measure if `choice` is requested.
+pub fn diagnosis(choice: SourceChoice) -> Diagnosis {
     let machine = Machine::of_this_machine();
-    let diagnosis = Diagnosis {
+    Diagnosis {
         disturbances: disturbances(&machine, Path::new("/")),
         survey: hardware::survey(),
         place: place(machine.hypervisor.as_deref(), Path::new("/"), |name| {
@@ -33,17 +59,5 @@ pub fn run(args: &DoctorArgs) -> Result<Exit, Error> {
         model: choose(SourceChoice::Model).map(|source| source.provenance().clone()),
         machine,
         choice,
-    };
-    let mut out = style::stdout(args.output.color);
-    if args.json {
-        diagnosis_json::write(&mut out, &diagnosis)?;
-    } else {
-        write_text(&mut out, &diagnosis, Look::of_environment())?;
     }
-    out.flush()?;
-    Ok(if args.strict && diagnosis.survey.opened.is_err() {
-        Exit::NoComparison
-    } else {
-        Exit::Success
-    })
 }

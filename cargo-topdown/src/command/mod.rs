@@ -4,7 +4,7 @@ mod accept;
 pub mod baseline;
 mod bench;
 mod check;
-mod comment;
+mod ci;
 mod compare;
 mod doctor;
 mod exec;
@@ -13,6 +13,7 @@ mod finished_run;
 mod history;
 mod import;
 mod init;
+mod machine_report;
 mod manual;
 mod merge;
 mod noise;
@@ -43,10 +44,10 @@ pub fn run(command: Command) -> Result<Exit, Error> {
         Command::Merge(args) => merge::run(&args),
         Command::History(args) => history::run(&args),
         Command::Report(args) => report::run(&args),
-        Command::Comment(args) => comment::run(&args),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),
         Command::Init(args) => init::run(&args),
         Command::Doctor(args) => doctor::run(&args),
+        Command::Ci { step } => ci::run(step),
     }
 }

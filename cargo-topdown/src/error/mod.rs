@@ -1,5 +1,6 @@
 //! The errors that end a command early.
 
+mod ci;
 mod exec;
 mod explain;
 
@@ -21,6 +22,7 @@ use crate::report::foreign_comment::ForeignComparisonError;
 use crate::report::request::ReportError;
 use crate::shared_store::SharedStoreError;
 
+pub use ci::CiError;
 pub use exec::ExecError;
 pub use explain::ExplainError;
 
@@ -48,6 +50,9 @@ pub enum Error {
     /// A command could not be measured.
     #[error(transparent)]
     Exec(#[from] ExecError),
+    /// A step of the GitHub action failed.
+    #[error(transparent)]
+    Ci(#[from] CiError),
     /// Another tool's measurements cannot be used.
     #[error(transparent)]
     Import(#[from] ImportError),

@@ -63,7 +63,7 @@ fn open_error() -> OpenError {
 fn check(code: u8, errors: impl IntoIterator<Item = impl Into<Error>>) {
     for error in errors {
         let error = error.into();
-        assert_eq!(Exit::from(&error) as u8, code, "{error}");
+        assert_eq!(Exit::from(&error).code(), code, "{error}");
     }
 }
 
@@ -75,7 +75,7 @@ fn outcomes_have_the_codes_that_files_name() {
         Outcome::NotComparable,
         Outcome::Inconclusive,
     ] {
-        assert_eq!(Exit::from(outcome) as u8, outcome.exit_code());
+        assert_eq!(Exit::from(outcome).code(), outcome.exit_code());
     }
 }
 
@@ -181,6 +181,17 @@ fn what_makes_no_sense_is_2() {
         ],
     );
     check(2, [ExecError::Model]);
+    check(
+        2,
+        [
+            CiError::Input {
+                name: "save",
+                expected: "auto, always or never",
+            },
+            CiError::Unset("REPORT"),
+            CiError::LineBreak { name: "baselines" },
+        ],
+    );
     let nowhere = Path::new("/nowhere/core.json");
     check(2, [core_of_file(nowhere).unwrap_err()]);
     check(
@@ -199,6 +210,8 @@ fn what_makes_no_sense_is_2() {
 
 #[test]
 fn what_could_not_be_built_or_run_or_written_is_101() {
+    let report = CiError::file(Path::new("summary.md"), io_error());
+    check(101, [report, CiError::Program(io_error())]);
     check(
         101,
         [
@@ -293,6 +306,7 @@ fn what_could_not_be_built_or_run_or_written_is_101() {
 
 #[test]
 fn what_leaves_nothing_to_compare_is_102() {
+    check(102, [CiError::NoExitCode]);
     check(
         102,
         [

@@ -659,6 +659,7 @@ mod tests {
         let measured = values.iter().map(|(name, values)| MeasuredGroup {
             group: MODELLED.group(name).unwrap(),
             values: Ok(values.iter().copied().map(Some).collect()),
+            uncounted: Vec::new(),
         });
         measured.collect()
     }
@@ -716,6 +717,7 @@ mod tests {
         let unknown = MeasuredGroup {
             group: MODELLED.group("DTLB_Effectiveness").unwrap(),
             values: Ok(vec![None]),
+            uncounted: Vec::new(),
         };
         assert_eq!(of_group(&unknown, Some(MEMORY_BOUND), &[]), Said::Nothing);
     }

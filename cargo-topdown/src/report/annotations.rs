@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use super::sentences::{headline, worst_first};
 use super::suite_notes::slower_over_time;
 use super::verdict_sentence::sentence;
+use super::workflow_command::{Level, write as command};
 use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Outcome};
 
 /// How many GitHub keeps of each kind.
@@ -26,7 +27,7 @@ pub fn write(comparison: &Comparison, mut out: impl Write) -> io::Result<()> {
             .map(ToString::to_string)
             .collect();
         let message = format!("{}\n{}", whole.rest, reasons.join("\n"));
-        return command(&mut out, "error", &title(whole.word), &message);
+        return command(&mut out, Level::Error, &title(whole.word), &message);
     }
     let failing: Vec<&BenchmarkVerdict> = worst_first(comparison)
         .into_iter()
@@ -34,29 +35,29 @@ pub fn write(comparison: &Comparison, mut out: impl Write) -> io::Result<()> {
         .collect();
     // A benchmark is missing, or the runs have nothing in common.
     if failing.is_empty() && comparison.outcome != Outcome::Passed {
-        command(&mut out, "error", &title(whole.word), &whole.rest)?;
+        command(&mut out, Level::Error, &title(whole.word), &whole.rest)?;
     }
     for benchmark in failing.iter().take(MOST) {
         let title = format!("{}: {}", benchmark.verdict.name(), benchmark.id);
         command(
             &mut out,
-            "error",
+            Level::Error,
             &title,
             &sentence(benchmark, &benchmark.id.name),
         )?;
     }
     if let Some(slower) = slower_over_time(comparison) {
-        let kind = if comparison.slower_over_time_fails {
-            "error"
+        let level = if comparison.slower_over_time_fails {
+            Level::Error
         } else {
-            "warning"
+            Level::Warning
         };
-        command(&mut out, kind, &title("slower over time"), &slower)?;
+        command(&mut out, level, &title("slower over time"), &slower)?;
     }
     if comparison.missing_fails && !comparison.missing.is_empty() {
         let names: Vec<String> = comparison.missing.iter().map(ToString::to_string).collect();
         let message = format!("these benchmarks should have run:\n{}", names.join("\n"));
-        command(&mut out, "warning", &title("missing"), &message)?;
+        command(&mut out, Level::Warning, &title("missing"), &message)?;
     }
     if failing.len() > MOST {
         // As another kind, since it would be the eleventh of its own.
@@ -64,26 +65,13 @@ pub fn write(comparison: &Comparison, mut out: impl Write) -> io::Result<()> {
             "{} more fail; all are in the step's summary",
             failing.len() - MOST
         );
-        command(&mut out, "notice", &title(whole.word), &message)?;
+        command(&mut out, Level::Notice, &title(whole.word), &message)?;
     }
     Ok(())
 }
 
 fn title(word: &str) -> String {
     format!("TopDown: {word}")
-}
-
-/// Writes one command, escaped like GitHub's `@actions/core` does.
-fn command(out: &mut impl Write, kind: &str, title: &str, message: &str) -> io::Result<()> {
-    let message = data(message);
-    let title = data(title).replace(':', "%3A").replace(',', "%2C");
-    writeln!(out, "::{kind} title={title}::{message}")
-}
-
-fn data(text: &str) -> String {
-    text.replace('%', "%25")
-        .replace('\r', "%0D")
-        .replace('\n', "%0A")
 }
 
 #[cfg(test)]

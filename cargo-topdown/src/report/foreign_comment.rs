@@ -163,7 +163,8 @@ impl ForeignComparison {
         self.benchmarks.iter().filter(move |b| b.verdict == verdict)
     }
 
-    fn is_news(&self) -> bool {
+    /// Returns whether there is anything to report.
+    pub fn is_news(&self) -> bool {
         let is_told =
             |b: &Benchmark| !matches!(b.verdict, Verdict::Unchanged | Verdict::Inconclusive);
         self.outcome != Outcome::Passed
@@ -173,10 +174,8 @@ impl ForeignComparison {
 }
 
 impl fmt::Display for ForeignComparison {
-    /// Formats the comment. Its first line tells `ci/comment.sh` whether there is anything to
-    /// report.
+    /// Formats the comment.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let state = if self.is_news() { "news" } else { "quiet" };
         let mut text = Bounded::new(COMMENT_BYTES - RESERVED_BYTES);
         let outcome = match self.outcome {
             Outcome::Passed => "passed",
@@ -184,9 +183,7 @@ impl fmt::Display for ForeignComparison {
             Outcome::NotComparable => "not comparable",
             Outcome::Inconclusive => "inconclusive",
         };
-        text.push(&format!(
-            "<!-- cargo-topdown: {state} -->\n## TopDown: {outcome}\n\n"
-        ));
+        text.push(&format!("## TopDown: {outcome}\n\n"));
         const VERDICTS: [Verdict; 8] = [
             Verdict::Regressed,
             Verdict::TimeDisagrees,

@@ -20,7 +20,7 @@ use topdown_gate::verdict::{
 
 /// GitHub accepts 1 MiB per step, and the step may have written something else.
 const SUMMARY_BYTES: usize = 1_000_000;
-/// GitHub accepts 65,536 characters; `ci/comment.sh` adds a marker and a link.
+/// GitHub accepts 65,536 characters; `command::ci::comment` adds a marker and a link.
 pub(super) const COMMENT_BYTES: usize = 60_000;
 /// Reserved for the end of the text.
 pub(super) const RESERVED_BYTES: usize = 1_000;
@@ -32,7 +32,7 @@ pub fn summary(comparison: &Comparison, events: bool) -> String {
     document(comparison, events, SUMMARY_BYTES)
 }
 
-/// Returns the comment. Its first line tells `ci/comment.sh` whether there is anything to report.
+/// Returns the comment. Its first line tells programs whether there is anything to report.
 pub fn comment(comparison: &Comparison) -> String {
     let counts = &comparison.counts;
     let is_news = comparison.outcome != Outcome::Passed

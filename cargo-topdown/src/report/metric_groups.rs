@@ -155,6 +155,14 @@ fn write_group(
         table.row([metric.name, &in_words(metric.unit, value), metric.unit]);
     }
     table.write(out, look)?;
+    if !measured.uncounted.is_empty() {
+        let text = format!(
+            "{} counted nothing: nothing of the kind happened, or a hypervisor hides it; metrics \
+             that need it are left out",
+            measured.uncounted.join(", ")
+        );
+        paragraph(out, &text, indent + 2, look)?;
+    }
     match advice {
         Some(advice) => write_advice(out, advice, indent + 2, look),
         None => Ok(()),
@@ -210,6 +218,7 @@ mod tests {
             .map(|group| MeasuredGroup {
                 group,
                 values: Ok(values(group)),
+                uncounted: Vec::new(),
             })
             .collect();
         let refused = groups.len().min(2) - 1;

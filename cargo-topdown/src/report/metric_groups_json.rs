@@ -127,6 +127,10 @@ struct Group<'a> {
     node: Option<&'static str>,
     /// Its metrics; empty if it was not measured.
     metrics: Vec<MetricValue<'a>>,
+    /// Events that counted nothing on a machine that may hide events; metrics that need them have
+    /// no value. Absent if there are none.
+    #[serde(skip_serializing_if = "<[_]>::is_empty")]
+    uncounted: &'a [&'static str],
     /// What to try, for people; absent if the numbers do not call for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     advice: Option<String>,
@@ -228,6 +232,7 @@ impl<'a> Group<'a> {
                     unit: metric.unit,
                 })
                 .collect(),
+            uncounted: &measured.uncounted,
             advice: advice.as_ref().map(Advice::sentence),
             because: advice.as_ref().map(Because::new),
             refused: measured.values.as_ref().err().map(ToString::to_string),

@@ -24,6 +24,7 @@ pub mod html;
 mod junit;
 #[cfg(test)]
 mod kernels;
+pub mod machine_report_json;
 mod markdown;
 pub mod metric_groups;
 pub mod metric_groups_json;
@@ -43,3 +44,4 @@ mod text;
 pub mod trend_text;
 mod verdict_facts;
 mod verdict_sentence;
+pub mod workflow_command;

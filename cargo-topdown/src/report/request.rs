@@ -26,7 +26,7 @@ pub enum ReportRequest {
 pub enum FileFormat {
     /// A GitHub step summary.
     Markdown,
-    /// A comment on a pull request: shorter, and marked for `ci/comment.sh`.
+    /// A comment on a pull request: shorter, and its first line says whether there is news.
     Comment,
     /// JUnit XML.
     Junit,

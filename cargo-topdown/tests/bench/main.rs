@@ -1,5 +1,7 @@
 //! `cargo topdown bench` from outside: runs the compiled program in the fixture workspace.
 
+#[cfg(unix)]
+mod action;
 mod against;
 mod ends;
 mod explain;

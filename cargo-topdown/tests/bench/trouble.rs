@@ -143,8 +143,8 @@ fn a_benchmark_without_usable_samples_is_an_error() {
     let fixture = Fixture::new();
     bench_in(&fixture, "unusable").fails_with(
         101,
-        "benchmark `trouble::trouble::migrates` has no launch with 4 usable samples (flags: \
-         migrated)",
+        "benchmark `trouble::trouble::loses the PMU` has no launch with 4 usable samples \
+         (flags: not-counting)",
     );
 }
 
@@ -155,12 +155,15 @@ fn a_launch_without_usable_samples_does_not_count() {
     assert!(
         outcome
             .stderr
-            .contains("launch 2 of `trouble::trouble::migrates once`"),
+            .contains("launch 2 of `trouble::trouble::loses the PMU once`"),
         "{}",
         outcome.stderr
     );
     let run = fixture.newest_run();
-    let benchmark = run.benchmarks.iter().find(|b| b.id.name == "migrates once");
+    let benchmark = run
+        .benchmarks
+        .iter()
+        .find(|b| b.id.name == "loses the PMU once");
     let launches: Vec<u32> = benchmark
         .unwrap()
         .slots_launches()

@@ -19,7 +19,7 @@ use crate::error::{Error, ExplainError};
 use crate::exit::Exit;
 use crate::explained::{
     Explained, GroupError, MeasuredGroup, categories_of, dominant_category, groups_for,
-    stalled_cycles, stalling_category, values_of,
+    may_hide_events, stalled_cycles, stalling_category, values_of,
 };
 use crate::measure::{MeasureError, Session, problems};
 use crate::report::style::{self, Look};
@@ -188,9 +188,14 @@ impl Explaining<'_> {
             ..target.clone()
         }];
         let outcome = self.session.launch(&targets, &launcher)?;
+        let (values, uncounted) = match values(group, outcome) {
+            Ok((values, uncounted)) => (Ok(values), uncounted),
+            Err(error) => (Err(error), Vec::new()),
+        };
         Ok(MeasuredGroup {
             group,
-            values: values(group, outcome),
+            values,
+            uncounted,
         })
     }
 }
@@ -205,13 +210,19 @@ fn target_of<'a>(
         .ok_or(MeasureError::NoBenchTargets)
 }
 
-fn values(group: &'static MetricGroup, outcome: Outcome) -> Result<Vec<Option<f64>>, GroupError> {
+fn values(
+    group: &'static MetricGroup,
+    outcome: Outcome,
+) -> Result<(Vec<Option<f64>>, Vec<&'static str>), GroupError> {
     if let Some(failure) = outcome.failures.first() {
         return Err(refusal(failure));
     }
     let collected = outcome.collected;
     match (collected.benchmarks.first(), collected.samples.first()) {
-        (Some(benchmark), Some(of)) => values_of(group, benchmark.provenance(), &of.samples),
+        (Some(benchmark), Some(of)) => {
+            let may_hide = may_hide_events(&Machine::of_this_machine());
+            values_of(group, benchmark.provenance(), &of.samples, may_hide)
+        }
         _ => Err(GroupError::Launch(match collected.errors.first() {
             Some(error) => error.to_string(),
             None => "the benchmark did not run".to_owned(),

@@ -1,0 +1,391 @@
+//! `cargo topdown ci comment`: keeps one comment on a pull request up to date. Where nothing changed
+//! it writes none, and corrects the one that is there.
+//!
+//! The pull request's own code made the reports. So nothing of them is posted: the comment is made
+//! here, of the numbers in comparison.json, and which pull request it is for comes from the event.
+//!
+//! GitHub is called through its program `gh`, which reads the token from `GH_TOKEN`.
+
+use std::fs;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use thiserror::Error;
+
+use super::github::say;
+use super::outcome::Ending;
+use super::variables::Variables;
+use crate::exit::Exit;
+use crate::report::foreign_comment::ForeignComparison;
+use crate::report::workflow_command::Level;
+use crate::terminal::tell;
+
+/// Runs the step. A comment that cannot be posted is worth a warning; the gate does not fail for it.
+pub fn run(variables: &Variables) -> Exit {
+    if let Err(reason) = Inputs::of(variables).and_then(|inputs| inputs.comment()) {
+        say(Level::Warning, &format!("no comment: {reason}"));
+    }
+    Exit::Success
+}
+
+/// Why there is no comment. Nothing of a comparison is quoted.
+#[derive(Debug, Error, PartialEq, Eq)]
+enum NoComment {
+    #[error("`{0}` is not set; `cargo topdown ci` runs in the steps of action.yml only")]
+    Unset(&'static str),
+    #[error("no open pull request has this commit")]
+    NoPullRequest,
+    #[error("comparison.json is not what this program writes")]
+    NoComparison,
+    #[error("the run did not say how it ended")]
+    NoEnding,
+    #[error("GitHub's program `gh` could not be started: {0}")]
+    NoProgram(String),
+    #[error("the pull requests of the repository cannot be read")]
+    PullRequests,
+    #[error("the comments of the pull request cannot be read")]
+    Comments,
+    #[error("GitHub refused it; the job needs the permission pull-requests: write")]
+    Refused,
+}
+
+#[derive(Debug)]
+struct Inputs {
+    /// `OWNER/NAME`.
+    repository: String,
+    pull_request: PullRequest,
+    /// The directory of the reports.
+    report: PathBuf,
+    /// The name of the artifact with the reports, which tells several comments apart.
+    artifact: String,
+    run_url: String,
+    /// How the run ended: our word for it, or GitHub's.
+    ended: String,
+}
+
+#[derive(Debug, PartialEq)]
+enum PullRequest {
+    Number(u64),
+    /// GitHub names no pull request of a fork in the event, but the branch and the commit.
+    Head {
+        owner: String,
+        branch: String,
+        sha: String,
+    },
+}
+
+impl PullRequest {
+    fn of(variables: &Variables) -> Result<PullRequest, NoComment> {
+        if let Some(number) = variables.some("PULL_REQUEST") {
+            let number = number.parse().map_err(|_| NoComment::NoPullRequest)?;
+            return Ok(PullRequest::Number(number));
+        }
+        let part = |name| {
+            let text = variables.some(name).ok_or(NoComment::NoPullRequest);
+            text.map(str::to_owned)
+        };
+        Ok(PullRequest::Head {
+            owner: part("HEAD_OWNER")?,
+            branch: part("HEAD_BRANCH")?,
+            sha: part("HEAD_SHA")?,
+        })
+    }
+}
+
+impl Inputs {
+    fn of(variables: &Variables) -> Result<Inputs, NoComment> {
+        let required = |name| variables.some(name).ok_or(NoComment::Unset(name));
+        Ok(Inputs {
+            repository: required("GITHUB_REPOSITORY")?.to_owned(),
+            pull_request: PullRequest::of(variables)?,
+            report: required("REPORT")?.into(),
+            artifact: required("ARTIFACT")?.to_owned(),
+            run_url: required("RUN_URL")?.to_owned(),
+            ended: variables.text("ENDED").to_owned(),
+        })
+    }
+
+    fn comment(&self) -> Result<(), NoComment> {
+        let number = self.number()?;
+        let Some(news) = news(&self.report.join("comparison.json"), &self.ended)? else {
+            return Ok(());
+        };
+        let repository = &self.repository;
+        let comments = format!("repos/{repository}/issues/{number}/comments");
+        let listed = gh(&["--paginate", &comments], "")?.ok_or(NoComment::Comments)?;
+        let listed: Vec<Comment> = pages(&listed).ok_or(NoComment::Comments)?;
+        let (method, path) = match existing(&listed, &self.marker()) {
+            Some(id) => ("PATCH", format!("repos/{repository}/issues/comments/{id}")),
+            None if news.is_news => ("POST", comments),
+            None => return Ok(()),
+        };
+        let body = self.body(&news.text);
+        let request = serde_json::json!({ "body": body }).to_string();
+        let posted = gh(&["--method", method, &path, "--input", "-"], &request)?;
+        posted.map(|_| ()).ok_or(NoComment::Refused)
+    }
+
+    fn number(&self) -> Result<u64, NoComment> {
+        let (owner, branch, sha) = match &self.pull_request {
+            PullRequest::Number(number) => return Ok(*number),
+            PullRequest::Head { owner, branch, sha } => (owner, branch, sha),
+        };
+        let path = format!("repos/{}/pulls", self.repository);
+        let head = format!("head={owner}:{branch}");
+        let open = ["--method", "GET", &path, "-f", "state=open", "-f", &head];
+        let open = gh(&open, "")?.ok_or(NoComment::PullRequests)?;
+        let open: Vec<OpenPullRequest> = pages(&open).ok_or(NoComment::PullRequests)?;
+        // Its branch may have moved on.
+        let found = open.iter().find(|open| open.head.sha == *sha);
+        found
+            .map(|open| open.number)
+            .ok_or(NoComment::NoPullRequest)
+    }
+
+    /// Returns the first line of the comment, by which the next run finds it.
+    fn marker(&self) -> String {
+        format!("<!-- cargo-topdown: {} -->", self.artifact)
+    }
+
+    fn body(&self, text: &str) -> String {
+        let text = text.trim_end();
+        let link = format!("[Reports and raw data]({})", self.run_url);
+        format!("{}\n{text}\n\n{link}", self.marker())
+    }
+}
+
+/// What is to be said.
+struct News {
+    /// Whether it is worth a new comment.
+    is_news: bool,
+    text: String,
+}
+
+/// Makes the text of the comparison, or of the way in which the run `ended` without one. Returns
+/// `None` if it was not meant to compare.
+fn news(comparison: &Path, ended: &str) -> Result<Option<News>, NoComment> {
+    // A link is there too, and is refused.
+    if fs::symlink_metadata(comparison).is_ok() {
+        let read = ForeignComparison::read(comparison).map_err(|error| {
+            tell!("{error}");
+            NoComment::NoComparison
+        })?;
+        return Ok(Some(News {
+            is_news: read.is_news(),
+            text: read.to_string(),
+        }));
+    }
+    let without_comparison = [
+        Ending::BenchFailed,
+        Ending::NotComparable,
+        Ending::UsageError,
+        Ending::Interrupted,
+        Ending::Crashed,
+    ];
+    match ended {
+        // There was nothing to compare, as was asked for.
+        "success" => return Ok(None),
+        _ if Ending::named(ended) == Some(Ending::Measured) => return Ok(None),
+        "failure" | "cancelled" | "timed_out" => {}
+        _ if Ending::named(ended).is_some_and(|e| without_comparison.contains(&e)) => {}
+        _ => return Err(NoComment::NoEnding),
+    }
+    let ended = ended.replace(['-', '_'], " ");
+    Ok(Some(News {
+        is_news: true,
+        text: format!(
+            "## TopDown: no comparison\n\nThe run ended before there was anything to compare: \
+             {ended}. Its log says why."
+        ),
+    }))
+}
+
+#[derive(Debug, Deserialize)]
+struct OpenPullRequest {
+    number: u64,
+    head: Head,
+}
+
+#[derive(Debug, Deserialize)]
+struct Head {
+    sha: String,
+}
+
+#[derive(Debug, Deserialize)]
+struct Comment {
+    id: u64,
+    /// `None` for a deleted account.
+    user: Option<User>,
+    body: Option<String>,
+}
+
+#[derive(Debug, Deserialize)]
+struct User {
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+/// Returns the comment that an earlier run wrote. Users can imitate the marker, but not the author.
+fn existing(comments: &[Comment], marker: &str) -> Option<u64> {
+    let ours = comments.iter().find(|comment| {
+        comment.user.as_ref().is_some_and(|user| user.kind == "Bot")
+            && comment
+                .body
+                .as_ref()
+                .is_some_and(|body| body.starts_with(marker))
+    });
+    ours.map(|comment| comment.id)
+}
+
+/// Reads the lists that `gh` prints one after the other, one per page.
+fn pages<T: DeserializeOwned>(json: &[u8]) -> Option<Vec<T>> {
+    let pages = serde_json::Deserializer::from_slice(json).into_iter::<Vec<T>>();
+    let pages: Result<Vec<Vec<T>>, _> = pages.collect();
+    Some(pages.ok()?.into_iter().flatten().collect())
+}
+
+/// Calls `gh api` and returns what it prints; `None` if it failed, which it explains in the log.
+fn gh(arguments: &[&str], input: &str) -> Result<Option<Vec<u8>>, NoComment> {
+    let not_started = |error: std::io::Error| NoComment::NoProgram(error.to_string());
+    let mut gh = Command::new("gh")
+        .arg("api")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(not_started)?;
+    // If it does not read everything, its exit code says so.
+    if let Some(mut to_gh) = gh.stdin.take() {
+        let _ = to_gh.write_all(input.as_bytes());
+    }
+    let output = gh.wait_with_output().map_err(not_started)?;
+    Ok(output.status.success().then_some(output.stdout))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const VARIABLES: [(&str, &str); 6] = [
+        ("GITHUB_REPOSITORY", "owner/name"),
+        ("PULL_REQUEST", "7"),
+        ("REPORT", "reports"),
+        ("ARTIFACT", "topdown-report"),
+        ("RUN_URL", "https://github.com/owner/name/actions/runs/100"),
+        ("ENDED", "regressed"),
+    ];
+
+    fn inputs(changed: &[(&'static str, &'static str)]) -> Result<Inputs, NoComment> {
+        Inputs::of(&Variables::of(VARIABLES.iter().chain(changed).copied()))
+    }
+
+    #[test]
+    fn issue_14_6_the_pull_request_is_the_events() {
+        let of = |changed: &[_]| inputs(changed).map(|inputs| inputs.pull_request);
+        assert_eq!(of(&[]), Ok(PullRequest::Number(7)));
+        let head = [
+            ("HEAD_OWNER", "fork$(id)"),
+            ("HEAD_BRANCH", "patch`id`"),
+            ("HEAD_SHA", "aaaa"),
+        ];
+        // The number is surer.
+        assert_eq!(of(&head), Ok(PullRequest::Number(7)));
+        let fork = [&head[..], &[("PULL_REQUEST", "")]].concat();
+        let expected = PullRequest::Head {
+            owner: "fork$(id)".to_owned(),
+            branch: "patch`id`".to_owned(),
+            sha: "aaaa".to_owned(),
+        };
+        assert_eq!(of(&fork), Ok(expected));
+        for text in ["", "seven", "-7", "7/../../8", "7 "] {
+            let number = [("PULL_REQUEST", text)];
+            assert_eq!(of(&number), Err(NoComment::NoPullRequest), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_variable_that_is_missing_is_named() {
+        for name in ["GITHUB_REPOSITORY", "REPORT", "ARTIFACT", "RUN_URL"] {
+            assert_eq!(inputs(&[(name, "")]).unwrap_err(), NoComment::Unset(name));
+        }
+    }
+
+    #[test]
+    fn only_a_comment_of_a_bot_with_our_marker_is_ours() {
+        let marker = inputs(&[]).unwrap().marker();
+        let json = br#"[
+            {"id": 1, "user": {"type": "User"}, "body": "<!-- cargo-topdown: topdown-report -->"},
+            {"id": 2, "user": {"type": "Bot"}, "body": "another bot"},
+            {"id": 3, "user": null, "body": "<!-- cargo-topdown: topdown-report -->"}
+        ]
+        [
+            {"id": 4, "user": {"type": "Bot"}, "body": null},
+            {"id": 5, "user": {"type": "Bot"}, "body": "<!-- cargo-topdown: other -->\nold"},
+            {"id": 6, "user": {"type": "Bot"}, "body": "<!-- cargo-topdown: topdown-report -->\nold"}
+        ]"#;
+        let listed: Vec<Comment> = pages(json).unwrap();
+        assert_eq!(listed.len(), 6);
+        assert_eq!(existing(&listed, &marker), Some(6));
+        assert_eq!(existing(&listed[..5], &marker), None);
+        assert!(pages::<Comment>(b"[").is_none());
+        assert!(pages::<Comment>(b"{\"message\": \"Bad credentials\"}").is_none());
+        assert!(pages::<Comment>(b"").unwrap().is_empty());
+    }
+
+    #[test]
+    fn without_a_comparison_the_comment_says_how_the_run_ended() {
+        let missing = Path::new("missing/comparison.json");
+        let text = |ended| news(missing, ended).map(|news| news.map(|news| news.text));
+        for (ended, words) in [
+            ("failure", "failure"),
+            ("timed_out", "timed out"),
+            ("cancelled", "cancelled"),
+            ("bench-failed", "bench failed"),
+            ("not-comparable", "not comparable"),
+            ("usage-error", "usage error"),
+            ("interrupted", "interrupted"),
+            ("crashed", "crashed"),
+        ] {
+            let text = text(ended).unwrap().unwrap();
+            let end = format!("anything to compare: {words}. Its log says why.");
+            assert!(text.ends_with(&end), "{text}");
+        }
+        for ended in ["success", "measured"] {
+            assert_eq!(text(ended), Ok(None));
+        }
+        // With these there is a comparison, unless someone took it away.
+        for ended in ["", "passed", "regressed", "inconclusive", "@everyone"] {
+            assert_eq!(text(ended), Err(NoComment::NoEnding), "{ended}");
+        }
+    }
+
+    #[test]
+    fn issue_14_6_what_is_no_comparison_is_not_posted() {
+        let root = tempfile::tempdir().unwrap();
+        let path = root.path().join("comparison.json");
+        for text in ["", "@everyone", "{}", "[]", "{\"schema_version\": 1}"] {
+            fs::write(&path, text).unwrap();
+            let made = news(&path, "failure").map(|_| ());
+            assert_eq!(made, Err(NoComment::NoComparison), "{text}");
+        }
+        #[cfg(unix)]
+        {
+            fs::remove_file(&path).unwrap();
+            std::os::unix::fs::symlink(root.path().join("none"), &path).unwrap();
+            let made = news(&path, "failure").map(|_| ());
+            assert_eq!(made, Err(NoComment::NoComparison));
+        }
+    }
+
+    #[test]
+    fn the_comment_begins_with_the_marker_and_ends_with_the_run() {
+        assert_eq!(
+            inputs(&[]).unwrap().body("## TopDown: passed\n\nText.\n"),
+            "<!-- cargo-topdown: topdown-report -->\n## TopDown: passed\n\nText.\n\n\
+             [Reports and raw data](https://github.com/owner/name/actions/runs/100)"
+        );
+    }
+}

@@ -1,0 +1,280 @@
+//! `cargo topdown ci measure`: runs the benches, compares the run, and makes one outcome of both.
+//!
+//! Verdicts do not fail this step: `gate` ends with the exit code after everything else is kept.
+//! Outputs `measured` (whether there is a whole run), `outcome` and `exit-code`.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::github::{add_to_summary, say, set_outputs};
+use super::outcome::{Ending, Last, Outcome};
+use super::program;
+use super::variables::Variables;
+use crate::error::{CiError, Error};
+use crate::exit::Exit;
+use crate::report::workflow_command::Level;
+
+/// Runs the step.
+///
+/// # Errors
+/// Returns an error if this program cannot be started again, or a report cannot be written.
+pub fn run(variables: &Variables) -> Result<Exit, Error> {
+    let inputs = Inputs::of(variables)?;
+    let program =
+        |arguments: Vec<String>, last| program::run(variables, &arguments, &inputs.printed(last));
+    let mut bench = program(inputs.bench(), Last::Bench)?;
+    if bench == 0 && inputs.against.is_none() {
+        bench = program(inputs.keep(), Last::Bench)?;
+    }
+    let compares = bench == 0 && inputs.against.is_none() && inputs.compare;
+    let compare = compares.then(|| program(inputs.compare(), Last::Compare));
+    let outcome = Outcome::of(
+        bench,
+        compare.transpose()?,
+        inputs.against.is_some(),
+        inputs.save,
+    );
+    if outcome.becomes_baseline {
+        let message = "nothing to compare with; this run becomes the baseline";
+        say(Level::Notice, message);
+    }
+    add_to_summary(variables, &inputs.summary(&outcome)?)?;
+    let measured = if bench == 0 { "true" } else { "false" };
+    set_outputs(
+        variables,
+        &[
+            ("measured", measured),
+            ("outcome", outcome.ending.name()),
+            ("exit-code", &outcome.exit_code.to_string()),
+        ],
+    )?;
+    Ok(Exit::Success)
+}
+
+#[derive(Debug)]
+struct Inputs {
+    baseline: String,
+    against: Option<String>,
+    compare: bool,
+    /// Whether the run becomes the baseline.
+    save: bool,
+    /// `--source` and others, and their values.
+    flags: Vec<(&'static str, String)>,
+    bench_args: Vec<String>,
+    compare_args: Vec<String>,
+    /// The directory of the reports.
+    report: PathBuf,
+}
+
+impl Inputs {
+    fn of(variables: &Variables) -> Result<Inputs, CiError> {
+        let one = |flag, name| Some((flag, variables.some(name)?.to_owned()));
+        let flags = [
+            one("--source", "INPUT_SOURCE"),
+            one("--model-core", "INPUT_MODEL_CORE"),
+            one("--launches", "INPUT_LAUNCHES"),
+        ];
+        let packages = variables.lines("INPUT_PACKAGES").into_iter();
+        let packages = packages.map(|name| ("--package", name));
+        Ok(Inputs {
+            baseline: variables.text("INPUT_BASELINE").to_owned(),
+            against: variables.some("INPUT_AGAINST").map(str::to_owned),
+            compare: variables.truth("INPUT_COMPARE", "compare")?,
+            save: variables.text("SAVE") == "true",
+            flags: flags.into_iter().flatten().chain(packages).collect(),
+            bench_args: variables.lines("INPUT_BENCH_ARGS"),
+            compare_args: variables.lines("INPUT_COMPARE_ARGS"),
+            report: variables.required("REPORT")?.into(),
+        })
+    }
+
+    /// Returns the arguments of `bench`, which also compares with `against`.
+    fn bench(&self) -> Vec<String> {
+        let mut arguments = vec!["bench".to_owned()];
+        if let Some(reference) = &self.against {
+            arguments.push(format!("--against={reference}"));
+            arguments.extend(self.reports());
+            arguments.extend_from_slice(&self.compare_args);
+        }
+        let flags = self.flags.iter();
+        arguments.extend(flags.map(|(flag, value)| format!("{flag}={value}")));
+        // Last, since they may end in `--` and arguments for criterion.
+        arguments.extend_from_slice(&self.bench_args);
+        arguments
+    }
+
+    /// Returns the arguments of `compare`.
+    fn compare(&self) -> Vec<String> {
+        let mut arguments = vec!["compare".to_owned()];
+        arguments.extend(self.reports());
+        arguments.extend_from_slice(&self.compare_args);
+        arguments.extend(["--".to_owned(), self.baseline.clone()]);
+        arguments
+    }
+
+    /// Returns the arguments that add the run to the reports, as a baseline in a store of its own:
+    /// whoever downloads the reports can compare with it.
+    fn keep(&self) -> Vec<String> {
+        let store = self.report.join("runs").display().to_string();
+        let arguments = ["baseline", "save", "candidate", "--baselines", &store];
+        arguments.map(str::to_owned).to_vec()
+    }
+
+    /// Returns the flags that request the reports of a comparison.
+    fn reports(&self) -> impl Iterator<Item = String> {
+        let files = [
+            ("markdown", SUMMARY),
+            ("comment", "comment.md"),
+            ("junit", "junit.xml"),
+            ("html", "report.html"),
+            ("json", "comparison.json"),
+        ];
+        let files =
+            files.map(|(format, file)| format!("{format}={}", self.report.join(file).display()));
+        let reports = ["github".to_owned()].into_iter().chain(files);
+        reports.flat_map(|report| ["--report".to_owned(), report])
+    }
+
+    /// Returns the file with what the command prints to standard error.
+    fn printed(&self, last: Last) -> PathBuf {
+        self.report.join(format!("{last}.stderr"))
+    }
+
+    /// Reads the summary that the last command wrote, or writes one if there is none.
+    fn summary(&self, outcome: &Outcome) -> Result<String, CiError> {
+        let path = self.report.join(SUMMARY);
+        let written = fs::read_to_string(&path).unwrap_or_default();
+        if !written.is_empty() {
+            return Ok(written);
+        }
+        let printed = fs::read(self.printed(outcome.last)).unwrap_or_default();
+        let summary = outcome.summary(&String::from_utf8_lossy(&printed));
+        write(&path, &summary)?;
+        if outcome.ending != Ending::Measured {
+            let comment = format!("<!-- cargo-topdown: news -->\n{summary}");
+            write(&self.report.join("comment.md"), &comment)?;
+        }
+        Ok(summary)
+    }
+}
+
+/// The report that becomes the step's summary.
+const SUMMARY: &str = "summary.md";
+
+fn write(path: &Path, text: &str) -> Result<(), CiError> {
+    fs::write(path, text).map_err(|error| CiError::file(path, error))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn inputs(changed: &[(&'static str, &'static str)]) -> Inputs {
+        let variables = [
+            ("INPUT_BASELINE", "main"),
+            ("INPUT_COMPARE", "true"),
+            ("REPORT", "reports"),
+        ];
+        Inputs::of(&Variables::of(variables.iter().chain(changed).copied())).unwrap()
+    }
+
+    const REPORTS: [&str; 12] = [
+        "--report",
+        "github",
+        "--report",
+        "markdown=reports/summary.md",
+        "--report",
+        "comment=reports/comment.md",
+        "--report",
+        "junit=reports/junit.xml",
+        "--report",
+        "html=reports/report.html",
+        "--report",
+        "json=reports/comparison.json",
+    ];
+
+    #[test]
+    fn issue_17_6_inputs_become_flags() {
+        let inputs = inputs(&[
+            ("INPUT_SOURCE", "model"),
+            ("INPUT_MODEL_CORE", "zen-5"),
+            ("INPUT_LAUNCHES", "3"),
+            ("INPUT_PACKAGES", "one\n\ntwo\n"),
+            (
+                "INPUT_BENCH_ARGS",
+                "--locked\n--\n$(touch x)\n--source=time",
+            ),
+            ("INPUT_COMPARE_ARGS", "--fail-on\nshifted"),
+        ]);
+        assert_eq!(
+            inputs.bench(),
+            [
+                "bench",
+                "--source=model",
+                "--model-core=zen-5",
+                "--launches=3",
+                "--package=one",
+                "--package=two",
+                "--locked",
+                "--",
+                "$(touch x)",
+                "--source=time",
+            ]
+        );
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_run_is_compared_with_every_report() {
+        let arguments = ("INPUT_COMPARE_ARGS", "--fail-on\nshifted\n");
+        let stored = inputs(&[arguments, ("INPUT_BASELINE", "-x $(touch x)")]);
+        let after = ["--fail-on", "shifted", "--", "-x $(touch x)"];
+        assert_eq!(
+            stored.compare(),
+            [&["compare"], &REPORTS[..], &after].concat()
+        );
+        assert_eq!(stored.bench(), ["bench"]);
+        assert_eq!(
+            stored.keep(),
+            [
+                "baseline",
+                "save",
+                "candidate",
+                "--baselines",
+                "reports/runs"
+            ]
+        );
+
+        let bench_args = ("INPUT_BENCH_ARGS", "--workspace");
+        let beside = inputs(&[arguments, bench_args, ("INPUT_AGAINST", "HEAD^1")]);
+        let after = ["--fail-on", "shifted", "--workspace"];
+        assert_eq!(
+            beside.bench(),
+            [&["bench", "--against=HEAD^1"], &REPORTS[..], &after].concat()
+        );
+    }
+
+    #[test]
+    fn a_report_is_the_summary_and_without_one_the_reason_is() {
+        let root = tempfile::tempdir().unwrap();
+        let inputs = Inputs {
+            report: root.path().to_owned(),
+            ..inputs(&[])
+        };
+        let kept = |name: &str| fs::read_to_string(root.path().join(name)).unwrap_or_default();
+        fs::write(inputs.printed(Last::Bench), b"no linker \xff\n").unwrap();
+        let failed = Outcome::of(101, None, false, false);
+        let summary = inputs.summary(&failed).unwrap();
+        assert!(summary.starts_with("## TopDown: bench failed\n"));
+        assert!(summary.contains("no linker \u{fffd}"), "{summary}");
+        assert_eq!(kept("summary.md"), summary);
+        let comment = format!("<!-- cargo-topdown: news -->\n{summary}");
+        assert_eq!(kept("comment.md"), comment);
+
+        fs::write(root.path().join("summary.md"), "## TopDown: regressed\n").unwrap();
+        let regressed = Outcome::of(0, Some(100), false, false);
+        let summary = inputs.summary(&regressed).unwrap();
+        assert_eq!(summary, "## TopDown: regressed\n");
+        assert_eq!(kept("comment.md"), comment);
+    }
+}

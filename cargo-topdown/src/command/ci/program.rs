@@ -1,0 +1,146 @@
+//! Starts this program again, for the benches of a pull request: without what the job keeps secret,
+//! and keeping what it prints.
+
+use std::fs::OpenOptions;
+use std::io::{self, Read, Write};
+use std::path::Path;
+use std::process::{Command, ExitStatus, Stdio};
+
+use super::variables::Variables;
+use crate::error::CiError;
+
+/// Runs this program with `arguments` and returns its exit code. Its standard error goes to the log
+/// as it comes, and to the end of `file`.
+///
+/// # Errors
+/// Returns an error if it cannot be started, or the file not be written.
+pub fn run(variables: &Variables, arguments: &[String], file: &Path) -> Result<i32, CiError> {
+    let mut command = Command::new(std::env::current_exe().map_err(CiError::Program)?);
+    command.args(arguments);
+    for name in variables.names().filter(|name| is_withheld(name)) {
+        command.env_remove(name);
+    }
+    exit_code(command, file)
+}
+
+/// Returns whether builds and benches do not get the variable `name`: they run the code of whoever
+/// opened the pull request, and the job has files that steer its later steps, tokens, and the
+/// credentials of the store.
+fn is_withheld(name: &str) -> bool {
+    let names = [
+        "GITHUB_ENV",
+        "GITHUB_PATH",
+        "GITHUB_OUTPUT",
+        "GITHUB_STATE",
+        "GITHUB_STEP_SUMMARY",
+        "CARGO_TOPDOWN_STORE",
+    ];
+    let beginnings = [
+        "ACTIONS_",
+        "AWS_",
+        "AZURE_",
+        "GOOGLE_",
+        "GCP_",
+        "GCLOUD_",
+        "CLOUDSDK_",
+    ];
+    let words = ["TOKEN", "SECRET", "PASSWORD", "CREDENTIAL"];
+    // npm's names, for one, are in lower case.
+    let name = &*name.to_uppercase();
+    names.contains(&name)
+        || beginnings.iter().any(|part| name.starts_with(part))
+        || words.iter().any(|part| name.contains(part))
+}
+
+fn exit_code(mut command: Command, file: &Path) -> Result<i32, CiError> {
+    let not_written = |error| CiError::file(file, error);
+    let mut kept = OpenOptions::new()
+        .create(true)
+        .append(true)
+        .open(file)
+        .map_err(not_written)?;
+    let mut child = command
+        .stdin(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .map_err(CiError::Program)?;
+    let mut printed = child.stderr.take().expect("standard error is a pipe");
+    let mut bytes = vec![0; 1 << 16];
+    loop {
+        let length = match printed.read(&mut bytes) {
+            Ok(0) => break,
+            Ok(length) => length,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => continue,
+            Err(error) => return Err(CiError::Program(error)),
+        };
+        // The program has made it harmless for the log. If nobody reads that, the file has it.
+        let _ = io::stderr().write_all(&bytes[..length]);
+        kept.write_all(&bytes[..length]).map_err(not_written)?;
+    }
+    let status = child.wait().map_err(CiError::Program)?;
+    Ok(code_of(status))
+}
+
+/// Returns the exit code; after a signal 128 plus its number, as in shells.
+fn code_of(status: ExitStatus) -> i32 {
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return 128 + signal;
+    }
+    status.code().unwrap_or(-1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn issue_14_7_benches_do_not_get_what_steers_the_job() {
+        for name in [
+            "GITHUB_ENV",
+            "GITHUB_PATH",
+            "GITHUB_OUTPUT",
+            "GITHUB_STATE",
+            "GITHUB_STEP_SUMMARY",
+            "GITHUB_TOKEN",
+            "ACTIONS_RUNTIME_URL",
+            "CARGO_TOPDOWN_STORE",
+            "CARGO_REGISTRIES_MINE_TOKEN",
+            "AWS_SECRET_ACCESS_KEY",
+            "AWS_REGION",
+            "GOOGLE_APPLICATION_CREDENTIALS",
+            "MY_PASSWORD",
+            "npm_config_token",
+        ] {
+            assert!(is_withheld(name), "{name}");
+        }
+        for name in [
+            "PATH",
+            "HOME",
+            "CI",
+            "GITHUB_ACTIONS",
+            "GITHUB_SHA",
+            "CARGO_TOPDOWN_BASELINES",
+            "RUSTFLAGS",
+        ] {
+            assert!(!is_withheld(name), "{name}");
+        }
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn what_a_command_prints_is_kept_and_its_end_known() {
+        let root = tempfile::tempdir().unwrap();
+        let file = root.path().join("bench.stderr");
+        let ends = |script: &str| {
+            let mut command = Command::new("sh");
+            command.args(["-c", script]);
+            exit_code(command, &file).unwrap()
+        };
+        assert_eq!(ends("echo one >&2; exit 100"), 100);
+        assert_eq!(ends("echo two >&2; cat >&2; kill -9 $$"), 128 + 9);
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "one\ntwo\n");
+        let missing = exit_code(Command::new(root.path().join("none")), &file);
+        assert!(matches!(missing, Err(CiError::Program(_))));
+    }
+}

@@ -1,0 +1,49 @@
+//! A command to GitHub's runner, which shows it next to the log and on the run's page.
+
+use std::io::{self, Write};
+
+/// How GitHub shows a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Level {
+    Notice,
+    Warning,
+    Error,
+}
+
+/// Writes one command, escaped like GitHub's `@actions/core` does.
+///
+/// # Errors
+/// Returns an error if writing to `out` fails.
+pub fn write(out: &mut impl Write, level: Level, title: &str, message: &str) -> io::Result<()> {
+    let level = match level {
+        Level::Notice => "notice",
+        Level::Warning => "warning",
+        Level::Error => "error",
+    };
+    let message = data(message);
+    let title = data(title).replace(':', "%3A").replace(',', "%2C");
+    writeln!(out, "::{level} title={title}::{message}")
+}
+
+fn data(text: &str) -> String {
+    text.replace('%', "%25")
+        .replace('\r', "%0D")
+        .replace('\n', "%0A")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn neither_title_nor_message_can_begin_another_command() {
+        let mut out = Vec::new();
+        let title = "a::b,file=x\n::error::t";
+        write(&mut out, Level::Warning, title, "100 %\r\n::error::m").unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "::warning title=a%3A%3Ab%2Cfile=x%0A%3A%3Aerror%3A%3At\
+             ::100 %25%0D%0A::error::m\n"
+        );
+    }
+}

@@ -1,0 +1,371 @@
+//! The GitHub action: executes the steps of `action.yml` and `comment/action.yml` one by one, with
+//! the variables that GitHub sets, for the fixture workspace.
+//!
+//! Only what is not on this machine is replaced: building the program, and GitHub's program `gh`.
+//! Each step's decisions are tested where it is, in `command::ci`.
+
+mod composite;
+
+use std::fs;
+use std::path::Path;
+
+use criterion_topdown::machine::Machine;
+
+use self::composite::{Job, steps};
+use crate::fixture::{Fixture, PROGRAM, workspace};
+
+/// Makes `chase` much slower.
+const SLOWER: (&str, &str) = ("FIXTURE_BACKEND_BOUND_SLOTS", "300");
+
+/// A job that runs the fixture's benches on a clean machine.
+struct Run {
+    job: Job,
+    fixture: Fixture,
+}
+
+impl Run {
+    fn new(event: &str, reference: &str) -> Run {
+        let fixture = Fixture::new();
+        let mut job = job(event, reference);
+        for (name, value) in [
+            ("CARGO_TARGET_DIR", fixture.target()),
+            ("FIXTURE_STATE", fixture.state()),
+            ("CARGO_TOPDOWN_NO_FINGERPRINTS", "true".into()),
+        ] {
+            let value = value.display().to_string();
+            job.variables.insert(name.to_owned(), value);
+        }
+        Run { job, fixture }
+    }
+
+    fn pull_request() -> Run {
+        Run::new("pull_request", "refs/pull/7/merge")
+    }
+
+    fn push_to_main() -> Run {
+        Run::new("push", "refs/heads/main")
+    }
+
+    fn set(mut self, (name, value): (&str, &str)) -> Run {
+        self.job.variables.insert(name.to_owned(), value.to_owned());
+        self
+    }
+
+    /// Executes the action with these inputs and the bench target `kernels`.
+    fn execute(&mut self, inputs: &[(&str, &str)]) -> i32 {
+        self.execute_target("kernels", inputs)
+    }
+
+    fn execute_target(&mut self, target: &str, inputs: &[(&str, &str)]) -> i32 {
+        let build = Fixture::build_arguments().join("\n");
+        let arguments = format!("{build}\n\n--bench\n{target}\n");
+        let inputs = [&[("bench-args", &*arguments)], inputs].concat();
+        self.job.execute(".", &workspace(), &inputs)
+    }
+
+    fn report(&self, name: &str) -> String {
+        fs::read_to_string(Path::new(&self.job.outputs["report"]).join(name)).unwrap_or_default()
+    }
+
+    fn used(&self) -> Vec<&str> {
+        let used = self.job.used.iter();
+        used.map(|(name, _)| &**name).collect()
+    }
+}
+
+/// A job whose `gh` answers from files and records what it is told to write.
+fn job(event: &str, reference: &str) -> Job {
+    let job = Job::new(&[
+        ("github.event_name", event),
+        ("github.ref", reference),
+        ("github.event.repository.default_branch", "main"),
+        ("github.event.pull_request.number", "7"),
+        ("github.server_url", "https://github.com"),
+        ("github.repository", "owner/name"),
+        ("github.action_repository", "owner/name"),
+        ("github.run_id", "100"),
+        ("github.run_attempt", "1"),
+        ("github.token", "TOKEN"),
+    ]);
+    let cargo = env!("CARGO");
+    job.program(
+        "cargo",
+        &format!(
+            r#"case $1 in
+install)
+    while [ "$1" != --root ]; do shift; done
+    ln '{PROGRAM}' "$2/bin/cargo-topdown" 2>/dev/null || cp '{PROGRAM}' "$2/bin/cargo-topdown"
+    ;;
+# Not one that is installed on this machine, where cargo looks first.
+topdown) exec cargo-topdown "$@" ;;
+*) exec '{cargo}' "$@" ;;
+esac
+"#
+        ),
+    );
+    let root = job.path("").display().to_string();
+    job.program(
+        "gh",
+        &format!(
+            r#"printf '%s ' "$@" >>'{root}/gh-calls'; echo >>'{root}/gh-calls'
+case "$*" in
+    *PATCH*|*POST*) cat >'{root}/gh-body' ;;
+    */pulls\ *) cat '{root}/pulls' ;;
+    */comments*) cat '{root}/comments' ;;
+esac
+"#
+        ),
+    );
+    fs::write(job.path("comments"), "[]").unwrap();
+    job
+}
+
+/// Returns the body of the comment that was posted.
+fn posted(job: &Job) -> String {
+    let request: serde_json::Value = serde_json::from_str(&job.text("gh-body")).unwrap();
+    request["body"].as_str().unwrap().to_owned()
+}
+
+const RESTORE: &str = "actions/cache/restore";
+const UPLOAD: &str = "actions/upload-artifact";
+const CACHE: &str = "actions/cache/save";
+
+/// The default branch makes the baseline and shares it; a pull request is compared with it on another
+/// machine. As in `docs/ci/fleet.yml`, with a directory instead of the branch.
+#[test]
+fn issue_17_6_every_step_of_the_action_runs() {
+    let fleet = tempfile::tempdir().unwrap();
+    let store = fleet.path().join("store").display().to_string();
+    let inputs = [("store", &*store)];
+
+    let mut renews = Run::push_to_main();
+    assert_eq!(renews.execute(&inputs), 0, "{}", renews.job.log);
+    assert_eq!(renews.job.outputs["outcome"], "not-comparable");
+    assert_eq!(renews.job.outputs["exit-code"], "0");
+    let summary = renews.job.text("summary");
+    assert!(
+        summary.starts_with("## TopDown: not comparable\n") && summary.contains("becomes the base"),
+        "{summary}"
+    );
+    let says = "::notice title=cargo topdown::nothing to compare with";
+    assert!(renews.job.log.contains(says), "{}", renews.job.log);
+    let log = &renews.job.log;
+    assert!(log.contains("1 of 1 runs were new to"), "{log}");
+    assert_eq!(renews.used(), [RESTORE, UPLOAD, CACHE]);
+    let machine = Machine::of_this_machine().key();
+    let (restore, cache) = (&renews.job.used[0].1, &renews.job.used[2].1);
+    let key = format!("topdown-main-{machine}-");
+    assert_eq!(restore["restore-keys"], key);
+    assert_eq!(cache["key"], format!("{key}100-1"));
+    assert_eq!(cache["path"], restore["path"]);
+    let baseline = Path::new(&cache["path"]).join("main").join(&machine);
+    assert!(baseline.join("run.json").exists());
+
+    let mut compares = Run::pull_request().set(SLOWER);
+    let inputs = [("store", &*store), ("comment", "true")];
+    assert_eq!(compares.execute(&inputs), 100, "{}", compares.job.log);
+    assert_eq!(compares.job.outputs["outcome"], "regressed");
+    assert_eq!(compares.job.outputs["exit-code"], "100");
+    let summary = compares.job.text("summary");
+    assert!(summary.starts_with("## TopDown: regressed\n"), "{summary}");
+    assert!(summary.contains("<code>chase</code> is "), "{summary}");
+    let log = &compares.job.log;
+    let says = "::error title=regressed%3A suite%3A%3Akernels%3A%3Achase::`chase` is ";
+    assert!(log.contains(says), "{log}");
+    assert!(
+        compares
+            .report("comment.md")
+            .starts_with("<!-- cargo-topdown: news -->\n## TopDown")
+    );
+    let run = format!("runs/candidate/{machine}/run.json");
+    for name in [
+        "junit.xml",
+        "report.html",
+        "comparison.json",
+        "doctor.txt",
+        &run,
+    ] {
+        assert!(!compares.report(name).is_empty(), "{name}");
+    }
+    // A pull request's run never becomes the baseline.
+    assert_eq!(compares.used(), [RESTORE, UPLOAD]);
+    assert_eq!(
+        compares.job.used[1].1["path"],
+        compares.job.outputs["report"]
+    );
+    let body = posted(&compares.job);
+    assert!(
+        body.starts_with("<!-- cargo-topdown: topdown-report -->\n## TopDown: failed\n"),
+        "{body}"
+    );
+    assert!(
+        compares
+            .job
+            .text("gh-calls")
+            .contains("--method POST repos/owner/name/issues/7/comments"),
+        "{}",
+        compares.job.text("gh-calls")
+    );
+    assert_eq!(compares.job.ran.last().unwrap(), "Gate");
+
+    let ran = [&*renews.job.ran, &*compares.job.ran].concat();
+    for step in steps(".") {
+        assert!(ran.contains(&step), "{step}");
+    }
+    comments_on_a_fork(&compares.report("comparison.json"));
+}
+
+/// The other workflow, which posts what the first one uploaded.
+fn comments_on_a_fork(comparison: &str) {
+    let mut job = job("workflow_run", "refs/heads/main");
+    for (name, value) in [
+        ("id", "100"),
+        ("html_url", "https://github.com/owner/name/actions/runs/100"),
+        ("head_repository.owner.login", "fork$(id)"),
+        ("head_branch", "patch`id`"),
+        ("head_sha", "aaaa"),
+        ("conclusion", "failure"),
+        ("pull_requests[0].number", ""),
+    ] {
+        let name = format!("github.event.workflow_run.{name}");
+        job.context.insert(name, value.to_owned());
+    }
+    fs::write(
+        job.path("pulls"),
+        r#"[{"number": 6, "head": {"sha": "bbbb"}}, {"number": 9, "head": {"sha": "aaaa"}}]"#,
+    )
+    .unwrap();
+    // One comment by a user who imitates the workflow, and one by the workflow.
+    fs::write(
+        job.path("comments"),
+        r#"[{"id": 1, "user": {"type": "User"}, "body": "<!-- cargo-topdown: topdown-report -->"},
+            {"id": 3, "user": {"type": "Bot"}, "body": "<!-- cargo-topdown: topdown-report -->"}]"#,
+    )
+    .unwrap();
+    let uploaded = job.path("temp/topdown-comment");
+    fs::create_dir(&uploaded).unwrap();
+    let prose = "@everyone see #1 https://example.com <img src=x> `code` www.example.com";
+    // In the sentence and in the table.
+    let forged = comparison.replace("\"chase\"", &format!("\"{prose}\""));
+    assert_ne!(forged, comparison);
+    fs::write(uploaded.join("comparison.json"), forged).unwrap();
+    // The Markdown from the pull request's job is never read.
+    fs::write(uploaded.join("comment.md"), "@someone").unwrap();
+
+    let workspace = tempfile::tempdir().unwrap();
+    assert_eq!(
+        job.execute("comment", workspace.path(), &[]),
+        0,
+        "{}",
+        job.log
+    );
+    assert_eq!(job.ran, steps("comment"));
+    assert_eq!(job.used[0].1["run-id"], "100");
+    let calls = job.text("gh-calls");
+    assert!(calls.contains("-f head=fork$(id):patch`id` "), "{calls}");
+    assert!(
+        calls.contains("repos/owner/name/issues/9/comments"),
+        "{calls}"
+    );
+    assert!(
+        calls.contains("--method PATCH repos/owner/name/issues/comments/3 "),
+        "{calls}"
+    );
+    let body = posted(&job);
+    assert_eq!(body.matches("everyone").count(), 2, "{body}");
+    assert_eq!(body.matches("://").count(), 1, "the run's: {body}");
+    for forbidden in ["@", " #1", "<img", "`", "www.", "someone"] {
+        assert!(!body.contains(forbidden), "{forbidden} in {body}");
+    }
+
+    // A pull request that moved on gets no comment, and a warning.
+    fs::write(job.path("pulls"), "[]").unwrap();
+    fs::remove_file(job.path("gh-body")).unwrap();
+    assert_eq!(
+        job.execute("comment", workspace.path(), &[]),
+        0,
+        "{}",
+        job.log
+    );
+    assert!(!job.path("gh-body").exists());
+    let says = "::warning title=cargo topdown::no comment: no open pull request has this commit";
+    assert!(job.log.contains(says), "{}", job.log);
+}
+
+/// As in `docs/ci/hosted.yml`.
+#[test]
+fn without_a_base_nothing_passes_and_the_summary_says_why() {
+    let mut run = Run::push_to_main();
+    let against = [("against", "no-such-commit")];
+    assert_eq!(run.execute(&against), 102, "{}", run.job.log);
+    assert_eq!(run.job.outputs["outcome"], "not-comparable");
+    let summary = run.job.text("summary");
+    assert!(
+        summary.starts_with(
+            "## TopDown: not comparable\n\n`cargo topdown bench` ended with exit code 102:\n\n<pre>"
+        ),
+        "{summary}"
+    );
+    assert!(summary.contains("no-such-commit"), "{summary}");
+    // Nothing is restored or saved.
+    assert_eq!(run.used(), [UPLOAD]);
+}
+
+#[test]
+fn benches_that_do_not_build_end_with_101_and_are_never_saved() {
+    let mut run = Run::push_to_main();
+    let target = "$(touch pwned) `touch pwned`; touch pwned";
+    assert_eq!(run.execute_target(target, &[]), 101, "{}", run.job.log);
+    assert_eq!(run.job.outputs["outcome"], "bench-failed");
+    let summary = run.job.text("summary");
+    assert!(
+        summary.starts_with("## TopDown: bench failed\n"),
+        "{summary}"
+    );
+    // Inputs stay text.
+    assert!(
+        summary.contains("$(touch pwned) `touch pwned`; touch pwned"),
+        "{summary}"
+    );
+    assert!(!workspace().join("pwned").exists());
+    let comment = run.report("comment.md");
+    assert_eq!(comment, format!("<!-- cargo-topdown: news -->\n{summary}"));
+    assert_eq!(run.used(), [RESTORE, UPLOAD]);
+    // Without a verdict, `fail` changes nothing.
+    assert_eq!(run.execute_target("none", &[("fail", "false")]), 101);
+}
+
+/// Both sides in one job, from two checkouts.
+#[test]
+fn one_job_can_measure_both_sides() {
+    let mut run = Run::pull_request();
+    let baselines = run.fixture.baselines().display().to_string();
+    let side = [
+        ("baseline", "base"),
+        ("cache", "false"),
+        ("baselines", &*baselines),
+    ];
+    let base = [&side[..], &[("save", "always"), ("compare", "false")]].concat();
+    assert_eq!(run.execute(&base), 0, "{}", run.job.log);
+    assert_eq!(run.job.outputs["outcome"], "measured");
+    let summary = run.job.text("summary");
+    assert_eq!(summary, "TopDown: measured, not compared\n");
+    assert_eq!(run.used(), [UPLOAD]);
+
+    let mut run = run.set(SLOWER);
+    let head = [&side[..], &[("save", "never"), ("fail", "false")]].concat();
+    assert_eq!(run.execute(&head), 0, "{}", run.job.log);
+    assert_eq!(run.job.outputs["outcome"], "regressed");
+    assert_eq!(run.job.outputs["exit-code"], "100");
+    let says = "::warning title=cargo topdown::the gate failed with 100";
+    assert!(run.job.log.contains(says), "{}", run.job.log);
+}
+
+#[test]
+fn an_input_that_makes_no_sense_ends_the_job_before_anything_is_measured() {
+    let mut run = Run::pull_request();
+    assert_eq!(run.execute(&[("save", "maybe")]), 2, "{}", run.job.log);
+    let says = "::error title=cargo topdown::the input `save` must be auto, always or never\n";
+    assert!(run.job.log.contains(says), "{}", run.job.log);
+    assert_eq!(run.job.ran, ["Install cargo topdown", "Plan"]);
+}

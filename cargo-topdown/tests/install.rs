@@ -1,0 +1,295 @@
+//! `ci/install.sh`, the only step of the action in shell: which program it installs, and that the
+//! oldest bash of any runner, macOS's 3.2, understands it. CI runs these tests there, too.
+#![cfg(unix)]
+
+use std::fs;
+use std::os::unix::fs::{PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+
+const SCRIPT: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../ci/install.sh");
+
+/// What is built, and what the release has.
+const BUILT: &str = "#!/bin/sh\necho built\n";
+const RELEASED: &str = "#!/bin/sh\necho released\n";
+
+/// A clean runner, whose cargo installs `BUILT`.
+struct Runner(TempDir);
+
+impl Runner {
+    fn new() -> Runner {
+        let runner = Runner(tempfile::tempdir().unwrap());
+        for directory in ["bin", "temp", "tools"] {
+            fs::create_dir(runner.path(directory)).unwrap();
+        }
+        fs::write(runner.path("built"), BUILT).unwrap();
+        let root = runner.0.path().display();
+        runner.program(
+            "cargo",
+            &format!(
+                "echo \"$@\" >>'{root}/calls'\n\
+                 while [ \"$1\" != --root ]; do shift; done\n\
+                 cp '{root}/built' \"$2/bin/cargo-topdown\"\n\
+                 chmod +x \"$2/bin/cargo-topdown\"\n"
+            ),
+        );
+        runner
+    }
+
+    fn path(&self, relative: &str) -> PathBuf {
+        self.0.path().join(relative)
+    }
+
+    /// Installs a program that the script finds first.
+    fn program(&self, name: &str, script: &str) {
+        let path = self.path("bin").join(name);
+        fs::write(&path, format!("#!/bin/sh\nset -e\n{script}")).unwrap();
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+
+    /// Lets the release 1.2.3 have a program for this machine.
+    fn release(&self, checksum: Option<&str>) {
+        let root = self.0.path().display();
+        let digest = "{ sha256sum \"$1\" 2>/dev/null || shasum -a 256 \"$1\"; }";
+        let checksum = match checksum {
+            Some(checksum) => format!("echo '{checksum}  x'"),
+            None => "digest \"${file%.sha256}\"".to_owned(),
+        };
+        fs::write(self.path("released"), RELEASED).unwrap();
+        self.program(
+            "curl",
+            &format!(
+                "digest() {digest}\n\
+                 for url; do :; done\n\
+                 echo \"$url\" >>'{root}/fetched'\n\
+                 file=${{url##*/}}\n\
+                 case $file in\n\
+                 *.sha256) {checksum} >\"$file\" ;;\n\
+                 *)\n\
+                 name=${{file%.tar.gz}}\n\
+                 mkdir \"$name\"\n\
+                 cp '{root}/released' \"$name/cargo-topdown\"\n\
+                 chmod +x \"$name/cargo-topdown\"\n\
+                 tar -czf \"$file\" \"$name\"\n\
+                 rm -r \"$name\"\n\
+                 ;;\n\
+                 esac\n"
+            ),
+        );
+    }
+
+    /// Runs the script with these inputs. Returns its exit code and log.
+    fn install(&self, inputs: &[(&str, &str)]) -> (i32, String) {
+        fs::write(self.path("github_path"), "").unwrap();
+        let search_path = format!(
+            "{}:{}",
+            self.path("bin").display(),
+            std::env::var("PATH").unwrap()
+        );
+        let output = Command::new("bash")
+            .arg(SCRIPT)
+            .env("PATH", search_path)
+            .env("GITHUB_PATH", self.path("github_path"))
+            .env("RUNNER_TEMP", self.path("temp"))
+            .env("RUNNER_TOOL_CACHE", self.path("tools"))
+            .env("ACTION_REPOSITORY", "owner/name")
+            .env("INPUT_STORE", "")
+            .env("INPUT_TOOL_SHA256", "")
+            .env("INPUT_VERSION", "")
+            .env_remove("GH_TOKEN")
+            .envs(inputs.iter().copied())
+            .output()
+            .unwrap();
+        let log = [output.stdout, output.stderr].concat();
+        let log = String::from_utf8_lossy(&log).into_owned();
+        (output.status.code().unwrap(), log)
+    }
+
+    /// Runs the script and returns what the later steps find.
+    #[track_caller]
+    fn installed(&self, inputs: &[(&str, &str)]) -> String {
+        let (code, log) = self.install(inputs);
+        assert_eq!(code, 0, "{log}");
+        let directory = fs::read_to_string(self.path("github_path")).unwrap();
+        let program = Path::new(directory.trim_end()).join("cargo-topdown");
+        fs::read_to_string(program).unwrap()
+    }
+
+    /// Returns the arguments of each `cargo install`.
+    fn builds(&self) -> Vec<String> {
+        let calls = fs::read_to_string(self.path("calls")).unwrap_or_default();
+        calls.lines().map(str::to_owned).collect()
+    }
+}
+
+fn sha256_of_built() -> String {
+    let digest = Sha256::digest(BUILT);
+    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+#[test]
+fn the_program_is_built_from_the_actions_own_commit() {
+    let runner = Runner::new();
+    assert_eq!(runner.installed(&[]), BUILT);
+    let (_, log) = runner.install(&[("INPUT_STORE", "s3://bucket/path")]);
+    assert!(log.contains(&sha256_of_built()), "{log}");
+    let builds = runner.builds();
+    assert!(
+        builds[0].contains("install --locked --path /"),
+        "{builds:?}"
+    );
+    assert!(!builds[0].contains("object-store"), "{builds:?}");
+    assert!(builds[1].contains("--features object-store"), "{builds:?}");
+    // No digest, no cache.
+    assert_eq!(fs::read_dir(runner.path("tools")).unwrap().count(), 0);
+}
+
+/// With a digest, each version is built once, and the runner's next job finds it.
+#[test]
+fn the_program_is_built_once_where_its_digest_is_known() {
+    let runner = Runner::new();
+    let sha256 = sha256_of_built();
+    let expected = [("INPUT_TOOL_SHA256", &*sha256)];
+    for _ in 0..2 {
+        assert_eq!(runner.installed(&expected), BUILT);
+        assert_eq!(runner.builds().len(), 1);
+    }
+    assert_eq!(runner.installed(&[]), BUILT);
+    assert_eq!(runner.builds().len(), 2);
+}
+
+#[test]
+fn issue_14_7_a_program_that_another_job_left_in_the_tool_cache_is_not_trusted() {
+    let runner = Runner::new();
+    let sha256 = sha256_of_built();
+    let expected = [("INPUT_TOOL_SHA256", &*sha256)];
+    assert_eq!(runner.installed(&expected), BUILT);
+    let cached = runner.path(&format!("tools/cargo-topdown/{sha256}/cargo-topdown"));
+    // As a benchmark of another pull request could leave it.
+    fs::write(&cached, "#!/bin/sh\necho owned\n").unwrap();
+    let (code, log) = runner.install(&expected);
+    assert_eq!(code, 0, "{log}");
+    assert!(log.contains("was changed; it is built again"), "{log}");
+    assert_eq!(runner.builds().len(), 2);
+
+    // A link is not followed, not even to the right file; nor is a directory filled.
+    fs::remove_file(&cached).unwrap();
+    symlink(runner.path("built"), &cached).unwrap();
+    assert_eq!(runner.installed(&expected), BUILT);
+    assert_eq!(runner.builds().len(), 3);
+    fs::remove_file(&cached).unwrap();
+    fs::create_dir(&cached).unwrap();
+    assert_eq!(runner.installed(&expected), BUILT);
+    assert_eq!(runner.builds().len(), 4);
+
+    // What was built replaced it.
+    assert_eq!(runner.installed(&expected), BUILT);
+    assert_eq!(runner.builds().len(), 4);
+}
+
+#[test]
+fn another_program_than_the_expected_one_is_not_installed() {
+    let runner = Runner::new();
+    let wrong = "0".repeat(64);
+    let (code, log) = runner.install(&[("INPUT_TOOL_SHA256", &wrong)]);
+    assert_eq!(code, 101, "{log}");
+    let says = format!("its SHA-256 is {}", sha256_of_built());
+    assert!(log.contains(&says), "{log}");
+    assert_eq!(fs::read_to_string(runner.path("github_path")).unwrap(), "");
+}
+
+#[test]
+fn an_input_that_makes_no_sense_is_a_usage_error() {
+    let digits = "A".repeat(64);
+    for (input, text) in [
+        ("INPUT_TOOL_SHA256", "abc"),
+        ("INPUT_TOOL_SHA256", &digits),
+        ("INPUT_VERSION", "main"),
+        ("INPUT_VERSION", "1.2.3/../x"),
+    ] {
+        let runner = Runner::new();
+        let (code, log) = runner.install(&[(input, text)]);
+        assert_eq!(code, 2, "{log}");
+        assert!(log.starts_with("::error title=cargo topdown::the input "));
+        assert!(runner.builds().is_empty());
+    }
+}
+
+#[test]
+fn issue_17_6_a_release_is_taken_if_its_checksum_is_right() {
+    let runner = Runner::new();
+    let version = [("INPUT_VERSION", "1.2.3")];
+    runner.release(None);
+    assert_eq!(runner.installed(&version), RELEASED);
+    assert!(runner.builds().is_empty());
+    let fetched = fs::read_to_string(runner.path("fetched")).unwrap();
+    let address = "https://github.com/owner/name/releases/download/v1.2.3/cargo-topdown-";
+    assert!(fetched.starts_with(address), "{fetched}");
+
+    runner.release(Some(&"0".repeat(64)));
+    assert_eq!(runner.installed(&version), BUILT);
+}
+
+#[test]
+fn issue_17_6_what_no_release_has_is_built() {
+    let runner = Runner::new();
+    runner.program("curl", "exit 22\n");
+    let (code, log) = runner.install(&[("INPUT_VERSION", "1.2.3")]);
+    assert_eq!(code, 0, "{log}");
+    assert!(
+        log.contains("no program for this runner; building it"),
+        "{log}"
+    );
+    assert_eq!(runner.builds().len(), 1);
+
+    // No release has stores in buckets.
+    runner.release(None);
+    let bucket = [("INPUT_VERSION", "1.2.3"), ("INPUT_STORE", "gs://bucket")];
+    assert_eq!(runner.installed(&bucket), BUILT);
+}
+
+/// What macOS's bash 3.2 or its tools do not have. An array is refused altogether: where it is empty,
+/// 3.2 takes `"${a[@]}"` for an unset variable.
+#[test]
+fn issue_17_6_the_script_needs_nothing_that_macos_lacks() {
+    let script = fs::read_to_string(SCRIPT).unwrap();
+    let code: Vec<&str> = script
+        .lines()
+        .filter(|line| !line.trim_start().starts_with('#'))
+        .collect();
+    let code = code.join("\n");
+    for missing in [
+        "mapfile",
+        "readarray",
+        "declare -",
+        "local -",
+        "coproc",
+        "|&",
+        "&>>",
+        ";&",
+        "^^",
+        ",,}",
+        "[@]}",
+        "@Q}",
+        "=(",
+        "[ -v",
+        "printf -v",
+        "EPOCH",
+        "wait -n",
+        "shopt",
+        "mv -T",
+        "sed -i",
+        "readlink -f",
+        "realpath",
+        "grep -P",
+        "sha256sum --",
+        "date -d",
+        "stat -c",
+        "timeout ",
+    ] {
+        assert!(!code.contains(missing), "{missing}");
+    }
+}
