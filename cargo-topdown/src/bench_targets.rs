@@ -59,9 +59,11 @@ pub struct BenchTarget {
 }
 
 impl BenchTarget {
-    /// Returns whether the benchmark belongs to this target.
+    /// Returns whether the benchmark is among those to launch of this target.
     pub fn has(&self, id: &BenchmarkId) -> bool {
+        let wanted = |names: &Vec<String>| names.contains(&id.name);
         (&id.package, &id.target) == (&self.package, &self.name)
+            && self.benchmarks.as_ref().is_none_or(wanted)
     }
 
     /// Returns the id of this target's benchmark whose criterion id is `name`.

@@ -1,7 +1,10 @@
 //! Launches on the model, whose slots are added to the times of the ordinary launches.
 
+use std::time::Instant;
+
 use super::{MeasureError, Session};
 use crate::bench_targets::BenchTarget;
+use crate::runner::launch_error::LaunchError;
 use crate::runner::launcher::Launcher;
 use crate::runner::{Outcome, modelled, parting};
 use crate::terminal::tell;
@@ -23,6 +26,7 @@ impl Session {
             return Ok(());
         }
         let launcher = self.fixed_addresses();
+        let wanted = self.processes(wanted, &launcher)?;
         let few = modelled::on_the_model(&wanted, launches);
         let mut outcome = self.launch(&few, &launcher)?;
         let disagreeing = modelled::disagreeing(&outcome);
@@ -47,6 +51,40 @@ impl Session {
         }
         modelled::join(timed, outcome, &wanted);
         Ok(())
+    }
+
+    /// Returns what to launch: each benchmark alone, but all benchmarks of a target together if
+    /// reaching one of them takes longer than modelling it may.
+    fn processes(
+        &self,
+        targets: Vec<BenchTarget>,
+        launcher: &Launcher,
+    ) -> Result<Vec<BenchTarget>, MeasureError> {
+        let mut processes = Vec::new();
+        for target in targets {
+            let begun_at = Instant::now();
+            let listed = launcher.list(&target);
+            let took = begun_at.elapsed();
+            let alone = match listed {
+                Ok(_) => took <= target.settings.model_budget,
+                Err(LaunchError::Interrupted) => return Err(MeasureError::Interrupted),
+                // The launch that follows fails as well, and is reported once.
+                Err(_) => false,
+            };
+            if alone {
+                processes.extend(modelled::one_by_one(&target));
+                continue;
+            }
+            if took > target.settings.model_budget && !self.request.quiet {
+                tell!(
+                    "note: `{target}` takes {:.1} s before its first benchmark, so they are \
+                     modelled in one process, and where their data lies depends on those before",
+                    took.as_secs_f64()
+                );
+            }
+            processes.push(target);
+        }
+        Ok(processes)
     }
 
     /// Launches benches at fixed addresses, where the system allows it.

@@ -116,8 +116,7 @@ impl Collector {
 
     /// Drops the results of `target`, since a later launch failed.
     pub fn forget(&mut self, target: &BenchTarget) {
-        self.launches
-            .retain(|(id, _, _)| (&id.package, &id.target) != (&target.package, &target.name));
+        self.launches.retain(|(id, _, _)| !target.has(id));
     }
 
     /// Returns the benchmarks in the order of their first appearance. `launches_of` returns how

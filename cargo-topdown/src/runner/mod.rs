@@ -241,7 +241,7 @@ impl<'a> Side<'a> {
         self.outcome.collected = self.collector.finish(|id| {
             self.targets
                 .iter()
-                .find(|t| t.package == id.package && t.name == id.target)
+                .find(|target| target.has(id))
                 .map_or(0, |target| target.settings.launches)
         });
         self.outcome

@@ -6,6 +6,10 @@
 //! does not depend on the clock, and two launches that execute the same instructions at the same
 //! addresses agree bit for bit. While they do, further launches would say nothing new.
 //!
+//! Each benchmark is modelled in a process of its own. In one process, what earlier benchmarks leave
+//! in the allocator decides where the data of later ones lies, and so do benchmarks that are added,
+//! removed or slower: their slots would change although their code did not.
+//!
 //! If the model was requested, a bench target that cannot be launched on it has failed. If it is
 //! the fallback (`auto`, on a machine without usable counters), the target keeps its time, with the
 //! reason.
@@ -17,9 +21,9 @@ use std::time::Duration;
 use criterion_topdown::provenance::{SourceKind, TIMES_ITSELF};
 use criterion_topdown::run_file::{Benchmark, BenchmarkId};
 
-use super::Outcome;
 use super::collect::{BenchmarkError, Collected};
 use super::join::is_ours;
+use super::{Outcome, TargetFailure};
 use crate::bench_targets::BenchTarget;
 use crate::config::measuring::Settings;
 use criterion_topdown::setting::Sampling;
@@ -34,9 +38,7 @@ pub const LAUNCHES_THAT_AGREE: u32 = 2;
 const LEAST_TIME_LIMIT: Duration = Duration::from_secs(20);
 
 /// Returns the targets to model: those whose settings request it, and those of `auto` that found no
-/// counters. They contain only benchmarks that `timed` shows to be able to have slots: how often
-/// any other one runs depends on the clock, and what it leaves in the allocator would decide where
-/// the data of the next one lies.
+/// counters. Each lists its benchmarks, those that `timed` shows to be able to have slots.
 pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
     let has_time_of_ours = |target: &BenchTarget| {
         let benchmarks = timed.benchmarks.iter();
@@ -46,14 +48,10 @@ pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
     };
     let with_slots_alone = |target: BenchTarget| {
         let own = timed.benchmarks.iter().filter(|b| target.has(&b.id));
-        let (with, without): (Vec<_>, Vec<_>) = own.partition(|b| can_have_slots(b));
-        if without.is_empty() {
-            target
-        } else {
-            BenchTarget {
-                benchmarks: Some(with.iter().map(|b| b.id.name.clone()).collect()),
-                ..target
-            }
+        let names = own.filter(|b| can_have_slots(b)).map(|b| b.id.name.clone());
+        BenchTarget {
+            benchmarks: Some(names.collect()),
+            ..target
         }
     };
     with_settings(targets, |settings| Settings {
@@ -72,6 +70,16 @@ pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
     })
     .map(with_slots_alone)
     .collect()
+}
+
+/// Returns a target for each benchmark of `target`, so that each is launched alone.
+pub fn one_by_one(target: &BenchTarget) -> Vec<BenchTarget> {
+    let names = target.benchmarks.iter().flatten();
+    let alone = |name: &String| BenchTarget {
+        benchmarks: Some(vec![name.clone()]),
+        ..target.clone()
+    };
+    names.map(alone).collect()
 }
 
 /// Returns the same targets, with the settings for the model.
@@ -206,8 +214,8 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
             let target = targets.iter().find(|t| t.to_string() == failure.target);
             target.is_none_or(|t| t.settings.source == SourceChoice::Model)
         });
-    timed.failures.extend(failures);
-    timed.not_modelled.extend(without);
+    timed.failures.extend(first_of_each_target(failures));
+    timed.not_modelled.extend(first_of_each_target(without));
     let mut errors = modelled.collected.errors;
     let mut by_id: HashMap<BenchmarkId, Benchmark> = modelled
         .collected
@@ -260,10 +268,17 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
     timed.residuals.extend(modelled.collected.residuals);
 }
 
+/// Keeps the first failure of each target. What keeps a target from being modelled at all would be
+/// told once for each of its benchmarks otherwise.
+fn first_of_each_target(mut failures: Vec<TargetFailure>) -> Vec<TargetFailure> {
+    let mut told = HashSet::new();
+    failures.retain(|failure| told.insert(failure.target.clone()));
+    failures
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::runner::TargetFailure;
     use crate::runner::launch_error::LaunchError;
     use criterion_topdown::activity::Elsewhere;
     use criterion_topdown::provenance::EmptyWindow;

@@ -57,6 +57,8 @@ pub struct Progress {
     name: String,
     /// The package and the name.
     target: (String, String),
+    /// The launch, from 1.
+    launch: u32,
     with_packages: bool,
     begun_at: Instant,
 }
@@ -84,6 +86,7 @@ impl Progress {
             estimate: Estimate::new(&launches),
             name: String::new(),
             target: Default::default(),
+            launch: 0,
             with_packages: targets
                 .windows(2)
                 .any(|pair| pair[0].package != pair[1].package),
@@ -114,7 +117,11 @@ impl Progress {
             .set_prefix(format!("Launch {}/{}", launch + 1, self.rounds));
         self.benchmark("");
         let (number, of) = (launch + 1, target.settings.launches);
+        let is_next_process = self.launch == number
+            && (&*self.target.0, &*self.target.1) == (&*target.package, &*target.name);
         match self.style {
+            // Where each benchmark has a process of its own, one line is enough for all.
+            Style::Lines if is_next_process => {}
             Style::Lines => {
                 let left = match self.estimate.left() {
                     Some(left) => format!(", {} left", minutes(left)),
@@ -132,6 +139,7 @@ impl Progress {
             Style::Quiet | Style::Bar => {}
         }
         self.target = (target.package.clone(), target.name.clone());
+        self.launch = number;
     }
 
     /// Begins a benchmark of that launch.

@@ -43,6 +43,23 @@ fn a_slower_collection_fails_with_the_memory_as_the_cause() {
     assert!(memory > 0.5 * difference, "{cause:#}");
 }
 
+/// The benchmark before them leaves other holes in the heap.
+#[test]
+fn a_benchmark_does_not_depend_on_those_before_it() {
+    let fixture = Fixture::new();
+    let slots = ["24", "40"].map(|litter| {
+        let run = fixture
+            .bench_with(&ORDERED, &[("FIXTURE_LITTER", litter)])
+            .succeeds();
+        let benchmarks = fixture.newest_run().benchmarks;
+        assert_eq!(benchmarks.len(), 3, "{}", run.stderr);
+        let slots_of = |b: &Benchmark| (b.id.name.clone(), b.slots_launches()[0].slots);
+        let later = benchmarks.iter().filter(|b| b.id.name != "litter");
+        later.map(slots_of).collect::<Vec<_>>()
+    });
+    assert_eq!(slots[0], slots[1]);
+}
+
 const NANOSECONDS: [&str; 4] = ["--bench", "nanoseconds", "--features", "nanoseconds"];
 
 /// Returns the samples of each launch of each benchmark, checking the number of benchmarks: those
