@@ -99,10 +99,12 @@ pub fn print_summary(core: &CoreParameters, rows: &[Row]) {
     }
 }
 
-/// How far a group's mean and worst error may be from those in a document, in percentage points.
-/// Where the linker puts the kernels depends on the name of the directory, for example, and some
-/// depend on that.
-const MEAN_TOLERANCE: f64 = 0.5;
+/// By how many percentage points the errors of a group's kernels may differ from those in a
+/// document, added up. Which copy loops of the C library run depends on the CPU, and where the
+/// linker puts the kernels depends on the name of cargo's home directory. Four CPUs and two homes
+/// differed by up to 16 points.
+const SUM_TOLERANCE: f64 = 16.0;
+/// By how many points the worst kernel may.
 const WORST_TOLERANCE: f64 = 6.0;
 
 /// Checks whether the document has the whole summary: the line of the loops as it is, and of the
@@ -131,8 +133,10 @@ fn are_near(line: &str, known: &str) -> Option<bool> {
         let (one, other): (f64, f64) = (percent(&line)?, percent(&known)?);
         Some((one - other).abs())
     };
+    let kernels: f64 = line.get(3)?.trim().parse().ok()?;
     let (mean, worst) = (differ_by(4)?, differ_by(6)?);
-    Some(line[..4] == known[..4] && mean <= MEAN_TOLERANCE && worst <= WORST_TOLERANCE)
+    let sum = mean * kernels;
+    Some(line[..4] == known[..4] && sum <= SUM_TOLERANCE && worst <= WORST_TOLERANCE)
 }
 
 /// Returns a line of a Markdown table for each group.
@@ -185,9 +189,9 @@ mod tests {
         let known = line("held out", 10.2, 60.0);
         let near = |other: &str| are_near(other, &known);
         assert_eq!(near(&known), Some(true));
-        assert_eq!(near(&line("held out", 10.6, 55.0)), Some(true));
-        assert_eq!(near(&line("held out", 10.8, 60.0)), Some(false));
-        assert_eq!(near(&line("held out", 9.6, 60.0)), Some(false));
+        assert_eq!(near(&line("held out", 11.1, 55.0)), Some(true));
+        assert_eq!(near(&line("held out", 11.3, 60.0)), Some(false));
+        assert_eq!(near(&line("held out", 9.1, 60.0)), Some(false));
         assert_eq!(near(&line("held out", 10.2, 67.0)), Some(false));
         assert_eq!(near(&line("calibrated on", 10.2, 60.0)), Some(false));
         assert_eq!(near("some text"), None);
