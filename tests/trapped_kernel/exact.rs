@@ -306,7 +306,20 @@ fn categories_that_do_not_add_up_fail_the_self_check() {
     );
     let error = open(5).unwrap().unwrap_err();
     assert!(matches!(error, OpenError::SelfCheck { .. }), "{error:?}");
-    assert!(error.to_string().contains("sum"), "{error}");
+    assert!(error.to_string().contains("do not add up"), "{error}");
+}
+
+/// The other category takes up what is below zero, so the sum is right.
+#[test]
+fn issue_16_1a_a_category_below_zero_is_flagged() {
+    let Some(hardware) = open_exact(&skylake(), as_skylake) else {
+        return;
+    };
+    let sample = window(&hardware, |machine| {
+        machine.plain_events.retain(|event| event.0 != 0x010e);
+        machine.work(1_000_000);
+    });
+    assert!(sample.flags.intersects(Flags::BAD_RATIOS), "{sample:?}");
 }
 
 #[test]

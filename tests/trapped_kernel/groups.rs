@@ -1,10 +1,12 @@
 //! Metric groups in place of the categories: what is opened, what a window contains, what is
 //! rejected.
 
-use criterion_topdown::counter::hardware::Hardware;
+use criterion_topdown::counter::hardware::{Hardware, give_core};
 use criterion_topdown::counter::{Source, Wanted};
+use criterion_topdown::cpu::DescribedCore;
 use criterion_topdown::error::OpenError;
 use criterion_topdown::sample::Flags;
+use criterion_topdown::setting::Counters;
 use topdown_skipped::{Need, skip};
 
 use crate::machine::{CYCLES, Call, INSTRUCTIONS, Machine};
@@ -133,6 +135,35 @@ fn issue_16_1b_a_group_without_slots_needs_no_width() {
     };
     let hardware = opened.unwrap();
     assert_eq!(hardware.provenance().slots_per_cycle, None);
+}
+
+/// In a process of its own: the core that it gives stays given.
+#[test]
+fn issue_16_1f_a_given_width_is_compared_with_the_kernels_for_groups_too() {
+    const TEST: &str =
+        "groups::issue_16_1f_a_given_width_is_compared_with_the_kernels_for_groups_too";
+    const IS_CHILD: &str = "TOPDOWN_TEST_GIVES_A_CORE";
+    if std::env::var_os(IS_CHILD).is_none() {
+        let status = std::process::Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", TEST])
+            .env(IS_CHILD, "1")
+            .status();
+        assert!(status.unwrap().success());
+        return;
+    }
+    let text = "core\tExample E1\t65\t3393\t4\texample/1\nfixed\tCPU_CYCLES\t17\n".to_owned()
+        + &"percent\t25\n".repeat(4)
+        + "group\tL1D\ngeneral\tL1D_CACHE\t4\n";
+    give_core(DescribedCore::from_text(&text).unwrap().into_table());
+    let system = System::arm("0x00000000410fd411", "0x5");
+    for wanted in [
+        Wanted::Categories(Counters::Exact),
+        Wanted::Group("L1D".to_owned()),
+    ] {
+        let error = Hardware::open_wanted(&system.paths(), wanted).unwrap_err();
+        assert!(error.to_string().contains("4 slots per cycle"), "{error}");
+        assert!(error.to_string().contains("kernel reports 5"), "{error}");
+    }
 }
 
 #[test]

@@ -163,6 +163,10 @@ fn issue_16_1g_cores_are_identified_by_a_cpu_of_their_pmu() {
     system.write_pmu("armv8_pmuv3_0/cpus", &cpu.to_string());
     let error = refusal(&system).to_string();
     assert!(!error.contains("Neoverse N1"), "{error}");
+    assert_eq!(
+        survey_in(&system.paths()).cpu,
+        "Neoverse V2 (implementer 0x41, part 0xd4f, r0p1)"
+    );
 }
 
 #[test]

@@ -19,9 +19,6 @@ use crate::config::measuring::Settings;
 use criterion_topdown::setting::Sampling;
 use criterion_topdown::setting::SourceChoice;
 
-/// Whether benches can be traced on this system.
-const CAN_TRACE: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
-
 /// Limits benchmarks with criterion's own measurement, which have no fingerprint.
 const TIME_LIMIT: Duration = Duration::from_millis(250);
 
@@ -101,7 +98,7 @@ impl Fingerprints {
 
 /// Returns whether `target` is launched for its fingerprints.
 pub fn is_wanted(target: &BenchTarget) -> bool {
-    CAN_TRACE && target.has_criterion && target.settings.fingerprints
+    modelled::CAN_TRACE && target.has_criterion && target.settings.fingerprints
 }
 
 /// Returns the target with the settings for that launch.

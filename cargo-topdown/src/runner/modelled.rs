@@ -30,6 +30,9 @@ use criterion_topdown::setting::Sampling;
 use criterion_topdown::setting::SourceChoice;
 use topdown_gate::statistics::launch::slots_agree;
 
+/// Whether benches can be traced on this system.
+pub const CAN_TRACE: bool = cfg!(all(target_os = "linux", target_arch = "x86_64"));
+
 /// How many launches must agree.
 pub const LAUNCHES_THAT_AGREE: u32 = 2;
 
@@ -56,7 +59,8 @@ pub fn wanted(targets: &[BenchTarget], timed: &Collected) -> Vec<BenchTarget> {
     };
     with_settings(targets, |settings| Settings {
         source: match settings.source {
-            SourceChoice::Auto => SourceChoice::ModelOrTime,
+            // Elsewhere the time says why there are no counters.
+            SourceChoice::Auto if CAN_TRACE => SourceChoice::ModelOrTime,
             other => other,
         },
         ..settings

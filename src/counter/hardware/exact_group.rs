@@ -20,7 +20,7 @@ use super::user_reads::UserReads;
 use crate::counter::MAX_COUNTERS;
 use crate::cpu::{self, Counts, CpuTable, Form, Formula, MAX_EVENTS, MetricGroup, Split};
 use crate::error::OpenError;
-use crate::sample::{Flags, GroupCounts, Sample};
+use crate::sample::{Flags, GroupCounts, Level1, Sample};
 
 const _: () = assert!(MAX_EVENTS <= MAX_COUNTERS);
 
@@ -195,17 +195,22 @@ impl ExactGroup {
         if self.reads_in_user_code && !self.reads.begin(&mut start) {
             self.start_anew(&mut start);
         }
-        self_check::spin();
-        let sample = self.end(self.reads_in_user_code && self.reads.look(), &start);
         let failed = |problem| OpenError::SelfCheck {
             place: opener.place(self.plan.events[0].name),
             problem,
         };
         // Moving to another CPU harms nothing, and categories that do not add up are told below.
-        let unusable = Flags::WENT_BACKWARDS | Flags::NOT_COUNTING;
-        if sample.flags.intersects(unusable) {
-            return Err(failed(format!("its counts are unusable: {}", sample.flags)));
-        }
+        let are_usable = |flags: Flags| {
+            if flags.intersects(Flags::WENT_BACKWARDS | Flags::NOT_COUNTING) {
+                Err(failed(format!("its counts are unusable: {flags}")))
+            } else {
+                Ok(())
+            }
+        };
+        are_usable(start.flags)?;
+        self_check::spin();
+        let sample = self.end(self.reads_in_user_code && self.reads.look(), &start);
+        are_usable(sample.flags)?;
         if let Some(counts) = sample.group_counts {
             // Every group has an event that such a loop advances by more than its number of turns.
             let most = counts.as_slice().iter().max().copied().unwrap_or(0);
@@ -242,19 +247,11 @@ impl ExactGroup {
                 )));
             }
         }
-        let least = [
-            level1.slots.bad_speculation,
-            level1.slots.frontend_bound,
-            level1.slots.backend_bound,
-            level1.smt_contention_slots.unwrap_or(0.0),
-        ]
-        .into_iter()
-        .fold(0.0, f64::min);
-        let excess = level1.total_slots() - slots;
-        if excess.abs() > TOLERANCE * slots || least < -TOLERANCE * slots {
+        if off_by(&level1, slots) > TOLERANCE * slots {
             return Err(failed(format!(
-                "the sum of the categories of {slots} slots is off by {excess}, and the smallest \
-                 is {least}, as where a hypervisor hides events, which then count 0: {level1:?}"
+                "the categories of {slots} slots do not add up to them, as where a hypervisor \
+                 hides events, which then count 0: {}",
+                in_words(&level1)
             )));
         }
         Ok(())
@@ -401,8 +398,8 @@ impl ExactGroup {
         };
         end.slots = start.slots + split.slots as u64;
         let mut flags = doubts::between(start, &end) | counting_flags;
-        let missing = (split.level1.total_slots() - split.slots).abs();
-        if !flags.intersects(Flags::FEW_SLOTS) && missing > WINDOW_TOLERANCE * split.slots {
+        let is_split = off_by(&split.level1, split.slots) <= WINDOW_TOLERANCE * split.slots;
+        if !flags.intersects(Flags::FEW_SLOTS) && !is_split {
             flags |= Flags::BAD_RATIOS;
         }
         Sample {
@@ -419,6 +416,24 @@ impl ExactGroup {
         let counts = Counts::new(self.plan.events, deltas, self.slots_per_cycle);
         Some(formula(&counts))
     }
+}
+
+/// Returns how far the categories are from splitting `slots`: by their sum, or below zero.
+fn off_by(level1: &Level1, slots: f64) -> f64 {
+    let missing = (level1.total_slots() - slots).abs();
+    missing.max(level1.below_zero_slots())
+}
+
+fn in_words(level1: &Level1) -> String {
+    let smt_contention = level1.smt_contention_slots;
+    let words: Vec<String> = level1
+        .slots
+        .iter()
+        .map(|(category, slots)| (category.name(), *slots))
+        .chain(smt_contention.map(|slots| ("SMT contention", slots)))
+        .map(|(name, slots)| format!("{name} {slots:.0}"))
+        .collect();
+    words.join(", ")
 }
 
 /// Returns an error if the NMI watchdog leaves too few counters for the group.

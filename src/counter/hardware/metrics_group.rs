@@ -139,10 +139,12 @@ impl MetricsGroup {
         }
         let mut start = Readout::now();
         self.prepare(&mut start);
-        let is_counting = self.reads.start(&mut start);
+        if !self.reads.start(&mut start) {
+            return Err(opener.never_scheduled(SLOTS.0));
+        }
         self_check::spin();
         let end = self.reads.end(self.reads.look(), &start);
-        if !is_counting || end.flags.intersects(Flags::NOT_COUNTING) {
+        if end.flags.intersects(Flags::NOT_COUNTING) {
             return Err(opener.never_scheduled(SLOTS.0));
         }
         let after = registers(&end);

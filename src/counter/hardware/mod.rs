@@ -398,8 +398,12 @@ fn open_group(
         cpu: table.name,
         known: names_of_groups(table),
     })?;
-    // Only metrics in slots need it, and no core without a known width has those.
-    let slots_per_cycle = slots_per_cycle(cpu, pmu, table).ok();
+    let slots_per_cycle = match slots_per_cycle(cpu, pmu, table) {
+        Ok(width) => Some(width),
+        // Only metrics in slots need it, and no core without a known width has those.
+        Err(OpenError::UnsupportedCpu { .. }) => None,
+        Err(error) => return Err(error),
+    };
     let group = ExactGroup::open_group(opener, table, wanted, slots_per_cycle.unwrap_or(0))?;
     Ok(Group {
         engine: Engine::Exact(group),

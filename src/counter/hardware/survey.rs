@@ -1,6 +1,6 @@
 //! Surveys the machine for `cargo topdown doctor`.
 
-use super::system::{CpuIdentity, SystemPaths, core_pmus};
+use super::system::{CpuIdentity, SystemPaths, core_pmu, core_pmus};
 use super::{Hardware, TreeCounters};
 use crate::counter::Source;
 use crate::counter::survey::{Obstacle, Severity, Survey};
@@ -16,6 +16,11 @@ pub fn survey() -> Survey {
 #[inline]
 pub fn survey_in(paths: &SystemPaths) -> Survey {
     let cpu = CpuIdentity::read(paths);
+    // That of the cores that would be measured.
+    let cpu = match core_pmu(paths, &cpu, Counters::Auto) {
+        Ok(pmu) => cpu.of_cores(paths, pmu.cpus.as_deref()),
+        Err(_) => cpu,
+    };
     let mut survey = Survey {
         pmus: core_pmus(paths),
         cpu: cpu.in_words(),

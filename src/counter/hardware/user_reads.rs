@@ -6,11 +6,10 @@
 //! categories fit together. The slots and PERF_METRICS, which hold all categories, are read next to
 //! the window. The results are written in place.
 //!
-//! Where the counters are is noted before the window. If the leader's sequence number is still the
-//! same, they are there: a group is moved as a whole. The sum of the pages' sequence numbers, taken
-//! before the first reading and after the last, then proves that nothing was moved in between: so
-//! the offsets are those of the start, and no further look at the pages is needed. Only if it
-//! changed are the counters read again, in the usual way.
+//! Where the counters are is noted before the window, and they are read there at its end without
+//! another look. The sum of the pages' sequence numbers, taken before the first reading and after
+//! the last, then proves that nothing was moved in between: so they were there, and the offsets are
+//! those of the start. Only if it changed are the counters read again, in the usual way.
 
 use std::cell::Cell;
 use std::time::Instant;
@@ -49,8 +48,8 @@ trait Pages: std::fmt::Debug {
     /// whether all are on counters.
     fn note(&self, lock: u32) -> bool;
 
-    /// Reads the counters as the first thing after a window. Returns whether they were where they
-    /// were noted.
+    /// Reads the counters as the first thing after a window. Returns whether they still are where
+    /// they were noted: if not, the counts may be anything.
     fn read(&self, counts: &Counts) -> bool;
 
     /// Reads the counters as the last thing before a window, slots and PERF_METRICS last of all.
@@ -79,7 +78,8 @@ impl<const N: usize, const TOPDOWN: bool> Noted<N, TOPDOWN> {
     #[inline(always)]
     fn read_some(&self, counts: &Counts, positions: impl Iterator<Item = usize>) {
         for at in positions {
-            // SAFETY: the page has shown the counter, since `note` succeeded, and is mapped.
+            // SAFETY: the page has shown the counter, since `note` has succeeded, now or before the
+            // window, and is mapped.
             unsafe { self.counters[at].get().read_into(&counts[at]) };
         }
     }
@@ -103,13 +103,11 @@ impl<const N: usize, const TOPDOWN: bool> Pages for Noted<N, TOPDOWN> {
     }
 
     fn read(&self, counts: &Counts) -> bool {
-        if !self.is_unmoved() {
-            return false;
-        }
         wait_for_earlier_instructions();
         self.read_some(counts, 0..N);
         wait_for_earlier_instructions();
-        true
+        // Not before, where it would be measured.
+        self.is_unmoved()
     }
 
     fn begin(&self, counts: &Counts) -> bool {
@@ -186,7 +184,7 @@ impl UserReads {
     }
 
     /// Reads the counters at the end of a window, as the first thing after it. Returns whether that
-    /// succeeded.
+    /// succeeded. They must have been noted once.
     #[inline(always)]
     pub fn look(&self) -> bool {
         self.pages.read(&self.last)
@@ -213,18 +211,18 @@ impl UserReads {
     }
 
     /// Returns the counts at the end of the window that `start` began, after
-    /// [`look`](UserReads::look) returned `was_read`.
-    pub fn end(&self, was_read: bool, start: &Readout) -> Readout {
+    /// [`look`](UserReads::look) returned `is_unmoved`.
+    pub fn end(&self, is_unmoved: bool, start: &Readout) -> Readout {
         let mut end = Readout {
             at: Instant::now(),
             cpu: current_cpu(),
             flags: Flags::NONE,
             ..*start
         };
-        if was_read && locks(self.pages()) == start.locks {
+        if is_unmoved && locks(self.pages()) == start.locks {
             self.put_last(&mut end);
         } else {
-            self.read_again(was_read, start, &mut end);
+            self.read_again(start, &mut end);
         }
         end
     }
@@ -248,22 +246,21 @@ impl UserReads {
     }
 
     #[cold]
-    fn read_again(&self, mut was_read: bool, start: &Readout, end: &mut Readout) {
+    fn read_again(&self, start: &Readout, end: &mut Readout) {
+        // What it cleared is right if the group is still there: slots and PERF_METRICS never move.
+        let first_look = self.last.each_ref().map(Cell::get);
         // The first attempt was made.
         for _ in 1..ATTEMPTS {
             if !self.look_at_pages(end) {
                 break;
             }
-            let first_look = self.last.each_ref().map(Cell::get);
-            if !self.look() {
+            let is_unmoved = self.look();
+            for (last, first) in self.last.iter().zip(first_look).take(self.cleared) {
+                last.set(first);
+            }
+            if !is_unmoved {
                 continue;
             }
-            if was_read {
-                for (last, first) in self.last.iter().zip(first_look).take(self.cleared) {
-                    last.set(first);
-                }
-            }
-            was_read = true;
             if locks(self.pages()) == end.locks {
                 self.put_last(end);
                 if end.lock == start.lock {
