@@ -201,7 +201,7 @@ pub(super) static N1: CpuTable = CpuTable {
     sources: SOURCE,
     level1: Level1Counting::Unsupported(
         "Neoverse N1 has no events for stalled slots, so no TopDown; stalled cycles can be \
-         measured instead (group Cycle_Accounting)",
+         measured instead (`cargo topdown explain`, group Cycle_Accounting)",
     ),
     groups: groups::ARCHITECTURAL,
 };
