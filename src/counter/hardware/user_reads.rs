@@ -103,6 +103,11 @@ impl<const N: usize, const TOPDOWN: bool> Pages for Noted<N, TOPDOWN> {
     }
 
     fn read(&self, counts: &Counts) -> bool {
+        // On x86-64 a mapped page gives the right to read. Arm's kernel grants it whenever it
+        // starts the PMU for this thread, which it does not while none of the events is on it.
+        if cfg!(target_arch = "aarch64") && !self.is_unmoved() {
+            return false;
+        }
         wait_for_earlier_instructions();
         self.read_some(counts, 0..N);
         wait_for_earlier_instructions();
