@@ -9,9 +9,10 @@ use criterion_topdown::run_file::{self, Run, write_run_without_samples};
 use topdown_gate::trend::Trend;
 
 use crate::error::Error;
+use crate::measure::build_identity;
 use crate::report::event_table::write_event_table;
 use crate::report::function_table::write_function_table;
-use crate::report::html;
+use crate::report::html::{self, CommitPages};
 use crate::report::request::{FileFormat, ReportError, ReportRequest};
 use crate::report::run_table::write_run_table;
 use crate::report::style::{self, Look};
@@ -98,9 +99,10 @@ pub fn write_page(
     label: &str,
     history: Option<&Trend>,
 ) -> Result<(), Error> {
+    let commits = build_identity::origin().and_then(|origin| CommitPages::of_remote(&origin));
     let write = || {
         let mut out = BufWriter::new(File::create(path)?);
-        html::write_run(run, label, history, &mut out)?;
+        html::write_run(run, label, history, commits.as_ref(), &mut out)?;
         out.flush()
     };
     Ok(write().map_err(|error| ReportError::new(path, error))?)

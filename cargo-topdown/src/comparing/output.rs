@@ -8,9 +8,11 @@ use topdown_gate::trend::Trend;
 use topdown_gate::verdict::Comparison;
 
 use crate::error::Error;
+use crate::measure::build_identity;
 use crate::report::comparison_json;
 use crate::report::comparison_text::{self, Detail};
 use crate::report::event_table::write_event_changes;
+use crate::report::html::CommitPages;
 use crate::report::request::{Compared, ReportRequest};
 use crate::report::style::{self, Look};
 use crate::terminal::stdout_for_programs;
@@ -54,6 +56,10 @@ impl Output<'_> {
     /// # Errors
     /// Returns an error if one cannot be written.
     pub fn write_reports(self, comparison: &Comparison, sides: Sides<'_>) -> Result<(), Error> {
+        if self.reports.is_empty() {
+            return Ok(());
+        }
+        let commits = build_identity::origin().and_then(|origin| CommitPages::of_remote(&origin));
         for report in self.reports {
             report.write(&Compared {
                 comparison,
@@ -61,6 +67,7 @@ impl Output<'_> {
                 candidate: sides.candidate,
                 history: sides.history,
                 events: self.events,
+                commits: commits.as_ref(),
             })?;
         }
         Ok(())

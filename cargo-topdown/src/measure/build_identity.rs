@@ -44,6 +44,11 @@ pub fn has_changes(root: &Path) -> Option<bool> {
     Some(!output_of("git", &arguments, root)?.is_empty())
 }
 
+/// Returns the address from which the work tree around the current directory was cloned.
+pub fn origin() -> Option<String> {
+    output_of("git", &["remote", "get-url", "origin"], Path::new("."))
+}
+
 /// Returns a program's trimmed output; `None` if it fails or does not exist.
 fn output_of(program: &str, arguments: &[&str], directory: &Path) -> Option<String> {
     let output = Command::new(program)

@@ -110,6 +110,8 @@ pub struct Compared<'a> {
     pub history: Option<&'a Trend>,
     /// Whether Markdown lists the events of both sides.
     pub events: bool,
+    /// Where a page links to commits.
+    pub commits: Option<&'a html::CommitPages>,
 }
 
 impl ReportRequest {

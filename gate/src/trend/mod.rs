@@ -117,6 +117,9 @@ pub struct TrendPoint {
     pub run: usize,
     /// The benchmark's metric: slots, or nanoseconds.
     pub value: f64,
+    /// The time in nanoseconds, beside slots; absent where the metric is the time itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wall_ns: Option<f64>,
     /// The categories, which add up to the slots; empty without them.
     pub categories: Vec<CategoryAmount>,
 }

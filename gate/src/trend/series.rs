@@ -32,6 +32,8 @@ pub struct History<'a> {
     runs: Vec<usize>,
     /// For each metric, the means of the runs.
     means: Vec<Vec<f64>>,
+    /// For each run, its time beside slots.
+    times_ns: Vec<Option<f64>>,
     /// For each metric and run, the variance of that mean, as shown by the launches.
     variances: Vec<Vec<f64>>,
     /// For each run, how far off its categories can be, as a fraction of the slots.
@@ -53,6 +55,7 @@ impl<'a> History<'a> {
         Some(History {
             reference,
             runs: Vec::new(),
+            times_ns: Vec::new(),
             means: vec![Vec::new(); metrics.len()],
             variances: vec![Vec::new(); metrics.len()],
             resolutions: Vec::new(),
@@ -68,6 +71,9 @@ impl<'a> History<'a> {
             return false;
         };
         self.runs.push(run);
+        let times = Metric::Wall.values(benchmark);
+        let times = times.filter(|_| self.metrics[0] != Metric::Wall);
+        self.times_ns.push(times.map(|times| mean(&times)));
         for (metric, values) in values.iter().enumerate() {
             self.means[metric].push(mean(values));
             self.variances[metric].push(variance(values) / values.len() as f64);
@@ -94,6 +100,7 @@ impl<'a> History<'a> {
                 .map(|point| TrendPoint {
                     run: self.runs[point],
                     value: self.means[0][point],
+                    wall_ns: self.times_ns[point],
                     categories: (1..self.metrics.len())
                         .map(|metric| CategoryAmount {
                             metric: self.metrics[metric],

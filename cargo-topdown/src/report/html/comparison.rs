@@ -6,7 +6,9 @@ use std::io::{self, Write};
 use askama::Template;
 use criterion_topdown::run_file::{Benchmark, BenchmarkId, Run};
 
+use super::commit::{CommitFact, CommitPages};
 use super::comparison_row::{MOST_SECTIONS, Row, class_style, plain};
+use super::history::History;
 use super::{LegendEntry, legend};
 use crate::report::number::launches_in_words;
 use crate::report::request::Compared;
@@ -46,6 +48,7 @@ struct RunFacts {
     side: &'static str,
     label: String,
     facts: Vec<String>,
+    commit: Option<CommitFact>,
 }
 
 struct Note {
@@ -72,8 +75,10 @@ impl Page {
             baseline,
             candidate,
             history,
+            commits,
             ..
         } = *compared;
+        let history = history.map(|trend| History { trend, commits });
         let Headline { word, class, rest } = headline(comparison);
         let uses = |metric| {
             comparison.benchmarks.iter().any(|benchmark| {
@@ -108,8 +113,8 @@ impl Page {
             verdict_style: class_style(class),
             headline: plain(&rest),
             runs: vec![
-                RunFacts::new("baseline", &comparison.baseline),
-                RunFacts::new("candidate", &comparison.candidate),
+                RunFacts::new("baseline", &comparison.baseline, commits),
+                RunFacts::new("candidate", &comparison.candidate, commits),
             ],
             notes: notes(comparison),
             classes: class_counts(comparison),
@@ -123,23 +128,17 @@ impl Page {
 }
 
 impl RunFacts {
-    fn new(side: &'static str, run: &RunSummary) -> RunFacts {
-        let mut facts = vec![
+    fn new(side: &'static str, run: &RunSummary, commits: Option<&CommitPages>) -> RunFacts {
+        let facts = vec![
             launches_in_words(run.launches, run.modelled_launches),
             run.started_at.clone(),
             run.machine.clone(),
         ];
-        if let Some(commit) = &run.git_commit {
-            let short: String = commit.chars().take(10).collect();
-            facts.push(match run.git_dirty {
-                Some(true) => format!("commit {short} with changes"),
-                _ => format!("commit {short}"),
-            });
-        }
         RunFacts {
             side,
             label: run.label.clone(),
             facts,
+            commit: CommitFact::new(run.git_commit.as_deref(), run.git_dirty, commits),
         }
     }
 }
@@ -208,12 +207,14 @@ mod tests {
     fn page_with(baseline: &Run, candidate: &Run, history: Option<&Trend>) -> String {
         let comparison = compared(baseline, candidate);
         let mut out = Vec::new();
+        let commits = CommitPages::of_remote("git@example.org:owner/suite.git");
         let compared = Compared {
             comparison: &comparison,
             baseline,
             candidate,
             history,
             events: false,
+            commits: commits.as_ref(),
         };
         write_comparison(&compared, &mut out).unwrap();
         String::from_utf8(out).unwrap()
@@ -340,6 +341,8 @@ mod tests {
     fn the_page_fetches_nothing() {
         let (baseline, candidate) = one_of_each();
         let page = page(&scenario::run(baseline), &candidate);
+        // Links to commits are followed, not fetched.
+        let page = page.replace("<a href=\"https://example.org/owner/suite/commit/", "");
         for text in ["http:", "https:", "src=", "@import", "url(", "<link"] {
             assert!(!page.contains(text), "{text}");
         }

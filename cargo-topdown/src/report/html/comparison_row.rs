@@ -4,7 +4,7 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::Benchmark;
 
 use super::chart::{DifferenceBar, IntervalPlot, LaunchChart, LaunchSeries, amount};
-use super::history::HistoryChart;
+use super::history::{History, HistoryChart};
 use super::waterfall::Waterfall;
 use super::{Bar, style_of};
 use crate::report::function_rows::label_of;
@@ -13,7 +13,6 @@ use crate::report::verdict_facts;
 use crate::report::verdict_sentence::sentence;
 use topdown_gate::metric::Metric;
 use topdown_gate::summary::Summary;
-use topdown_gate::trend::Trend;
 use topdown_gate::verdict::{BenchmarkVerdict, Effect, FunctionChange, LaunchCount, Verdict};
 
 /// At most this many benchmarks, worst first, have their own section: one is about 8 KB, and 15 KB
@@ -107,7 +106,7 @@ impl Row {
         index: usize,
         verdict: &BenchmarkVerdict,
         runs: [Option<&Benchmark>; 2],
-        history: Option<&Trend>,
+        history: Option<History<'_>>,
     ) -> Row {
         let main = verdict.main_effect();
         let metric = main.map_or(Metric::Slots, |effect| effect.metric);
@@ -175,12 +174,12 @@ impl Row {
             launches: main
                 .filter(|effect| !effect.exact)
                 .and_then(|_| LaunchChart::new(metric, series)),
-            history: history.and_then(|trend| {
-                let benchmark = trend.of(&verdict.id)?;
+            history: history.and_then(|history| {
+                let benchmark = history.trend.of(&verdict.id)?;
                 // Do not draw values that cannot be compared next to the others.
                 let candidate = runs[1].filter(|_| main.is_some());
                 let value = candidate.and_then(|run| mean_of(run, benchmark.metric));
-                HistoryChart::new(trend, benchmark, value)
+                HistoryChart::new(history, benchmark, value)
             }),
             effects: verdict
                 .effects

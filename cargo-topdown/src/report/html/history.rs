@@ -3,9 +3,10 @@
 use crate::report::number::percent_change;
 use crate::report::trend_text::{date, facts, when};
 use topdown_gate::metric::Metric;
-use topdown_gate::trend::{BenchmarkTrend, ChangeKind, Trend, TrendChange};
+use topdown_gate::trend::{BenchmarkTrend, ChangeKind, Trend, TrendChange, TrendPoint};
 
 use super::chart::amount;
+use super::commit::{CommitFact, CommitPages};
 use super::style_of;
 
 /// Only the newest runs of a longer history are drawn: a dot is 60 bytes, and a page has many
@@ -17,6 +18,13 @@ const WIDTH: f64 = 1000.0;
 const HEIGHT: f64 = 100.0;
 /// The least relative range of the drawing: noise must not look like a change.
 const LEAST_SPAN: f64 = 0.05;
+
+/// The runs to draw, and where their commits are.
+#[derive(Clone, Copy)]
+pub struct History<'a> {
+    pub trend: &'a Trend,
+    pub commits: Option<&'a CommitPages>,
+}
 
 /// One benchmark over the stored runs.
 pub struct HistoryChart {
@@ -32,6 +40,8 @@ pub struct HistoryChart {
     pub marks: Vec<ChangeMark>,
     /// The categories, stacked from zero; empty if there are none.
     pub areas: Vec<Area>,
+    /// The times beside slots.
+    pub times: Option<TimeCurve>,
     /// The values at the ends of the upper drawing.
     pub low: String,
     pub high: String,
@@ -41,6 +51,17 @@ pub struct HistoryChart {
     pub changes: Vec<ChangeItem>,
     /// The combined effect of several changes.
     pub overall: Option<String>,
+}
+
+/// The time per iteration as a line.
+pub struct TimeCurve {
+    /// The corners of the line.
+    pub points: String,
+    /// The values at the ends of its drawing.
+    pub low: String,
+    pub high: String,
+    /// The drawing in words.
+    pub description: String,
 }
 
 pub struct HistoryDot {
@@ -71,6 +92,8 @@ pub struct ChangeItem {
     pub word: &'static str,
     pub style: &'static str,
     pub text: String,
+    /// The commit of the first run of the new level.
+    pub commit: Option<CommitFact>,
     pub facts: Vec<String>,
 }
 
@@ -78,10 +101,11 @@ impl HistoryChart {
     /// `candidate` is the value of a comparable run that is not in the history, drawn after the
     /// others. Returns `None` for a benchmark with fewer than two runs, which is not a history.
     pub fn new(
-        trend: &Trend,
+        history: History<'_>,
         benchmark: &BenchmarkTrend,
         candidate: Option<f64>,
     ) -> Option<HistoryChart> {
+        let trend = history.trend;
         let skipped = benchmark.points.len().saturating_sub(MOST_RUNS);
         let points = &benchmark.points[skipped..];
         let (first, last) = (points.first()?, points.last()?);
@@ -93,17 +117,8 @@ impl HistoryChart {
         let highest = values.fold(f64::NEG_INFINITY, f64::max);
         let low = candidate.unwrap_or(lowest).min(lowest);
         let high = candidate.unwrap_or(highest).max(highest);
-        // Space for the dots above and below, and at least the smallest range.
-        let room = ((LEAST_SPAN * high - (high - low)) / 2.0).max(0.1 * (high - low));
-        let (bottom, top) = (low - room, high + room);
-        let y = |value: f64| {
-            let fraction = if top > bottom {
-                (value - bottom) / (top - bottom)
-            } else {
-                0.5
-            };
-            format!("{:.2}", HEIGHT * (1.0 - fraction))
-        };
+        let scale = Scale::around(low, high);
+        let y = |value: f64| scale.y(value);
         let runs = last.run - first.run + 1 + usize::from(candidate.is_some());
         // The left end of a run's share of the width, and its middle.
         let left = |run: usize| WIDTH * (run - first.run) as f64 / runs as f64;
@@ -176,9 +191,10 @@ impl HistoryChart {
                     style: class_of(change.kind),
                 })
                 .collect(),
+            times: TimeCurve::new(points, middle),
             areas: areas(benchmark, skipped, middle),
-            low: amount(metric, bottom),
-            high: amount(metric, top),
+            low: amount(metric, scale.bottom),
+            high: amount(metric, scale.top),
             first: date(&trend.runs[first.run]).to_owned(),
             last: match candidate {
                 None => date(&trend.runs[last.run]).to_owned(),
@@ -187,7 +203,7 @@ impl HistoryChart {
             changes: benchmark
                 .changes
                 .iter()
-                .map(|change| ChangeItem::new(trend, change, metric))
+                .map(|change| ChangeItem::new(history, change, metric))
                 .collect(),
             overall: benchmark
                 .overall_difference
@@ -198,24 +214,77 @@ impl HistoryChart {
 }
 
 impl ChangeItem {
-    fn new(trend: &Trend, change: &TrendChange, metric: Metric) -> ChangeItem {
+    fn new(history: History<'_>, change: &TrendChange, metric: Metric) -> ChangeItem {
+        let run = &history.trend.runs[change.run];
         ChangeItem {
             word: change.kind.name(),
             style: class_of(change.kind),
             text: format!(
                 "{} from {}: {} → {}, {} runs before and {} since",
                 percent_change(change.difference),
-                when(&trend.runs[change.run]),
+                date(run),
                 amount(metric, change.before),
                 amount(metric, change.after),
                 change.runs_before,
                 change.runs_after
             ),
+            commit: CommitFact::new(run.git_commit.as_deref(), run.git_dirty, history.commits),
             facts: facts(change)
                 .iter()
                 .map(|fact| fact.replace('`', ""))
                 .collect(),
         }
+    }
+}
+
+impl TimeCurve {
+    /// Returns nothing unless every run has a time beside its slots.
+    fn new(points: &[TrendPoint], x: impl Fn(usize) -> f64) -> Option<TimeCurve> {
+        let times: Option<Vec<f64>> = points.iter().map(|point| point.wall_ns).collect();
+        let times = times?;
+        let lowest = times.iter().copied().fold(f64::INFINITY, f64::min);
+        let highest = times.iter().copied().fold(0.0, f64::max);
+        let scale = Scale::around(lowest, highest);
+        let corners = points.iter().zip(&times);
+        let corners =
+            corners.map(|(point, time)| format!("{:.1},{}", x(point.run), scale.y(*time)));
+        let time = |value| amount(Metric::Wall, value);
+        Some(TimeCurve {
+            points: corners.collect::<Vec<_>>().join(" "),
+            low: time(scale.bottom),
+            high: time(scale.top),
+            description: format!(
+                "time per iteration from {} to {}",
+                time(lowest),
+                time(highest)
+            ),
+        })
+    }
+}
+
+/// What the ends of a drawing stand for.
+struct Scale {
+    bottom: f64,
+    top: f64,
+}
+
+impl Scale {
+    /// Leaves space above and below the values, and at least the smallest range.
+    fn around(low: f64, high: f64) -> Scale {
+        let room = ((LEAST_SPAN * high - (high - low)) / 2.0).max(0.1 * (high - low));
+        Scale {
+            bottom: low - room,
+            top: high + room,
+        }
+    }
+
+    fn y(&self, value: f64) -> String {
+        let fraction = if self.top > self.bottom {
+            (value - self.bottom) / (self.top - self.bottom)
+        } else {
+            0.5
+        };
+        format!("{:.2}", HEIGHT * (1.0 - fraction))
     }
 }
 
@@ -238,7 +307,7 @@ fn levels(changes: &[&TrendChange], first: usize, end: usize) -> Vec<(usize, usi
 /// have no height.
 fn areas(benchmark: &BenchmarkTrend, skipped: usize, x: impl Fn(usize) -> f64) -> Vec<Area> {
     let points = &benchmark.points[skipped..];
-    let height = |point: &topdown_gate::trend::TrendPoint, below: usize| -> f64 {
+    let height = |point: &TrendPoint, below: usize| -> f64 {
         point.categories[..below]
             .iter()
             .map(|c| c.slots.max(0.0))
@@ -292,9 +361,16 @@ mod tests {
     use super::*;
     use crate::report::examples::history;
 
+    fn of(trend: &Trend) -> History<'_> {
+        History {
+            trend,
+            commits: None,
+        }
+    }
+
     fn chart(trend: &Trend, name: &str) -> HistoryChart {
         let benchmark = trend.benchmarks.iter().find(|b| b.id.name == name).unwrap();
-        HistoryChart::new(trend, benchmark, None).unwrap()
+        HistoryChart::new(of(trend), benchmark, None).unwrap()
     }
 
     #[test]
@@ -308,12 +384,21 @@ mod tests {
         assert_eq!(chart.areas.len(), 4);
         assert!(chart.description.ends_with("1 change point, listed below"));
         assert!(chart.changes[0].text.starts_with("+5.9 % from 2026-10-17"));
+        let commit = chart.changes[0].commit.as_ref().unwrap();
+        assert!(
+            commit.text.starts_with("commit e3779b97f"),
+            "{}",
+            commit.text
+        );
+        let times = chart.times.unwrap();
+        assert_eq!(times.points.split(' ').count(), 30);
     }
 
     #[test]
     fn time_has_no_areas_and_no_change_has_no_levels() {
         let chart = chart(&history(30), "read");
         assert!(chart.areas.is_empty() && chart.levels.is_empty() && chart.marks.is_empty());
+        assert!(chart.times.is_none());
         assert!(chart.description.ends_with("no change points"));
     }
 
@@ -332,7 +417,7 @@ mod tests {
         let trend = history(4);
         let benchmark = &trend.benchmarks[0];
         let highest = 2.0 * benchmark.points[0].value;
-        let chart = HistoryChart::new(&trend, benchmark, Some(highest)).unwrap();
+        let chart = HistoryChart::new(of(&trend), benchmark, Some(highest)).unwrap();
         let xs: Vec<&str> = chart.dots.iter().map(|dot| &*dot.x).collect();
         assert_eq!(xs, ["100.0", "300.0", "500.0", "700.0"]);
         let candidate = chart.candidate.unwrap();
@@ -347,6 +432,6 @@ mod tests {
     #[test]
     fn one_run_is_no_history() {
         let trend = history(1);
-        assert!(HistoryChart::new(&trend, &trend.benchmarks[0], Some(1.0)).is_none());
+        assert!(HistoryChart::new(of(&trend), &trend.benchmarks[0], Some(1.0)).is_none());
     }
 }

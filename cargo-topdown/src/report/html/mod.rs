@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod browser;
 mod chart;
+mod commit;
 mod comparison;
 mod comparison_row;
 mod functions;
@@ -14,6 +15,7 @@ mod history;
 mod run;
 mod waterfall;
 
+pub use commit::CommitPages;
 pub use comparison::write_comparison;
 pub use run::write_run;
 

@@ -6,14 +6,16 @@ use askama::Template;
 use criterion_topdown::run_file::{Benchmark, Run};
 
 use super::chart::{LaunchChart, LaunchSeries, amount};
+use super::commit::{CommitFact, CommitPages};
 use super::functions::{FunctionItem, items_of};
-use super::history::HistoryChart;
+use super::history::{History, HistoryChart};
 use super::{Bar, LegendEntry, legend, style_of};
 use crate::report::number::{launches_in_words, percent, slots};
 use crate::report::run_row::{WAITS, whose_work};
 use topdown_gate::metric::Metric;
 use topdown_gate::summary::{Summary, modelled_launches};
 use topdown_gate::trend::Trend;
+use topdown_gate::verdict::is_exact;
 
 /// Writes the page of `run`, which the user calls `label`, with the history of the baseline, if it
 /// is one.
@@ -24,9 +26,10 @@ pub fn write_run(
     run: &Run,
     label: &str,
     history: Option<&Trend>,
+    commits: Option<&CommitPages>,
     out: &mut impl Write,
 ) -> io::Result<()> {
-    Page::of(run, label, history)
+    Page::of(run, label, history, commits)
         .write_into(out)
         .map_err(io::Error::other)
 }
@@ -37,6 +40,7 @@ struct Page {
     tool_version: &'static str,
     title: String,
     facts: Vec<String>,
+    commit: Option<CommitFact>,
     sources: Vec<String>,
     legend: Vec<LegendEntry>,
     rows: Vec<Row>,
@@ -68,7 +72,8 @@ struct ShareRow {
 }
 
 impl Page {
-    fn of(run: &Run, label: &str, history: Option<&Trend>) -> Page {
+    fn of(run: &Run, label: &str, history: Option<&Trend>, commits: Option<&CommitPages>) -> Page {
+        let history = history.map(|trend| History { trend, commits });
         let rows: Vec<Row> = run
             .benchmarks
             .iter()
@@ -91,7 +96,7 @@ impl Page {
         sources.sort_unstable();
         sources.dedup();
         let settings = &run.launch_settings;
-        let mut facts = vec![
+        let facts = vec![
             run.machine.to_string(),
             format!(
                 "{} of {} samples",
@@ -102,17 +107,15 @@ impl Page {
             format!("profile {}", run.build.profile),
             run.build.rustc.clone(),
         ];
-        if let Some(commit) = &run.build.git_commit {
-            let short: String = commit.chars().take(10).collect();
-            facts.push(match run.build.git_dirty {
-                Some(true) => format!("commit {short} with changes"),
-                _ => format!("commit {short}"),
-            });
-        }
         Page {
             tool_version: env!("CARGO_PKG_VERSION"),
             title: label.to_owned(),
             facts,
+            commit: CommitFact::new(
+                run.build.git_commit.as_deref(),
+                run.build.git_dirty,
+                commits,
+            ),
             sources,
             legend: legend(uses),
             rows,
@@ -121,7 +124,7 @@ impl Page {
 }
 
 impl Row {
-    fn of(index: usize, benchmark: &Benchmark, history: Option<&Trend>) -> Row {
+    fn of(index: usize, benchmark: &Benchmark, history: Option<History<'_>>) -> Row {
         let mut row = Row {
             anchor: format!("benchmark-{index}"),
             name: benchmark.id.name.clone(),
@@ -135,7 +138,7 @@ impl Row {
             shares: Vec::new(),
             launches: None,
             history: history
-                .and_then(|trend| HistoryChart::new(trend, trend.of(&benchmark.id)?, None)),
+                .and_then(|of| HistoryChart::new(of, of.trend.of(&benchmark.id)?, None)),
             functions: benchmark
                 .functions
                 .as_ref()
@@ -172,15 +175,18 @@ impl Row {
         row.instructions_per_cycle = summary
             .instructions_per_cycle
             .map_or(String::new(), |ratio| format!("{ratio:.2}"));
-        row.launches = LaunchChart::new(
-            metric,
-            vec![LaunchSeries {
-                name: "launches",
-                style: "candidate",
-                values: metric.by_launch(benchmark).unwrap_or_default(),
-                mean: Some(spread.mean),
-            }],
-        );
+        // Exact launches are all alike.
+        if !is_exact(benchmark) {
+            row.launches = LaunchChart::new(
+                metric,
+                vec![LaunchSeries {
+                    name: "launches",
+                    style: "candidate",
+                    values: metric.by_launch(benchmark).unwrap_or_default(),
+                    mean: Some(spread.mean),
+                }],
+            );
+        }
         row.facts.push(launches_in_words(
             summary.launches,
             summary.modelled_launches,
@@ -251,7 +257,7 @@ mod tests {
 
     fn page(run: &Run) -> String {
         let mut out = Vec::new();
-        write_run(run, "main", None, &mut out).unwrap();
+        write_run(run, "main", None, None, &mut out).unwrap();
         String::from_utf8(out).unwrap()
     }
 
