@@ -20,7 +20,7 @@ use thiserror::Error;
 
 use crate::config::measuring::{Settings, WorkspaceSettings};
 use crate::interrupt;
-use crate::terminal::tell;
+use crate::terminal::print_text;
 
 /// The runner that criterion looks for. Its name is in every executable with criterion.
 pub const RUNNER_NAME: &[u8] = b"cargo-criterion";
@@ -245,7 +245,7 @@ impl Cargo {
                 Message::CompilerArtifact(artifact) => built.add(artifact),
                 Message::BuildScriptExecuted(script) => built.scripts.push(script),
                 // Output of compilers and build scripts, for people.
-                Message::TextLine(line) => tell!("{line}"),
+                Message::TextLine(line) => print_text(&format!("{line}\n")),
                 _ => {}
             }
         }

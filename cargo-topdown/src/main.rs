@@ -12,6 +12,7 @@ mod base_tree;
 mod baseline_store;
 mod bench_targets;
 mod cli;
+mod columns;
 mod command;
 mod comparing;
 mod config;

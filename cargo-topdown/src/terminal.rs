@@ -6,9 +6,11 @@
 //! `report::workflow_command`.
 
 use std::fmt;
-use std::io::{self, ErrorKind, Stdout, Write};
+use std::io::{self, ErrorKind, IsTerminal, Stdout, Write};
 
 use criterion_topdown::visible::is_hidden;
+
+use crate::columns::folded;
 
 /// Writes a line for people to standard error, like `eprintln!`, but ignores errors.
 macro_rules! tell {
@@ -16,13 +18,26 @@ macro_rules! tell {
 }
 pub(crate) use tell;
 
-/// See [`tell!`].
+/// See [`tell!`]. A terminal gets lines that fit; the lines of a log are as long as they are.
 pub fn tell_text(text: fmt::Arguments<'_>) {
-    let mut out = Lines::new(anstream::stderr());
-    let _ = writeln!(out, "{text}");
+    let is_terminal = io::stderr().is_terminal();
+    let text = match width(is_terminal) {
+        Some(width) => folded(&text.to_string(), width),
+        None => text.to_string(),
+    };
+    print_text(&format!("{text}\n"));
 }
 
-/// Writes `text` for people to standard error, without adding a line end.
+/// Returns the columns that the environment asks for: those of the terminal, else `COLUMNS`.
+pub fn width(is_terminal: bool) -> Option<usize> {
+    let terminal = is_terminal.then(terminal_size::terminal_size).flatten();
+    terminal
+        .map(|(width, _)| usize::from(width.0))
+        .or_else(|| std::env::var("COLUMNS").ok()?.parse().ok())
+        .filter(|width| *width > 0)
+}
+
+/// Writes `text` for people to standard error as it is, without adding a line end.
 pub fn print_text(text: &str) {
     let _ = Lines::new(anstream::stderr()).write_all(text.as_bytes());
 }

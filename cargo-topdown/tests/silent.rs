@@ -51,6 +51,7 @@ impl Workspace {
         command
             .current_dir(self.root.path())
             .env_remove("CARGO_TOPDOWN_BASELINES")
+            .env_remove("COLUMNS")
             .env("CARGO_TARGET_DIR", self.path("target"))
             .args(arguments);
         command
@@ -168,27 +169,6 @@ fn issue_17_4_compare_takes_the_only_baseline_or_main() {
         "{}",
         outcome.stderr
     );
-}
-
-/// Text that does not fit is broken by the terminal; no line is made for one width.
-#[test]
-fn issue_17_4_what_does_not_exist_gets_a_suggestion() {
-    let workspace = Workspace::new(&["main", "release-1.2"]);
-    let mut said = Vec::new();
-    for arguments in [
-        &["compare", "mian"][..],
-        &["compare", "release-1.1"],
-        &["compare", "xyzzy"],
-        &["baseline", "rm", "mian"],
-        &["baseline", "rm", "nope"],
-        &["compare", "main", "--explain", "hassh"],
-        &["history", "main", "--benchmark", "hassh"],
-    ] {
-        let outcome = workspace.run(arguments);
-        assert_ne!(outcome.code, Some(0), "{arguments:?}");
-        said.push(format!("$ {}\n{}", arguments.join(" "), outcome.stderr));
-    }
-    insta::assert_snapshot!(said.join("\n"));
 }
 
 /// As `exec --save base`, a change, `exec`, `compare base` do.

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use toml_edit::{DocumentMut, Item, Table, TableLike, Value};
+use toml_edit::{Array, DocumentMut, Item, Key, Table, TableLike, Value};
 
 use super::library::Library;
 use super::{AdoptionError, ManifestChange};
@@ -121,38 +121,92 @@ impl Replaced {
     }
 }
 
-/// Replaces criterion with the library, keeping the features that the library has too.
+/// What stays of a dependency on criterion.
+const KEPT: [&str; 2] = ["features", "optional"];
+
+/// Replaces criterion with the library in the user's formatting, keeping the features that the
+/// library has too.
 fn replace(item: &mut Item, library: &Library) -> Replaced {
     let before = one_line(item);
-    let mut table = library.dependency();
-    let old = item.as_table_like();
-    let features = old
-        .and_then(|table| table.get("features"))
-        .and_then(Item::as_array);
-    let names = features.into_iter().flatten().filter_map(Value::as_str);
-    let (kept, dropped): (Vec<&str>, Vec<&str>) = names.partition(|name| FEATURES.contains(name));
-    let dropped = dropped.into_iter().map(str::to_owned).collect();
-    if !kept.is_empty() {
-        table.insert("features", Value::Array(kept.into_iter().collect()));
-    }
-    if old
-        .and_then(|table| table.get("optional"))
-        .and_then(Item::as_bool)
-        == Some(true)
-    {
-        table.insert("optional", true.into());
-    }
-    let mut value = Value::InlineTable(table);
-    // Keep a comment that follows the old value.
-    if let Some(old) = item.as_value() {
-        *value.decor_mut() = old.decor().clone();
-    }
-    *item = Item::Value(value);
+    let dropped = match item {
+        Item::Value(Value::InlineTable(table)) => {
+            // The space before the closing brace.
+            let last = table.iter_mut().last();
+            let end = last.and_then(|(_, value)| {
+                let end = value.decor().suffix().cloned();
+                value.decor_mut().set_suffix("");
+                end
+            });
+            let dropped = rewrite(table, library);
+            if let (Some(end), Some((_, value))) = (end, table.iter_mut().last()) {
+                value.decor_mut().set_suffix(end);
+            }
+            dropped
+        }
+        Item::Table(table) => rewrite(table, library),
+        _ => {
+            let mut value = Value::InlineTable(library.dependency());
+            // Keep a comment that follows the version.
+            if let Some(version) = item.as_value() {
+                *value.decor_mut() = version.decor().clone();
+            }
+            *item = Item::Value(value);
+            Vec::new()
+        }
+    };
     Replaced {
         before,
         after: one_line(item),
         dropped,
     }
+}
+
+/// Makes a dependency on criterion one on the library. Returns the features that it does not have.
+fn rewrite(table: &mut dyn TableLike, library: &Library) -> Vec<String> {
+    let entry = |(name, item): (&str, &Item)| Some((table.key(name)?.clone(), item.clone()));
+    let entries: Vec<(Key, Item)> = table.iter().filter_map(entry).collect();
+    table.clear();
+    for (index, (name, mut value)) in library.dependency().into_iter().enumerate() {
+        // In the style of the entry in whose place it is.
+        let style = entries.first().map(|(key, item)| (key, item.as_value()));
+        if let Some((_, Some(old))) = style {
+            *value.decor_mut() = old.decor().clone();
+        }
+        table.insert(&name, Item::Value(value));
+        if let (Some((old, _)), Some(mut key)) = (style, table.key_mut(&name)) {
+            match (index, old.leaf_decor().suffix()) {
+                (0, _) => *key.leaf_decor_mut() = old.leaf_decor().clone(),
+                (_, Some(suffix)) => key.leaf_decor_mut().set_suffix(suffix.clone()),
+                _ => {}
+            }
+        }
+    }
+    let mut dropped = Vec::new();
+    for (key, mut item) in entries {
+        if key.get() == "features" {
+            dropped = drop_unknown_features(&mut item);
+        }
+        let is_empty = item.as_array().is_some_and(Array::is_empty);
+        if KEPT.contains(&key.get()) && !is_empty {
+            table.insert(key.get(), item);
+            if let Some(mut inserted) = table.key_mut(key.get()) {
+                *inserted.leaf_decor_mut() = key.leaf_decor().clone();
+            }
+        }
+    }
+    dropped
+}
+
+/// Removes the features that the library does not have, and returns them.
+fn drop_unknown_features(features: &mut Item) -> Vec<String> {
+    let names = features.as_array().into_iter().flatten();
+    let names = names.filter_map(Value::as_str).map(str::to_owned);
+    let (kept, dropped): (Vec<String>, Vec<String>) =
+        names.partition(|name| FEATURES.contains(&name.as_str()));
+    if !dropped.is_empty() {
+        *features = Item::Value(Value::Array(kept.into_iter().collect()));
+    }
+    dropped
 }
 
 fn one_line(item: &Item) -> String {
@@ -219,12 +273,38 @@ mod tests {
     }
 
     #[test]
-    fn a_table_of_its_own_becomes_one_line() {
-        let text =
-            "[dev-dependencies.criterion]\nversion = \"0.5\"\nfeatures = [\"html_reports\"]\n";
-        let text = changed(text);
-        assert!(text.contains("features = [\"html_reports\"]"), "{text}");
-        assert!(text.parse::<DocumentMut>().is_ok(), "{text}");
+    fn a_table_of_its_own_stays_one() {
+        assert_eq!(
+            changed(
+                "[dev-dependencies.criterion]\n# for benches\nversion = \"0.5\"\n\
+                 default-features = false\nfeatures = [\"html_reports\"] # plots\n\n[lib]\n"
+            ),
+            "[dev-dependencies.criterion]\n# for benches\npackage = \"criterion-topdown\"\n\
+             version = \"0.1\"\nfeatures = [\"html_reports\"] # plots\n\n[lib]\n"
+        );
+    }
+
+    #[test]
+    fn issue_17_1_the_formatting_is_the_users() {
+        for (before, after) in [
+            (
+                "criterion= {version=\"0.5\",  features = [ \"html_reports\" ]}   # plots",
+                "criterion= {package=\"criterion-topdown\", version=\"0.1\",  \
+                 features = [ \"html_reports\" ]}   # plots",
+            ),
+            (
+                "criterion = { features = [\"stable\"], optional=true, version = \"0.5\" }",
+                "criterion = { package = \"criterion-topdown\", version = \"0.1\", \
+                 features = [\"stable\"], optional=true }",
+            ),
+            (
+                "criterion={version=\"0.5\",features=[\"none\"]}",
+                "criterion={package=\"criterion-topdown\", version=\"0.1\"}",
+            ),
+        ] {
+            let manifest = |line: &str| format!("[dev-dependencies]\n{line}\nrand = \"0.9\"\n");
+            assert_eq!(changed(&manifest(before)), manifest(after));
+        }
     }
 
     #[test]

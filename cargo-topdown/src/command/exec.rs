@@ -26,8 +26,12 @@ use crate::terminal::tell;
 pub fn run(args: &ExecArgs) -> Result<Exit, Error> {
     let destination = Destination::or_nowhere(&args.stored)?;
     let (counters, provenance) = counters(args)?;
-    if provenance.source == SourceKind::Time && !args.quiet {
-        tell!("note: measuring time only ({})", provenance.reason);
+    let wants_time = args.source == Some(SourceChoice::Time);
+    if provenance.source == SourceKind::Time && !wants_time && !args.quiet {
+        tell!(
+            "note: measuring time only: {}; `cargo topdown doctor` says more",
+            provenance.reason
+        );
     }
     let started_at = Timestamp::now();
     let guard = interrupt::guard().map_err(ExecError::Interrupt)?;
@@ -124,7 +128,7 @@ fn counters(args: &ExecArgs) -> Result<(Option<TreeCounters>, Provenance), ExecE
             Ok((Some(counters), provenance))
         }
         Err(error) if source == SourceChoice::Hardware => Err(ExecError::Counters(error)),
-        Err(error) => Ok((None, time(format!("no hardware counters: {error}")))),
+        Err(error) => Ok((None, time(error.in_short().to_owned()))),
     }
 }
 

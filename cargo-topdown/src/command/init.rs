@@ -1,6 +1,6 @@
 //! `cargo topdown init`: lists what a workspace would have to change, and applies it on request.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 use std::io::Write as _;
 use std::path::Path;
 
@@ -11,9 +11,10 @@ use crate::adoption::{
 };
 use crate::bench_targets::cargo_program;
 use crate::cli::InitArgs;
+use crate::columns::folded;
 use crate::error::Error;
 use crate::exit::Exit;
-use crate::report::style;
+use crate::report::style::{self, Look};
 
 pub fn run(args: &InitArgs) -> Result<Exit, Error> {
     let cargo = cargo_program();
@@ -56,7 +57,7 @@ pub fn run(args: &InitArgs) -> Result<Exit, Error> {
         dependency,
         workflow: workflow.as_ref(),
     };
-    let text = text.describe(&plan);
+    let text = text.describe(&plan, Look::of_environment().width);
     style::stdout(anstream::ColorChoice::Auto).write_all(text.as_bytes())?;
     Ok(Exit::Success)
 }
@@ -73,92 +74,94 @@ struct Text<'a> {
 }
 
 impl Text<'_> {
-    fn describe(&self, plan: &Plan) -> String {
-        let mut text = String::new();
-        let mut line = |line: String| writeln!(text, "{line}").expect("a String takes all text");
+    fn describe(&self, plan: &Plan, width: usize) -> String {
+        let mut text = Lines {
+            text: String::new(),
+            width,
+        };
         for package in &plan.adopted {
-            line(format!("{package}: uses {PACKAGE} already"));
+            text.say(format_args!("{package}: uses {PACKAGE} already"));
         }
         for change in &plan.manifests {
-            line(format!("{}:", self.shown(&change.path)));
-            line(format!("  - {}", change.before));
-            line(format!("  + {}", change.after));
+            text.say(format_args!("{}:", self.shown(&change.path)));
+            text.quote(format_args!("  - {}", change.before));
+            text.quote(format_args!("  + {}", change.after));
             if !change.dropped_features.is_empty() {
                 let features = change.dropped_features.join("`, `");
-                line(format!("  criterion 0.8 has no feature `{features}`"));
+                text.say(format_args!("  criterion 0.8 has no feature `{features}`"));
             }
         }
-        if !plan.older.is_empty() {
-            self.describe_older(&plan.older, &mut line);
-        }
+        self.describe_older(&plan.older, &mut text);
         for obstacle in &plan.without_benchmarks {
-            self.describe_obstacle(obstacle, &mut line);
+            self.describe_obstacle(obstacle, &mut text);
         }
         if !plan.self_timed.is_empty() {
-            line("in these, only time is measured if the closure returns a `Duration`:".to_owned());
+            text.say("in these, only time is measured if the closure returns a `Duration`:");
             for place in &plan.self_timed {
                 let path = self.shown(&place.path);
-                line(format!("  {path}:{}: {}", place.line, place.text));
+                text.quote(format_args!("  {path}:{}: {}", place.line, place.text));
             }
-            line(
-                "  to count slots too, let it return what `TopDown::measure(|| …)` returns"
-                    .to_owned(),
-            );
+            text.say("  to count slots too, let it return what `TopDown::measure(|| …)` returns");
         }
         if let Some(dependency) = &self.dependency {
-            line(format!(
-                "no package has a criterion bench; {}",
-                first_bench(dependency)
-            ));
+            text.say(
+                "no package has a criterion bench; for a first one, in a package's Cargo.toml:",
+            );
+            text.quote(first_bench(dependency));
         }
         if !plan.is_empty() && matches!(self.library, Some(Library::Path(_))) {
-            line(
+            text.say(
                 "the path is valid only on this machine; for other machines and CI, name a \
-                 repository: `--library URL`"
-                    .to_owned(),
+                 repository: `--library URL`",
             );
         }
         if let Some(workflow) = self.workflow {
-            line(format!("wrote {}", self.shown(&workflow.path)));
+            text.say(format_args!("wrote {}", self.shown(&workflow.path)));
             if let Some(to_do) = &workflow.to_do {
-                line(format!("  {to_do}"));
+                text.say(format_args!("  {to_do}"));
             }
         }
         match (plan.is_empty(), self.is_applied) {
             (true, _) if self.dependency.is_some() => {}
-            (true, _) => line("no manifest needs to change".to_owned()),
-            (false, false) => line(
-                "no manifest was changed; `cargo topdown init --apply` changes them".to_owned(),
-            ),
-            (false, true) => line("changed; try `cargo topdown bench`".to_owned()),
+            (true, _) => text.say("no manifest needs to change"),
+            (false, false) => {
+                text.say("no manifest was changed; `cargo topdown init --apply` changes them");
+            }
+            (false, true) => text.say("changed; try `cargo topdown bench`"),
         }
-        text
+        text.text
     }
 
-    fn describe_older(&self, older: &[OlderCriterion], line: &mut impl FnMut(String)) {
+    fn describe_older(&self, older: &[OlderCriterion], text: &mut Lines) {
         for package in older {
-            line(format!(
-                "{}: criterion {} is replaced by 0.8",
-                package.package, package.requirement
+            let OlderCriterion {
+                package,
+                requirement,
+                too_old_rust,
+            } = package;
+            text.say(format_args!(
+                "{package}: criterion {requirement} is replaced by 0.8"
             ));
-            if let Some(rust) = &package.too_old_rust {
-                line(format!(
-                    "  its rust-version is {rust}; benches then need Rust 1.86, the program 1.89"
+            if let Some(rust) = too_old_rust {
+                text.say(format_args!(
+                    "  its rust-version is {rust}: tests and benches then need a newer Rust than \
+                     the crate"
                 ));
             }
         }
-        line(
-            "  0.8 needs Rust 1.86, and its API differs: no async-std, and `std::hint::black_box` \
-             instead of `criterion::black_box`"
-                .to_owned(),
-        );
-        line(
-            "  if code no longer compiles, CHANGELOG.md of criterion says what to use instead"
-                .to_owned(),
-        );
+        if !older.is_empty() {
+            text.say("  benches need Rust 1.86 for criterion 0.8, the program needs 1.89");
+            text.say(
+                "  0.8 has no async-std, and `std::hint::black_box` is instead of \
+                 `criterion::black_box`",
+            );
+            text.say(
+                "  if code no longer compiles, CHANGELOG.md of criterion says what to use instead",
+            );
+        }
     }
 
-    fn describe_obstacle(&self, obstacle: &Obstacle, line: &mut impl FnMut(String)) {
+    fn describe_obstacle(&self, obstacle: &Obstacle, text: &mut Lines) {
         let Obstacle {
             package, target, ..
         } = obstacle;
@@ -166,34 +169,33 @@ impl Text<'_> {
         let name = format!("{package}::{target}");
         match obstacle.framework {
             Framework::Criterion => {
-                line(format!(
+                text.say(format_args!(
                     "{name}: runs no benchmark, because its harness is libtest; in {path}:"
                 ));
-                line("  [[bench]]".to_owned());
-                line(format!("  name = \"{target}\""));
-                line("  harness = false".to_owned());
+                text.quote(format_args!(
+                    "  [[bench]]\n  name = \"{target}\"\n  harness = false"
+                ));
             }
             Framework::Divan => {
-                line(format!(
+                text.say(format_args!(
                     "{name}: is written for divan, which is not measured; {path}:"
                 ));
-                line(
+                text.say(
                     "  to measure it, make each `#[divan::bench]` function a `c.bench_function(\
-                     \"name\", |b| b.iter(|| …))`"
-                        .to_owned(),
+                     \"name\", |b| b.iter(|| …))`",
                 );
             }
             Framework::Libtest => {
-                line(format!(
+                text.say(format_args!(
                     "{name}: is written for libtest's `#[bench]`, which is not measured; {path}:"
                 ));
-                line(
-                    "  to measure it, let each function take `&mut Criterion`, call \
-                     `c.bench_function(\"name\", |b| b.iter(|| …))`, and set `harness = false`"
-                        .to_owned(),
+                text.say(
+                    "  to measure it, let each function take `&mut Criterion` and call \
+                     `c.bench_function(\"name\", |b| b.iter(|| …))`",
                 );
+                text.say("  and set `harness = false` for the target in Cargo.toml");
             }
-            Framework::Unknown => line(format!(
+            Framework::Unknown => text.say(format_args!(
                 "{name}: does not use criterion, so it is not measured; {path}"
             )),
         }
@@ -206,11 +208,27 @@ impl Text<'_> {
     }
 }
 
-/// Says how to write a workspace's first bench.
+/// The text, whose sentences fit the terminal.
+struct Lines {
+    text: String,
+    width: usize,
+}
+
+impl Lines {
+    fn say(&mut self, sentence: impl Display) {
+        self.quote(folded(&sentence.to_string(), self.width));
+    }
+
+    /// Adds what is to be copied, or names a place: as it is.
+    fn quote(&mut self, text: impl Display) {
+        writeln!(self.text, "{text}").expect("a String takes all text");
+    }
+}
+
+/// Returns a workspace's first bench.
 fn first_bench(dependency: &str) -> String {
     format!(
-        "for a first one, in a package's Cargo.toml:
-  [dev-dependencies]
+        "  [dev-dependencies]
   criterion = {dependency}
 
   [[bench]]

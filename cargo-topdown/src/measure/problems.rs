@@ -1,7 +1,7 @@
 //! What went wrong in launches, for people.
 
 use crate::runner::{OtherMeasurement, Outcome};
-use crate::terminal::tell;
+use crate::terminal::{print_text, tell};
 
 /// Prints what was left out and what failed.
 pub fn report(outcome: &Outcome) {
@@ -44,7 +44,7 @@ pub fn report(outcome: &Outcome) {
     for failure in &outcome.failures {
         tell!("error: {failure}");
         if !failure.output.is_empty() {
-            tell!("--- its output ---\n{}---", failure.output);
+            print_text(&format!("--- its output ---\n{}---\n", failure.output));
         }
     }
 }

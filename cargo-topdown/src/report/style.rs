@@ -5,7 +5,7 @@ use std::io::Stdout;
 use anstream::{AutoStream, ColorChoice};
 use anstyle::{AnsiColor, Style};
 
-use crate::terminal::{Lines, Pipe};
+use crate::terminal::{self, Lines, Pipe};
 use topdown_gate::verdict::Verdict;
 
 /// Headings.
@@ -52,11 +52,7 @@ const DEFAULT_WIDTH: usize = 120;
 impl Look {
     /// Reads the environment: the terminal's width, or else `COLUMNS`, or else 120, and the locale.
     pub fn of_environment() -> Look {
-        let width = terminal_size::terminal_size()
-            .map(|(width, _)| usize::from(width.0))
-            .or_else(|| std::env::var("COLUMNS").ok()?.parse().ok())
-            .filter(|width| *width > 0)
-            .unwrap_or(DEFAULT_WIDTH);
+        let width = terminal::width(true).unwrap_or(DEFAULT_WIDTH);
         let locale = ["LC_ALL", "LC_CTYPE", "LANG"]
             .iter()
             .filter_map(|name| std::env::var(name).ok())

@@ -232,11 +232,13 @@ fn base_tree(reference: &str, session: &Session) -> Result<BaseTree, MeasureErro
     )
     .map_err(MeasureError::BaseTree)?;
     if !session.request.quiet {
+        let directory = &tree.target_directory;
+        let directory = directory.strip_prefix(&metadata.workspace_root);
         tell!(
-            "note: also building the base, {}, in {}; the build is kept, so the next time is \
+            "note: also building the base, {}, in {}; its build is kept, so the next time is \
              faster",
             tree.label,
-            tree.target_directory.display()
+            directory.unwrap_or(&tree.target_directory).display()
         );
     }
     Ok(tree)

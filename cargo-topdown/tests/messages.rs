@@ -1,0 +1,139 @@
+//! What the program says, on narrow and on wide terminals.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use criterion_topdown::machine::Machine;
+use criterion_topdown::run_file::{Run, read_run, write_run_without_samples};
+use tempfile::TempDir;
+
+const GOLDEN: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../tests/data/run-v1");
+const WIDTHS: [usize; 2] = [60, 120];
+
+/// A git repository with a package that has stored runs and no benches, whose work tree has
+/// changes.
+struct Repository(TempDir);
+
+impl Repository {
+    fn new() -> Repository {
+        let repository = Repository(tempfile::tempdir().unwrap());
+        repository.write(
+            "Cargo.toml",
+            "[package]\nname = \"p\"\nedition = \"2024\"\n",
+        );
+        repository.write("src/lib.rs", "");
+        repository.write(".gitignore", "target\nCargo.lock\n");
+        let run = Run {
+            machine: Machine::of_this_machine(),
+            ..read_run(Path::new(GOLDEN)).unwrap()
+        };
+        for (index, name) in ["main", "release-1.2"].iter().enumerate() {
+            let earlier = Run {
+                id: format!("{}-{index}", run.id),
+                ..run.clone()
+            };
+            repository.store(&format!("baselines/{name}/{}", run.key()), &earlier);
+        }
+        repository.store("target/topdown/newest", &run);
+        for words in [
+            &["init", "--quiet"][..],
+            &["add", "."],
+            &["commit", "--quiet", "--message", "All"],
+        ] {
+            let status = Command::new("git")
+                .args(["-c", "user.name=a", "-c", "user.email=a@example.com"])
+                .args(words)
+                .current_dir(repository.0.path())
+                .env("GIT_AUTHOR_DATE", "2026-01-01T00:00:00Z")
+                .env("GIT_COMMITTER_DATE", "2026-01-01T00:00:00Z")
+                .status();
+            assert!(status.unwrap().success(), "{words:?}");
+        }
+        repository.write("src/lib.rs", "// changed\n");
+        repository
+    }
+
+    fn path(&self, path: &str) -> PathBuf {
+        self.0.path().join(path)
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        let path = self.path(path);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn store(&self, path: &str, run: &Run) {
+        write_run_without_samples(&self.path(path), run).unwrap();
+    }
+
+    /// Returns what the program says on so many columns, without what cargo says.
+    fn said(&self, arguments: &[&str], width: usize) -> String {
+        let output = Command::new(env!("CARGO_BIN_EXE_cargo-topdown"))
+            .args(arguments)
+            .current_dir(self.0.path())
+            .env_remove("CARGO_TOPDOWN_BASELINES")
+            .env_remove("CARGO_TOPDOWN_SOURCE")
+            .env("CARGO_TARGET_DIR", self.path("target"))
+            .env("CARGO_NET_OFFLINE", "true")
+            .env("CARGO_TERM_QUIET", "true")
+            .env("COLUMNS", width.to_string())
+            .output()
+            .unwrap();
+        String::from_utf8(output.stderr).unwrap()
+    }
+}
+
+/// Each message at both widths. None has to be broken again by the terminal, unless a word is longer
+/// than a line.
+fn at_both_widths(commands: &[&[&str]]) -> String {
+    let repository = Repository::new();
+    let mut all = String::new();
+    for width in WIDTHS {
+        all.push_str(&format!("{}\n", "-".repeat(width)));
+        for arguments in commands {
+            let said = repository.said(arguments, width);
+            for line in said.lines() {
+                let is_one_word = line.split_whitespace().count() == 1;
+                assert!(line.chars().count() <= width || is_one_word, "{line}");
+            }
+            all.push_str(&format!("$ {}\n{said}\n", arguments.join(" ")));
+        }
+    }
+    all
+}
+
+#[test]
+fn issue_17_4_what_does_not_exist_gets_a_suggestion() {
+    insta::assert_snapshot!(at_both_widths(&[
+        &["compare", "mian"],
+        &["compare", "release-1.1"],
+        &["compare", "xyzzy"],
+        &["baseline", "rm", "mian"],
+        &["baseline", "rm", "nope"],
+        &["compare", "main", "--explain", "hassh"],
+        &["history", "main", "--benchmark", "hassh"],
+    ]));
+}
+
+#[test]
+fn issue_17_4_invalid_patterns_are_found_before_the_build() {
+    insta::assert_snapshot!(at_both_widths(&[
+        &["bench", "-E", "test(chase"],
+        &["bench", "-E", "tag(fast)"],
+        &["bench", "-E", "tset(chase)"],
+        &["bench", "--skip", ""],
+        &["bench", "sum("],
+        &["compare", "main", "-E", "test(/(/)"],
+    ]));
+}
+
+#[test]
+fn issue_17_4_what_a_run_is_about_to_do_is_said_at_once() {
+    insta::assert_snapshot!(at_both_widths(&[
+        &["bench", "--save", "main"],
+        &["bench", "--against", "HEAD"],
+        &["exec", "-n", "1", "--source", "model", "--", "true"],
+    ]));
+}
