@@ -22,7 +22,7 @@ fn topdown(arguments: &[&str]) -> Output {
         .unwrap()
         .args(arguments)
         .current_dir(DATA)
-        .env("COLUMNS", "120")
+        .env_remove("COLUMNS")
         .env("LC_ALL", "C.UTF-8")
         .output()
         .unwrap()

@@ -236,6 +236,28 @@ fn issue_17_1_a_workspace_without_criterion_is_told_how_to_begin() {
     insta::assert_snapshot!(workspace.init(&["--apply"]));
 }
 
+/// As after trying it from a clone, whose path CI does not have.
+#[test]
+fn issue_17_1_the_library_can_be_changed_after_adoption() {
+    let workspace = Workspace::new();
+    workspace.init(&["--apply"]);
+    let said = workspace.init(&["--ci=github"]);
+    assert!(said.contains("valid only on this machine"), "{said}");
+    workspace.write(
+        "../other/Cargo.toml",
+        "[package]\nname = \"criterion-topdown\"\nversion = \"0.1.0\"\n",
+    );
+    workspace.write("../other/src/lib.rs", "");
+    let (code, said) = workspace.run(&["--library=../other", "--apply"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(said.contains("changed; try"), "{said}");
+    for manifest in ["Cargo.toml", "two/Cargo.toml"] {
+        let text = workspace.read(manifest);
+        assert!(text.contains("/other\""), "{text}");
+        assert!(!text.contains("/library\""), "{text}");
+    }
+}
+
 #[test]
 fn issue_17_1_a_workflow_is_written_once() {
     let workspace = Workspace::new();

@@ -89,11 +89,16 @@ impl FilterExpression {
 }
 
 /// Returns the expression for benchmarks that any of `expressions` lets through, if there are any,
-/// and none of the patterns `skipped` matches. `None` if nothing is restricted.
+/// and none of `skipped` does: a pattern of a name or id, or without wildcards a part of a name, as
+/// libtest has it, or an id. `None` if nothing is restricted.
 pub fn text_of(expressions: &[String], skipped: &[String]) -> Option<String> {
     let skips = skipped.iter().map(|pattern| {
         let escaped = pattern.replace('\\', r"\\").replace(')', r"\)");
-        format!("not id(#{escaped})")
+        if pattern.contains(['*', '?']) {
+            format!("not id(#{escaped})")
+        } else {
+            format!("not (test(~{escaped}) or id(={escaped}))")
+        }
     });
     let wanted = match expressions {
         [] => None,
@@ -508,8 +513,8 @@ mod tests {
             of(&["test(a)", "test(b)"], &["x*"]).unwrap(),
             "((test(a)) or (test(b))) and not id(#x*)"
         );
-        let skips = of(&[], &["sort/(b)"]).unwrap();
-        assert_eq!(skips, r"not id(#sort/(b\))");
+        let skips = of(&[], &["(b)"]).unwrap();
+        assert_eq!(skips, r"not (test(~(b\)) or id(=(b\)))");
         assert_eq!(matched(&skips), ["sort/10", "parse", "sum"]);
     }
 }

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use cargo_metadata::Metadata;
+use cargo_metadata::{Dependency, Metadata};
 use toml_edit::{DocumentMut, InlineTable};
 
 use super::AdoptionError;
@@ -61,11 +61,15 @@ impl Library {
         let packages = metadata.workspace_packages().into_iter();
         let mut dependencies = packages.flat_map(|package| &package.dependencies);
         let dependency = dependencies.find(|dependency| dependency.name == PACKAGE)?;
-        Some(match (&dependency.path, &dependency.source) {
+        Some(Library::of_dependency(dependency))
+    }
+
+    fn of_dependency(dependency: &Dependency) -> Library {
+        match (&dependency.path, &dependency.source) {
             (Some(path), _) => Library::Path(path.clone().into_std_path_buf()),
             (None, Some(source)) if source.repr.starts_with("git+") => git(&source.repr),
             _ => Library::Registry(dependency.req.to_string()),
-        })
+        }
     }
 
     fn of_registry() -> Library {
@@ -218,6 +222,22 @@ impl<'a> Finder<'a> {
             }
         }
         Err(AdoptionError::NoLibrary { tried })
+    }
+
+    /// Returns whether the user named another library than that of `adopted`, which stands in for
+    /// criterion.
+    pub fn replaces(&self, adopted: &Dependency) -> bool {
+        let is_stand_in = adopted.rename.as_deref() == Some("criterion");
+        is_stand_in
+            && self.named.is_some_and(|named| {
+                match (Library::of_argument(named), Library::of_dependency(adopted)) {
+                    (Library::Registry(_), Library::Registry(_)) => false,
+                    (Library::Path(named), Library::Path(used)) => {
+                        used.canonicalize().unwrap_or(used) != named
+                    }
+                    (named, used) => named != used,
+                }
+            })
     }
 
     /// Returns the library that [`library`](Finder::library) found, if anything asked for it.

@@ -180,7 +180,7 @@ impl Plan {
         }
         let path = package.manifest_path.clone().into_std_path_buf();
         let manifest = read(&path)?;
-        let has_library = dependency(package, PACKAGE).is_some();
+        let adopted = dependency(package, PACKAGE);
         let criterion = dependency(package, "criterion");
         for bench in &benches {
             let path_of_source = bench.src_path.clone().into_std_path_buf();
@@ -192,7 +192,7 @@ impl Plan {
             let runs_criterion = match framework {
                 Framework::Criterion => has_harness,
                 // Its benchmarks may be in other files.
-                Framework::Unknown => has_harness && (has_library || criterion.is_some()),
+                Framework::Unknown => has_harness && (adopted.is_some() || criterion.is_some()),
                 Framework::Divan | Framework::Libtest => false,
             };
             if !runs_criterion {
@@ -207,21 +207,21 @@ impl Plan {
                     framework,
                 });
             }
-            if !has_library && criterion.is_some() {
+            if adopted.is_none() && criterion.is_some() {
                 self.self_timed
                     .extend(source::self_timed(&source, &path_of_source));
             }
         }
-        if has_library {
+        if adopted.is_some_and(|adopted| !library.replaces(adopted)) {
             self.adopted.push(package.name.to_string());
             return Ok(());
         }
-        let Some(criterion) = criterion else {
+        let Some(criterion) = adopted.or(criterion) else {
             return Ok(());
         };
         // The benches are not searched: some have all of their code in other files.
         self.has_criterion_benches = true;
-        if !criterion.req.matches(&CRITERION) {
+        if adopted.is_none() && !criterion.req.matches(&CRITERION) {
             let is_too_old = |rust: &&Version| **rust < CRITERION_RUST;
             self.older.push(OlderCriterion {
                 package: package.name.to_string(),

@@ -13,8 +13,10 @@ pub struct SelectionArgs {
     #[arg(short = 'E', long = "filterset", value_name = "EXPR")]
     pub expressions: Vec<String>,
 
-    /// Skip benchmarks that match PATTERN, with `*` and `?`, by name or `package::target::name`
-    #[arg(long, value_name = "PATTERN")]
+    /// Skip benchmarks whose name contains TEXT; may be repeated
+    ///
+    /// With `*` or `?`, TEXT is a pattern of the whole name. `package::target::name` skips one.
+    #[arg(long, value_name = "TEXT")]
     pub skip: Vec<String>,
 }
 

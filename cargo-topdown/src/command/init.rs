@@ -27,11 +27,11 @@ pub fn run(args: &InitArgs) -> Result<Exit, Error> {
     let root = metadata.workspace_root.as_std_path();
     let library = Finder::new(args.library.as_deref(), &cargo, root);
     let plan = adoption::plan(&metadata, &library)?;
+    let adopted = Library::of_workspace(&metadata);
     let workflow = match args.ci {
         Some(service) => {
-            let used = Library::of_workspace(&metadata);
-            let used = match &used {
-                Some(used) => used,
+            let used = match &adopted {
+                Some(adopted) => adopted,
                 None => library.library()?,
             };
             Some(Workflow::new(service.into(), root, used))
@@ -53,7 +53,7 @@ pub fn run(args: &InitArgs) -> Result<Exit, Error> {
     let text = Text {
         root,
         is_applied: args.apply,
-        library: library.found(),
+        library: adopted.as_ref().or(library.found()),
         dependency,
         workflow: workflow.as_ref(),
     };
@@ -66,7 +66,7 @@ pub fn run(args: &InitArgs) -> Result<Exit, Error> {
 struct Text<'a> {
     root: &'a Path,
     is_applied: bool,
-    /// The library, if it was looked for.
+    /// The library that the workspace uses or will use, if it was looked for.
     library: Option<&'a Library>,
     /// The dependency, for a workspace that has no criterion bench yet.
     dependency: Option<String>,
@@ -109,10 +109,11 @@ impl Text<'_> {
             );
             text.quote(first_bench(dependency));
         }
-        if !plan.is_empty() && matches!(self.library, Some(Library::Path(_))) {
+        let matters_elsewhere = !plan.is_empty() || self.workflow.is_some();
+        if matters_elsewhere && matches!(self.library, Some(Library::Path(_))) {
             text.say(
-                "the path is valid only on this machine; for other machines and CI, name a \
-                 repository: `--library URL`",
+                "the library's path is valid only on this machine; for other machines and CI, name \
+                 a repository: `--library URL`",
             );
         }
         if let Some(workflow) = self.workflow {

@@ -20,8 +20,6 @@ use topdown_gate::verdict::{
 const MOST_NAMED: usize = 3;
 /// What is named has at least this fraction of the change.
 const LEAST_NAMED: f64 = 0.2;
-/// Functions that are this many times the change are named with what went the other way.
-const MORE_THAN_ALL: f64 = 1.2;
 /// A category's part is named instead of both parts if it has this fraction of its change.
 const NEARLY_ALL: f64 = 0.75;
 /// The least letters of a path that identify a function.
@@ -112,8 +110,7 @@ fn caused(cause: &Cause, benchmark: &BenchmarkVerdict) -> String {
     let change = change_in_words(cause.metric, cause.difference);
     match cause.kind {
         CauseKind::Category { .. } | CauseKind::Spread => {
-            let functions = &benchmark.functions;
-            let named = in_functions(cause, functions).or_else(|| in_categories(cause));
+            let named = in_functions(cause, benchmark).or_else(|| in_categories(cause));
             named.map_or(change.clone(), |named| format!("{change}: {named}"))
         }
         CauseKind::Moved => moved(cause),
@@ -143,35 +140,23 @@ fn named_parts(cause: &Cause) -> impl Iterator<Item = &CausePart> {
 }
 
 /// `27.5 points in `char_count_general_case` (frontend bound)`
-fn in_functions(cause: &Cause, functions: &[FunctionChange]) -> Option<String> {
-    let part = |change: &FunctionChange| change.difference / cause.difference;
-    let named = functions.iter().filter(|c| part(c) >= LEAST_NAMED);
-    let named: Vec<&FunctionChange> = named.take(MOST_NAMED - 1).collect();
-    let first = named.first()?;
-    let mut text = format!("{} points in {}", unsigned(first), function_name(first));
-    for change in &named[1..] {
-        text += &format!(", {} in {}", unsigned(change), function_name(change));
-    }
-    // Where more than the whole is named, what went the other way explains the sum.
-    let is_more = named.iter().map(|c| part(c)).sum::<f64>() >= MORE_THAN_ALL;
-    let opposite = functions.iter().min_by(|a, b| part(a).total_cmp(&part(b)));
-    if let Some(change) = opposite.filter(|c| is_more && part(c) <= -LEAST_NAMED) {
-        let word = if cause.difference > 0.0 {
-            "fewer"
-        } else {
-            "more"
-        };
-        text += &format!(", {} {word} in {}", unsigned(change), function_name(change));
-    }
-    let categories = named_parts(cause).map(|part| part.category.name());
-    let categories: Vec<&str> = categories.collect();
-    Some(format!("{text} ({})", categories.join(", ")))
-}
-
-/// `27.5`
-fn unsigned(change: &FunctionChange) -> String {
-    let size = points(change.difference.abs());
-    size.trim_start_matches('+').to_owned()
+fn in_functions(cause: &Cause, benchmark: &BenchmarkVerdict) -> Option<String> {
+    let is_named = |change: &&FunctionChange| change.difference / cause.difference >= LEAST_NAMED;
+    let functions = benchmark.functions.iter().filter(is_named);
+    let functions: Vec<String> = functions
+        .take(MOST_NAMED - 1)
+        .enumerate()
+        .map(|(index, change)| {
+            let unit = if index == 0 { " points" } else { "" };
+            let size = points(change.difference.abs());
+            let name = function_name(change);
+            format!("{}{unit} in {name}", size.trim_start_matches('+'))
+        })
+        .collect();
+    let categories: Vec<&str> = named_parts(cause)
+        .map(|part| part.category.name())
+        .collect();
+    (!functions.is_empty()).then(|| format!("{} ({})", functions.join(", "), categories.join(", ")))
 }
 
 /// `+8.1 points backend bound (memory bound)`
@@ -326,44 +311,6 @@ fn last_names(label: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn issue_17_2_what_went_the_other_way_is_named_where_the_sum_needs_it() {
-        let cause = |difference| Cause {
-            metric: Metric::Slots,
-            difference,
-            kind: CauseKind::Spread,
-            parts: vec![CausePart {
-                category: Metric::Retiring,
-                difference,
-                details: Vec::new(),
-            }],
-        };
-        let change = |name: &str, difference| FunctionChange {
-            name: Some(name.to_owned()),
-            module: None,
-            baseline_slots: None,
-            candidate_slots: None,
-            difference,
-        };
-        let moved = [change("p::longest", 0.24), change("p::count_all", -0.18)];
-        for (difference, functions, sentence) in [
-            (
-                0.06,
-                &moved[..],
-                "24.0 points in `p::longest`, 18.0 fewer in `count_all` (retiring)",
-            ),
-            (0.24, &moved[..1], "24.0 points in `p::longest` (retiring)"),
-            (
-                -0.06,
-                &[moved[0].clone(), change("p::count_all", -0.30)],
-                "30.0 points in `count_all`, 24.0 more in `p::longest` (retiring)",
-            ),
-        ] {
-            let text = in_functions(&cause(difference), functions);
-            assert_eq!(text.as_deref(), Some(sentence));
-        }
-    }
 
     #[test]
     fn functions_are_called_by_the_names_that_identify_them() {
