@@ -342,6 +342,19 @@ pub enum OpenError {
         /// The observed value, with its limits.
         problem: String,
     },
+
+    /// Events that open but never count, although no loop can do without what they count.
+    #[error(
+        "the group of {place} counts no {categories} in a loop, as where a hypervisor hides the \
+         events{}",
+        next(self.remedy())
+    )]
+    HiddenEvents {
+        /// The group's leader.
+        place: EventPlace,
+        /// The categories that are 0.
+        categories: String,
+    },
 }
 
 const REPORT: &str = "please report this with the output of `cargo topdown doctor`";
@@ -361,7 +374,9 @@ impl OpenError {
                 hypervisor: true, ..
             } => "this VM has no counters",
             OpenError::NoPmu { .. } => "this machine has no counters",
-            OpenError::HiddenByHypervisor { .. } => "the hypervisor hides the TopDown counters",
+            OpenError::HiddenByHypervisor { .. } | OpenError::HiddenEvents { .. } => {
+                "the hypervisor hides the TopDown counters"
+            }
             OpenError::PermissionDenied { .. } | OpenError::Forbidden { .. } => {
                 "no permission to use the counters"
             }
@@ -420,6 +435,7 @@ impl OpenError {
             NeverScheduled { .. } | Multiplexed { .. } => OTHER_USERS,
             WrongCounter { .. } => "update the kernel, or measure on a bare-metal machine",
             SelfCheck { .. } => REPORT,
+            HiddenEvents { .. } => BARE_METAL,
         })
     }
 }

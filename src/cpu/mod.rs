@@ -38,7 +38,7 @@ pub use metrics_correction::{
 };
 pub use modelled::{MODELLED, modelled_counts};
 pub use postfix::Postfix;
-pub use select::{CoreType, Identity, Maker, Models, Numbers, TABLES, table_for};
+pub use select::{CoreType, Identity, Maker, Models, Numbers, TABLES, arm_core_name, table_for};
 
 use crate::category::PerCategory;
 use crate::sample::Level1;

@@ -227,6 +227,20 @@ pub fn table_for(cpu: &Identity<'_>) -> Option<&'static CpuTable> {
     TABLES.iter().copied().find(|table| table.is_for(cpu))
 }
 
+/// Returns the name of a 64-bit Arm core that has a table of its own.
+pub fn arm_core_name(implementer: &str, part: u32, stepping: u32) -> Option<&'static str> {
+    let core = Identity {
+        vendor: implementer,
+        family: 8,
+        model: part,
+        stepping,
+        core: CoreType::Performance,
+    };
+    table_for(&core)
+        .filter(|table| !std::ptr::eq(*table, &arm_neoverse::GENERIC))
+        .map(|table| table.name)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -88,6 +88,13 @@ fn identify_arm(machine: &mut Machine, midr: u64) {
     machine.family = 8;
     machine.model = bits(4, 12);
     machine.stepping = bits(20, 4) << 4 | bits(0, 4);
+    // The CPU has no name of its own, but the core is known by one.
+    #[cfg(feature = "counters")]
+    {
+        machine.name = crate::cpu::arm_core_name(&machine.vendor, machine.model, machine.stepping)
+            .unwrap_or_default()
+            .to_owned();
+    }
 }
 
 /// Reassembles MIDR_EL1 from the fields that `/proc/cpuinfo` prints.
@@ -223,6 +230,8 @@ mod tests {
         assert_eq!(machine, below(&cpuinfo));
         assert_eq!((machine.family, machine.model), (8, 0xd40));
         assert_eq!((machine.vendor.as_str(), machine.stepping), ("0x41", 0x11));
+        #[cfg(feature = "counters")]
+        assert_eq!(machine.to_string(), "Neoverse V1, kvm");
         assert_eq!(machine.hypervisor.as_deref(), Some("kvm"));
     }
 

@@ -184,7 +184,7 @@ fn facts(diagnosis: &Diagnosis) -> Vec<(String, String)> {
 
 fn pmu_in_words(pmu: &Pmu) -> String {
     let topdown = match pmu.topdown {
-        TopdownEvents::Missing => "no TopDown events",
+        TopdownEvents::Missing => "the kernel names no TopDown events",
         TopdownEvents::Plain => "TopDown events for general counters",
         TopdownEvents::MetricsLevel1 => "PERF_METRICS with level 1",
         TopdownEvents::MetricsLevel2 => "PERF_METRICS with levels 1 and 2",

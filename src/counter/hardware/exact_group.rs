@@ -17,6 +17,7 @@ use super::self_check;
 use super::syscalls::{Event, current_cpu};
 use super::system::CpuIdentity;
 use super::user_reads::UserReads;
+use crate::category::Category;
 use crate::counter::MAX_COUNTERS;
 use crate::cpu::{self, Counts, CpuTable, Form, Formula, MAX_EVENTS, MetricGroup, Split};
 use crate::error::OpenError;
@@ -233,24 +234,22 @@ impl ExactGroup {
             )));
         }
         let slots = slots as f64;
+        let add_up = off_by(&level1, slots) <= TOLERANCE * slots;
         // A loop of this length always waits for the frontend and the backend at times.
-        let hidden = [
-            ("frontend bound", level1.slots.frontend_bound),
-            ("backend bound", level1.slots.backend_bound),
-        ]
-        .into_iter()
-        .find(|(_, slots)| *slots == 0.0);
-        if let Some((category, _)) = hidden {
-            if CpuIdentity::read(opener.paths).hypervisor {
-                return Err(failed(format!(
-                    "{category} is 0 of {slots} slots: the hypervisor hides its events"
-                )));
-            }
+        let never: Vec<&str> = [Category::FrontendBound, Category::BackendBound]
+            .into_iter()
+            .filter(|category| level1.slots[*category] <= 0.0)
+            .map(Category::name)
+            .collect();
+        if !never.is_empty() && (!add_up || CpuIdentity::read(opener.paths).hypervisor) {
+            return Err(OpenError::HiddenEvents {
+                place: opener.place(self.plan.events[0].name),
+                categories: never.join(" and "),
+            });
         }
-        if off_by(&level1, slots) > TOLERANCE * slots {
+        if !add_up {
             return Err(failed(format!(
-                "the categories of {slots} slots do not add up to them, as where a hypervisor \
-                 hides events, which then count 0: {}",
+                "the categories of {slots} slots do not add up to them: {}",
                 in_words(&level1)
             )));
         }

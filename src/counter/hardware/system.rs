@@ -131,25 +131,22 @@ impl CpuIdentity {
             family: machine.family,
             model: machine.model,
             stepping: machine.stepping,
+            name: machine.name,
             ..self
         }
     }
 
     pub fn in_words(&self) -> String {
         let (vendor, family, model) = (&self.vendor, self.family, self.model);
-        if !vendor.starts_with("0x") {
-            let name = if self.name.is_empty() {
-                "a CPU"
-            } else {
-                &self.name
-            };
+        let is_arm = vendor.starts_with("0x");
+        let name = match (self.name.as_str(), is_arm) {
+            ("", true) => "an Arm core",
+            ("", false) => "a CPU",
+            (name, _) => name,
+        };
+        if !is_arm {
             return format!("{name} ({vendor} family {family} model {model:#x})");
         }
-        // Arm's cores have no names of their own.
-        let name = match self.table("") {
-            Some(table) if table.name != "Arm" => table.name,
-            _ => "an Arm core",
-        };
         let (variant, revision) = (self.stepping >> 4, self.stepping & 0xf);
         format!("{name} (implementer {vendor}, part {model:#x}, r{variant}p{revision})")
     }
