@@ -79,7 +79,10 @@ pub struct CodeSlots {
     /// The modules the code was loaded from: a file path, a kernel name such as `[vdso]`, or an
     /// empty string for anonymous memory.
     pub modules: Vec<String>,
-    /// The executed blocks of instructions.
+    /// The calls that led to the blocks, callers first. Empty unless
+    /// [requested](crate::environment::PATHS).
+    pub calls: Vec<CodeCall>,
+    /// The executed blocks of instructions: each once per path that led to it.
     pub blocks: Vec<CodeBlock>,
     /// For each sample, the index and counts of each of its blocks. A sample's slots are the sum
     /// over its blocks.
@@ -95,6 +98,18 @@ pub struct CodeSlots {
     pub trail: Trail,
 }
 
+/// A call, and through it the path of calls that led to it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CodeCall {
+    /// The call of the function that contains it, as one more than its index among the calls; 0 if
+    /// that is the code of the window itself.
+    pub caller: u32,
+    /// Index of the module that contains the call.
+    pub module: u32,
+    /// The offset of the last byte of the calling instruction, as in [`CodeBlock::offset`].
+    pub offset: u64,
+}
+
 /// A straight-line run of instructions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CodeBlock {
@@ -107,6 +122,9 @@ pub struct CodeBlock {
     pub bytes: u32,
     /// A hash of its instructions, excluding relative offsets to other code and to static data.
     pub content: u64,
+    /// The call that led to it, as one more than its index among the calls; 0 if that is unknown
+    /// or if it is code of the window itself.
+    pub call: u32,
 }
 
 /// The path that a benchmark's execution took, from warm-up on, as hashes of everything traced.

@@ -235,7 +235,12 @@ fn code(json: &mut Json<'_>, code: &CodeSlots) {
             block.offset,
             block.bytes.into(),
             block.content,
+            block.call.into(),
         ]);
+    });
+    json.name("calls");
+    json.array(&code.calls, |json, call| {
+        json.counts(&[call.caller.into(), call.module.into(), call.offset]);
     });
     json.name("samples");
     json.array(&code.samples, |json, blocks| {

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use criterion_topdown::activity::{Activity, Elsewhere};
 use criterion_topdown::category::PerCategory;
-use criterion_topdown::code::{CodeBlock, CodeCounts, CodeSlots, Trail};
+use criterion_topdown::code::{CodeBlock, CodeCall, CodeCounts, CodeSlots, Trail};
 use criterion_topdown::event::{Event, Events};
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{CountedThreads, EmptyWindow, Provenance, SourceKind};
@@ -335,10 +335,22 @@ fn golden_code() -> CodeSlots {
         offset,
         bytes,
         content: offset << 40 | 7,
+        call: 0,
     };
     CodeSlots {
         modules: vec!["/a user/bench".to_owned(), "[vdso]".to_owned()],
-        blocks: vec![block(0, 0x2010, 15), block(1, 0x7fff_f7fc_1000, 3)],
+        calls: vec![CodeCall {
+            caller: 0,
+            module: 0,
+            offset: 0x201e,
+        }],
+        blocks: vec![
+            block(0, 0x2010, 15),
+            CodeBlock {
+                call: 1,
+                ..block(1, 0x7fff_f7fc_1000, 3)
+            },
+        ],
         samples: vec![
             vec![(0, code_counts(3))],
             vec![(0, code_counts(2)), (1, code_counts(1))],

@@ -22,7 +22,7 @@ pub(crate) struct Ledger {
     block: usize,
 }
 
-/// The cost of one block of the program.
+/// The cost of one block of the program, or of its executions on one call path.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BlockCounts {
     /// Number of executions.
@@ -71,6 +71,11 @@ impl Ledger {
             blocks: vec![BlockCounts::default(); blocks.max(1)].into_boxed_slice(),
             block: 0,
         }
+    }
+
+    /// Makes room for this many blocks, before anything is counted.
+    pub(crate) fn make_room(&mut self, blocks: usize) {
+        self.blocks = vec![BlockCounts::default(); blocks].into_boxed_slice();
     }
 
     /// Forgets what each block cost. Nothing is in flight.
@@ -123,6 +128,9 @@ impl Ledger {
     #[inline]
     pub(crate) fn execute(&mut self, block: u32, costs: &FixedCosts) {
         self.block = block as usize;
+        if let Some(counts) = self.blocks.get_mut(self.block) {
+            counts.executions += 1;
+        }
         self.events.instructions += u64::from(costs.instructions);
         self.events.unknown_instructions += u64::from(costs.unknown_instructions);
         self.slots.light_operations += u64::from(costs.light_operations);
@@ -204,15 +212,17 @@ impl Ledger {
         }
     }
 
-    /// Returns the cost of `block`, with fixed `costs`, for this many executions.
-    pub(crate) fn block(&self, block: u32, executions: u64, costs: &FixedCosts) -> BlockCounts {
+    /// Returns the cost of `block`, of which each execution has fixed `costs`.
+    pub(crate) fn block(&self, block: u32, costs: &FixedCosts) -> BlockCounts {
         let mut counts = self.blocks.get(block as usize).copied().unwrap_or_default();
-        counts.executions = executions;
-        let times = |cost: u32| executions * u64::from(cost);
-        counts.events.instructions += times(costs.instructions);
-        counts.events.unknown_instructions += times(costs.unknown_instructions);
-        counts.slots.light_operations += times(costs.light_operations);
-        counts.slots.heavy_operations += times(costs.heavy_operations);
+        let times = |cost: u32| counts.executions * u64::from(cost);
+        let (instructions, unknown) =
+            (times(costs.instructions), times(costs.unknown_instructions));
+        let (light, heavy) = (times(costs.light_operations), times(costs.heavy_operations));
+        counts.events.instructions += instructions;
+        counts.events.unknown_instructions += unknown;
+        counts.slots.light_operations += light;
+        counts.slots.heavy_operations += heavy;
         counts
     }
 }

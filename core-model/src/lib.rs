@@ -25,11 +25,13 @@ mod branch;
 mod calendar;
 mod core;
 pub mod cores;
+mod index;
 mod instruction;
 mod ledger;
 mod memory;
 mod model;
 mod parameters;
+mod paths;
 mod pipeline;
 mod slots;
 
@@ -37,9 +39,10 @@ pub use address_space::AddressSpace;
 pub use calendar::Ports;
 pub use instruction::{Class, Timing};
 pub use ledger::BlockCounts;
-pub use model::{Capacity, Model};
+pub use model::{BlockOnPath, Capacity, Model};
 pub use parameters::{
     Cache, CoreParameters, Frontend, Memory, MemoryPorts, MemoryRenaming, Prediction, Rename,
     SCHEDULERS, TAGGED_TABLES, TaggedTable, TargetBuffer, Tlb, Window,
 };
+pub use paths::{CallPath, ROOT};
 pub use slots::{Counts, Events, Slots};

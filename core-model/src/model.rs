@@ -7,6 +7,7 @@ use crate::core::{Core, Executed};
 use crate::instruction::{Lowering, MemoryOperand, NONE, Operation};
 use crate::ledger::{BlockCounts, FixedCosts};
 use crate::parameters::CoreParameters;
+use crate::paths::{CallPath, Paths, ROOT};
 use crate::slots::Counts;
 
 /// The size of program that the model has room for. All memory is reserved on creation.
@@ -36,7 +37,6 @@ struct LoweredBlock {
     place: u64,
     first: u32,
     count: u32,
-    executions: u64,
     costs: FixedCosts,
 }
 
@@ -49,8 +49,21 @@ pub struct Model {
     operations: Vec<Operation>,
     memory: Vec<MemoryOperand>,
     blocks: Vec<LoweredBlock>,
+    paths: Option<Paths>,
     full: bool,
 }
+
+/// A block and the call path on which it was executed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockOnPath {
+    /// Its number.
+    pub block: BlockId,
+    /// An index into [`Model::paths`]; [`ROOT`] if the model does not follow calls.
+    pub path: u32,
+}
+
+/// How many rows for blocks on paths there are for each block.
+const ROWS_PER_BLOCK: usize = 2;
 
 impl Model {
     /// Creates a core that has executed nothing: caches and predictors are empty. Memory lies where
@@ -80,7 +93,31 @@ impl Model {
             operations: Vec::with_capacity(capacity.instructions),
             memory: Vec::with_capacity(capacity.instructions),
             blocks: Vec::with_capacity(capacity.blocks),
+            paths: None,
             full: false,
+        }
+    }
+
+    /// Counts the blocks of each call path separately, which changes no other count.
+    #[must_use]
+    pub fn following_calls(mut self) -> Self {
+        let blocks = self.blocks.capacity();
+        let rows = ROWS_PER_BLOCK * blocks;
+        self.core.ledger.make_room(rows);
+        self.paths = Some(Paths::new(blocks, rows));
+        self
+    }
+
+    /// Returns the maximum number of rows of [`blocks`](Model::blocks).
+    pub fn most_rows(&self) -> usize {
+        let blocks = self.blocks.capacity();
+        self.paths.as_ref().map_or(blocks, Paths::most_rows)
+    }
+
+    /// Begins a stretch of execution in which no call is open.
+    pub fn begin_window(&mut self) {
+        if let Some(paths) = &mut self.paths {
+            paths.begin_window();
         }
     }
 
@@ -100,6 +137,7 @@ impl Model {
         self.blocks.len() > self.blocks.capacity() / 2
             || self.operations.len() > self.operations.capacity() / 2
             || self.memory.len() > self.memory.capacity() / 2
+            || self.paths.as_ref().is_some_and(Paths::is_half_full)
     }
 
     /// Forgets all translated blocks, whose numbers are assigned from 0 again. Caches, predictors
@@ -110,19 +148,41 @@ impl Model {
         self.operations.clear();
         self.memory.clear();
         self.core.ledger.forget_blocks();
+        if let Some(paths) = &mut self.paths {
+            paths.forget();
+        }
         self.full = false;
     }
 
-    /// Returns the cost of each translated block since the model was created: first address,
-    /// address after the last instruction, and counts. Blocks may share instructions.
-    pub fn blocks(
-        &self,
-    ) -> impl Iterator<Item = (BlockId, std::ops::Range<u64>, BlockCounts)> + '_ {
-        self.blocks.iter().enumerate().map(|(number, block)| {
-            let id = BlockId(number as u32);
-            let counts = self.core.ledger.block(id.0, block.executions, &block.costs);
-            (id, block.start_ip..block.end_ip, counts)
+    /// Returns the cost of each translated block since the model was created, separately for each
+    /// call path if the model follows calls. The rows keep their order until
+    /// [`forget_blocks`](Model::forget_blocks). Blocks may share instructions.
+    pub fn blocks(&self) -> impl Iterator<Item = (BlockOnPath, BlockCounts)> + '_ {
+        let rows = self.paths.as_ref().map_or(self.blocks.len(), Paths::rows);
+        (0..rows as u32).map(|row| {
+            let (path, block) = match &self.paths {
+                Some(paths) => paths.row(row),
+                None => (ROOT, row),
+            };
+            let costs = &self.blocks[block as usize].costs;
+            let block = BlockId(block);
+            (
+                BlockOnPath { block, path },
+                self.core.ledger.block(row, costs),
+            )
         })
+    }
+
+    /// Returns the first address of each translated block, and the address after its last
+    /// instruction.
+    pub fn ranges(&self) -> impl Iterator<Item = std::ops::Range<u64>> + '_ {
+        self.blocks.iter().map(|block| block.start_ip..block.end_ip)
+    }
+
+    /// Returns the last call of each path, [`ROOT`] first; nothing if the model does not follow
+    /// calls.
+    pub fn paths(&self) -> &[CallPath] {
+        self.paths.as_ref().map_or(&[], Paths::paths)
     }
 
     /// Returns whether the program exceeded the model's [`Capacity`]. The excess was not executed,
@@ -233,18 +293,22 @@ impl Consumer for Model {
             place: self.core.addresses.place(block.start_ip()),
             first: first as u32,
             count: instructions as u32,
-            executions: 0,
             costs,
         });
+        if let Some(paths) = &mut self.paths {
+            self.full |= !paths.translated(block);
+        }
     }
 
     fn block(&mut self, block: &Block<'_>, addresses: &[u64]) {
-        let Some(lowered) = self.blocks.get_mut(block.id.index()) else {
+        let Some(lowered) = self.blocks.get(block.id.index()) else {
             self.full = true;
             return;
         };
-        let id = block.id.0;
-        lowered.executions += 1;
+        let id = match &mut self.paths {
+            Some(paths) => paths.execute(block.id.0, addresses),
+            None => block.id.0,
+        };
         self.core.ledger.execute(id, &lowered.costs);
         self.core.arrive(lowered.place);
         let first = lowered.first as usize;

@@ -143,7 +143,7 @@ fn the_blocks_add_up_to_the_whole() {
     let mut slots = topdown_core_model::Slots::default();
     let mut events = topdown_core_model::Events::default();
     let mut executions = 0;
-    for (_, _, counts) in model.blocks() {
+    for (_, counts) in model.blocks() {
         slots += counts.slots;
         events += counts.events;
         executions += counts.executions;

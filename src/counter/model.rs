@@ -132,8 +132,14 @@ impl Model {
     fn of_core(core: &'static CoreParameters, seconds: f64) -> Result<Model, OpenError> {
         let capacity = Capacity::default();
         let stretches = std::env::var(environment::STRETCHES).unwrap_or_default();
+        let model = topdown_core_model::Model::with_mappings(core, capacity, Mapping::at);
+        let model = match std::env::var(environment::PATHS) {
+            Ok(wanted) if wanted == "1" => model.following_calls(),
+            _ => model,
+        };
+        let rows = model.most_rows();
         let budgeted = Budgeted {
-            model: topdown_core_model::Model::with_mappings(core, capacity, Mapping::at),
+            model,
             executed: Executed::new(capacity.blocks, &stretches),
             window_end: u64::MAX,
         };
@@ -146,7 +152,7 @@ impl Model {
             core,
             before: Cell::default(),
             benchmark: Cell::default(),
-            code: RefCell::new(CodeAccount::new(capacity.blocks)),
+            code: RefCell::new(CodeAccount::new(rows)),
             budget_instructions: (seconds * INSTRUCTIONS_PER_SECOND) as u64,
             ends_with_fingerprint: Sampling::from_environment()? == Sampling::FirstTwo,
             modelled: Provenance {
@@ -415,6 +421,7 @@ impl Source for Model {
         let wanted = room > 0;
         if wanted {
             self.tracer.with_consumer(|consumer| {
+                consumer.model.begin_window();
                 let counts = consumer.model.counts();
                 consumer.window_end = counts.events.instructions + room;
                 self.before.set(counts);

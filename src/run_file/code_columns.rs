@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::columns::Rows;
 use super::error::RunFileProblem;
-use crate::code::{CodeBlock, CodeCounts, CodeSlots, Trail};
+use crate::code::{CodeBlock, CodeCall, CodeCounts, CodeSlots, Trail};
 
 /// [`CodeSlots`], with rows of numbers for its largest parts.
 #[derive(Debug, Serialize, Deserialize)]
@@ -13,8 +13,11 @@ use crate::code::{CodeBlock, CodeCounts, CodeSlots, Trail};
 pub(super) struct CodeColumns {
     /// The files that contain the code.
     modules: Vec<String>,
-    /// The module, the offset, the length and the content of each block.
-    blocks: Vec<(u32, u64, u32, u64)>,
+    /// The module, the offset, the length and the content of each block, and the call that led to
+    /// it.
+    blocks: Vec<(u32, u64, u32, u64, u32)>,
+    /// The call of the caller, the module and the offset of each call.
+    calls: Vec<(u32, u32, u64)>,
     samples: Vec<Vec<(u32, CodeCounts)>>,
     /// Block indices, and how many instructions of each block were executed.
     first_samples: Vec<(u32, u64)>,
@@ -30,7 +33,21 @@ impl CodeColumns {
             blocks: code
                 .blocks
                 .iter()
-                .map(|block| (block.module, block.offset, block.bytes, block.content))
+                .map(|block| {
+                    let CodeBlock {
+                        module,
+                        offset,
+                        bytes,
+                        content,
+                        call,
+                    } = *block;
+                    (module, offset, bytes, content, call)
+                })
+                .collect(),
+            calls: code
+                .calls
+                .iter()
+                .map(|call| (call.caller, call.module, call.offset))
                 .collect(),
             samples: code.samples.clone(),
             first_samples: code.first_samples.clone(),
@@ -53,8 +70,13 @@ impl CodeColumns {
             let problem = format!("refers to {what} {index} of {count}");
             Err(RunFileProblem::field(field, problem))
         };
-        for (module, _, _, _) in &self.blocks {
+        for (module, _, _, _, call) in &self.blocks {
             below("blocks", *module, self.modules.len(), "module")?;
+            below("blocks", *call, self.calls.len() + 1, "call")?;
+        }
+        for (index, (caller, module, _)) in self.calls.iter().enumerate() {
+            below("calls", *module, self.modules.len(), "module")?;
+            below("calls", *caller, index + 1, "call")?;
         }
         for (block, counts) in self.samples.iter().flatten() {
             below("samples", *block, self.blocks.len(), "block")?;
@@ -81,11 +103,21 @@ impl CodeColumns {
             blocks: self
                 .blocks
                 .into_iter()
-                .map(|(module, offset, bytes, content)| CodeBlock {
+                .map(|(module, offset, bytes, content, call)| CodeBlock {
                     module,
                     offset,
                     bytes,
                     content,
+                    call,
+                })
+                .collect(),
+            calls: self
+                .calls
+                .into_iter()
+                .map(|(caller, module, offset)| CodeCall {
+                    caller,
+                    module,
+                    offset,
                 })
                 .collect(),
             samples: self.samples,

@@ -55,7 +55,7 @@ mod tests {
     use super::*;
     use crate::activity::Activity;
     use crate::category::PerCategory;
-    use crate::code::{CodeBlock, CodeCounts, CodeSlots, Trail};
+    use crate::code::{CodeBlock, CodeCall, CodeCounts, CodeSlots, Trail};
     use crate::event::{Event, Events};
     use crate::provenance::SourceKind;
     use crate::sample::{Flags, GroupCounts, Level1, Sample};
@@ -150,7 +150,15 @@ mod tests {
                 offset: u64::MAX,
                 bytes: 3,
                 content: u64::MAX,
+                call: 2,
             }],
+            calls: [0, 1]
+                .map(|caller| CodeCall {
+                    caller,
+                    module: 1 - caller,
+                    offset: 7,
+                })
+                .to_vec(),
             samples: vec![
                 vec![
                     (0, CodeCounts::from([1, 2, 3, 4, 5, 6, 7, 8, 9])),

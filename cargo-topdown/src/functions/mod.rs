@@ -268,6 +268,7 @@ mod tests {
             offset,
             bytes: 1,
             content: 0,
+            call: 0,
         };
         let code = CodeSlots {
             modules: ["/nowhere/bench", "/nowhere/libx.so.1", "[vdso]", ""]

@@ -232,6 +232,7 @@ mod tests {
                     offset,
                     bytes: 8,
                     content: offset,
+                    call: 0,
                 })
                 .collect(),
         };

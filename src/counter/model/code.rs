@@ -7,16 +7,17 @@
 
 use std::ops::Range;
 
-use topdown_core_model::{BlockCounts, Model};
+use topdown_core_model::{BlockCounts, BlockOnPath, CallPath, Model, ROOT};
+use topdown_tracer::BlockId;
 
 use super::executed::Executed;
 use super::modules::ModuleMap;
-use crate::code::{CodeBlock, CodeCounts, CodeSlots, Trail};
+use crate::code::{CodeBlock, CodeCall, CodeCounts, CodeSlots, Trail};
 use crate::doubling::FINGERPRINT_SAMPLES;
 use crate::steady::steady_samples;
 
 /// Room for this many block costs per benchmark: the 10 that count of 40 samples, with 23 thousand
-/// blocks each. A benchmark that needs more has no functions.
+/// blocks each, on one path. A benchmark that needs more has no functions.
 const MOST_COSTS: usize = 256 * 1024;
 
 /// More samples than criterion takes by default.
@@ -24,15 +25,16 @@ const MOST_SAMPLES: usize = 1000;
 
 /// The account of the current benchmark.
 pub(super) struct CodeAccount {
-    /// Each block's cost when the sample began, by block number.
+    /// Each row's cost when the sample began, by row number: the model has a row for each block on
+    /// each path.
     before: Vec<CodeCounts>,
-    /// Block numbers and their costs, sample by sample.
+    /// Row numbers and their costs, sample by sample.
     costs: Vec<(u32, CodeCounts)>,
     /// Where each sample ends in `costs`.
     ends: Vec<usize>,
     /// Indices of the usable samples.
     usable: Vec<usize>,
-    /// What the first samples executed: block numbers and instruction counts.
+    /// What the first samples executed: row numbers and instruction counts.
     first: Vec<(u32, u64)>,
     /// Whether one of these samples was not traced to its end.
     first_has_gap: bool,
@@ -41,14 +43,14 @@ pub(super) struct CodeAccount {
 }
 
 impl CodeAccount {
-    /// Reserves room for a model of this many blocks.
-    pub(super) fn new(blocks: usize) -> CodeAccount {
+    /// Reserves room for a model of this many rows.
+    pub(super) fn new(rows: usize) -> CodeAccount {
         CodeAccount {
-            before: Vec::with_capacity(blocks),
+            before: Vec::with_capacity(rows),
             costs: Vec::with_capacity(MOST_COSTS),
             ends: Vec::with_capacity(MOST_SAMPLES),
             usable: Vec::with_capacity(MOST_SAMPLES),
-            first: Vec::with_capacity(FINGERPRINT_SAMPLES * blocks),
+            first: Vec::with_capacity(FINGERPRINT_SAMPLES * rows),
             first_has_gap: false,
             is_full: false,
         }
@@ -64,15 +66,15 @@ impl CodeAccount {
         self.before.clear();
         let blocks = model.blocks().take(self.before.capacity());
         self.before
-            .extend(blocks.map(|(_, _, counts)| code_counts(&counts)));
+            .extend(blocks.map(|(_, counts)| code_counts(&counts)));
     }
 
     /// Keeps what was executed since the sample began. `is_usable` says whether its windows were
     /// traced to their ends.
     pub(super) fn keep_sample(&mut self, model: &Model, is_usable: bool) {
         let begin = self.costs.len();
-        for (id, _, counts) in model.blocks() {
-            let before = self.before.get(id.index()).copied().unwrap_or_default();
+        for (row, (_, counts)) in model.blocks().enumerate() {
+            let before = self.before.get(row).copied().unwrap_or_default();
             let after = code_counts(&counts);
             if after == before {
                 continue;
@@ -81,7 +83,7 @@ impl CodeAccount {
                 self.is_full = true;
                 return;
             }
-            self.costs.push((id.0, difference(after, before)));
+            self.costs.push((row as u32, difference(after, before)));
         }
         if self.ends.len() == self.ends.capacity() {
             self.is_full = true;
@@ -135,12 +137,19 @@ impl CodeAccount {
     fn code_slots(&self, model: &Model, executed: &mut Executed) -> CodeSlots {
         let room = self.before.capacity();
         let mut blocks = BlockTable {
-            ranges: with_room(room, model.blocks().map(|(_, range, _)| range)),
+            ranges: with_room(room, model.ranges()),
+            rows: with_room(room, model.blocks().map(|(row, _)| row)),
             index_of: Vec::with_capacity(room),
+            root_of: Vec::with_capacity(room),
             map: ModuleMap::of_this_process(),
             blocks: Vec::with_capacity(room),
+            paths: model.paths(),
+            call_of: Vec::with_capacity(room),
+            calls: Vec::with_capacity(room),
         };
-        blocks.index_of.resize(blocks.ranges.len(), None);
+        blocks.index_of.resize(blocks.rows.len(), None);
+        blocks.root_of.resize(blocks.ranges.len(), None);
+        blocks.call_of.resize(blocks.paths.len(), None);
         let mut code = CodeSlots {
             samples: Vec::with_capacity(MOST_SAMPLES),
             ..CodeSlots::default()
@@ -148,7 +157,7 @@ impl CodeAccount {
         let mut begin = 0;
         for &end in &self.ends {
             let costs = self.costs[begin..end].iter();
-            let costs = costs.map(|&(number, counts)| (blocks.index(number, executed), counts));
+            let costs = costs.map(|&(row, counts)| (blocks.index(row, executed), counts));
             code.samples.push(if begin == end {
                 Vec::new()
             } else {
@@ -157,18 +166,19 @@ impl CodeAccount {
             begin = end;
         }
         let first = self.first.iter();
-        let first = first.map(|&(number, count)| (blocks.index(number, executed), count));
+        let first = first.map(|&(row, count)| (blocks.index(row, executed), count));
         code.first_samples = with_room(room, first);
         code.first_samples_data = executed.data();
         let trail = executed.take_trail();
         let stretch = trail.stretch.iter();
-        let stretch = stretch.map(|&number| blocks.index(number, executed));
+        let stretch = stretch.map(|&number| blocks.root_index(number, executed));
         code.trail = Trail {
             stretch: with_room(trail.stretch.capacity(), stretch),
             ..trail
         };
         code.modules = blocks.map.into_names();
         code.blocks = blocks.blocks;
+        code.calls = blocks.calls;
         code
     }
 }
@@ -181,29 +191,88 @@ fn with_room<T>(room: usize, items: impl Iterator<Item = T>) -> Vec<T> {
     all
 }
 
-/// The blocks of a record, by their numbers in the process.
-struct BlockTable {
+/// The blocks and calls of a record, by their numbers in the process.
+struct BlockTable<'a> {
     ranges: Vec<Range<u64>>,
+    rows: Vec<BlockOnPath>,
+    /// Indices of blocks, by row number.
     index_of: Vec<Option<u32>>,
+    /// Indices of blocks on no path, by block number.
+    root_of: Vec<Option<u32>>,
     map: ModuleMap,
     blocks: Vec<CodeBlock>,
+    paths: &'a [CallPath],
+    /// One more than the indices of calls, by path.
+    call_of: Vec<Option<u32>>,
+    calls: Vec<CodeCall>,
 }
 
-impl BlockTable {
-    /// Returns the index of a block in the record, adding it if necessary.
-    fn index(&mut self, number: u32, executed: &Executed) -> u32 {
-        *self.index_of[number as usize].get_or_insert_with(|| {
-            let range = &self.ranges[number as usize];
-            let (module, offset) = self.map.place_of(range.start);
-            self.blocks.push(CodeBlock {
+impl BlockTable<'_> {
+    /// Returns the index of a row's block in the record, adding it if necessary.
+    fn index(&mut self, row: u32, executed: &Executed) -> u32 {
+        let BlockOnPath { block, path } = self.rows[row as usize];
+        if path == ROOT {
+            return self.root_index(block.0, executed);
+        }
+        if let Some(index) = self.index_of[row as usize] {
+            return index;
+        }
+        let call = self.call(path);
+        let index = self.add(block, call, executed);
+        self.index_of[row as usize] = Some(index);
+        index
+    }
+
+    /// Returns the index of a block on no path, adding it if necessary.
+    fn root_index(&mut self, number: u32, executed: &Executed) -> u32 {
+        if let Some(index) = self.root_of[number as usize] {
+            return index;
+        }
+        let index = self.add(BlockId(number), 0, executed);
+        self.root_of[number as usize] = Some(index);
+        index
+    }
+
+    fn add(&mut self, block: BlockId, call: u32, executed: &Executed) -> u32 {
+        let range = &self.ranges[block.index()];
+        let (module, offset) = self.map.place_of(range.start);
+        self.blocks.push(CodeBlock {
+            module,
+            offset,
+            // A block has at most 48 instructions.
+            bytes: (range.end - range.start) as u32,
+            content: executed.content(block.0),
+            call,
+        });
+        self.blocks.len() as u32 - 1
+    }
+
+    /// Returns one more than the index of a path's call in the record, adding it and its callers if
+    /// necessary.
+    fn call(&mut self, path: u32) -> u32 {
+        // Callers have smaller numbers, so this ends; the stack may be small.
+        let mut missing = path;
+        loop {
+            let known = |path: u32| path == ROOT || self.call_of[path as usize].is_some();
+            if known(path) {
+                return self.call_of[path as usize].unwrap_or(0);
+            }
+            let CallPath {
+                caller, return_ip, ..
+            } = self.paths[missing as usize];
+            if !known(caller) {
+                missing = caller;
+                continue;
+            }
+            let (module, offset) = self.map.place_of(return_ip - 1);
+            self.calls.push(CodeCall {
+                caller: self.call_of[caller as usize].unwrap_or(0),
                 module,
                 offset,
-                // A block has at most 48 instructions.
-                bytes: (range.end - range.start) as u32,
-                content: executed.content(number),
             });
-            self.blocks.len() as u32 - 1
-        })
+            self.call_of[missing as usize] = Some(self.calls.len() as u32);
+            missing = path;
+        }
     }
 }
 

@@ -1,0 +1,341 @@
+//! Call paths of programs that keep a stack of their own, which is the truth.
+
+#![cfg(all(target_os = "linux", target_arch = "x86_64"))]
+
+use std::arch::global_asm;
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::hint::black_box;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+
+use topdown_core_model::{Capacity, Model, ROOT, cores};
+use topdown_skipped::{Need, skip};
+use topdown_tracer::{Config, Tracer};
+
+type Function = fn(u64) -> u64;
+
+/// Calls by path, in which a function that is called again continues where it was.
+#[derive(Default)]
+struct Truth {
+    open: Vec<Vec<u64>>,
+    calls: BTreeMap<Vec<u64>, u64>,
+}
+
+thread_local! {
+    static TRUTH: RefCell<Truth> = RefCell::default();
+}
+
+fn enter(function: Function) {
+    TRUTH.with_borrow_mut(|truth| {
+        let mut path = truth.open.last().cloned().unwrap_or_default();
+        let address = function as usize as u64;
+        match path.iter().position(|known| *known == address) {
+            Some(place) => path.truncate(place + 1),
+            None => path.push(address),
+        }
+        *truth.calls.entry(path.clone()).or_default() += 1;
+        truth.open.push(path);
+    });
+}
+
+fn leave() {
+    TRUTH.with_borrow_mut(|truth| truth.open.pop());
+}
+
+fn depth() -> usize {
+    TRUTH.with_borrow(|truth| truth.open.len())
+}
+
+fn leave_to(depth: usize) {
+    TRUTH.with_borrow_mut(|truth| truth.open.truncate(depth));
+}
+
+#[inline(never)]
+fn leaf(n: u64) -> u64 {
+    enter(leaf);
+    leave();
+    black_box(n)
+}
+
+#[inline(never)]
+fn twice(n: u64) -> u64 {
+    enter(twice);
+    let sum = leaf(n) + leaf(n + 1);
+    leave();
+    sum
+}
+
+#[inline(never)]
+fn fibonacci(n: u64) -> u64 {
+    enter(fibonacci);
+    let sum = match n {
+        0 | 1 => leaf(n),
+        _ => fibonacci(n - 1) + fibonacci(n - 2),
+    };
+    leave();
+    sum
+}
+
+#[inline(never)]
+fn even(n: u64) -> u64 {
+    enter(even);
+    let result = if n == 0 { leaf(1) } else { odd(n - 1) };
+    leave();
+    result
+}
+
+#[inline(never)]
+fn odd(n: u64) -> u64 {
+    enter(odd);
+    let result = if n == 0 { leaf(0) } else { even(n - 1) };
+    leave();
+    result
+}
+
+#[inline(never)]
+fn panics(n: u64) -> u64 {
+    enter(panics);
+    if n == 0 {
+        resume_unwind(Box::new(()));
+    }
+    let result = panics(n - 1) + twice(n);
+    leave();
+    result
+}
+
+#[inline(never)]
+fn catches(n: u64) -> u64 {
+    enter(catches);
+    let before = depth();
+    let result = catch_unwind(AssertUnwindSafe(|| panics(n))).unwrap_or(7);
+    leave_to(before);
+    let result = result + leaf(n);
+    leave();
+    result
+}
+
+#[inline(never)]
+fn pointed(n: u64) -> u64 {
+    enter(pointed);
+    let functions: [Function; 2] = [leaf, twice];
+    let result = (0..n)
+        .map(|k| black_box(functions)[(k % 2) as usize](k))
+        .sum();
+    leave();
+    result
+}
+
+global_asm!(
+    ".globl topdown_test_set_jump",
+    "topdown_test_set_jump:",
+    "lea rax, [rsp + 8]",
+    "mov [rdi], rax",
+    "mov rax, [rsp]",
+    "mov [rdi + 8], rax",
+    "mov [rdi + 16], rbx",
+    "mov [rdi + 24], rbp",
+    "mov [rdi + 32], r12",
+    "mov [rdi + 40], r13",
+    "mov [rdi + 48], r14",
+    "mov [rdi + 56], r15",
+    "mov rdi, rsi",
+    "sub rsp, 8",
+    "call rdx",
+    "add rsp, 8",
+    "ret",
+    ".globl topdown_test_long_jump",
+    "topdown_test_long_jump:",
+    "mov rbx, [rdi + 16]",
+    "mov rbp, [rdi + 24]",
+    "mov r12, [rdi + 32]",
+    "mov r13, [rdi + 40]",
+    "mov r14, [rdi + 48]",
+    "mov r15, [rdi + 56]",
+    "mov rsp, [rdi]",
+    "mov rax, 5",
+    "jmp [rdi + 8]",
+    ".globl topdown_test_tail_call",
+    "topdown_test_tail_call:",
+    "jmp rsi",
+);
+
+#[derive(Default)]
+#[repr(C)]
+struct Registers([u64; 8]);
+
+unsafe extern "C" {
+    /// Saves the registers to return with, and calls a function.
+    fn topdown_test_set_jump(to: *mut Registers, n: u64, work: extern "C" fn(u64) -> u64) -> u64;
+    /// Returns 5 from `topdown_test_set_jump`.
+    fn topdown_test_long_jump(to: *const Registers) -> !;
+    /// Calls a function in place of itself.
+    fn topdown_test_tail_call(n: u64, work: extern "C" fn(u64) -> u64) -> u64;
+}
+
+thread_local! {
+    static REGISTERS: RefCell<Registers> = RefCell::default();
+}
+
+#[inline(never)]
+fn leaves(n: u64) -> u64 {
+    enter(leaves);
+    if n == 0 {
+        let to = REGISTERS.with(RefCell::as_ptr);
+        // SAFETY: `jumps` called `topdown_test_set_jump`, which has not returned. The frames in
+        // between own nothing.
+        unsafe { topdown_test_long_jump(to) };
+    }
+    let result = twice(n) + leaves(n - 1);
+    leave();
+    result
+}
+
+extern "C" fn leaves_at_last(n: u64) -> u64 {
+    leaves(n)
+}
+
+#[inline(never)]
+fn jumps(n: u64) -> u64 {
+    enter(jumps);
+    let before = depth();
+    let to = REGISTERS.with(RefCell::as_ptr);
+    // SAFETY: the registers outlive the call.
+    let five = unsafe { topdown_test_set_jump(to, n, leaves_at_last) };
+    leave_to(before);
+    let result = leaf(n) + five;
+    leave();
+    result
+}
+
+extern "C" fn twice_in_place(n: u64) -> u64 {
+    twice(n)
+}
+
+#[inline(never)]
+fn tail(n: u64) -> u64 {
+    enter(tail);
+    // SAFETY: jumps to a function of the same signature.
+    let result = unsafe { topdown_test_tail_call(n, twice_in_place) } + leaf(n);
+    leave();
+    result
+}
+
+const FUNCTIONS: [Function; 11] = [
+    leaf, twice, fibonacci, even, odd, panics, catches, pointed, leaves, jumps, tail,
+];
+
+/// Returns a core that follows calls.
+fn model() -> Model {
+    Model::new(&cores::GOLDEN_COVE, Capacity::default()).following_calls()
+}
+
+/// Returns how often each path was called, of those that end with a function of this test.
+fn calls(model: &Model) -> BTreeMap<Vec<u64>, u64> {
+    let is_known = |address: u64| FUNCTIONS.iter().any(|f| *f as usize as u64 == address);
+    let starts: Vec<u64> = model.ranges().map(|range| range.start).collect();
+    let paths = model.paths();
+    let mut calls = BTreeMap::new();
+    for (row, counts) in model.blocks() {
+        let entry = paths[row.path as usize].entry_ip;
+        if row.path == ROOT || !is_known(entry) || starts[row.block.index()] != entry {
+            continue;
+        }
+        let mut chain = Vec::new();
+        let mut path = row.path;
+        while path != ROOT {
+            assert!(paths[path as usize].caller < path);
+            chain.extend(Some(paths[path as usize].entry_ip).filter(|ip| is_known(*ip)));
+            path = paths[path as usize].caller;
+        }
+        chain.reverse();
+        *calls.entry(chain).or_default() += counts.executions;
+    }
+    calls.retain(|_, count| *count > 0);
+    calls
+}
+
+#[test]
+fn paths_are_those_of_the_programs_own_stack_and_have_all_slots() {
+    for (function, n) in [
+        (twice as Function, 1),
+        (fibonacci, 9),
+        (even, 7),
+        (catches, 3),
+        (pointed, 5),
+        (jumps, 4),
+        (tail, 2),
+    ] {
+        let Ok(mut tracer) = Tracer::new(Config::default(), model()) else {
+            skip(Need::Model, "code cannot be traced on this machine");
+            return;
+        };
+        for _ in 0..3 {
+            TRUTH.take();
+            let before = calls(tracer.consumer_mut());
+            tracer.consumer_mut().begin_window();
+            let (_, end) = tracer.trace(|| black_box(function)(black_box(n)));
+            end.unwrap();
+            let model = tracer.consumer_mut();
+            model.drain();
+            let mut expected = TRUTH.take().calls;
+            for (path, count) in before {
+                *expected.entry(path).or_default() += count;
+            }
+            assert_eq!(calls(model), expected);
+            let mut slots = topdown_core_model::Slots::default();
+            for (_, counts) in model.blocks() {
+                slots += counts.slots;
+            }
+            assert_eq!(slots, model.counts().slots);
+        }
+    }
+}
+
+fn plain_fibonacci(n: u64) -> u64 {
+    match n {
+        0 | 1 => n,
+        _ => plain_fibonacci(n - 1) + plain_fibonacci(n - 2),
+    }
+}
+
+#[test]
+fn following_calls_changes_no_count() {
+    let run = |model: Model| {
+        let mut tracer = Tracer::new(Config::default(), model).ok()?;
+        let mut counts = Vec::new();
+        for n in [3, 9, 9] {
+            let (_, end) = tracer.trace(|| black_box(plain_fibonacci(black_box(n))));
+            end.unwrap();
+            tracer.consumer_mut().drain();
+            counts.push(tracer.consumer_mut().counts());
+        }
+        Some(counts)
+    };
+    let plain = Model::new(&cores::GOLDEN_COVE, Capacity::default());
+    let (Some(plain), Some(following)) = (run(plain), run(model())) else {
+        skip(Need::Model, "code cannot be traced on this machine");
+        return;
+    };
+    assert_eq!(plain, following);
+}
+
+#[test]
+fn what_does_not_fit_is_counted_with_its_caller() {
+    let capacity = Capacity {
+        blocks: 600,
+        ..Capacity::default()
+    };
+    let model = Model::new(&cores::GOLDEN_COVE, capacity).following_calls();
+    let Ok(mut tracer) = Tracer::new(Config::default(), model) else {
+        skip(Need::Model, "code cannot be traced on this machine");
+        return;
+    };
+    for function in [fibonacci as Function, pointed, even, tail, twice] {
+        let _ = tracer.trace(|| function(9));
+    }
+    let model = tracer.consumer_mut();
+    model.drain();
+    assert!(model.blocks().count() <= 1200);
+    let slots: u64 = model.blocks().map(|(_, counts)| counts.slots.total()).sum();
+    assert_eq!(slots, model.counts().slots.total());
+}
