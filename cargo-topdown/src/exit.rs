@@ -89,6 +89,8 @@ impl From<&Error> for Exit {
             | Error::Workspace(_)
             | Error::Expression(_)
             | Error::ReportNeedsComparison { .. }
+            | Error::ProfileFormat { .. }
+            | Error::NoCallPaths { .. }
             | Error::NoBudgets
             | Error::NothingToAccept { .. }
             | Error::Accepted(_)

@@ -7,8 +7,9 @@ use criterion_topdown::event::Events;
 use criterion_topdown::machine::Machine;
 use criterion_topdown::provenance::{Provenance, SourceKind};
 use criterion_topdown::run_file::{
-    Benchmark, BenchmarkId, Build, Fingerprint, Function, FunctionFingerprint, Functions, Hash,
-    LaunchSettings, LaunchValue, OtherFunctions, Run, Selection, Series, SlotsValue, TimeValue,
+    Benchmark, BenchmarkId, Build, CallPath, CallPaths, CalledFunction, Fingerprint, Function,
+    FunctionFingerprint, Functions, Hash, LaunchSettings, LaunchValue, OtherFunctions, Run,
+    Selection, Series, SlotsValue, SourceLine, TimeValue,
 };
 use criterion_topdown::sample::Level1;
 
@@ -263,6 +264,69 @@ pub fn with_some_functions(name: &str) -> Benchmark {
             (None, Some("[vdso]"), [2, 0, 0, 19]),
         ],
     )
+}
+
+/// A modelled benchmark whose slots have call paths: criterion's loop, which calls `scan` in two
+/// ways, with `more` backend bound slots per iteration in the function that `scan` calls.
+pub fn with_call_paths(name: &str, more: u64) -> Benchmark {
+    const ITERATIONS: u64 = 10;
+    let counts = |[ret, bad, fe, be]: [u64; 4]| CodeCounts {
+        instructions: ret * ITERATIONS,
+        level1_slots: PerCategory::in_order([ret, bad, fe, be]).map(|slots| slots * ITERATIONS),
+        level2_slots: PerCategory::default(),
+    };
+    let function = |name: &str, module: Option<&str>| CalledFunction {
+        name: Some(name.to_owned()),
+        module: module.map(str::to_owned),
+    };
+    let path = |caller, function, line: u32, slots| CallPath {
+        caller,
+        function,
+        called_at: (line > 0).then(|| SourceLine {
+            file: "src/parse.rs".to_owned(),
+            line,
+            in_workspace: true,
+        }),
+        counts: counts(slots),
+    };
+    let planted = Planted {
+        categories: PerCategory {
+            backend_bound: more as f64 / 1000.0,
+            ..PerCategory::default()
+        },
+        ..Planted::default()
+    };
+    let benchmark = with_functions(
+        modelled(name, planted),
+        &[
+            (Some("suite::parse::scan"), None, [200, 40, 60, 100]),
+            (Some("memcpy"), Some("libc.so.6"), [100, 0, 50, 150 + more]),
+            (Some("suite::parse::number"), None, [150, 50, 20, 10]),
+            (
+                Some("criterion::bencher::Bencher<M>::iter"),
+                None,
+                [50, 0, 10, 4],
+            ),
+        ],
+    );
+    Benchmark {
+        call_paths: Some(CallPaths {
+            iterations: ITERATIONS,
+            functions: vec![
+                function("criterion::bencher::Bencher<M>::iter", None),
+                function("suite::parse::scan", None),
+                function("memcpy", Some("libc.so.6")),
+                function("suite::parse::number", None),
+            ],
+            paths: vec![
+                path(None, 0, 0, [54, 0, 11, 5]),
+                path(Some(0), 1, 12, [200, 40, 60, 100]),
+                path(Some(1), 2, 40, [100, 0, 50, 150 + more]),
+                path(Some(0), 3, 13, [150, 50, 20, 10]),
+            ],
+        }),
+        ..benchmark
+    }
 }
 
 /// A modelled benchmark before and after: one function has 100 of 1000 slots more, one disappeared

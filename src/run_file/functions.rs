@@ -87,7 +87,7 @@ impl Functions {
 }
 
 #[cfg(feature = "run_file")]
-fn check_counts(counts: &CodeCounts) -> Result<(), RunFileProblem> {
+pub(super) fn check_counts(counts: &CodeCounts) -> Result<(), RunFileProblem> {
     let one = Rows {
         count: 1,
         what: "number",

@@ -6,8 +6,9 @@
 //! previous one. `docs/run-file.md` describes both files for other programs.
 
 #[cfg(feature = "run_file")]
-mod code_columns;
+mod call_paths;
 #[cfg(feature = "run_file")]
+mod code_columns;
 mod columns;
 #[cfg(feature = "run_file")]
 mod error;
@@ -35,6 +36,7 @@ mod version;
 mod wire;
 
 pub use crate::record::{LAST_WORD_OWED, LAST_WORD_SAID, Record, SCHEMA_VERSION};
+pub use call_paths::{CallPath, CallPaths, CalledFunction, SourceLine};
 #[cfg(feature = "run_file")]
 pub use error::{RunFileError, RunFileProblem};
 pub use fingerprint::{Fingerprint, FunctionFingerprint, Hash};
@@ -194,6 +196,8 @@ pub struct Benchmark {
     pub slots: Option<Series<SlotsValue>>,
     /// The functions to which its slots went, if the source knows them.
     pub functions: Option<Functions>,
+    /// The calls that led there, if they were followed.
+    pub call_paths: Option<CallPaths>,
     /// What an iteration executed, if it was traced and is the same in every launch.
     pub fingerprint: Option<Fingerprint>,
 }

@@ -105,6 +105,7 @@ impl Benchmark {
                 launches: times,
             },
             functions: None,
+            call_paths: None,
             fingerprint: None,
         }
     }

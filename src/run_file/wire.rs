@@ -11,8 +11,8 @@ use super::error::RunFileProblem;
 use super::launch_columns::{SlotsColumns, TimeColumns};
 use super::version::{KnownVersion, parse};
 use super::{
-    Benchmark, BenchmarkId, Build, Fingerprint, Functions, LaunchSettings, Run, Selection, Shard,
-    Throughput,
+    Benchmark, BenchmarkId, Build, CallPaths, Fingerprint, Functions, LaunchSettings, Run,
+    Selection, Shard, Throughput,
 };
 use crate::machine::Machine;
 
@@ -84,6 +84,9 @@ pub(super) struct BenchmarkWire {
     /// The functions to which its slots went, if the source knows them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     functions: Option<Functions>,
+    /// The calls that led there, if they were followed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    call_paths: Option<CallPaths>,
     /// What an iteration executed, if known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     fingerprint: Option<Fingerprint>,
@@ -106,6 +109,10 @@ impl BenchmarkWire {
         let checked = functions
             .map_err(|problem| problem.under("functions"))
             .and_then(|()| {
+                let paths = self.call_paths.as_ref().map_or(Ok(()), CallPaths::check);
+                paths.map_err(|problem| problem.under("call_paths"))
+            })
+            .and_then(|()| {
                 let times = self.times.into_series();
                 times.map_err(|problem| problem.under("times"))
             })
@@ -120,6 +127,7 @@ impl BenchmarkWire {
                 times,
                 slots,
                 functions: self.functions,
+                call_paths: self.call_paths,
                 fingerprint: self.fingerprint,
             }),
             Err(problem) => Err(Box::new((self.id, problem))),
@@ -206,6 +214,7 @@ impl RunWire {
                     times: TimeColumns::from_series(&benchmark.times),
                     slots: benchmark.slots.as_ref().map(SlotsColumns::from_series),
                     functions: benchmark.functions.clone(),
+                    call_paths: benchmark.call_paths.clone(),
                     fingerprint: benchmark.fingerprint.clone(),
                 })
                 .collect(),

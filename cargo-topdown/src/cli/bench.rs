@@ -311,6 +311,10 @@ pub struct MeasuringArgs {
     )]
     pub keep_env: Option<Vec<String>>,
 
+    /// Follow calls in modelled launches, for flame graphs and the callers of what got slower
+    #[arg(long, env = "CARGO_TOPDOWN_PATHS")]
+    pub paths: bool,
+
     /// Do not take fingerprints of the machine code that benchmarks execute
     ///
     /// They trace three iterations of every benchmark once per run. Without them a comparison
@@ -342,6 +346,7 @@ impl From<&MeasuringArgs> for Layer {
             author_settings: args.author_settings.then_some(true),
             launch_timeout: args.launch_timeout,
             fingerprints: args.no_fingerprints.then_some(false),
+            paths: args.paths.then_some(true),
             leave_out: args.leave_out.clone(),
             keep_env: args.keep_env.clone().unwrap_or_default(),
             ..Layer::default()

@@ -136,6 +136,15 @@ pub struct ReportArgs {
     #[arg(long, value_name = "PATH")]
     pub html: Option<PathBuf>,
 
+    /// Write the call paths to FILE instead: as folded stacks (`.folded`), or for speedscope
+    /// (`.json`); needs a run with `--paths`
+    #[arg(
+        long,
+        value_name = "FILE",
+        conflicts_with_all = ["html", "json", "events", "functions"]
+    )]
+    pub profile: Option<PathBuf>,
+
     /// Print the run file as JSON, with the benchmarks that -E and --skip select
     #[arg(long, conflicts_with_all = ["html", "events", "functions"])]
     pub json: bool,

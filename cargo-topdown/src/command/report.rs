@@ -2,7 +2,7 @@
 
 use criterion_topdown::run_file;
 
-use super::run_output::{RunOutput, write_page};
+use super::run_output::{RunOutput, write_page, write_profile};
 use crate::cli::ReportArgs;
 use crate::comparing::{history, selection};
 use crate::error::Error;
@@ -29,6 +29,10 @@ pub fn run(args: &ReportArgs) -> Result<Exit, Error> {
     if let Some(path) = &args.html {
         let history = stored.and_then(|stored| history::beside(label, &stored));
         write_page(path, &run, label, history.as_ref())?;
+        return Ok(Exit::Success);
+    }
+    if let Some(path) = &args.profile {
+        write_profile(path, &run, label)?;
         return Ok(Exit::Success);
     }
     let output = RunOutput {

@@ -12,7 +12,9 @@ use crate::error::Error;
 use crate::measure::build_identity;
 use crate::report::event_table::write_event_table;
 use crate::report::function_table::write_function_table;
+use crate::report::html;
 use crate::report::html::{self, CommitPages};
+use crate::report::profile::ProfileFormat;
 use crate::report::request::{FileFormat, ReportError, ReportRequest};
 use crate::report::run_table::write_run_table;
 use crate::report::style::{self, Look};
@@ -103,6 +105,28 @@ pub fn write_page(
     let write = || {
         let mut out = BufWriter::new(File::create(path)?);
         html::write_run(run, label, history, commits.as_ref(), &mut out)?;
+        out.flush()
+    };
+    Ok(write().map_err(|error| ReportError::new(path, error))?)
+}
+
+/// Writes the call paths for another program.
+///
+/// # Errors
+/// Returns an error if the file's name has no known end, if the run has no call paths, or if the
+/// file cannot be written.
+pub fn write_profile(path: &Path, run: &Run, label: &str) -> Result<(), Error> {
+    let format = ProfileFormat::of(path).ok_or_else(|| Error::ProfileFormat {
+        path: path.to_owned(),
+    })?;
+    if run.benchmarks.iter().all(|b| b.call_paths.is_none()) {
+        return Err(Error::NoCallPaths {
+            run: label.to_owned(),
+        });
+    }
+    let write = || {
+        let mut out = BufWriter::new(File::create(path)?);
+        format.write(run, label, &mut out)?;
         out.flush()
     };
     Ok(write().map_err(|error| ReportError::new(path, error))?)

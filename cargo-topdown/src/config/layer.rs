@@ -29,6 +29,8 @@ pub struct Layer {
     /// Whether to trace three iterations of every benchmark once per run, so that comparisons can
     /// tell whether the same machine code ran.
     pub fingerprints: Option<bool>,
+    /// Whether modelled launches follow calls, so that reports know callers and draw flame graphs.
+    pub paths: Option<bool>,
     /// Patterns of benchmarks and bench targets to leave out.
     pub leave_out: Option<Vec<String>>,
     /// Names for lists of benchmark patterns, for use in filter expressions.

@@ -50,6 +50,9 @@ pub struct Settings {
     /// Whether to trace what the benchmarks execute, in a launch of its own.
     #[serde(default)]
     pub fingerprints: bool,
+    /// Whether modelled launches follow calls.
+    #[serde(default)]
+    pub paths: bool,
 }
 
 impl Default for Settings {
@@ -69,6 +72,7 @@ impl Default for Settings {
             sampling: Sampling::Planned,
             launch_timeout: None,
             fingerprints: true,
+            paths: false,
         }
     }
 }
@@ -185,6 +189,7 @@ impl Settings {
             },
             launch_timeout: time("--launch-timeout", |l| l.launch_timeout)?,
             fingerprints: first(layers, |l| l.fingerprints).unwrap_or(default.fingerprints),
+            paths: first(layers, |l| l.paths).unwrap_or(default.paths),
         })
     }
 }
@@ -233,6 +238,7 @@ mod tests {
         let workspace = layer(json!({
             "launches": 4, "sample-size": 40, "warm-up-time": 0.5, "source": "time",
             "author-settings": true, "launch-timeout": 30, "fingerprints": false,
+            "paths": true,
             "counters": "exact", "threads": "all", "model-budget": 10, "model-core": "zen-5"
         }));
         let settings = Settings::resolve([&flags, &package, &workspace]).unwrap();
@@ -251,6 +257,7 @@ mod tests {
                 sampling: Sampling::Author,
                 launch_timeout: Some(Duration::from_secs(30)),
                 fingerprints: false,
+                paths: true,
             }
         );
     }

@@ -5,6 +5,7 @@ mod exec;
 mod explain;
 
 use std::io;
+use std::path::PathBuf;
 
 use criterion_topdown::run_file::RunFileError;
 use thiserror::Error;
@@ -138,6 +139,25 @@ pub enum Error {
     ReportNeedsComparison {
         /// The report as requested.
         report: String,
+    },
+    /// The name of a profile does not say its format.
+    #[error(
+        "cannot tell the format of the profile {}; its name must end with `.folded` (folded \
+         stacks) or `.json` (speedscope)",
+        path.display()
+    )]
+    ProfileFormat {
+        /// The file as given.
+        path: PathBuf,
+    },
+    /// Nobody asked for call paths.
+    #[error(
+        "{run} has no call paths; modelled launches follow calls with `cargo topdown bench \
+         --paths`"
+    )]
+    NoCallPaths {
+        /// What the user calls the run.
+        run: String,
     },
     /// The history has too few runs to find changes.
     #[error(

@@ -118,6 +118,10 @@ fn what_makes_no_sense_is_2() {
             Error::ReportNeedsComparison {
                 report: "github".to_owned(),
             },
+            Error::ProfileFormat { path: "a".into() },
+            Error::NoCallPaths {
+                run: "main".to_owned(),
+            },
             Error::Adoption(AdoptionError::NoLibrary { tried: vec![] }),
             Error::Adoption(AdoptionError::WorkflowExists {
                 path: "topdown.yml".into(),

@@ -75,6 +75,7 @@ mod tests {
                     offset,
                     bytes: 4,
                     content,
+                    call: 0,
                 })
                 .collect(),
             first_samples: (0..).zip(blocks.iter().map(|b| b.2)).collect(),

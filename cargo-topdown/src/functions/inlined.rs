@@ -44,6 +44,47 @@ impl InlinedFunctions {
         most.0
     }
 
+    /// Returns the functions that contain the code at `addresses`, from the enclosing one to the
+    /// innermost one outside the standard library, which is that of [`most_of`](Self::most_of).
+    /// Empty without debug information.
+    pub fn frames_of(&self, addresses: Range<u64>) -> Vec<InlinedFrame> {
+        let innermost = self.most_of(addresses.clone());
+        let mut chains = addresses.step_by(STEP_BYTES).map(|a| self.frames_at(a));
+        let is_it = |chain: &Vec<InlinedFrame>| match chain.as_slice() {
+            [] => false,
+            [_] => innermost.is_none(),
+            [.., last] => last.name == innermost,
+        };
+        chains.find(is_it).unwrap_or_default()
+    }
+
+    /// Returns the functions that contain an instruction, the enclosing one first.
+    fn frames_at(&self, address: u64) -> Vec<InlinedFrame> {
+        let Ok(mut frames) = self.loader.find_frames(address) else {
+            return Vec::new();
+        };
+        let mut chain = Vec::new();
+        while let Ok(Some(frame)) = frames.next() {
+            let file = frame.location.as_ref().and_then(|location| location.file);
+            let line = frame.location.as_ref().and_then(|location| location.line);
+            let name = frame.function.as_ref();
+            let name = name.and_then(|name| Some(name.raw_name().ok()?.into_owned()));
+            chain.push((
+                is_standard(file),
+                InlinedFrame {
+                    name: name.map(|name| with_file(name, file)),
+                    line: file.map(str::to_owned).zip(line),
+                },
+            ));
+        }
+        let count = chain.len();
+        let kept = chain.into_iter().enumerate();
+        let kept = kept.filter(|(index, (standard, _))| index + 1 == count || !standard);
+        let mut kept: Vec<InlinedFrame> = kept.map(|(_, (_, frame))| frame).collect();
+        kept.reverse();
+        kept
+    }
+
     /// Returns the source file and line of an address.
     pub fn line_of(&self, address: u64) -> Option<String> {
         let location = self.loader.find_location(address).ok()??;
@@ -60,16 +101,32 @@ impl InlinedFunctions {
                 return found;
             }
             let file = frame.location.and_then(|location| location.file);
-            let is_standard = file.is_some_and(|f| STANDARD_LIBRARY.iter().any(|s| f.contains(s)));
-            if !is_standard {
+            if !is_standard(file) {
                 let name = frame.function?.raw_name().ok()?.into_owned();
-                found = Some(match (is_mangled(&name), file) {
-                    (false, Some(file)) => format!("{name} ({})", shortened(file)),
-                    _ => name,
-                });
+                found = Some(with_file(name, file));
             }
         }
         None
+    }
+}
+
+/// A function that contains an instruction.
+pub struct InlinedFrame {
+    /// Its mangled name, or that of line tables.
+    pub name: Option<String>,
+    /// The source file and line of the instruction, or of the call of the next frame.
+    pub line: Option<(String, u32)>,
+}
+
+fn is_standard(file: Option<&str>) -> bool {
+    file.is_some_and(|file| STANDARD_LIBRARY.iter().any(|part| file.contains(part)))
+}
+
+/// Adds the file to a name without a module path.
+fn with_file(name: String, file: Option<&str>) -> String {
+    match (is_mangled(&name), file) {
+        (false, Some(file)) => format!("{name} ({})", shortened(file)),
+        _ => name,
     }
 }
 

@@ -6,6 +6,7 @@
 
 mod fingerprint;
 mod inlined;
+mod paths;
 mod symbols;
 
 use std::collections::HashMap;
@@ -14,6 +15,7 @@ use criterion_topdown::code::{CodeCounts, CodeSlots};
 use criterion_topdown::run_file::{Function, Functions, IterationSample, OtherFunctions};
 
 pub use fingerprint::fingerprint_of;
+pub use paths::{SamplePaths, attribute_paths, call_paths_of};
 pub use symbols::Symbols;
 
 use topdown_gate::statistics::launch::{Taken, kept_for_slots};

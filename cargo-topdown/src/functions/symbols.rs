@@ -9,6 +9,7 @@ use std::collections::hash_map::Entry;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
+use criterion_topdown::run_file::SourceLine;
 use criterion_topdown::visible::visible;
 use object::read::{Object, ObjectSegment, ObjectSymbol, ReadCache};
 use object::{SymbolKind, read};
@@ -18,6 +19,8 @@ use super::inlined::InlinedFunctions;
 /// The symbols of a bench executable and its libraries, read on demand.
 pub struct Symbols {
     executable: PathBuf,
+    /// The root of the workspace that the executable was built from.
+    workspace: PathBuf,
     /// By path; `None` if a file has no symbols.
     modules: HashMap<String, Option<Module>>,
 }
@@ -27,13 +30,59 @@ struct Module {
     inlined: Option<InlinedFunctions>,
 }
 
+/// A function that code belongs to.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CodeFrame {
+    /// Its demangled name; absent for code without a symbol.
+    pub name: Option<String>,
+    /// The line of the code, or of the call of the next frame.
+    pub line: Option<SourceLine>,
+}
+
+/// `#` omits the hash.
+fn demangled(mangled: &str) -> String {
+    let name = format!("{:#}", rustc_demangle::demangle(mangled));
+    visible(&name).into_owned()
+}
+
+/// Shortens the path of a file, of which the start differs between machines.
+fn source_line(file: &str, line: u32, workspace: &Path) -> SourceLine {
+    let in_workspace = Path::new(file).strip_prefix(workspace).ok();
+    let in_workspace = in_workspace.filter(|_| !workspace.as_os_str().is_empty());
+    let path = match in_workspace {
+        Some(path) => path.to_string_lossy().into_owned(),
+        None => {
+            let mut slashes = file.rmatch_indices('/').map(|(index, _)| index);
+            let start = slashes.nth(2).map_or(0, |index| index + 1);
+            file[start..].to_owned()
+        }
+    };
+    SourceLine {
+        file: visible(&path).into_owned(),
+        line,
+        in_workspace: in_workspace.is_some(),
+    }
+}
+
 /// No block is longer: 48 instructions of 15 bytes.
 const MOST_BLOCK_BYTES: u32 = 48 * 15;
 
 impl Symbols {
+    /// Returns the symbols for processes of `executable`, which was built from the package at
+    /// `package_root`.
+    pub fn of_package(executable: &Path, package_root: &Path) -> Symbols {
+        let mut ancestors = package_root.ancestors();
+        let workspace = ancestors.find(|directory| directory.join("Cargo.lock").exists());
+        Symbols {
+            workspace: workspace.unwrap_or(package_root).to_owned(),
+            ..Symbols::new(executable)
+        }
+    }
+
     /// Returns the symbols for processes of `executable`.
     pub fn new(executable: &Path) -> Symbols {
         Symbols {
+            workspace: PathBuf::new(),
             // The kernel reports the canonical path.
             executable: executable
                 .canonicalize()
@@ -45,18 +94,52 @@ impl Symbols {
     /// Returns the demangled name of the function that a block of code belongs to. The block starts
     /// at `offset` in the file `module`.
     pub fn name_of(&mut self, module: &str, offset: u64, bytes: u32) -> Option<String> {
-        let module = match self.modules.entry(module.to_owned()) {
-            Entry::Occupied(known) => known.into_mut(),
-            Entry::Vacant(unknown) => unknown.insert(Module::read(Path::new(module))),
-        };
-        let Module { table, inlined } = module.as_ref()?;
+        let Module { table, inlined } = self.module(module)?;
         let address = table.address_of(offset)?;
         let end = address.saturating_add(bytes.clamp(1, MOST_BLOCK_BYTES).into());
         let inlined = inlined.as_ref().and_then(|i| i.most_of(address..end));
         let mangled = inlined.as_deref().or_else(|| table.symbol_at(address))?;
-        // `#` omits the hash.
-        let name = format!("{:#}", rustc_demangle::demangle(mangled));
-        Some(visible(&name).into_owned())
+        Some(demangled(mangled))
+    }
+
+    fn module(&mut self, module: &str) -> Option<&Module> {
+        let module = match self.modules.entry(module.to_owned()) {
+            Entry::Occupied(known) => known.into_mut(),
+            Entry::Vacant(unknown) => unknown.insert(Module::read(Path::new(module))),
+        };
+        module.as_ref()
+    }
+
+    /// Returns the functions that code belongs to, from the enclosing one to the innermost inlined
+    /// one outside the standard library; at least one. With `bytes`, the innermost one is that of
+    /// [`name_of`](Symbols::name_of); without, the code is one instruction.
+    pub fn frames_of(&mut self, module: &str, offset: u64, bytes: Option<u32>) -> Vec<CodeFrame> {
+        let workspace = self.workspace.clone();
+        let frames = self.module(module).and_then(|Module { table, inlined }| {
+            let address = table.address_of(offset)?;
+            let end = address.saturating_add(bytes.unwrap_or(1).clamp(1, MOST_BLOCK_BYTES).into());
+            let enclosing = table.symbol_at(address).map(demangled);
+            let inlined = inlined.as_ref()?.frames_of(address..end);
+            let frames = inlined
+                .into_iter()
+                .enumerate()
+                .map(|(depth, frame)| CodeFrame {
+                    name: match depth {
+                        0 => enclosing.clone(),
+                        _ => frame.name.as_deref().map(demangled),
+                    },
+                    line: frame
+                        .line
+                        .map(|(file, line)| source_line(&file, line, &workspace)),
+                });
+            Some(frames.collect::<Vec<_>>())
+        });
+        frames
+            .filter(|frames| !frames.is_empty())
+            .unwrap_or_else(|| {
+                let name = self.name_of(module, offset, bytes.unwrap_or(1));
+                vec![CodeFrame { name, line: None }]
+            })
     }
 
     /// Describes a position in the file `module`: its function with source file and line, or the

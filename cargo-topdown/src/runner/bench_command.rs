@@ -130,7 +130,7 @@ impl Launcher {
     fn variables(&self, target: &BenchTarget, port: u16, samples: &Path) -> Variables {
         let settings = &target.settings;
         let mut variables = environment::inherited(std::env::vars_os(), &target.keep_env);
-        let own: [(&str, OsString); 11] = [
+        let own: [(&str, OsString); 12] = [
             ("CARGO", self.cargo.clone().into()),
             (PORT_VARIABLE, port.to_string().into()),
             (told::SAMPLES, samples.into()),
@@ -140,6 +140,7 @@ impl Launcher {
             (told::GROUP, self.group.unwrap_or_default().into()),
             (told::MODEL_BUDGET, seconds(settings.model_budget).into()),
             word(settings.model_core),
+            (told::PATHS, u8::from(settings.paths).to_string().into()),
             word(settings.sampling),
             (
                 CRITERION_HOME_VARIABLE,

@@ -14,7 +14,7 @@ use super::residual::{Residual, residual};
 use super::trail::LaunchTrail;
 use super::whose_work::time_alone;
 use crate::bench_targets::BenchTarget;
-use crate::functions::functions_of;
+use crate::functions::{call_paths_of, functions_of};
 use criterion_topdown::setting::Threads;
 use topdown_gate::statistics::launch::{Taken, launch_value};
 
@@ -224,11 +224,16 @@ impl Collected {
             .iter()
             .map(|(_, measured)| (&*measured.samples, measured.functions.as_ref()))
             .collect();
+        let with_paths: Vec<_> = launches
+            .iter()
+            .map(|(_, measured)| (&*measured.samples, measured.paths.as_ref()))
+            .collect();
         let values = values.into_iter().filter_map(|(_, value)| value);
         let about_the_work = elsewhere.is_none();
         self.benchmarks.push(Benchmark {
             throughput,
             functions: functions_of(&with_functions, taken).filter(|_| about_the_work),
+            call_paths: call_paths_of(&with_paths, taken).filter(|_| about_the_work),
             fingerprint: common_fingerprint(&launches).filter(|_| about_the_work),
             ..Benchmark::of_launches(id.clone(), provenance, values)
         });
@@ -358,6 +363,7 @@ mod tests {
             provenance: benchmark("b", Planted::default()).times.provenance,
             throughput: None,
             functions: None,
+            paths: None,
             fingerprint: None,
             trail: None,
             samples: vec![sample; 4],

@@ -49,7 +49,7 @@ impl Launcher {
         };
         let patience = Patience::new(target.settings.launch_timeout, took);
         let benchmarks = self.talk(target, filter, patience, |bench, samples, place| {
-            let mut symbols = Symbols::new(&target.executable);
+            let mut symbols = Symbols::of_package(&target.executable, &target.package_root);
             converse(
                 bench,
                 &target.settings,

@@ -252,6 +252,7 @@ pub fn join(timed: &mut Outcome, mut modelled: Outcome, targets: &[BenchTarget])
                 slots.provenance.reason = with_why(&slots.provenance.reason);
                 benchmark.slots = Some(slots);
                 benchmark.functions = model.functions;
+                benchmark.call_paths = model.call_paths;
                 benchmark.fingerprint = model.fingerprint;
             }
             // It says why it was not modelled.

@@ -82,6 +82,7 @@ mod tests {
             name: "b".to_owned(),
             throughput: None,
             functions: None,
+            paths: None,
             fingerprint: None,
             trail: None,
             provenance: Provenance {

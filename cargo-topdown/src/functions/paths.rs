@@ -1,0 +1,357 @@
+//! Attributes a benchmark's slots to call paths.
+//!
+//! The bench process reports the calls that led to each block. Here they become a tree of
+//! functions, inlined ones included where there is debug information.
+
+use std::collections::HashMap;
+
+use criterion_topdown::code::{CodeCounts, CodeSlots};
+use criterion_topdown::run_file::{
+    CallPath, CallPaths, CalledFunction, IterationSample, SourceLine,
+};
+use topdown_gate::statistics::launch::{Taken, kept_for_slots};
+
+use super::limited;
+use super::symbols::{CodeFrame, Symbols};
+
+/// At most this many paths of a benchmark are kept…
+const MOST_PATHS: usize = 1000;
+
+/// … and none, with what it calls, below this fraction of the slots.
+const LEAST_FRACTION: f64 = 0.0005;
+
+/// A function that was reached through its callers.
+#[derive(Clone, Debug)]
+struct Node {
+    caller: Option<usize>,
+    function: CalledFunction,
+    called_at: Option<SourceLine>,
+}
+
+/// The cost of each call path in each sample of one launch.
+#[derive(Debug, Default)]
+pub struct SamplePaths {
+    /// Callers first.
+    nodes: Vec<Node>,
+    /// For each sample, pairs of an index into `nodes` and its counts.
+    samples: Vec<Vec<(usize, CodeCounts)>>,
+}
+
+/// Calls that were followed, by caller, function and line of the call.
+#[derive(Default)]
+struct Tree {
+    nodes: Vec<Node>,
+    index_of: HashMap<(Option<usize>, CalledFunction, Option<SourceLine>), usize>,
+}
+
+/// Where a call is: the function that contains it, and its line.
+#[derive(Clone, Default)]
+struct Site {
+    node: Option<usize>,
+    line: Option<SourceLine>,
+}
+
+impl Tree {
+    /// Goes on from a call through the frames of the code that was called.
+    fn descend(&mut self, from: &Site, frames: &[CodeFrame], module: &Option<String>) -> Site {
+        let mut site = from.clone();
+        for frame in frames {
+            let function = CalledFunction {
+                name: frame.name.as_deref().map(limited),
+                module: module.clone(),
+            };
+            let key = (site.node, function.clone(), site.line.clone());
+            let node = *self.index_of.entry(key).or_insert_with(|| {
+                self.nodes.push(Node {
+                    caller: site.node,
+                    function,
+                    called_at: site.line.clone(),
+                });
+                self.nodes.len() - 1
+            });
+            site = Site {
+                node: Some(node),
+                line: frame.line.clone(),
+            };
+        }
+        site
+    }
+}
+
+/// Attributes the samples of `code` to call paths; `None` if the bench did not follow calls.
+pub fn attribute_paths(code: &CodeSlots, symbols: &mut Symbols) -> Option<SamplePaths> {
+    if code.calls.is_empty() {
+        return None;
+    }
+    let mut tree = Tree::default();
+    let mut known: HashMap<(u32, u64, Option<u32>), Vec<CodeFrame>> = HashMap::new();
+    let mut frames = |symbols: &mut Symbols, module: u32, offset: u64, bytes: Option<u32>| {
+        let frames = known.entry((module, offset, bytes)).or_insert_with(|| {
+            let module = &code.modules[module as usize];
+            symbols.frames_of(module, offset, bytes)
+        });
+        frames.clone()
+    };
+    let mut sites = vec![Site::default()];
+    for call in &code.calls {
+        let module = symbols.label_of(&code.modules[call.module as usize]);
+        let frames = frames(symbols, call.module, call.offset, None);
+        let from = sites[call.caller as usize].clone();
+        sites.push(tree.descend(&from, &frames, &module));
+    }
+    let node_of_block: Vec<usize> = code
+        .blocks
+        .iter()
+        .map(|block| {
+            let module = symbols.label_of(&code.modules[block.module as usize]);
+            let frames = frames(symbols, block.module, block.offset, Some(block.bytes));
+            let site = tree.descend(&sites[block.call as usize], &frames, &module);
+            site.node.expect("code has at least one frame")
+        })
+        .collect();
+    let samples = code.samples.iter().map(|costs| {
+        let mut sums = vec![CodeCounts::default(); tree.nodes.len()];
+        for (block, counts) in costs {
+            sums[node_of_block[*block as usize]] += *counts;
+        }
+        let sums = sums.into_iter().enumerate();
+        sums.filter(|(_, counts)| *counts != CodeCounts::default())
+            .collect()
+    });
+    Some(SamplePaths {
+        samples: samples.collect(),
+        nodes: tree.nodes,
+    })
+}
+
+/// A path of all launches.
+#[derive(Default)]
+struct Summed {
+    caller: Option<usize>,
+    function: CalledFunction,
+    counts: CodeCounts,
+    /// The slots by line of the call, with those of the functions called.
+    lines: Vec<(Option<SourceLine>, u64)>,
+}
+
+/// Sums up the call paths of a benchmark, given each launch's samples and their cost by path. Only
+/// the samples that make up the launch values count.
+///
+/// Returns `None` if a launch does not know its paths, or if their slots differ from the samples'.
+pub fn call_paths_of(
+    launches: &[(&[IterationSample], Option<&SamplePaths>)],
+    taken: Taken,
+) -> Option<CallPaths> {
+    let mut iterations = 0_u64;
+    let mut all: Vec<Summed> = Vec::new();
+    let mut index_of: HashMap<(Option<usize>, &CalledFunction), usize> = HashMap::new();
+    for (samples, paths) in launches {
+        let paths = (*paths)?;
+        let mut own = vec![CodeCounts::default(); paths.nodes.len()];
+        for index in kept_for_slots(samples, taken).unwrap_or_default() {
+            let (sample, costs) = (&samples[index], paths.samples.get(index)?);
+            let slots = costs.iter().map(|(_, counts)| counts.slots());
+            if sample.sample.slots != Some(slots.fold(0, u64::saturating_add)) {
+                return None;
+            }
+            iterations = iterations.saturating_add(sample.iterations);
+            for (node, counts) in costs {
+                own[*node] += *counts;
+            }
+        }
+        let mut totals: Vec<u64> = own.iter().map(CodeCounts::slots).collect();
+        for (index, node) in paths.nodes.iter().enumerate().rev() {
+            if let Some(caller) = node.caller {
+                totals[caller] = totals[caller].saturating_add(totals[index]);
+            }
+        }
+        let mut merged: Vec<usize> = Vec::with_capacity(paths.nodes.len());
+        for (index, node) in paths.nodes.iter().enumerate() {
+            let caller = node.caller.map(|caller| merged[caller]);
+            let place = *index_of.entry((caller, &node.function)).or_insert_with(|| {
+                all.push(Summed {
+                    caller,
+                    function: node.function.clone(),
+                    ..Summed::default()
+                });
+                all.len() - 1
+            });
+            all[place].counts += own[index];
+            all[place]
+                .lines
+                .push((node.called_at.clone(), totals[index]));
+            merged.push(place);
+        }
+    }
+    (iterations > 0).then(|| pruned(iterations, all))
+}
+
+/// Keeps the largest paths, and counts the others with their callers.
+fn pruned(iterations: u64, mut all: Vec<Summed>) -> CallPaths {
+    let mut totals: Vec<u64> = all.iter().map(|path| path.counts.slots()).collect();
+    for index in (0..all.len()).rev() {
+        if let Some(caller) = all[index].caller {
+            totals[caller] = totals[caller].saturating_add(totals[index]);
+        }
+    }
+    let whole: u64 = all
+        .iter()
+        .map(|path| path.counts.slots())
+        .fold(0, u64::saturating_add);
+    // A caller has no fewer slots than what it calls and a smaller index, so it comes first.
+    let mut order: Vec<usize> = (0..all.len()).collect();
+    order.sort_by(|a, b| totals[*b].cmp(&totals[*a]).then(a.cmp(b)));
+    let mut is_kept = vec![false; all.len()];
+    for &index in order.iter().take(MOST_PATHS) {
+        let is_outermost = all[index].caller.is_none();
+        is_kept[index] = is_outermost || totals[index] as f64 >= whole as f64 * LEAST_FRACTION;
+    }
+    for index in (0..all.len()).rev() {
+        match all[index].caller {
+            Some(caller) if !is_kept[index] => {
+                let counts = std::mem::take(&mut all[index].counts);
+                all[caller].counts += counts;
+            }
+            // There is nobody to count it with.
+            None => is_kept[index] = true,
+            Some(_) => {}
+        }
+    }
+    let mut paths = CallPaths {
+        iterations,
+        functions: Vec::new(),
+        paths: Vec::new(),
+    };
+    let mut function_of: HashMap<CalledFunction, u32> = HashMap::new();
+    let mut place_of: Vec<Option<u32>> = vec![None; all.len()];
+    for (index, path) in all.into_iter().enumerate() {
+        if !is_kept[index] {
+            continue;
+        }
+        let function = *function_of
+            .entry(path.function)
+            .or_insert_with_key(|function| {
+                paths.functions.push(function.clone());
+                paths.functions.len() as u32 - 1
+            });
+        place_of[index] = Some(paths.paths.len() as u32);
+        paths.paths.push(CallPath {
+            caller: path.caller.and_then(|caller| place_of[caller]),
+            function,
+            called_at: most(path.lines),
+            counts: path.counts,
+        });
+    }
+    paths
+}
+
+/// Returns the line with the most slots, the first on a tie.
+fn most(lines: Vec<(Option<SourceLine>, u64)>) -> Option<SourceLine> {
+    let mut sums: Vec<(Option<SourceLine>, u64)> = Vec::new();
+    for (line, slots) in lines {
+        match sums.iter_mut().find(|(known, _)| *known == line) {
+            Some((_, sum)) => *sum = sum.saturating_add(slots),
+            None => sums.push((line, slots)),
+        }
+    }
+    let most = sums.into_iter().rev().max_by_key(|(_, slots)| *slots);
+    most.and_then(|(line, _)| line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use criterion_topdown::sample::Sample;
+
+    fn counts(slots: u64) -> CodeCounts {
+        CodeCounts::from([slots, slots, 0, 0, 0, 0, 0, 0, 0])
+    }
+
+    fn line(line: u32) -> Option<SourceLine> {
+        Some(SourceLine {
+            file: "src/lib.rs".to_owned(),
+            line,
+            in_workspace: true,
+        })
+    }
+
+    fn frame(name: &str, at: u32) -> CodeFrame {
+        CodeFrame {
+            name: Some(name.to_owned()),
+            line: line(at),
+        }
+    }
+
+    /// A loop that calls `scan` at two lines, and there `copy` once.
+    fn tree(small: u64) -> SamplePaths {
+        let mut tree = Tree::default();
+        let root = tree.descend(&Site::default(), &[frame("loop", 10)], &None);
+        let scan = tree.descend(&root, &[frame("scan", 20)], &None);
+        let other = Site {
+            line: line(11),
+            ..root.clone()
+        };
+        let scan_again = tree.descend(&other, &[frame("scan", 21)], &None);
+        let copy = tree.descend(&scan_again, &[frame("copy", 30)], &None);
+        let costs = [(root, 100), (scan, 200), (scan_again, 300), (copy, small)];
+        let costs = costs.map(|(site, slots)| (site.node.unwrap(), counts(slots)));
+        SamplePaths {
+            nodes: tree.nodes,
+            samples: vec![costs.to_vec(); 8],
+        }
+    }
+
+    fn samples(slots: u64) -> Vec<IterationSample> {
+        let sample = IterationSample {
+            iterations: 1,
+            sample: Sample {
+                slots: Some(slots),
+                ..Sample::EMPTY
+            },
+        };
+        vec![sample; 8]
+    }
+
+    #[test]
+    fn paths_have_all_slots_and_the_line_with_the_most() {
+        let (tree, samples) = (tree(400), samples(1000));
+        let launches = [(&*samples, Some(&tree)), (&*samples, Some(&tree))];
+        let paths = call_paths_of(&launches, Taken::OnTheMachine).unwrap();
+        let of_sample = paths.iterations;
+        assert_eq!(paths.total().slots(), 1000 * of_sample);
+        let told: Vec<_> = paths
+            .paths
+            .iter()
+            .map(|path| {
+                let name = paths.function_of(path).name.clone().unwrap();
+                let line = path.called_at.as_ref().map(|at| at.line);
+                (path.caller, name, line, path.counts.slots() / of_sample)
+            })
+            .collect();
+        let expected = [
+            (None, "loop", None, 100),
+            (Some(0), "scan", Some(11), 500),
+            (Some(1), "copy", Some(21), 400),
+        ];
+        assert_eq!(told, expected.map(|(c, n, l, s)| (c, n.to_owned(), l, s)));
+        let totals = paths.totals();
+        assert_eq!(totals[0].slots(), paths.total().slots());
+        assert_eq!(totals[1].slots(), 900 * of_sample);
+    }
+
+    #[test]
+    fn small_paths_are_counted_with_their_callers() {
+        let (tree, samples) = (tree(0), samples(600));
+        let paths = call_paths_of(&[(&samples, Some(&tree))], Taken::OnTheMachine).unwrap();
+        assert_eq!(paths.paths.len(), 2);
+        assert_eq!(paths.total().slots(), 600 * paths.iterations);
+    }
+
+    #[test]
+    fn paths_of_other_slots_are_none() {
+        let (tree, samples) = (tree(400), samples(999));
+        let taken = Taken::OnTheMachine;
+        assert_eq!(call_paths_of(&[(&samples, Some(&tree))], taken), None);
+        assert_eq!(call_paths_of(&[(&samples, None)], taken), None);
+    }
+}
