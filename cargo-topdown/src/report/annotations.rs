@@ -7,8 +7,8 @@ use std::io::{self, Write};
 
 use super::sentences::{headline, worst_first};
 use super::suite_notes::slower_over_time;
-use super::verdict_sentence::sentence;
-use super::workflow_command::{Level, write as command};
+use super::verdict_sentence::{line_of, sentence};
+use super::workflow_command::{Level, write as command, write_at as command_at};
 use topdown_gate::verdict::{BenchmarkVerdict, Comparison, Outcome};
 
 /// How many GitHub keeps of each kind.
@@ -39,9 +39,10 @@ pub fn write(comparison: &Comparison, mut out: impl Write) -> io::Result<()> {
     }
     for benchmark in failing.iter().take(MOST) {
         let title = format!("{}: {}", benchmark.verdict.name(), benchmark.id);
-        command(
+        command_at(
             &mut out,
             Level::Error,
+            line_of(benchmark),
             &title,
             &sentence(benchmark, &benchmark.id.name),
         )?;
@@ -91,6 +92,12 @@ mod tests {
         let (baseline, candidate) = one_of_each();
         let text = text(&compared(&scenario::run(baseline), &candidate));
         insta::assert_snapshot!(text);
+    }
+
+    #[test]
+    fn a_regression_stands_at_the_line_that_calls_what_grew() {
+        let run = |more| scenario::run(vec![scenario::with_call_paths("parse", more)]);
+        insta::assert_snapshot!(text(&compared(&run(0), &run(100))));
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! [`verdict_facts`](super::verdict_facts) has the rest.
 
 use criterion_topdown::provenance::SourceKind;
+use criterion_topdown::run_file::SourceLine;
+use criterion_topdown::visible::visible;
 
 use super::function_rows::label_of;
 use super::number::{percent_change, points};
@@ -139,7 +141,7 @@ fn named_parts(cause: &Cause) -> impl Iterator<Item = &CausePart> {
     cause.parts.iter().filter(is_named).take(MOST_NAMED)
 }
 
-/// `27.5 points in `char_count_general_case` (frontend bound)`
+/// `27.5 points in `char_count_general_case` (frontend bound), called from src/lib.rs:4`
 fn in_functions(cause: &Cause, benchmark: &BenchmarkVerdict) -> Option<String> {
     let is_named = |change: &&FunctionChange| change.difference / cause.difference >= LEAST_NAMED;
     let functions = benchmark.functions.iter().filter(is_named);
@@ -156,7 +158,27 @@ fn in_functions(cause: &Cause, benchmark: &BenchmarkVerdict) -> Option<String> {
     let categories: Vec<&str> = named_parts(cause)
         .map(|part| part.category.name())
         .collect();
-    (!functions.is_empty()).then(|| format!("{} ({})", functions.join(", "), categories.join(", ")))
+    let from = match line_of(benchmark) {
+        Some(line) if functions.len() == 1 => {
+            format!(", called from {}", visible(&line.to_string()))
+        }
+        _ => String::new(),
+    };
+    let categories = categories.join(", ");
+    (!functions.is_empty()).then(|| format!("{} ({categories}){from}", functions.join(", ")))
+}
+
+/// Returns the line from which the function is called that changed most in the direction of the
+/// whole.
+pub fn line_of(benchmark: &BenchmarkVerdict) -> Option<&SourceLine> {
+    let cause = benchmark.cause.as_ref()?;
+    let is_named = |change: &&FunctionChange| change.difference / cause.difference >= LEAST_NAMED;
+    benchmark
+        .functions
+        .iter()
+        .find(is_named)?
+        .called_from
+        .as_ref()
 }
 
 /// `+8.1 points backend bound (memory bound)`

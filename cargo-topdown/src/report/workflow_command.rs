@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use criterion_topdown::run_file::SourceLine;
+
 /// How GitHub shows a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Level {
@@ -15,6 +17,20 @@ pub enum Level {
 /// # Errors
 /// Returns an error if writing to `out` fails.
 pub fn write(out: &mut impl Write, level: Level, title: &str, message: &str) -> io::Result<()> {
+    write_at(out, level, None, title, message)
+}
+
+/// Writes one command that belongs to a line of the repository.
+///
+/// # Errors
+/// Returns an error if writing to `out` fails.
+pub fn write_at(
+    out: &mut impl Write,
+    level: Level,
+    at: Option<&SourceLine>,
+    title: &str,
+    message: &str,
+) -> io::Result<()> {
     let level = match level {
         Level::Notice => "notice",
         Level::Warning => "warning",
@@ -22,7 +38,14 @@ pub fn write(out: &mut impl Write, level: Level, title: &str, message: &str) -> 
     };
     let message = data(message);
     let title = data(title).replace(':', "%3A").replace(',', "%2C");
-    writeln!(out, "::{level} title={title}::{message}")
+    let place = match at {
+        Some(SourceLine { file, line, .. }) => {
+            let file = data(file).replace(':', "%3A").replace(',', "%2C");
+            format!("file={file},line={line},")
+        }
+        None => String::new(),
+    };
+    writeln!(out, "::{level} {place}title={title}::{message}")
 }
 
 fn data(text: &str) -> String {
@@ -37,6 +60,15 @@ mod tests {
 
     #[test]
     fn neither_title_nor_message_can_begin_another_command() {
+        let mut out = Vec::new();
+        let at = SourceLine {
+            file: "a,line=1::b\n.rs".to_owned(),
+            line: 7,
+            in_workspace: true,
+        };
+        write_at(&mut out, Level::Error, Some(&at), "t", "m").unwrap();
+        let expected = "::error file=a%2Cline=1%3A%3Ab%0A.rs,line=7,title=t::m\n";
+        assert_eq!(String::from_utf8(out).unwrap(), expected);
         let mut out = Vec::new();
         let title = "a::b,file=x\n::error::t";
         write(&mut out, Level::Warning, title, "100 %\r\n::error::m").unwrap();

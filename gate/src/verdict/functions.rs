@@ -1,6 +1,10 @@
 //! The functions in which a benchmark's slots changed.
 
-use criterion_topdown::run_file::{Benchmark, Function, Functions};
+use std::collections::HashMap;
+
+use criterion_topdown::run_file::{
+    Benchmark, CallPaths, CalledFunction, Function, Functions, SourceLine,
+};
 use serde::Serialize;
 
 use crate::function_name::FunctionKind;
@@ -26,6 +30,10 @@ pub struct FunctionChange {
     pub candidate_slots: Option<f64>,
     /// The difference of its slots, as a fraction of all slots of the baseline's benchmark.
     pub difference: f64,
+    /// The line of the workspace from which the candidate reaches it where it changed most, if the
+    /// candidate has call paths and debug information.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub called_from: Option<SourceLine>,
 }
 
 /// The functions that begin and end windows are not part of the benchmark and are never blamed.
@@ -57,6 +65,10 @@ pub fn of(baseline: &Benchmark, candidate: &Benchmark) -> Vec<FunctionChange> {
         .chain(new)
         .filter_map(|function| change(function, before, after, total))
         .collect();
+    let sides = [&baseline.call_paths, &candidate.call_paths].map(Option::as_ref);
+    for change in &mut changes {
+        change.called_from = called_from(change, sides);
+    }
     let size = |c: &FunctionChange| {
         let sides = [c.baseline_slots, c.candidate_slots];
         sides.into_iter().flatten().fold(0.0, f64::max)
@@ -95,7 +107,66 @@ fn change(
         baseline_slots,
         candidate_slots,
         difference: difference / total,
+        called_from: None,
     })
+}
+
+/// Returns the innermost line of the workspace on the candidate's path to a function on which its
+/// slots changed most.
+fn called_from(
+    change: &FunctionChange,
+    [before, after]: [Option<&CallPaths>; 2],
+) -> Option<SourceLine> {
+    let (name, module) = (&change.name, &change.module);
+    let after = after?;
+    let before: HashMap<Vec<&CalledFunction>, f64> = before
+        .map(|before| slots_by_path(before, name, module))
+        .unwrap_or_default()
+        .into_iter()
+        .map(|(_, path, slots)| (path, slots))
+        .collect();
+    let grew = |(_, path, slots): &(usize, Vec<&CalledFunction>, f64)| {
+        let difference = slots - before.get(path).copied().unwrap_or(0.0);
+        difference * change.difference.signum()
+    };
+    let paths = slots_by_path(after, name, module).into_iter();
+    // On a tie, the first.
+    let (mut index, _, _) = paths.rev().max_by(|a, b| grew(a).total_cmp(&grew(b)))?;
+    loop {
+        let path = &after.paths[index];
+        let line = path.called_at.as_ref().filter(|line| line.in_workspace);
+        if line.is_some() {
+            return line.cloned();
+        }
+        index = path.caller? as usize;
+    }
+}
+
+/// Returns the paths that end with a function: the index of each, its functions from the last to
+/// the first, and the slots per iteration.
+fn slots_by_path<'a>(
+    paths: &'a CallPaths,
+    name: &Option<String>,
+    module: &Option<String>,
+) -> Vec<(usize, Vec<&'a CalledFunction>, f64)> {
+    let with_callers = |index: usize| {
+        let mut functions = vec![paths.function_of(&paths.paths[index])];
+        let mut caller = paths.paths[index].caller;
+        while let Some(index) = caller {
+            let path = &paths.paths[index as usize];
+            functions.push(paths.function_of(path));
+            caller = path.caller;
+        }
+        functions
+    };
+    let is_it = |function: &CalledFunction| function.name == *name && function.module == *module;
+    let ends = paths.paths.iter().enumerate();
+    ends.filter(|(_, path)| is_it(paths.function_of(path)))
+        .map(|(index, path)| {
+            let slots = path.counts.slots() as f64 / paths.iterations as f64;
+            (index, with_callers(index), slots)
+        })
+        .collect()
 }
 
 fn find<'a>(side: &'a Functions, wanted: &Function) -> Option<&'a Function> {
@@ -110,7 +181,7 @@ fn per_iteration(side: &Functions, slots: u64) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::scenario::{Planted, modelled, with_functions};
+    use crate::scenario::{Planted, modelled, with_call_paths, with_functions};
 
     #[test]
     fn functions_of_the_window_are_not_blamed() {
@@ -121,6 +192,36 @@ mod tests {
         let names: Vec<_> = changes.iter().map(|c| c.name.as_deref()).collect();
         assert_eq!(names, [Some("parse")]);
         assert_eq!(changes[0].difference, 0.0);
+    }
+
+    #[test]
+    fn a_changed_function_has_the_line_that_calls_it() {
+        let side = |more| with_call_paths("parse", more);
+        let line_of = |changes: &[FunctionChange], name: &str| {
+            let named = |change: &&FunctionChange| change.name.as_deref() == Some(name);
+            let change = changes.iter().find(named).unwrap();
+            change.called_from.as_ref().map(ToString::to_string)
+        };
+        let changes = super::of(&side(0), &side(100));
+        assert_eq!(changes[0].name.as_deref(), Some("memcpy"));
+        assert_eq!(
+            line_of(&changes, "memcpy").as_deref(),
+            Some("src/parse.rs:40")
+        );
+        let number = line_of(&changes, "suite::parse::number");
+        assert_eq!(number.as_deref(), Some("src/parse.rs:13"));
+        // A line of a library is of no use: the line that calls the library counts.
+        let mut after = side(100);
+        let paths = &mut after.call_paths.as_mut().unwrap().paths;
+        paths[2].called_at.as_mut().unwrap().in_workspace = false;
+        let changes = super::of(&side(0), &after);
+        assert_eq!(
+            line_of(&changes, "memcpy").as_deref(),
+            Some("src/parse.rs:12")
+        );
+        after.call_paths = None;
+        let changes = super::of(&side(0), &after);
+        assert_eq!(line_of(&changes, "memcpy"), None);
     }
 
     /// Functions of the executable with this many backend-bound slots per iteration; the others
