@@ -12,7 +12,6 @@ use crate::error::Error;
 use crate::measure::build_identity;
 use crate::report::event_table::write_event_table;
 use crate::report::function_table::write_function_table;
-use crate::report::html;
 use crate::report::html::{self, CommitPages};
 use crate::report::profile::ProfileFormat;
 use crate::report::request::{FileFormat, ReportError, ReportRequest};
