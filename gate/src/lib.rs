@@ -52,6 +52,7 @@ pub mod event_rates;
 pub mod filter_expression;
 pub mod function_name;
 pub mod metric;
+pub mod path_changes;
 pub mod pattern;
 pub mod policy;
 #[cfg(any(test, feature = "scenario"))]

@@ -4,6 +4,7 @@ use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::Benchmark;
 
 use super::chart::{DifferenceBar, IntervalPlot, LaunchChart, LaunchSeries, amount};
+use super::flame_graph::FlameGraph;
 use super::history::{History, HistoryChart};
 use super::waterfall::Waterfall;
 use super::{Bar, style_of};
@@ -44,6 +45,7 @@ pub(super) struct Row {
     pub(super) total_key: f64,
     pub(super) sides: Vec<Side>,
     pub(super) waterfall: Option<Waterfall>,
+    pub(super) flame_graph: Option<FlameGraph>,
     pub(super) launches: Option<LaunchChart>,
     pub(super) history: Option<HistoryChart>,
     pub(super) effects: Vec<EffectRow>,
@@ -170,6 +172,8 @@ impl Row {
             total_key: main.map_or(f64::MIN, |effect| effect.candidate),
             sides,
             waterfall: Waterfall::new(verdict),
+            flame_graph: FlameGraph::of_difference(runs)
+                .filter(|_| has_slots && verdict.verdict != Verdict::Unchanged),
             // Exact launches are all alike.
             launches: main
                 .filter(|effect| !effect.exact)

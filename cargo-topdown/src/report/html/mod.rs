@@ -10,6 +10,7 @@ mod chart;
 mod commit;
 mod comparison;
 mod comparison_row;
+mod flame_graph;
 mod functions;
 mod history;
 mod run;

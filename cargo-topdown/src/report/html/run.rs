@@ -7,6 +7,7 @@ use criterion_topdown::run_file::{Benchmark, Run};
 
 use super::chart::{LaunchChart, LaunchSeries, amount};
 use super::commit::{CommitFact, CommitPages};
+use super::flame_graph::FlameGraph;
 use super::functions::{FunctionItem, items_of};
 use super::history::{History, HistoryChart};
 use super::{Bar, LegendEntry, legend, style_of};
@@ -59,6 +60,7 @@ struct Row {
     shares: Vec<ShareRow>,
     launches: Option<LaunchChart>,
     history: Option<HistoryChart>,
+    flame_graph: Option<FlameGraph>,
     functions: Vec<FunctionItem>,
     facts: Vec<String>,
 }
@@ -139,6 +141,7 @@ impl Row {
             launches: None,
             history: history
                 .and_then(|of| HistoryChart::new(of, of.trend.of(&benchmark.id)?, None)),
+            flame_graph: FlameGraph::of_run(benchmark),
             functions: benchmark
                 .functions
                 .as_ref()
