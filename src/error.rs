@@ -3,8 +3,6 @@
 use std::fmt;
 use std::io;
 
-use thiserror::Error;
-
 use crate::setting::UnknownChoice;
 
 /// An event on a PMU: the place that an [`OpenError`] names.
@@ -28,26 +26,22 @@ impl fmt::Display for EventPlace {
 /// last part.
 ///
 /// [`remedy`]: OpenError::remedy
-#[derive(Debug, Error)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum OpenError {
     /// A setting has an unknown value.
-    #[error(transparent)]
-    UnknownChoice(#[from] UnknownChoice),
+    UnknownChoice(UnknownChoice),
 
     /// The model was requested, but code cannot be traced.
-    #[error("the model cannot be used: {reason}")]
     Model {
         /// Why not.
         reason: String,
     },
 
     /// Threads started or exited while their counters were being opened.
-    #[error("the threads of this process kept changing while counters were being opened for them")]
     ThreadsChange,
 
     /// The threads of this process cannot be listed.
-    #[error("could not list the threads of this process in {directory}: {error}")]
     Threads {
         /// Where the kernel lists them.
         directory: String,
@@ -56,7 +50,6 @@ pub enum OpenError {
     },
 
     /// This CPU does not have the requested metric group.
-    #[error("{cpu} has no metric group `{name}`; the groups are {known}")]
     UnknownGroup {
         /// The requested name.
         name: String,
@@ -67,20 +60,12 @@ pub enum OpenError {
     },
 
     /// Counters are not supported on this operating system or processor architecture.
-    #[error(
-        "hardware counters need Linux on x86-64 or 64-bit Arm; this is {name} on {}",
-        std::env::consts::ARCH
-    )]
     OperatingSystem {
         /// The operating system.
         name: &'static str,
     },
 
     /// The kernel knows no core PMU.
-    #[error(
-        "this {} has no performance counters: {directory} has no PMU of its cores{}",
-        if *.hypervisor { "virtual machine" } else { "machine" }, next(self.remedy())
-    )]
     NoPmu {
         /// Where the kernel lists its PMUs.
         directory: String,
@@ -89,10 +74,6 @@ pub enum OpenError {
     },
 
     /// The virtual machine has a PMU, but not its CPU's slots and PERF_METRICS.
-    #[error(
-        "PMU `{pmu}` of this virtual machine has no event `{missing}`: the hypervisor hides the \
-         TopDown counters of {cpu}; {BARE_METAL}"
-    )]
     HiddenByHypervisor {
         /// The PMU.
         pmu: String,
@@ -103,7 +84,6 @@ pub enum OpenError {
     },
 
     /// The TopDown events of this CPU are not supported.
-    #[error("PMU `{pmu}` of {cpu} is not supported: {reason}")]
     UnsupportedCpu {
         /// The PMU.
         pmu: String,
@@ -114,16 +94,12 @@ pub enum OpenError {
     },
 
     /// The user's core description does not match this machine or is invalid.
-    #[error(
-        "could not use the telemetry specification of CARGO_TOPDOWN_ARM_SPECIFICATION: {problem}"
-    )]
     DescribedCore {
         /// What is wrong with it.
         problem: String,
     },
 
     /// A file that describes the PMU could not be read or has unexpected contents.
-    #[error("could not read {path}: {problem}; {REPORT}")]
     BadDescription {
         /// The file.
         path: String,
@@ -132,11 +108,6 @@ pub enum OpenError {
     },
 
     /// On a hybrid machine, the thread may run only on efficiency cores.
-    #[error(
-        "this thread may run only on CPUs {allowed}, but the TopDown counters of PMU `{pmu}` are \
-         on CPUs {performance}{}",
-        next(self.remedy())
-    )]
     EfficiencyCores {
         /// The PMU of the performance cores.
         pmu: String,
@@ -147,10 +118,6 @@ pub enum OpenError {
     },
 
     /// On a hybrid machine, the thread could not be pinned to the performance cores.
-    #[error(
-        "could not keep this thread on CPUs {performance} of PMU `{pmu}`: {error}{}",
-        next(self.remedy())
-    )]
     Pinning {
         /// The PMU of the performance cores.
         pmu: String,
@@ -161,10 +128,6 @@ pub enum OpenError {
     },
 
     /// `EACCES`: the kernel does not allow this user to count.
-    #[error(
-        "could not open {place}: permission denied; {}{}",
-        paranoid_in_words(*.paranoid), next(self.remedy())
-    )]
     PermissionDenied {
         /// The event.
         place: EventPlace,
@@ -173,8 +136,6 @@ pub enum OpenError {
     },
 
     /// `EPERM` or `ENOSYS`: something between this process and the kernel forbids the call.
-    #[error("could not open {place}: {error}; a container's seccomp profile or a security module \
-        forbids `perf_event_open`{}", next(self.remedy()))]
     Forbidden {
         /// The event.
         place: EventPlace,
@@ -183,15 +144,12 @@ pub enum OpenError {
     },
 
     /// `ENOENT`: sysfs lists the event, but the kernel does not know it.
-    #[error("could not open {place}: the kernel does not know it (ENOENT){}", next(self.remedy()))]
     NoSuchEvent {
         /// The event.
         place: EventPlace,
     },
 
     /// `EINVAL` or `E2BIG`: the kernel rejects the event in this form or in this group.
-    #[error("could not open {place}: the kernel rejects it ({error}); TopDown groups need Linux \
-             5.10, or 6.2 on hybrid CPUs{}", next(self.remedy()))]
     Rejected {
         /// The event.
         place: EventPlace,
@@ -200,8 +158,6 @@ pub enum OpenError {
     },
 
     /// `ENODEV` or `EOPNOTSUPP`: the event has no PMU, or a guest owns it.
-    #[error("could not open {place}: {error}; the PMU is absent, or a virtual machine on this host \
-        owns it{}", next(self.remedy()))]
     PmuUnavailable {
         /// The event.
         place: EventPlace,
@@ -210,7 +166,6 @@ pub enum OpenError {
     },
 
     /// `EMFILE`, `ENFILE` or `ENOSPC`: a limit on files or counters was reached.
-    #[error("could not open {place}: {error}; a limit is reached{}", next(self.remedy()))]
     LimitReached {
         /// The event.
         place: EventPlace,
@@ -219,7 +174,6 @@ pub enum OpenError {
     },
 
     /// Any other error from `perf_event_open`.
-    #[error("could not open {place}: {error}; {REPORT}")]
     Open {
         /// The event.
         place: EventPlace,
@@ -228,11 +182,6 @@ pub enum OpenError {
     },
 
     /// `EPERM` from `mmap`: this user's budget of pinned pages is used up.
-    #[error(
-        "could not map the page of {place}: the budget of locked memory is used up \
-         (kernel.perf_event_mlock_kb{}){}",
-        value_in_words(*.mlock_kb), next(self.remedy())
-    )]
     PageBudget {
         /// The event.
         place: EventPlace,
@@ -241,7 +190,6 @@ pub enum OpenError {
     },
 
     /// Any other error from `mmap`.
-    #[error("could not map the page of {place}: {error}; {REPORT}")]
     Map {
         /// The event.
         place: EventPlace,
@@ -250,7 +198,6 @@ pub enum OpenError {
     },
 
     /// An `ioctl` or a `read` on the group failed.
-    #[error("could not {action} the group of {place}: {error}; {REPORT}")]
     Control {
         /// The attempted action.
         action: &'static str,
@@ -261,12 +208,6 @@ pub enum OpenError {
     },
 
     /// The group was opened but is not on the PMU: something else uses the counters.
-    #[error(
-        "the counters of {place} were opened on CPU {cpu} but never ran: another user of the PMU \
-         has them{}{}",
-        if *.nmi_watchdog == Some(true) { ", and the NMI watchdog is on" } else { "" },
-        next(self.remedy())
-    )]
     NeverScheduled {
         /// The group's leader.
         place: EventPlace,
@@ -277,11 +218,6 @@ pub enum OpenError {
     },
 
     /// `EINVAL` for a member of a group of plain counters: the PMU cannot hold the whole group.
-    #[error(
-        "could not open {place}: the PMU cannot hold its group, which needs {needed} general \
-         counters; a virtual machine may have fewer than its CPU{}",
-        next(self.remedy())
-    )]
     GroupTooLarge {
         /// The first event that did not fit.
         place: EventPlace,
@@ -290,11 +226,6 @@ pub enum OpenError {
     },
 
     /// The NMI watchdog holds a counter that the group needs.
-    #[error(
-        "the counters of {place} were opened but never ran: with the NMI watchdog on, the group \
-         needs {needed} general counters, but only {available} are available{}",
-        next(self.remedy())
-    )]
     TooFewCounters {
         /// The group's leader.
         place: EventPlace,
@@ -305,11 +236,6 @@ pub enum OpenError {
     },
 
     /// The group was on the PMU only part of the time. Scaling its counts would be guessing.
-    #[error(
-        "the counters of {place} ran for {running_ns} ns of {enabled_ns} ns: they share the PMU \
-         with another user{}",
-        next(self.remedy())
-    )]
     Multiplexed {
         /// The group's leader.
         place: EventPlace,
@@ -320,11 +246,6 @@ pub enum OpenError {
     },
 
     /// The kernel put the event on a register other than the one TopDown needs.
-    #[error(
-        "{place} is on counter {index:#x} instead of {expected:#x}: this kernel does not treat it \
-         as a TopDown event{}",
-        next(self.remedy())
-    )]
     WrongCounter {
         /// The event.
         place: EventPlace,
@@ -335,7 +256,6 @@ pub enum OpenError {
     },
 
     /// The self-check ran a loop, and the counter did not move as expected.
-    #[error("the self-check of {place} failed: {problem}{}", next(self.remedy()))]
     SelfCheck {
         /// The event.
         place: EventPlace,
@@ -355,6 +275,183 @@ pub enum OpenError {
         /// The categories that are 0.
         categories: String,
     },
+}
+
+// Derived implementations would need a procedural macro, which every bench would compile.
+impl fmt::Display for OpenError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        use OpenError::*;
+        match self {
+            UnknownChoice(unknown) => write!(f, "{unknown}"),
+            Model { reason } => write!(f, "the model cannot be used: {reason}"),
+            ThreadsChange => write!(
+                f,
+                "the threads of this process kept changing while counters were being opened for \
+                 them"
+            ),
+            Threads { directory, error } => write!(
+                f,
+                "could not list the threads of this process in {directory}: {error}"
+            ),
+            UnknownGroup { name, cpu, known } => write!(
+                f,
+                "{cpu} has no metric group `{name}`; the groups are {known}"
+            ),
+            OperatingSystem { name } => write!(
+                f,
+                "hardware counters need Linux on x86-64 or 64-bit Arm; this is {name} on {}",
+                std::env::consts::ARCH
+            ),
+            NoPmu {
+                directory,
+                hypervisor,
+            } => write!(
+                f,
+                "this {} has no performance counters: {directory} has no PMU of its cores",
+                if *hypervisor {
+                    "virtual machine"
+                } else {
+                    "machine"
+                }
+            ),
+            HiddenByHypervisor { pmu, missing, cpu } => write!(
+                f,
+                "PMU `{pmu}` of this virtual machine has no event `{missing}`: the hypervisor \
+                 hides the TopDown counters of {cpu}"
+            ),
+            UnsupportedCpu { pmu, cpu, reason } => {
+                write!(f, "PMU `{pmu}` of {cpu} is not supported: {reason}")
+            }
+            DescribedCore { problem } => write!(
+                f,
+                "could not use the telemetry specification of CARGO_TOPDOWN_ARM_SPECIFICATION: \
+                 {problem}"
+            ),
+            BadDescription { path, problem } => {
+                write!(f, "could not read {path}: {problem}")
+            }
+            EfficiencyCores {
+                pmu,
+                performance,
+                allowed,
+            } => write!(
+                f,
+                "this thread may run only on CPUs {allowed}, but the TopDown counters of PMU \
+                 `{pmu}` are on CPUs {performance}"
+            ),
+            Pinning {
+                pmu,
+                performance,
+                error,
+            } => write!(
+                f,
+                "could not keep this thread on CPUs {performance} of PMU `{pmu}`: {error}"
+            ),
+            PermissionDenied { place, paranoid } => write!(
+                f,
+                "could not open {place}: permission denied; {}",
+                paranoid_in_words(*paranoid)
+            ),
+            Forbidden { place, error } => write!(
+                f,
+                "could not open {place}: {error}; a container's seccomp profile or a security \
+                 module forbids `perf_event_open`"
+            ),
+            NoSuchEvent { place } => write!(
+                f,
+                "could not open {place}: the kernel does not know it (ENOENT)"
+            ),
+            Rejected { place, error } => write!(
+                f,
+                "could not open {place}: the kernel rejects it ({error}); TopDown groups need \
+                 Linux 5.10, or 6.2 on hybrid CPUs"
+            ),
+            PmuUnavailable { place, error } => write!(
+                f,
+                "could not open {place}: {error}; the PMU is absent, or a virtual machine on this \
+                 host owns it"
+            ),
+            LimitReached { place, error } => {
+                write!(f, "could not open {place}: {error}; a limit is reached")
+            }
+            Open { place, error } => write!(f, "could not open {place}: {error}"),
+            PageBudget { place, mlock_kb } => write!(
+                f,
+                "could not map the page of {place}: the budget of locked memory is used up \
+                 (kernel.perf_event_mlock_kb{})",
+                value_in_words(*mlock_kb)
+            ),
+            Map { place, error } => {
+                write!(f, "could not map the page of {place}: {error}")
+            }
+            Control {
+                action,
+                place,
+                error,
+            } => write!(f, "could not {action} the group of {place}: {error}"),
+            NeverScheduled {
+                place,
+                cpu,
+                nmi_watchdog,
+            } => write!(
+                f,
+                "the counters of {place} were opened on CPU {cpu} but never ran: another user of \
+                 the PMU has them{}",
+                if *nmi_watchdog == Some(true) {
+                    ", and the NMI watchdog is on"
+                } else {
+                    ""
+                }
+            ),
+            GroupTooLarge { place, needed } => write!(
+                f,
+                "could not open {place}: the PMU cannot hold its group, which needs {needed} \
+                 general counters; a virtual machine may have fewer than its CPU"
+            ),
+            TooFewCounters {
+                place,
+                needed,
+                available,
+            } => write!(
+                f,
+                "the counters of {place} were opened but never ran: with the NMI watchdog on, the \
+                 group needs {needed} general counters, but only {available} are available"
+            ),
+            Multiplexed {
+                place,
+                enabled_ns,
+                running_ns,
+            } => write!(
+                f,
+                "the counters of {place} ran for {running_ns} ns of {enabled_ns} ns: they share \
+                 the PMU with another user"
+            ),
+            WrongCounter {
+                place,
+                index,
+                expected,
+            } => write!(
+                f,
+                "{place} is on counter {index:#x} instead of {expected:#x}: this kernel does not \
+                 treat it as a TopDown event"
+            ),
+            SelfCheck { place, problem } => {
+                write!(f, "the self-check of {place} failed: {problem}")
+            }
+        }?;
+        match self.remedy() {
+            Some(remedy) => write!(f, "; {remedy}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for OpenError {}
+
+impl From<UnknownChoice> for OpenError {
+    fn from(unknown: UnknownChoice) -> OpenError {
+        OpenError::UnknownChoice(unknown)
+    }
 }
 
 const REPORT: &str = "please report this with the output of `cargo topdown doctor`";
@@ -438,12 +535,6 @@ impl OpenError {
             HiddenEvents { .. } => BARE_METAL,
         })
     }
-}
-
-fn next(remedy: Option<&'static str>) -> String {
-    remedy
-        .map(|remedy| format!("; {remedy}"))
-        .unwrap_or_default()
 }
 
 fn value_in_words(value: Option<i32>) -> String {
