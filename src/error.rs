@@ -264,11 +264,6 @@ pub enum OpenError {
     },
 
     /// Events that open but never count, although no loop can do without what they count.
-    #[error(
-        "the group of {place} counts no {categories} in a loop, as where a hypervisor hides the \
-         events{}",
-        next(self.remedy())
-    )]
     HiddenEvents {
         /// The group's leader.
         place: EventPlace,
@@ -438,6 +433,11 @@ impl fmt::Display for OpenError {
             SelfCheck { place, problem } => {
                 write!(f, "the self-check of {place} failed: {problem}")
             }
+            HiddenEvents { place, categories } => write!(
+                f,
+                "the group of {place} counts no {categories} in a loop, as where a hypervisor \
+                 hides the events"
+            ),
         }?;
         match self.remedy() {
             Some(remedy) => write!(f, "; {remedy}"),
