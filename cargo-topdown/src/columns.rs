@@ -44,11 +44,6 @@ fn head_within(characters: impl Iterator<Item = char>, width: usize) -> String {
         .collect()
 }
 
-/// Pads `text` with spaces to `width` columns.
-pub fn padded(text: &str, width: usize) -> String {
-    format!("{text}{}", " ".repeat(width.saturating_sub(width_of(text))))
-}
-
 /// Wraps `text` at spaces into lines of at most `width` columns. Longer words stay whole, a percent
 /// sign stays with its number, and words in backticks stay together where they fit.
 pub fn wrapped(text: &str, width: usize) -> Vec<String> {

@@ -81,7 +81,7 @@ fn explain(
             candidate: &sides.candidate.benchmarks[b],
         };
         let mut text = Vec::new();
-        explanation::write(&explanation, Look::of_environment().width, &mut text)?;
+        explanation::write(&explanation, Look::of_environment(), &mut text)?;
         style::stdout(args.output.color).write_all(&text)?;
     }
     Ok(())

@@ -56,7 +56,7 @@ impl Pairs<'_> {
             };
             let side = match self.base {
                 [] => " of the candidate",
-                _ => " a side",
+                _ => " per side",
             };
             tell!(
                 "{looks} slower; launching {them} again, up to {LAUNCHES_OF_SUSPECTS} \

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use anstyle::Style;
 use criterion_topdown::counter::survey::{Pmu, Severity, Survey, TopdownEvents};
 use criterion_topdown::error::OpenError;
 use criterion_topdown::machine::Machine;
@@ -9,7 +10,7 @@ use criterion_topdown::provenance::Provenance;
 use criterion_topdown::setting::SourceChoice;
 
 use super::style::{BAD, DIM, GOOD, HEADING, Look, WARNING};
-use super::text::{padded, wrapped, write_fact};
+use super::table::{Cell, Column, Table};
 use crate::disturbances::Disturbance;
 use crate::place::Place;
 
@@ -75,30 +76,26 @@ impl Diagnosis {
 /// # Errors
 /// Returns an error if writing to `out` fails.
 pub fn write_text(out: &mut impl Write, diagnosis: &Diagnosis, look: Look) -> io::Result<()> {
-    let mut page = Page { out, look };
-    page.heading(&diagnosis.machine.to_string())?;
-    for (name, value) in facts(diagnosis) {
-        write_fact(page.out, &name, &value, look.width)?;
-    }
-    page.blank()?;
-    page.heading("sources")?;
+    writeln!(out, "{HEADING}{}{HEADING:#}", diagnosis.machine)?;
+    Table::facts(facts(diagnosis)).write(out, look)?;
+    let mut findings = Findings::new();
+    findings.heading("sources");
     match &diagnosis.survey.opened {
-        Ok(provenance) => page.finding(GOOD, "yes", &hardware_in_words(provenance), None)?,
-        Err(_) => page.finding(BAD, "no", "hardware: cannot be used, see below", None)?,
+        Ok(provenance) => findings.row(GOOD, "yes", &hardware_in_words(provenance)),
+        Err(_) => findings.row(BAD, "no", "hardware: cannot be used, see below"),
     }
     match &diagnosis.model {
-        Ok(provenance) => page.finding(GOOD, "yes", &model_in_words(provenance), None)?,
-        Err(error) => page.finding(BAD, "no", &why_no_model(error), None)?,
+        Ok(provenance) => findings.row(GOOD, "yes", &model_in_words(provenance)),
+        Err(error) => findings.row(BAD, "no", &why_no_model(error)),
     }
-    page.finding(GOOD, "yes", "time: wall clock only, on every machine", None)?;
+    findings.row(GOOD, "yes", "time: wall clock only, on every machine");
     match diagnosis.used() {
-        Ok((source, why)) => page.finding(GOOD, "use", &format!("{source}: {why}"), None)?,
-        Err(why) => page.finding(BAD, "fail", &why, None)?,
+        Ok((source, why)) => findings.row(GOOD, "use", &format!("{source}: {why}")),
+        Err(why) => findings.row(BAD, "fail", &why),
     }
     let obstacles = &diagnosis.survey.obstacles;
     if !obstacles.is_empty() {
-        page.blank()?;
-        page.heading("in the way of the counters")?;
+        findings.heading("in the way of the counters");
     }
     for obstacle in obstacles {
         let (style, word) = match obstacle.severity {
@@ -106,35 +103,27 @@ pub fn write_text(out: &mut impl Write, diagnosis: &Diagnosis, look: Look) -> io
             Severity::Degrades => (WARNING, "warn"),
         };
         // An error's message ends with its remedy, which gets its own line here.
-        let what = match &obstacle.remedy {
-            Some(remedy) => obstacle
-                .what
-                .trim_end_matches(remedy)
-                .trim_end_matches("; "),
-            None => &obstacle.what,
-        };
-        page.finding(style, word, what, obstacle.remedy.as_deref())?;
+        let remedy = obstacle.remedy.as_deref().unwrap_or_default();
+        let what = obstacle.what.strip_suffix(remedy);
+        let what = what.unwrap_or(&obstacle.what);
+        findings.row(style, word, what.trim_end_matches("; "));
+        findings.remedy(remedy);
     }
     if let (Err(_), Some(place)) = (&diagnosis.survey.opened, &diagnosis.place) {
         let what = format!(
             "{}: for its counters, see docs/where-counters.md#{}",
             place.name, place.section
         );
-        page.finding(DIM, "see", &what, None)?;
+        findings.row(DIM, "see", &what);
     }
     if !diagnosis.disturbances.is_empty() {
-        page.blank()?;
-        page.heading("what makes measurements noisy here")?;
+        findings.heading("what makes measurements noisy here");
     }
     for disturbance in &diagnosis.disturbances {
-        page.finding(
-            WARNING,
-            "warn",
-            &disturbance.what,
-            Some(&disturbance.remedy),
-        )?;
+        findings.row(WARNING, "warn", &disturbance.what);
+        findings.remedy(&disturbance.remedy);
     }
-    Ok(())
+    findings.table.write(out, look)
 }
 
 fn facts(diagnosis: &Diagnosis) -> Vec<(String, String)> {
@@ -231,42 +220,30 @@ fn why_no_model(error: &OpenError) -> String {
     }
 }
 
-struct Page<'a, W> {
-    out: &'a mut W,
-    look: Look,
+/// A word and a sentence for each finding.
+struct Findings {
+    table: Table,
 }
 
-impl<W: Write> Page<'_, W> {
-    fn heading(&mut self, text: &str) -> io::Result<()> {
-        writeln!(self.out, "{HEADING}{text}{HEADING:#}")
-    }
-
-    fn blank(&mut self) -> io::Result<()> {
-        writeln!(self.out)
-    }
-
-    fn finding(
-        &mut self,
-        style: anstyle::Style,
-        word: &str,
-        what: &str,
-        remedy: Option<&str>,
-    ) -> io::Result<()> {
-        const WORD_WIDTH: usize = 6;
-        let indent = " ".repeat(WORD_WIDTH + 2);
-        let width = self.look.width.saturating_sub(indent.len());
-        for (index, line) in wrapped(what, width).iter().enumerate() {
-            if index == 0 {
-                let word = padded(word, WORD_WIDTH);
-                writeln!(self.out, "  {style}{word}{style:#}{line}")?;
-            } else {
-                writeln!(self.out, "{indent}{line}")?;
-            }
+impl Findings {
+    fn new() -> Findings {
+        Findings {
+            table: Table::new([Column::text(""), Column::wrapped("")]).indented(2),
         }
-        match remedy {
-            // Not wrapped, so that it can be copied.
-            Some(remedy) => writeln!(self.out, "{indent}{DIM}try:{DIM:#} {remedy}"),
-            None => Ok(()),
+    }
+
+    fn heading(&mut self, text: &str) {
+        self.table.text(format!("\n{HEADING}{text}{HEADING:#}"));
+    }
+
+    fn row(&mut self, style: Style, word: &str, what: &str) {
+        self.table.row([Cell::styled(word, style), what.into()]);
+    }
+
+    fn remedy(&mut self, remedy: &str) {
+        if !remedy.is_empty() {
+            let text = format!("{DIM}try:{DIM:#} {remedy}");
+            self.table.row([Cell::default(), Cell::one_line(text)]);
         }
     }
 }

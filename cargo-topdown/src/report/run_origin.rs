@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use criterion_topdown::run_file::Run;
 
 use super::style::Look;
-use super::text::write_fact;
+use super::table::Table;
 
 /// Writes the run's machine, build and commit, one fact per line, and the number of runs in its
 /// history; 0 if it is not a baseline.
@@ -42,17 +42,15 @@ pub fn write_run_origin(
         0 => String::new(),
         kept => runs_text(kept),
     };
-    for (name, value) in [
+    let facts = [
         ("run", format!("{} ({})", run.id, run.started_at)),
         ("key", machine.key()),
         ("system", system.join(", ")),
         ("build", built),
         ("commit", commit),
         ("history", history),
-    ] {
-        write_fact(out, name, &value, look.width)?;
-    }
-    Ok(())
+    ];
+    Table::facts(facts).write(out, look)
 }
 
 /// `1 run`, `2 runs`.

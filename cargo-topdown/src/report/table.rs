@@ -1,7 +1,8 @@
 //! Tables for a terminal: every table that a command prints is laid out here.
 //!
 //! Columns are as wide as their widest cell. When a table is too wide, names are shortened in the
-//! middle, columns are dropped by priority, or rows are broken into two lines, as its columns say.
+//! middle, sentences are wrapped, columns are dropped by priority, or rows are broken into two
+//! lines, as its columns say.
 //! (The published table crates wrap or truncate cells, but drop no columns and break no rows.)
 
 use std::io::{self, Write};
@@ -9,7 +10,7 @@ use std::io::{self, Write};
 use anstyle::Style;
 
 use super::style::{DIM, Look};
-use super::text::{shortened, shown_width, width_of};
+use super::text::{shortened, shown_width, width_of, wrapped};
 
 /// Columns between two columns, and before the second line of a row.
 const GAP: usize = 2;
@@ -34,8 +35,9 @@ pub struct Column {
     heading: &'static str,
     is_number: bool,
     keep: Keep,
-    /// For names: the width down to which they are shortened.
+    /// The width down to which cells are shortened or wrapped, if they are.
     least: Option<usize>,
+    wraps: bool,
     starts_line: bool,
 }
 
@@ -47,6 +49,7 @@ impl Column {
             is_number: false,
             keep: Keep::Always,
             least: None,
+            wraps: false,
             starts_line: false,
         }
     }
@@ -64,6 +67,14 @@ impl Column {
         Column {
             least: Some(least),
             ..Column::text(heading)
+        }
+    }
+
+    /// A left-aligned column of sentences, which are wrapped at spaces. It must be the last one.
+    pub const fn wrapped(heading: &'static str) -> Column {
+        Column {
+            wraps: true,
+            ..Column::name(heading, 1)
         }
     }
 
@@ -87,6 +98,7 @@ impl Column {
 pub struct Cell {
     text: String,
     style: Style,
+    is_one_line: bool,
 }
 
 impl Cell {
@@ -95,6 +107,15 @@ impl Cell {
         Cell {
             text: text.into(),
             style,
+            is_one_line: false,
+        }
+    }
+
+    /// Makes a cell that is never wrapped, so that its text can be copied.
+    pub fn one_line(text: impl Into<String>) -> Cell {
+        Cell {
+            is_one_line: true,
+            ..Cell::from(text)
         }
     }
 
@@ -131,6 +152,15 @@ impl Table {
             indent: 0,
             lines: Vec::new(),
         }
+    }
+
+    /// Makes a table of named values, without those that are empty.
+    pub fn facts<N: Into<String>>(facts: impl IntoIterator<Item = (N, String)>) -> Table {
+        let mut table = Table::new([Column::text(""), Column::wrapped("")]).indented(2);
+        for (name, value) in facts.into_iter().filter(|(_, value)| !value.is_empty()) {
+            table.row([Cell::styled(name, DIM), value.into()]);
+        }
+        table
     }
 
     /// Indents headings and rows.
@@ -279,9 +309,17 @@ impl Table {
     ) -> io::Result<()> {
         // Spaces are written with the text after them, so that no line ends with one.
         let mut spaces = self.indent + GAP * line;
+        let mut start = spaces;
         for (index, width) in part {
             let (column, cell) = (&self.columns[*index], &cells[*index]);
+            let style = cell.style;
+            let mut below = Vec::new();
             let text = match column.least {
+                Some(_) if column.wraps && cell.is_one_line => cell.text.clone(),
+                Some(_) if column.wraps => {
+                    below = wrapped(&cell.text, *width);
+                    below.drain(..1.min(below.len())).collect()
+                }
                 Some(_) => shortened(&cell.text, *width, look.unicode),
                 None => cell.text.clone(),
             };
@@ -293,11 +331,14 @@ impl Table {
             };
             spaces += before;
             if !text.is_empty() {
-                let style = cell.style;
                 write!(out, "{:spaces$}{style}{text}{style:#}", "")?;
                 spaces = 0;
             }
             spaces += after + GAP;
+            for text in below {
+                write!(out, "\n{:start$}{style}{text}{style:#}", "")?;
+            }
+            start += width + GAP;
         }
         writeln!(out)
     }
@@ -372,6 +413,29 @@ mod tests {
              in between\n\
              b                          same\n     \
                   0.0\n"
+        );
+    }
+
+    #[test]
+    fn sentences_are_wrapped_beside_the_other_columns() {
+        let columns = [Column::text(""), Column::wrapped("")];
+        let mut table = Table::new(columns).indented(2);
+        table.row(["a", "no hardware counters here"]);
+        table.row(["bcd", "yes"]);
+        table.row([Cell::default(), Cell::one_line("sudo something long")]);
+        let look = Look {
+            width: 18,
+            unicode: true,
+        };
+        let mut out = Vec::new();
+        table.write(&mut out, look).unwrap();
+        assert_eq!(
+            String::from_utf8(out).unwrap(),
+            "  a    no hardware\n       \
+                    counters\n       \
+                    here\n  \
+               bcd  yes\n       \
+                    sudo something long\n"
         );
     }
 

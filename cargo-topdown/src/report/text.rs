@@ -1,9 +1,8 @@
-//! Paragraphs and named values, wrapped.
+//! Wrapped paragraphs.
 
 use std::io::{self, Write};
 
-use super::style::DIM;
-pub use crate::columns::{padded, shortened, shown_width, width_of, wrapped};
+pub use crate::columns::{shortened, shown_width, width_of, wrapped};
 
 /// Paragraphs with indented continuation lines.
 #[derive(Clone, Copy, Debug)]
@@ -41,19 +40,6 @@ impl Hanging {
         let rest = lines.join(&format!("\n{:indent$}", ""));
         writeln!(out, "{lead}{}", &rest[filler.len()..])
     }
-}
-
-/// The width of the names of facts, in columns.
-const FACT_NAME_WIDTH: usize = 12;
-
-/// Writes a named value, wrapped next to its name; nothing if there is no value.
-pub fn write_fact(out: &mut impl Write, name: &str, value: &str, width: usize) -> io::Result<()> {
-    let lines = wrapped(value, width.saturating_sub(FACT_NAME_WIDTH + 2));
-    for (index, line) in lines.iter().enumerate() {
-        let name = padded(if index == 0 { name } else { "" }, FACT_NAME_WIDTH);
-        writeln!(out, "  {DIM}{name}{DIM:#}{line}")?;
-    }
-    Ok(())
 }
 
 #[cfg(test)]

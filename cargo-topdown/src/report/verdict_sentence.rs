@@ -262,12 +262,12 @@ fn undecided_because(undecided: &Undecided, benchmark: &BenchmarkVerdict) -> Str
     // quarters.
     let advice = match (undecided.launches_needed, undecided.launches_enough) {
         (Some(half), Some(most)) if half < most => {
-            format!("needs {half} to {most} launches a side")
+            format!("needs {half} to {most} launches per side")
         }
-        (Some(_), Some(most)) => format!("needs {most} launches a side"),
-        (Some(half), None) => format!("{half} launches a side may decide it"),
+        (Some(_), Some(most)) => format!("needs {most} launches per side"),
+        (Some(half), None) => format!("{half} launches per side may decide it"),
         (None, _) if undecided.decided_by_most_fraction.is_some() => {
-            format!("even {MOST_LAUNCHES} launches a side may not decide it")
+            format!("even {MOST_LAUNCHES} launches per side may not decide it")
         }
         (None, _) => "too noisy to gate".to_owned(),
     };

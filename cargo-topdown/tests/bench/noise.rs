@@ -9,7 +9,7 @@ fn a_suite_is_run_against_itself_and_nothing_is_stored() {
     let text = fixture.run(&noise, &[]).succeeds().stdout;
     // The fixture's workspace sets two launches.
     assert!(text.starts_with("A/A no alarm: 2/2 launches"), "{text}");
-    assert!(text.contains("by 2 launches a side"), "{text}");
+    assert!(text.contains("by 2 launches per side"), "{text}");
     assert!(!fixture.newest().exists());
 
     let json = fixture.run(&[&noise[..], &["--json"]].concat(), &[]);
@@ -32,7 +32,7 @@ fn a_baseline_keeps_its_noise() {
     fixture.bench(&[&save[..], &["chase"]].concat()).succeeds();
     let show = fixture.plain(&["baseline", "show", "main"], &[]).succeeds();
     assert!(
-        show.stdout.contains("by 4 launches a side"),
+        show.stdout.contains("by 4 launches per side"),
         "{}",
         show.stdout
     );

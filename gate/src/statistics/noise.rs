@@ -256,7 +256,7 @@ mod tests {
     use super::*;
     use crate::statistics::contrast::Launches;
 
-    /// Twelve benchmarks of five launches a side; number 4 is 6 % slower. Integers, so that any
+    /// Twelve benchmarks of five launches per side; number 4 is 6 % slower. Integers, so that any
     /// other program can make the same numbers.
     fn suite() -> Vec<Contrast> {
         (0..12_i64)

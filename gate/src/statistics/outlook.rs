@@ -81,7 +81,7 @@ impl Outlook<'_> {
         }
     }
 
-    /// Returns the least number of launches a side, above `launches`, that decides with
+    /// Returns the least number of launches per side, above `launches`, that decides with
     /// `probability`; `None` if 50 do not.
     fn launches(&self, probability: f64, launches: u32) -> Option<u32> {
         let least = (launches + 1).max(LEAST_LAUNCHES);
@@ -132,7 +132,7 @@ impl Outlook<'_> {
         unchanged * if_unchanged + (1.0 - unchanged) * if_changed
     }
 
-    /// Returns the probability that this many launches a side decide if `truth` is the difference.
+    /// Returns the probability that this many launches per side decide if `truth` is the difference.
     fn decided(&self, truth: f64, launches: u32, drift: f64) -> f64 {
         let of_launches = 2.0 * self.launch_deviation.powi(2) / f64::from(launches);
         // Drift within the error of the present launches may be that error, which shrinks.
@@ -174,7 +174,7 @@ mod tests {
         degrees_of_freedom: 30.0,
     };
 
-    /// Draws an estimate of a true difference from this many launches a side, with a known
+    /// Draws an estimate of a true difference from this many launches per side, with a known
     /// deviation.
     fn drawn(truth: f64, deviation: f64, launches: u32, rng: &mut Rng) -> Estimate {
         let error = deviation * (2.0 / f64::from(launches)).sqrt();

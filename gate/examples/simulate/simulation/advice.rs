@@ -27,7 +27,7 @@ const LAUNCHES: u32 = 10;
 pub struct Advice {
     /// "Needs N launches", or "N to M".
     pub needs: usize,
-    /// Those that N fresh launches a side decide: one in two, according to the advice.
+    /// Those that N fresh launches per side decide: one in two, according to the advice.
     pub decided_by_half: usize,
     /// "Needs N to M launches".
     pub needs_most: usize,
