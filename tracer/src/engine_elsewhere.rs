@@ -2,14 +2,9 @@
 
 use std::convert::Infallible;
 
+use crate::config::Config;
 use crate::consumer::{Consumer, End};
 use crate::error::{AttachError, OpenError, TraceError};
-use crate::mapping::Mapping;
-use crate::tracer::Config;
-
-pub(crate) fn mapping_at(_address: u64) -> Option<Mapping> {
-    None
-}
 
 pub(crate) struct Engine<C> {
     never: Infallible,

@@ -92,6 +92,7 @@
 #![warn(clippy::incompatible_msrv)]
 
 mod block;
+mod config;
 mod consumer;
 // Without a translator, nothing asks what to record.
 #[cfg_attr(
@@ -110,18 +111,21 @@ mod fixed_values;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod kernel;
 mod mapping;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod maps;
 mod tracer;
 
 pub use block::{
     Access, AccessKind, Address, Block, BlockId, Elements, Instruction, MAX_BLOCK_INSTRUCTIONS,
     Mask, OwnedBlock, Repeat,
 };
+pub use config::Config;
 pub use consumer::{Consumer, End};
 pub use error::{AttachError, OpenError, TraceError};
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub use fixed_values::{fix_system_values, hide_time, pass_time};
 pub use mapping::Mapping;
-pub use tracer::{Config, Tracer};
+pub use tracer::Tracer;
 
 /// The decoder whose types appear in [`Instruction::decoded`].
 pub use iced_x86;

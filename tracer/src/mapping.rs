@@ -1,6 +1,7 @@
 //! The memory of the traced process.
 
-use crate::engine;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+use crate::maps;
 
 /// A stretch of memory that the system has mapped as one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +20,19 @@ impl Mapping {
     /// the system does not say. Reads `/proc/self/maps`, which takes some 50 µs; neither allocates
     /// nor locks, so a [`Consumer`](crate::Consumer) can call it.
     pub fn at(address: u64) -> Option<Mapping> {
-        engine::mapping_at(address)
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        {
+            let entry = maps::entry_at(address).ok()??;
+            Some(Mapping {
+                start: entry.start,
+                end: entry.end,
+                is_stack: entry.owner == maps::Owner::Stack,
+            })
+        }
+        #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+        {
+            let _ = address;
+            None
+        }
     }
 }

@@ -2,28 +2,17 @@
 //! counts.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
+#[path = "support/count.rs"]
+mod count;
+
 use std::arch::asm;
 use std::hint::black_box;
 use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use topdown_tracer::{Block, Config, Consumer, End, TraceError, Tracer};
-
-#[derive(Default)]
-struct Count {
-    instructions: u64,
-}
-
-impl Consumer for Count {
-    fn block(&mut self, block: &Block<'_>, _addresses: &[u64]) {
-        self.instructions += block.instructions.len() as u64;
-    }
-}
-
-fn tracer() -> Tracer<Count> {
-    Tracer::new(Config::default(), Count::default()).unwrap()
-}
+use count::tracer;
+use topdown_tracer::{End, TraceError};
 
 /// Runs `work` traced; afterwards the tracer is of use again.
 fn traced<T>(work: impl FnOnce() -> T) -> (T, Result<End, TraceError>) {

@@ -2,26 +2,15 @@
 //! memory.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
+#[path = "support/count.rs"]
+mod count;
+
 use std::arch::asm;
 use std::hint::black_box;
 use topdown_skipped::{Need, skip};
 
-use topdown_tracer::{AttachError, Block, Config, Consumer, End, TraceError, Tracer};
-
-#[derive(Default)]
-struct Count {
-    instructions: u64,
-}
-
-impl Consumer for Count {
-    fn block(&mut self, block: &Block<'_>, _addresses: &[u64]) {
-        self.instructions += block.instructions.len() as u64;
-    }
-}
-
-fn tracer() -> Tracer<Count> {
-    Tracer::new(Config::default(), Count::default()).unwrap()
-}
+use count::tracer;
+use topdown_tracer::{AttachError, End, TraceError};
 
 /// The result of `work`, traced to its end.
 fn traced<T>(work: impl FnOnce() -> T) -> T {

@@ -2,25 +2,18 @@
 //! the same.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
+#[path = "support/count.rs"]
+mod count;
+
 use std::arch::asm;
 use std::hint::black_box;
 use topdown_skipped::{Need, skip};
 
-use topdown_tracer::{Block, Config, Consumer, End, OpenError, TraceError, Tracer};
-
-#[derive(Default)]
-struct Count {
-    instructions: u64,
-}
-
-impl Consumer for Count {
-    fn block(&mut self, block: &Block<'_>, _addresses: &[u64]) {
-        self.instructions += block.instructions.len() as u64;
-    }
-}
+use count::{Count, tracer};
+use topdown_tracer::{Config, End, OpenError, TraceError, Tracer};
 
 fn traced<T>(work: impl FnOnce() -> T) -> (T, Result<End, TraceError>) {
-    let tracer = Tracer::new(Config::default(), Count::default()).unwrap();
+    let tracer = tracer();
     let first = tracer.trace(work);
     // Whatever happened, the tracer is of use again.
     assert_eq!(tracer.trace(|| black_box(3)), (3, Ok(End::Detach)));
@@ -139,7 +132,7 @@ fn code_that_is_rewritten_between_mprotects_is_traced_anew() {
 
 #[test]
 fn generated_code_that_changes_between_traces_is_traced_anew() {
-    let tracer = Tracer::new(Config::default(), Count::default()).unwrap();
+    let tracer = tracer();
     let page = Page::new(READ_WRITE, libc::MAP_PRIVATE);
     for value in [4, 5, 6] {
         page.protect(READ_WRITE);
@@ -469,7 +462,7 @@ fn issue_14_11_where_the_mappings_cannot_be_read_the_trace_says_so() {
     };
     for hide_mappings in [no_files as fn() -> i32, another_root] {
         let status = in_child(|| {
-            let tracer = Tracer::new(Config::default(), Count::default()).unwrap();
+            let tracer = tracer();
             if hide_mappings() != 0 {
                 return 77;
             }
@@ -486,7 +479,7 @@ fn issue_14_11_where_the_mappings_cannot_be_read_the_trace_says_so() {
 fn issue_14_11_another_user_is_traced_as_ever() {
     const NOBODY: libc::uid_t = 65534;
     let status = in_child(|| {
-        let tracer = Tracer::new(Config::default(), Count::default()).unwrap();
+        let tracer = tracer();
         // SAFETY: changes the user of this child.
         if unsafe { libc::setuid(NOBODY) } != 0 {
             return 77;
@@ -575,7 +568,7 @@ fn a_detach_in_a_signal_handler_is_told_apart() {
         let left = tracer.detach() == Err(TraceError::LeftTracedCode);
         LEFT.store(left, Ordering::Relaxed);
     }
-    let mut tracer = Tracer::new(Config::default(), Count::default()).unwrap();
+    let mut tracer = tracer();
     TRACER.store(&mut tracer, Ordering::Relaxed);
     // SAFETY: installs the handler above.
     unsafe {

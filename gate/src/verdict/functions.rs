@@ -202,7 +202,7 @@ mod tests {
             let change = changes.iter().find(named).unwrap();
             change.called_from.as_ref().map(ToString::to_string)
         };
-        let changes = of(&side(0), &side(100));
+        let changes = changes(&side(0), &side(100));
         assert_eq!(changes[0].name.as_deref(), Some("memcpy"));
         assert_eq!(
             line_of(&changes, "memcpy").as_deref(),
@@ -214,13 +214,13 @@ mod tests {
         let mut after = side(100);
         let paths = &mut after.call_paths.as_mut().unwrap().paths;
         paths[2].called_at.as_mut().unwrap().in_workspace = false;
-        let changes = of(&side(0), &after);
+        let changes = changes(&side(0), &after);
         assert_eq!(
             line_of(&changes, "memcpy").as_deref(),
             Some("src/parse.rs:12")
         );
         after.call_paths = None;
-        let changes = of(&side(0), &after);
+        let changes = changes(&side(0), &after);
         assert_eq!(line_of(&changes, "memcpy"), None);
     }
 

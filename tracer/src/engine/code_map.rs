@@ -2,8 +2,8 @@
 
 use std::ops::Range;
 
-use super::maps::{self, Entry, Owner};
 use super::trust::LastingObjects;
+use crate::maps::{self, Entry, Owner};
 
 /// Executable memory without gaps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

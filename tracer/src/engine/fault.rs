@@ -11,8 +11,8 @@
 //! Faults of other threads and signals that were sent are passed to the program's handler
 //! unchanged.
 
-use super::Status;
 use super::context::Context;
+use super::status::Status;
 use super::translator::Translator;
 use crate::error::TraceError;
 use crate::kernel;

@@ -16,9 +16,9 @@ use std::ptr;
 use std::sync::atomic::{AtomicU64, Ordering, compiler_fence};
 use std::sync::{Mutex, PoisonError};
 
-use super::Status;
 use super::fault::{self, Stopped, Traced};
 use super::other_threads::OtherThreadsWatch;
+use super::status::Status;
 use super::trust::OthersThatChangeMemory;
 use crate::error::TraceError;
 use crate::kernel;

@@ -17,11 +17,11 @@ mod fault;
 mod handlers;
 mod indirect;
 mod machine;
-mod maps;
 mod memory;
 mod other_threads;
 mod plan;
 mod source;
+mod status;
 mod system_call;
 mod trace_buffer;
 mod trampolines;
@@ -32,24 +32,23 @@ use std::cell::Cell;
 use std::marker::PhantomData;
 use std::ptr::NonNull;
 
-pub(crate) use self::maps::mapping_at;
-
 use self::context::{Context, DEFAULT_MXCSR, RANDOM_MULTIPLIER, Request};
 use self::emit::BLOCK_TAG;
 use self::fault::Traced;
 use self::machine::RestartableSequence;
 use self::memory::{Mapping, Protection};
 use self::other_threads::OtherThreadsWatch;
+use self::status::Status;
 use self::system_call::{Policy, Wakes, policy};
 use self::trace_buffer::TraceBuffer;
 use self::translator::Translator;
 use self::trust::OthersThatChangeMemory;
 use crate::CONSUMER_STACK_BYTES;
 use crate::block::BlockId;
+use crate::config::Config;
 use crate::consumer::{Consumer, End};
 use crate::error::{AttachError, OpenError, TraceError};
 use crate::fixed_values;
-use crate::tracer::Config;
 
 /// The part of the stack for the engine itself.
 const ENGINE_STACK_BYTES: usize = 256 * 1024;
@@ -58,20 +57,6 @@ const GUARD_BYTES: usize = 64 * 1024;
 thread_local! {
     /// The process in which this thread is being traced, or 0 if none. A forked child has a copy.
     static TRACED_IN: Cell<i32> = const { Cell::new(0) };
-}
-
-/// The state of a trace.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Status {
-    /// Before the first attach and after detach.
-    Idle,
-    /// The thread executes translated code.
-    Running,
-    /// The thread runs natively, up to detach.
-    Ended(Result<End, TraceError>),
-    /// The thread left translated code without notice and may come back to it, so nothing of this
-    /// engine can be used again or freed.
-    Lost,
 }
 
 /// Owns the state, at a fixed address, that translated code and the engine share.

@@ -2,6 +2,9 @@
 //! the native run, and the trace is complete or says why it is not.
 #![cfg(all(target_os = "linux", target_arch = "x86_64"))]
 
+#[path = "../support/count.rs"]
+mod count;
+
 mod page;
 mod random;
 
@@ -15,27 +18,15 @@ use std::sync::atomic::{AtomicPtr, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::thread;
 
+use count::{Count, tracer};
 use topdown_skipped::{Need, skip};
-use topdown_tracer::{Block, Config, Consumer, End, TraceError, Tracer};
+use topdown_tracer::{Config, End, TraceError, Tracer};
 
 use self::page::{PAGE, Page, READ_EXECUTE, READ_WRITE, code, memory_file, own_memory};
 use self::random::{Others, Program};
 
-#[derive(Default)]
-struct Count {
-    instructions: u64,
-}
-
-impl Consumer for Count {
-    fn block(&mut self, block: &Block<'_>, _addresses: &[u64]) {
-        self.instructions += block.instructions.len() as u64;
-    }
-}
-
 fn traced<T>(work: impl FnOnce() -> T) -> (T, Result<End, TraceError>) {
-    Tracer::new(Config::default(), Count::default())
-        .unwrap()
-        .trace(work)
+    tracer().trace(work)
 }
 
 /// What lets another thread do something when the traced one wants it, without a system call of the
@@ -510,7 +501,7 @@ fn issue_14_5_a_thread_that_is_woken_changes_the_programs_own_function() {
                     changed.store(value, Ordering::Release);
                 }
             });
-            let tracer = Tracer::new(Config::default(), Count::default()).unwrap();
+            let tracer = tracer();
             for value in 2..10 {
                 // Until the thread waits.
                 thread::sleep(std::time::Duration::from_millis(5));
@@ -564,7 +555,7 @@ fn issue_14_5_a_timers_handler_changes_the_programs_own_function() {
             .unwrap();
         // SAFETY: the handler writes to a function of the test's own.
         unsafe { libc::signal(libc::SIGALRM, change as *const () as usize) };
-        let tracer = Tracer::new(Config::default(), Count::default()).unwrap();
+        let tracer = tracer();
         for _ in 0..50 {
             let first = VALUE.load(Ordering::Relaxed);
             let (seen, end) = tracer.trace(|| {

@@ -1,11 +1,10 @@
 //! Reads `/proc/self/maps`, without allocating or locking.
 
 use crate::kernel::File;
-use crate::mapping::Mapping;
 
 /// What a mapping contains.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Owner {
+pub(crate) enum Owner {
     /// A file.
     File,
     /// Code provided by the kernel: the vDSO.
@@ -18,7 +17,7 @@ pub(super) enum Owner {
 
 /// A line of `/proc/self/maps`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Entry {
+pub(crate) struct Entry {
     pub start: u64,
     pub end: u64,
     pub readable: bool,
@@ -59,10 +58,10 @@ impl Entry {
 
 /// The kernel does not show this process its mappings.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Unreadable;
+pub(crate) struct Unreadable;
 
 /// Returns the mapping around `address`, if there is one. Takes some 50 µs.
-pub(super) fn entry_at(address: u64) -> Result<Option<Entry>, Unreadable> {
+pub(crate) fn entry_at(address: u64) -> Result<Option<Entry>, Unreadable> {
     let mut maps = Maps::open().ok_or(Unreadable)?;
     while let Some(line) = maps.next_line() {
         match Entry::parse(line) {
@@ -71,16 +70,6 @@ pub(super) fn entry_at(address: u64) -> Result<Option<Entry>, Unreadable> {
         }
     }
     Ok(None)
-}
-
-/// Returns the same for consumers.
-pub(crate) fn mapping_at(address: u64) -> Option<Mapping> {
-    let entry = entry_at(address).ok()??;
-    Some(Mapping {
-        start: entry.start,
-        end: entry.end,
-        is_stack: entry.owner == Owner::Stack,
-    })
 }
 
 fn hexadecimal(digits: &[u8]) -> Option<u64> {
@@ -129,6 +118,7 @@ impl Maps {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::mapping::Mapping;
 
     #[test]
     fn a_line_of_maps_is_understood() {
@@ -156,8 +146,8 @@ mod tests {
     fn the_mapping_of_a_variable_holds_it() {
         let variable = 0;
         let address = &raw const variable as u64;
-        let mapping = mapping_at(address).unwrap();
+        let mapping = Mapping::at(address).unwrap();
         assert!((mapping.start..mapping.end).contains(&address));
-        assert_eq!(mapping_at(8), None);
+        assert_eq!(Mapping::at(8), None);
     }
 }
