@@ -68,7 +68,7 @@ impl Metric {
 
     /// Returns its value per iteration in a launch with slots; `None` if the launch lacks it, and
     /// for time, which is in another series.
-    pub fn of(self, launch: &SlotsValue) -> Option<f64> {
+    pub fn value(self, launch: &SlotsValue) -> Option<f64> {
         let level1 = launch.level1.as_ref();
         match (self, self.category()) {
             (_, Some(category)) => level1.map(|level1| level1.slots[category]),
@@ -88,7 +88,7 @@ impl Metric {
             }
             _ => {
                 let launches = benchmark.slots_launches().iter();
-                let values = launches.map(|launch| Some((launch.launch, self.of(launch)?)));
+                let values = launches.map(|launch| Some((launch.launch, self.value(launch)?)));
                 values.collect::<Option<_>>()?
             }
         };

@@ -46,7 +46,7 @@ impl Default for Planted {
 /// A benchmark of the hardware source, with level 2.
 pub fn benchmark(name: &str, planted: Planted) -> Benchmark {
     let total = SPLIT.sum();
-    let mut noise = Noise(planted.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ hash(name));
+    let mut noise = NormalNumbers(planted.seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ hash(name));
     let launches = (0..planted.launches)
         .map(|launch| {
             // Retiring is nearly free of noise on real machines.
@@ -251,8 +251,8 @@ pub fn with_functions(
 
 /// A modelled benchmark whose functions have all kinds of names.
 pub fn with_some_functions(name: &str) -> Benchmark {
-    let very_long = "<core::iter::adapters::filter_map::FilterMap<core::slice::iter::Iter<suite::record::Record>, \
-        suite::parse::{{closure}}> as core::iter::traits::iterator::Iterator>::next";
+    let very_long = "<core::iter::adapters::filter_map::FilterMap<\
+        core::slice::iter::Iter<suite::record::Record>, suite::parse::{{closure}}> as core::iter::traits::iterator::Iterator>::next";
     with_functions(
         modelled(name, Planted::default()),
         &[
@@ -405,9 +405,9 @@ pub fn run(benchmarks: Vec<Benchmark>) -> Run {
 }
 
 /// Normal-looking numbers: sums of twelve from a linear congruential generator.
-struct Noise(u64);
+struct NormalNumbers(u64);
 
-impl Noise {
+impl NormalNumbers {
     fn next(&mut self) -> f64 {
         let mut uniform = || {
             self.0 = self

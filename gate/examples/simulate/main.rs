@@ -12,7 +12,7 @@ use clap::{Parser, ValueEnum};
 
 use crate::simulation::history::{Course, HistoryExperiment};
 use crate::simulation::machine::{MACHINES, SHARED_MACHINE};
-use crate::simulation::{Design, Experiment, Kind, Planted};
+use crate::simulation::{Design, Experiment, Kind, PlantedChange};
 use topdown_gate::metric::Metric;
 
 /// Launches of baseline and candidate.
@@ -60,7 +60,11 @@ struct Args {
     suites: u64,
 
     /// Benchmarks per suite
-    #[arg(long, default_value_t = 200, value_parser = RangedU64ValueParser::<usize>::new().range(1..=10_000))]
+    #[arg(
+        long,
+        default_value_t = 200,
+        value_parser = RangedU64ValueParser::<usize>::new().range(1..=10_000)
+    )]
     benchmarks: usize,
 
     /// Sizes of the suites in the tables of time and drift, separated by commas
@@ -194,7 +198,8 @@ fn planted(out: &mut impl Write, unchanged: Experiment<'_>) -> io::Result<()> {
     let planted_suites = suites.div_ceil(5);
     writeln!(
         out,
-        "\nOne benchmark in {PLANTED_EVERY} changed, {} machine: found of {} (cause named rightly)\n",
+        "\nOne benchmark in {PLANTED_EVERY} changed, {} machine: found of {} (cause named \
+         rightly)\n",
         SHARED_MACHINE.name,
         planted_suites * benchmarks.div_ceil(PLANTED_EVERY) as u64
     )?;
@@ -212,7 +217,7 @@ fn planted(out: &mut impl Write, unchanged: Experiment<'_>) -> io::Result<()> {
                     seed: seed.wrapping_add(1),
                     suites: planted_suites,
                     design,
-                    planted: &[Planted::every(
+                    planted: &[PlantedChange::every(
                         PLANTED_EVERY,
                         metric,
                         f64::from(percent) / 100.0,

@@ -70,7 +70,8 @@ fn drift(out: &mut impl Write, seed: u64, suites: u64, sizes: &[usize]) -> io::R
         })
         .collect();
     let title = format!(
-        "Nothing changed, and each benchmark drifts between the sessions: failing of {suites} suites"
+        "Nothing changed, and each benchmark drifts between the sessions: failing of {suites} \
+         suites"
     );
     heading(out, &title, &columns)?;
     for &benchmarks in sizes {
@@ -161,14 +162,14 @@ fn time_alone(
         runs => format!(", {runs} earlier runs"),
     };
     let title = format!(
-        "Time alone{history}, shared, 10/10, drift of each benchmark and of the machine: failing of \
-         {suites} unchanged suites, and +30 % of one benchmark found"
+        "Time alone{history}, shared, 10/10, drift of each benchmark and of the machine: failing \
+         of {suites} unchanged suites, and +30 % of one benchmark found"
     );
     heading(out, &title, &columns)?;
     for &benchmarks in sizes {
         let cells = DRIFTS_OF_TIME.iter().flat_map(|drift| {
             let tally = |planted, seed| {
-                let experiment = drift.of(benchmarks, planted, seed, suites);
+                let experiment = drift.experiment(benchmarks, planted, seed, suites);
                 Experiment {
                     earlier,
                     ..experiment
@@ -189,9 +190,9 @@ fn time_alone(
 fn advice(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
     let suites = suites.div_ceil(20);
     let title = format!(
-        "What is advised to whom nothing was told, 10/10, {ADVISED_BENCHMARKS} benchmarks, {suites} \
-         suites: \"needs N to M launches\", decided by N and by M; \"even {MOST_LAUNCHES} decide few\", decided by them; \"no number of launches\" or \"too \
-         noisy\", undecided by {MOST_LAUNCHES}"
+        "Advice for undecided benchmarks, 10/10, {ADVISED_BENCHMARKS} benchmarks, {suites} suites: \
+         \"needs N to M launches\", decided by N and by M; \"even {MOST_LAUNCHES} decide few\", \
+         decided by them; \"no number of launches\" or \"too noisy\", undecided by {MOST_LAUNCHES}"
     );
     let columns = [
         "needs",
@@ -267,8 +268,8 @@ fn flat_slots(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
 
 fn modelled(out: &mut impl Write, seed: u64, suites: u64) -> io::Result<()> {
     let title = format!(
-        "Time beside modelled slots, 30 benchmarks, 10/10: failing of {suites} suites, and found of \
-         one in ten that takes 2.2 times as long"
+        "Time beside modelled slots, 30 benchmarks, 10/10: failing of {suites} suites, and found \
+         of one in ten that takes 2.2 times as long"
     );
     heading(
         out,

@@ -25,7 +25,7 @@ pub struct AcceptedChange {
 
 impl Accepted {
     /// Returns the accepted change of `id`.
-    pub fn of(&self, id: &str) -> Option<&AcceptedChange> {
+    pub fn get(&self, id: &str) -> Option<&AcceptedChange> {
         self.changes.get(id)
     }
 

@@ -6,7 +6,7 @@
 //! properties of autocorrelated time-series"). Ten launches of one benchmark do not show how much,
 //! but those of a suite do.
 
-use super::contrast::Spread;
+use super::spread::Spread;
 use super::{mean, variance};
 
 /// Shorter series say next to nothing.
@@ -18,13 +18,13 @@ const MOST: f64 = 0.8;
 
 /// Returns the correlation of neighbouring launches over a suite, as far as it is certain: minus
 /// its standard error, and not below 0.
-pub fn of_neighbours(spreads: impl Iterator<Item = Spread>) -> f64 {
+pub fn suite_autocorrelation(spreads: impl Iterator<Item = Spread>) -> f64 {
     let correlations: Vec<f64> = spreads
         .filter(|spread| spread.launches >= LEAST_LAUNCHES)
         .filter_map(|spread| {
             // Deviations from their own mean alternate by this much (Marriott & Pope 1954).
             let launches = spread.launches as f64;
-            let correlation = spread.of_neighbours?;
+            let correlation = spread.autocorrelation?;
             Some((correlation + 1.0 / launches) / (1.0 - 4.0 / launches))
         })
         .collect();
@@ -48,17 +48,6 @@ pub fn variance_factor(correlation: f64, launches: f64) -> f64 {
     sum * (launches - 1.0) / (launches - sum)
 }
 
-/// Returns the correlation of neighbouring values; `None` if they do not vary.
-pub fn correlation(values: &[f64]) -> Option<f64> {
-    let mean = mean(values);
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    let products: f64 = values
-        .windows(2)
-        .map(|pair| (pair[0] - mean) * (pair[1] - mean))
-        .sum();
-    (squares > 0.0).then(|| products / squares)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -76,24 +65,19 @@ mod tests {
             .collect()
     }
 
-    fn spread(values: &[f64]) -> Spread {
-        Spread {
-            launches: values.len(),
-            variance: variance(values),
-            of_neighbours: correlation(values),
-        }
-    }
-
     #[test]
     fn a_suite_tells_how_alike_neighbours_are() {
         let mut rng = Rng::with_seed(20261122);
         for planted in [0.0, 0.2, 0.4, 0.6] {
-            let spreads = (0..400).map(|_| spread(&series(planted, 10, &mut rng)));
-            let found = of_neighbours(spreads.collect::<Vec<_>>().into_iter());
+            let spreads = (0..400).map(|_| Spread::new(&series(planted, 10, &mut rng)));
+            let found = suite_autocorrelation(spreads.collect::<Vec<_>>().into_iter());
             assert!((planted - found).abs() < 0.09, "{planted}: {found}");
         }
-        let few = (0..19).map(|_| spread(&series(0.6, 10, &mut rng)));
-        assert_eq!(of_neighbours(few.collect::<Vec<_>>().into_iter()), 0.0);
+        let few = (0..19).map(|_| Spread::new(&series(0.6, 10, &mut rng)));
+        assert_eq!(
+            suite_autocorrelation(few.collect::<Vec<_>>().into_iter()),
+            0.0
+        );
     }
 
     #[test]

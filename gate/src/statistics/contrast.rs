@@ -4,8 +4,8 @@
 //! iteration. So the differences of the categories add up exactly to that of the total, and a tiny
 //! category that doubles stays tiny.
 
-use super::autocorrelation::correlation;
-use super::{mean, variance};
+use super::mean;
+use super::spread::Spread;
 
 /// The launches of one metric of one benchmark: both sides, and the total that is the unit.
 #[derive(Clone, Copy, Debug)]
@@ -17,24 +17,6 @@ pub struct Launches<'a> {
     pub baseline_total: &'a [f64],
     /// The metric for each launch of the candidate.
     pub candidate: &'a [f64],
-}
-
-/// The launches of one side, in units of the baseline's total.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread {
-    /// The number of launches.
-    pub launches: usize,
-    /// The sample variance between launches; 0 for a single one.
-    pub variance: f64,
-    /// The correlation of consecutive launches; `None` if they do not vary.
-    pub of_neighbours: Option<f64>,
-}
-
-impl Spread {
-    /// Returns the degrees of freedom of the variance.
-    pub fn degrees_of_freedom(&self) -> f64 {
-        self.launches as f64 - 1.0
-    }
 }
 
 /// The difference of two sides, and how much the launches of each differ.
@@ -77,8 +59,8 @@ impl Contrast {
             baseline_mean,
             candidate_mean,
             difference,
-            baseline: spread(&baseline),
-            candidate: spread(&candidate),
+            baseline: Spread::new(&baseline),
+            candidate: Spread::new(&candidate),
         };
         (difference.is_finite()
             && contrast.baseline.variance.is_finite()
@@ -89,14 +71,6 @@ impl Contrast {
     /// Returns the number of launches of the side with fewer.
     pub fn least_launches(&self) -> usize {
         self.baseline.launches.min(self.candidate.launches)
-    }
-}
-
-fn spread(values: &[f64]) -> Spread {
-    Spread {
-        launches: values.len(),
-        variance: variance(values),
-        of_neighbours: correlation(values),
     }
 }
 

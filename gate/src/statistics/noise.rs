@@ -1,6 +1,6 @@
 //! The noise of one metric over a suite, and what it says about each benchmark's difference.
 
-use super::autocorrelation::{of_neighbours, variance_factor};
+use super::autocorrelation::{suite_autocorrelation, variance_factor};
 use super::common_difference::CommonDifference;
 use super::contrast::Contrast;
 use super::densest::Deviating;
@@ -42,7 +42,7 @@ impl Noise {
             .flat_map(|contrast| [contrast.baseline, contrast.candidate]);
         let of_launches = Noise {
             prior: Prior::fit(spreads.clone(), assumed_deviation),
-            autocorrelation: drift.map_or(0.0, |_| of_neighbours(spreads)),
+            autocorrelation: drift.map_or(0.0, |_| suite_autocorrelation(spreads)),
             drift: Drift::NONE,
             common: CommonDifference::new(contrasts.iter().map(|c| c.difference).collect()),
         };
@@ -83,11 +83,12 @@ impl Noise {
         } else {
             0.0
         };
-        let [baseline, candidate] = [contrast.baseline, contrast.candidate].map(|spread| Side {
-            variance: self.prior.moderate(spread).max(least),
-            launches: spread.launches as f64,
-            degrees_of_freedom: self.prior.degrees_of_freedom + spread.degrees_of_freedom(),
-        });
+        let [baseline, candidate] =
+            [contrast.baseline, contrast.candidate].map(|spread| SideMean {
+                variance: self.prior.moderate(spread).max(least),
+                launches: spread.launches as f64,
+                degrees_of_freedom: self.prior.degrees_of_freedom + spread.degrees_of_freedom(),
+            });
         let [a, b] = [baseline, candidate].map(|side| side.of_mean(self.autocorrelation));
         // What differs between the sides does not shrink with more launches.
         let drift = self.drift.variance_at(contrast.difference);
@@ -113,13 +114,13 @@ impl Noise {
 }
 
 #[derive(Clone, Copy)]
-struct Side {
+struct SideMean {
     variance: f64,
     launches: f64,
     degrees_of_freedom: f64,
 }
 
-impl Side {
+impl SideMean {
     fn of_mean(&self, autocorrelation: f64) -> f64 {
         self.variance / self.launches * variance_factor(autocorrelation, self.launches)
     }

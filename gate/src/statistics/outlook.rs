@@ -132,7 +132,8 @@ impl Outlook<'_> {
         unchanged * if_unchanged + (1.0 - unchanged) * if_changed
     }
 
-    /// Returns the probability that this many launches per side decide if `truth` is the difference.
+    /// Returns the probability that this many launches per side decide if `truth` is the
+    /// difference.
     fn decided(&self, truth: f64, launches: u32, drift: f64) -> f64 {
         let of_launches = 2.0 * self.launch_deviation.powi(2) / f64::from(launches);
         // Drift within the error of the present launches may be that error, which shrinks.

@@ -8,8 +8,9 @@
 
 use statrs::distribution::{ChiSquared, ContinuousCDF, Normal};
 
-use super::contrast::{Contrast, Spread};
+use super::contrast::Contrast;
 use super::noise::{Noise, Uncertainty};
+use super::spread::Spread;
 use super::student::Quantiles;
 
 /// The probability with which a change is to be found.
@@ -99,7 +100,7 @@ impl Plan {
         let spread = |variance| Spread {
             launches: self.launches,
             variance,
-            of_neighbours: None,
+            autocorrelation: None,
         };
         let mut hits = 0.0;
         for baseline in &self.variances {

@@ -7,8 +7,8 @@
 
 use statrs::function::gamma::digamma;
 
-use super::contrast::Spread;
 use super::polygamma::{inverse_trigamma, trigamma};
+use super::spread::Spread;
 use super::{mean, variance};
 
 /// A smaller variance means identical launches, not noise; its logarithm would dominate the fit.
@@ -90,7 +90,7 @@ mod tests {
             .map(|variance| Spread {
                 launches: 5,
                 variance,
-                of_neighbours: None,
+                autocorrelation: None,
             })
             .collect()
     }

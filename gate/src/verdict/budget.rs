@@ -11,9 +11,9 @@ use super::comparison::{Outcome, RunSummary};
 use super::{LabelledRun, measured, summary};
 use crate::metric::Metric;
 use crate::policy::{Budget, BudgetBound, BudgetQuantity, Policy};
-use crate::statistics::contrast::Spread;
 use crate::statistics::noise::Estimate;
 use crate::statistics::prior::Prior;
+use crate::statistics::spread::Spread;
 use crate::statistics::student::upper_tail;
 use crate::statistics::{mean, variance};
 
@@ -174,7 +174,7 @@ fn p_beyond(values: &[f64], value: f64, sure: f64, quantity: BudgetQuantity) -> 
     let spread = Spread {
         launches: relative.len(),
         variance: variance(&relative),
-        of_neighbours: None,
+        autocorrelation: None,
     };
     let prior = Prior::fit(std::iter::empty(), assumed);
     let standard_error = unit * (prior.moderate(spread) / relative.len() as f64).sqrt();

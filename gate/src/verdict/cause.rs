@@ -87,7 +87,7 @@ pub struct CauseDetail {
 }
 
 /// Returns the cause; `None` if there is no change to explain.
-pub fn of(verdict: Verdict, measured: &Measured<'_>, tested: &[Tested]) -> Option<Cause> {
+pub fn explain(verdict: Verdict, measured: &Measured<'_>, tested: &[Tested]) -> Option<Cause> {
     let find = |metric| tested.iter().find(|t| t.metric == metric);
     let wall = find(Metric::Wall);
     let Some(slots) = find(Metric::Slots) else {

@@ -138,7 +138,7 @@ fn differing_functions(before: &Fingerprint, after: &Fingerprint) -> Vec<Functio
 
 /// Compares the code of two sides, by their fingerprints and by what the model counted in each
 /// function over all iterations. The code differs if either says so.
-pub fn of(baseline: &Benchmark, candidate: &Benchmark) -> CodeChange {
+pub fn classify(baseline: &Benchmark, candidate: &Benchmark) -> CodeChange {
     let executed = executed(baseline, candidate).map(|executed| executed.change);
     match (executed, by_functions(baseline, candidate)) {
         (Some(CodeChange::Differs), _) => CodeChange::Differs,
@@ -218,12 +218,12 @@ mod tests {
             with_functions(benchmark, &[(Some("f"), None, [400, 100, 150, cost])])
         };
         let before = side(0.0, 350);
-        assert_eq!(of(&before, &before), CodeChange::Same);
+        assert_eq!(classify(&before, &before), CodeChange::Same);
         let slower = side(0.001, 351);
         let change = executed(&before, &slower).unwrap();
         assert_eq!(change.change, CodeChange::Same);
         assert!(!change.same_counts && !change.is_proof());
-        assert_eq!(of(&before, &slower), CodeChange::Differs);
+        assert_eq!(classify(&before, &slower), CodeChange::Differs);
     }
 
     #[test]
@@ -248,8 +248,8 @@ mod tests {
     #[test]
     fn the_same_counts_in_the_same_functions_are_the_same_code() {
         let [before, after] = with_a_grown_function("m");
-        assert_eq!(of(&before, &before), CodeChange::Same);
-        assert_eq!(of(&before, &after), CodeChange::Differs);
+        assert_eq!(classify(&before, &before), CodeChange::Same);
+        assert_eq!(classify(&before, &after), CodeChange::Differs);
         // Twice the iterations with twice the counts is the same code.
         let mut longer = before.clone();
         let functions = longer.functions.as_mut().unwrap();
@@ -263,11 +263,11 @@ mod tests {
         {
             *counts += *counts;
         }
-        assert_eq!(of(&before, &longer), CodeChange::Same);
+        assert_eq!(classify(&before, &longer), CodeChange::Same);
         longer.functions.as_mut().unwrap().largest[2]
             .counts
             .instructions += 1;
-        assert_eq!(of(&before, &longer), CodeChange::Differs);
+        assert_eq!(classify(&before, &longer), CodeChange::Differs);
     }
 
     #[test]
@@ -276,9 +276,9 @@ mod tests {
             let functions = [(Some(name), None, [400, 100, 150, 350])];
             with_functions(modelled("m", Planted::default()), &functions)
         };
-        assert_eq!(of(&with("old"), &with("new")), CodeChange::Differs);
+        assert_eq!(classify(&with("old"), &with("new")), CodeChange::Differs);
         let without = modelled("m", Planted::default());
-        assert_eq!(of(&with("old"), &without), CodeChange::Unknown);
-        assert_eq!(of(&without, &without), CodeChange::Unknown);
+        assert_eq!(classify(&with("old"), &without), CodeChange::Unknown);
+        assert_eq!(classify(&without, &without), CodeChange::Unknown);
     }
 }

@@ -40,7 +40,7 @@ pub struct Disagreement {
 }
 
 /// Returns how time and slots disagree about a benchmark, if they do.
-pub fn of(
+pub fn detect(
     test: &SuiteTest,
     measured: &Measured<'_>,
     tested: &[Tested],
@@ -68,7 +68,7 @@ pub fn of(
     {
         return None;
     }
-    let code = code_change::of(measured.baseline, measured.candidate);
+    let code = code_change::classify(measured.baseline, measured.candidate);
     let least_failing = match machine {
         Some(machine) if machine.benchmarks >= SMALL_SUITE => LEAST_FAILING,
         _ => LEAST_FAILING_IN_SMALL_SUITES,

@@ -47,7 +47,7 @@ fn is_measured(function: &&Function) -> bool {
 ///
 /// A function missing from one side's list may be among its others. It is left out if it could be.
 /// Otherwise it is new, or gone, and counts as zero there.
-pub fn of(baseline: &Benchmark, candidate: &Benchmark) -> Vec<FunctionChange> {
+pub fn changes(baseline: &Benchmark, candidate: &Benchmark) -> Vec<FunctionChange> {
     let (Some(before), Some(after)) = (&baseline.functions, &candidate.functions) else {
         return Vec::new();
     };
@@ -188,7 +188,7 @@ mod tests {
         let window =
             "<criterion_topdown::topdown::TopDown as criterion::measurement::Measurement>::end";
         let of = |slots| side(&[("parse", 100), (window, slots)]);
-        let changes = super::of(&of(100), &of(300));
+        let changes = changes(&of(100), &of(300));
         let names: Vec<_> = changes.iter().map(|c| c.name.as_deref()).collect();
         assert_eq!(names, [Some("parse")]);
         assert_eq!(changes[0].difference, 0.0);
@@ -235,7 +235,7 @@ mod tests {
     }
 
     fn found(before: &Benchmark, after: &Benchmark) -> Vec<(String, f64)> {
-        let changes = of(before, after).into_iter();
+        let changes = changes(before, after).into_iter();
         changes
             .map(|c| (c.name.unwrap(), (c.difference * 1000.0).round()))
             .collect()
@@ -256,7 +256,7 @@ mod tests {
     fn a_function_that_may_be_among_the_others_is_not_called_new() {
         let before = side(&[("a", 894), ("gone", 100)]);
         let after = side(&[("a", 894), ("new", 50), ("unknown", 6)]);
-        let changes = of(&before, &after);
+        let changes = changes(&before, &after);
         let expected = [("gone", -100.0), ("new", 50.0), ("a", 0.0)];
         assert_eq!(
             found(&before, &after),
@@ -273,7 +273,7 @@ mod tests {
     fn without_functions_on_both_sides_there_is_nothing_to_say() {
         let with = side(&[("a", 10)]);
         let without = modelled("b", Planted::default());
-        assert_eq!(of(&with, &without), []);
-        assert_eq!(of(&without, &with), []);
+        assert_eq!(changes(&with, &without), []);
+        assert_eq!(changes(&without, &with), []);
     }
 }

@@ -3,9 +3,7 @@
 use criterion_topdown::provenance::SourceKind;
 use criterion_topdown::run_file::{Benchmark, Run};
 
-use super::benchmark_verdict::{
-    BenchmarkVerdict, EventSides, LaunchCount, Share, Undecided, UndecidedReason,
-};
+use super::benchmark_verdict::{BenchmarkVerdict, EventSides, LaunchCount, Share};
 use super::cause;
 use super::code_change::{self, ExecutedChange};
 use super::disagreement;
@@ -15,19 +13,14 @@ use super::measured::{LEAST_LAUNCHES_THAT_AGREE, Measured, is_exact};
 use super::rules::{Evidence, Method, RULES, Rule, Verdict};
 use super::suite::SuiteTest;
 use super::tested::{ONE_SIDED_ERROR, Tested};
+use super::undecided::Outlooks;
 use crate::comparability;
 use crate::comparability::Difference;
 use crate::metric::Metric;
 use crate::policy::Policy;
 use crate::statistics::launch::MOST_TAKEN_OUT;
 use crate::statistics::noise::{Estimate, Uncertainty};
-use crate::statistics::outlook::{Advice, Obstacle, Outlook};
 use crate::statistics::student::Quantiles;
-
-/// The probabilities of a decision for which launches are advised. The second holds in 72 of 100
-/// cases: benchmarks that were already decided do not ask for advice.
-const HALF: f64 = 0.5;
-const MOST: f64 = 0.8;
 
 /// Judges the benchmarks of one suite.
 pub struct Judge<'a> {
@@ -35,8 +28,7 @@ pub struct Judge<'a> {
     policy: &'a Policy,
     planned_launches: [u32; 2],
     two_sided: Quantiles,
-    one_sided: Quantiles,
-    per_test: Quantiles,
+    outlooks: Outlooks<'a>,
 }
 
 impl<'a> Judge<'a> {
@@ -46,8 +38,7 @@ impl<'a> Judge<'a> {
             policy,
             planned_launches: [baseline, candidate].map(|run| run.launch_settings.launches),
             two_sided: Quantiles::of_tail(ONE_SIDED_ERROR / 2.0),
-            one_sided: Quantiles::of_tail(ONE_SIDED_ERROR),
-            per_test: Quantiles::of_tail(test.alpha_per_test),
+            outlooks: Outlooks::new(test),
         }
     }
 
@@ -81,14 +72,14 @@ impl<'a> Judge<'a> {
         verdict.look = if first.is_some() { 2 } else { 1 };
         verdict.coarse = measured.coarse;
         verdict.shares = shares(&tested);
-        verdict.functions = functions::of(measured.baseline, measured.candidate);
+        verdict.functions = functions::changes(measured.baseline, measured.candidate);
         verdict.events = EventSides::new(measured.baseline, measured.candidate);
         let Some(total) = tested.iter().find(|t| t.metric == main) else {
             return verdict;
         };
         let policy_gates_time = self.policy.rules_of(&verdict.id).gates(Metric::Wall);
         verdict.disagreement = (least_launches.min(measured.least_launches(Metric::Wall)) > 1)
-            .then(|| disagreement::of(self.test, measured, &tested, policy_gates_time))
+            .then(|| disagreement::detect(self.test, measured, &tested, policy_gates_time))
             .flatten();
         verdict.executed = code_change::executed(measured.baseline, measured.candidate);
         let evidence = Evidence {
@@ -113,8 +104,8 @@ impl<'a> Judge<'a> {
                 .iter()
                 .find(|t| evidence.took_longer && t.metric == Metric::Wall);
             verdict.undecided = Some(match took_longer {
-                Some(wall) => self.time_looks_longer(measured, wall),
-                None => self.undecided(measured, total, least_launches),
+                Some(wall) => self.outlooks.undecided_time(measured, wall),
+                None => self.outlooks.undecided_total(measured, total, &evidence),
             });
         }
         if verdict.verdict == Verdict::Improved && evidence.method == Method::Statistics {
@@ -124,7 +115,7 @@ impl<'a> Judge<'a> {
                 total.effect.interval = Some(interval);
             }
         }
-        verdict.cause = cause::of(verdict.verdict, measured, &tested);
+        verdict.cause = cause::explain(verdict.verdict, measured, &tested);
         verdict.effects = tested.into_iter().map(|t| t.effect).collect();
         verdict
     }
@@ -321,7 +312,10 @@ impl<'a> Judge<'a> {
     /// Returns why the change is expected, if it is: every metric that is hit was accepted, and
     /// grew by no more than was seen then plus the margin.
     fn accepted(&self, measured: &Measured<'_>, tested: &[Tested]) -> Option<String> {
-        let change = self.policy.accepted.of(&measured.baseline.id.to_string())?;
+        let change = self
+            .policy
+            .accepted
+            .get(&measured.baseline.id.to_string())?;
         let time_alone = !tested.iter().any(|t| t.effect.is_hit());
         tested
             .iter()
@@ -342,102 +336,6 @@ impl<'a> Judge<'a> {
             && measured
                 .raw(Metric::Wall)
                 .is_some_and(|wall| wall.difference >= measured.margins(Metric::Wall).point)
-    }
-
-    fn time_looks_longer(&self, measured: &Measured<'_>, wall: &Tested) -> Undecided {
-        let least_launches = measured.least_launches(Metric::Wall);
-        let deviation = self.launch_deviation(measured, Metric::Wall);
-        let advice = self.advice(wall, deviation, least_launches);
-        undecided_for(UndecidedReason::TimeLooksLonger, advice, deviation)
-    }
-
-    fn undecided(
-        &self,
-        measured: &Measured<'_>,
-        total: &Tested,
-        least_launches: usize,
-    ) -> Undecided {
-        let reason = if is_mostly_windows(measured) {
-            UndecidedReason::MostlyWindows
-        } else if self.suite_wide_slowdown(measured) {
-            UndecidedReason::MachineOrGlobalChange
-        } else if least_launches == 1 {
-            UndecidedReason::OneLaunch
-        } else if !self.test.tells_drift(measured) {
-            UndecidedReason::DriftUnknown
-        } else if !total.effect.gated && looks_worse(total) {
-            UndecidedReason::NotGated
-        } else {
-            UndecidedReason::Noise
-        };
-        let deviation = self.launch_deviation(measured, total.metric);
-        let advice = match reason {
-            UndecidedReason::OneLaunch | UndecidedReason::Noise => {
-                self.advice(total, deviation, least_launches)
-            }
-            // More launches say more about this machine, not about the other one.
-            _ => None,
-        };
-        let reason = match (reason, advice) {
-            (UndecidedReason::Noise, Some(Advice::Hopeless(Obstacle::Margin))) => {
-                UndecidedReason::Margin
-            }
-            (UndecidedReason::Noise, Some(Advice::Hopeless(Obstacle::Drift))) => {
-                UndecidedReason::Drift
-            }
-            _ => reason,
-        };
-        undecided_for(reason, advice, deviation)
-    }
-
-    /// Returns the typical standard deviation between launches, without the floor for few launches.
-    fn launch_deviation(&self, measured: &Measured<'_>, metric: Metric) -> f64 {
-        let (Some(noise), Some(contrast)) = (
-            self.test.noise(metric),
-            self.test.contrast(measured, metric),
-        ) else {
-            return 0.0;
-        };
-        let variances = [contrast.baseline, contrast.candidate].map(|s| noise.prior.moderate(s));
-        ((variances[0] + variances[1]) / 2.0).sqrt()
-    }
-
-    /// Returns what more launches would do; `None` without noise.
-    fn advice(&self, tested: &Tested, deviation: f64, least_launches: usize) -> Option<Advice> {
-        let noise = self.test.noise(tested.metric)?;
-        let outlook = Outlook {
-            estimate: tested.estimate,
-            launch_deviation: deviation,
-            drift_deviation: noise.drift.deviation,
-            prior_degrees_of_freedom: noise.prior.degrees_of_freedom,
-            sure_margin: tested.effect.sure_margin,
-            point_margin: tested.effect.point_margin,
-            per_test: &self.per_test,
-            one_sided: &self.one_sided,
-        };
-        let launches = u32::try_from(least_launches).unwrap_or(u32::MAX - 1);
-        Some(outlook.advice([HALF, MOST], launches))
-    }
-}
-
-fn undecided_for(
-    reason: UndecidedReason,
-    advice: Option<Advice>,
-    launch_deviation: f64,
-) -> Undecided {
-    let (launches_needed, launches_enough) = match advice {
-        Some(Advice::Launches(half, most)) => (Some(half), most),
-        _ => (None, None),
-    };
-    Undecided {
-        reason,
-        launches_needed,
-        launches_enough,
-        decided_by_most_fraction: match advice {
-            Some(Advice::Open(probability)) => Some(probability),
-            _ => None,
-        },
-        launch_deviation,
     }
 }
 
@@ -480,7 +378,7 @@ fn mark_what_looks_worse(tested: &mut [Tested], main: Metric) {
         .any(|t| t.metric == main && t.estimate.difference >= t.effect.sure_margin);
     for t in tested {
         t.effect.looks_worse =
-            t.effect.gated && looks_worse(t) && (!t.metric.is_category() || slower);
+            t.effect.gated && t.looks_worse() && (!t.metric.is_category() || slower);
     }
 }
 
@@ -493,11 +391,6 @@ fn is_mostly_windows(measured: &Measured<'_>) -> bool {
                 .iter()
                 .any(|l| l.window_fraction > Some(MOST_TAKEN_OUT))
         })
-}
-
-fn looks_worse(t: &Tested) -> bool {
-    t.estimate.difference >= t.effect.point_margin
-        && t.estimate.p_above(t.effect.resolution) < ONE_SIDED_ERROR
 }
 
 /// Returns whether gated time was not hit but surely grew, for this benchmark alone.

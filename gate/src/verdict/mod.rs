@@ -25,6 +25,7 @@ mod tested;
 #[cfg(test)]
 mod tests;
 mod two_looks;
+mod undecided;
 
 use std::collections::HashMap;
 
@@ -127,7 +128,7 @@ fn look(
     let (base, new) = (baseline.run, candidate.run);
     let differences = comparability::forbidding(base, new, policy.compare_across_builds);
     let cpus = comparability::of_cpus(&base.machine, &new.machine);
-    let pairs = Pairs::new(base, new);
+    let pairs = PairedBenchmarks::new(base, new);
     let measured: Vec<Result<Measured<'_>, Vec<Difference>>> = pairs
         .both
         .iter()
@@ -203,15 +204,15 @@ fn failing(policy: &Policy) -> Vec<Verdict> {
 
 /// The benchmarks of two runs, each list in the order of ids. Sums over benchmarks use this order,
 /// so that the order in the files cannot change the last bit of a result.
-struct Pairs<'a> {
+struct PairedBenchmarks<'a> {
     both: Vec<(&'a Benchmark, &'a Benchmark)>,
     new: Vec<BenchmarkId>,
     missing: Vec<BenchmarkId>,
     not_run: Vec<NotRun>,
 }
 
-impl<'a> Pairs<'a> {
-    fn new(baseline: &'a Run, candidate: &'a Run) -> Pairs<'a> {
+impl<'a> PairedBenchmarks<'a> {
+    fn new(baseline: &'a Run, candidate: &'a Run) -> PairedBenchmarks<'a> {
         let mut new: HashMap<&BenchmarkId, _> =
             candidate.benchmarks.iter().map(|b| (&b.id, b)).collect();
         let mut both = Vec::new();
@@ -234,7 +235,7 @@ impl<'a> Pairs<'a> {
         new.sort();
         missing.sort();
         not_run.sort_by(|a, b| a.id.cmp(&b.id));
-        Pairs {
+        PairedBenchmarks {
             both,
             new,
             missing,
@@ -245,7 +246,7 @@ impl<'a> Pairs<'a> {
 
 /// Returns how many benchmarks were not run because they execute the same code as in `baseline`,
 /// rather than in some other run.
-fn same_code(baseline: &Run, candidate: &Run, pairs: &Pairs<'_>) -> usize {
+fn same_code(baseline: &Run, candidate: &Run, pairs: &PairedBenchmarks<'_>) -> usize {
     let unchanged = candidate.selection.unchanged.as_ref();
     if unchanged.is_some_and(|unchanged| unchanged.since == baseline.id) {
         (pairs.not_run.iter())
@@ -290,14 +291,14 @@ fn judged_by_time(benchmarks: &[BenchmarkVerdict]) -> Option<Warning> {
     (!benchmarks.is_empty()).then_some(Warning::JudgedByTime { benchmarks })
 }
 
-fn mostly_waiting(pairs: &Pairs<'_>) -> Option<Warning> {
+fn mostly_waiting(pairs: &PairedBenchmarks<'_>) -> Option<Warning> {
     let waits = |benchmark| Summary::new(benchmark).is_some_and(|summary| summary.mostly_waits());
     let benchmarks = pairs.both.iter().filter(|(_, new)| waits(new)).count();
     (benchmarks > 0).then_some(Warning::MostlyWaiting { benchmarks })
 }
 
 /// A baseline of part of the suite only guards that part.
-fn not_in_baseline(baseline: &Run, pairs: &Pairs<'_>) -> Option<Warning> {
+fn not_in_baseline(baseline: &Run, pairs: &PairedBenchmarks<'_>) -> Option<Warning> {
     let asked = Asked::new(&baseline.selection);
     let left_out = |id: &&BenchmarkId| asked.left_out(id).is_some();
     let benchmarks = pairs.new.iter().filter(left_out).count();

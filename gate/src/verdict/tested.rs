@@ -13,3 +13,11 @@ pub struct Tested {
     pub estimate: Estimate,
     pub effect: Effect,
 }
+
+impl Tested {
+    /// Returns whether the metric looks worse for this benchmark alone.
+    pub fn looks_worse(&self) -> bool {
+        self.estimate.difference >= self.effect.point_margin
+            && self.estimate.p_above(self.effect.resolution) < ONE_SIDED_ERROR
+    }
+}

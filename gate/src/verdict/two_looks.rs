@@ -9,7 +9,7 @@ use super::comparison::{Comparison, Counts};
 use super::judge::Judge;
 use super::measured::Measured;
 use super::suite::{Sessions, SuiteTest};
-use super::{LabelledRun, Pairs, count, look, outcome};
+use super::{LabelledRun, PairedBenchmarks, count, look, outcome};
 use crate::comparability;
 use crate::metric::Metric;
 use crate::policy::Policy;
@@ -83,7 +83,7 @@ fn second_look(
 ) -> Comparison {
     let test = SuiteTest::again(&first.suite);
     let judge = Judge::new(&test, policy, baseline, candidate);
-    let pairs = Pairs::new(baseline, candidate);
+    let pairs = PairedBenchmarks::new(baseline, candidate);
     let cpus = comparability::of_cpus(&baseline.machine, &candidate.machine);
     for verdict in first.benchmarks.iter_mut().filter(|b| b.suspect) {
         let pair = pairs

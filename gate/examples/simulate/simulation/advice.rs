@@ -8,7 +8,7 @@ use fastrand::Rng;
 
 use super::each_suite;
 use super::machine::Machine;
-use super::suite::{Kind, Plan, Planted, Session, Suite};
+use super::suite::{Kind, Plan, PlantedChange, Session, Suite};
 use topdown_gate::metric::Metric;
 use topdown_gate::policy::Policy;
 use topdown_gate::statistics::outlook::MOST_LAUNCHES;
@@ -59,7 +59,7 @@ impl Advice {
 
     fn new(machine: Machine, change: f64, rng: &mut Rng) -> Advice {
         let suite = Suite::draw(machine, ADVISED_BENCHMARKS, rng);
-        let planted = [Planted::every(EVERY, Metric::BackendBound, change)];
+        let planted = [PlantedChange::every(EVERY, Metric::BackendBound, change)];
         let mut launched = |launches| {
             [Session::Baseline, Session::Candidate].map(|session| {
                 let plan = Plan {

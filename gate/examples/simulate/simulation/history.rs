@@ -5,7 +5,7 @@ use fastrand::Rng;
 
 use super::each_suite;
 use super::machine::Machine;
-use super::suite::{Kind, Plan, Planted, Session, Suite};
+use super::suite::{Kind, Plan, PlantedChange, Session, Suite};
 use topdown_gate::metric::Metric;
 use topdown_gate::trend::{BenchmarkTrend, ChangeKind, Trend, trend};
 
@@ -135,7 +135,7 @@ impl HistoryExperiment {
             .map(|run| {
                 suite.begin_session(&mut rng);
                 let size = self.course.size_at(run, self.runs);
-                let planted = [Planted::every(self.every, Metric::BackendBound, size)];
+                let planted = [PlantedChange::every(self.every, Metric::BackendBound, size)];
                 let plan = Plan {
                     session: Session::Candidate,
                     launches: self.launches,
@@ -256,42 +256,37 @@ mod tests {
         eprintln!("{telling} of {comparisons}");
     }
 
+    /// Returns how many benchmarks of five suites are told in the end, if one in `every` of twenty
+    /// becomes half a percent slower at each of ten merges, and each run is saved as a baseline.
+    fn told_of_ten_merges(machine: Machine, every: usize) -> usize {
+        let experiment = HistoryExperiment {
+            machine,
+            runs: 11,
+            launches: 10,
+            course: Course::Steps(10, 0.005),
+            suites: 5,
+            every,
+            ..experiment()
+        };
+        let ends = (0..experiment.suites).map(|number| told(experiment, number).pop());
+        ends.map(|end| end.unwrap().len()).sum()
+    }
+
     #[test]
     fn half_a_percent_at_each_of_ten_merges_is_told() {
-        // Two of twenty benchmarks in each of five suites.
         for (machine, least) in [(MACHINES[0], 7), (SHARED_MACHINE, 4)] {
-            let experiment = HistoryExperiment {
-                machine,
-                runs: 11,
-                launches: 10,
-                course: Course::Steps(10, 0.005),
-                suites: 5,
-                every: 10,
-                ..experiment()
-            };
-            let ends = (0..experiment.suites).map(|number| told(experiment, number).pop());
-            let told: usize = ends.map(|end| end.unwrap().len()).sum();
+            let told = told_of_ten_merges(machine, 10);
             eprintln!("{}: {told} of 10", machine.name);
             assert!(told >= least, "{}: {told} of 10", machine.name);
         }
     }
 
-    /// Each run is saved as the next baseline. If the two halves are close, it is unclear which of
-    /// them drifted, so some of the drift goes unreported on a noisy machine.
+    /// If the two halves are close, it is unclear which of them drifted, so some of the drift goes
+    /// unreported on a noisy machine.
     #[test]
     fn half_of_a_suite_that_creeps_at_once_is_told() {
         for (machine, least) in [(MACHINES[0], 45), (SHARED_MACHINE, 15)] {
-            let experiment = HistoryExperiment {
-                machine,
-                runs: 11,
-                launches: 10,
-                course: Course::Steps(10, 0.005),
-                suites: 5,
-                every: 2,
-                ..experiment()
-            };
-            let ends = (0..experiment.suites).map(|number| told(experiment, number).pop());
-            let told: usize = ends.map(|end| end.unwrap().len()).sum();
+            let told = told_of_ten_merges(machine, 2);
             eprintln!("{}: {told} of 50", machine.name);
             assert!(told >= least, "{}: {told} of 50", machine.name);
         }

@@ -17,7 +17,7 @@ use criterion_topdown::run_file::{BenchmarkId, Run};
 use fastrand::Rng;
 
 use machine::Machine;
-pub use suite::{Kind, Planted, Session, Which, WildLaunch};
+pub use suite::{Kind, PlantedChange, Session, Which, WildLaunch};
 use suite::{Plan, Suite};
 use topdown_gate::metric::Metric;
 use topdown_gate::policy::Policy;
@@ -50,7 +50,7 @@ pub struct Experiment<'a> {
     /// Launches.
     pub design: Design,
     /// What changed. If two changes affect a benchmark, the first one applies.
-    pub planted: &'a [Planted],
+    pub planted: &'a [PlantedChange],
     /// A launch of each benchmark that went wrong.
     pub wild: Option<WildLaunch>,
     /// Where the numbers come from.
@@ -309,10 +309,16 @@ mod tests {
     #[test]
     fn planted_changes_are_found_and_explained() {
         for (planted, least) in [
-            (&[Planted::every(10, Metric::Retiring, 0.06)], 0.9),
-            (&[Planted::every(10, Metric::BadSpeculation, 0.06)], 0.9),
-            (&[Planted::every(10, Metric::FrontendBound, 0.06)], 0.9),
-            (&[Planted::every(10, Metric::BackendBound, 0.06)], 0.7),
+            (&[PlantedChange::every(10, Metric::Retiring, 0.06)], 0.9),
+            (
+                &[PlantedChange::every(10, Metric::BadSpeculation, 0.06)],
+                0.9,
+            ),
+            (
+                &[PlantedChange::every(10, Metric::FrontendBound, 0.06)],
+                0.9,
+            ),
+            (&[PlantedChange::every(10, Metric::BackendBound, 0.06)], 0.7),
         ] {
             let tally = Experiment {
                 planted,
@@ -328,7 +334,7 @@ mod tests {
 
     #[test]
     fn a_second_look_finds_more() {
-        let planted = &[Planted::every(3, Metric::BackendBound, 0.05)];
+        let planted = &[PlantedChange::every(3, Metric::BackendBound, 0.05)];
         let tally = |second_look| {
             Experiment {
                 design: Design {
@@ -372,7 +378,7 @@ mod tests {
                 candidate: 1,
                 second_look: None,
             },
-            planted: &[Planted::every(3, Metric::BackendBound, 2.0)],
+            planted: &[PlantedChange::every(3, Metric::BackendBound, 2.0)],
             ..UNCHANGED
         }
         .run();
@@ -399,7 +405,7 @@ mod tests {
     #[test]
     fn what_takes_longer_at_flat_slots_is_rarely_called_unchanged() {
         let tally = Experiment {
-            planted: &[Planted::every(10, Metric::Wall, 0.08)],
+            planted: &[PlantedChange::every(10, Metric::Wall, 0.08)],
             ..UNCHANGED
         }
         .run();
@@ -425,7 +431,7 @@ mod tests {
             }
         }
         let tally = Experiment {
-            planted: &[Planted::every(10, Metric::Wall, 1.2)],
+            planted: &[PlantedChange::every(10, Metric::Wall, 1.2)],
             ..modelled
         }
         .run();

@@ -2,7 +2,7 @@
 //! sessions that drift, a launch that went wrong, a small suite with only time.
 
 use super::machine::{Machine, QUIET_MACHINE, SHARED_MACHINE};
-use super::{Design, Experiment, Kind, Planted, Session, Which, WildLaunch};
+use super::{Design, Experiment, Kind, PlantedChange, Session, Which, WildLaunch};
 use topdown_gate::metric::Metric;
 
 /// Returns `machine` with this standard deviation, over benchmarks, of the difference between two
@@ -25,7 +25,7 @@ const TEN: Design = Design {
 pub struct Broad {
     pub name: &'static str,
     pub benchmarks: usize,
-    pub planted: &'static [Planted],
+    pub planted: &'static [PlantedChange],
     /// See [`drifting`].
     pub drift: f64,
 }
@@ -46,8 +46,8 @@ impl Broad {
     }
 }
 
-const fn changed(of: usize, count: usize, sizes: [f64; 2]) -> Planted {
-    Planted {
+const fn changed(of: usize, count: usize, sizes: [f64; 2]) -> PlantedChange {
+    PlantedChange {
         metric: Metric::BackendBound,
         sizes,
         which: Which {
@@ -58,15 +58,15 @@ const fn changed(of: usize, count: usize, sizes: [f64; 2]) -> Planted {
     }
 }
 
-const ONE_BESIDE_IMPROVEMENTS: [Planted; 2] = [
-    Planted::every(12, Metric::BackendBound, 0.20),
+const ONE_BESIDE_IMPROVEMENTS: [PlantedChange; 2] = [
+    PlantedChange::every(12, Metric::BackendBound, 0.20),
     changed(12, 8, [-0.05, -0.30]),
 ];
-const THREE_IN_FIVE: [Planted; 1] = [changed(5, 3, [0.05, 0.30])];
-const ALL_BY_10: [Planted; 1] = [changed(1, 1, [0.0, 0.10])];
-const ONE_IN_TEN: [Planted; 1] = [Planted::every(10, Metric::BackendBound, 0.05)];
+const THREE_IN_FIVE: [PlantedChange; 1] = [changed(5, 3, [0.05, 0.30])];
+const ALL_BY_10: [PlantedChange; 1] = [changed(1, 1, [0.0, 0.10])];
+const ONE_IN_TEN: [PlantedChange; 1] = [PlantedChange::every(10, Metric::BackendBound, 0.05)];
 
-const fn broad(name: &'static str, benchmarks: usize, planted: &'static [Planted]) -> Broad {
+const fn broad(name: &'static str, benchmarks: usize, planted: &'static [PlantedChange]) -> Broad {
     Broad {
         name,
         benchmarks,
@@ -120,15 +120,15 @@ pub const WILD: [(&str, Option<WildLaunch>); 5] = [
     ("candidate 10 x", wild(Session::Candidate, 10.0)),
 ];
 /// Additional changes.
-pub const WILD_CHANGES: [(&str, &[Planted]); 3] = [
+pub const WILD_CHANGES: [(&str, &[PlantedChange]); 3] = [
     ("nothing changed", &[]),
     (
         "one in ten +20 %",
-        &[Planted::every(10, Metric::BackendBound, 0.2)],
+        &[PlantedChange::every(10, Metric::BackendBound, 0.2)],
     ),
     (
         "one in ten +100 %",
-        &[Planted::every(10, Metric::BackendBound, 1.0)],
+        &[PlantedChange::every(10, Metric::BackendBound, 1.0)],
     ),
 ];
 
@@ -139,7 +139,7 @@ const fn wild(session: Session, factor: f64) -> Option<WildLaunch> {
 /// The wild launch `wild` and the change `planted` in a suite of thirty.
 pub fn with_wild(
     wild: Option<WildLaunch>,
-    planted: &'static [Planted],
+    planted: &'static [PlantedChange],
     machine: Machine,
     seed: u64,
     suites: u64,
@@ -179,7 +179,7 @@ pub const SIZES_OF_TIME: [usize; 13] = [1, 2, 3, 5, 7, 8, 9, 10, 12, 16, 30, 100
 /// Runs of a history, including the baseline.
 pub const EARLIER_RUNS: usize = 10;
 /// One benchmark of the suite takes 30 % longer.
-pub const ONE_SLOWER_IN_TIME: [Planted; 1] = [Planted {
+pub const ONE_SLOWER_IN_TIME: [PlantedChange; 1] = [PlantedChange {
     metric: Metric::Wall,
     sizes: [0.3; 2],
     which: Which {
@@ -190,16 +190,16 @@ pub const ONE_SLOWER_IN_TIME: [Planted; 1] = [Planted {
 }];
 
 /// One benchmark in ten takes 8 % longer.
-pub const LONGER_AT_FLAT_SLOTS: [Planted; 1] = [Planted::every(10, Metric::Wall, 0.08)];
+pub const LONGER_AT_FLAT_SLOTS: [PlantedChange; 1] = [PlantedChange::every(10, Metric::Wall, 0.08)];
 /// One benchmark in ten takes 2.2 times as long.
-pub const DOUBLED_TIME: [Planted; 1] = [Planted::every(10, Metric::Wall, 1.2)];
+pub const DOUBLED_TIME: [PlantedChange; 1] = [PlantedChange::every(10, Metric::Wall, 1.2)];
 
 impl DriftOfTime {
     /// Suites with only time.
-    pub fn of(
+    pub fn experiment(
         self,
         benchmarks: usize,
-        planted: &'static [Planted],
+        planted: &'static [PlantedChange],
         seed: u64,
         suites: u64,
     ) -> Experiment<'static> {
@@ -294,7 +294,7 @@ mod tests {
             let (mut suites, mut failing) = (0, 0);
             for benchmarks in SIZES_OF_TIME.into_iter().filter(|&size| size <= 30) {
                 let number = 60 / benchmarks.max(6) as u64;
-                let tally = drift.of(benchmarks, &[], 20261122, number).run();
+                let tally = drift.experiment(benchmarks, &[], 20261122, number).run();
                 suites += tally.suites;
                 failing += tally.suites_failing;
             }
@@ -306,7 +306,7 @@ mod tests {
     /// thirty benchmarks would fail.
     #[test]
     fn a_large_suite_of_nothing_but_time_fails_no_more_than_a_small_one() {
-        let tally = DRIFTS_OF_TIME[2].of(200, &[], 20261122, 24).run();
+        let tally = DRIFTS_OF_TIME[2].experiment(200, &[], 20261122, 24).run();
         assert!(tally.suites_failing <= 1, "{tally:?}");
     }
 
@@ -318,7 +318,7 @@ mod tests {
             for benchmarks in [1, 2, 3, 4, 5, 12] {
                 let experiment = |planted| Experiment {
                     earlier: EARLIER_RUNS,
-                    ..drift.of(benchmarks, planted, 20261122, 30)
+                    ..drift.experiment(benchmarks, planted, 20261122, 30)
                 };
                 let unchanged = experiment(&[]).run();
                 assert!(
@@ -340,7 +340,7 @@ mod tests {
             let drift = DRIFTS_OF_TIME[0];
             let suites = 20;
             drift
-                .of(benchmarks, &ONE_SLOWER_IN_TIME, 20261122, suites)
+                .experiment(benchmarks, &ONE_SLOWER_IN_TIME, 20261122, suites)
                 .run()
                 .found
         };

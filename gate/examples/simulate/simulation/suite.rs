@@ -35,7 +35,7 @@ const NOISE_SPREAD: f64 = 0.40;
 
 /// A change of some benchmarks.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Planted {
+pub struct PlantedChange {
     /// A category, or only wall-clock time.
     pub metric: Metric,
     /// The smallest and largest change, as fractions of the baseline's slots or time. Each
@@ -45,10 +45,10 @@ pub struct Planted {
     pub which: Which,
 }
 
-impl Planted {
+impl PlantedChange {
     /// A change of `size` in every `every`-th benchmark.
-    pub const fn every(every: usize, metric: Metric, size: f64) -> Planted {
-        Planted {
+    pub const fn every(every: usize, metric: Metric, size: f64) -> PlantedChange {
+        PlantedChange {
             metric,
             sizes: [size; 2],
             which: Which {
@@ -113,7 +113,7 @@ struct Workload {
 pub struct Plan<'a> {
     pub session: Session,
     pub launches: u32,
-    pub planted: &'a [Planted],
+    pub planted: &'a [PlantedChange],
     pub wild: Option<WildLaunch>,
     pub kind: Kind,
 }
@@ -180,7 +180,7 @@ impl Suite {
     }
 
     /// Returns which metric of the benchmark with this number `planted` changes, and by how much.
-    pub fn change(&self, index: usize, planted: &[Planted]) -> Option<(Metric, f64)> {
+    pub fn change(&self, index: usize, planted: &[PlantedChange]) -> Option<(Metric, f64)> {
         let planted = planted.iter().find(|planted| planted.which.has(index))?;
         let [least, largest] = planted.sizes;
         let size = least + (largest - least) * self.workloads[index].size;

@@ -1,0 +1,131 @@
+//! Why a benchmark is undecided, and how many launches would decide it.
+
+use super::benchmark_verdict::{Undecided, UndecidedReason};
+use super::measured::Measured;
+use super::rules::Evidence;
+use super::suite::SuiteTest;
+use super::tested::{ONE_SIDED_ERROR, Tested};
+use crate::metric::Metric;
+use crate::statistics::outlook::{Advice, Obstacle, Outlook};
+use crate::statistics::student::Quantiles;
+
+/// The probabilities of a decision for which launches are advised. The second holds in 72 of 100
+/// cases: benchmarks that were already decided do not ask for advice.
+const HALF: f64 = 0.5;
+const MOST: f64 = 0.8;
+
+/// The outlooks of one suite's benchmarks.
+pub struct Outlooks<'a> {
+    test: &'a SuiteTest,
+    one_sided: Quantiles,
+    per_test: Quantiles,
+}
+
+impl<'a> Outlooks<'a> {
+    pub fn new(test: &'a SuiteTest) -> Self {
+        Outlooks {
+            test,
+            one_sided: Quantiles::of_tail(ONE_SIDED_ERROR),
+            per_test: Quantiles::of_tail(test.alpha_per_test),
+        }
+    }
+
+    /// Returns why a benchmark is undecided whose time may have grown.
+    pub fn undecided_time(&self, measured: &Measured<'_>, wall: &Tested) -> Undecided {
+        let least_launches = measured.least_launches(Metric::Wall);
+        let deviation = self.launch_deviation(measured, Metric::Wall);
+        let advice = self.advice(wall, deviation, least_launches);
+        undecided_for(UndecidedReason::TimeLooksLonger, advice, deviation)
+    }
+
+    /// Returns why a benchmark is undecided whose total is `total`.
+    pub fn undecided_total(
+        &self,
+        measured: &Measured<'_>,
+        total: &Tested,
+        evidence: &Evidence,
+    ) -> Undecided {
+        let least_launches = measured.least_launches(total.metric);
+        let reason = if evidence.mostly_windows {
+            UndecidedReason::MostlyWindows
+        } else if evidence.suite_wide_slowdown {
+            UndecidedReason::MachineOrGlobalChange
+        } else if least_launches == 1 {
+            UndecidedReason::OneLaunch
+        } else if !self.test.tells_drift(measured) {
+            UndecidedReason::DriftUnknown
+        } else if !total.effect.gated && total.looks_worse() {
+            UndecidedReason::NotGated
+        } else {
+            UndecidedReason::Noise
+        };
+        let deviation = self.launch_deviation(measured, total.metric);
+        let advice = match reason {
+            UndecidedReason::OneLaunch | UndecidedReason::Noise => {
+                self.advice(total, deviation, least_launches)
+            }
+            // More launches say more about this machine, not about the other one.
+            _ => None,
+        };
+        let reason = match (reason, advice) {
+            (UndecidedReason::Noise, Some(Advice::Hopeless(Obstacle::Margin))) => {
+                UndecidedReason::Margin
+            }
+            (UndecidedReason::Noise, Some(Advice::Hopeless(Obstacle::Drift))) => {
+                UndecidedReason::Drift
+            }
+            _ => reason,
+        };
+        undecided_for(reason, advice, deviation)
+    }
+
+    /// Returns the typical standard deviation between launches, without the floor for few launches.
+    fn launch_deviation(&self, measured: &Measured<'_>, metric: Metric) -> f64 {
+        let (Some(noise), Some(contrast)) = (
+            self.test.noise(metric),
+            self.test.contrast(measured, metric),
+        ) else {
+            return 0.0;
+        };
+        let variances = [contrast.baseline, contrast.candidate].map(|s| noise.prior.moderate(s));
+        ((variances[0] + variances[1]) / 2.0).sqrt()
+    }
+
+    /// Returns what more launches would do; `None` without noise.
+    fn advice(&self, tested: &Tested, deviation: f64, least_launches: usize) -> Option<Advice> {
+        let noise = self.test.noise(tested.metric)?;
+        let outlook = Outlook {
+            estimate: tested.estimate,
+            launch_deviation: deviation,
+            drift_deviation: noise.drift.deviation,
+            prior_degrees_of_freedom: noise.prior.degrees_of_freedom,
+            sure_margin: tested.effect.sure_margin,
+            point_margin: tested.effect.point_margin,
+            per_test: &self.per_test,
+            one_sided: &self.one_sided,
+        };
+        let launches = u32::try_from(least_launches).unwrap_or(u32::MAX - 1);
+        Some(outlook.advice([HALF, MOST], launches))
+    }
+}
+
+fn undecided_for(
+    reason: UndecidedReason,
+    advice: Option<Advice>,
+    launch_deviation: f64,
+) -> Undecided {
+    let (launches_needed, launches_enough) = match advice {
+        Some(Advice::Launches(half, most)) => (Some(half), most),
+        _ => (None, None),
+    };
+    Undecided {
+        reason,
+        launches_needed,
+        launches_enough,
+        decided_by_most_fraction: match advice {
+            Some(Advice::Open(probability)) => Some(probability),
+            _ => None,
+        },
+        launch_deviation,
+    }
+}
